@@ -53,8 +53,14 @@ import { audited } from '../domains/audit/audited.ts';
 import { builder } from '../gateway/graphql/builder.ts';
 
 // Closed by default: a root field without a word about it needs a signed-in caller.
-builder.queryType({ authScopes: { signedIn: true } });
-builder.mutationType({ authScopes: { signedIn: true } });
-builder.subscriptionType({ authScopes: { signedIn: true } });
+builder.queryType({ description: 'Operations that read.', authScopes: { signedIn: true } });
+builder.mutationType({
+  description: 'Operations that write. The fields of one request run one after the other.',
+  authScopes: { signedIn: true },
+});
+builder.subscriptionType({
+  description: 'Live events, over a WebSocket or as server-sent events.',
+  authScopes: { signedIn: true },
+});
 
 export const schema: GraphQLSchema = audited(builder.toSchema());

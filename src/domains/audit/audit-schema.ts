@@ -2,6 +2,7 @@ import type { Transport } from '../../gateway/context.ts';
 import { builder, requires, rootAdmin } from '../../gateway/graphql/builder.ts';
 import { ErrorCode as ErrorCodeType } from '../../gateway/graphql/change-error.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
+import { totalCount } from '../../gateway/graphql/total-count.ts';
 import { belongsToProject } from '../../gateway/graphql/type-scopes.ts';
 import { viewerCan } from '../../gateway/graphql/viewer-can.ts';
 import type { Prisma } from '../../generated/sqlite/client.ts';
@@ -206,20 +207,30 @@ const Verification = builder.objectRef<AuditVerification>('AuditVerification').i
   }),
 });
 
+const MAX_ENTRIES = 1_000;
+const DEFAULT_ENTRIES = 20;
+const PAGE_SIZE = `A page has at most ${MAX_ENTRIES.toLocaleString('en')} entries. Default: ${DEFAULT_ENTRIES}.`;
+const FOUND = 'Number of entries that match the filter, on all pages.';
+
 builder.queryFields((t) => ({
   auditEvents: t.prismaConnection(
     {
-      description: 'Changes and refused attempts, newest first.',
+      description: `Changes and refused attempts, newest first. ${PAGE_SIZE}`,
       type: AuditEvent,
       cursor: 'sequence',
-      maxSize: 1_000,
+      maxSize: MAX_ENTRIES,
+      defaultSize: DEFAULT_ENTRIES,
       ...rootAdmin,
       args: { filter: t.arg({ type: Filter, description: 'Default: all entries.' }) },
       resolve: (query, _root, { filter }, { db }) => findEntries(db, whereOf(filter), query),
       totalCount: (_root, { filter }, { db }) => countEntries(db, whereOf(filter)),
     },
-    { name: 'AuditEventConnection', description: 'A page of the audit.' },
-    { name: 'AuditEventEdge', description: 'An entry with its cursor.' },
+    {
+      name: 'AuditEventConnection',
+      description: 'A page of the audit.',
+      fields: (connection) => ({ totalCount: totalCount(connection, FOUND) }),
+    },
+    { name: 'AuditEventEdge' },
   ),
   verifyAudit: t.field({
     description: 'Verifies the chain of all entries. Takes minutes for a million entries.',
@@ -237,11 +248,11 @@ builder.queryFields((t) => ({
 builder.prismaObjectFields(Project, (t) => ({
   auditEvents: t.prismaConnection(
     {
-      description:
-        'Changes and refused attempts in the project, newest first. Requires the ADMIN role. Not for tokens that are restricted to brokers.',
+      description: `Changes and refused attempts in the project, newest first. ${PAGE_SIZE} Requires the ADMIN role. Not for tokens that are restricted to brokers.`,
       type: AuditEvent,
       cursor: 'sequence',
-      maxSize: 1_000,
+      maxSize: MAX_ENTRIES,
+      defaultSize: DEFAULT_ENTRIES,
       ...requires('ADMIN', { elsewhere: 'NOT_ALLOWED' }),
       args: { filter: t.arg({ type: Filter, description: 'Default: all entries.' }) },
       authScopes: ({ id }, _args, { services, viewer }) => {
@@ -253,8 +264,12 @@ builder.prismaObjectFields(Project, (t) => ({
         findEntries(db, { AND: [whereOf(filter), { projectId: id }] }, query),
       totalCount: ({ id }, { filter }, { db }) => countEntries(db, { AND: [whereOf(filter), { projectId: id }] }),
     },
-    { name: 'ProjectAuditEventConnection', description: 'A page of the audit of a project.' },
-    { name: 'ProjectAuditEventEdge', description: 'An entry with its cursor.' },
+    {
+      name: 'ProjectAuditEventConnection',
+      description: 'A page of the audit of a project.',
+      fields: (connection) => ({ totalCount: totalCount(connection, FOUND) }),
+    },
+    { name: 'ProjectAuditEventEdge' },
   ),
 }));
 

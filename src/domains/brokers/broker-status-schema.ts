@@ -2,22 +2,31 @@ import { builder, inProject } from '../../gateway/graphql/builder.ts';
 import { guarded, visibilityCheck } from '../../gateway/graphql/guarded.ts';
 import { eventFields, resumeArgument } from '../../gateway/graphql/live-event.ts';
 import type { BrokerStatusChange, BrokerStatusEvent } from './broker-runtimes.ts';
-import { Broker, BrokerConnectionStatus, CloudBrokerState } from './broker-schema.ts';
+import { Broker, BrokerConnectionStatus, CloudBrokerState, IS_CONNECTED } from './broker-schema.ts';
 
 const BrokerStatus = builder.objectRef<BrokerStatusChange>('BrokerStatus').implement({
   description: 'The current state of a broker.',
   fields: (t) => ({
-    brokerId: t.exposeID('brokerId'),
+    brokerId: t.exposeID('brokerId', { description: 'Id of the broker, also after it was removed.' }),
     broker: t.expose('broker', { description: 'Null after the broker was removed.', type: Broker, nullable: true }),
-    isConnected: t.boolean({ resolve: ({ connection }) => connection.state === 'CONNECTED' }),
-    connection: t.expose('connection', { type: BrokerConnectionStatus }),
+    isConnected: t.boolean({
+      description: IS_CONNECTED,
+      resolve: ({ connection }) => connection.state === 'CONNECTED',
+    }),
+    connection: t.expose('connection', {
+      description: 'This service’s connection to the broker. CLOSED after the broker was removed.',
+      type: BrokerConnectionStatus,
+    }),
     cloudState: t.field({
       description: 'The state of a broker that this service runs; null for other brokers.',
       type: CloudBrokerState,
       nullable: true,
       resolve: ({ broker }) => (broker?.type === 'CLOUD' ? (broker.state ?? 'NEW') : null),
     }),
-    isRemoved: t.boolean({ resolve: ({ broker }) => broker === null }),
+    isRemoved: t.boolean({
+      description: 'Whether the broker was removed. `broker` is then null.',
+      resolve: ({ broker }) => broker === null,
+    }),
   }),
 });
 
@@ -42,7 +51,10 @@ builder.subscriptionFields((t) => ({
       'Connections, additions, changes of settings and removals of a project’s brokers, for the brokers that the caller may see.',
     type: StatusEvent,
     ...inProject('VIEWER'),
-    args: { projectId: t.arg.id({ required: true }), after: t.arg.float(resumeArgument) },
+    args: {
+      projectId: t.arg.id({ description: 'A project in which the caller has a role.', required: true }),
+      after: t.arg.float(resumeArgument),
+    },
     subscribe: (_root, { projectId, after }, context) => {
       const { services, viewer } = context;
       return guarded(context, visibilityCheck(context, projectId, services.brokers), (signal) =>

@@ -7,6 +7,7 @@ import { UserPayload } from '../users/user-schema.ts';
 import type { SignInOffers } from './sign-in-service.ts';
 
 const LoginInput = builder.inputType('LoginInput', {
+  description: 'The credentials of a user.',
   fields: (t) => ({
     email: t.string({
       required: true,
@@ -14,7 +15,7 @@ const LoginInput = builder.inputType('LoginInput', {
       // Users type passwords into this field by mistake. The audit records the id of an existing account instead.
       extensions: { secret: true },
     }),
-    password: t.string({ required: true }),
+    password: t.string({ required: true, description: 'The local password, or the password in the LDAP directory.' }),
     code: t.string({
       description: 'Code of the authenticator app, or a recovery code. Each one is accepted once.',
     }),
@@ -22,6 +23,7 @@ const LoginInput = builder.inputType('LoginInput', {
 });
 
 const LoginPayload = builder.objectRef<OpenedSession>('LoginPayload').implement({
+  description: 'The opened session.',
   fields: (t) => ({
     token: t.exposeString('token', {
       description: 'Send it as "Authorization: Bearer <token>". It is returned only once.',
@@ -31,6 +33,7 @@ const LoginPayload = builder.objectRef<OpenedSession>('LoginPayload').implement(
       description: 'When the session expires. Each use extends it.',
     }),
     user: t.prismaField({
+      description: 'The user who signed in.',
       type: 'User',
       resolve: (query, { userId }, _args, { db }) => db.user.findUniqueOrThrow({ ...query, where: { id: userId } }),
     }),
@@ -43,7 +46,10 @@ async function signedInAs(context: RequestContext, opened: OpenedSession): Promi
 }
 
 const LogoutPayload = builder.objectRef<{ readonly loggedOut: boolean }>('LogoutPayload').implement({
-  fields: (t) => ({ loggedOut: t.exposeBoolean('loggedOut') }),
+  description: 'The result of a log-out.',
+  fields: (t) => ({
+    loggedOut: t.exposeBoolean('loggedOut', { description: 'Always true: a failure is an error.' }),
+  }),
 });
 
 const UnlockUserInput = builder.inputType('UnlockUserInput', {
@@ -52,8 +58,9 @@ const UnlockUserInput = builder.inputType('UnlockUserInput', {
 });
 
 const ChangePasswordInput = builder.inputType('ChangePasswordInput', {
+  description: 'The current password of the caller and the new one.',
   fields: (t) => ({
-    currentPassword: t.string({ required: true }),
+    currentPassword: t.string({ required: true, description: 'The password that is valid until the change.' }),
     newPassword: t.string({ required: true, description: 'At least 8 characters.' }),
     code: t.string({
       description: 'Code of the authenticator app, or a recovery code. Required if the user has a second factor.',
@@ -114,7 +121,7 @@ builder.mutationFields((t) => ({
       'Opens a session. A wrong address and a wrong password have the same error, and guessing is throttled. After SECOND_FACTOR_REQUIRED send the code, too.',
     type: LoginPayload,
     ...open,
-    args: { input: t.arg({ type: LoginInput, required: true }) },
+    args: { input: t.arg({ type: LoginInput, required: true, description: 'The credentials of the user.' }) },
     resolve: async (_root, { input }, context) =>
       signedInAs(context, await context.services.auth.passwords.login(input, context.address)),
   }),
@@ -142,7 +149,9 @@ builder.mutationFields((t) => ({
       'Sets the own password and ends all other sessions. After SECOND_FACTOR_REQUIRED send the code, too. A wrong password or code is NOT_ALLOWED.',
     type: UserPayload,
     ...person,
-    args: { input: t.arg({ type: ChangePasswordInput, required: true }) },
+    args: {
+      input: t.arg({ type: ChangePasswordInput, required: true, description: 'The current and the new password.' }),
+    },
     resolve: async (_root, { input }, { services, viewer, address }) => {
       const { id, credentialId } = requirePerson(viewer);
       const credentials = { password: input.currentPassword, code: input.code };

@@ -9,9 +9,16 @@ import { Project, ProjectRole } from '../projects/project-schema.ts';
 import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS } from './token-input.ts';
 import { type IssuedToken, visibleTokens } from './token-service.ts';
 
+const NAME = 'Name of the token: 1 to 200 characters. It need not be unique.';
+const INSIDE_PROJECT = 'If set, the token must belong to this project.';
+const TOKEN_ID = 'Id of the token.';
+
 const TokenType = builder.enumType('TokenType', {
   description: 'Whether a token has access to all brokers of its project or only to its own list (RESTRICTED).',
-  values: ['RESTRICTED', 'UNRESTRICTED'] as const,
+  values: {
+    RESTRICTED: { description: 'Access to the brokers in `brokerIds` only.' },
+    UNRESTRICTED: { description: 'Access to all brokers of the project, also later ones.' },
+  } as const,
 });
 
 const previousEnd = ({ previousValidUntil }: Pick<ProjectToken, 'previousValidUntil'>): Date | null =>
@@ -28,14 +35,23 @@ const Token = builder.prismaObject('ProjectToken', {
   interfaces: [Node],
   select: { id: true, projectId: true },
   fields: (t) => ({
-    projectId: t.exposeID('projectId'),
-    name: t.exposeString('name'),
-    role: t.expose('role', { type: ProjectRole }),
-    type: t.expose('type', { type: TokenType }),
+    projectId: t.exposeID('projectId', { description: 'Id of the project to which the token gives access.' }),
+    name: t.exposeString('name', { description: NAME }),
+    role: t.expose('role', { description: 'Role of the token in the project.', type: ProjectRole }),
+    type: t.expose('type', {
+      description: 'Whether the token has access to all brokers of the project.',
+      type: TokenType,
+    }),
     hash: t.exposeString('tokenHash', { description: 'SHA-256 of the secret, to identify it.' }),
-    issuer: t.exposeString('issuer'),
-    issuedAt: t.expose('issuedAt', { type: 'DateTime' }),
-    validUntil: t.expose('validUntil', { type: 'DateTime', nullable: true }),
+    issuer: t.exposeString('issuer', {
+      description: 'E-mail address of the user who created the token; `operator` for the command line.',
+    }),
+    issuedAt: t.expose('issuedAt', { description: 'Time at which the token was created.', type: 'DateTime' }),
+    validUntil: t.expose('validUntil', {
+      description: 'When the token expires. Null if it is valid until revoked.',
+      type: 'DateTime',
+      nullable: true,
+    }),
     lastUsedAt: t.expose('lastUsedAt', { type: 'DateTime', nullable: true, description: 'Accurate to one minute.' }),
     previousValidUntil: t.field({
       description: 'When the previous secret expires after a rotation. Null if it has expired.',
@@ -71,6 +87,7 @@ const Token = builder.prismaObject('ProjectToken', {
       resolve: (token) => (token as { readonly secret?: string }).secret ?? null,
     }),
     brokerIds: t.field({
+      description: 'Ids of the brokers that a RESTRICTED token may access, sorted. Empty for an UNRESTRICTED token.',
       type: ['ID'],
       select: { brokers: { select: { brokerId: true }, orderBy: { brokerId: 'asc' } } },
       resolve: ({ brokers }) => brokers.map(({ brokerId }) => brokerId),
@@ -92,28 +109,30 @@ builder.prismaObjectFields(Project, (t) => ({
 }));
 
 const CreateTokenInput = builder.inputType('CreateTokenInput', {
+  description: 'A new token. A project has at most 1,000 tokens.',
   fields: (t) => ({
-    projectId: t.id({ required: true }),
-    name: t.string({ required: true }),
+    projectId: t.id({ required: true, description: 'Id of the project to which the token gives access.' }),
+    name: t.string({ required: true, description: NAME }),
     role: t.field({ type: ProjectRole, required: true, description: 'At most the role of the caller.' }),
     type: t.field({ type: TokenType, description: 'Default: RESTRICTED if `brokerIds` is set.' }),
     brokerIds: t.idList({
-      description: 'Visible brokers. Default: all brokers of the project, also later ones.',
+      description: 'Visible brokers, at most 1,000. Default: all brokers of the project, also later ones.',
     }),
     validUntil: t.field({ type: 'DateTime', description: 'Default: valid until revoked.' }),
   }),
 });
 const RevokeTokenInput = builder.inputType('RevokeTokenInput', {
+  description: 'The token to revoke.',
   fields: (t) => ({
-    tokenId: t.id({ required: true }),
-    projectId: t.id({ description: 'If set, the token must belong to this project.' }),
+    tokenId: t.id({ required: true, description: TOKEN_ID }),
+    projectId: t.id({ description: INSIDE_PROJECT }),
   }),
 });
 const RotateTokenInput = builder.inputType('RotateTokenInput', {
   description: 'The token that receives a new secret.',
   fields: (t) => ({
-    tokenId: t.id({ required: true, description: 'Id of the token.' }),
-    projectId: t.id({ description: 'If set, the token must belong to this project.' }),
+    tokenId: t.id({ required: true, description: TOKEN_ID }),
+    projectId: t.id({ description: INSIDE_PROJECT }),
     overlapSeconds: t.int({
       description: `How long the previous secret remains valid, in seconds: 0 to ${MAX_OVERLAP_SECONDS}. Default: ${DEFAULT_OVERLAP_SECONDS}. Its subscriptions end with it.`,
     }),
@@ -154,8 +173,9 @@ const IssuedTokenFields = (name: string) =>
 const CreateTokenPayload = IssuedTokenFields('CreateTokenPayload');
 const RotateTokenPayload = IssuedTokenFields('RotateTokenPayload');
 const RevokeTokenPayload = builder.objectRef<{ readonly revokedTokenId: string }>('RevokeTokenPayload').implement({
+  description: 'The token that was revoked.',
   fields: (t) => ({
-    revokedTokenId: t.exposeID('revokedTokenId'),
+    revokedTokenId: t.exposeID('revokedTokenId', { description: 'Id of the revoked token.' }),
     success: t.boolean({ description: 'Always true: a failure is an error.', resolve: () => true }),
   }),
 });
@@ -166,7 +186,7 @@ builder.mutationFields((t) => ({
       'Creates a token for programs. Its secret is returned only once. A token cannot create further tokens.',
     type: CreateTokenPayload,
     ...inProject('ADMIN', { byTokens: false }),
-    args: { input: t.arg({ type: CreateTokenInput, required: true }) },
+    args: { input: t.arg({ type: CreateTokenInput, required: true, description: 'The new token.' }) },
     resolve: (_root, { input }, { services, viewer }) => services.tokens.create(input, requireSignedIn(viewer)),
   }),
   rotateToken: t.field({
@@ -182,7 +202,7 @@ builder.mutationFields((t) => ({
       'Revokes a token and ends its open subscriptions. Requires the ADMIN role in the project of the token. Project tokens are not allowed.',
     type: RevokeTokenPayload,
     ...onToken,
-    args: { input: t.arg({ type: RevokeTokenInput, required: true }) },
+    args: { input: t.arg({ type: RevokeTokenInput, required: true, description: 'The token to revoke.' }) },
     resolve: async (_root, { input }, { services }) => {
       await services.tokens.revoke(input.tokenId);
       return { revokedTokenId: input.tokenId };

@@ -1,34 +1,56 @@
 import { builder, person, signedIn } from '../../gateway/graphql/builder.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
+import { totalCount } from '../../gateway/graphql/total-count.ts';
 import { OutOfSight } from '../../platform/errors.ts';
+import { USER_EMAIL } from './user-schema.ts';
 
 const OrganisationRole = builder.enumType('OrganisationRole', {
-  description: 'An OWNER has the role ADMIN in the projects of the organisation, a MEMBER the role VIEWER.',
-  values: ['OWNER', 'MEMBER'] as const,
+  description: 'A role in an organisation, from which the role in its projects follows.',
+  values: {
+    OWNER: {
+      description:
+        'Changes the members, creates projects for the organisation, and has the role ADMIN in the projects of the organisation.',
+    },
+    MEMBER: { description: 'Has the role VIEWER in the projects of the organisation.' },
+  } as const,
 });
 
+const ORGANISATION_ID = 'Id of the organisation: `org_…`.';
+const NAME = 'Name of the organisation: 1 to 200 characters. It is unique.';
+
 builder.prismaObject('OrganisationMember', {
+  description: 'A user with a role in an organisation.',
   select: { organisationId: true },
   fields: (t) => ({
-    user: t.relation('user'),
-    role: t.expose('role', { type: OrganisationRole }),
-    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    user: t.relation('user', { description: 'The account of the member.' }),
+    role: t.expose('role', { description: 'Role of the member in the organisation.', type: OrganisationRole }),
+    createdAt: t.expose('createdAt', { description: 'Time at which the member was added.', type: 'DateTime' }),
   }),
 });
+
+const PAGE_SIZE = 'A page has at most 100 entries. Default: 20.';
 
 builder.prismaObject('Organisation', {
   description: 'A group of users that owns projects.',
   interfaces: [Node],
   select: { id: true },
   fields: (t) => ({
-    name: t.exposeString('name'),
+    name: t.exposeString('name', { description: NAME }),
     members: t.relatedConnection(
       'members',
-      { cursor: 'organisationId_userId', totalCount: true },
-      { name: 'OrganisationMemberConnection' },
+      {
+        description: `The members of the organisation. ${PAGE_SIZE}`,
+        cursor: 'organisationId_userId',
+        totalCount: true,
+      },
+      {
+        name: 'OrganisationMemberConnection',
+        description: 'A page of the members of an organisation.',
+        fields: (connection) => ({ totalCount: totalCount(connection, 'Number of members on all pages.') }),
+      },
       { name: 'OrganisationMemberEdge' },
     ),
-    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    createdAt: t.expose('createdAt', { description: 'Time at which the organisation was created.', type: 'DateTime' }),
   }),
 });
 
@@ -42,11 +64,14 @@ findsNode('organisation', async (id, { db, services, viewer }) => {
 });
 
 const CreateOrganisationInput = builder.inputType('CreateOrganisationInput', {
-  fields: (t) => ({ name: t.string({ required: true }) }),
+  description: 'A new organisation.',
+  fields: (t) => ({ name: t.string({ required: true, description: NAME }) }),
 });
 const OrganisationPayload = builder.objectRef<{ readonly organisationId: string }>('OrganisationPayload').implement({
+  description: 'The organisation that was created or changed.',
   fields: (t) => ({
     organisation: t.prismaField({
+      description: 'The organisation after the change.',
       type: 'Organisation',
       resolve: (query, { organisationId }, _args, { db }) =>
         db.organisation.findUniqueOrThrow({ ...query, where: { id: organisationId } }),
@@ -54,26 +79,41 @@ const OrganisationPayload = builder.objectRef<{ readonly organisationId: string 
   }),
 });
 const SetOrganisationMemberInput = builder.inputType('SetOrganisationMemberInput', {
+  description: 'A user and the role in the organisation.',
   fields: (t) => ({
-    organisationId: t.id({ required: true }),
-    email: t.string({ required: true }),
-    role: t.field({ type: OrganisationRole, required: true }),
+    organisationId: t.id({ required: true, description: ORGANISATION_ID }),
+    email: t.string({ required: true, description: USER_EMAIL }),
+    role: t.field({
+      type: OrganisationRole,
+      required: true,
+      description: 'It replaces the previous role of a member. IN_USE if no owner would remain.',
+    }),
   }),
 });
 const RemoveOrganisationMemberInput = builder.inputType('RemoveOrganisationMemberInput', {
-  fields: (t) => ({ organisationId: t.id({ required: true }), email: t.string({ required: true }) }),
+  description: 'The member to remove.',
+  fields: (t) => ({
+    organisationId: t.id({ required: true, description: ORGANISATION_ID }),
+    email: t.string({ required: true, description: USER_EMAIL }),
+  }),
 });
 const DeleteOrganisationInput = builder.inputType('DeleteOrganisationInput', {
-  fields: (t) => ({ organisationId: t.id({ required: true }) }),
+  description: 'The organisation to delete.',
+  fields: (t) => ({ organisationId: t.id({ required: true, description: ORGANISATION_ID }) }),
 });
 const DeleteOrganisationPayload = builder
   .objectRef<{ readonly deletedOrganisationId: string }>('DeleteOrganisationPayload')
-  .implement({ fields: (t) => ({ deletedOrganisationId: t.exposeID('deletedOrganisationId') }) });
+  .implement({
+    description: 'The organisation that was deleted.',
+    fields: (t) => ({
+      deletedOrganisationId: t.exposeID('deletedOrganisationId', { description: 'Id of the deleted organisation.' }),
+    }),
+  });
 
 builder.queryFields((t) => ({
   organisations: t.prismaConnection(
     {
-      description: 'The organisations of the caller; for a root administrator all organisations.',
+      description: `The organisations of the caller; for a root administrator all organisations. ${PAGE_SIZE}`,
       type: 'Organisation',
       cursor: 'id',
       ...signedIn,
@@ -86,7 +126,13 @@ builder.queryFields((t) => ({
       totalCount: (_root, _args, { db, services, viewer }) =>
         db.organisation.count({ where: services.organisations.visibleWhere(viewer) }),
     },
-    { name: 'OrganisationConnection' },
+    {
+      name: 'OrganisationConnection',
+      description: 'A page of organisations.',
+      fields: (connection) => ({
+        totalCount: totalCount(connection, 'Number of organisations that the caller may see, on all pages.'),
+      }),
+    },
     { name: 'OrganisationEdge' },
   ),
 }));
@@ -96,7 +142,7 @@ builder.mutationFields((t) => ({
     description: 'Creates an organisation. The caller becomes the first owner.',
     type: OrganisationPayload,
     ...person,
-    args: { input: t.arg({ type: CreateOrganisationInput, required: true }) },
+    args: { input: t.arg({ type: CreateOrganisationInput, required: true, description: 'The new organisation.' }) },
     resolve: async (_root, { input }, { services, viewer }) => ({
       organisationId: (await services.organisations.create(input.name, viewer)).id,
     }),
@@ -105,7 +151,7 @@ builder.mutationFields((t) => ({
     description: 'Adds a member or changes the role of a member. Requires an owner of the organisation.',
     type: OrganisationPayload,
     ...signedIn,
-    args: { input: t.arg({ type: SetOrganisationMemberInput, required: true }) },
+    args: { input: t.arg({ type: SetOrganisationMemberInput, required: true, description: 'The user and the role.' }) },
     resolve: async (_root, { input: { organisationId, email, role } }, { services, viewer }) => {
       await services.organisations.setMember(organisationId, email, role, viewer);
       return { organisationId };
@@ -115,7 +161,9 @@ builder.mutationFields((t) => ({
     description: 'Removes a member. Requires an owner of the organisation. The last owner cannot be removed (IN_USE).',
     type: OrganisationPayload,
     ...signedIn,
-    args: { input: t.arg({ type: RemoveOrganisationMemberInput, required: true }) },
+    args: {
+      input: t.arg({ type: RemoveOrganisationMemberInput, required: true, description: 'The member to remove.' }),
+    },
     resolve: async (_root, { input: { organisationId, email } }, { services, viewer }) => {
       await services.organisations.removeMember(organisationId, email, viewer);
       return { organisationId };
@@ -125,7 +173,9 @@ builder.mutationFields((t) => ({
     description: 'Requires an owner of the organisation. Refused while the organisation owns projects (IN_USE).',
     type: DeleteOrganisationPayload,
     ...signedIn,
-    args: { input: t.arg({ type: DeleteOrganisationInput, required: true }) },
+    args: {
+      input: t.arg({ type: DeleteOrganisationInput, required: true, description: 'The organisation to delete.' }),
+    },
     resolve: async (_root, { input }, { services, viewer }) => {
       await services.organisations.remove(input.organisationId, viewer);
       return { deletedOrganisationId: input.organisationId };

@@ -1,9 +1,13 @@
 import { builder, rootAdmin } from '../../gateway/graphql/builder.ts';
-import { SignInProvider, UserPayload } from './user-schema.ts';
+import { SignInProvider, USER_EMAIL, UserPayload } from './user-schema.ts';
 
 const CreateUserInput = builder.inputType('CreateUserInput', {
+  description: 'A new account.',
   fields: (t) => ({
-    email: t.string({ required: true }),
+    email: t.string({
+      required: true,
+      description: 'E-mail address, stored in lower case. No other user may have it.',
+    }),
     name: t.string({
       description: 'Default: first and last name; without these the part of the address before the `@`.',
     }),
@@ -18,7 +22,7 @@ const CreateUserInput = builder.inputType('CreateUserInput', {
       type: SignInProvider,
       description: 'External provider at which the user signs in. Default: none.',
     }),
-    isRootAdmin: t.boolean(),
+    isRootAdmin: t.boolean({ description: 'Whether the user becomes a root administrator. Default: false.' }),
   }),
 });
 
@@ -37,8 +41,9 @@ const UpdateUserInput = builder.inputType('UpdateUserInput', {
 });
 
 const DeleteUserInput = builder.inputType('DeleteUserInput', {
+  description: 'The user to delete, and the new owner of the projects.',
   fields: (t) => ({
-    userId: t.id({ required: true }),
+    userId: t.id({ required: true, description: 'Id of the user.' }),
     handOverTo: t.id({
       description:
         'Id of the user who becomes the owner of the projects, and of organisations without another owner. Without it an owner is not deleted.',
@@ -49,8 +54,9 @@ const DeleteUserInput = builder.inputType('DeleteUserInput', {
 const DeleteUserPayload = builder
   .objectRef<{ readonly deletedUserId: string; readonly handedOverProjectIds: readonly string[] }>('DeleteUserPayload')
   .implement({
+    description: 'The user whose account was deleted.',
     fields: (t) => ({
-      deletedUserId: t.exposeID('deletedUserId'),
+      deletedUserId: t.exposeID('deletedUserId', { description: 'Id of the deleted account.' }),
       handedOverProjectIds: t.idList({
         description: 'Projects with a new owner.',
         resolve: ({ handedOverProjectIds }) => [...handedOverProjectIds],
@@ -61,14 +67,15 @@ const DeleteUserPayload = builder
 const SetRootAdminInput = builder.inputType('SetRootAdminInput', {
   description: 'Grants or revokes root administration.',
   fields: (t) => ({
-    email: t.string({ required: true, description: 'E-mail address of the user.' }),
+    email: t.string({ required: true, description: USER_EMAIL }),
     isRootAdmin: t.boolean({ required: true, description: 'Whether the user has the role.' }),
   }),
 });
 
 const ResetUserPasswordInput = builder.inputType('ResetUserPasswordInput', {
+  description: 'A user and the new password.',
   fields: (t) => ({
-    email: t.string({ required: true }),
+    email: t.string({ required: true, description: USER_EMAIL }),
     password: t.string({ required: true, description: 'At least 8 characters.' }),
   }),
 });
@@ -78,7 +85,7 @@ builder.mutationFields((t) => ({
     description: 'Creates an account.',
     type: UserPayload,
     ...rootAdmin,
-    args: { input: t.arg({ type: CreateUserInput, required: true }) },
+    args: { input: t.arg({ type: CreateUserInput, required: true, description: 'The new account.' }) },
     resolve: async (_root, { input }, { services }) => ({ userId: (await services.users.create(input)).id }),
   }),
   updateUser: t.field({
@@ -96,7 +103,13 @@ builder.mutationFields((t) => ({
       'Refused for the last root administrator who can sign in (LAST_ADMINISTRATOR). Without `handOverTo` also refused for owners of projects and the last owner of an organisation (IN_USE).',
     type: DeleteUserPayload,
     ...rootAdmin,
-    args: { input: t.arg({ type: DeleteUserInput, required: true }) },
+    args: {
+      input: t.arg({
+        type: DeleteUserInput,
+        required: true,
+        description: 'The user and the new owner of the projects.',
+      }),
+    },
     resolve: async (_root, { input: { userId, handOverTo } }, { services }) => {
       const { projects } = await services.users.remove(userId, handOverTo ?? null);
       return { deletedUserId: userId, handedOverProjectIds: projects.map(({ id }) => id) };
@@ -119,7 +132,9 @@ builder.mutationFields((t) => ({
     description: 'Sets the password of a user and ends the user’s sessions. Not for users of an external provider.',
     type: UserPayload,
     ...rootAdmin,
-    args: { input: t.arg({ type: ResetUserPasswordInput, required: true }) },
+    args: {
+      input: t.arg({ type: ResetUserPasswordInput, required: true, description: 'The user and the new password.' }),
+    },
     resolve: async (_root, { input: { email, password } }, { services }) => {
       const { id } = await services.users.byEmail(email);
       await services.users.setPassword(id, password);

@@ -2,6 +2,7 @@ import type { RequestContext } from '../../gateway/context.ts';
 import { builder, requires, rootAdmin } from '../../gateway/graphql/builder.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
 import { pageCost } from '../../gateway/graphql/page-cost.ts';
+import { totalCount } from '../../gateway/graphql/total-count.ts';
 import { checkedPage, DEFAULT_PAGE, MAX_PAGE, type PageArguments } from '../../gateway/paging.ts';
 import { requireRootAdmin, requireSignedIn } from '../../platform/auth/viewer.ts';
 import { OutOfSight } from '../../platform/errors.ts';
@@ -15,18 +16,22 @@ export const SignInProvider = builder.enumType('SignInProvider', {
   } as const,
 });
 
+const USER_ID = 'Id of the user: `usr_…`.';
+/** For inputs that select a user. */
+export const USER_EMAIL = 'E-mail address of an existing user. Upper and lower case are equal.';
+
 export const User = builder.prismaObject('User', {
   description: 'A user account.',
   interfaces: [Node],
   select: { id: true },
   fields: (t) => ({
     email: t.exposeString('email', { description: 'E-mail address in lower case; the log-in name.' }),
-    name: t.exposeString('name'),
+    name: t.exposeString('name', { description: 'Display name of the user: 1 to 200 characters.' }),
     isRootAdmin: t.exposeBoolean('isRoot', {
       description: 'Whether the user may do everything and has the role ADMIN in every project.',
     }),
     verified: t.exposeBoolean('verified', { description: 'Whether the e-mail address is verified.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    createdAt: t.expose('createdAt', { description: 'Time at which the account was created.', type: 'DateTime' }),
   }),
 });
 
@@ -98,8 +103,10 @@ builder.prismaObjectFields(User, (t) => {
 });
 
 export const UserPayload = builder.objectRef<{ readonly userId: string }>('UserPayload').implement({
+  description: 'The user whose account the mutation created or changed.',
   fields: (t) => ({
     user: t.prismaField({
+      description: 'The account after the change.',
       type: 'User',
       resolve: (query, { userId }, _args, { db }) => db.user.findUniqueOrThrow({ ...query, where: { id: userId } }),
     }),
@@ -138,7 +145,7 @@ builder.queryFields((t) => ({
     type: 'User',
     nullable: true,
     ...rootAdmin,
-    args: { id: t.arg.id({ required: true }) },
+    args: { id: t.arg.id({ description: USER_ID, required: true }) },
     resolve: (query, _root, { id }, { db }) => db.user.findUnique({ ...query, where: { id } }),
   }),
   users: t.prismaConnection(
@@ -179,7 +186,9 @@ builder.queryFields((t) => ({
     },
     {
       name: 'UserConnection',
+      description: 'A page of users.',
       fields: (connection) => ({
+        totalCount: totalCount(connection, 'Number of users that match the filter, on all pages.'),
         page: connection.int({
           description: 'Number of previous pages of this size, for clients that use page numbers.',
           resolve: ({ args: { offset }, args }) => Math.floor((offset ?? 0) / Math.max(sizeOf(args), 1)),

@@ -1,16 +1,29 @@
 import { builder, signedIn } from '../../gateway/graphql/builder.ts';
 import { requireSignedIn, type Viewer } from '../../platform/auth/viewer.ts';
 
-const ViewerKind = builder.enumType('ViewerKind', { values: ['USER', 'TOKEN', 'OPERATOR'] as const });
+const ViewerKind = builder.enumType('ViewerKind', {
+  description: 'How the caller of a request is authenticated.',
+  values: {
+    USER: { description: 'A user with a session.' },
+    TOKEN: { description: 'A program with a token of a project.' },
+    OPERATOR: { description: 'The operator at the command line of the service.' },
+  } as const,
+});
 
 export const ViewerType = builder.objectRef<Viewer>('Viewer').implement({
   description: 'The caller: a signed-in user, a project token, or the operator at the command line.',
   fields: (t) => ({
     actorId: t.exposeID('id', { description: 'The id of the user or of the token, as in the audit.' }),
-    kind: t.expose('kind', { type: ViewerKind }),
+    kind: t.expose('kind', { description: 'Whether the caller is a user, a token or the operator.', type: ViewerKind }),
     name: t.exposeString('name', { description: 'E-mail address of the user, or name of the token.' }),
-    email: t.string({ nullable: true, resolve: ({ kind, name }) => (kind === 'USER' ? name : null) }),
-    isRootAdmin: t.exposeBoolean('isRootAdmin'),
+    email: t.string({
+      description: 'E-mail address of the user. Null for a token and the operator.',
+      nullable: true,
+      resolve: ({ kind, name }) => (kind === 'USER' ? name : null),
+    }),
+    isRootAdmin: t.exposeBoolean('isRootAdmin', {
+      description: 'Whether the caller may do everything and has the role ADMIN in every project.',
+    }),
     expiresAt: t.field({
       description: 'When the session or the token expires, or null if it does not expire.',
       type: 'DateTime',
@@ -18,6 +31,7 @@ export const ViewerType = builder.objectRef<Viewer>('Viewer').implement({
       resolve: ({ expiresAt }) => (Number.isFinite(expiresAt) ? new Date(expiresAt) : null),
     }),
     user: t.prismaField({
+      description: 'The account of the user. Null for a token and the operator.',
       type: 'User',
       nullable: true,
       resolve: (query, { kind, id }, _args, { db }) => {

@@ -17,6 +17,7 @@ import {
 import { ServiceError } from '../../platform/errors.ts';
 import { kindOfId } from '../../platform/ids.ts';
 import type { RequestContext } from '../context.ts';
+import { DEFAULT_PAGE, MAX_PAGE } from '../paging.ts';
 import { COUNTED_BY_PAGE } from './page-cost.ts';
 import { PLAIN, type RoleScopes } from './type-scopes.ts';
 
@@ -26,6 +27,8 @@ interface AuthScopes extends RoleScopes {
   person: boolean;
   rootAdmin: boolean;
 }
+
+const PAGE_BOUNDS = `0 to ${MAX_PAGE.toLocaleString('en')}, unless the list describes other bounds`;
 
 export const builder = new SchemaBuilder<{
   Context: RequestContext;
@@ -79,13 +82,17 @@ export const builder = new SchemaBuilder<{
     nodeFieldOptions: { description: 'The entry.', ...PLAIN },
     cursorFieldOptions: { description: 'Position of the entry in the list, for `after` and `before`.' },
     pageInfoFieldOptions: { description: 'Information about further pages.', ...PLAIN },
+    pageInfoTypeOptions: { description: 'The position of a page in its list.' },
+    defaultEdgeTypeOptions: { description: 'An entry of a page with its cursor.' },
     hasNextPageFieldOptions: { description: 'Whether there are entries after the page.' },
     hasPreviousPageFieldOptions: { description: 'Whether there are entries before the page.' },
     startCursorFieldOptions: { description: 'Cursor of the first entry; `null` if the page is empty.' },
     endCursorFieldOptions: { description: 'Cursor of the last entry; `null` if the page is empty.' },
-    firstArgOptions: { description: 'Maximum number of entries, from the start of the list.' },
+    firstArgOptions: {
+      description: `Maximum number of entries, from the start of the list: ${PAGE_BOUNDS}. Default: ${DEFAULT_PAGE} if \`last\` is absent.`,
+    },
     afterArgOptions: { description: 'Returns only entries after this cursor.' },
-    lastArgOptions: { description: 'Maximum number of entries, from the end of the list.' },
+    lastArgOptions: { description: `Maximum number of entries, from the end of the list: ${PAGE_BOUNDS}.` },
     beforeArgOptions: { description: 'Returns only entries before this cursor.' },
     encodeGlobalID: (_typename, id) => String(id),
     nodeQueryOptions: false,

@@ -249,7 +249,7 @@ builder.prismaObjectFields(Project, (t) => ({
       description: 'A page of certificates.',
       fields: (connection) => ({ totalCount: totalCount(connection, 'Number of all certificates.') }),
     },
-    { name: 'CertificateEdge', description: 'A certificate and its cursor.' },
+    { name: 'CertificateEdge' },
   ),
 }));
 

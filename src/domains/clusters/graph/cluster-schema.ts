@@ -195,7 +195,7 @@ builder.prismaObjectFields(Project, (t) => ({
       description: 'A page of clusters.',
       fields: (connection) => ({ totalCount: totalCount(connection, 'Number of all clusters.') }),
     },
-    { name: 'ClusterEdge', description: 'A cluster and its cursor.' },
+    { name: 'ClusterEdge' },
   ),
   cluster: t.field({
     description: 'A cluster of the project. The id of a cluster of another project is NOT_FOUND.',

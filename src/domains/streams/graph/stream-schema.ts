@@ -157,7 +157,7 @@ builder.interfaceFields(Broker, (t) => ({
         }),
       }),
     },
-    { name: 'StreamEdge', description: 'A stream in a list.' },
+    { name: 'StreamEdge' },
   ),
   stream: t.field({
     description: 'Null if the broker has no such stream.',

@@ -24,7 +24,7 @@ export const TopicLevelConnection = builder.connectionObject(
       }),
     }),
   },
-  { name: 'TopicLevelEdge', description: 'A level and its cursor.' },
+  { name: 'TopicLevelEdge' },
 );
 
 export async function levelsOf(

@@ -169,7 +169,7 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
           }),
         }),
       },
-      { name: 'TopicEdge', description: 'A topic and its cursor.' },
+      { name: 'TopicEdge' },
     ),
     children: t.connection(
       {
