@@ -1,8 +1,11 @@
 import { builder, inProject } from '../../gateway/graphql/builder.ts';
 import { guarded, visibilityCheck } from '../../gateway/graphql/guarded.ts';
 import { eventFields, resumeArgument } from '../../gateway/graphql/live-event.ts';
+import { IS_CONNECTED } from './broker-descriptions.ts';
+import { BrokerConnectionStatus } from './broker-info-schema.ts';
 import type { BrokerStatusChange, BrokerStatusEvent } from './broker-runtimes.ts';
-import { Broker, BrokerConnectionStatus, CloudBrokerState, IS_CONNECTED } from './broker-schema.ts';
+import { Broker } from './broker-schema.ts';
+import { CloudBrokerState } from './broker-types-schema.ts';
 
 const BrokerStatus = builder.objectRef<BrokerStatusChange>('BrokerStatus').implement({
   description: 'The current state of a broker.',

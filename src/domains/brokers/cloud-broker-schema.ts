@@ -1,6 +1,8 @@
 import { builder, inProject, onBroker } from '../../gateway/graphql/builder.ts';
 import type { ListenerProtocol } from '../../generated/sqlite/client.ts';
-import { BrokerPayload, CloudBroker, CloudBrokerEngine, CloudBrokerTargetState } from './broker-schema.ts';
+import { BrokerPayload } from './broker-mutations-schema.ts';
+import { CloudBroker } from './broker-schema.ts';
+import { CloudBrokerEngine, CloudBrokerTargetState } from './broker-types-schema.ts';
 
 export const ListenerProtocolEnum = builder.enumType('ListenerProtocol', {
   description: 'The protocol of a listener.',

@@ -1,4 +1,4 @@
-import { builder, checkedByService, inProject, person, requires, signedIn } from '../../gateway/graphql/builder.ts';
+import { builder, checkedByService, requires, signedIn } from '../../gateway/graphql/builder.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
 import { pageCost } from '../../gateway/graphql/page-cost.ts';
 import { totalCount } from '../../gateway/graphql/total-count.ts';
@@ -6,7 +6,6 @@ import { belongsToProject } from '../../gateway/graphql/type-scopes.ts';
 import { ofProject, viewerCan } from '../../gateway/graphql/viewer-can.ts';
 import { listConnection } from '../../gateway/paging.ts';
 import { requireSignedIn, requireWholeProject } from '../../platform/auth/viewer.ts';
-import { USER_EMAIL, User } from '../users/user-schema.ts';
 import type { ProjectRecord } from './project-cache.ts';
 
 export const ProjectRole = builder.enumType('ProjectRole', {
@@ -38,7 +37,7 @@ const ProjectOwner = builder.objectRef<ProjectRecord>('ProjectOwner').implement(
   }),
 });
 
-const ProjectMember = builder.prismaObject('ProjectMember', {
+export const ProjectMember = builder.prismaObject('ProjectMember', {
   description: 'A user with a role in a project.',
   ...belongsToProject(({ projectId }: { readonly projectId: string }) => projectId),
   select: { projectId: true },
@@ -49,9 +48,9 @@ const ProjectMember = builder.prismaObject('ProjectMember', {
   }),
 });
 
-const NAME = 'Name of the project: 1 to 200 characters. It need not be unique.';
-const DESCRIPTION = 'Text for users, at most 4,000 characters. Default: empty.';
-const PROJECT_ID = 'Id of the project: `prj_…`.';
+export const PROJECT_NAME = 'Name of the project: 1 to 200 characters. It need not be unique.';
+export const PROJECT_DESCRIPTION = 'Text for users, at most 4,000 characters. Default: empty.';
+export const PROJECT_ID = 'Id of the project: `prj_…`.';
 
 /** Its values are cached rows. Relations are read from the database, for all projects of a list at once. */
 export const Project = builder.prismaObject('Project', {
@@ -59,8 +58,8 @@ export const Project = builder.prismaObject('Project', {
   ...belongsToProject(({ id }: { readonly id: string }) => id),
   interfaces: [Node],
   fields: (t) => ({
-    name: t.exposeString('name', { description: NAME }),
-    description: t.exposeString('description', { description: DESCRIPTION }),
+    name: t.exposeString('name', { description: PROJECT_NAME }),
+    description: t.exposeString('description', { description: PROJECT_DESCRIPTION }),
     owner: t.field({
       description: 'The user or the organisation that owns the project.',
       type: ProjectOwner,
@@ -103,7 +102,7 @@ export const Project = builder.prismaObject('Project', {
 
 findsNode('project', (id, { services, viewer }) => services.projects.visible(id, viewer));
 
-const STRICT_ROLES =
+export const STRICT_ROLES =
   'Whether writing operations require EDITOR also where the REST interface documents Viewer. Default for a new project: STRICT_ROLES of the service.';
 
 const ProjectSettings = builder.objectRef<ProjectRecord>('ProjectSettings').implement({
@@ -152,79 +151,6 @@ builder.prismaObjectFields(Project, (t) => ({
   viewerCanManageMembers: t.boolean(viewerCan('Mutation.setProjectMember', 'add and remove members', ofProject)),
 }));
 
-const CreateProjectInput = builder.inputType('CreateProjectInput', {
-  description: 'A new project.',
-  fields: (t) => ({
-    name: t.string({ required: true, description: NAME }),
-    description: t.string({ description: DESCRIPTION }),
-    organizationId: t.id({
-      description: 'Organisation that owns the project instead of the caller. The caller must be one of its owners.',
-    }),
-  }),
-});
-const UpdateProjectInput = builder.inputType('UpdateProjectInput', {
-  description: 'Changes of a project. Absent fields and null do not change.',
-  fields: (t) => ({
-    projectId: t.id({ required: true, description: PROJECT_ID }),
-    name: t.string({ description: NAME }),
-    description: t.string({ description: 'Text for users, at most 4,000 characters.' }),
-    strictRoles: t.boolean({ description: STRICT_ROLES }),
-    topicPayloads: t.boolean({
-      description: 'Whether topic trees store and show payloads. False also deletes the stored payloads.',
-    }),
-    clusterPasswords: t.boolean({
-      description:
-        'Whether passwords that are set on clusters are stored encrypted. False also deletes the stored passwords.',
-    }),
-  }),
-});
-const DeleteProjectInput = builder.inputType('DeleteProjectInput', {
-  description: 'The project to delete.',
-  fields: (t) => ({ projectId: t.id({ required: true, description: PROJECT_ID }) }),
-});
-const SetProjectMemberInput = builder.inputType('SetProjectMemberInput', {
-  description: 'A user and the role in the project.',
-  fields: (t) => ({
-    projectId: t.id({ required: true, description: PROJECT_ID }),
-    email: t.string({ required: true, description: USER_EMAIL }),
-    role: t.field({ type: ProjectRole, required: true, description: 'It replaces the previous role of a member.' }),
-  }),
-});
-const RemoveProjectMemberInput = builder.inputType('RemoveProjectMemberInput', {
-  description: 'The member to remove.',
-  fields: (t) => ({
-    projectId: t.id({ required: true, description: PROJECT_ID }),
-    email: t.string({ required: true, description: USER_EMAIL }),
-  }),
-});
-
-const ProjectPayload = builder.objectRef<{ readonly project: ProjectRecord }>('ProjectPayload').implement({
-  description: 'The project that was created or changed.',
-  fields: (t) => ({ project: t.expose('project', { description: 'The project after the change.', type: Project }) }),
-});
-const DeleteProjectPayload = builder
-  .objectRef<{ readonly deletedProjectId: string }>('DeleteProjectPayload')
-  .implement({
-    description: 'The project that was deleted.',
-    fields: (t) => ({
-      deletedProjectId: t.exposeID('deletedProjectId', { description: 'Id of the deleted project.' }),
-    }),
-  });
-const ProjectMemberPayload = builder
-  .objectRef<{ readonly member: typeof ProjectMember.$inferType }>('ProjectMemberPayload')
-  .implement({
-    description: 'The member that was added or changed.',
-    fields: (t) => ({
-      member: t.expose('member', { description: 'The member with the new role.', type: ProjectMember }),
-    }),
-  });
-const RemoveProjectMemberPayload = builder
-  .objectRef<{ readonly user: typeof User.$inferType }>('RemoveProjectMemberPayload')
-  .implement({
-    description: 'The member that was removed.',
-    fields: (t) => ({ user: t.expose('user', { description: 'The account, which remains.', type: User }) }),
-  });
-
 builder.queryFields((t) => ({
   project: t.field({
     description: 'A project, or null with NOT_FOUND if the caller has no role in a project with this id.',
@@ -254,56 +180,4 @@ builder.queryFields((t) => ({
     },
     { name: 'ProjectEdge' },
   ),
-}));
-
-builder.mutationFields((t) => ({
-  createProject: t.field({
-    description: 'Creates a project with the caller as its administrator.',
-    type: ProjectPayload,
-    ...person,
-    args: { input: t.arg({ type: CreateProjectInput, required: true, description: 'The new project.' }) },
-    resolve: async (_root, { input: { name, description, organizationId } }, context) => {
-      const { services, viewer } = context;
-      const project = await services.projects.create({ name, description, organisationId: organizationId }, viewer);
-      context.viewer = await services.auth.refreshed(requireSignedIn(viewer));
-      return { project };
-    },
-  }),
-  updateProject: t.field({
-    description: 'Changes a project. Absent fields do not change.',
-    type: ProjectPayload,
-    ...inProject('ADMIN'),
-    args: { input: t.arg({ type: UpdateProjectInput, required: true, description: 'The project and the changes.' }) },
-    resolve: async (_root, { input: { projectId, ...change } }, { services }) => ({
-      project: await services.projects.update(projectId, change),
-    }),
-  }),
-  deleteProject: t.field({
-    description: 'Deletes the project with its brokers, members and tokens.',
-    type: DeleteProjectPayload,
-    ...inProject('ADMIN'),
-    args: { input: t.arg({ type: DeleteProjectInput, required: true, description: 'The project to delete.' }) },
-    resolve: async (_root, { input }, { services }) => {
-      await services.projects.remove(input.projectId);
-      return { deletedProjectId: input.projectId };
-    },
-  }),
-  setProjectMember: t.field({
-    description: 'Adds a member to a project, or changes the role of a member. Not with a token.',
-    type: ProjectMemberPayload,
-    ...inProject('ADMIN', { byTokens: false }),
-    args: { input: t.arg({ type: SetProjectMemberInput, required: true, description: 'The user and the role.' }) },
-    resolve: async (_root, { input: { projectId, email, role } }, { services }) => ({
-      member: await services.projects.setMember(projectId, email, role),
-    }),
-  }),
-  removeProjectMember: t.field({
-    description: 'Removes a member. Subscriptions of the member to the project end. Not with a token.',
-    type: RemoveProjectMemberPayload,
-    ...inProject('ADMIN', { byTokens: false }),
-    args: { input: t.arg({ type: RemoveProjectMemberInput, required: true, description: 'The member to remove.' }) },
-    resolve: async (_root, { input: { projectId, email } }, { services }) => ({
-      user: await services.projects.removeMember(projectId, email),
-    }),
-  }),
 }));

@@ -1,0 +1,110 @@
+import { builder } from '../../gateway/graphql/builder.ts';
+import { withBroker } from '../../gateway/graphql/type-scopes.ts';
+import type { ControlCapability } from '../../protocol/control/plugin.ts';
+import type { LinkStatus } from '../../protocol/mqtt/broker-session.ts';
+import { BROKER_NAME, IS_CONNECTED, PROJECT_ID, URL_OR_NULL } from './broker-descriptions.ts';
+import type { BrokerInfoData } from './broker-runtimes.ts';
+import type { LicenseInformation } from './license.ts';
+import type { SysTopicsSample } from './sys-topics.ts';
+
+const ConnectionState = builder.enumType('BrokerConnectionState', {
+  description: 'The state of this service’s connection to a broker.',
+  values: {
+    CONNECTING: { description: 'The first attempt to connect, also after a change of settings.' },
+    CONNECTED: { description: 'The broker accepted the connection.' },
+    UNAUTHORISED: { description: 'The broker refuses the credentials.' },
+    UNREACHABLE: { description: 'The connection failed or was lost. The service reconnects.' },
+    CLOSED: { description: 'The service does not connect to the broker.' },
+  } as const,
+});
+
+export const BrokerConnectionStatus = builder.objectRef<LinkStatus>('BrokerConnectionStatus').implement({
+  description: 'This service’s connection to a broker.',
+  fields: (t) => ({
+    state: t.expose('state', { description: 'The current state.', type: ConnectionState }),
+    since: t.expose('since', { description: 'Time of the last change of the state.', type: 'DateTime' }),
+    lastError: t.string({
+      description: 'Why the service is not connected. Null while it is connected, or if there was no failure.',
+      nullable: true,
+      resolve: ({ lastError }) => lastError ?? null,
+    }),
+  }),
+});
+
+export const ControlProvider = builder.enumType('ControlProvider', {
+  description: 'The component that executes the commands of a control API of a broker.',
+  values: {
+    BROKER: { description: 'The broker itself.' },
+    GATEWAY: { description: 'A plugin of this service. If it is limited, the reason names the limits and the remedy.' },
+    NONE: { description: 'The API is not available. The reason names the remedy.' },
+  } as const,
+});
+
+export const Capability = builder.objectRef<ControlCapability>('BrokerCapability').implement({
+  description: 'The provider of a control API of a broker.',
+  fields: (t) => ({
+    api: t.exposeString('api', {
+      description: 'Name of the control API: the levels between `$CONTROL/` and `/v1`, such as `cedalo/inspect`.',
+    }),
+    provider: t.expose('provider', { description: 'The component that executes the commands.', type: ControlProvider }),
+    since: t.field({
+      description: 'Time at which the service determined the provider.',
+      type: 'DateTime',
+      resolve: ({ since }) => new Date(since),
+    }),
+    reason: t.string({
+      description: 'Why the API is limited or not available, and the remedy. Null if it is completely available.',
+      nullable: true,
+      resolve: ({ reason }) => reason ?? null,
+    }),
+  }),
+});
+
+export const License = builder.objectRef<LicenseInformation>('License').implement({
+  description: 'The licence of a broker, as the broker reports it. A text that the broker does not report is empty.',
+  fields: (t) => ({
+    plan: t.exposeString('plan', {
+      description: 'Plan of the licence. Default: `edition`. `open-source` for brokers without a licence.',
+    }),
+    edition: t.exposeString('edition', {
+      description: 'Edition of the broker software. `mosquitto` for brokers without a licence.',
+    }),
+    issuedBy: t.exposeString('issuedBy', { description: 'Issuer of the licence.' }),
+    issuedTo: t.exposeString('issuedTo', { description: 'Licensee: the customer that received the licence.' }),
+    validSince: t.exposeFloat('validSince', { description: 'Epoch milliseconds. 0 if the broker reports none.' }),
+    validUntil: t.exposeFloat('validUntil', {
+      description: 'Epoch milliseconds. 253402300799999 (the end of the year 9999) if the licence does not expire.',
+    }),
+    features: t.stringList({ description: 'All available features.', resolve: ({ features }) => [...features] }),
+  }),
+});
+
+const SysTopics = builder.objectRef<SysTopicsSample>('SysTopics').implement({
+  description: 'The values that a broker published below $SYS.',
+  fields: (t) => ({
+    topics: t.expose('topics', { type: 'JSON', description: 'Nested by topic level; values are text.' }),
+    date: t.exposeFloat('date', { description: 'Epoch milliseconds of the last change.' }),
+  }),
+});
+
+export const BrokerInfo = builder.objectRef<BrokerInfoData>('BrokerInfo').implement({
+  ...withBroker,
+  description: 'Information that a broker publishes about itself; the last known values while it is down.',
+  fields: (t) => ({
+    brokerId: t.id({ description: 'The id of the broker.', resolve: ({ broker }) => broker.id }),
+    url: t.string({ description: URL_OR_NULL, nullable: true, resolve: ({ broker }) => broker.url }),
+    name: t.string({ description: BROKER_NAME, resolve: ({ broker }) => broker.name }),
+    projectId: t.id({ description: PROJECT_ID, resolve: ({ broker }) => broker.projectId }),
+    isConnected: t.exposeBoolean('isConnected', { description: IS_CONNECTED }),
+    sysTopics: t.expose('sysTopics', { description: 'The last values below $SYS.', type: SysTopics }),
+    sysTopicsHistory: t.expose('sysTopicsHistory', {
+      description: 'Samples of the values below $SYS, oldest first: at most 60, at most one in nine seconds.',
+      type: [SysTopics],
+    }),
+    license: t.expose('license', {
+      description: 'While the broker is unreachable: the last known one. Null if none is known.',
+      type: License,
+      nullable: true,
+    }),
+  }),
+});

@@ -1,0 +1,126 @@
+import { builder, inProject, onBroker } from '../../gateway/graphql/builder.ts';
+import { mayControl } from '../../platform/auth/viewer.ts';
+import { invalid } from '../../platform/errors.ts';
+import type { BrokerRecord } from './broker-cache.ts';
+import {
+  BROKER_ID,
+  CLIENT_TAKEOVER,
+  CLUSTER_MODE,
+  ISSUED_TO,
+  METRICS_ENABLED,
+  PRODUCT_ID,
+  PROJECT_ID,
+} from './broker-descriptions.ts';
+import { Broker } from './broker-schema.ts';
+import { BrokerType, ClusterMode } from './broker-types-schema.ts';
+
+type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
+
+const FILE = 'A file in the folder BROKER_FILES_DIR of the service.';
+
+const connectionFields = (t: InputFields) => ({
+  name: t.string({ description: '1 to 200 characters. Default for a new broker: host and port of the URL.' }),
+  description: t.string({ description: 'Text for users, at most 4,000 characters. Default: none.' }),
+  url: t.string({ description: 'mqtt://, mqtts://, ws:// or wss://, without credentials.' }),
+  username: t.string({ description: 'The user name for the connection.' }),
+  password: t.string({ description: 'Stored encrypted, never returned.' }),
+  caCert: t.string({ description: 'PEM of the authority that signed the broker’s certificate.' }),
+  caCertFile: t.string({ description: FILE }),
+  clientCert: t.string({ description: 'PEM, for brokers that require a client certificate.' }),
+  clientCertFile: t.string({ description: FILE }),
+  clientKey: t.string({ description: 'PEM. Stored encrypted, never returned.' }),
+  clientKeyFile: t.string({ description: FILE }),
+  verifyCaCert: t.boolean({ description: 'false accepts any certificate of the broker.' }),
+  metricsEnabled: t.boolean({ description: METRICS_ENABLED }),
+  ha: t.boolean({ description: 'Whether the broker represents a cluster.' }),
+  clusterMode: t.field({ type: ClusterMode, description: CLUSTER_MODE }),
+  clientTakeover: t.boolean({ description: CLIENT_TAKEOVER }),
+});
+
+const AddBrokerInput = builder.inputType('AddBrokerInput', {
+  description: 'A broker outside this service, and the connection to it.',
+  fields: (t) => ({
+    projectId: t.id({ required: true, description: PROJECT_ID }),
+    type: t.field({ type: BrokerType, defaultValue: 'SELF_HOSTED', description: 'SELF_HOSTED or ON_PREMISE_SETUP.' }),
+    ...connectionFields(t),
+    issuedTo: t.string({ description: `${ISSUED_TO} Only for ON_PREMISE_SETUP, where it is required.` }),
+    productId: t.string({ description: `${PRODUCT_ID} Only for ON_PREMISE_SETUP, where it is required.` }),
+    periodStart: t.field({ type: 'DateTime', description: 'Only for ON_PREMISE_SETUP. Default: now.' }),
+    periodEnd: t.field({ type: 'DateTime', description: 'Only for ON_PREMISE_SETUP.' }),
+  }),
+});
+
+const insideProject = 'If set, the broker must be in this project.';
+
+const UpdateBrokerInput = builder.inputType('UpdateBrokerInput', {
+  description: 'Only the given fields change; null clears a field.',
+  fields: (t) => ({
+    brokerId: t.id({ required: true, description: BROKER_ID }),
+    projectId: t.id({ description: insideProject }),
+    ...connectionFields(t),
+  }),
+});
+
+const DeleteBrokerInput = builder.inputType('DeleteBrokerInput', {
+  description: 'The broker to remove. IN_USE if it represents a cluster or is a node of one.',
+  fields: (t) => ({
+    brokerId: t.id({ required: true, description: BROKER_ID }),
+    projectId: t.id({ description: insideProject }),
+  }),
+});
+
+export const BrokerPayload = builder.objectRef<{ readonly broker: BrokerRecord }>('BrokerPayload').implement({
+  description: 'The broker that was added or changed.',
+  fields: (t) => ({ broker: t.expose('broker', { description: 'The broker after the change.', type: Broker }) }),
+});
+const DeleteBrokerPayload = builder.objectRef<{ readonly deletedBrokerId: string }>('DeleteBrokerPayload').implement({
+  description: 'The broker that was removed.',
+  fields: (t) => ({ deletedBrokerId: t.exposeID('deletedBrokerId', { description: 'Id of the removed broker.' }) }),
+});
+
+builder.mutationFields((t) => ({
+  addBroker: t.field({
+    description:
+      'Adds a self-hosted broker. The service connects to it immediately and reconnects after a connection is lost.',
+    type: BrokerPayload,
+    ...inProject('ADMIN'),
+    args: { input: t.arg({ type: AddBrokerInput, required: true, description: 'The broker and its connection.' }) },
+    resolve: async (_root, { input }, { services, viewer }) => {
+      const by = { isRootAdmin: viewer?.isRootAdmin === true };
+      const { projectId, type, issuedTo, productId, periodStart, periodEnd, ...broker } = input;
+      if (type === 'CLOUD') {
+        const reason = 'must not be CLOUD: use createCloudBroker for a broker that this service runs';
+        throw invalid([{ path: 'input.type', reason }]);
+      }
+      if (type !== 'ON_PREMISE_SETUP') return { broker: await services.brokers.addSelfHosted(projectId, broker, by) };
+      const start = periodStart instanceof Date ? periodStart : new Date();
+      const setup = { issuedTo: issuedTo ?? '', productId: productId ?? '', periodStart: start, periodEnd };
+      return { broker: await services.brokers.addOnPremiseSetup(projectId, broker, setup, by) };
+    },
+  }),
+  updateBroker: t.field({
+    description:
+      'Changes the given fields; null clears a field. The service reconnects only if settings of the connection change. Changing the address of a cluster node requires `ADMIN` in projects with `clusterPasswords`.',
+    type: BrokerPayload,
+    ...onBroker('EDITOR'),
+    args: { input: t.arg({ type: UpdateBrokerInput, required: true, description: 'The broker and the changes.' }) },
+    resolve: async (_root, { input: { brokerId, projectId: _, ...change } }, { services, viewer }) => ({
+      broker: await services.brokers.update(brokerId, change, {
+        isRootAdmin: viewer?.isRootAdmin === true,
+        mayControl: mayControl(viewer, services.brokers.visible(brokerId, viewer, 'EDITOR')),
+      }),
+    }),
+  }),
+  deleteBroker: t.field({
+    description:
+      'Removes the broker and closes the connection. A broker that this service runs is stopped, and its data is deleted.',
+    type: DeleteBrokerPayload,
+    ...onBroker('ADMIN'),
+    args: { input: t.arg({ type: DeleteBrokerInput, required: true, description: 'The broker to remove.' }) },
+    resolve: async (_root, { input }, { services }) => {
+      await services.brokers.remove(input.brokerId);
+      await services.cloudBrokers.gone(input.brokerId);
+      return { deletedBrokerId: input.brokerId };
+    },
+  }),
+}));

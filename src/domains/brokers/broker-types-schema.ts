@@ -1,0 +1,61 @@
+import { builder } from '../../gateway/graphql/builder.ts';
+import type { Engine } from './broker-engine.ts';
+
+export const BROKER_TYPES = {
+  CLOUD: { description: 'A broker that this service runs.' },
+  SELF_HOSTED: { description: 'A broker outside this service, reached by its URL.' },
+  ON_PREMISE_SETUP: { description: 'An on-premise installation that belongs to a product.' },
+} as const;
+
+export const BrokerType = builder.enumType('BrokerType', { description: 'Where a broker runs.', values: BROKER_TYPES });
+
+export const ClusterMode = builder.enumType('ClusterMode', {
+  description: 'What the nodes of a cluster share.',
+  values: {
+    FULL: {
+      description:
+        'Access control, sessions, retained messages and all published messages. Clients connect to the leader. Requires at least three nodes with the control API cedalo/ha.',
+    },
+    DYNSEC: {
+      description:
+        'Access control: accounts, groups, roles and rules. Clients of different nodes do not exchange messages. Requires at least two nodes with dynamic security.',
+    },
+    HP: { description: 'The same as FULL, but each node has its own topic tree.' },
+  } as const,
+});
+
+export const NO_SALES = 'this service has no sales.';
+
+export const CloudBrokerState = builder.enumType('CloudBrokerState', {
+  description: 'The state of a broker that this service runs.',
+  values: {
+    ACTIVE: { description: 'The broker runs.' },
+    INACTIVE: { description: 'The broker is stopped.' },
+    NEW: { description: 'The broker was created and has not been started yet.' },
+    PROVISIONING: { description: 'The broker is being started.' },
+    UPDATING: { description: 'The broker is being restarted.' },
+    ERROR: { description: 'The broker failed: see `problem`. The service retries with an increasing delay.' },
+    STOPPING_PAYMENT: { description: `Not used: ${NO_SALES}` },
+    PAYMENT_STOPPED: { description: `Not used: ${NO_SALES}` },
+    SHUTTING_DOWN: { description: 'The broker is being stopped.' },
+  } as const,
+});
+
+export const CloudBrokerTargetState = builder.enumType('CloudBrokerTargetState', {
+  description: 'The state that an editor requested for a broker that this service runs.',
+  values: {
+    ACTIVE: { description: 'The service runs the broker and restarts it after a failure.' },
+    INACTIVE: { description: 'The service stops the broker. Its data remains.' },
+  } as const,
+});
+
+export const CloudBrokerEngine = builder.enumType('CloudBrokerEngine', {
+  description: 'The software of a broker that this service runs.',
+  values: {
+    EMBEDDED: { value: 'embedded' as Engine, description: 'A broker in a worker thread of this service.' },
+    MOSQUITTO: {
+      value: 'mosquitto' as Engine,
+      description: 'A Mosquitto process of this service. Requires an installed Mosquitto.',
+    },
+  },
+});
