@@ -1,0 +1,26 @@
+/** The page of the examples: the brokers of a project with their bridges and clients. */
+export const BROKERS = `query Brokers($projectId: ID!) {
+  project(id: $projectId) {
+    id
+    brokers {
+      nodes {
+        id
+        name
+        isConnected
+        viewerCanControlClients
+        bridges { id key isActive }
+        connectedClients(first: 50) { nodes { id clientId connected } }
+      }
+    }
+  }
+}`;
+
+/** Its events have the ids of the query, so a normalised cache updates the rows of the page. */
+export const CLIENTS = `subscription Clients($brokerId: ID!, $after: Float) {
+  connectedClients(brokerId: $brokerId, after: $after) {
+    kind
+    sequence
+    clients { id clientId connected }
+    removedIds
+  }
+}`;

@@ -1,1 +1,0 @@
-export const UNDESCRIBED: Readonly<Record<string, number>> = {};
