@@ -1,9 +1,12 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { expect, test } from 'vitest';
 import { BROKER_LIMITS } from '../../../src/engines/embedded/limits.ts';
+import { createSelfSigned } from '../../support/certificates.ts';
 import { useTestBroker } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
+import { connectSecure, MQTTS, PLAIN, startTlsBroker, WSS } from './tls.ts';
 
 const broker = useTestBroker();
 
@@ -33,4 +36,29 @@ test('a connection without CONNECT is closed', { timeout: BROKER_LIMITS.connectT
   const socket = createConnection(broker().mqttPort, '127.0.0.1');
   await once(socket, 'close');
   expect(performance.now() - since).toBeGreaterThan(BROKER_LIMITS.connectTimeoutMs - 100);
+});
+
+/** Kernel timers of the broker's connections on this port, from `/proc/net/tcp`. KEEP_ALIVE is that of keep-alive. */
+function timersOf(port: number): string[] {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const rows = readFileSync('/proc/net/tcp', 'utf8').split('\n');
+  const fields = rows.map((row) => row.trim().split(/\s+/));
+  return fields.flatMap(([, address, , state, , timer]) =>
+    address?.endsWith(local) && state === ESTABLISHED ? [timer?.slice(0, 2) ?? ''] : [],
+  );
+}
+const ESTABLISHED = '01';
+const KEEP_ALIVE = '02';
+
+test('a silent connection gets TCP keep-alive, a new one has none', { timeout: 20_000 }, async () => {
+  const { portOf, setServer } = await startTlsBroker();
+  const server = createSelfSigned();
+  for (const number of [MQTTS, WSS]) await setServer(number, server);
+  await rawClient(portOf(PLAIN), { clientId: 'plain' });
+  await connectSecure(portOf(MQTTS), server, { clientId: 'secure' });
+  await connectSecure(portOf(WSS), server, { clientId: 'secure web', ws: true });
+  expect(timersOf(portOf(WSS))).not.toContain(KEEP_ALIVE);
+  const timers = () => [PLAIN, MQTTS, WSS].map((number) => timersOf(portOf(number)));
+  // The administrator has a connection, too.
+  await expect.poll(timers, { timeout: 10_000 }).toEqual([[KEEP_ALIVE, KEEP_ALIVE], [KEEP_ALIVE], [KEEP_ALIVE]]);
 });

@@ -36,6 +36,7 @@ export class Connection implements SubscriptionHolder {
   readonly remotePort: number;
   readonly #stream: Duplex;
   readonly #socket: Socket;
+  #hasTcpKeepAlive = false;
   client: BrokerClient | null = null;
   /** User name of CONNECT, also of a refused client. `null` if CONNECT has none, `undefined` before CONNECT. */
   claimedUsername: string | null | undefined = undefined;
@@ -183,6 +184,13 @@ export class Connection implements SubscriptionHolder {
     this.hasTime = time.charge(this.identity?.clientId ?? '', ms);
   }
 
+  /** Makes the system detect that a silent peer has gone. Repeated calls have no effect. */
+  enableTcpKeepAlive(): void {
+    if (this.#hasTcpKeepAlive) return;
+    this.#hasTcpKeepAlive = true;
+    this.#socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS);
+  }
+
   /** Stops reading. Reading resumes when `resumeReading` was called as often as this method. */
   stopReading(): void {
     this.readingStops += 1;
@@ -252,6 +260,8 @@ export class Connection implements SubscriptionHolder {
 const MAX_UNSENT_BYTES = 65_536;
 /** Memory of one chunk that waits in a stream, without its bytes. */
 const CHUNK_BYTES = 128;
+/** Silence after which the system sends TCP keep-alive probes. */
+const TCP_KEEP_ALIVE_MS = 60_000;
 
 const uncork = (stream: Duplex): void => stream.uncork();
 

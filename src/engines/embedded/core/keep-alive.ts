@@ -6,7 +6,10 @@ const PRECISION_MS = 1_000;
 /** [MQTT-3.1.2-24] Share of the Keep Alive after which the connection is closed, per second. */
 const KEEP_ALIVE_MS = 1_500;
 
-/** Closes connections that are silent for too long: before CONNECT, and by their Keep Alive. One timer is for all. */
+/**
+ * Closes connections that are silent for too long: before CONNECT, and by their Keep Alive. One timer is for all.
+ * A connection that is silent for a second gets TCP keep-alive, which takes three system calls.
+ */
 export class KeepAlive {
   readonly #timer: NodeJS.Timeout;
 
@@ -31,8 +34,12 @@ function sweep(
 ): void {
   const now = performance.now();
   for (const connection of open) {
+    const silentMs = now - connection.lastPacketAt;
     const limit = limitOf(connection, connectTimeoutMs);
-    if (limit === 0 || now - connection.lastPacketAt <= limit) continue;
+    if (limit === 0 || silentMs <= limit) {
+      if (silentMs > PRECISION_MS) connection.enableTcpKeepAlive();
+      continue;
+    }
     if (connection.protocolVersion === 0) onNoConnect(connection);
     connection.destroy();
   }

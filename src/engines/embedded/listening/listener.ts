@@ -37,8 +37,7 @@ export async function startListener(wanted: ListenerWanted, options: ListenerOpt
   const { maxConnections, maxPacketBytes, accept, onError, onRefused } = options;
   const isWeb = protocol === 'WEBSOCKET';
   // HTTP responds also after the client has closed its side.
-  const halfOpen = { allowHalfOpen: isWeb };
-  const server = createServer({ ...halfOpen, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 });
+  const server = createServer({ allowHalfOpen: isWeb, noDelay: true });
   server.maxConnections = maxConnections;
   const port = await listenOnFreePort(server, wanted, options.all ?? []);
   const info: ListenerInfo = { ...wanted, port, protocol: isWeb ? 'MQTT-WS' : 'MQTT' };
