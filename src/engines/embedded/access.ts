@@ -7,7 +7,7 @@ export interface Credentials {
   readonly clientId: string;
   readonly username: string | undefined;
   readonly password: Uint8Array | undefined;
-  /** Network from which the client connects, see `networkOf`. */
+  /** Network from which the client connects, see `networkOf`. Empty without a user name. */
   readonly network: string;
   /** Whether the client still waits for the result. */
   readonly isWanted: () => boolean;

@@ -103,10 +103,13 @@ test('each kind of refusal is reported with its reason within a second', { timeo
       { kind: 'CONNECT', reason: 'PROTOCOL_VERSION' },
     ],
     [() => sendRaw(plain, 'GET / HTTP/1.1\r\n\r\n'), { kind: 'CONNECT', listenerPort: plain, address: '127.0.0.1' }],
-    [() => sendRaw(plain, generate(publish('ok/a', 0))), { kind: 'CONNECT', reason: 'PROTOCOL_ERROR' }],
+    [
+      () => sendRaw(plain, generate(publish('ok/a', 0))),
+      { kind: 'CONNECT', reason: 'PROTOCOL_ERROR', address: '127.0.0.1' },
+    ],
     [
       () => sendRaw(plain, { clientId: 'c13', ...dev, ...v5, properties: { authenticationMethod: 'SCRAM' } }),
-      { kind: 'CONNECT', reason: 'NOT_SUPPORTED' },
+      { kind: 'CONNECT', reason: 'NOT_SUPPORTED', address: '127.0.0.1' },
     ],
     [
       () => sendRaw(plain, { clientId: 'c14', ...dev }, Buffer.from([0x36, 0x00])),

@@ -30,19 +30,20 @@ export class Admission {
     username: string | undefined,
     password: Buffer | undefined,
   ): Promise<RefusalReason | null> {
-    const { access, registry, store, limits } = this.#parts;
+    const { access, registry, store, limits, faults } = this.#parts;
     const clientId = client.id;
+    faults.beforeAdmission(clientId);
     if (connection.hasNoId && !connection.isClean && connection.protocolVersion < 5) return 'client_id';
     if (registry.connectedCount >= limits.maxConnections && !registry.connection(clientId)) return 'connections';
     registry.claimed(connection, username ?? null);
-    const network = networkOf(connection.address);
+    const network = username === undefined ? '' : networkOf(connection.address);
     const isWanted = () => !connection.isClosed && !client.closed;
     const verdict = await access.authenticate({ clientId, username, password, network, isWanted });
     if (verdict !== 'ACCEPTED') return isWanted() ? REFUSALS[verdict] : 'closed';
     if (connection.will?.topic.startsWith('$CONTROL/')) return 'will';
     // aedes would close the old connection later, which would delete the will of the new connection.
     const older = registry.connection(clientId);
-    await older?.disconnect(SESSION_TAKEN_OVER);
+    if (older) await older.disconnect(SESSION_TAKEN_OVER);
     if (older?.isClean) store.incoming.clear(clientId);
     // MQTT 5: the old connection had resumed a session that ends with it.
     const isOver = older?.expirySeconds === 0 && store.endSession(clientId);

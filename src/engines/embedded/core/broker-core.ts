@@ -167,6 +167,8 @@ export class BrokerCore {
     before: (client, connection, packet) => {
       if (handleConnect(this.#aedes, client, packet) || handleDisconnect(client, packet)) return 'DONE';
       const { cmd } = packet;
+      // aedes reports a refusal after it has closed the socket.
+      if (connection.identity === null || cmd === 'connect') connection.rememberAddress();
       if (connection.identity === null || (cmd !== 'subscribe' && cmd !== 'unsubscribe'))
         return sequenceProblem(connection, packet);
       return this.#subscribeHandler[cmd](client, connection, packet) ?? 'DONE';

@@ -116,11 +116,7 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
         refuse('closed');
         return;
       }
-      const admit = async () => {
-        faults.beforeAdmission(client.id);
-        return admission.admit(client, connection, username, password);
-      };
-      admit().then(
+      admission.admit(client, connection, username, password).then(
         (reason) => {
           if (reason === null) done(null, true);
           else refuse(reason);

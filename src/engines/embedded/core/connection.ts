@@ -32,11 +32,10 @@ const ADMINISTRATIVE_ACTION = 0x98;
 /** One network connection and its counters. The counters are plain fields because every message changes them. */
 export class Connection implements SubscriptionHolder {
   readonly listener: ListenerInfo;
-  readonly address: string;
-  readonly remotePort: number;
   readonly #stream: Duplex;
   readonly #socket: Socket;
   #hasTcpKeepAlive = false;
+  #unchargedMs = 0;
   client: BrokerClient | null = null;
   /** User name of CONNECT, also of a refused client. `null` if CONNECT has none, `undefined` before CONNECT. */
   claimedUsername: string | null | undefined = undefined;
@@ -106,8 +105,20 @@ export class Connection implements SubscriptionHolder {
     this.#stream = stream;
     this.#socket = socket;
     this.listener = listener;
-    this.address = (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d)/, '');
-    this.remotePort = socket.remotePort ?? 0;
+  }
+
+  /** Empty if it is first read after the connection was closed. The first read is a system call. */
+  get address(): string {
+    return (this.#socket.remoteAddress ?? '').replace(/^::ffff:(?=\d)/, '');
+  }
+
+  /** Makes the address known after the connection was closed. */
+  rememberAddress(): void {
+    void this.#socket.remoteAddress;
+  }
+
+  get remotePort(): number {
+    return this.#socket.remotePort ?? 0;
   }
 
   get isOnline(): boolean {
@@ -179,9 +190,13 @@ export class Connection implements SubscriptionHolder {
     return this.#socket.bytesWritten;
   }
 
+  /** Short times are charged together, so that a short connection costs no entry of its client id. */
   spend(time: ReadingTime, ms: number): void {
     time.spend(ms);
-    this.hasTime = time.charge(this.identity?.clientId ?? '', ms);
+    this.#unchargedMs += ms;
+    if (this.hasTime && this.#unchargedMs < CHARGED_MS) return;
+    this.hasTime = time.charge(this.identity?.clientId ?? '', this.#unchargedMs);
+    this.#unchargedMs = 0;
   }
 
   /** Makes the system detect that a silent peer has gone. Repeated calls have no effect. */
@@ -260,6 +275,8 @@ export class Connection implements SubscriptionHolder {
 const MAX_UNSENT_BYTES = 65_536;
 /** Memory of one chunk that waits in a stream, without its bytes. */
 const CHUNK_BYTES = 128;
+/** Minimum time of packets that is charged to a client that has time. */
+const CHARGED_MS = 1;
 /** Silence after which the system sends TCP keep-alive probes. */
 const TCP_KEEP_ALIVE_MS = 60_000;
 
