@@ -14,6 +14,8 @@ export interface Broker {
   readonly name: 'embedded' | 'Mosquitto';
   readonly pid: number;
   readonly port: number;
+  /** Frees memory that the broker no longer needs. Mosquitto frees it immediately. */
+  collectGarbage(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -23,6 +25,7 @@ export const ACCOUNT: Account = { username: 'bench', password: 'of a benchmark' 
 const PLUGIN = '/usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so';
 const CONTROL = '$CONTROL/dynamic-security/v1';
 const PROCESSOR = 0;
+const COLLECTOR = new URL('collect-garbage.js', import.meta.url).href;
 
 const ACLS = ['publishClientSend', 'publishClientReceive', 'subscribePattern', 'unsubscribePattern'];
 const ALL = { acls: ACLS.map((acltype) => ({ acltype, topic: '#', allow: true })) };
@@ -37,7 +40,7 @@ type Message =
   | { readonly type: 'running'; readonly listeners: readonly { readonly port: number }[] }
   | { readonly type: 'failed'; readonly reason: string }
   | { readonly type: 'log'; readonly text: string }
-  | { readonly type: 'state' | 'stall' };
+  | { readonly type: 'state' | 'stall' | 'collected' };
 
 /**
  * run.mjs runs benchmarks in the root of the project. The broker is that of `npm run build`. Without `kept` its data
@@ -51,7 +54,7 @@ export async function startEmbedded(kept?: string): Promise<Broker> {
   const child = fork(
     join(process.cwd(), 'test/engines/embedded/broker-process.mjs'),
     [folder, JSON.stringify([listener]), worker.href],
-    { execArgv: process.env.BENCH_NODE_OPTIONS?.split(' ') ?? [] },
+    { execArgv: ['--import', COLLECTOR, ...(process.env.BENCH_NODE_OPTIONS?.split(' ') ?? [])] },
   );
   process.once('exit', () => child.kill('SIGKILL'));
   const port = await new Promise<number>((resolve, reject) => {
@@ -67,7 +70,17 @@ export async function startEmbedded(kept?: string): Promise<Broker> {
     await exit;
     if (kept === undefined) rmSync(folder, { recursive: true, force: true });
   };
-  const broker: Broker = { name: 'embedded', pid: child.pid ?? 0, port, close };
+  const collectGarbage = () =>
+    new Promise<void>((resolve) => {
+      const received = ({ type }: Message) => {
+        if (type !== 'collected') return;
+        child.off('message', received);
+        resolve();
+      };
+      child.on('message', received);
+      child.send('collect');
+    });
+  const broker: Broker = { name: 'embedded', pid: child.pid ?? 0, port, collectGarbage, close };
   if (isNew) return prepared(broker);
   pin(broker.pid, PROCESSOR);
   return broker;
@@ -102,7 +115,7 @@ export async function startMosquitto(): Promise<Broker> {
     await exit;
     rmSync(folder, { recursive: true, force: true });
   };
-  return prepared({ name: 'Mosquitto', pid: child.pid ?? 0, port, close });
+  return prepared({ name: 'Mosquitto', pid: child.pid ?? 0, port, collectGarbage: async () => {}, close });
 }
 
 async function prepared(broker: Broker): Promise<Broker> {

@@ -1,7 +1,7 @@
 /**
  * A process that runs one embedded broker from the build, so that tests can kill it: `broker-process.mjs <folder>
  * <listeners as JSON> <URL of the worker>`. It sends `running` with the listeners or `failed`, and each state, log line
- * and stall. It closes the broker, and ends, when it is sent a message.
+ * and stall. It closes the broker, and ends, when it is sent `close`.
  */
 import { startEmbeddedBroker } from '../../../dist/engines/embedded/embedded-broker.js';
 
@@ -21,7 +21,8 @@ try {
     log: { info: () => {}, warn: logged('warn'), error: logged('error') },
     onState: (state, error) => send({ type: 'state', state, error }),
   });
-  process.once('message', async () => {
+  process.on('message', async (message) => {
+    if (message !== 'close') return;
     await broker.close();
     process.disconnect();
   });
