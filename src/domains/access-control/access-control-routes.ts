@@ -29,7 +29,7 @@ import {
 
 const BROKER = '/api/projects/{projectId}/brokers/{brokerId}';
 const READ_ERRORS = [401, 403, 404, 405, 500, 503] as const;
-const COMMON = { tags: ['Access control'], since: '3.3' } as const;
+const COMMON = { tag: 'Access control', since: '3.3' } as const;
 const DOCUMENTED = { ...COMMON, section: '4.7' } as const;
 const AFTER_WRITE =
   'Responds after the broker has executed the change. 503 with `info.outcome` UNKNOWN: the response of the broker was lost, and the result could not be read back.';
@@ -37,6 +37,10 @@ const WRITE = { description: AFTER_WRITE, status: 204, errors: [400, ...READ_ERR
 
 interface ObjectRoutes {
   readonly kind: 'Client' | 'Group' | 'Role';
+  /** Name in `operationId`. "Client" also means a connected client. */
+  readonly name: 'Account' | 'Group' | 'Role';
+  /** Words in `keywords` of each operation. */
+  readonly keywords: string;
   readonly nameKey: string;
   readonly common: typeof COMMON;
   readonly deletion: typeof COMMON;
@@ -48,7 +52,7 @@ interface ObjectRoutes {
 }
 
 function objectRoutes(routes: ObjectRoutes): Route[] {
-  const { kind, nameKey, common, deletion, bodies, list, targets, pageSize, variables } = routes;
+  const { kind, name, keywords, nameKey, common, deletion, bodies, list, targets, pageSize, variables } = routes;
   const noun = kind.toLowerCase();
   const path = `${BROKER}/${noun}s`;
   const connection = `project.broker.access${kind}s`;
@@ -57,7 +61,9 @@ function objectRoutes(routes: ObjectRoutes): Route[] {
       method: 'GET',
       path,
       ...common,
+      operationId: `list${name}s`,
       summary: `List the ${noun}s of the access control`,
+      keywords,
       query: bodies.query,
       omitNull: ['*'],
       ...list,
@@ -73,7 +79,9 @@ function objectRoutes(routes: ObjectRoutes): Route[] {
       method: 'POST',
       path,
       ...common,
+      operationId: `create${name}`,
       summary: `Create a ${noun}`,
+      keywords: `add ${keywords}`,
       body: bodies.created,
       operation: mutation(`createAccess${kind}`),
       variables,
@@ -83,7 +91,9 @@ function objectRoutes(routes: ObjectRoutes): Route[] {
       method: 'PUT',
       path,
       ...common,
+      operationId: `update${name}`,
       summary: `Change a ${noun}`,
+      keywords: `edit update ${keywords}`,
       body: bodies.changed,
       operation: mutation(`updateAccess${kind}`),
       variables,
@@ -93,7 +103,9 @@ function objectRoutes(routes: ObjectRoutes): Route[] {
       method: 'DELETE',
       path,
       ...deletion,
+      operationId: `delete${name}`,
       summary: `Delete a ${noun}`,
+      keywords: `remove ${keywords}`,
       query: bodies.nameQuery,
       operation: mutation(`deleteAccess${kind}`),
       variables: (input) => ({ input: { ...target(input), [nameKey]: input.query[nameKey] } }),
@@ -107,7 +119,9 @@ export const accessControlRoutes: readonly Route[] = [
     method: 'GET',
     path: `${BROKER}/acldefault`,
     ...DOCUMENTED,
+    operationId: 'getDefaultAcl',
     summary: 'Read the default ACL',
+    keywords: 'permissions policy anonymous',
     operation: DEFAULTS,
     variables: ({ params }) => params,
     pick: 'project.broker.defaultAcl',
@@ -119,7 +133,9 @@ export const accessControlRoutes: readonly Route[] = [
     method: 'PUT',
     path: `${BROKER}/acldefault`,
     ...DOCUMENTED,
+    operationId: 'setDefaultAcl',
     summary: 'Change the default ACL',
+    keywords: 'set permissions policy',
     body: DEFAULT_ACL_CHANGE,
     operation: mutation('setDefaultAcl'),
     variables: defaultAclInput,
@@ -127,6 +143,8 @@ export const accessControlRoutes: readonly Route[] = [
   },
   ...objectRoutes({
     kind: 'Client',
+    name: 'Account',
+    keywords: 'account user login credentials password',
     nameKey: 'username',
     common: DOCUMENTED,
     deletion: DOCUMENTED,
@@ -145,7 +163,9 @@ export const accessControlRoutes: readonly Route[] = [
     method: 'PUT',
     path: `${BROKER}/clients/enable`,
     ...DOCUMENTED,
+    operationId: 'setAccountEnabled',
     summary: 'Enable or disable a client',
+    keywords: 'account block ban lock suspend login',
     body: ACCESS_CLIENT_ENABLE,
     operation: mutation('setAccessClientEnabled'),
     variables: (input) => ({
@@ -155,6 +175,8 @@ export const accessControlRoutes: readonly Route[] = [
   },
   ...objectRoutes({
     kind: 'Group',
+    name: 'Group',
+    keywords: 'team members',
     nameKey: 'groupname',
     common: DOCUMENTED,
     deletion: COMMON,
@@ -167,6 +189,8 @@ export const accessControlRoutes: readonly Route[] = [
   }),
   ...objectRoutes({
     kind: 'Role',
+    name: 'Role',
+    keywords: 'permissions acl policy rights rules',
     nameKey: 'rolename',
     common: COMMON,
     deletion: COMMON,

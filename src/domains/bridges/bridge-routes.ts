@@ -40,7 +40,7 @@ const BRIDGE_STATUS: JsonSchema = {
 
 const BRIDGES_PATH = '/api/projects/{projectId}/brokers/{brokerId}/bridges';
 const READ_ERRORS = [401, 403, 404, 405, 500, 503] as const;
-const DOCUMENTED = { section: '4.2', tags: ['Bridges'], since: '3.3' } as const;
+const DOCUMENTED = { section: '4.2', tag: 'Bridges', since: '3.3' } as const;
 const PARAMS = { bridgeId: 'The id from the list of bridges.' } as const;
 const LIMITED =
   '405 NOT_SUPPORTED_BY_BROKER for a bridge that Mosquitto runs from its configuration file; the message states a solution.';
@@ -57,7 +57,9 @@ export const bridgeRoutes: readonly Route[] = [
     method: 'GET',
     path: BRIDGES_PATH,
     ...DOCUMENTED,
+    operationId: 'listBridges',
     summary: 'List the bridges of a broker',
+    keywords: 'connectors integrations forward',
     description: 'Bridges that this service runs, and bridges of the broker itself.',
     operation: `query ($projectId: ID!, $brokerId: ID!) {
   project(id: $projectId) { broker(id: $brokerId) { bridges { id: key isActive } } }
@@ -73,7 +75,9 @@ export const bridgeRoutes: readonly Route[] = [
     path: `${BRIDGES_PATH}/{bridgeId}/config`,
     ...DOCUMENTED,
     params: PARAMS,
+    operationId: 'getBridgeConfig',
     summary: 'Read the configuration of a bridge',
+    keywords: 'settings connector forward',
     description: `Secrets are replaced by \`***\`. ${LIMITED}`,
     operation: read('config(strict: true)'),
     variables: ({ params }) => params,
@@ -87,7 +91,9 @@ export const bridgeRoutes: readonly Route[] = [
     path: `${BRIDGES_PATH}/{bridgeId}/config`,
     ...DOCUMENTED,
     params: PARAMS,
+    operationId: 'updateBridgeConfig',
     summary: 'Change the configuration of a bridge',
+    keywords: 'edit set connector forward postgresql webhook',
     description: `Replaces the whole configuration. A secret given as \`***\` keeps its value. ${LIMITED}`,
     body: BRIDGE_CONFIG,
     operation: 'mutation ($input: UpdateBridgeConfigInput!) { updateBridgeConfig(input: $input) { broker { id } } }',
@@ -102,7 +108,9 @@ export const bridgeRoutes: readonly Route[] = [
     path: `${BRIDGES_PATH}/{bridgeId}/status`,
     ...DOCUMENTED,
     params: PARAMS,
+    operationId: 'getBridgeStatus',
     summary: 'Read the status of a bridge',
+    keywords: 'state health connector',
     operation: read('status'),
     variables: ({ params }) => params,
     pick: 'project.broker.bridge.status',

@@ -60,14 +60,17 @@ function brokerInput({ params, body: { clustermode, ...body } }: RouteInput): Re
 
 const LIST_PATH = '/api/projects/{projectId}/brokers';
 const BROKER_PATH = `${LIST_PATH}/{brokerId}`;
+const DOCUMENTED = { section: '4.2', tag: 'Brokers' } as const;
 const ERRORS = [401, 403, 404, 405, 500] as const;
 
 export const brokerRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: LIST_PATH,
-    section: '4.2',
+    ...DOCUMENTED,
+    operationId: 'listBrokers',
     summary: 'List the brokers of a project',
+    keywords: 'servers instances connections',
     operation: LIST,
     variables: ({ params }) => ({ projectId: params.projectId, first: 1_000 }),
     pick: 'project.brokers.nodes',
@@ -80,8 +83,10 @@ export const brokerRoutes: readonly Route[] = [
   {
     method: 'POST',
     path: LIST_PATH,
-    section: '4.2',
+    ...DOCUMENTED,
+    operationId: 'addBroker',
     summary: 'Add a broker connection to a project',
+    keywords: 'create register connect server',
     description:
       'The service connects to the broker immediately, and reconnects after a connection is lost. Returns the id of the broker.',
     body: BROKER_CONNECTION,
@@ -94,8 +99,10 @@ export const brokerRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: BROKER_PATH,
-    section: '4.2',
+    ...DOCUMENTED,
+    operationId: 'getBroker',
     summary: 'Read a broker',
+    keywords: 'get server connected status',
     operation: READ,
     variables: ({ params }) => params,
     pick: 'project.broker',
@@ -106,8 +113,10 @@ export const brokerRoutes: readonly Route[] = [
   {
     method: 'PUT',
     path: BROKER_PATH,
-    section: '4.2',
+    ...DOCUMENTED,
+    operationId: 'updateBroker',
     summary: 'Change a broker connection',
+    keywords: 'edit update server',
     description: 'Only the given keys change; null clears.',
     body: BROKER_CONNECTION,
     operation: UPDATE,
@@ -118,8 +127,10 @@ export const brokerRoutes: readonly Route[] = [
   {
     method: 'DELETE',
     path: BROKER_PATH,
-    section: '4.2',
+    ...DOCUMENTED,
+    operationId: 'deleteBroker',
     summary: 'Remove a broker from its project',
+    keywords: 'disconnect unregister server',
     operation: DELETE,
     variables: ({ params }) => ({ input: params }),
     status: 204,
@@ -128,8 +139,10 @@ export const brokerRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: `${BROKER_PATH}/info`,
-    section: '4.2',
+    ...DOCUMENTED,
+    operationId: 'getBrokerInfo',
     summary: 'Read information that a broker publishes about itself',
+    keywords: '$sys metrics statistics version uptime',
     description:
       'Tries to connect if the broker is not connected, at most every 500 ms. If this fails: the last known values, with isConnected false.',
     operation: INFO,
@@ -142,8 +155,10 @@ export const brokerRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: `${BROKER_PATH}/license`,
-    section: '4.2',
+    ...DOCUMENTED,
+    operationId: 'getBrokerLicense',
     summary: 'Read the licence of a broker',
+    keywords: 'license edition features plan',
     operation: READ_LICENSE,
     variables: ({ params }) => params,
     pick: 'project.broker.license',

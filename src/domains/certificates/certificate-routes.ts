@@ -52,7 +52,7 @@ const written = ({ params, body }: RouteInput) => ({ input: { ...body, ...params
 const LIST_PATH = '/api/projects/{projectId}/certificates';
 const CERTIFICATE_PATH = `${LIST_PATH}/{certificateId}`;
 const ERRORS = [401, 403, 404, 500] as const;
-const DOCUMENTED = { section: '4.3', tags: ['Certificates'], since: '3.3' } as const;
+const DOCUMENTED = { section: '4.3', tag: 'Certificates', since: '3.3' } as const;
 /** In REST, `cert` contains the private key. */
 const NAMES = { privateKey: 'cert' } as const;
 const DEPLOYED = {
@@ -68,7 +68,9 @@ export const certificateRoutes: readonly Route[] = [
     method: 'GET',
     path: LIST_PATH,
     ...DOCUMENTED,
+    operationId: 'listCertificates',
     summary: 'List the certificates of a project',
+    keywords: 'tls ssl x509',
     query: CERTIFICATES_QUERY,
     operation: LIST,
     variables: ({ params, query }) => ({ ...params, ...query, first: 1_000 }),
@@ -81,7 +83,9 @@ export const certificateRoutes: readonly Route[] = [
     method: 'POST',
     path: LIST_PATH,
     ...DOCUMENTED,
+    operationId: 'createCertificate',
     summary: 'Add a certificate',
+    keywords: 'upload import create tls ssl x509',
     description:
       'Stores a certificate. Certificates that no broker would accept are refused with the reasons. Returns the id.',
     body: NEW_CERTIFICATE,
@@ -96,7 +100,9 @@ export const certificateRoutes: readonly Route[] = [
     method: 'PUT',
     path: CERTIFICATE_PATH,
     ...DOCUMENTED,
+    operationId: 'updateCertificate',
     summary: 'Change a certificate that is not deployed',
+    keywords: 'edit renew replace tls ssl',
     description:
       '400 IN_USE if it is deployed. A new certificate without a key uses the stored key, which must belong to it.',
     body: CERTIFICATE_CHANGE,
@@ -110,7 +116,9 @@ export const certificateRoutes: readonly Route[] = [
     method: 'DELETE',
     path: CERTIFICATE_PATH,
     ...DOCUMENTED,
+    operationId: 'deleteCertificate',
     summary: 'Delete a certificate that is not deployed',
+    keywords: 'remove tls ssl',
     description: '400 IN_USE if it is deployed.',
     operation: DELETE,
     variables: ({ params }) => ({ input: params }),
@@ -122,7 +130,9 @@ export const certificateRoutes: readonly Route[] = [
     path: `${CERTIFICATE_PATH}/deploy`,
     ...DOCUMENTED,
     ...DEPLOYED,
+    operationId: 'deployCertificate',
     summary: 'Deploy a certificate to listeners',
+    keywords: 'install activate tls ssl https',
     description:
       'Returns one result for each broker, in the order of the request. Each listener succeeds or fails separately. An expired certificate is 400.',
     operation: DEPLOY,
@@ -133,7 +143,9 @@ export const certificateRoutes: readonly Route[] = [
     path: `${CERTIFICATE_PATH}/undeploy`,
     ...DOCUMENTED,
     ...DEPLOYED,
+    operationId: 'undeployCertificate',
     summary: 'Remove a certificate from listeners',
+    keywords: 'uninstall deactivate tls ssl',
     description:
       'Returns results as deploying does. A certificate that is not deployed on the listener counts as removed.',
     operation: UNDEPLOY,
@@ -142,9 +154,11 @@ export const certificateRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: '/api/projects/{projectId}/brokers/{brokerId}/listeners',
-    tags: ['Brokers'],
+    tag: 'Brokers',
     since: '3.3',
+    operationId: 'listListeners',
     summary: 'List the listeners of a broker',
+    keywords: 'ports addresses endpoints',
     description: '405 NOT_SUPPORTED_BY_BROKER if the broker does not report its listeners.',
     operation: READ_LISTENERS,
     variables: ({ params }) => params,

@@ -74,12 +74,12 @@ const ERRORS = [401, 403, 404, 405, 500, 503] as const;
 const mutation = (field: string) =>
   `mutation ($input: ${field.charAt(0).toUpperCase()}${field.slice(1)}Input!) { ${field}(input: $input) { clientId } }`;
 
-const INSPECTED = { section: '4.8', tags: ['Client inspect'], since: '3.3' } as const;
+const INSPECTED = { section: '4.8', tag: 'Client inspect', since: '3.3' } as const;
 const CONTROLLED = {
   method: 'PUT',
   section: '4.6',
   since: '3.3',
-  tags: ['Client control'],
+  tag: 'Client control',
   errors: [400, ...ERRORS],
 } as const;
 
@@ -103,7 +103,9 @@ export const clientRoutes: readonly Route[] = [
     method: 'GET',
     path: INSPECT,
     ...INSPECTED,
+    operationId: 'listConnectedClients',
     summary: 'List the clients of a broker',
+    keywords: 'devices sessions online connections',
     description:
       'Connected clients, and persistent sessions with `connected` false. Fields that the broker does not know are omitted.',
     query: CLIENT_INSPECT_QUERY,
@@ -128,7 +130,9 @@ export const clientRoutes: readonly Route[] = [
     method: 'GET',
     path: `${INSPECT}/detail`,
     ...INSPECTED,
+    operationId: 'getConnectedClient',
     summary: 'Read all known fields of one client',
+    keywords: 'get device session details',
     query: CLIENT_DETAIL_QUERY,
     operation: DETAIL,
     variables: ({ params, query }) => ({ ...params, clientId: query.clientid }),
@@ -142,7 +146,9 @@ export const clientRoutes: readonly Route[] = [
   {
     ...CONTROLLED,
     path: `${CONTROL}/disconnect`,
+    operationId: 'disconnectClient',
     summary: 'Disconnect a client',
+    keywords: 'kick drop close terminate device session',
     description: `400 IN_USE if only the whole account can be disconnected, and other clients use it: \`info.clients\` lists them. ${LIMITED}`,
     body: CLIENT_DISCONNECT,
     operation: mutation('disconnectClient'),
@@ -153,7 +159,9 @@ export const clientRoutes: readonly Route[] = [
   {
     ...CONTROLLED,
     path: `${CONTROL}/subscribe`,
+    operationId: 'subscribeClient',
     summary: 'Subscribe a client to a topic',
+    keywords: 'add subscription device',
     description: LIMITED,
     body: CLIENT_SUBSCRIBE,
     operation: mutation('subscribeClient'),
@@ -165,7 +173,9 @@ export const clientRoutes: readonly Route[] = [
   {
     ...CONTROLLED,
     path: `${CONTROL}/unsubscribe`,
+    operationId: 'unsubscribeClient',
     summary: 'Unsubscribe a client from a topic',
+    keywords: 'remove subscription device',
     description: LIMITED,
     body: CLIENT_UNSUBSCRIBE,
     operation: mutation('unsubscribeClient'),

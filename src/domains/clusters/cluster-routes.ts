@@ -86,7 +86,7 @@ const clusterOf = ({ params, body }: RouteInput) => ({
 
 const LIST_PATH = '/api/projects/{projectId}/clusters';
 const CLUSTER_PATH = `${LIST_PATH}/{clusterId}`;
-const DOCUMENTED = { section: '4.4', tags: ['Clusters'] } as const;
+const DOCUMENTED = { section: '4.4', tag: 'Clusters' } as const;
 const SPELL = { ClusterMode: CLUSTER_MODES, ClusterState: CLUSTER_STATES } as const;
 const NAMES = { name: 'clustername', mode: 'syncmode' } as const;
 const ALL = { first: 1_000 } as const;
@@ -96,7 +96,9 @@ export const clusterRoutes: readonly Route[] = [
     method: 'GET',
     path: LIST_PATH,
     ...DOCUMENTED,
+    operationId: 'listClusters',
     summary: 'List the clusters of a project',
+    keywords: 'high availability',
     operation: LIST,
     variables: ({ params }) => ({ ...params, ...ALL }),
     pick: 'project.clusters.nodes',
@@ -111,7 +113,9 @@ export const clusterRoutes: readonly Route[] = [
     method: 'POST',
     path: LIST_PATH,
     ...DOCUMENTED,
+    operationId: 'createCluster',
     summary: 'Create a cluster',
+    keywords: 'high availability',
     description:
       'Creates a cluster of brokers of the project. Returns the broker entry that represents the cluster, without secrets.',
     body: NEW_CLUSTER,
@@ -127,7 +131,9 @@ export const clusterRoutes: readonly Route[] = [
     method: 'DELETE',
     path: LIST_PATH,
     ...DOCUMENTED,
+    operationId: 'deleteClusters',
     summary: 'Delete all clusters of a project',
+    keywords: 'remove purge',
     description: 'Each deletion succeeds or fails separately.',
     query: PURGE_QUERY,
     operation: DELETE_ALL,
@@ -144,7 +150,9 @@ export const clusterRoutes: readonly Route[] = [
     method: 'GET',
     path: `${LIST_PATH}/status`,
     ...DOCUMENTED,
+    operationId: 'getClusterStatus',
     summary: 'Read the raft status of each cluster',
+    keywords: 'health state leader lag',
     operation: STATUS,
     variables: ({ params }) => params,
     pick: 'project.clusterHealth',
@@ -159,7 +167,9 @@ export const clusterRoutes: readonly Route[] = [
     method: 'GET',
     path: CLUSTER_PATH,
     ...DOCUMENTED,
+    operationId: 'getCluster',
     summary: 'Read a cluster',
+    keywords: 'get nodes members',
     operation: READ,
     variables: targetOf,
     pick: 'project.cluster',
@@ -172,7 +182,9 @@ export const clusterRoutes: readonly Route[] = [
     method: 'DELETE',
     path: CLUSTER_PATH,
     ...DOCUMENTED,
+    operationId: 'deleteCluster',
     summary: 'Delete a cluster',
+    keywords: 'remove dissolve purge',
     description:
       'The brokers are not deleted. If one of them is not reachable, the response is 503 and nothing is changed, unless `purge` is true.',
     query: DELETE_QUERY,
@@ -191,7 +203,9 @@ export const clusterRoutes: readonly Route[] = [
     method: 'PUT',
     path: `${CLUSTER_PATH}/join`,
     ...DOCUMENTED,
+    operationId: 'joinCluster',
     summary: 'Add a node to a cluster',
+    keywords: 'member',
     body: CLUSTER_NODE,
     operation: JOIN,
     variables: (input) => ({ input: { ...targetOf(input), ...nodeOf(input.body) } }),
@@ -202,7 +216,9 @@ export const clusterRoutes: readonly Route[] = [
     method: 'PUT',
     path: `${CLUSTER_PATH}/leave`,
     ...DOCUMENTED,
+    operationId: 'leaveCluster',
     summary: 'Remove a node from a cluster',
+    keywords: 'member',
     body: CLUSTER_NODE,
     operation: LEAVE,
     variables: (input) => {

@@ -24,14 +24,16 @@ const SETTINGS = `query ($projectId: ID!) {
   }
 }`;
 
-const DOCUMENTED = { section: '4.1', since: '3.1' } as const;
+const DOCUMENTED = { section: '4.1', tag: 'Projects', since: '3.1' } as const;
 
 export const projectRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: '/api/projects',
     ...DOCUMENTED,
+    operationId: 'listProjects',
     summary: 'List the projects in which the caller has a role',
+    keywords: 'workspaces tenants',
     operation: LIST,
     variables: () => ({ first: 1_000 }),
     pick: 'projects.nodes',
@@ -46,7 +48,9 @@ export const projectRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/projects/{projectId}/settings',
     ...DOCUMENTED,
+    operationId: 'getProjectSettings',
     summary: 'Read the settings of a project with its brokers',
+    keywords: 'configuration services',
     operation: SETTINGS,
     variables: ({ params }) => params,
     pick: 'project.restSettings',

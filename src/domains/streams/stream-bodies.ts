@@ -63,6 +63,18 @@ const other = (schema: JsonSchema, spelling: string): JsonSchema => ({
   description: `Another spelling of \`${spelling}\`.`,
 });
 
+/** Requires one of two spellings. Errors name the first. */
+const oneSpelling = (name: string, other: string): JsonSchema => ({
+  if: having(other),
+  else: having(name),
+});
+
+const having = (name: string): JsonSchema => ({
+  properties: { [name]: true },
+  required: [name],
+  additionalProperties: true,
+});
+
 const DETAILS: Readonly<Record<string, JsonSchema>> = {
   targetqos: TARGET_QOS,
   ttl: TTL,
@@ -86,8 +98,7 @@ export const NEW_STREAM: JsonSchema = closed(
   },
   {
     required: ['streamname'],
-    if: { required: ['sourcetopic'] },
-    else: { required: ['sourceTopic'] },
+    ...oneSpelling('sourceTopic', 'sourcetopic'),
     title: 'NewStream',
     examples: [
       {
@@ -149,8 +160,7 @@ export const STREAM_REPLAY: JsonSchema = closed(
   },
   {
     required: ['streamname'],
-    if: { required: ['replaytopic'] },
-    else: { required: ['replayTopic'] },
+    ...oneSpelling('replayTopic', 'replaytopic'),
     title: 'StreamReplay',
     examples: [{ streamname: 'fast', replayTopic: 'replay/fast', gte: '2026-01-31T12:00:00Z', speed: 10 }],
   },

@@ -85,7 +85,7 @@ const PAGE = 1_000;
 const STREAMS_PATH = '/api/projects/{projectId}/brokers/{brokerId}/streams';
 const READ_ERRORS = [401, 403, 404, 405, 500, 503] as const;
 const ERRORS = [400, ...READ_ERRORS] as const;
-const DOCUMENTED = { section: '4.5', tags: ['Streams'] } as const;
+const DOCUMENTED = { section: '4.5', tag: 'Streams' } as const;
 /** Field names in issues that differ between the graph and this interface. */
 const NAMES = { name: 'streamname', topic: 'replayTopic', from: 'gte', to: 'lte' } as const;
 const DONE = { status: 204, errors: ERRORS, inputNames: NAMES } as const;
@@ -96,7 +96,9 @@ export const streamRoutes: readonly Route[] = [
     method: 'GET',
     path: STREAMS_PATH,
     ...DOCUMENTED,
+    operationId: 'listStreams',
     summary: 'List the streams of a broker',
+    keywords: 'pipelines processing transformations',
     description: LIMITED,
     query: STREAMS_QUERY,
     operation: LIST,
@@ -118,7 +120,9 @@ export const streamRoutes: readonly Route[] = [
     method: 'POST',
     path: STREAMS_PATH,
     ...DOCUMENTED,
+    operationId: 'createStream',
     summary: 'Create a stream',
+    keywords: 'add pipeline processing transformation',
     description: `Refused if the stream would receive its own output, directly or through other streams. ${LIMITED}`,
     body: NEW_STREAM,
     operation: mutation('createStream'),
@@ -129,7 +133,9 @@ export const streamRoutes: readonly Route[] = [
     method: 'PUT',
     path: STREAMS_PATH,
     ...DOCUMENTED,
+    operationId: 'updateStream',
     summary: 'Change a stream',
+    keywords: 'edit start stop activate pipeline',
     body: STREAM_CHANGE,
     operation: mutation('updateStream'),
     variables: streamOf,
@@ -139,7 +145,9 @@ export const streamRoutes: readonly Route[] = [
     method: 'DELETE',
     path: STREAMS_PATH,
     ...DOCUMENTED,
+    operationId: 'deleteStream',
     summary: 'Delete a stream',
+    keywords: 'remove pipeline',
     description: 'With its stored messages.',
     query: STREAMNAME_QUERY,
     operation: mutation('deleteStream'),
@@ -150,7 +158,9 @@ export const streamRoutes: readonly Route[] = [
     method: 'DELETE',
     path: `${STREAMS_PATH}/messages`,
     ...DOCUMENTED,
+    operationId: 'clearStreamMessages',
     summary: 'Delete the messages of a stream',
+    keywords: 'clear purge empty',
     query: STREAMNAME_QUERY,
     operation: mutation('clearStreamMessages'),
     variables: named,
@@ -160,7 +170,9 @@ export const streamRoutes: readonly Route[] = [
     method: 'PUT',
     path: `${STREAMS_PATH}/replay`,
     ...DOCUMENTED,
+    operationId: 'replayStream',
     summary: 'Replay a stream',
+    keywords: 'playback resend history',
     description: 'Responds when the replay has started. 400 IN_USE if another replay of the stream runs.',
     body: STREAM_REPLAY,
     operation: mutation('replayStream'),

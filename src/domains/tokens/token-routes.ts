@@ -32,7 +32,7 @@ function dateTimeOf(text: unknown): unknown {
 
 const LIST_PATH = '/api/projects/{projectId}/tokens';
 const TOKEN_PATH = `${LIST_PATH}/{tokenId}`;
-const DOCUMENTED = { section: '4.10', tags: ['Tokens'], since: '3.1' } as const;
+const DOCUMENTED = { section: '4.10', tag: 'Tokens', since: '3.1' } as const;
 const ERRORS = [401, 403, 404, 500] as const;
 const NAMES = { validUntil: 'valid_date', brokerIds: 'brokers' } as const;
 const TOKEN_OUTPUT = { spell: { ProjectRole: PROJECT_ROLES_SPELLED, TokenType: TOKEN_TYPES } } as const;
@@ -42,7 +42,9 @@ export const tokenRoutes: readonly Route[] = [
     method: 'GET',
     path: LIST_PATH,
     ...DOCUMENTED,
+    operationId: 'listTokens',
     summary: 'List the tokens of a project',
+    keywords: 'api keys credentials',
     description: 'A restricted token sees only itself.',
     operation: LIST,
     variables: ({ params }) => params,
@@ -56,7 +58,9 @@ export const tokenRoutes: readonly Route[] = [
     method: 'POST',
     path: LIST_PATH,
     ...DOCUMENTED,
+    operationId: 'createToken',
     summary: 'Create a token',
+    keywords: 'issue api key credentials',
     description: 'Not with a token: the new token would outlive the revoked one.',
     body: NEW_TOKEN,
     inputNames: NAMES,
@@ -80,7 +84,9 @@ export const tokenRoutes: readonly Route[] = [
     method: 'DELETE',
     path: TOKEN_PATH,
     ...DOCUMENTED,
+    operationId: 'deleteToken',
     summary: 'Delete a token',
+    keywords: 'revoke remove api key',
     description: 'Takes effect immediately and ends open subscriptions of the token. Not with a token.',
     operation: DELETE,
     variables: ({ params }) => ({ input: params }),
@@ -91,9 +97,11 @@ export const tokenRoutes: readonly Route[] = [
   {
     method: 'POST',
     path: `${TOKEN_PATH}/rotate`,
-    tags: ['Tokens'],
+    tag: 'Tokens',
     since: '3.1',
+    operationId: 'rotateToken',
     summary: 'Rotate the secret of a token',
+    keywords: 'renew refresh replace api key',
     description: 'The previous secret remains valid for `overlap_seconds`. Not with a token.',
     body: ROTATION,
     isBodyOptional: true,

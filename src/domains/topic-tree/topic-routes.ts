@@ -110,7 +110,7 @@ const wanted = ({ query: { count = -1 } }: RouteInput) => (count === -1 ? Number
 
 const PATH = '/api/projects/{projectId}/brokers/{brokerId}/topictree';
 const READ_ERRORS = [401, 403, 404, 405, 500, 503] as const;
-const DOCUMENTED = { section: '4.9', tags: ['Topic tree'] } as const;
+const DOCUMENTED = { section: '4.9', tag: 'Topic tree' } as const;
 const NAMES = { ttl: 'ttl_sec', nodeId: 'nodeid' } as const;
 const NODE_REVISIONS = { nodeid: { since: '3.3' } } as const;
 
@@ -119,7 +119,9 @@ export const topicRoutes: readonly Route[] = [
     method: 'GET',
     path: PATH,
     ...DOCUMENTED,
+    operationId: 'getTopicTree',
     summary: 'Read the topic tree',
+    keywords: 'list explore browse topics',
     description:
       'The topics in use. A topic is listed until its TTL has passed since its last use. The first request starts the recording. `subscribeTopics` is missing if subscriptions cannot be observed. If the broker denies topics, `reason` names the missing permission.',
     query: TOPICS_QUERY,
@@ -155,7 +157,9 @@ export const topicRoutes: readonly Route[] = [
     method: 'GET',
     path: `${PATH}/ttl`,
     ...DOCUMENTED,
+    operationId: 'getTopicTtl',
     summary: 'Read the topic TTL',
+    keywords: 'expiry retention lifetime',
     query: NODE_QUERY,
     operation: TTL_QUERY,
     variables: (input) => ({ ...input.params, ...node(input) }),
@@ -170,7 +174,9 @@ export const topicRoutes: readonly Route[] = [
     method: 'PUT',
     path: `${PATH}/ttl`,
     ...DOCUMENTED,
+    operationId: 'setTopicTtl',
     summary: 'Change the topic TTL',
+    keywords: 'set expiry retention lifetime',
     description: 'Also applies to topics that are already listed.',
     query: NODE_QUERY,
     body: NEW_TOPIC_TTL,

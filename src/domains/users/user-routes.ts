@@ -50,14 +50,16 @@ const pageOf = ({ query }: RouteInput) => ({
 const PATH = '/api/users';
 const USER_PATH = `${PATH}/{userId}`;
 const ADMINS_PATH = `${PATH}/admins`;
-const DOCUMENTED = { section: '4.11', tags: ['Users'], since: '3.3' } as const;
+const DOCUMENTED = { section: '4.11', tag: 'Users', since: '3.3' } as const;
 
 export const userRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: ADMINS_PATH,
     ...DOCUMENTED,
+    operationId: 'listRootAdmins',
     summary: 'List the root administrators',
+    keywords: 'superusers',
     query: ADMINS_QUERY,
     operation: LIST_ADMINS,
     variables: pageOf,
@@ -70,7 +72,9 @@ export const userRoutes: readonly Route[] = [
     method: 'PUT',
     path: ADMINS_PATH,
     ...DOCUMENTED,
+    operationId: 'addRootAdmin',
     summary: 'Make a user root administrator',
+    keywords: 'promote grant superuser',
     description: 'Has no effect on root administrators. An unknown address is refused with 400.',
     query: ADMIN_QUERY,
     operation: SET_ADMIN,
@@ -82,7 +86,9 @@ export const userRoutes: readonly Route[] = [
     method: 'DELETE',
     path: ADMINS_PATH,
     ...DOCUMENTED,
+    operationId: 'removeRootAdmin',
     summary: 'Revoke root administration of a user',
+    keywords: 'demote remove superuser',
     description:
       'Has no effect on other users. An unknown address is refused with 400, and so is the last root administrator who can sign in (LAST_ADMINISTRATOR).',
     query: ADMIN_QUERY,
@@ -95,7 +101,9 @@ export const userRoutes: readonly Route[] = [
     method: 'GET',
     path: PATH,
     ...DOCUMENTED,
+    operationId: 'listUsers',
     summary: 'List the users',
+    keywords: 'people members',
     query: USERS_QUERY,
     operation: LIST,
     variables: (input) => ({
@@ -113,7 +121,9 @@ export const userRoutes: readonly Route[] = [
     method: 'POST',
     path: PATH,
     ...DOCUMENTED,
+    operationId: 'createUser',
     summary: 'Create a user',
+    keywords: 'add invite person',
     description: 'Returns the id of the user. An address in use is refused with 400 ALREADY_EXISTS.',
     body: NEW_USER,
     operation: CREATE,
@@ -128,7 +138,9 @@ export const userRoutes: readonly Route[] = [
     method: 'GET',
     path: USER_PATH,
     ...DOCUMENTED,
+    operationId: 'getUser',
     summary: 'Read a user',
+    keywords: 'get person',
     operation: READ,
     variables: ({ params }) => params,
     pick: 'user',
@@ -140,7 +152,9 @@ export const userRoutes: readonly Route[] = [
     method: 'DELETE',
     path: USER_PATH,
     ...DOCUMENTED,
+    operationId: 'deleteUser',
     summary: 'Delete a user',
+    keywords: 'remove person',
     description:
       'An owner of projects and the last owner of an organisation are deleted only with `handOverTo` (otherwise 400 IN_USE). The last root administrator who can sign in is not deleted (400 LAST_ADMINISTRATOR).',
     query: REMOVAL_QUERY,

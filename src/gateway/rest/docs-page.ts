@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { GraphQLSchema } from 'graphql';
 import type { RequiredRole } from '../../platform/auth/viewer.ts';
-import { openApiOf, ROLE_WORDS, tagOf } from './openapi.ts';
+import { openApiOf, ROLE_WORDS } from './openapi.ts';
 import { queryIn } from './prepared-route.ts';
 import { DEFAULT_REVISION, existsIn } from './revisions.ts';
 import type { JsonSchema, Route } from './route.ts';
@@ -79,7 +79,7 @@ export const apiDocuments = (
 export function docsPage(routes: readonly Route[], schema: GraphQLSchema, version: string): string {
   const groups = new Map<string, Route[]>();
   for (const route of routes.filter((one) => existsIn(DEFAULT_REVISION, one))) {
-    groups.set(tagOf(route), [...(groups.get(tagOf(route)) ?? []), route]);
+    groups.set(route.tag, [...(groups.get(route.tag) ?? []), route]);
   }
   const sections = [...groups].map(
     ([name, entries]) =>
@@ -99,8 +99,8 @@ ${sections.join('\n')}
 }
 
 function entryHtml(route: Route, role: RequiredRole): string {
-  const { method, path, summary, description } = route;
-  const text = [method, path, role, summary, description, tagOf(route)].join(' ').toLowerCase();
+  const { method, path, operationId, summary, keywords, description, tag } = route;
+  const text = [method, path, role, operationId, summary, keywords, description, tag].join(' ').toLowerCase();
   return `<details id="${escapeHtml(`${method}-${path}`)}" data-text="${escapeHtml(text)}">
 <summary class="${method}"><span class="m">${method}</span><code>${escapeHtml(path)}</code><span class="s">${escapeHtml(summary)}</span></summary><div>
 <p>${description ? `${escapeHtml(description)} ` : ''}Requires: ${ROLE_WORDS[role]}.</p>

@@ -6,6 +6,7 @@ import { contentTypeOf, DEFAULT_REVISION, existsIn, REVISIONS } from './revision
 import type { JsonSchema, Route } from './route.ts';
 import { roleOf } from './route-role.ts';
 import { ERROR } from './schemas.ts';
+import { TAGS } from './tags.ts';
 
 type Json = Record<string, unknown>;
 
@@ -56,7 +57,7 @@ export function openApiOf(routes: readonly Route[], schema: GraphQLSchema, versi
     },
     servers: [{ url: '/' }],
     security: [{ bearer: [] }],
-    tags: [...new Set(routes.map(tagOf))].map((name) => ({ name })),
+    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name, description: TAGS[name] })),
     paths,
     components: {
       securitySchemes: {
@@ -76,23 +77,6 @@ export function openApiOf(routes: readonly Route[], schema: GraphQLSchema, versi
     },
   };
 }
-
-export const tagOf = ({ tags, section, path }: Route): string =>
-  tags?.[0] ?? SECTIONS[section ?? ''] ?? path.split('/')[2] ?? 'Other';
-
-const SECTIONS: Readonly<Record<string, string>> = {
-  '4.1': 'Projects',
-  '4.2': 'Brokers',
-  '4.3': 'Certificates',
-  '4.4': 'Clusters',
-  '4.5': 'Streams',
-  '4.6': 'Client control',
-  '4.7': 'Access control',
-  '4.8': 'Client inspect',
-  '4.9': 'Topic tree',
-  '4.10': 'Tokens',
-  '4.11': 'Users',
-};
 
 const header = (type: string, description: string): Json => ({ description, schema: { type } });
 
@@ -119,7 +103,7 @@ function pathItem(route: Route): Json {
 }
 
 function operation(route: Route, role: RequiredRole, components: Components): Json {
-  const { summary, description, status = 200, response = {}, body, errors = [], total } = route;
+  const { operationId, tag, summary, description, status = 200, response = {}, body, errors = [], total } = route;
   const parameters = queryParameters(route, components);
   const content = { schema: components.use(response) };
   const success: Json = {
@@ -131,11 +115,11 @@ function operation(route: Route, role: RequiredRole, components: Components): Js
     // Generators of clients look for the plain key.
     ...(status !== 204 && { content: { 'application/json': content, [contentTypeOf(DEFAULT_REVISION)]: content } }),
   };
-  const refusals = new Set([400, ...errors, ...(body ? [413] : [])]);
+  const refusals = new Set([400, ...errors, ...(body ? [413] : []), 429]);
   return {
-    operationId: operationId(route),
+    operationId,
     summary,
-    tags: [tagOf(route)],
+    tags: [tag],
     ...(role === 'PUBLIC' && { security: [] }),
     'x-required-role': role,
     description: [description, `Requires: ${ROLE_WORDS[role]}.`].filter(Boolean).join('\n\n'),
@@ -166,12 +150,6 @@ function queryParameters(route: Route, components: Components): Json[] {
 
 const responsesOf = (statuses: readonly number[]): Json =>
   Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/Error${status}` }]));
-
-/** `GET /api/projects/{projectId}/brokers` → `getProjectsProjectIdBrokers`. Stable, and unique for method and path. */
-function operationId({ method, path }: Route): string {
-  const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '' && word !== 'api');
-  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
-}
 
 /** Schemas with a title become components; the others stay inline. */
 class Components {

@@ -1,4 +1,5 @@
 import type { Existence } from './revisions.ts';
+import type { Tag } from './tags.ts';
 
 type RouteMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
@@ -32,9 +33,13 @@ export interface Route extends Existence {
   readonly path: string;
   /** Section of the interface document. Absent for routes beyond it. Not part of any response. */
   readonly section?: string;
+  /** Name of the operation in the OpenAPI document and in generated clients: unique, stable, a verb and a noun. */
+  readonly operationId: string;
   readonly summary: string;
+  /** Further words that the search of the HTML page finds the route by. */
+  readonly keywords?: string;
   readonly description?: string;
-  readonly tags?: readonly string[];
+  readonly tag: Tag;
   readonly params?: Readonly<Record<string, string>>;
   /** Object schema of the query parameters. Undeclared parameters are INVALID, except for `token`. */
   readonly query?: JsonSchema;

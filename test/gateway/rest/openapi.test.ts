@@ -72,12 +72,47 @@ test('operation ids are unique, and path parameters, bodies, roles and errors ar
     }),
   );
   expect(lamps?.post).toMatchObject({ 'x-required-role': 'ADMIN', requestBody: { required: true } });
-  expect(Object.keys(lamps?.post?.responses as Json)).toEqual(['200', '400', '413']);
+  expect(Object.keys(lamps?.post?.responses as Json)).toEqual(['200', '400', '413', '429']);
   const responses = (lamps?.get?.responses ?? {}) as Record<string, { readonly content: Json }>;
   expect(Object.keys(responses['200']?.content ?? {})).toEqual([
     'application/json',
     'application/json; charset=utf-8; version=3.3',
   ]);
+});
+
+test('operations have names, tags are described, required keys are defined where they are required, and no component is unused', () => {
+  const document = JSON.parse(JSON.stringify(openApiOf(apiRoutes, schema, '1.2.3')));
+  const operations = Object.values<Record<string, Json>>(document.paths).flatMap(({ parameters, ...item }) =>
+    Object.values(item),
+  );
+  const names = operations.map(({ operationId }) => operationId);
+  expect(names).toHaveLength(apiRoutes.length);
+  expect(new Set(names).size).toBe(names.length);
+  for (const name of names) {
+    expect(name).toMatch(
+      /^(list|get|add|create|update|set|delete|remove|clear|deploy|undeploy|join|leave|subscribe|unsubscribe|disconnect|replay|rotate)[A-Z][A-Za-z]+$/,
+    );
+  }
+  expect(names).toEqual(expect.arrayContaining(['listBrokers', 'updateAccount', 'disconnectClient', 'setTopicTtl']));
+
+  const tags: readonly { readonly name: string; readonly description: string }[] = document.tags;
+  for (const { description } of tags) expect(description).toMatch(/^[A-Z].+\.$/);
+  expect(new Set(operations.flatMap((operation) => operation.tags))).toEqual(new Set(tags.map(({ name }) => name)));
+
+  const undefinedKeys: string[] = [];
+  const references = new Set<unknown>();
+  walk(document, (key, value) => {
+    if (key === '$ref') references.add(value);
+    const { required, properties } = (value ?? {}) as { readonly required?: unknown; readonly properties?: Json };
+    if (!Array.isArray(required)) return;
+    undefinedKeys.push(...required.filter((name) => !Object.hasOwn(properties ?? {}, name)));
+  });
+  expect(undefinedKeys).toEqual([]);
+  for (const kind of ['schemas', 'responses']) {
+    for (const name of Object.keys(document.components[kind])) {
+      expect(references).toContain(`#/components/${kind}/${name}`);
+    }
+  }
 });
 
 test('the HTML page is public, has no external resources, and shows every route', async () => {
@@ -86,7 +121,7 @@ test('the HTML page is public, has no external resources, and shows every route'
   expect(status).toBe(200);
   expect(headers['content-type']).toBe('text/html; charset=utf-8');
   expect(headers['content-security-policy']).toMatch(
-    /default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'/,
+    /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
   );
   for (const { method, path } of lampRoutes) expect(text).toContain(`id="${method}-${path}"`);
   expect(text).toContain('curl -X POST -H &quot;Authorization: Bearer $TOKEN&quot;');

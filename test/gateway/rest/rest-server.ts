@@ -165,7 +165,9 @@ export const lampRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: LAMPS,
+    operationId: 'listLamps',
     summary: 'List the lamps',
+    tag: 'Brokers',
     query: { type: 'object', properties: { ...PAGE_QUERY, ...FILTER_QUERY, ratio: { type: 'number' } } },
     operation: `query ($first: Int, $after: String, $offset: Int, $text: String) {
       lamps(first: $first, after: $after, offset: $offset, text: $text) {
@@ -184,7 +186,9 @@ export const lampRoutes: readonly Route[] = [
   {
     method: 'POST',
     path: LAMPS,
+    operationId: 'addLamp',
     summary: 'Add a lamp',
+    tag: 'Brokers',
     body: closed(
       {
         name: { type: 'string', minLength: 1 },
@@ -201,7 +205,9 @@ export const lampRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: `${LAMPS}/{lampId}`,
+    operationId: 'getLamp',
     summary: 'Read a lamp',
+    tag: 'Brokers',
     operation: 'query ($lampId: ID!) { lamp(id: $lampId) { id title: name state } }',
     variables: ({ params }) => ({ lampId: params.lampId }),
     pick: 'lamp',
@@ -211,7 +217,9 @@ export const lampRoutes: readonly Route[] = [
   {
     method: 'PUT',
     path: `${LAMPS}/{lampId}`,
+    operationId: 'updateLamp',
     summary: 'Change a lamp',
+    tag: 'Brokers',
     body: closed({ name: { type: 'string', minLength: 1 } }, { required: [] }),
     operation: 'mutation ($input: AddLamp!) { changeLamp(input: $input) { id } }',
     variables: ({ body }) => ({ input: body }),
@@ -220,7 +228,9 @@ export const lampRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: `${LAMPS}/{lampId}/broken`,
+    operationId: 'getBrokenLamp',
     summary: 'Read what cannot be read',
+    tag: 'Brokers',
     operation: 'query ($lampId: ID!) { lamp(id: $lampId) { broken } }',
     variables: ({ params }) => ({ lampId: params.lampId }),
     pick: 'lamp.broken',
@@ -228,7 +238,9 @@ export const lampRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: `${LAMPS}/{lampId}/dark`,
+    operationId: 'getDarkLamp',
     summary: 'Read what does not answer',
+    tag: 'Brokers',
     operation: 'query ($lampId: ID!) { lamp(id: $lampId) { dark } }',
     variables: ({ params }) => ({ lampId: params.lampId }),
     pick: 'lamp.dark',

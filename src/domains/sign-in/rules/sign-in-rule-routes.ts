@@ -72,7 +72,7 @@ const created = ({ params, body: { providerId, rule, rules } }: RouteInput) => {
 const LIST_PATH = '/api/projects/{projectId}/oidc/mapping/rules';
 const RULE_PATH = `${LIST_PATH}/{ruleId}`;
 const COMMON = {
-  tags: ['Single sign-on'],
+  tag: 'Single sign-on',
   spell: { ProjectRole: PROJECT_ROLES_SPELLED, SignInProvider: PROVIDERS_SPELLED },
   errors: [401, 403, 404, 500],
 } as const;
@@ -84,7 +84,9 @@ export const signInRuleRoutes: readonly Route[] = [
     method: 'GET',
     path: LIST_PATH,
     ...COMMON,
+    operationId: 'listSignInRules',
     summary: 'List the sign-in rules of a project',
+    keywords: 'sso oidc ldap group mapping',
     query: RULES_QUERY,
     operation: LIST,
     variables: ({ params, query }) => ({ ...params, provider: enumName(PROVIDERS_SPELLED, query.providerId) }),
@@ -96,7 +98,9 @@ export const signInRuleRoutes: readonly Route[] = [
     method: 'POST',
     path: LIST_PATH,
     ...COMMON,
+    operationId: 'createSignInRules',
     summary: 'Create sign-in rules',
+    keywords: 'add sso oidc ldap group mapping',
     body: NEW_RULES,
     inputNames: NAMES,
     operation: CREATE,
@@ -108,7 +112,9 @@ export const signInRuleRoutes: readonly Route[] = [
     method: 'PUT',
     path: RULE_PATH,
     ...COMMON,
+    operationId: 'updateSignInRule',
     summary: 'Change a sign-in rule',
+    keywords: 'edit sso oidc ldap group mapping',
     body: RULE_CHANGE,
     inputNames: NAMES,
     operation: UPDATE,
@@ -119,7 +125,9 @@ export const signInRuleRoutes: readonly Route[] = [
     method: 'DELETE',
     path: RULE_PATH,
     ...COMMON,
+    operationId: 'deleteSignInRule',
     summary: 'Delete a sign-in rule',
+    keywords: 'remove sso oidc ldap group mapping',
     operation: DELETE,
     variables: ({ params }) => ({ input: params }),
     status: 204,
