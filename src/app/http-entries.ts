@@ -8,7 +8,7 @@ import { addressOf, type RequestOrigin } from '../gateway/http/fetch-handler.ts'
 import { Gateway } from '../gateway/http/gateway.ts';
 import { isLocal, metricsEntry } from '../gateway/http/metrics-entry.ts';
 import { authorizeRoute } from '../gateway/rest/authorize.ts';
-import { apiDocuments } from '../gateway/rest/docs-page.ts';
+import { apiDocuments } from '../gateway/rest/docs/api-documents.ts';
 import { createRestServer } from '../gateway/rest/router.ts';
 import type { Config } from '../platform/config/config.ts';
 import { RequestRates } from '../platform/limits/request-rates.ts';

@@ -1,6 +1,6 @@
 import findMyWay from 'find-my-way';
 import { ServiceError } from '../../platform/errors.ts';
-import type { ApiDocument } from './docs-page.ts';
+import type { ApiDocument } from './docs/api-documents.ts';
 import type { PreparedRoute } from './prepared-route.ts';
 import { documentOf, emptyOf } from './responses.ts';
 import type { RestRequest } from './rest-request.ts';

@@ -5,7 +5,7 @@ import { errorHeaders } from '../http/error-headers.ts';
 import { streamBody } from '../http/stream-body.ts';
 import { MAX_COPIED_BYTES } from '../http/text-body.ts';
 import type { Traffic } from '../http/traffic.ts';
-import type { ApiDocument } from './docs-page.ts';
+import type { ApiDocument } from './docs/api-documents.ts';
 import type { RestRequest } from './rest-request.ts';
 import { contentTypeOf } from './revisions.ts';
 

@@ -8,7 +8,7 @@ import { receiveBody, UnreadBodyError } from '../http/read-body.ts';
 import { maxBodyBytesOf, Traffic } from '../http/traffic.ts';
 import { after, attempt, type MaybePromise } from '../maybe-promise.ts';
 import { bodyParser } from './body.ts';
-import type { ApiDocument } from './docs-page.ts';
+import type { ApiDocument } from './docs/api-documents.ts';
 import { NOT_UTF8 } from './input.ts';
 import { requestPathOf } from './issue-paths.ts';
 import { pageOf } from './long-lists.ts';

@@ -4,7 +4,7 @@ import SchemaBuilder from '@pothos/core';
 import { onTestFinished } from 'vitest';
 import type { RequestContext } from '../../../src/gateway/context.ts';
 import { onNode } from '../../../src/gateway/http/fetch-handler.ts';
-import { apiDocuments } from '../../../src/gateway/rest/docs-page.ts';
+import { apiDocuments } from '../../../src/gateway/rest/docs/api-documents.ts';
 import type { JsonSchema, Route } from '../../../src/gateway/rest/route.ts';
 import { createRestServer, type RestServerOptions } from '../../../src/gateway/rest/router.ts';
 import { closed, FILTER_QUERY, PAGE_QUERY, STRING } from '../../../src/gateway/rest/schemas.ts';
