@@ -55,41 +55,55 @@ async function outputOf(script: string, env: NodeJS.ProcessEnv, isEnough: (outpu
   return output;
 }
 
-test('the steps to a first success work as printed', async () => {
+/** The steps to a first success with a password, run until they end, with a second broker whose password differs. */
+async function firstSuccess(password: string) {
   const service = await startTestService({ embeddedBroker: true });
   const { id, url } = await service.storage.db.broker.findFirstOrThrow();
-  const blocks = [...shellBlocks('First success'), ...shellBlocks('The examples')];
-  const script = here(blocks.join('\n'), service, url)
-    .replaceAll('admin@localhost', ROOT.email)
-    .replace("ROOT_PASSWORD='…'", `ROOT_PASSWORD='${ROOT.password}'`)
-    // Waits until the client in the background is connected.
-    .replace("-t 'demo/#' &", "-t 'demo/#' &\nread -r");
-  // A separate process group, because npx does not stop its child process when it is killed.
-  const shell = spawn('bash', ['-c', script], { cwd: root, detached: true, stdio: ['pipe', 'pipe', 'inherit'] });
-  onTestFinished(() => {
-    if (shell.pid !== undefined) process.kill(-shell.pid);
-  });
-  const joined = subscribe(
-    service,
-    service.root,
-    'subscription ($id: ID!) { connectedClients(brokerId: $id) { clients { clientId } } }',
-    { id },
+  const added = await service.graphql(
+    'mutation ($input: CreateCloudBrokerInput!) { createCloudBroker(input: $input) { broker { id } } }',
+    { input: { projectId: service.projectId, name: 'second' } },
   );
-  void joined
-    .until(({ connectedClients }) =>
-      connectedClients.clients.some(({ clientId }: { clientId: string }) => clientId === 'dev-17'),
-    )
-    .then(() => shell.stdin.end('\n'));
-  let output = '';
+  expect(added.errors).toBeUndefined();
+  await expect.poll(() => readdirSync(`${service.config.dataDir}/brokers`)).toHaveLength(2);
+  const script = here([...shellBlocks('First success'), ...shellBlocks('The examples')].join('\n'), service, url)
+    .replaceAll('admin@localhost', ROOT.email)
+    .replace("ROOT_PASSWORD='…'", `ROOT_PASSWORD='${password}'`);
+  // A separate process group, because npx does not stop its child process when it is killed.
+  const shell = spawn('bash', ['-c', script], { cwd: root, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  onTestFinished(() => {
+    try {
+      if (shell.pid !== undefined) process.kill(-shell.pid);
+    } catch {
+      // No process of the group runs.
+    }
+  });
+  let [output, errors] = ['', ''];
   shell.stdout.on('data', (chunk: Buffer) => {
     output += chunk;
   });
-  await once(shell, 'exit');
-  const lines = output.trim().split('\n');
-  expect(lines[0]).toMatch(/^bgs_/);
+  shell.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk;
+  });
+  const [code] = await once(shell, 'exit');
+  return { service, id, code, output, errors };
+}
+
+test('the steps to a first success work as printed, also if there is a second broker', async () => {
+  const { service, id, code, output, errors } = await firstSuccess(ROOT.password);
+  expect(code, output + errors).toBe(0);
+  const [token, ids, clients] = output.trim().split('\n');
+  expect(token).toMatch(/^bgs_/);
+  expect(ids).toBe(`${service.projectId} ${id}`);
+  expect(JSON.parse(clients ?? '')).toMatchObject([{ clientid: 'dev-17', username: 'admin' }]);
   expect(output).toContain('"clientId":"dev-17"');
-  expect(output).toContain('"clientid":"dev-17"');
   expect(output).toMatch(/"capabilities":\[\{.*"provider":"BROKER"/);
+});
+
+test('the steps to a first success stop with the error of a failed log-in', async () => {
+  const { code, output, errors } = await firstSuccess('not the password');
+  expect(code).not.toBe(0);
+  expect(output).toBe('');
+  expect(errors).toMatch(/TOKEN: \{"errors":\[\{"message":"[^"]*password/);
 });
 
 test('the steps of managing access work as printed', async () => {
