@@ -85,6 +85,7 @@ export function httpEntries(config: Config, parts: Parts, { url, http: { connect
     ...(oidcSignIn && { auth: oidcEntries({ signIn: oidcSignIn, addressOf: callerAddress, log }) }),
     rest: forOrigins(config.corsOrigins, 'GET, HEAD, POST, PUT, DELETE', rest),
     metrics,
+    compression: traffic.compression,
     ...(config.metricsHost === undefined && { metricsEntry: scrape }),
     ready: () => storage.ping(),
   });

@@ -12,6 +12,11 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'MAX_ANONYMOUS_BODY_BYTES',
   ],
   'One response, message or event': ['gateway/graphql/response-limit.ts', 'MAX_RESPONSE_BYTES'],
+  'Responses of more than 16 KiB that are compressed at the same time': [
+    'gateway/http/compression.ts',
+    'MAX_CONCURRENT',
+  ],
+  'Responses in pieces that are compressed at the same time': ['gateway/http/compression.ts', 'MAX_STREAMS'],
   'Tokens of a GraphQL document': ['gateway/graphql/limits.ts', 'tokens'],
   'Aliases of a document': ['gateway/graphql/limits.ts', 'aliases'],
   'Root fields of a document': ['gateway/graphql/limits.ts', 'rootFields'],

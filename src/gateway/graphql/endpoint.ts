@@ -28,6 +28,8 @@ export interface GraphqlResponse {
   readonly wellFormed: boolean;
   /** If it is set, `result.data` is not serialised and must not be written. */
   readonly dataText?: string | undefined;
+  /** Whether the result may contain a new secret. Default: false. */
+  readonly isMutation?: boolean;
   /** HTTP status if the error codes do not decide it. */
   readonly status?: number;
   /** Whether a valid subscription of an authenticated caller was refused. */
@@ -121,7 +123,8 @@ export class Endpoint {
     return after(operation.execute(context, variables ?? undefined, toText), (executed: TextResult) => {
       const { dataText } = executed;
       const result = publicResult(executed, errorContext);
-      if (dataText !== undefined || !isTooLarge(result)) return { result, wellFormed: true, dataText };
+      if (dataText !== undefined || !isTooLarge(result))
+        return { result, wellFormed: true, dataText, isMutation: kind === 'mutation' };
       const error = publicError(new ResponseTooLarge(kind === 'mutation'), errorContext);
       return { result: { errors: [error] }, wellFormed: true };
     });

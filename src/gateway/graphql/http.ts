@@ -2,8 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_STATUS } from '../../platform/errors.ts';
 import { errorHeaders } from '../http/error-headers.ts';
-import { endWithText, type TextBody, textBody } from '../http/text-body.ts';
+import { endWithBytes, endWithText, type TextBody, textBody } from '../http/text-body.ts';
 import type { Traffic } from '../http/traffic.ts';
+import { type MaybePromise, proceed } from '../maybe-promise.ts';
 import type { ContextFor, Endpoint, GraphqlResponse, RequestFacts } from './endpoint.ts';
 import { requestErrorStatus } from './public-error.ts';
 import { MAX_RESPONSE_BYTES, ResponseTooLarge } from './response-limit.ts';
@@ -106,10 +107,34 @@ function statusOf({ result, wellFormed }: GraphqlResponse, type: MediaType): num
 export function writeResponse(res: ServerResponse, response: GraphqlResponse, type: MediaType, traffic: Traffic): void {
   if (res.headersSent || res.destroyed) return;
   const { status, headers, body } = rendered(response, type);
-  headers['content-length'] = String(body.bytes);
-  traffic.responding(res, body.bytes);
-  res.writeHead(status, headers);
+  const compressed = compressedBody(response, headers, body, res.req.headers['accept-encoding'], traffic);
+  const writeHead = (bytes: number) => {
+    headers['content-length'] = String(bytes);
+    traffic.responding(res, bytes);
+    res.writeHead(status, headers);
+  };
+  const write = (bytes: Buffer) => {
+    if (res.destroyed) return;
+    writeHead(bytes.length);
+    endWithBytes(res, bytes);
+  };
+  if (compressed !== null) {
+    proceed(compressed, write, () => res.destroy());
+    return;
+  }
+  writeHead(body.bytes);
   endWithText(res, body);
+}
+
+/** `null`: the text is sent as it is. Otherwise `headers` describe the compressed body, except for its length. */
+export function compressedBody(
+  { isMutation = false }: GraphqlResponse,
+  headers: Record<string, string>,
+  body: TextBody,
+  accept: string | undefined,
+  { compression }: Traffic,
+): MaybePromise<Buffer<ArrayBuffer>> | null {
+  return isMutation ? null : compression.body(body, headers, accept);
 }
 
 function textOf({ result, dataText }: GraphqlResponse): string {

@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { compressed } from './compressed-handler.ts';
+import { Compression } from './compression.ts';
 import {
   emptyResponse,
   type FetchHandler,
@@ -33,6 +35,7 @@ interface GatewayParts {
   readonly downloads?: ReadonlyMap<string, FetchHandler>;
   readonly auth?: FetchHandler;
   readonly metrics: RequestMetrics;
+  readonly compression?: Compression;
   readonly metricsEntry?: FetchHandler;
   /** Rejects while the service is not ready. */
   readonly ready: () => Promise<void>;
@@ -56,6 +59,11 @@ export interface Served {
 }
 
 const entry = (fetch: FetchHandler, kind?: RequestKind): Entry => ({ kind, fetch, handle: onNode(fetch) });
+const compressedEntry = (fetch: FetchHandler, compression: Compression, kind?: RequestKind): Entry => ({
+  kind,
+  fetch,
+  handle: onNode(compressed(fetch, compression)),
+});
 
 const HEALTHY = entry(() => jsonResponse(200, { status: 'ok' }));
 const STARTING = entry(() =>
@@ -85,9 +93,18 @@ export class Gateway implements Served {
   readonly #others: ReadonlyMap<string, Entry>;
   readonly upgrade: NonNullable<Served['upgrade']>;
 
-  constructor({ graphql, rest, downloads = new Map(), auth, metrics, metricsEntry, ready }: GatewayParts) {
+  constructor({
+    graphql,
+    rest,
+    downloads = new Map(),
+    auth,
+    metrics,
+    compression = new Compression(),
+    metricsEntry,
+    ready,
+  }: GatewayParts) {
     this.metrics = metrics;
-    this.#rest = entry(rest, 'rest');
+    this.#rest = compressedEntry(rest, compression, 'rest');
     this.#graphql = {
       kind: 'graphql',
       fetch: (request, { address = '' }) => graphql.fetch(request, { address }),
@@ -106,8 +123,8 @@ export class Gateway implements Served {
       ['/healthz', HEALTHY],
       ['/readyz', readiness],
       ['/', START_PAGE],
-      ...(metricsEntry ? [['/metrics', entry(metricsEntry)] as const] : []),
-      ...[...downloads].map(([path, handler]) => [path, entry(handler)] as const),
+      ...(metricsEntry ? [['/metrics', compressedEntry(metricsEntry, compression)] as const] : []),
+      ...[...downloads].map(([path, handler]) => [path, compressedEntry(handler, compression)] as const),
     ]);
     this.upgrade = (req, socket, head) => graphql.upgrade(req, socket, head);
   }

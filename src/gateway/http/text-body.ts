@@ -8,6 +8,8 @@ export interface TextBody {
   readonly bytes: number;
 }
 
+export const bytesOf = ({ text, bytes }: TextBody): Buffer<ArrayBuffer> => Buffer.from(text, encodingOf(text, bytes));
+
 export const textBody = (text: string): TextBody => ({ text, bytes: Buffer.byteLength(text) });
 
 /**
@@ -15,7 +17,14 @@ export const textBody = (text: string): TextBody => ({ text, bytes: Buffer.byteL
  * KB that saves 5 of 50 µs compared with a Buffer and 3 µs compared with UTF-8.
  */
 export function endWithText(res: ServerResponse, { text, bytes }: TextBody): void {
-  const encoding = bytes === text.length ? 'latin1' : 'utf8';
-  if (bytes > MAX_COPIED_BYTES) res.end(Buffer.from(text, encoding));
-  else res.end(text, encoding);
+  if (bytes > MAX_COPIED_BYTES) res.end(bytesOf({ text, bytes }));
+  else res.end(text, encodingOf(text, bytes));
 }
+
+/** Ends a response with bytes that are not text, in the same way. */
+export function endWithBytes(res: ServerResponse, bytes: Buffer): void {
+  if (bytes.length > MAX_COPIED_BYTES) res.end(bytes);
+  else res.end(bytes.toString('latin1'), 'latin1');
+}
+
+const encodingOf = (text: string, bytes: number) => (bytes === text.length ? 'latin1' : 'utf8');

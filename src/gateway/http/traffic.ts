@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ByteBudget, type Hold } from '../../platform/limits/byte-budget.ts';
 import { networkOf } from '../../platform/limits/network.ts';
 import { OperationStarts } from '../../platform/limits/operation-starts.ts';
+import { Compression } from './compression.ts';
 
 const MAX_REQUEST_BYTES = 64 * 1_048_576;
 const MAX_RESPONSE_BYTES = 128 * 1_048_576;
@@ -28,6 +29,7 @@ export class Traffic {
   readonly requests: ByteBudget;
   readonly responses: ByteBudget;
   readonly starts = new OperationStarts();
+  readonly compression = new Compression();
   readonly #callerOf: (req: IncomingMessage) => string;
 
   constructor({

@@ -8,6 +8,8 @@ export interface Reply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
+  /** The body as it was sent. */
+  readonly bytes: Buffer;
 }
 
 interface RequestParts {
@@ -36,9 +38,10 @@ export function send(
     const req = request(options, (res) => {
       const chunks: Buffer[] = [];
       res.on('data', (chunk: Buffer) => chunks.push(chunk));
-      res.on('end', () =>
-        resolve({ status: res.statusCode ?? 0, headers: res.headers, text: Buffer.concat(chunks).toString() }),
-      );
+      res.on('end', () => {
+        const bytes = Buffer.concat(chunks);
+        resolve({ status: res.statusCode ?? 0, headers: res.headers, text: bytes.toString(), bytes });
+      });
       res.on('error', reject);
     });
     req.on('error', reject);

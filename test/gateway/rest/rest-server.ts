@@ -3,6 +3,8 @@ import type { AddressInfo } from 'node:net';
 import SchemaBuilder from '@pothos/core';
 import { onTestFinished } from 'vitest';
 import type { RequestContext } from '../../../src/gateway/context.ts';
+import { compressed } from '../../../src/gateway/http/compressed-handler.ts';
+import { Compression } from '../../../src/gateway/http/compression.ts';
 import { onNode } from '../../../src/gateway/http/fetch-handler.ts';
 import { apiDocuments } from '../../../src/gateway/rest/docs/api-documents.ts';
 import type { JsonSchema, Route } from '../../../src/gateway/rest/route.ts';
@@ -312,7 +314,7 @@ export async function startLampServer(options: Partial<RestServerOptions> & { re
     documents: apiDocuments(routes, lampSchema, '1.2.3'),
     ...rest,
   });
-  const server = createServer(onNode(handler));
+  const server = createServer(onNode(compressed(handler, new Compression())));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   onTestFinished(async () => {

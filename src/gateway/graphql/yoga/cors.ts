@@ -23,7 +23,7 @@ export function corsOf(origins: ReadonlySet<string>): Cors {
 export const responseHeaders: YogaPlugin = {
   onResponse({ request, response: { headers }, serverContext: { requestId } }) {
     headers.set('x-request-id', requestId);
-    if (request.headers.has('origin')) headers.set('vary', 'Origin');
+    if (request.headers.has('origin')) headers.append('vary', 'Origin');
     if (request.method === 'OPTIONS') headers.set('allow', 'GET, POST, OPTIONS');
   },
 };

@@ -1,7 +1,7 @@
 import { GraphQLError } from 'graphql';
 import { ERROR_STATUS } from '../../../platform/errors.ts';
 import type { GraphqlResponse } from '../endpoint.ts';
-import { acceptedType, JSON_TYPE, rendered, type TransportOptions } from '../http.ts';
+import { acceptedType, compressedBody, JSON_TYPE, rendered, type TransportOptions } from '../http.ts';
 import { LiveResults } from '../live/live-results.ts';
 import { type ErrorContext, publicError } from '../public-error.ts';
 import type { YogaPlugin } from './yoga-plugin.ts';
@@ -13,11 +13,13 @@ export function jsonResults({ endpoint: { log }, traffic }: TransportOptions): Y
       const { outcome, requestId, res } = serverContext;
       if (outcome instanceof LiveResults) return;
       const type = acceptedType(request.headers.get('accept')) ?? JSON_TYPE;
-      setResultProcessor((_result, { Response }) => {
+      setResultProcessor(async (_result, { Response }) => {
         const response = outcome ?? refusalOf(result, { requestId, log });
         const { status, headers, body } = rendered(response, type);
-        if (res !== null) traffic.responding(res, body.bytes);
-        return new Response(Buffer.from(body.text), { status, headers });
+        const accept = res?.req.headers['accept-encoding'];
+        const bytes = (await compressedBody(response, headers, body, accept, traffic)) ?? Buffer.from(body.text);
+        if (res !== null) traffic.responding(res, bytes.length);
+        return new Response(bytes, { status, headers });
       }, type);
     },
   };
