@@ -1,5 +1,6 @@
 /**
- * Generates src/generated: Prisma clients for SQLite and PostgreSQL from prisma/schema.prisma, and the types of Pothos.
+ * Generates src/generated: Prisma clients for SQLite and PostgreSQL from prisma/schema.prisma, the types of Pothos, and
+ * GraphiQL.
  * A Prisma client supports one provider, so each client is generated from a copy of the schema with its provider.
  * `prisma generate` requires the file of PRISMA_SCHEMA_ENGINE_BINARY but does not run it. Setting the variable avoids a
  * download, which fails on closed networks.
@@ -9,6 +10,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bundleGraphiql } from './graphiql/bundle.mjs';
 import { noteDone, root } from './stamps.mjs';
 
 const generated = join(root, 'src/generated');
@@ -45,7 +47,7 @@ function generate(provider, generators = '') {
   }
 }
 
-function generateAll() {
+async function generateAll() {
   rmSync(generated, { recursive: true, force: true });
   mkdirSync(generated, { recursive: true });
   generate(
@@ -60,11 +62,12 @@ generator pothos {
 `,
   );
   generate('postgresql');
+  await bundleGraphiql();
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   try {
-    generateAll();
+    await generateAll();
     noteDone('generated');
   } catch (error) {
     console.error(error.message);

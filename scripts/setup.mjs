@@ -61,7 +61,8 @@ export function installPackages() {
 }
 
 export function generate() {
-  if (!isDone('generated')) run('Generating the database clients', '', process.execPath, 'scripts/generate.mjs');
+  if (!isDone('generated'))
+    run('Generating the database clients and GraphiQL', '', process.execPath, 'scripts/generate.mjs');
 }
 
 export function compile() {

@@ -1,6 +1,6 @@
 /** Records a hash of the inputs of each setup step, so that steps with unchanged inputs are skipped. */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -11,7 +11,7 @@ const folder = join(root, 'node_modules/.brokergraph');
 const STEPS = {
   packages: { inputs: ['package-lock.json', 'package.json'], made: 'node_modules/typescript' },
   generated: {
-    inputs: ['prisma/schema.prisma', 'scripts/generate.mjs', 'package-lock.json'],
+    inputs: ['prisma/schema.prisma', 'scripts/generate.mjs', 'scripts/graphiql', 'package-lock.json'],
     made: 'src/generated/pothos.ts',
   },
   compiled: {
@@ -42,6 +42,6 @@ function stateOf(step) {
       }
     }
   };
-  for (const input of STEPS[step].inputs) add(input, input === 'src');
+  for (const input of STEPS[step].inputs) add(input, statSync(join(root, input)).isDirectory());
   return hash.digest('hex');
 }

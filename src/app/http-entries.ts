@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { AUDIT_PATH, auditDownload } from '../domains/audit/audit-download.ts';
 import { oidcEntries } from '../domains/sign-in/oidc/oidc-entries.ts';
+import { graphiqlFiles } from '../gateway/graphql/graphiql.ts';
 import { DEFAULT_LIMITS } from '../gateway/graphql/limits.ts';
 import { createGraphqlServer } from '../gateway/graphql/server.ts';
 import { forOrigins } from '../gateway/http/cross-origin.ts';
@@ -83,6 +84,7 @@ export function httpEntries(config: Config, parts: Parts, { url, http: { connect
     graphql,
     downloads: new Map([[AUDIT_PATH, auditDownload({ contextFor: restContextFor, log })]]),
     ...(oidcSignIn && { auth: oidcEntries({ signIn: oidcSignIn, addressOf: callerAddress, log }) }),
+    pageFiles: graphiqlFiles,
     rest: forOrigins(config.corsOrigins, 'GET, HEAD, POST, PUT, DELETE', rest),
     metrics,
     compression: traffic.compression,

@@ -34,6 +34,8 @@ interface GatewayParts {
   /** By path. */
   readonly downloads?: ReadonlyMap<string, FetchHandler>;
   readonly auth?: FetchHandler;
+  /** Serves what is below /graphiql/. */
+  readonly pageFiles?: FetchHandler;
   readonly metrics: RequestMetrics;
   readonly compression?: Compression;
   readonly metricsEntry?: FetchHandler;
@@ -90,6 +92,7 @@ export class Gateway implements Served {
   readonly #rest: Entry;
   readonly #graphql: Entry;
   readonly #auth: Entry;
+  readonly #pageFiles: Entry;
   readonly #others: ReadonlyMap<string, Entry>;
   readonly upgrade: NonNullable<Served['upgrade']>;
 
@@ -98,6 +101,7 @@ export class Gateway implements Served {
     rest,
     downloads = new Map(),
     auth,
+    pageFiles,
     metrics,
     compression = new Compression(),
     metricsEntry,
@@ -111,6 +115,7 @@ export class Gateway implements Served {
       handle: (req, res) => graphql.handle(req, res),
     };
     this.#auth = auth ? entry(auth) : UNKNOWN;
+    this.#pageFiles = pageFiles ? entry(pageFiles) : UNKNOWN;
     const readiness = entry(() =>
       ready().then(
         () => jsonResponse(200, { status: 'ready' }),
@@ -132,6 +137,7 @@ export class Gateway implements Served {
   readonly entryOf = (path: string): Entry => {
     if (path.startsWith('/api/')) return this.#rest;
     if (path.startsWith('/auth/')) return this.#auth;
+    if (path.startsWith('/graphiql/')) return this.#pageFiles;
     return this.#others.get(path) ?? UNKNOWN;
   };
 

@@ -9,9 +9,9 @@ import { requestIdOf } from '../../http/request-id.ts';
 import type { TransportOptions } from '../http.ts';
 import { authentication } from './authentication.ts';
 import { corsOf, responseHeaders } from './cors.ts';
-import { crossSite, isCrossSite } from './cross-site.ts';
+import { crossSite } from './cross-site.ts';
 import { eventStreams } from './event-stream.ts';
-import { GRAPHIQL_OPTIONS, graphiqlHeaders, offlineGraphiql } from './graphiql.ts';
+import { graphiql } from './graphiql.ts';
 import { jsonBody } from './json-body.ts';
 import { jsonResults } from './json-results.ts';
 import { mediaTypes } from './media-types.ts';
@@ -31,10 +31,9 @@ export function createYogaServer(options: TransportOptions, origins: ReadonlySet
     schema: endpoint.operations.schema,
     graphqlEndpoint: '/graphql',
     cors: corsOf(origins),
-    graphiql: (request) => !isCrossSite(request, origins) && GRAPHIQL_OPTIONS,
-    renderGraphiQL: offlineGraphiql(),
     landingPage: false,
     // The plugins below replace these.
+    graphiql: false,
     maskedErrors: false,
     multipart: false,
     parserAndValidationCache: false,
@@ -42,6 +41,7 @@ export function createYogaServer(options: TransportOptions, origins: ReadonlySet
     logging: false,
     // In the order of the steps of a request.
     plugins: [
+      graphiql(origins),
       crossSite(origins),
       mediaTypes,
       authentication(contextFor),
@@ -50,7 +50,6 @@ export function createYogaServer(options: TransportOptions, origins: ReadonlySet
       operations(endpoint),
       jsonResults(options),
       eventStreams(options),
-      graphiqlHeaders,
       responseHeaders,
     ],
   });

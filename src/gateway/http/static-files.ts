@@ -1,0 +1,49 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { Response } from '@whatwg-node/server';
+import { acceptedEncoding } from './accepted-encoding.ts';
+import { emptyResponse, type FetchHandler, jsonResponse, pathOf, targetOf } from './fetch-handler.ts';
+
+const COPIES = { br: '.br', gzip: '.gz' } as const;
+const TYPES: Readonly<Record<string, string>> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+};
+
+/**
+ * Serves the scripts and style sheets of a folder. Their names contain a hash of their contents, so browsers never
+ * request them again. Each has a copy compressed with Brotli and one with gzip. All are read at the first request.
+ */
+export function staticFiles(folder: URL): FetchHandler {
+  let files: ReadonlyMap<string, Buffer<ArrayBuffer>> | null = null;
+  return (request, { req }) => {
+    const { method, headers: sent } = request;
+    if (method !== 'GET' && method !== 'HEAD') return emptyResponse(405, { allow: 'GET, HEAD' });
+    files ??= new Map(readdirSync(folder).map((name) => [name, Buffer.from(readFileSync(new URL(name, folder)))]));
+    const path = pathOf(targetOf(request));
+    const name = path.slice(path.lastIndexOf('/') + 1);
+    const type = TYPES[name.slice(name.lastIndexOf('.') + 1)];
+    const encoding = acceptedEncoding(req?.headers['accept-encoding']);
+    const body = files.get(encoding === null ? name : `${name}${COPIES[encoding]}`);
+    if (type === undefined || body === undefined) {
+      const message = `The path ${path} does not exist`;
+      return jsonResponse(404, { message, code: 'NOT_FOUND', status: 404 });
+    }
+    const etag = `"${name}${encoding === null ? '' : COPIES[encoding]}"`;
+    const headers: Record<string, string> = {
+      etag,
+      vary: 'Accept-Encoding',
+      'cache-control': 'public, max-age=31536000, immutable',
+      'x-content-type-options': 'nosniff',
+    };
+    if (isCurrent(sent.get('if-none-match'), etag)) return emptyResponse(304, headers);
+    headers['content-type'] = type;
+    headers['content-length'] = String(body.length);
+    if (encoding !== null) headers['content-encoding'] = encoding;
+    return new Response(method === 'HEAD' ? null : body, { headers });
+  };
+}
+
+/** Whether `If-None-Match` has the tag of the current content. */
+export function isCurrent(condition: string | null, etag: string): boolean {
+  return (condition ?? '').split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+}
