@@ -18,6 +18,7 @@ const NODE = '{ __typename id }';
 const OF_BROKER = `query ($b: ID!) { broker(id: $b) { __typename id
   bridges ${NODE} listeners ${NODE} streams { nodes ${NODE} } connectedClients { nodes ${NODE} }
   accessClients { nodes ${NODE} } accessGroups { nodes ${NODE} } accessRoles { nodes ${NODE} }
+  refusals { nodes ${NODE} }
   topicTree { topics { nodes ${NODE} } children { nodes { recorded ${NODE} } } topic(topic: "t") ${NODE} }
 } }`;
 const OF_PROJECT = `query ($p: ID!) { viewer { user ${NODE} sessions ${NODE} } organisations { nodes ${NODE} } project(id: $p) {
@@ -50,6 +51,8 @@ async function twins(): Promise<readonly [StreamWorld, StreamWorld]> {
     await world.change('createStream', { name: 's', sourceTopic: 'in', targetTopic: 'out' });
     await world.change('createAccessGroup', { groupname: 'g' }, 'group { id }');
     const client = await world.client({ clientId: 'c' });
+    await expect(world.client({ clientId: 'refused', password: 'wrong' })).rejects.toThrow();
+    await expect.poll(async () => (await world.graph(OF_BROKER)).broker.refusals.nodes.length).toBe(1);
     await world.graph('query ($b: ID!) { broker(id: $b) { topicTree { state } } }');
     await expect
       .poll(async () => {
