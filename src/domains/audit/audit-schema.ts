@@ -250,6 +250,7 @@ builder.prismaObjectFields(Project, (t) => ({
     {
       description: `Changes and refused attempts in the project, newest first. ${PAGE_SIZE} Requires the ADMIN role. Not for tokens that are restricted to brokers.`,
       type: AuditEvent,
+      nullable: true,
       cursor: 'sequence',
       maxSize: MAX_ENTRIES,
       defaultSize: DEFAULT_ENTRIES,

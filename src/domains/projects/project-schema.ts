@@ -74,6 +74,7 @@ export const Project = builder.prismaObject('Project', {
     members: t.relatedConnection(
       'members',
       {
+        nullable: true,
         description:
           'The members of the project in the order in which they were added. A page has at most 100 entries. Default: 20. Not for tokens that are restricted to brokers.',
         ...requires('VIEWER', { elsewhere: 'NOT_ALLOWED' }),

@@ -26,6 +26,7 @@ builder.prismaObject('Identity', {
 builder.prismaObjectFields(User, (t) => ({
   identities: t.relation('identities', {
     description: 'Accounts of the user at external providers. For the user and root administrators.',
+    nullable: true,
     ...ofSelf,
     query: { orderBy: [{ provider: 'asc' }, { subject: 'asc' }] },
   }),

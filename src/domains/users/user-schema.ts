@@ -65,13 +65,21 @@ builder.prismaObjectFields(User, (t) => ({
   isRemovable: t.boolean({
     description:
       'Whether the account and its root administration can be removed. False for the last root administrator who can sign in and, with LOCAL_LOGIN=off, for the emergency administrator.',
+    nullable: true,
     ...rootAdmin,
     select: { email: true, isRoot: true, passwordHash: true, ssoType: true },
     resolve: (user, _args, { services }) => services.users.isRemovable(user),
   }),
-  projectCount: t.relationCount('projects', { description: 'Number of projects that the user owns.', ...rootAdmin }),
+  projectCount: t.int({
+    description: 'Number of projects that the user owns.',
+    nullable: true,
+    ...rootAdmin,
+    select: { _count: { select: { projects: true } } },
+    resolve: ({ _count }) => _count.projects,
+  }),
   brokerCount: t.int({
     description: 'Number of brokers in the projects that the user owns.',
+    nullable: true,
     ...rootAdmin,
     select: { projects: { select: { _count: { select: { brokers: true } } } } },
     resolve: ({ projects }) => projects.reduce((sum, { _count }) => sum + _count.brokers, 0),
@@ -81,10 +89,16 @@ builder.prismaObjectFields(User, (t) => ({
 /** Fields of the documented REST interface. This service has no sales, so the values are constant and correct. */
 builder.prismaObjectFields(User, (t) => {
   const zero = (description: string) =>
-    t.float({ description: `${description} Always 0: this service has no sales.`, ...rootAdmin, resolve: () => 0 });
+    t.float({
+      description: `${description} Always 0: this service has no sales.`,
+      nullable: true,
+      ...rootAdmin,
+      resolve: () => 0,
+    });
   return {
     trialFlow: t.boolean({
       description: 'Whether the user has a trial. Always false: this service has no sales.',
+      nullable: true,
       ...rootAdmin,
       resolve: () => false,
     }),

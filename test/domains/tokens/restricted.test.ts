@@ -105,7 +105,8 @@ test('what a restricted token names but does not see is answered as what is not 
   const { graphql, rest, projectId, token, secret, entry, hiddenToken, certificateId } = world;
   const same = async (ask: (id: string) => Promise<unknown>, id: string, unknown: string, what: string) => {
     const [real, made] = [await ask(id), await ask(unknown)];
-    const asText = (told: unknown, named: string) => JSON.stringify(told).replaceAll(named, 'ID');
+    // Without its prefix: refusals about clusters name the id of the entry, which differs in the prefix.
+    const asText = (told: unknown, named: string) => JSON.stringify(told).replaceAll(named.slice(4), 'ID');
     expect(asText(real, id), what).toBe(asText(made, unknown));
     expectNoTrace(world, what, real, [id]);
   };

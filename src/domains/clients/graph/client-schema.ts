@@ -141,6 +141,7 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
       description:
         'Fields that are null because the source does not know them. Empty also if the client no longer exists.',
       type: [UnknownFieldType],
+      nullable: true,
       complexity: BROKER_QUERY_COST,
       resolve: async (client, _args, context) =>
         (await detail(client, context, (known) => unknownFields(withListed(known, client), client.source))) ?? [],

@@ -105,12 +105,14 @@ export const Cluster = builder.prismaObject('Cluster', {
     state: t.field({
       description: 'State of the cluster, computed from the status of its nodes.',
       type: ClusterState,
+      nullable: true,
       complexity: BROKER_QUERY_COST,
       resolve: async ({ id }, _args, context) => (await statusOf(id, context)).state,
     }),
     nodes: t.field({
       description: 'Nodes of the cluster, sorted by `nodeId`.',
       type: [ClusterNode],
+      nullable: true,
       complexity: BROKER_QUERY_COST,
       select: (_args, _context, nestedSelection) => ({ nodes: nestedSelection({ orderBy: { nodeId: 'asc' } }) }),
       resolve: async ({ id, nodes }, _args, context) => [
@@ -170,6 +172,7 @@ builder.prismaObjectFields(Project, (t) => ({
   clusterHealth: t.field({
     description: 'Health of the clusters of the project, in order of creation.',
     type: [ClusterHealthType],
+    nullable: true,
     complexity: BROKER_QUERY_COST,
     resolve: ({ id }, _args, { services, viewer }) =>
       Promise.all(

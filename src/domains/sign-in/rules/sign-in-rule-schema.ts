@@ -44,6 +44,7 @@ findsNode('signInRule', async (id, { db, viewer }) => {
 builder.prismaObjectFields(Project, (t) => ({
   signInRules: t.relation('signInRules', {
     description: 'The sign-in rules of the project. Not for tokens that are restricted to brokers.',
+    nullable: true,
     ...requires('VIEWER', { elsewhere: 'NOT_ALLOWED' }),
     args: { provider: t.arg({ type: SignInProvider, description: 'Only rules of this provider.' }) },
     authScopes: (_project, _args, { viewer }) => {
