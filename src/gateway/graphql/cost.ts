@@ -3,6 +3,7 @@ import { type GraphQLSchema, TypeInfo, visit, visitWithTypeInfo } from 'graphql'
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../../platform/errors.ts';
 import type { OperationDocument, Variables } from './document.ts';
+import type { OperationCost } from './public-error.ts';
 
 export class Cost {
   readonly #schema: GraphQLSchema;
@@ -21,10 +22,15 @@ export class Cost {
 
   /** Errors: TOO_COMPLEX, and those of an argument. `coerced` are the coerced values of `sent`. */
   check(context: object, sent: Variables, coerced: Variables): void {
-    const actual = this.#of(context, sent, coerced);
-    if (actual <= this.#limit) return;
-    const words = `The operation costs ${actual}, the maximum is ${this.#limit}: select fewer fields or smaller pages`;
-    throw new ServiceError('TOO_COMPLEX', words, { info: { limit: this.#limit, actual } });
+    const { actual, limit } = this.of(context, sent, coerced);
+    if (actual <= limit) return;
+    const words = `The operation costs ${actual}, the maximum is ${limit}: select fewer fields or smaller pages`;
+    throw new ServiceError('TOO_COMPLEX', words, { info: { limit, actual } });
+  }
+
+  /** As in the error TOO_COMPLEX. */
+  of(context: object, sent: Variables, coerced: Variables): OperationCost {
+    return { actual: this.#of(context, sent, coerced), limit: this.#limit };
   }
 
   #of(context: object, variables: Variables, coerced: Variables): number {

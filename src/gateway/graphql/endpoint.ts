@@ -109,7 +109,7 @@ export class Endpoint {
 
   #execute(
     operation: FoundOperation,
-    { variables }: GraphqlParams,
+    { variables, extensions }: GraphqlParams,
     context: RequestContext,
     { queriesOnly, toText }: RunOptions,
   ): MaybePromise<GraphqlResponse> {
@@ -120,9 +120,12 @@ export class Endpoint {
     const { kind } = operation;
     if (kind === 'subscription') throw new ServiceError('METHOD_NOT_ALLOWED', NO_STREAM);
     if (queriesOnly && kind !== 'query') throw new ServiceError('METHOD_NOT_ALLOWED', QUERIES_ONLY);
-    return after(operation.execute(context, variables ?? undefined, toText), (executed: TextResult) => {
+    const cost = extensions?.cost === true ? operation.costOf(context, variables ?? undefined) : null;
+    const isText = toText && cost === null;
+    return after(operation.execute(context, variables ?? undefined, isText), (executed: TextResult) => {
       const { dataText } = executed;
-      const result = publicResult(executed, errorContext);
+      const plain = publicResult(executed, errorContext);
+      const result = cost === null ? plain : { ...plain, extensions: { cost } };
       if (dataText !== undefined || !isTooLarge(result))
         return { result, wellFormed: true, dataText, isMutation: kind === 'mutation' };
       const error = publicError(new ResponseTooLarge(kind === 'mutation'), errorContext);

@@ -16,6 +16,7 @@ import { NO_VARIABLES, type OperationDocument, type Variables } from './document
 import type { GraphqlLimits } from './limits.ts';
 import type { Preparation, PreparationCaller } from './preparation.ts';
 import { type CompiledPrograms, Program } from './program.ts';
+import type { OperationCost } from './public-error.ts';
 import { isRefusal, VariableReader } from './variables.ts';
 import { beginWalk, walkProblem } from './walk-limit.ts';
 
@@ -82,6 +83,12 @@ export class Operation {
     if (isRefusal(coerced)) return { errors: coerced };
     const program = toText ? this.#textProgram : this.#program;
     return bounded(context, () => program.run(undefined, context, variables, coerced));
+  }
+
+  /** `null` if the variables are refused. */
+  costOf(context: OperationContext, variables: Variables = NO_VARIABLES): OperationCost | null {
+    const coerced = this.#variables.read(variables);
+    return isRefusal(coerced) ? null : this.#cost.of(context, variables, coerced);
   }
 
   async subscribe(

@@ -22,6 +22,13 @@ export interface PublicError {
 export interface PublicResult {
   readonly errors?: readonly PublicError[];
   readonly data?: ExecutionResult['data'];
+  readonly extensions?: { readonly cost: OperationCost };
+}
+
+/** The cost of an operation with its variables, and the maximum that is executed. */
+export interface OperationCost {
+  readonly actual: number;
+  readonly limit: number;
 }
 
 /** Maximum length of a message of graphql-js, which repeats names of any length. */

@@ -5,6 +5,8 @@ export interface GraphqlParams {
   readonly query: string;
   readonly variables?: Variables | null;
   readonly operationName?: string | null;
+  /** `cost: true`: the response states what the operation costs. */
+  readonly extensions?: Variables | null;
 }
 
 /** The parameters of one operation. Errors: INVALID if their types are wrong. Other keys are ignored. */
@@ -23,7 +25,12 @@ export function readParams(body: unknown): GraphqlParams {
   if (operationName !== undefined && operationName !== null && typeof operationName !== 'string') {
     throw new ServiceError('INVALID', '"operationName" must be a string');
   }
-  return { query, variables: variables as Variables | null, operationName: operationName ?? null };
+  return {
+    query,
+    variables: variables as Variables | null,
+    operationName: operationName ?? null,
+    extensions: extensions as Variables | null,
+  };
 }
 
 const isObject = (value: unknown): boolean =>

@@ -4,6 +4,7 @@ import { builder } from './builder.ts';
 const ISO_8601 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
 
 builder.scalarType('DateTime', {
+  specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time',
   description: 'A date and time, ISO 8601 in UTC with milliseconds, for example "2026-01-31T12:00:00.000Z".',
   // Cached records contain the text: to format it for each response costs more than all other fields.
   serialize: (value) => (typeof value === 'string' ? value : value.toISOString()),
@@ -19,6 +20,7 @@ builder.scalarType('DateTime', {
 const MAX_DEPTH = 100;
 
 builder.scalarType('JSON', {
+  specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc8259',
   description: 'Any JSON value.',
   serialize: (value) => value,
   parseValue: (value) => {
