@@ -1,6 +1,6 @@
 import { builder, onBroker } from '../../gateway/graphql/builder.ts';
 import { guardedBroker } from '../../gateway/graphql/guarded.ts';
-import { eventFields, resumeArgument } from '../../gateway/graphql/live-event.ts';
+import { eventFields, resumable, resumeArgument } from '../../gateway/graphql/live-event.ts';
 import { stateIn } from '../../gateway/live/broadcast.ts';
 import { invalid } from '../../platform/errors.ts';
 import type { BrokerMetrics, BrokerNumbers } from './broker-metrics.ts';
@@ -208,8 +208,9 @@ const MetricsEvent = builder.objectRef<BrokerMetricsEvent>('BrokerMetricsEvent')
 
 builder.subscriptionFields((t) => ({
   brokerMetrics: t.field({
-    description:
+    description: resumable(
       'The numbers of a broker, live. Starts even if the broker is unreachable, continues when its settings change, and ends when the broker is removed.',
+    ),
     type: MetricsEvent,
     ...onBroker('VIEWER'),
     args: {

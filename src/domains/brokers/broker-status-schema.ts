@@ -1,6 +1,6 @@
 import { builder, inProject } from '../../gateway/graphql/builder.ts';
 import { guarded, visibilityCheck } from '../../gateway/graphql/guarded.ts';
-import { eventFields, resumeArgument } from '../../gateway/graphql/live-event.ts';
+import { eventFields, resumable, resumeArgument } from '../../gateway/graphql/live-event.ts';
 import { IS_CONNECTED } from './broker-descriptions.ts';
 import { BrokerConnectionStatus } from './broker-info-schema.ts';
 import type { BrokerStatusChange, BrokerStatusEvent } from './broker-runtimes.ts';
@@ -50,8 +50,9 @@ const StatusEvent = builder.objectRef<BrokerStatusEvent>('BrokerStatusEvent').im
 
 builder.subscriptionFields((t) => ({
   brokerStatus: t.field({
-    description:
+    description: resumable(
       'Connections, additions, changes of settings and removals of a project’s brokers, for the brokers that the caller may see.',
+    ),
     type: StatusEvent,
     ...inProject('VIEWER'),
     args: {

@@ -50,3 +50,7 @@ export const resumeArgument = {
   description:
     'The `sequence` of the last event of an earlier subscription. If the changes since then are still stored, the subscription starts with RESUMED and these changes, otherwise with a SNAPSHOT.',
 };
+
+/** The description of a subscription with `resumeArgument`. */
+export const resumable = (description: string): string =>
+  `${description} To miss nothing after a reconnect, pass the last \`sequence\` that is not 0 as \`after\`, with the same other arguments.`;

@@ -1,6 +1,6 @@
 import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
 import { guardedBroker } from '../../../gateway/graphql/guarded.ts';
-import { eventFields, resumeArgument } from '../../../gateway/graphql/live-event.ts';
+import { eventFields, resumable, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { stateIn } from '../../../gateway/live/broadcast.ts';
 import { parseNamedNodeId } from '../../../gateway/named-node-id.ts';
@@ -60,8 +60,9 @@ function keyOf(brokerId: string, bridgeId: string): string {
 
 builder.subscriptionFields((t) => ({
   bridgeStatus: t.field({
-    description:
+    description: resumable(
       'The live status of a bridge. Changes of a state arrive immediately if this service runs the bridge, otherwise within a second or as soon as the broker reports them.',
+    ),
     type: BridgeStatusEvent,
     ...onBroker('VIEWER'),
     args: {

@@ -1,6 +1,6 @@
 import { builder, inProject } from '../../../gateway/graphql/builder.ts';
 import { guarded } from '../../../gateway/graphql/guarded.ts';
-import { eventFields, resumeArgument } from '../../../gateway/graphql/live-event.ts';
+import { eventFields, resumable, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import { stateIn } from '../../../gateway/live/broadcast.ts';
 import type { ExpiryEvent } from '../expiry/certificate-expiry.ts';
 import { Certificate } from './certificate-schema.ts';
@@ -32,7 +32,9 @@ const CertificateExpiringEvent = builder.objectRef<ExpiryEvent>('CertificateExpi
 
 builder.subscriptionFields((t) => ({
   certificateExpiring: t.field({
-    description: 'Follows the certificates of a project that expire within a number of days or have expired.',
+    description: resumable(
+      'Follows the certificates of a project that expire within a number of days or have expired.',
+    ),
     type: CertificateExpiringEvent,
     ...inProject('VIEWER'),
     args: {

@@ -1,7 +1,7 @@
 import { swapClusterId } from '../../../gateway/cluster-id.ts';
 import { builder, inProject } from '../../../gateway/graphql/builder.ts';
 import { guarded, visibilityCheck } from '../../../gateway/graphql/guarded.ts';
-import { eventFields, resumeArgument } from '../../../gateway/graphql/live-event.ts';
+import { eventFields, resumable, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import type { ClusterChange, ClusterEvent } from '../cluster-live.ts';
 import { ClusterNode, nodeViews } from './cluster-node-schema.ts';
 import { Cluster, ClusterState } from './cluster-schema.ts';
@@ -48,8 +48,9 @@ const ClusterStatusEvent = builder.objectRef<ClusterEvent>('ClusterStatusEvent')
 
 builder.subscriptionFields((t) => ({
   clusterStatus: t.field({
-    description:
+    description: resumable(
       'Follows the status of the clusters of a project that the caller may see: connections of nodes, lag and drift.',
+    ),
     type: ClusterStatusEvent,
     ...inProject('VIEWER'),
     args: {

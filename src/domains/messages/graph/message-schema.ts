@@ -1,6 +1,6 @@
 import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
 import { guardedBroker } from '../../../gateway/graphql/guarded.ts';
-import { eventFields, resumeArgument } from '../../../gateway/graphql/live-event.ts';
+import { eventFields, resumable, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import { viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { stateIn } from '../../../gateway/live/broadcast.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
@@ -69,8 +69,9 @@ const DEFAULT_PAYLOAD_BYTES = 1_024;
 
 builder.subscriptionFields((t) => ({
   messages: t.field({
-    description:
+    description: resumable(
       'The messages that match a topic filter, live, as far as the broker allows this service’s user to read them. Retained messages are sent first. The stream ends when the broker withdraws the permission for the filter.',
+    ),
     type: MessagesEvent,
     ...onBroker('EDITOR'),
     args: {

@@ -1,6 +1,6 @@
 import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
 import { guardedBroker } from '../../../gateway/graphql/guarded.ts';
-import { eventFields, partsLeftField, resumeArgument } from '../../../gateway/graphql/live-event.ts';
+import { eventFields, partsLeftField, resumable, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import { stateIn } from '../../../gateway/live/broadcast.ts';
 import type { ReplayEvent, StreamListEvent } from '../stream-feeds.ts';
 import { type StreamView, streamNodeId, streamView } from '../stream-view.ts';
@@ -74,7 +74,7 @@ const StreamsEvent = builder.objectRef<SeenEvent>('StreamsEvent').implement({
 
 builder.subscriptionFields((t) => ({
   streamReplay: t.field({
-    description: 'The live progress of the replays of a stream. The events end when the stream is deleted.',
+    description: resumable('The live progress of the replays of a stream. The events end when the stream is deleted.'),
     type: StreamReplayEvent,
     ...onBroker('VIEWER'),
     args: {
@@ -92,7 +92,7 @@ builder.subscriptionFields((t) => ({
     resolve: (event) => event,
   }),
   streams: t.field({
-    description: 'The live streams of a broker, with their states and counters.',
+    description: resumable('The live streams of a broker, with their states and counters.'),
     type: StreamsEvent,
     ...onBroker('VIEWER'),
     args: {

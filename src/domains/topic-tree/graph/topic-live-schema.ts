@@ -1,6 +1,6 @@
 import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
 import { guardedBroker } from '../../../gateway/graphql/guarded.ts';
-import { eventFields, resumeArgument } from '../../../gateway/graphql/live-event.ts';
+import { eventFields, resumable, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { stateIn } from '../../../gateway/live/broadcast.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
@@ -92,8 +92,9 @@ const TopicsEvent = builder.objectRef<TopicsEventView>('TopicsEvent').implement(
 
 builder.subscriptionFields((t) => ({
   topics: t.field({
-    description:
+    description: resumable(
       'The changes of the topics of a broker, live. Topics are recorded while a client subscribes to them. Payloads require the EDITOR role, as in queries.',
+    ),
     type: TopicsEvent,
     ...onBroker('VIEWER'),
     args: {
