@@ -1,7 +1,7 @@
 /**
  * Lists many MQTT clients of the embedded broker. Measures a filtered page of 50 by GraphQL and by REST, the complete
- * list, the first snapshot of a subscription, the cost of one change, and memory. The peer of the pages is a minimal
- * handler that filters the same list in memory. Linux only.
+ * list, the first snapshot of a subscription, the cost of one change, the bytes of subscriptions to a part of the
+ * clients, and memory. The peer of the pages is a minimal handler that filters the same list in memory. Linux only.
  *
  * `inspect [clients]`, 10,000 by default. The limit of open files and the limit of the broker bound the number of
  * connected clients. The other clients are offline with persistent sessions, which the list contains, too.
@@ -30,6 +30,8 @@ const WHOLE_LISTS = 10;
 const MAX_GROWTH_MB = 64;
 const CHANGES = 100;
 const MAX_HOLD_MS = 100;
+const MAX_PAGE_BYTES = 40_000;
+const MAX_CHANGE_BYTES = 1_000;
 
 const PAGE = `query ($id: ID!, $value: String!) {
   node(id: $id) {
@@ -60,6 +62,7 @@ try {
   await wholeLists(listUrl);
   await snapshots(id);
   await changes(id);
+  await selections(id, list);
   if (!good) process.exitCode = 1;
 } finally {
   for (const child of children) child.disconnect();
@@ -69,7 +72,7 @@ try {
   rmSync(dataDir, { recursive: true, force: true });
 }
 
-async function fill(listUrl: string): Promise<object[]> {
+async function fill(listUrl: string): Promise<{ clientid: string }[]> {
   const before = rssOf(pid);
   const started = performance.now();
   await startClients(0, CONNECTED, 'connected');
@@ -197,6 +200,37 @@ async function changes(id: string): Promise<void> {
   console.log(`  ${perChange.toFixed(1)} ms of processor time each, broker and gateway`);
   checkResponsive(await pings.longestMs());
   watch.close();
+}
+
+/** What subscriptions to a part of the clients receive while other clients come and go. */
+async function selections(id: string, list: readonly { readonly clientid: string }[]): Promise<void> {
+  console.log(`\nparts of ${list.length} clients`);
+  const clientIds = list.slice(100, 130).map(({ clientid }) => clientid);
+  const counts = await watchClients(product.url, token, id, { counts: true });
+  const page = await watchClients(product.url, token, id, { clientIds });
+  const filtered = await watchClients(product.url, token, id, {
+    filter: { value: clientIds[0] ?? '', mode: 'EQUALS' },
+  });
+  for (const turn of Array.from({ length: CHANGES }, (_, index) => index)) {
+    const clientId = `plant-${turn % 40}/passing-${turn}`;
+    const removed = counts.next(`"removed":["${clientId}"]`);
+    const socket = connect(product.mqttPort, '127.0.0.1');
+    const account = { username: 'admin', password: Buffer.from(product.mqttPassword) };
+    socket.write(generate({ cmd: 'connect', clientId, ...account, clean: true, keepalive: 0 }));
+    await once(socket, 'data');
+    socket.destroy();
+    await removed;
+  }
+  const perChange = (counts.received() - counts.bytes) / (2 * CHANGES);
+  check(`30 rows: a snapshot of ${page.bytes} bytes (below ${MAX_PAGE_BYTES})`, page.bytes < MAX_PAGE_BYTES);
+  check(`one row: a snapshot of ${filtered.bytes} bytes`, filtered.bytes < MAX_PAGE_BYTES);
+  const others = page.received() - page.bytes + filtered.received() - filtered.bytes;
+  check(`both: ${others} bytes for ${2 * CHANGES} changes of other clients (none)`, others === 0);
+  check(
+    `COUNTS: a snapshot of ${counts.bytes} bytes, ${perChange.toFixed(0)} bytes a change (below ${MAX_CHANGE_BYTES})`,
+    perChange < MAX_CHANGE_BYTES,
+  );
+  for (const watch of [counts, page, filtered]) watch.close();
 }
 
 /** Processor time of the product in milliseconds, accurate to 10 ms. */

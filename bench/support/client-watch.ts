@@ -1,21 +1,40 @@
 /** A subscriber to `connectedClients` that does not parse events, because parsing would delay its own measurements. */
 import { WebSocket } from 'ws';
 
-const WATCH = `subscription ($id: ID!) { connectedClients(brokerId: $id) {
-  kind sequence partsLeft removed clients { clientId username address protocol protocolVersion connected lastConnect lastDisconnect }
+const CLIENT = 'clientId username address protocol protocolVersion connected lastConnect lastDisconnect';
+const WATCH = `subscription ($id: ID!, $clientIds: [ID!], $filter: ClientFilter) {
+  connectedClients(brokerId: $id, clientIds: $clientIds, filter: $filter) {
+    kind sequence partsLeft removed clients { ${CLIENT} }
+  }
+}`;
+const WATCH_COUNTS = `subscription ($id: ID!) { connectedClients(brokerId: $id, form: COUNTS) {
+  kind sequence partsLeft totalCount connectedCount changedIds removedIds removed
 } }`;
+
+interface WatchOptions {
+  readonly clientIds?: readonly string[];
+  readonly filter?: { readonly value: string; readonly mode: string };
+  readonly counts?: boolean;
+}
 
 interface ClientWatch {
   /** Milliseconds from the subscription to the last part of the snapshot. */
   readonly snapshotMs: number;
   readonly parts: number;
   readonly bytes: number;
+  /** Bytes of all events until now. */
+  readonly received: () => number;
   /** Resolves with the text of the next event that contains `text`. */
   next(text: string): Promise<string>;
   close(): void;
 }
 
-export async function watchClients(url: string, token: string, brokerId: string): Promise<ClientWatch> {
+export async function watchClients(
+  url: string,
+  token: string,
+  brokerId: string,
+  { counts = false, ...selection }: WatchOptions = {},
+): Promise<ClientWatch> {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
   let startedAt = 0;
   let parts = 0;
@@ -31,7 +50,8 @@ export async function watchClients(url: string, token: string, brokerId: string)
       const head = data.toString('latin1', 0, 200);
       if (head.includes('"connection_ack"')) {
         startedAt = performance.now();
-        const payload = { query: WATCH, variables: { id: brokerId } };
+        const variables = { id: brokerId, ...selection };
+        const payload = { query: counts ? WATCH_COUNTS : WATCH, variables };
         socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload }));
       } else if (head.includes('"errors"') || head.includes('"error"')) {
         reject(new Error(data.toString().slice(0, 500)));
@@ -51,6 +71,7 @@ export async function watchClients(url: string, token: string, brokerId: string)
     snapshotMs,
     parts: snapshotParts,
     bytes: snapshotBytes,
+    received: () => bytes,
     next: (text) => new Promise((resolve) => waiting.push({ text, resolve })),
     close: () => socket.terminate(),
   };

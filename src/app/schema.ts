@@ -18,6 +18,7 @@ import '../domains/brokers/broker-status-schema.ts';
 import '../domains/brokers/broker-metrics-schema.ts';
 import '../domains/clients/graph/client-schema.ts';
 import '../domains/clients/graph/client-lists-schema.ts';
+import '../domains/clients/graph/client-live-schema.ts';
 import '../domains/clients/graph/client-control-schema.ts';
 import '../domains/access-control/graph/access-control-schema.ts';
 import '../domains/access-control/graph/access-mutations-schema.ts';

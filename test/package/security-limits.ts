@@ -30,6 +30,11 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Entries of nested lists in one run of an operation': ['gateway/graphql/walk-limit.ts', 'MAX_WALK'],
   'Characters processed by the previews of one request': ['gateway/graphql/walk-limit.ts', 'MAX_CHARACTERS'],
   'Sample messages of one preview': ['domains/streams/query/preview-query.ts', 'samples'],
+  'Different combinations of conditions of `connectedClients` subscriptions, per broker': [
+    'domains/clients/inspect/client-feeds.ts',
+    'MAX_SELECTIONS',
+  ],
+  'Client ids in a `connectedClients` subscription': ['domains/clients/client-service.ts', 'MAX_CLIENT_IDS'],
   'Concurrent subscriptions of one user or token': ['platform/auth/rights-guards.ts', 'MAX_GUARDS'],
   'Unsent bytes of one WebSocket above which it is not read': [
     'gateway/graphql/live/web-socket-flow.ts',

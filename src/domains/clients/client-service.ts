@@ -1,17 +1,18 @@
 import { stateIn } from '../../gateway/live/broadcast.ts';
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../gateway/paging.ts';
-import { ServiceError } from '../../platform/errors.ts';
+import { invalid, ServiceError } from '../../platform/errors.ts';
 import type { FilterMode } from '../../platform/text/text-filter.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import { type ClientList, type ClientView, ListedClient } from './client-view.ts';
+import type { ClientSelection } from './inspect/client-feeds.ts';
 import { type ClientRef, keyOf } from './inspect/client-key.ts';
 import type { ClientListState, ClientRegistryEvent } from './inspect/client-listing.ts';
 import { ClientRegistry } from './inspect/client-registry.ts';
 import { getClient } from './inspect/inspect-control.ts';
 import type { ClientSource, ConnectedClientDetail, ConnectedClientSummary } from './inspect/inspect-data.ts';
-import type { ClientPageQuery } from './inspect/sorted-clients.ts';
+import type { ClientFilter, ClientPageQuery } from './inspect/sorted-clients.ts';
 import type { OwnConnections } from './own-connections.ts';
 import { QueueReader } from './queue-reader.ts';
 
@@ -40,12 +41,23 @@ export interface ClientNameFilter {
   readonly mode?: FilterMode | null | undefined;
 }
 
-interface ClientPageArguments extends PageArguments {
+interface ClientConditions {
   readonly filter?: ClientNameFilter | null | undefined;
   /** `true`: only connected clients. `false`: only offline persistent sessions. */
   readonly connected?: boolean | null | undefined;
   readonly username?: string | null | undefined;
 }
+
+type ClientPageArguments = PageArguments & ClientConditions;
+
+interface WatchArguments extends ClientConditions {
+  readonly clientIds?: readonly string[] | null | undefined;
+  readonly form?: ClientSelection['form'] | null | undefined;
+}
+
+/** Of a subscription, which compares each changed client with its values. */
+export const MAX_CLIENT_IDS = 1_000;
+const MAX_VALUE = 1_000;
 
 interface ClientServiceOptions {
   readonly runtimes: BrokerRuntimes;
@@ -81,14 +93,12 @@ export class ClientService {
     if (last !== null || args.before != null) {
       throw new ServiceError('INVALID', 'Clients can only be paged forwards: use `first` and `after`');
     }
-    const { after, connected, username } = args;
+    const { after } = args;
     const query: ClientPageQuery = {
       offset: args.offset ?? 0,
       count: first ?? DEFAULT_PAGE,
       ...(after == null ? {} : { after }),
-      ...filterQuery(args.filter),
-      ...(connected == null ? {} : { connected }),
-      ...(username == null ? {} : { username }),
+      ...conditionsOf(args),
     };
     const page = await this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).page(query));
     const list = this.#list(broker, page);
@@ -143,13 +153,19 @@ export class ClientService {
     return this.#registries.get(broker.id)?.expectEnds(clientIds) ?? (async () => undefined);
   }
 
-  watch(broker: BrokerRecord, options: SubscriberOptions): Promise<LiveSource<ClientRegistryEvent>> {
-    return this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).watch(options));
+  /** Errors: INVALID, RATE_LIMITED, and those of an unreachable broker. */
+  async watch(
+    broker: BrokerRecord,
+    options: SubscriberOptions,
+    selection: WatchArguments = {},
+  ): Promise<LiveSource<ClientRegistryEvent>> {
+    const selected = selectionOf(selection);
+    return this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).watch(options, selected));
   }
 
-  eventOf(broker: BrokerRecord, event: ClientRegistryEvent): ClientsEvent {
+  eventOf(broker: BrokerRecord, event: ClientRegistryEvent, form: ClientSelection['form']): ClientsEvent {
     const state = stateIn(event);
-    if (state === null) return { broker, event, views: () => [] };
+    if (state === null || form === 'COUNTS') return { broker, event, views: () => [] };
     const list = this.#list(broker, state, event.partsLeft > 0);
     return { broker, event, views: (clients) => clients.map((client) => new ListedClient(client, list)) };
   }
@@ -181,8 +197,28 @@ export class ClientService {
   }
 }
 
-const filterQuery = (filter: ClientNameFilter | null | undefined): ClientPageQuery =>
+const filterQuery = (filter: ClientNameFilter | null | undefined): ClientFilter =>
   filter == null ? {} : { value: filter.value, mode: filter.mode ?? 'contains' };
+
+const conditionsOf = ({ filter, connected, username }: ClientConditions): ClientFilter => ({
+  ...filterQuery(filter),
+  ...(connected == null ? {} : { connected }),
+  ...(username == null ? {} : { username }),
+});
+
+const tooLong = (path: string, reason: string) => invalid([{ path, reason }]);
+
+function selectionOf({ clientIds, form, ...conditions }: WatchArguments): ClientSelection {
+  if ((clientIds?.length ?? 0) > MAX_CLIENT_IDS) throw tooLong('clientIds', `At most ${MAX_CLIENT_IDS} client ids`);
+  if ((conditions.filter?.value.length ?? 0) > MAX_VALUE) {
+    throw tooLong('filter.value', `At most ${MAX_VALUE} characters`);
+  }
+  return {
+    ...conditionsOf(conditions),
+    ...(clientIds == null ? {} : { clientIds }),
+    form: form ?? 'CLIENTS',
+  };
+}
 
 async function detailOf(
   { controls }: BrokerRuntime,

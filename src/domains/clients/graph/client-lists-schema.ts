@@ -1,12 +1,9 @@
-import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
-import { guardedBroker } from '../../../gateway/graphql/guarded.ts';
-import { eventFields, partsLeftField, resumeArgument } from '../../../gateway/graphql/live-event.ts';
+import type { ArgBuilder } from '@pothos/core';
+import { builder } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { pageOf } from '../../../gateway/paging.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
-import type { ClientsEvent } from '../client-service.ts';
-import { refOf } from '../inspect/client-key.ts';
-import { ConnectedClient, clientNodeId } from './client-schema.ts';
+import { ConnectedClient } from './client-schema.ts';
 
 const FilterMode = builder.enumType('FilterMode', {
   description: 'How the value of a filter is compared with a text. Each mode is case-sensitive.',
@@ -34,6 +31,15 @@ export const ClientFilter = builder.inputType('ClientFilter', {
   fields: filterFields,
 });
 
+/** Arguments of lists of clients. */
+export const clientConditions = (arg: ArgBuilder<(typeof builder)['$inferSchemaTypes']>) => ({
+  filter: arg({ type: ClientFilter, description: 'Only clients whose user name or client id matches.' }),
+  connected: arg.boolean({
+    description: 'true: only connected clients. false: only persistent sessions that are offline.',
+  }),
+  username: arg.string({ description: 'Only clients of this user name.' }),
+});
+
 builder.interfaceFields(Broker, (t) => ({
   connectedClients: t.connection(
     {
@@ -43,11 +49,7 @@ builder.interfaceFields(Broker, (t) => ({
       nullable: true,
       complexity: pageCost,
       args: {
-        filter: t.arg({ description: 'Returns only matching clients.', type: ClientFilter }),
-        connected: t.arg.boolean({
-          description: 'true: only connected clients. false: only persistent sessions that are offline.',
-        }),
-        username: t.arg.string({ description: 'Only clients of this user name.' }),
+        ...clientConditions(t.arg),
         offset: t.arg.int({ description: 'Number of clients to skip.' }),
       },
       resolve: (broker, args, { services }) => services.clients.page(broker, args),
@@ -88,62 +90,5 @@ builder.interfaceFields(Broker, (t) => ({
       }),
     },
     resolve: (broker, { clientId, nodeId }, { services }) => services.clients.find(broker, clientId, nodeId),
-  }),
-}));
-
-/** Assumed clients per event, for the cost of a subscription. Requests to the broker are limited separately. */
-const USUAL_EVENT = 200;
-
-const ConnectedClientsEvent = builder.objectRef<ClientsEvent>('ConnectedClientsEvent').implement({
-  description: 'The first event has all clients, each further event one change.',
-  fields: (t) => ({
-    ...eventFields(t, ({ event }) => event),
-    ...partsLeftField(t, ({ event }) => event),
-    clients: t.field({
-      description:
-        'SNAPSHOT: all clients, or the first part of them (see `partsLeft`). CHANGE: new and changed clients, including persistent sessions that went offline.',
-      type: [ConnectedClient],
-      complexity: { field: 1, multiplier: USUAL_EVENT },
-      resolve: ({ views, event }) =>
-        views(event.kind === 'SNAPSHOT' ? event.snapshot.clients : event.kind === 'CHANGE' ? event.change.changed : []),
-    }),
-    removed: t.field({
-      description:
-        'CHANGE: client ids of clients that no longer exist. In a cluster another node may have a client of the same id: see `removedFrom`.',
-      type: ['ID'],
-      resolve: ({ event }) => (event.kind === 'CHANGE' ? event.change.removed.map((key) => refOf(key).clientid) : []),
-    }),
-    removedIds: t.idList({
-      description: 'CHANGE: the `id` of each of `removed`.',
-      resolve: ({ broker, event }) =>
-        event.kind === 'CHANGE' ? event.change.removed.map((key) => clientNodeId(broker, key)) : [],
-    }),
-    removedFrom: t.intList({
-      description:
-        'In a cluster whose nodes have clients of their own: the node of each of `removed`. Otherwise empty.',
-      resolve: ({ event }) =>
-        event.kind === 'CHANGE' ? event.change.removed.flatMap((key) => refOf(key).node ?? []) : [],
-    }),
-    isComplete: t.boolean({
-      nullable: true,
-      description: 'SNAPSHOT: false if clients that connected earlier may be missing.',
-      resolve: ({ event }) => (event.kind === 'SNAPSHOT' ? event.snapshot.complete : null),
-    }),
-  }),
-});
-
-builder.subscriptionFields((t) => ({
-  connectedClients: t.field({
-    description: 'The clients of a broker, live.',
-    type: ConnectedClientsEvent,
-    ...onBroker('VIEWER'),
-    args: {
-      brokerId: t.arg.id({ description: 'The id of a broker that the caller can see.', required: true }),
-      after: t.arg.float(resumeArgument),
-    },
-    subscribe: (_root, { brokerId, after }, context) =>
-      guardedBroker(context, brokerId, (broker, signal) => context.services.clients.watch(broker, { signal, after })),
-    resolve: (event, { brokerId }, { services, viewer }) =>
-      services.clients.eventOf(services.brokers.visible(brokerId, viewer), event),
   }),
 }));

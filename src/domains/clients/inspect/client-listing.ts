@@ -3,7 +3,7 @@ import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import { keyOf } from './client-key.ts';
 import { listClients } from './inspect-control.ts';
 import type { ClientSource, ClientsChangedEvent, ConnectedClientSummary, ListClientsData } from './inspect-data.ts';
-import type { ClientDifference } from './sorted-clients.ts';
+import type { AppliedDifference, ClientDifference } from './sorted-clients.ts';
 
 export interface ClientListState {
   /** Epoch milliseconds. */
@@ -16,11 +16,27 @@ export interface ClientListState {
   readonly isFollowed: boolean;
 }
 
-export interface ClientSnapshot extends ClientListState {
-  readonly clients: readonly ConnectedClientSummary[];
+export interface ClientCounts {
+  /** Connected clients and offline persistent sessions. */
+  readonly total: number;
+  /** Clients that are connected or whose state is unknown. */
+  readonly connected: number;
 }
 
-export interface ClientChange extends ClientListState, ClientDifference {}
+export interface ClientSnapshot extends ClientListState {
+  readonly clients: readonly ConnectedClientSummary[];
+  readonly counts: ClientCounts;
+}
+
+/** `counts`: after the change. */
+export interface ClientChange extends ClientListState, ClientDifference {
+  readonly counts: ClientCounts;
+}
+
+export interface ClientDifferencePart extends ClientDifference {
+  /** The previous states of changed and removed clients. */
+  readonly before: readonly ConnectedClientSummary[];
+}
 
 export type ClientRegistryEvent = BroadcastEvent<ClientSnapshot, ClientChange>;
 
@@ -59,13 +75,16 @@ export function splitSnapshot({ clients, ...state }: ClientSnapshot) {
   };
 }
 
-/** Splits a difference into changes of at most EVENT_CLIENTS clients; none if nothing changed. */
-export function partsOf({ changed, removed }: ClientDifference): ClientDifference[] {
-  const count = changed.length + removed.length;
-  if (count <= EVENT_CLIENTS) return count > 0 ? [{ changed, removed }] : [];
+/** Splits a difference into changes of at most EVENT_CLIENTS clients. */
+export function partsOf({ changed, removed, previous }: AppliedDifference): ClientDifferencePart[] {
+  const partOf = (part: ClientDifference): ClientDifferencePart => ({
+    ...part,
+    before: [...part.changed.map(keyOf), ...part.removed].flatMap((key) => previous.get(key) ?? []),
+  });
+  if (changed.length + removed.length <= EVENT_CLIENTS) return [partOf({ changed, removed })];
   return [
-    ...piecesOf(removed).map((piece) => ({ changed: [], removed: piece })),
-    ...piecesOf(changed).map((piece) => ({ changed: piece, removed: [] })),
+    ...piecesOf(removed).map((piece) => partOf({ changed: [], removed: piece })),
+    ...piecesOf(changed).map((piece) => partOf({ changed: piece, removed: [] })),
   ];
 }
 

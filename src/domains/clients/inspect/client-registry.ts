@@ -1,20 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Broadcast } from '../../../gateway/live/broadcast.ts';
 import type { LiveSource, SubscriberOptions } from '../../../gateway/live/live-source.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { BrokerSession, Stop } from '../../../protocol/mqtt/broker-session.ts';
+import { ClientFeeds, type ClientSelection } from './client-feeds.ts';
 import { keyOf } from './client-key.ts';
 import {
-  type ClientChange,
   type ClientListState,
   type ClientRegistryEvent,
-  type ClientSnapshot,
   listAllClients,
   MAX_CLIENTS,
-  partsOf,
   removedKeys,
-  splitSnapshot,
 } from './client-listing.ts';
 import { INSPECT_API, listClients } from './inspect-control.ts';
 import type { ClientsChangedEvent, ConnectedClientSummary } from './inspect-data.ts';
@@ -55,7 +51,7 @@ export class ClientRegistry {
   #session: BrokerSession;
   readonly #options: Required<ClientRegistryOptions>;
   readonly #clients = new SortedClients();
-  readonly #broadcast: Broadcast<ClientSnapshot, ClientChange>;
+  readonly #feeds: ClientFeeds;
   #stopStatus: Stop = () => undefined;
   #stopEvents: Stop | null = null;
   #loading: Promise<void> | null = null;
@@ -76,10 +72,7 @@ export class ClientRegistry {
   constructor(caller: ControlCaller, session: BrokerSession, options: ClientRegistryOptions = {}) {
     this.#session = session;
     this.#options = { pollMs: 5_000, idleMs: 60_000, pageSize: 1_000, ...options };
-    this.#broadcast = new Broadcast(() => ({ clients: [...this.#clients.all()], ...this.#state() }), {
-      split: splitSnapshot,
-      weigh: ({ changed, removed }) => changed.length + removed.length,
-    });
+    this.#feeds = new ClientFeeds(this.#clients, () => this.#state());
     this.attach(caller, session);
   }
 
@@ -135,10 +128,13 @@ export class ClientRegistry {
     };
   }
 
-  /** Sends all clients, then each change. Errors: as `page`, before the first event. */
-  async watch(options: SubscriberOptions = {}): Promise<LiveSource<ClientRegistryEvent>> {
+  /** Sends all selected clients, then each change. Errors: as `page`, before the first event; RATE_LIMITED. */
+  async watch(
+    options: SubscriberOptions = {},
+    selection: ClientSelection = {},
+  ): Promise<LiveSource<ClientRegistryEvent>> {
     await this.#used();
-    return this.#broadcast.subscribe(options);
+    return this.#feeds.subscribe(selection, options);
   }
 
   close(): void {
@@ -146,7 +142,7 @@ export class ClientRegistry {
     this.#closed = true;
     this.#stopStatus();
     this.#stop();
-    this.#broadcast.close();
+    this.#feeds.close();
   }
 
   #state(): ClientListState {
@@ -212,7 +208,7 @@ export class ClientRegistry {
     this.#asOf = this.#listedAt;
     const difference = this.#clients.replace(list.clients.slice(0, MAX_CLIENTS));
     this.#fresh = this.#session.status.state === 'CONNECTED';
-    for (const change of partsOf(difference)) this.#broadcast.publish({ ...change, ...this.#state() });
+    if (difference.changed.length + difference.removed.length > 0) this.#feeds.publish(difference);
     const buffered = this.#buffer;
     this.#buffer = [];
     if (buffered.length >= MAX_BUFFERED) this.#fresh = false;
@@ -245,20 +241,21 @@ export class ClientRegistry {
     this.#reported = { source, complete: complete && !isFull, since };
     const isChange = difference.changed.length + difference.removed.length > 0;
     if (!isChange && this.#reported.complete === previous.complete) return;
-    this.#broadcast.publish({ ...difference, ...this.#state() });
+    this.#feeds.publish(difference);
   }
 
   /** Without watchers the next caller lists again. */
   #reload(): void {
     this.#fresh = false;
-    if (this.#broadcast.subscriberCount === 0) return;
+    if (!this.#feeds.isWatched) return;
     // The ticker retries.
     this.#load().catch(() => undefined);
   }
 
   #tick(): void {
+    this.#feeds.evictIdle(this.#options.idleMs);
     if (this.#loading !== null) return;
-    const isWatched = this.#broadcast.subscriberCount > 0;
+    const { isWatched } = this.#feeds;
     if (!isWatched && Date.now() - this.#lastUse > this.#options.idleMs) {
       this.#stop();
     } else if (this.#sequence === null || (!this.#fresh && isWatched)) {
@@ -275,7 +272,7 @@ export class ClientRegistry {
     this.#ticker = null;
     this.#fresh = false;
     this.#clients.clear();
-    this.#broadcast.reset();
+    this.#feeds.reset();
   }
 }
 

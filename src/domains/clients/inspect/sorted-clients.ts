@@ -3,13 +3,15 @@ import { keyOf } from './client-key.ts';
 import type { ConnectedClientSummary } from './inspect-data.ts';
 
 /** Conditions of a list; a client must match all of them. */
-interface ClientFilter {
+export interface ClientFilter {
   /** Compared with client id and user name; one of them must match. Default: empty, no condition. Case-sensitive. */
   readonly value?: string;
   readonly mode?: FilterMode;
   /** `true`: only clients that are connected or whose state is unknown. `false`: only offline persistent sessions. */
   readonly connected?: boolean;
   readonly username?: string;
+  /** Only clients of these ids. */
+  readonly clientIds?: readonly string[];
 }
 
 export interface ClientPageQuery extends ClientFilter {
@@ -33,6 +35,11 @@ export interface ClientDifference {
   readonly changed: readonly ConnectedClientSummary[];
   /** Keys. */
   readonly removed: readonly string[];
+}
+
+export interface AppliedDifference extends ClientDifference {
+  /** The replaced and removed clients by their keys. */
+  readonly previous: ReadonlyMap<string, ConnectedClientSummary>;
 }
 
 /** Above this number of changes, sorting again is cheaper than inserting one by one. */
@@ -68,18 +75,22 @@ export class SortedClients {
   }
 
   /** Returns the changed clients, without those of which only numbers in `queues` differ. */
-  apply({ changed, removed }: ClientDifference): ClientDifference {
+  apply({ changed, removed }: ClientDifference): AppliedDifference {
     const reported: ConnectedClientSummary[] = [];
     const stored: ConnectedClientSummary[] = [];
+    const previous = new Map<string, ConnectedClientSummary>();
     for (const client of changed) {
-      const previous = this.#byKey.get(keyOf(client));
-      const isChange = !previous || !isSame(previous, client);
+      const key = keyOf(client);
+      const known = this.#byKey.get(key);
+      const isChange = !known || !isSame(known, client);
       if (isChange) reported.push(client);
-      if (isChange || !isEqual(previous.queues, client.queues)) stored.push(client);
+      if (isChange && known) previous.set(key, known);
+      if (isChange || !isEqual(known.queues, client.queues)) stored.push(client);
     }
     // Each key once: a second removal would remove the next client in the order.
     const existing = [...new Set(removed)].filter((key) => this.#byKey.has(key));
-    const difference = { changed: reported, removed: existing };
+    for (const key of existing) previous.set(key, this.#byKey.get(key) as ConnectedClientSummary);
+    const difference = { changed: reported, removed: existing, previous };
     if (stored.length === 0 && existing.length === 0) return difference;
     this.#filtered.clear();
     if (stored.length + existing.length > MANY_CHANGES) {
@@ -93,7 +104,7 @@ export class SortedClients {
     return difference;
   }
 
-  replace(clients: readonly ConnectedClientSummary[]): ClientDifference {
+  replace(clients: readonly ConnectedClientSummary[]): AppliedDifference {
     const present = new Set(clients.map(keyOf));
     const removed = [...this.#byKey.keys()].filter((key) => !present.has(key));
     return this.apply({ changed: clients, removed });
@@ -112,18 +123,17 @@ export class SortedClients {
     return { clients, totalCount: list.length, offset: Math.min(first, list.length) };
   }
 
-  matching({ value = '', mode = 'contains', connected, username }: ClientFilter): readonly ConnectedClientSummary[] {
-    if (value === '' && connected === undefined && username === undefined) return this.#sorted;
-    const key = JSON.stringify([mode, value, connected, username]);
+  matching(filter: ClientFilter): readonly ConnectedClientSummary[] {
+    const fits = matcherOf(filter);
+    if (fits === null) return this.#sorted;
+    const { clientIds } = filter;
+    if (clientIds !== undefined) {
+      return [...new Set(clientIds)].sort().flatMap((id) => this.withId(id).filter(fits));
+    }
+    const key = filterKey(filter);
     const known = this.#filtered.get(key);
     if (known) return known;
-    const fits = FITS[mode];
-    const found = this.#sorted.filter(
-      (client) =>
-        (connected === undefined || (client.connected !== false) === connected) &&
-        (username === undefined || client.username === username) &&
-        (value === '' || fits(client.clientid, value) || fits(client.username, value)),
-    );
+    const found = this.#sorted.filter(fits);
     if (this.#filtered.size >= MAX_FILTERED) this.#filtered.delete(this.#filtered.keys().next().value ?? '');
     this.#filtered.set(key, found);
     return found;
@@ -141,6 +151,23 @@ export class SortedClients {
     this.#byKey.delete(key);
     this.#sorted.splice(indexFrom(this.#sorted, key), 1);
   }
+}
+
+/** Equal for filters with equal conditions. */
+export function filterKey({ value = '', mode = 'contains', connected, username, clientIds }: ClientFilter): string {
+  return JSON.stringify([mode, value, connected, username, clientIds && [...new Set(clientIds)].sort()]);
+}
+
+/** `null` if the filter has no conditions. */
+export function matcherOf({ value = '', mode = 'contains', connected, username, clientIds }: ClientFilter) {
+  if (value === '' && connected === undefined && username === undefined && clientIds === undefined) return null;
+  const fits = FITS[mode];
+  const ids = clientIds && new Set(clientIds);
+  return (client: ConnectedClientSummary): boolean =>
+    (connected === undefined || (client.connected !== false) === connected) &&
+    (username === undefined || client.username === username) &&
+    (ids === undefined || ids.has(client.clientid)) &&
+    (value === '' || fits(client.clientid, value) || fits(client.username, value));
 }
 
 /** Index of the first client whose key is not less than `key`. */
