@@ -116,7 +116,7 @@ function openFeatures(
       onFault: (err) => log.error({ err }, 'refusals cannot be followed'),
     }),
   );
-  const accessControl = closers.keep(new AccessControlService({ runtimes, clients }));
+  const accessControl = closers.keep(new AccessControlService({ ...ofBrokers, clients, log }));
   const published = openPublished({ ...ofBrokers, access: accessControl, refusalOf, timeoutMs, closers });
 
   const { db, changes, engine } = storage;

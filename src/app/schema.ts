@@ -21,6 +21,7 @@ import '../domains/clients/graph/client-lists-schema.ts';
 import '../domains/clients/graph/client-live-schema.ts';
 import '../domains/clients/graph/client-control-schema.ts';
 import '../domains/access-control/graph/access-control-schema.ts';
+import '../domains/access-control/graph/access-live-schema.ts';
 import '../domains/access-control/graph/access-mutations-schema.ts';
 import '../domains/access-control/graph/access-bulk-schema.ts';
 import '../domains/access-control/graph/access-explain-schema.ts';

@@ -1,7 +1,10 @@
+import type { Logger } from 'pino';
+import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import { type ListConnection, listConnection, type PageArguments } from '../../gateway/paging.ts';
-import { ServiceError } from '../../platform/errors.ts';
+import { notFound, ServiceError } from '../../platform/errors.ts';
 import { runInSlices } from '../../platform/scheduling/sliced-task.ts';
-import type { BrokerRecord } from '../brokers/broker-cache.ts';
+import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
+import { BrokerFeeds } from '../brokers/broker-feeds.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { ClientService, ConnectedClients } from '../clients/client-service.ts';
 import type { AccessDiff, DiffOptions } from './documents/access-diff.ts';
@@ -11,6 +14,7 @@ import { explainAccess } from './explain/access-explainer.ts';
 import type { AccessAction, AccessQuery, Explanation, Grantee } from './explain/access-explanation.ts';
 import { whoCan } from './explain/who-can.ts';
 import { AccessView, ANONYMOUS, type Viewed } from './graph/access-view.ts';
+import { ACCESS_CONTENT, type AccessEvent, type AccessState, accessSource } from './live/access-feed.ts';
 import { AccessIndex } from './reading/access-index.ts';
 import type { AccessWrite } from './writing/access-change.ts';
 import type { WriteReport } from './writing/access-report.ts';
@@ -41,6 +45,8 @@ export interface BrokerAccess {
 interface AccessControlOptions {
   readonly runtimes: BrokerRuntimes;
   readonly clients: ClientService;
+  readonly brokers: Pick<BrokerCache, 'get' | 'onRemove'>;
+  readonly log: Logger;
 }
 
 interface AccessSharing {
@@ -55,9 +61,15 @@ export class AccessControlService {
   readonly #options: AccessControlOptions;
   #sharing: AccessSharing = { sharedOf: () => null, isNode: () => false };
   readonly #brokers = new Map<string, BrokerAccess>();
+  readonly #feeds: BrokerFeeds<AccessState>;
 
   constructor(options: AccessControlOptions) {
+    const { runtimes, brokers: directory, log } = options;
     this.#options = options;
+    const onFault = (error: unknown) => log.error({ err: error }, 'access control could not be followed');
+    this.#feeds = new BrokerFeeds({ runtimes, directory, onFault }, ACCESS_CONTENT, ({ id }) =>
+      accessSource(() => this.#viewOf(id)),
+    );
     options.runtimes.onRuntime((runtime, change) => {
       if (change === 'CLOSING') this.#close(runtime.id);
     });
@@ -73,6 +85,11 @@ export class AccessControlService {
     const reader = this.#readerOf(broker);
     const snapshot = await runtimes.ask(reader, (runtime) => this.#accessOf(reader, runtime).index.read());
     return new AccessView(broker, snapshot, () => clients.connected(broker));
+  }
+
+  /** Errors: as `view`, before the first event. */
+  watch(broker: BrokerRecord, options: SubscriberOptions): Promise<LiveSource<AccessEvent>> {
+    return this.#options.runtimes.ask(broker, (runtime) => this.#feeds.watch(runtime, '', options));
   }
 
   /**
@@ -129,12 +146,19 @@ export class AccessControlService {
   }
 
   close(): void {
+    this.#feeds.close();
     for (const id of [...this.#brokers.keys()]) this.#close(id);
   }
 
   #close(id: string): void {
     this.#brokers.get(id)?.index.close();
     this.#brokers.delete(id);
+  }
+
+  async #viewOf(brokerId: string): Promise<AccessView> {
+    const broker = this.#options.brokers.get(brokerId);
+    if (broker === null) throw notFound('broker', brokerId);
+    return this.view(broker);
   }
 
   #readerOf(broker: BrokerRecord): BrokerRecord {

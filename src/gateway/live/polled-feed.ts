@@ -15,8 +15,8 @@ export type Polled<Value> = Value & { readonly isConnected: boolean };
 export type PolledEvent<Value> = BroadcastEvent<Polled<Value>, Polled<Value>>;
 
 export interface PollSource<Value> {
-  /** Errors: NOT_FOUND ends the feed; others leave the last value. */
-  read(): Promise<Value>;
+  /** `current`: the last value of the feed. Errors: NOT_FOUND ends the feed; others leave the last value. */
+  read(current?: Polled<Value>): Promise<Value>;
   /** Notifies of new values, if the provider sends events. */
   onEvent?(listener: (value: Value) => void): Stop;
   /** Default: whether an event was received. */
@@ -138,7 +138,7 @@ export class PolledFeed<Value extends object> {
     const before = this.#numEvents;
     try {
       if (source === null) throw new ServiceError('BROKER_UNREACHABLE', 'The broker is not connected');
-      const value = await source.read();
+      const value = await source.read(this.#state);
       this.#wasRead = true;
       // An event during the poll is newer than its result.
       if (this.#numEvents === before) this.#change(value);

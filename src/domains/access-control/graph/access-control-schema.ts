@@ -8,7 +8,7 @@ import { ConnectedClient } from '../../clients/graph/client-schema.ts';
 import { AccessClient, AccessGroup, AccessRole, DefaultAcl, OFFSET, totalCount } from './access-objects-schema.ts';
 import type { AccessView } from './access-view.ts';
 
-const AccessControlSummary = builder.objectRef<AccessView>('AccessControl').implement({
+export const AccessControlSummary = builder.objectRef<AccessView>('AccessControl').implement({
   ...withBroker,
   description: 'Size and age of the access control of a broker, and the features that the broker supports.',
   fields: (t) => ({

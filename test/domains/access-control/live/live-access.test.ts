@@ -1,0 +1,136 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { passwordFile } from '../../../../src/engines/cloud-brokers/cloud-brokers.ts';
+import { type EventStream, openStream, TRANSPORTS, type Transport } from '../../../support/event-stream.ts';
+import { ADMIN, startMosquitto } from '../../../support/mosquitto.ts';
+import { UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
+import { startTestService, type TestService } from '../../../support/service.ts';
+import { addBroker, KINDS } from '../access-service.ts';
+
+const WATCH = `subscription ($b: ID!, $after: Float) { accessControl(brokerId: $b, after: $after) {
+  kind sequence isConnected removedIds accessControl { clientCount groupCount roleCount }
+  broker { accessClients(first: 1) { totalCount } accessRoles(first: 5) { nodes { id rolename } } }
+  accounts { id username enabled roles { rolename priority } groups { groupname } }
+  groups { id groupname isAnonymousGroup roles { rolename } }
+  roles { id rolename acls { aclType topic allow } }
+  defaultAcl { publishClientReceive }
+} }`;
+
+interface World {
+  readonly service: TestService;
+  readonly brokerId: string;
+  readonly port: number;
+  readonly username: string;
+  readonly password: string;
+}
+
+async function start(kind: (typeof KINDS)[number]): Promise<World> {
+  if (kind === 'the embedded broker') {
+    const service = await startTestService({ embeddedBroker: true });
+    const { id, url } = await service.storage.db.broker.findFirstOrThrow();
+    const password = readFileSync(passwordFile(service.config.dataDir, id), 'utf8').trim();
+    return { service, brokerId: id, port: Number(new URL(url ?? '').port), username: 'admin', password };
+  }
+  const broker = await startMosquitto({ access: 'dynsec' });
+  const service = await startTestService();
+  return { service, brokerId: await addBroker(service, broker.url), port: broker.port, ...ADMIN };
+}
+
+/** Another client of the broker. */
+async function control({ port, username, password }: Omit<World, 'service' | 'brokerId'>, ...command: string[]) {
+  const connection = ['-h', '127.0.0.1', '-p', String(port), '-u', username, '-P', password];
+  await promisify(execFile)('mosquitto_ctrl', [...connection, 'dynsec', ...command]);
+}
+
+const watch = (transport: Transport, { url, root }: TestService, brokerId: string, after?: number) =>
+  openStream(transport, `${url}/graphql`, root, { query: WATCH, variables: { b: brokerId, after } });
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
+type Event = any;
+
+const next = async (stream: EventStream, fits: (event: Event) => boolean = () => true): Promise<Event> =>
+  (await stream.until(({ accessControl }) => fits(accessControl))).accessControl;
+
+const has = (list: string, key: string, name: string) => (event: Event) =>
+  event[list].some((object: Record<string, unknown>) => object[key] === name);
+
+const CREATE = `mutation ($b: ID!) {
+  createAccessRole(input: { brokerId: $b, rolename: "reader", acls: [{ aclType: SUBSCRIBE_LITERAL, topic: "a", allow: true }] }) { role { id } }
+  createAccessGroup(input: { brokerId: $b, groupname: "crew" }) { group { id } }
+}`;
+
+const SET_DEFAULT = `mutation ($b: ID!) {
+  setDefaultAcl(input: { brokerId: $b, publishClientReceive: false }) { defaultAcl { subscribe } }
+}`;
+
+describe.each(KINDS)('%s', (kind) => {
+  test.each(TRANSPORTS)('changes by this service and by mosquitto_ctrl are sent over %s', async (transport) => {
+    const world = await start(kind);
+    const { service, brokerId } = world;
+    const stream = watch(transport, service, brokerId);
+    const first = await next(stream);
+    const { clientCount, roleCount } = first.accessControl;
+    expect([first.kind, first.isConnected, first.accounts, first.removedIds]).toEqual(['SNAPSHOT', true, [], []]);
+    expect(first.broker.accessClients.totalCount).toBe(clientCount);
+    expect(first.broker.accessRoles.nodes).toHaveLength(Math.min(roleCount, 5));
+
+    const { data, errors } = await service.graphql(CREATE, { b: brokerId });
+    expect(errors).toBeUndefined();
+    const created = await next(stream, has('roles', 'rolename', 'reader'));
+    expect([created.kind, created.broker, created.defaultAcl]).toEqual(['CHANGE', null, null]);
+    expect(created.accessControl.roleCount).toBe(roleCount + 1);
+    expect(created.roles).toEqual([
+      {
+        id: data.createAccessRole.role.id,
+        rolename: 'reader',
+        acls: [{ aclType: 'SUBSCRIBE_LITERAL', topic: 'a', allow: true }],
+      },
+    ]);
+    if (!has('groups', 'groupname', 'crew')(created)) await next(stream, has('groups', 'groupname', 'crew'));
+
+    await control(world, 'createClient', 'device', '-p', 'secret');
+    const foreign = await next(stream, has('accounts', 'username', 'device'));
+    const [{ id: deviceId }] = foreign.accounts;
+    expect(foreign.accessControl.clientCount).toBe(clientCount + 1);
+    await control(world, 'addClientRole', 'device', 'reader', '5');
+    const changed = await next(stream, has('accounts', 'username', 'device'));
+    expect(changed.accounts).toMatchObject([{ id: deviceId, roles: [{ rolename: 'reader', priority: 5 }] }]);
+    // Not by mosquitto_ctrl: `setDefaultACLAccess` of 2.0.11 changes nothing.
+    expect((await service.graphql(SET_DEFAULT, { b: brokerId })).errors).toBeUndefined();
+    const { defaultAcl } = await next(stream, (event) => event.defaultAcl !== null);
+    expect([first.defaultAcl, defaultAcl]).toEqual([{ publishClientReceive: true }, { publishClientReceive: false }]);
+    await control(world, 'setAnonymousGroup', 'crew');
+    const { groups } = await next(stream, has('groups', 'groupname', 'crew'));
+    expect(groups).toMatchObject([{ groupname: 'crew', isAnonymousGroup: true }]);
+
+    await control(world, 'deleteClient', 'device');
+    const removed = await next(stream, ({ removedIds }) => removedIds.length > 0);
+    expect([removed.removedIds, removed.accounts]).toEqual([[deviceId], []]);
+
+    const resumed = watch(transport, service, brokerId, changed.sequence);
+    expect((await next(resumed)).kind).toBe('RESUMED');
+    const again = await next(resumed, ({ removedIds }) => removedIds.length > 0);
+    expect(again).toEqual(removed);
+  });
+});
+
+const postgres = usePostgres();
+
+test.skipIf(!postgres.available)(
+  `a change by another process is sent${postgres.available ? '' : `: ${UNAVAILABLE}`}`,
+  async () => {
+    const env = { DATABASE_URL: await postgres.createDatabase(), SECRET_KEY: 'the same key for all of the processes' };
+    const broker = await startMosquitto({ access: 'dynsec' });
+    const one = await startTestService({ env });
+    const two = await startTestService({ env });
+    const brokerId = await addBroker(one, broker.url);
+    await expect.poll(() => two.services.brokers.visibleIn(one.projectId, null).length).toBe(1);
+    const stream = watch('WebSocket', two, brokerId);
+    await next(stream, ({ kind }) => kind === 'SNAPSHOT');
+    const { data } = await one.graphql(CREATE, { b: brokerId });
+    const { roles } = await next(stream, has('roles', 'rolename', 'reader'));
+    expect(roles).toMatchObject([{ id: data.createAccessRole.role.id }]);
+  },
+);
