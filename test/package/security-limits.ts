@@ -35,6 +35,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'MAX_SELECTIONS',
   ],
   'Client ids in a `connectedClients` subscription': ['domains/clients/client-service.ts', 'MAX_CLIENT_IDS'],
+  'Different filters of subscriptions to the audit, per process': ['domains/audit/audit-tails.ts', 'MAX_TAILS'],
   'Concurrent subscriptions of one user or token': ['platform/auth/rights-guards.ts', 'MAX_GUARDS'],
   'Unsent bytes of one WebSocket above which it is not read': [
     'gateway/graphql/live/web-socket-flow.ts',

@@ -48,7 +48,7 @@ const TransportEnum = builder.enumType('AuditWay', {
 
 const parsed = (text: string | null): unknown => (text === null ? null : JSON.parse(text));
 
-const AuditEvent = builder.prismaObject('AuditEntry', {
+export const AuditEvent = builder.prismaObject('AuditEntry', {
   variant: 'AuditEvent',
   interfaces: [Node],
   select: { id: true, sequence: true, projectId: true },
@@ -137,7 +137,7 @@ findsNode('auditEvent', async (id, { db, viewer }) => {
   return entry;
 });
 
-const Filter = builder.inputType('AuditFilter', {
+export const AuditFilter = builder.inputType('AuditFilter', {
   description: 'Conditions on entries. All given conditions must match.',
   fields: (t) => ({
     from: t.field({ type: 'DateTime', description: 'Earliest time (inclusive).' }),
@@ -157,9 +157,9 @@ const Filter = builder.inputType('AuditFilter', {
   }),
 });
 
-type FilterInput = typeof Filter.$inferInput;
+type FilterInput = typeof AuditFilter.$inferInput;
 
-function whereOf(filter: FilterInput | null | undefined): Prisma.AuditEntryWhereInput {
+export function whereOf(filter: FilterInput | null | undefined): Prisma.AuditEntryWhereInput {
   const { from, to, search, ...equal } = filter ?? {};
   const given = Object.entries(equal).filter(([, value]) => value !== null && value !== undefined);
   const contains = search ? { contains: search } : null;
@@ -221,7 +221,7 @@ builder.queryFields((t) => ({
       maxSize: MAX_ENTRIES,
       defaultSize: DEFAULT_ENTRIES,
       ...rootAdmin,
-      args: { filter: t.arg({ type: Filter, description: 'Default: all entries.' }) },
+      args: { filter: t.arg({ type: AuditFilter, description: 'Default: all entries.' }) },
       resolve: (query, _root, { filter }, { db }) => findEntries(db, whereOf(filter), query),
       totalCount: (_root, { filter }, { db }) => countEntries(db, whereOf(filter)),
     },
@@ -255,7 +255,7 @@ builder.prismaObjectFields(Project, (t) => ({
       maxSize: MAX_ENTRIES,
       defaultSize: DEFAULT_ENTRIES,
       ...requires('ADMIN', { elsewhere: 'NOT_ALLOWED' }),
-      args: { filter: t.arg({ type: Filter, description: 'Default: all entries.' }) },
+      args: { filter: t.arg({ type: AuditFilter, description: 'Default: all entries.' }) },
       authScopes: ({ id }, _args, { services, viewer }) => {
         services.projects.visible(id, viewer, 'ADMIN');
         requireWholeProject(requireSignedIn(viewer));

@@ -54,7 +54,7 @@ export async function countEntries(db: Database, where: Prisma.AuditEntryWhereIn
   return count;
 }
 
-async function endsOf(db: Database): Promise<{ first: number; last: number }> {
+export async function endsOf(db: Database): Promise<{ first: number; last: number }> {
   const { _min, _max } = await db.auditEntry.aggregate({ _min: { sequence: true }, _max: { sequence: true } });
   return { first: _min.sequence ?? 1, last: _max.sequence ?? 0 };
 }

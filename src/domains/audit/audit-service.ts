@@ -1,6 +1,8 @@
 import type { GraphQLInputType } from 'graphql';
 import type { Logger } from 'pino';
 import { swapClusterId } from '../../gateway/cluster-id.ts';
+import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
+import type { Prisma } from '../../generated/sqlite/client.ts';
 import { RefusedLogin } from '../../platform/auth/refused-login.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { networkOf } from '../../platform/limits/network.ts';
@@ -12,6 +14,8 @@ import { AuditJournal } from './audit-journal.ts';
 import { AuditLog } from './audit-log.ts';
 import type { AuditBacklog } from './audit-metrics.ts';
 import { AuditRetention } from './audit-retention.ts';
+import type { AuditTailEvent } from './audit-tail.ts';
+import { AuditTails } from './audit-tails.ts';
 import {
   type AuditInput,
   changedValues,
@@ -61,6 +65,7 @@ export class AuditService {
   readonly #journal: AuditJournal;
   readonly #log: AuditLog;
   readonly #witness: AuditWitness;
+  readonly #tails: AuditTails;
   #lostEntries: ChainProblem | null = null;
   readonly #refusedAttempts = new RefusedAttempts((counted) => this.#recordCounted(counted));
 
@@ -72,6 +77,7 @@ export class AuditService {
     this.#retention = new AuditRetention({ db, marks, days, record: (facts) => this.record(facts), log });
     this.#journal = new AuditJournal(dataDir, log);
     this.#witness = new AuditWitness(dataDir, marks, log);
+    this.#tails = new AuditTails(db);
     this.#log = new AuditLog({
       db,
       marks,
@@ -206,6 +212,11 @@ export class AuditService {
     return this.#log.head();
   }
 
+  /** Errors: RATE_LIMITED. */
+  watch(where: Prisma.AuditEntryWhereInput, options: SubscriberOptions): LiveSource<AuditTailEvent> {
+    return this.#tails.watch(where, options);
+  }
+
   /** `expected` is an earlier hash that must be in the chain. Includes problems found at the start. */
   async verify(expected?: string | null): Promise<AuditVerification> {
     const found = await verifyChain(this.#options.db, this.#marks, expected ?? null, this.#witness.position);
@@ -215,6 +226,7 @@ export class AuditService {
   }
 
   async close(): Promise<void> {
+    this.#tails.close();
     await this.#retention.close();
     this.#refusedAttempts.close();
     await this.#log.close();
