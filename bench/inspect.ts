@@ -213,11 +213,12 @@ async function selections(id: string, list: readonly { readonly clientid: string
   });
   for (const turn of Array.from({ length: CHANGES }, (_, index) => index)) {
     const clientId = `plant-${turn % 40}/passing-${turn}`;
-    const removed = counts.next(`"removed":["${clientId}"]`);
+    const added = counts.next('"changedIds":["');
     const socket = connect(product.mqttPort, '127.0.0.1');
     const account = { username: 'admin', password: Buffer.from(product.mqttPassword) };
     socket.write(generate({ cmd: 'connect', clientId, ...account, clean: true, keepalive: 0 }));
-    await once(socket, 'data');
+    await added;
+    const removed = counts.next(`"removed":["${clientId}"]`);
     socket.destroy();
     await removed;
   }
