@@ -138,13 +138,19 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Bytes of one reading of retained messages': ['domains/messages/retained/retained-readings.ts', 'BOUNDS.bytes'],
   'Time of one reading of retained messages': ['domains/messages/retained/retained-readings.ts', 'BOUNDS.ms'],
   'Readings of retained messages at the same time': ['domains/messages/retained/retained-readings.ts', 'MAX_READINGS'],
-  'Waiting readings of retained messages of one broker': ['domains/messages/retained/retained-readings.ts', 'MAX_WAITING'],
+  'Waiting readings of retained messages of one broker': [
+    'domains/messages/retained/retained-readings.ts',
+    'MAX_WAITING',
+  ],
   'Deletions of retained messages at the same time; one for each broker (`IN_USE`)': [
     'domains/messages/retained/retained-deletions.ts',
     'MAX_RUNNING',
   ],
   'Topics of one deletion of retained messages': ['domains/messages/retained/deletion-entries.ts', 'MAX_TOPICS'],
-  'Characters of the topics of one deletion of retained messages': ['domains/messages/retained/deletion-entries.ts', 'MAX_CHARACTERS'],
+  'Characters of the topics of one deletion of retained messages': [
+    'domains/messages/retained/deletion-entries.ts',
+    'MAX_CHARACTERS',
+  ],
   'Messages in processing by streams': ['domains/streams/engine/backlog.ts', 'MAX_MESSAGES'],
   'Started sign-ins with a provider': ['domains/sign-in/sign-in-attempts.ts', 'MAX_ATTEMPTS'],
   'Response from an OpenID Connect provider': ['domains/sign-in/oidc/bounded-fetch.ts', 'MAX_RESPONSE_BYTES'],

@@ -5,7 +5,7 @@ import { busyMs } from '../support/busy-time.ts';
 import { startTestService } from '../support/service.ts';
 
 const UPDATE = `mutation ($id: ID!, $config: JSON!) {
-  updateBridgeConfig(input: { brokerId: $id, bridgeKey: "mqtt-bridge", config: $config }) { bridge { id } }
+  updateBridgeConfig(input: { brokerId: $id, bridgeKey: "mqtt-bridge", config: $config }) { bridge { key } }
 }`;
 
 describe('a refusal', () => {
@@ -67,7 +67,7 @@ describe('a bridge configuration', () => {
     const inactive = { connections: given.connections.map((connection) => ({ ...connection, active: false })) };
     const { data, errors } = await world.service.graphql(UPDATE, { id: world.brokerId, config: inactive });
     expect(errors).toBeUndefined();
-    expect(data.updateBridgeConfig.bridge.id).toBe('mqtt-bridge');
+    expect(data.updateBridgeConfig.bridge.key).toBe('mqtt-bridge');
   });
 });
 

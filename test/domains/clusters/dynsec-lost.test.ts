@@ -9,7 +9,7 @@ const WRITE = `mutation ($c: ID!, $changes: [AccessChangeInput!]!) {
     outcome changes { outcome } nodes { nodeId outcome error { code } }
   }
 }`;
-const CREATE = 'mutation ($input: CreateClusterInput!) { createCluster(input: $input) { cluster { id } } }';
+const CREATE = 'mutation ($input: CreateClusterInput!) { createCluster(input: $input) { cluster { id: brokerId } } }';
 const STATES =
   'query ($c: ID!) { broker(id: $c) { cluster { nodes { error { message } sync { state missingPasswords } } } } }';
 

@@ -7,7 +7,7 @@ import { hasPassword } from './dynsec-files.ts';
 const WRITE = `mutation ($c: ID!, $changes: [AccessChangeInput!]!) {
   changeAccessControl(input: { brokerId: $c, changes: $changes }) { outcome nodes { nodeId outcome error { code } } }
 }`;
-const CREATE = 'mutation ($input: CreateClusterInput!) { createCluster(input: $input) { cluster { id } } }';
+const CREATE = 'mutation ($input: CreateClusterInput!) { createCluster(input: $input) { cluster { id: brokerId } } }';
 const NODES = `query ($c: ID!) { broker(id: $c) { cluster { state nodes {
   nodeId lag sync { state missingPasswords }
 } } } }`;

@@ -9,7 +9,7 @@ import { hasPassword } from './dynsec-files.ts';
 const WRITE = `mutation ($c: ID!, $changes: [AccessChangeInput!]!) {
   changeAccessControl(input: { brokerId: $c, changes: $changes }) { outcome nodes { nodeId outcome error { code message } } }
 }`;
-const CREATE = 'mutation ($input: CreateClusterInput!) { createCluster(input: $input) { cluster { id } } }';
+const CREATE = 'mutation ($input: CreateClusterInput!) { createCluster(input: $input) { cluster { id: brokerId } } }';
 const STATES = 'query ($c: ID!) { broker(id: $c) { cluster { nodes { sync { state missingPasswords } } } } }';
 const EQUAL = { sync: { state: 'EQUAL', missingPasswords: [] } };
 

@@ -86,7 +86,7 @@ test('metrics report brokers, bridges, clusters, sign-ins, the audit and WebSock
     })
     .toBe(true);
   const cluster = await service.graphql(
-    'mutation ($input: CreateClusterInput!) { createCluster(input: $input) { cluster { id } } }',
+    'mutation ($input: CreateClusterInput!) { createCluster(input: $input) { cluster { id: brokerId } } }',
     { input: { projectId, name: 'plant', mode: 'DYNSEC', nodes } },
   );
   const { id } = cluster.data.createCluster.cluster;

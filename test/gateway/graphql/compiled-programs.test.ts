@@ -16,7 +16,7 @@ const CONDITIONS = ['a', 'b', 'c', 'd'];
 /** Runs every variant of one document twice, without credentials. */
 async function askAllVariants(operations: Operations, name: string): Promise<void> {
   const variables = CONDITIONS.map((condition) => `$${condition}: Boolean!`).join(', ');
-  const optional = CONDITIONS.map((condition) => `${condition}: viewer @include(if: $${condition}) { id }`).join(' ');
+  const optional = CONDITIONS.map((condition) => `${condition}: viewer @include(if: $${condition}) { kind }`).join(' ');
   const lists = ['x', 'y', 'z'].map((alias) => `${alias}: projects(first: 1) { ${PROJECTS} }`).join(' ');
   const operation = await operations.findFor({ viewer: null }, `query ${name}(${variables}) { ${lists} ${optional} }`);
   if (!(operation instanceof Operation)) throw operation[0];

@@ -320,7 +320,7 @@ builder.prismaObjectFields(Project, (t) => ({
   viewerCanCreateClusters: t.boolean(viewerCan('Mutation.createCluster', 'create clusters', ofProject)),
 }));
 
-const ofCluster = ({ id }: { readonly id: string }) => ({ input: { clusterId: id } });
+const ofCluster = ({ id }: { readonly id: string }) => ({ input: { clusterId: swapClusterId(id) } });
 
 builder.prismaObjectFields(Cluster, (t) => ({
   viewerCanUpdate: t.boolean(

@@ -327,7 +327,7 @@ test('long payloads are returned until the size limit of a document is reached',
   const { broker } = await world.graph(read(1, 2));
   expect(broker.topicTree.t0.nodes[29].p1).toHaveLength(65_536);
   expect((await world.refused(read(4, 12))).extensions).toMatchObject({
-    code: 'RATE_LIMITED',
+    code: 'TOO_COMPLEX',
     info: { limit: 100_000 },
   });
 });
