@@ -413,7 +413,7 @@ export const SECRET_STEPS: readonly SecretStep[] = [
       };
       const kinds = { 'mqtt-bridge': mqtt, 'postgresql-bridge': database, 'webhook-bridge': webhook };
       const STATUS =
-        'query ($b: ID!, $id: ID!) { broker(id: $b) { bridge(key: $id) { config status connections { name state error } } } }';
+        'query ($b: ID!, $id: String!) { broker(id: $b) { bridge(key: $id) { config status connections { name state error } } } }';
       for (const [bridgeId, connection] of Object.entries(kinds)) {
         const set = (config: unknown) => graph(BRIDGE, { i: { brokerId, bridgeKey: bridgeId, config } });
         ok(await set({ connections: [connection] }));
