@@ -145,10 +145,11 @@ async function idle({ embedded, mosquitto, load }: Contenders): Promise<void> {
   await load.run({ kind: 'CLOSE_IDLE', pid: embedded.pid });
   const before = await settledMemory(brokers);
   for (const { pid, port } of brokers) await load.run({ kind: 'IDLE', pid, port, clients: IDLE_CLIENTS });
-  const after = await settledMemory(brokers);
+  // Before garbage is collected, because V8 works for seconds after a forced collection.
   const cpu = brokers.map(({ pid }) => cpuSeconds(pid));
   await delay(IDLE_MS);
   const percent = brokers.map(({ pid }, n) => ((cpuSeconds(pid) - (cpu[n] ?? 0)) / IDLE_MS) * 100_000);
+  const after = await settledMemory(brokers);
   const kilobytes = brokers.map((_, n) => (((after[n] ?? 0) - (before[n] ?? 0)) * 1_024) / IDLE_CLIENTS);
   const text = (n: number) => `${kilobytes[n]?.toFixed(1)} kB, ${percent[n]?.toFixed(2)} %`.padStart(22);
   console.log(`${`${IDLE_CLIENTS} idle connections`.padEnd(26)}${text(0)}${text(1)}   (kB each, % of a processor)`);
