@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { AccessControlService } from '../domains/access-control/access-control-service.ts';
 import { AuditService } from '../domains/audit/audit-service.ts';
 import { Bridges } from '../domains/bridges/bridges.ts';
+import type { BrokerRecord } from '../domains/brokers/broker-cache.ts';
 import { BrokerMetricsService } from '../domains/brokers/broker-metrics-service.ts';
 import { CertificateService } from '../domains/certificates/certificate-service.ts';
 import { CertificateDeployer } from '../domains/certificates/deployment/certificate-deployer.ts';
@@ -103,21 +104,22 @@ function openFeatures(
   const { runtimes, membership, contactNodes, clusterStore } = fleet;
   const { brokers, projects } = caches;
   const ofBrokers = { runtimes, brokers };
-  const refusalOf = (feature: string) => (broker: Parameters<typeof membership.refusalOf>[0]) =>
-    membership.refusalOf(broker, feature);
+  const supportOf = (feature: string) => ({
+    requireSupport: (broker: BrokerRecord) => membership.requireSupport(broker, feature),
+  });
 
   const metrics = closers.keep(new BrokerMetricsService(ofBrokers));
   const { clients, clientControl } = openClients({ ...ofBrokers, closers });
-  const messages = closers.keep(new MessageService({ ...ofBrokers, refusalOf: refusalOf('a tail'), timeoutMs }));
+  const messages = closers.keep(new MessageService({ ...ofBrokers, ...supportOf('a tail'), timeoutMs }));
   const refusals = closers.keep(
     new RefusalService({
       ...ofBrokers,
-      refusalOf: refusalOf('a list of refusals'),
+      ...supportOf('a list of refusals'),
       onFault: (err) => log.error({ err }, 'refusals cannot be followed'),
     }),
   );
   const accessControl = closers.keep(new AccessControlService({ ...ofBrokers, clients, log }));
-  const published = openPublished({ ...ofBrokers, access: accessControl, refusalOf, timeoutMs, closers });
+  const published = openPublished({ ...ofBrokers, access: accessControl, supportOf, timeoutMs, closers });
 
   const { db, changes, engine } = storage;
   const calls = engine === 'postgresql' ? new HostedCalls({ db, changes, sealer, timeoutMs, log }) : null;
@@ -141,7 +143,7 @@ function openFeatures(
         insideBrokers: fleet.insideBrokers,
         storageMaxBytes: config.bridgeStorageMaxMb * MIB,
       },
-      refusalOf: refusalOf('a bridge'),
+      ...supportOf('a bridge'),
       folder: join(dataDir, 'bridges'),
       workerUrl: bridgeWorker,
     }),

@@ -81,7 +81,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Bytes before a CONNECT is accepted': ['engines/embedded/core/packet-reader.ts', 'MAX_CONNECT_BYTES'],
   'Timeout for a CONNECT': ['engines/embedded/limits.ts', 'connectTimeoutMs'],
   'Concurrent TLS handshakes of one listener': ['engines/embedded/limits.ts', 'maxHandshakes'],
-  'Levels of an MQTT topic, filter or will': ['engines/embedded/topic-rules.ts', 'MAX_TOPIC_LEVELS'],
+  'Levels of an MQTT topic, filter or will': ['protocol/mqtt/topics.ts', 'MAX_TOPIC_LEVELS'],
   'Topic filters of one MQTT client': ['engines/embedded/limits.ts', 'maxFilters'],
   'Weight of the topic filters of one MQTT client: 1 for each level, 20 more for each level beyond the 16th, 3 more for each `+`, 1 for each 32 characters':
     ['engines/embedded/limits.ts', 'maxFilterWeight'],
@@ -137,7 +137,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Retained messages of one reading': ['domains/messages/retained/retained-readings.ts', 'BOUNDS.messages'],
   'Bytes of one reading of retained messages': ['domains/messages/retained/retained-readings.ts', 'BOUNDS.bytes'],
   'Time of one reading of retained messages': ['domains/messages/retained/retained-readings.ts', 'BOUNDS.ms'],
-  'Readings of retained messages at the same time': ['domains/messages/retained/retained-readings.ts', 'MAX_READINGS'],
+  'Readings of retained messages at the same time': ['domains/messages/retained/retained-readings.ts', 'MAX_RUNNING'],
   'Waiting readings of retained messages of one broker': [
     'domains/messages/retained/retained-readings.ts',
     'MAX_WAITING',

@@ -32,8 +32,8 @@ import { SysBridges } from './sys-bridges.ts';
 
 export interface BridgeServiceOptions extends BrokerFeedsOptions {
   readonly kinds: readonly BridgeKind[];
-  /** Why a broker cannot have bridges, because its entry stands for several brokers; `null` if it can. */
-  readonly refusalOf: (broker: BrokerRecord) => string | null;
+  /** NOT_SUPPORTED_BY_BROKER if a broker cannot have bridges, because its entry represents several brokers. */
+  readonly requireSupport: (broker: BrokerRecord) => void;
 }
 
 interface BridgeStatus {
@@ -267,9 +267,8 @@ export class BridgeService {
 
   /** Bridges of the gateway can be queried while the broker is not connected. */
   async #ask<T>(broker: BrokerRecord, question: (runtime: BrokerRuntime) => Promise<T>): Promise<T> {
-    const { runtimes, refusalOf } = this.#options;
-    const reason = refusalOf(broker);
-    if (reason !== null) throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
+    const { runtimes, requireSupport } = this.#options;
+    requireSupport(broker);
     if (runtimes.status(broker.id).state !== 'UNREACHABLE') return runtimes.ask(broker, question);
     return question(runtimes.get(broker));
   }

@@ -12,7 +12,7 @@ import { mqttBridgeKind } from './mqtt/mqtt-bridge-kind.ts';
 import { postgresqlBridgeKind } from './postgresql/postgresql-bridge-kind.ts';
 import { webhookBridgeKind } from './webhook/webhook-bridge-kind.ts';
 
-interface BridgesOptions extends HostingParts, Pick<BridgeServiceOptions, 'refusalOf'> {
+interface BridgesOptions extends HostingParts, Pick<BridgeServiceOptions, 'requireSupport'> {
   readonly brokers: BrokerCache;
   readonly runtimes: BrokerRuntimes;
   readonly sealer: Sealer;
@@ -28,13 +28,13 @@ export class Bridges extends HostedPart<BridgeService> {
   protected readonly thread: BridgeThread;
   protected readonly hosting: Hosting;
 
-  constructor({ sealer, rules, folder, workerUrl, refusalOf, ...parts }: BridgesOptions) {
+  constructor({ sealer, rules, folder, workerUrl, requireSupport, ...parts }: BridgesOptions) {
     super();
     const { brokers: directory, runtimes, log } = parts;
     this.thread = new BridgeThread({ workerUrl, log });
     this.hosting = bridgeHosting({ ...parts, sealer, kinds, thread: this.thread, rules, folder });
     const onFault = (error: unknown) => log.error({ err: error }, 'bridges could not be watched');
-    this.service = new BridgeService({ runtimes, directory, kinds, refusalOf, onFault });
+    this.service = new BridgeService({ runtimes, directory, kinds, requireSupport, onFault });
   }
 
   get apis(): readonly ControlApi[] {

@@ -1,3 +1,4 @@
+import { ServiceError } from '../../platform/errors.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerCluster } from '../brokers/broker-service.ts';
 import type { ProjectCache } from '../projects/project-cache.ts';
@@ -41,10 +42,11 @@ export class ClusterMembership {
     return { refs: nodesOfCluster(this.#options, id), isMerged: cluster.mode !== 'HP' };
   };
 
-  /** Why `feature`, which receives messages, is unavailable for a broker; `null` if it is available. */
-  refusalOf({ id }: BrokerRecord, feature: string): string | null {
+  /** NOT_SUPPORTED_BY_BROKER if `feature`, which receives messages, is unavailable for a broker. */
+  requireSupport({ id }: BrokerRecord, feature: string): void {
     const cluster = this.#options.cache.get(id);
-    if (cluster === null || !hasClientsPerNode(cluster)) return null;
-    return unsupportedReason(feature, nodesOfCluster(this.#options, id));
+    if (cluster === null || !hasClientsPerNode(cluster)) return;
+    const reason = unsupportedReason(feature, nodesOfCluster(this.#options, id));
+    throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
   }
 }

@@ -1,7 +1,7 @@
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
-import { type InputIssue, invalid, notFound, ServiceError } from '../../platform/errors.ts';
+import { type InputIssue, invalid, notFound } from '../../platform/errors.ts';
 import type { LeasedLink } from '../../protocol/mqtt/leased-link.ts';
-import { filterProblem } from '../../protocol/mqtt/topics.ts';
+import { filterProblem, levelProblem } from '../../protocol/mqtt/topics.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import { BrokerTails } from './broker-tails.ts';
@@ -10,8 +10,8 @@ import type { TailEvent, TailLimits } from './message-tail.ts';
 interface MessageServiceOptions {
   readonly runtimes: BrokerRuntimes;
   readonly brokers: BrokerCache;
-  /** Why messages of a broker cannot be followed (a cluster); `null` if they can. */
-  readonly refusalOf: (broker: BrokerRecord) => string | null;
+  /** NOT_SUPPORTED_BY_BROKER if messages of a broker cannot be followed (a cluster). */
+  readonly requireSupport: (broker: BrokerRecord) => void;
   readonly timeoutMs: number;
   /** Time until a tail without subscribers ends. Default: 10,000. */
   readonly graceMs?: number;
@@ -50,9 +50,8 @@ export class MessageService {
   ): Promise<LiveSource<TailEvent>> {
     const issues = issuesOf(filter, limits);
     if (issues.length > 0) throw invalid(issues);
-    const { runtimes, refusalOf } = this.#options;
-    const reason = refusalOf(broker);
-    if (reason !== null) throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
+    const { runtimes, requireSupport } = this.#options;
+    requireSupport(broker);
     const tail = await runtimes.ask(broker, ({ id, observer }) => this.#tailsOf(id, observer).open(filter, limits));
     return tail.watch(options);
   }
@@ -85,9 +84,6 @@ function issuesOf(filter: string, { maxRate, maxPayloadBytes }: TailLimits): Inp
   return issues;
 }
 
-/** Beyond this Mosquitto 2.0 closes the connection (its TOPIC_HIERARCHY_LIMIT), and with it all other tails. */
-const MAX_LEVELS = 200;
-
 /** They affect other clients of the broker, or reveal their secrets. */
 const REFUSED_ROOTS = new Map([
   ['$share', 'must not be a shared subscription: it would take messages from the clients that consume them'],
@@ -103,7 +99,6 @@ export function tailFilterProblem(filter: string): string | null {
   if (/[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]/u.test(filter)) {
     return 'must not contain control characters or noncharacter code points';
   }
-  const levels = filter.split('/');
-  if (levels.length > MAX_LEVELS) return `must not have more than ${MAX_LEVELS} levels`;
-  return REFUSED_ROOTS.get(levels[0] ?? '') ?? null;
+  // Beyond the limit Mosquitto closes the connection, and with it all other tails.
+  return levelProblem(filter) ?? REFUSED_ROOTS.get(filter.split('/', 1)[0] ?? '') ?? null;
 }

@@ -12,19 +12,21 @@ interface PublishedOptions {
   readonly runtimes: BrokerRuntimes;
   readonly brokers: BrokerCache;
   readonly access: AccessControlService;
-  /** Why `feature` is unavailable for a broker (a cluster); `null` if it is available. */
-  readonly refusalOf: (feature: string) => (broker: BrokerRecord) => string | null;
+  readonly supportOf: (feature: string) => {
+    /** NOT_SUPPORTED_BY_BROKER if the feature is unavailable for a broker (a cluster). */
+    readonly requireSupport: (broker: BrokerRecord) => void;
+  };
   readonly timeoutMs: number;
   readonly closers: Closers;
 }
 
 /** Publishing messages, and reading and deleting retained ones. */
-export function openPublished({ access, refusalOf, closers, ...options }: PublishedOptions) {
+export function openPublished({ access, supportOf, closers, ...options }: PublishedOptions) {
   const refusals = new AccessRefusals(access);
   const readings = new RetainedReadings({ ...options, refusals });
-  const ofRetained = { readings, refusalOf: refusalOf('a list of retained messages') };
+  const ofRetained = { readings, ...supportOf('a list of retained messages') };
   return {
-    publishing: new PublishService({ ...options, refusals, refusalOf: refusalOf('publishing') }),
+    publishing: new PublishService({ ...options, refusals, ...supportOf('publishing') }),
     retained: new RetainedService(ofRetained),
     retainedDeletions: closers.keep(new RetainedDeletions({ ...options, ...ofRetained, refusals })),
   };

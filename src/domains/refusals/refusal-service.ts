@@ -35,8 +35,8 @@ interface RefusalConnection extends ListConnection<Refusal> {
 interface RefusalServiceOptions {
   readonly runtimes: BrokerRuntimes;
   readonly brokers: BrokerCache;
-  /** Why refusals of a broker cannot be reported (a cluster); `null` if they can. */
-  readonly refusalOf: (broker: BrokerRecord) => string | null;
+  /** NOT_SUPPORTED_BY_BROKER if refusals of a broker cannot be reported (a cluster). */
+  readonly requireSupport: (broker: BrokerRecord) => void;
   readonly onFault: (error: unknown) => void;
 }
 
@@ -105,9 +105,8 @@ export class RefusalService {
   }
 
   async #ask<T>(broker: BrokerRecord, request: (runtime: BrokerRuntime) => Promise<T>): Promise<T> {
-    const { runtimes, refusalOf } = this.#options;
-    const reason = refusalOf(broker);
-    if (reason !== null) throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
+    const { runtimes, requireSupport } = this.#options;
+    requireSupport(broker);
     return runtimes.ask(broker, request);
   }
 

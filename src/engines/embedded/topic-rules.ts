@@ -1,7 +1,4 @@
-import { filterProblem, topicProblem } from '../../protocol/mqtt/topics.ts';
-
-/** Maximum number of levels of a topic, or of a filter without its share name. Mosquitto documents the same number. */
-export const MAX_TOPIC_LEVELS = 200;
+import { filterProblem, levelProblem, topicProblem } from '../../protocol/mqtt/topics.ts';
 
 export const topicNameProblem = (topic: string): string | null => topicProblem(topic) ?? levelProblem(topic);
 
@@ -14,12 +11,6 @@ const SHARE = /^\$share\/[^/+#]+\/(?=.)/s;
 /** [MQTT-4.8.2-1, MQTT-4.8.2-2] */
 const shareProblem = (filter: string): string | null =>
   filter.startsWith('$share/') && !SHARE.test(filter) ? 'a shared subscription is $share/{name}/{filter}' : null;
-
-function levelProblem(text: string): string | null {
-  let levels = 1;
-  for (let at = text.indexOf('/'); at !== -1; at = text.indexOf('/', at + 1)) levels += 1;
-  return levels > MAX_TOPIC_LEVELS ? `must not have more than ${MAX_TOPIC_LEVELS} levels` : null;
-}
 
 /** Usual maximum number of levels. Each further level has an additional weight. */
 const USUAL_LEVELS = 16;

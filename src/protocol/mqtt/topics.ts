@@ -13,6 +13,19 @@ const PLAIN_TOPIC = /^[ !"$-*,-~]*$/;
 /** For these characters a receiver may close the connection, and Mosquitto does (MQTT 5, 1.5.4). */
 const FORBIDDEN = /[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]/u;
 
+/**
+ * Maximum number of levels of a topic, or of a filter without its share name. Mosquitto 2.0 closes the connection
+ * beyond it (its TOPIC_HIERARCHY_LIMIT); the embedded broker has the same limit.
+ */
+export const MAX_TOPIC_LEVELS = 200;
+
+/** Returns why a topic or filter has too many levels, or `null`. */
+export function levelProblem(text: string): string | null {
+  let levels = 1;
+  for (let at = text.indexOf('/'); at !== -1; at = text.indexOf('/', at + 1)) levels += 1;
+  return levels > MAX_TOPIC_LEVELS ? `must not have more than ${MAX_TOPIC_LEVELS} levels` : null;
+}
+
 /** Returns why a text cannot be a UTF-8 string of MQTT (5, 1.5.4), or `null`. */
 export function stringProblem(text: string): string | null {
   if (Buffer.byteLength(text) > 65_535) return 'must not exceed 65535 bytes';

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { type InputIssue, invalid } from '../../../platform/errors.ts';
 import { type PublishProperties, writePublishProperties } from '../../../protocol/mqtt/publish-properties.ts';
-import { stringProblem, topicProblem } from '../../../protocol/mqtt/topics.ts';
+import { levelProblem, stringProblem, topicProblem } from '../../../protocol/mqtt/topics.ts';
 
 type Given<T> = T | null | undefined;
 
@@ -33,7 +33,6 @@ export interface PreparedMessage {
 }
 
 export const MAX_USER_PROPERTIES = 100;
-const MAX_LEVELS = 200;
 
 /** Topics with a `$` belong to the broker; below `$CONTROL` a message is a command, which needs other roles. */
 const DOLLAR_ROOTS = new Map([
@@ -66,12 +65,9 @@ export function preparedMessage(input: PublishInput): PreparedMessage {
 }
 
 function publishTopicProblem(topic: string): string | null {
-  const problem = topicProblem(topic);
-  if (problem !== null) return problem;
-  const levels = topic.split('/');
-  if (levels.length > MAX_LEVELS) return `must not have more than ${MAX_LEVELS} levels`;
-  if (!topic.startsWith('$')) return null;
-  return DOLLAR_ROOTS.get(levels[0] ?? '') ?? 'must not begin with $: such topics belong to the broker';
+  const problem = topicProblem(topic) ?? levelProblem(topic);
+  if (problem !== null || !topic.startsWith('$')) return problem;
+  return DOLLAR_ROOTS.get(topic.split('/', 1)[0] ?? '') ?? 'must not begin with $: such topics belong to the broker';
 }
 
 type Check = (path: string, problem: string | null) => void;

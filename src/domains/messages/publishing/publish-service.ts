@@ -4,13 +4,12 @@ import { whenConnected } from '../../../protocol/mqtt/when-connected.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import { type AccessRefusals, notAllowed } from '../access-refusals.ts';
-import { requireSupport } from '../retained/retained-service.ts';
 import { type PreparedMessage, type PublishInput, preparedMessage } from './publish-input.ts';
 
 interface PublishServiceOptions {
   readonly runtimes: BrokerRuntimes;
   readonly refusals: AccessRefusals;
-  readonly refusalOf: (broker: BrokerRecord) => string | null;
+  readonly requireSupport: (broker: BrokerRecord) => void;
   readonly timeoutMs: number;
 }
 
@@ -45,8 +44,8 @@ export class PublishService {
    */
   async publish(broker: BrokerRecord, input: PublishInput): Promise<PublishReport> {
     const message = preparedMessage(input);
-    const { runtimes, refusalOf, timeoutMs } = this.#options;
-    requireSupport(broker, refusalOf);
+    const { runtimes, requireSupport, timeoutMs } = this.#options;
+    requireSupport(broker);
     const { messages } = await runtimes.ask(broker, async (runtime) => runtime);
     const { session, release } = messages.acquire();
     try {

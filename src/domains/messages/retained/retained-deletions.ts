@@ -8,14 +8,13 @@ import type { AccessRefusals } from '../access-refusals.ts';
 import { tailFilterProblem } from '../message-service.ts';
 import { type DeletionProgress, RetainedDeletion } from './retained-deletion.ts';
 import type { RetainedReadings } from './retained-readings.ts';
-import { requireSupport } from './retained-service.ts';
 
 interface RetainedDeletionsOptions {
   readonly runtimes: BrokerRuntimes;
   readonly brokers: Pick<BrokerCache, 'onRemove'>;
   readonly readings: RetainedReadings;
   readonly refusals: AccessRefusals;
-  readonly refusalOf: (broker: BrokerRecord) => string | null;
+  readonly requireSupport: (broker: BrokerRecord) => void;
   readonly timeoutMs: number;
 }
 
@@ -72,7 +71,7 @@ export class RetainedDeletions {
   async run(broker: BrokerRecord, input: DeletionInput): Promise<DeletionReport> {
     const issues = issuesOf(input);
     if (issues.length > 0) throw invalid(issues);
-    requireSupport(broker, this.#options.refusalOf);
+    this.#options.requireSupport(broker);
     const known = this.#of(broker.id);
     if (known.isRunning) throw new ServiceError('IN_USE', 'Another deletion of retained messages runs on this broker');
     if (this.#running >= MAX_RUNNING) {

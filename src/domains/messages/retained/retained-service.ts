@@ -1,4 +1,4 @@
-import { DEFAULT_PAGE, type PageArguments } from '../../../gateway/paging.ts';
+import { DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../../gateway/paging.ts';
 import { type InputIssue, invalid, ServiceError } from '../../../platform/errors.ts';
 import type { BrokerMessage } from '../../../protocol/mqtt/broker-session.ts';
 import { readPublishProperties } from '../../../protocol/mqtt/publish-properties.ts';
@@ -9,8 +9,8 @@ import { TopicPage } from './topic-page.ts';
 
 interface RetainedServiceOptions {
   readonly readings: RetainedReadings;
-  /** Why retained messages of a broker cannot be read (a cluster); `null` if they can. */
-  readonly refusalOf: (broker: BrokerRecord) => string | null;
+  /** NOT_SUPPORTED_BY_BROKER if retained messages of a broker cannot be read (a cluster). */
+  readonly requireSupport: (broker: BrokerRecord) => void;
 }
 
 interface RetainedPageInput extends PageArguments {
@@ -36,15 +36,7 @@ export interface RetainedView {
   readonly message: RetainedMessage | null;
 }
 
-interface RetainedConnection {
-  readonly edges: readonly { readonly cursor: string; readonly node: RetainedView }[];
-  readonly pageInfo: {
-    readonly hasNextPage: boolean;
-    readonly hasPreviousPage: boolean;
-    readonly startCursor: string | null;
-    readonly endCursor: string | null;
-  };
-  readonly totalCount: number;
+interface RetainedConnection extends ListConnection<RetainedView> {
   readonly completeness: Completeness;
 }
 
@@ -70,7 +62,7 @@ export class RetainedService {
     const after = input.after ?? null;
     const issues = issuesOf(input, first);
     if (issues.length > 0) throw invalid(issues);
-    requireSupport(broker, this.#options.refusalOf);
+    this.#options.requireSupport(broker);
     const readings: TopicPage[] = [];
     const completeness = await this.#options.readings.read(broker, {
       filters: [input.filter],
@@ -121,12 +113,6 @@ export class RetainedService {
 /** The reading from which the broker dropped the fewest messages; of equal ones the last. */
 const largestOf = (readings: readonly TopicPage[]): TopicPage =>
   readings.reduce((one, other) => (other.count >= one.count ? other : one));
-
-/** Errors: NOT_SUPPORTED_BY_BROKER. */
-export function requireSupport(broker: BrokerRecord, refusalOf: (broker: BrokerRecord) => string | null): void {
-  const reason = refusalOf(broker);
-  if (reason !== null) throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
-}
 
 function readMessage({ payload, qos, properties }: BrokerMessage, maxBytes: number): RetainedMessage {
   const { contentType, messageExpiryInterval } = properties === undefined ? {} : readPublishProperties(properties);
