@@ -3,10 +3,10 @@ import { guardedBroker } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, resumable, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import { viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { stateIn } from '../../../gateway/live/broadcast.ts';
+import { payloadText } from '../../../platform/text/payload-text.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { MAX_PAYLOAD_BYTES, MAX_RATE } from '../message-service.ts';
 import type { TailEvent, TopicMessage } from '../message-tail.ts';
-import { payloadText } from './payload-text.ts';
 
 const TopicMessageType = builder.objectRef<TopicMessage>('TopicMessage').implement({
   description: 'A message that this service received.',
@@ -16,7 +16,7 @@ const TopicMessageType = builder.objectRef<TopicMessage>('TopicMessage').impleme
       description:
         'The first `maxPayloadBytes` bytes as text, without a truncated last character. Null if the payload is not UTF-8.',
       nullable: true,
-      resolve: payloadText,
+      resolve: ({ payload, payloadBytes }) => payloadText(payload, payload.length < payloadBytes),
     }),
     payloadBase64: t.string({
       description: 'The first `maxPayloadBytes` bytes.',

@@ -116,7 +116,7 @@ const PublishMessagePayload = builder.objectRef<PublishReport>('PublishMessagePa
       nullable: true,
     }),
     protocolVersion: t.string({
-      description: 'Version of MQTT that the broker was asked with: `5` or `3.1.1`.',
+      description: 'MQTT version of the connection: `5` or `3.1.1`.',
       resolve: ({ protocolVersion }) => (protocolVersion === 5 ? '5' : '3.1.1'),
     }),
     remarks: t.stringList({

@@ -5,10 +5,10 @@ import { pageCost, SEARCH_COST } from '../../../gateway/graphql/page-cost.ts';
 import { timeField } from '../../../gateway/graphql/time-field.ts';
 import { belongsToBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { mayQueryBroker, mayReturnText, walk } from '../../../gateway/graphql/walk-limit.ts';
+import { payloadText } from '../../../platform/text/payload-text.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { Completeness } from '../retained/retained-readings.ts';
 import { MAX_FIRST, MAX_PREVIEW_BYTES, type RetainedMessage, type RetainedView } from '../retained/retained-service.ts';
-import { payloadText } from './payload-text.ts';
 
 const RetainedCompleteness = builder.enumType('RetainedCompleteness', {
   description: 'Whether a reading found all retained messages that match.',
@@ -42,7 +42,7 @@ const RetainedMessageType = builder.objectRef<RetainedView>('RetainedMessage').i
       nullable: true,
       resolve: (view, _args, context) => {
         const preview = previewOf(view, context);
-        return preview && payloadText(preview);
+        return preview && payloadText(preview.payload, preview.payload.length < preview.payloadBytes);
       },
     }),
     payloadBase64: t.string({

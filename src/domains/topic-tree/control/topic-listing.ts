@@ -1,5 +1,5 @@
-import { isUtf8 } from 'node:buffer';
 import { setImmediate as immediate } from 'node:timers/promises';
+import { payloadText } from '../../../platform/text/payload-text.ts';
 import type { FindTopics, RecordedTopic, RecorderStatus, TopicKind, TopicPage } from '../model/topic-recorder.ts';
 import { bytesOf } from './response-budget.ts';
 
@@ -81,15 +81,4 @@ function publishedEntry({ topic, payload }: RecordedTopic): object {
     ...(text === null ? { payloadBase64: payload.data } : { payload: text }),
     ...(isCut ? { payloadBytes: payload.bytes } : {}),
   };
-}
-
-/** Returns `null` if the bytes are not UTF-8. An incomplete last character of a truncated payload is omitted. */
-export function payloadText(bytes: Buffer, isCut: boolean): string | null {
-  if (isUtf8(bytes)) return bytes.toString();
-  if (!isCut) return null;
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: true });
-  } catch {
-    return null;
-  }
 }

@@ -6,7 +6,7 @@ import { findsNamedNode, Node } from '../../../gateway/graphql/node.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { mayReturnText } from '../../../gateway/graphql/walk-limit.ts';
 import { namedNodeId } from '../../../gateway/named-node-id.ts';
-import { payloadText } from '../control/topic-listing.ts';
+import { payloadText } from '../../../platform/text/payload-text.ts';
 import type { TopicKind } from '../model/topic-recorder.ts';
 import type { TopicView } from '../topic-view.ts';
 
