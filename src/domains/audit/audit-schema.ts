@@ -1,6 +1,6 @@
 import type { Transport } from '../../gateway/context.ts';
 import { builder, requires, rootAdmin } from '../../gateway/graphql/builder.ts';
-import { ErrorCode as ErrorCodeType } from '../../gateway/graphql/change-error.ts';
+import { ErrorCode as ErrorCodeType } from '../../gateway/graphql/error-code.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
 import { totalCount } from '../../gateway/graphql/total-count.ts';
 import { belongsToProject } from '../../gateway/graphql/type-scopes.ts';

@@ -21,6 +21,7 @@ type Batch = Extract<AuditTailEvent, { kind: 'CHANGE' }>;
 const MAX_ENTRIES = 100;
 /** Entries of the chain that one query covers: without a suitable index the database reads them all. */
 const WINDOW = 20_000;
+
 /** The ends of the chain in the database. */
 export interface AuditEnds {
   readonly first: number;

@@ -3,7 +3,12 @@ import { type GraphQLSchema, TypeInfo, visit, visitWithTypeInfo } from 'graphql'
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../../platform/errors.ts';
 import type { OperationDocument, Variables } from './document.ts';
-import type { OperationCost } from './public-error.ts';
+
+/** The cost of an operation with its variables, and the maximum that is executed. */
+export interface OperationCost {
+  readonly actual: number;
+  readonly limit: number;
+}
 
 export class Cost {
   readonly #schema: GraphQLSchema;

@@ -120,11 +120,13 @@ export class Endpoint {
     const { kind } = operation;
     if (kind === 'subscription') throw new ServiceError('METHOD_NOT_ALLOWED', NO_STREAM);
     if (queriesOnly && kind !== 'query') throw new ServiceError('METHOD_NOT_ALLOWED', QUERIES_ONLY);
-    const cost = extensions?.cost === true ? operation.costOf(context, variables ?? undefined) : null;
-    const isText = toText && cost === null;
+    const asksCost = extensions?.cost === true;
+    const isText = toText && !asksCost;
     return after(operation.execute(context, variables ?? undefined, isText), (executed: TextResult) => {
       const { dataText } = executed;
       const plain = publicResult(executed, errorContext);
+      // Without data the operation may have been refused because of its arguments, which have no cost then.
+      const cost = asksCost && plain.data ? operation.costOf(context, variables ?? undefined) : null;
       const result = cost === null ? plain : { ...plain, extensions: { cost } };
       if (dataText !== undefined || !isTooLarge(result))
         return { result, wellFormed: true, dataText, isMutation: kind === 'mutation' };

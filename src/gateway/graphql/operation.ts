@@ -11,12 +11,11 @@ import type { Viewer } from '../../platform/auth/viewer.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { after, type MaybePromise } from '../maybe-promise.ts';
 import type { TextResult } from './compile-to-text.ts';
-import { Cost } from './cost.ts';
+import { Cost, type OperationCost } from './cost.ts';
 import { NO_VARIABLES, type OperationDocument, type Variables } from './document.ts';
 import type { GraphqlLimits } from './limits.ts';
 import type { Preparation, PreparationCaller } from './preparation.ts';
 import { type CompiledPrograms, Program } from './program.ts';
-import type { OperationCost } from './public-error.ts';
 import { isRefusal, VariableReader } from './variables.ts';
 import { beginWalk, walkProblem } from './walk-limit.ts';
 

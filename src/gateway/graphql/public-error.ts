@@ -6,6 +6,7 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import { ERROR_STATUS, type ErrorCode, ServiceError } from '../../platform/errors.ts';
 import { isImpossibleText } from '../../platform/storage/prisma-errors.ts';
+import type { OperationCost } from './cost.ts';
 import { withoutValue } from './variables.ts';
 
 export interface ErrorLog {
@@ -23,12 +24,6 @@ export interface PublicResult {
   readonly errors?: readonly PublicError[];
   readonly data?: ExecutionResult['data'];
   readonly extensions?: { readonly cost: OperationCost };
-}
-
-/** The cost of an operation with its variables, and the maximum that is executed. */
-export interface OperationCost {
-  readonly actual: number;
-  readonly limit: number;
 }
 
 /** Maximum length of a message of graphql-js, which repeats names of any length. */

@@ -10,12 +10,17 @@ type Guard = (parent: unknown, args: object, context: RequestContext) => boolean
  * the caller decides: the guarded field may still refuse its input. `argsOf` returns the arguments of the guarded
  * field for a value.
  */
-export const viewerCan = <Value>(guarded: string, what: string, argsOf: (value: Value) => object) => ({
-  description: `Whether the caller may ${what}.`,
-  extensions: { viewerCan: guarded },
-  resolve: (value: Value, _args: object, context: RequestContext, { schema }: GraphQLResolveInfo) =>
-    allows(guardOf(schema, guarded), value, argsOf(value), context),
-});
+export const viewerCan = <Value>(guarded: string, what: string, argsOf: (value: Value) => object) => {
+  let guard: Guard | null = null;
+  return {
+    description: `Whether the caller may ${what}.`,
+    extensions: { viewerCan: guarded },
+    resolve: (value: Value, _args: object, context: RequestContext, { schema }: GraphQLResolveInfo) => {
+      guard ??= guardOf(schema, guarded);
+      return allows(guard, value, argsOf(value), context);
+    },
+  };
+};
 
 /** Input of a guarded field for a broker. */
 export const ofBroker = ({ id }: { readonly id: string }) => ({ input: { brokerId: id } });

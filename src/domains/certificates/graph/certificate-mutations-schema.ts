@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder, inProject, requires } from '../../../gateway/graphql/builder.ts';
-import { ErrorCode } from '../../../gateway/graphql/change-error.ts';
+import { ErrorCode } from '../../../gateway/graphql/error-code.ts';
 import { ofProject, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { type ProjectRole, requireWholeProject } from '../../../platform/auth/viewer.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
