@@ -31,6 +31,13 @@ function shellBlocks(heading: string): string[] {
   return [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map((match) => match[1] ?? '');
 }
 
+/** The shell blocks below a heading that end by themselves, and those that follow a subscription until they are stopped. */
+function blocksByEnd(heading: string) {
+  const follows = (block: string) => /^follow /m.test(block);
+  const blocks = shellBlocks(heading);
+  return { commands: blocks.filter((block) => !follows(block)), subscriptions: blocks.filter(follows) };
+}
+
 /** The functions that all examples use. */
 const [functions = ''] = shellBlocks('The examples');
 
@@ -110,7 +117,8 @@ test('the steps of managing access work as printed', async () => {
   const service = await startTestService({ embeddedBroker: true });
   const { id } = await service.storage.db.broker.findFirstOrThrow();
   const folder = temporaryFolder();
-  const script = here([functions, ...shellBlocks('Manage access')].join('\n'), service).replaceAll(
+  const { commands, subscriptions } = blocksByEnd('Manage access');
+  const script = here([functions, ...commands].join('\n'), service).replaceAll(
     'node dist/main.js',
     `'${process.execPath}' '${root}dist/main.js'`,
   );
@@ -145,6 +153,12 @@ test('the steps of managing access work as printed', async () => {
   expect(output).toMatch(/^APPLIED +createClient username="meter-2" password="\*\*\*"/m);
   expect(output).not.toContain('before they have a password');
   expect(output.endsWith('\n204\n')).toBe(true);
+  for (const block of subscriptions) {
+    const followed = outputOf(here(functions + block, service), { ...process.env, ...env }, (text) =>
+      text.includes('"kind":"SNAPSHOT"'),
+    );
+    expect(await followed).toContain('"accessControl":{"kind":"SNAPSHOT"');
+  }
   const disabled = await service.graphql(
     'query ($id: ID!) { broker(id: $id) { accessClient(username: "meter-2") { enabled groups { groupname } } } }',
     { id },
@@ -222,8 +236,13 @@ test('clients are listed, subscribed, unsubscribed and disconnected as printed',
   await startClient(url ?? '', { clientId: 'dev-18', username: 'admin', password });
   const heard: string[] = [];
   device.on('message', (topic) => heard.push(topic));
-  const script = here([functions, ...shellBlocks('Clients')].join('\n'), service, url);
+  const { commands, subscriptions } = blocksByEnd('Clients');
+  const script = here([functions, ...commands].join('\n'), service, url);
   const env = { ...process.env, PROJECT: service.projectId, BROKER: id, TOKEN: service.root };
+  const snapshots = subscriptions.map((block) =>
+    outputOf(here(functions + block, service), env, (output) => output.includes('"kind":"SNAPSHOT"')),
+  );
+  expect(await Promise.all(snapshots)).toEqual([expect.stringContaining('"clientId":"dev-17"')]);
   const shell = spawn('bash', ['-ec', script], { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
   shell.stdout.on('data', (chunk: Buffer) => {
