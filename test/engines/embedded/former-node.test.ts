@@ -3,6 +3,7 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { connect, startTestBroker, temporaryFolder } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
+import { FORMER_RETAINED } from './retained.ts';
 
 const COPIED = ['access_client', 'access_group', 'access_role', 'retained', 'session', 'subscription', 'message'];
 const TABLES = [...COPIED, 'queue', 'incoming', 'delayed_will', 'will'];
@@ -14,6 +15,7 @@ const VERSION = 9;
 function asBefore(folder: string, sql: string): void {
   const db = new Database(join(folder, 'broker.sqlite'));
   db.exec(`
+    ${FORMER_RETAINED}
     ALTER TABLE queue DROP COLUMN share;
     ALTER TABLE message DROP COLUMN qos;
     ALTER TABLE message DROP COLUMN retain;

@@ -9,7 +9,7 @@ import { filterMatches } from '../../../src/protocol/mqtt/filter-match.ts';
 import { runs } from '../../support/suite.ts';
 import { temporaryFolder } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
-import { fill, memory } from './retained.ts';
+import { FORMER_RETAINED, fill, memory } from './retained.ts';
 import { got, numbers, subscribe } from './shared.ts';
 import { startTappedCore } from './tapped-core.ts';
 
@@ -44,17 +44,26 @@ function topicsOf(snapshot: ReturnType<Retained['snapshot']>, messages = 3): str
   }
 }
 
-test('small and large messages are read whole and in the order of their topics', () => {
-  const { store, retained } = openStore();
-  const written = Array.from({ length: 350 }, (_, n) => ({
+/** In Latin-1, because strings are compared faster than buffers. */
+const ALL_BYTES = Buffer.from(Array.from({ length: 256 }, (_, byte) => 255 - byte)).toString('latin1');
+
+/** Payloads of all bytes, also of such that are no UTF-8, and the properties of some messages are large. */
+const sizedMessages = (sizes: readonly number[]) =>
+  Array.from({ length: 350 }, (_, n) => ({
     topic: `t/${String(n).padStart(3, '0')}`,
-    payload: 'x'.repeat([1, 512, 513, 20_000][n % 4] ?? 1),
+    payload: ALL_BYTES.repeat(100).slice(0, sizes[n % sizes.length]),
     contentType: 'y'.repeat(n % 7 === 0 ? 600 : 5),
   }));
-  for (const { topic, payload, contentType } of written) {
-    retained.put({ cmd: 'publish', topic, payload, qos: 1, retain: true, properties: { contentType } });
+
+function storeMessages({ retained, store }: ReturnType<typeof openStore>, messages: ReturnType<typeof sizedMessages>) {
+  for (const { topic, payload, contentType } of messages) {
+    const packet = { cmd: 'publish', topic, payload: Buffer.from(payload, 'latin1'), qos: 1, retain: true } as const;
+    retained.put({ ...packet, properties: { contentType } });
   }
   store.journal.flush();
+}
+
+function messagesOf(retained: Retained) {
   const snapshot = retained.snapshot(['#']);
   const found: object[] = [];
   for (let isDone = false; !isDone; ) {
@@ -62,10 +71,46 @@ test('small and large messages are read whole and in the order of their topics',
     isDone = reading.isDone;
     for (const { packet } of reading.matches) {
       const { topic, payload, properties } = packet;
-      found.push({ topic, payload: Buffer.from(payload).toString(), contentType: properties?.contentType });
+      found.push({ topic, payload: Buffer.from(payload).toString('latin1'), contentType: properties?.contentType });
     }
   }
-  expect(found).toEqual(written);
+  return found;
+}
+
+test('small and large messages are read whole and in the order of their topics', () => {
+  const opened = openStore();
+  const written = sizedMessages([1, 400, 513, 20_000]);
+  storeMessages(opened, written);
+  expect(messagesOf(opened.retained)).toEqual(written);
+});
+
+test('a large message is replaced by a small one, and a small by a large one, and each is deleted whole', () => {
+  const folder = temporaryFolder();
+  const opened = openStore(folder);
+  storeMessages(opened, sizedMessages([1, 20_000, 25_000]));
+  const written = sizedMessages([20_000, 1, 25_001]);
+  storeMessages(opened, written);
+  expect(messagesOf(opened.retained)).toEqual(written);
+  const bytes = written.reduce((sum, { topic, payload, contentType }) => {
+    return sum + topic.length + payload.length + JSON.stringify({ contentType }).length;
+  }, 0);
+  expect(opened.retained.rows.totals()).toMatchObject({ count: written.length, bytes });
+  for (const { topic } of written) opened.put(topic, '');
+  opened.store.journal.flush();
+  expect(messagesOf(opened.retained)).toEqual([]);
+  expect(opened.store.journal.rows('SELECT topic FROM retained_large')).toEqual([]);
+});
+
+test('the messages of an earlier version are kept, small and large', () => {
+  const folder = temporaryFolder();
+  const before = openStore(folder);
+  const written = sizedMessages([1, 400, 513, 20_000]);
+  storeMessages(before, written);
+  const totals = before.retained.rows.totals();
+  asBefore(folder, before.store);
+  const { retained } = openStore(folder);
+  expect(messagesOf(retained)).toEqual(written);
+  expect(retained.rows.totals()).toEqual(totals);
 });
 
 const LEVEL = fc.constantFrom('', 'a', 'b', 'a-', 'a!', 'a0', 'é', '\uffff', '😀', '$x', '$SYS', 'a b');
@@ -156,11 +201,14 @@ test('a retained message of an earlier version with an empty topic is moved into
   const folder = temporaryFolder();
   const { store } = openStore(folder);
   fill(store, ['', 'a']);
+  fill(store, ['a/'.repeat(300).concat('\0')], Buffer.alloc(1_000));
   store.journal.putSetting('uncheckedRetained', {});
   store.close();
   const { store: next, retained } = openStore(folder);
   expect(topicsOf(retained.snapshot(['#']))).toEqual(['a']);
-  expect(next.journal.rows('SELECT kind, name FROM quarantine')).toEqual([{ kind: 'retained message', name: '' }]);
+  const moved = next.journal.rows<{ kind: string; name: string; record: string }>('SELECT * FROM quarantine');
+  expect(moved).toMatchObject([{ kind: 'retained message', name: '' }, { kind: 'retained message' }]);
+  expect(JSON.parse(moved[1]?.record ?? '').payload).toEqual({ base64: Buffer.alloc(1_000).toString('base64') });
 });
 
 /** Bytes that this process has read from files. Linux only. */
@@ -185,18 +233,11 @@ test.runIf(existsSync('/proc/self/io'))('filters without wildcards read no paylo
   expect(bytesRead() - before).toBeLessThan(8 * 1_048_576);
 });
 
-/** Closes the store, and gives its folder the retained messages of the previous version. */
+/** Closes the store, and gives its folder the retained messages of an earlier version. */
 function asBefore(folder: string, store: BrokerStore): void {
   store.close();
   const db = new Database(join(folder, 'broker.sqlite'));
-  db.exec(`
-    CREATE TABLE before (
-      topic TEXT PRIMARY KEY, payload BLOB NOT NULL, qos INTEGER NOT NULL, properties TEXT, sequence INTEGER NOT NULL
-    ) WITHOUT ROWID;
-    INSERT INTO before SELECT topic, payload, qos, properties, sequence FROM retained;
-    DROP TABLE retained;
-    ALTER TABLE before RENAME TO retained;
-  `);
+  db.exec(FORMER_RETAINED);
   db.pragma('user_version = 13');
   db.close();
 }

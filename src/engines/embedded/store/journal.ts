@@ -289,4 +289,29 @@ const MIGRATIONS = [
   ALTER TABLE indexed RENAME TO retained;
   CREATE UNIQUE INDEX retained_topic ON retained (topic);
   `,
+  // Small messages are in the order of their topics, and fit on their pages. What is larger is in a table of its own,
+  // so that SQLite reads no payload to compare its topic. \`bytes\` is the size of the whole message.
+  `
+  CREATE TABLE ordered (
+    topic TEXT PRIMARY KEY, sequence INTEGER NOT NULL, qos INTEGER NOT NULL, bytes INTEGER NOT NULL, properties TEXT,
+    payload BLOB
+  ) WITHOUT ROWID;
+  CREATE TABLE retained_large (topic TEXT NOT NULL UNIQUE, properties TEXT, payload BLOB NOT NULL);
+  INSERT INTO ordered
+    SELECT topic, sequence, qos, size, iif(size > 512, NULL, properties), iif(size > 512, NULL, payload)
+    FROM (SELECT *, octet_length(topic) + length(payload) + ifnull(octet_length(properties), 0) AS size FROM retained)
+    ORDER BY topic;
+  INSERT INTO retained_large SELECT topic, retained.properties, retained.payload
+    FROM ordered JOIN retained USING (topic) WHERE ordered.payload IS NULL;
+  DROP TABLE retained;
+  ALTER TABLE ordered RENAME TO retained;
+  CREATE TRIGGER retained_no_longer_large AFTER UPDATE ON retained WHEN old.payload IS NULL AND new.payload IS NOT NULL
+    BEGIN DELETE FROM retained_large WHERE topic = old.topic; END;
+  CREATE TRIGGER retained_deleted AFTER DELETE ON retained WHEN old.payload IS NULL
+    BEGIN DELETE FROM retained_large WHERE topic = old.topic; END;
+  CREATE VIEW retained_message AS SELECT
+    topic, sequence, qos, coalesce(retained.payload, retained_large.payload) AS payload,
+    iif(retained.payload IS NULL, retained_large.properties, retained.properties) AS properties
+    FROM retained LEFT JOIN retained_large USING (topic);
+  `,
 ];

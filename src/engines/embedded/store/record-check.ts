@@ -47,7 +47,7 @@ const PAGE = 1_000;
 function checkRetained(journal: Journal, quarantine: Quarantine): void {
   if (journal.setting(UNCHECKED_RETAINED) === undefined) return;
   const page = `ORDER BY topic LIMIT ${PAGE}`;
-  const columns = 'SELECT topic AS key, topic, qos, properties FROM retained';
+  const columns = 'SELECT topic AS key, topic, qos, properties FROM retained_message';
   // The topic of a will may have been empty.
   let rows = journal.rows<MessageRow>(`${columns} ${page}`);
   while (rows.length > 0) {

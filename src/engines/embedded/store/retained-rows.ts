@@ -22,26 +22,30 @@ interface TopicRow {
   readonly sequence: number;
 }
 
-const SIZE = 'octet_length(topic) + length(payload) + ifnull(octet_length(properties), 0)';
-const COLUMNS = 'topic, payload, qos, properties, sequence';
-/** The row stays where it is. */
-const REPLACED =
-  'payload = excluded.payload, qos = excluded.qos, properties = excluded.properties, sequence = excluded.sequence';
 /** Greater than every topic in UTF-8: SQLite sorts BLOBs behind text. */
 const END = Buffer.alloc(0);
 /** Number of topics that are read at once to be compared with filters. */
 const TOPICS = 256;
-/** Number of messages that are read at once. Payloads and properties above SMALL bytes are read one by one. */
+/** Number of messages that are read at once. Larger ones than SMALL bytes are read one by one. */
 const MESSAGES = 100;
+/** Maximum size of a message in the table of small messages. A row of it fits on its page with those beside it. */
 const SMALL = 512;
-const IS_SMALL = `length(payload) <= ${SMALL} AND ifnull(length(properties), 0) <= ${SMALL}`;
-const SMALL_COLUMNS = `topic, sequence, qos, iif(${IS_SMALL}, payload, NULL), iif(${IS_SMALL}, properties, NULL)`;
+const PUT = `INSERT INTO retained (topic, sequence, qos, bytes, properties, payload) VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT (topic) DO UPDATE SET sequence = excluded.sequence, qos = excluded.qos, bytes = excluded.bytes,
+    properties = excluded.properties, payload = excluded.payload`;
+const PUT_LARGE = `INSERT INTO retained_large (topic, properties, payload) VALUES (?, ?, ?)
+  ON CONFLICT (topic) DO UPDATE SET properties = excluded.properties, payload = excluded.payload`;
+const SMALL_COLUMNS = 'topic, sequence, qos, length(payload), properties';
+/** One BLOB of all payloads is read in a quarter of the time of a BLOB for each. */
+const PAYLOADS = `SELECT CAST(group_concat(CAST(payload AS TEXT), '' ORDER BY topic) AS BLOB) FROM retained
+  WHERE topic >= ? AND topic <= ?`;
 
 type SmallRow = readonly [
   topic: string,
   sequence: number,
   qos: 0 | 1 | 2,
-  payload: Buffer | null,
+  /** `null` for a large message. */
+  payloadBytes: number | null,
   properties: string | null,
 ];
 
@@ -55,7 +59,7 @@ export class RetainedRows {
 
   /** Reads all rows. */
   totals(): { readonly count: number; readonly bytes: number; readonly sequence: number } {
-    const columns = `count(*) AS count, ifnull(sum(${SIZE}), 0) AS bytes, ifnull(max(sequence), 0) AS sequence`;
+    const columns = 'count(*) AS count, ifnull(sum(bytes), 0) AS bytes, ifnull(max(sequence), 0) AS sequence';
     const [totals] = this.#journal.rows<{ count: number; bytes: number; sequence: number }>(
       `SELECT ${columns} FROM retained`,
     );
@@ -64,14 +68,16 @@ export class RetainedRows {
 
   /** Bytes of a message as `sizeOf` counts them; 0 if there is none. */
   sizeOf(topic: string): number {
-    const [row] = this.#journal.rows<{ size: number }>(`SELECT ${SIZE} AS size FROM retained WHERE topic = ?`, topic);
-    return row?.size ?? 0;
+    const [row] = this.#journal.rows<{ bytes: number }>('SELECT bytes FROM retained WHERE topic = ?', topic);
+    return row?.bytes ?? 0;
   }
 
-  put({ topic, payload, qos, properties }: RetainedPacket, sequence: number): void {
-    const sql = `INSERT INTO retained (${COLUMNS}) VALUES (?, ?, ?, ?, ?) ON CONFLICT (topic) DO UPDATE SET ${REPLACED}`;
-    const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
-    this.#journal.add(sql, topic, bytes, qos, toText(properties), sequence);
+  /** `bytes`: its `sizeOf`. */
+  put({ topic, payload, qos, properties }: RetainedPacket, bytes: number, sequence: number): void {
+    const content = [toText(properties), typeof payload === 'string' ? Buffer.from(payload) : payload] as const;
+    const isSmall = bytes <= SMALL;
+    if (!isSmall) this.#journal.add(PUT_LARGE, topic, ...content);
+    this.#journal.add(PUT, topic, sequence, qos, bytes, ...(isSmall ? content : [null, null]));
   }
 
   remove(topic: string): void {
@@ -84,7 +90,7 @@ export class RetainedRows {
   }
 
   #row(topic: string): RetainedRow | undefined {
-    return this.#journal.rows<RetainedRow>(`SELECT ${COLUMNS} FROM retained WHERE topic = ?`, topic)[0];
+    return this.#journal.rows<RetainedRow>('SELECT * FROM retained_message WHERE topic = ?', topic)[0];
   }
 
   /** Reads messages behind the topic `after` (`null`: from the start) until `visit` returns `false`. */
@@ -93,13 +99,24 @@ export class RetainedRows {
     for (let isFull = true; isFull; ) {
       const sql = `${selectionOf(SMALL_COLUMNS, last)} LIMIT ${MESSAGES}`;
       const rows = this.#journal.tuples<SmallRow>(sql, ...boundsOf(range, last));
-      for (const [topic, sequence, qos, payload, properties] of rows) {
-        const row = payload === null ? this.#row(topic) : { topic, sequence, qos, payload, properties };
+      const payloads = this.#payloads(rows);
+      let at = 0;
+      for (const [topic, sequence, qos, payloadBytes, properties] of rows) {
+        const end = at + (payloadBytes ?? 0);
+        const payload = payloads.subarray(at, end);
+        at = end;
+        const row = payloadBytes === null ? this.#row(topic) : { topic, sequence, qos, payload, properties };
         if (row && !visit(row)) return;
         last = topic;
       }
       isFull = rows.length === MESSAGES;
     }
+  }
+
+  /** The payloads of adjacent small messages, one behind the other. */
+  #payloads(rows: readonly SmallRow[]): Buffer {
+    const [first, last] = [rows[0]?.[0] ?? '', rows.at(-1)?.[0] ?? ''];
+    return this.#journal.tuples<[Buffer | null]>(PAYLOADS, first, last)[0]?.[0] ?? END;
   }
 
   /** The next topics behind `after`. */

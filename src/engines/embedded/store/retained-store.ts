@@ -73,7 +73,7 @@ export class RetainedStore implements RetainedSource {
       return false;
     }
     this.#resize(topic, size);
-    this.rows.put(packet, this.#sequence);
+    this.rows.put(packet, size, this.#sequence);
     return true;
   }
 

@@ -108,6 +108,10 @@ export class SubscriptionIndex {
     else this.count += change;
   }
 
+  get groupCount(): number {
+    return this.#groups.size;
+  }
+
   /** `undefined` if no client has the shared subscription. */
   group(filter: string): SharedGroup | undefined {
     return this.#groups.get(filter);
