@@ -9,6 +9,11 @@ export const BROKER_LIMITS = {
   maxFilterWeight: 100_000,
   /** Weight of all topic filters. Above it, only clients with at most a thousandth of this weight may subscribe. */
   maxTotalFilterWeight: 1_000_000,
+  /**
+   * Different shared subscriptions, because one message may go to a member of each. Above a half, only clients with
+   * less than a hundredth of this number of subscriptions may add one.
+   */
+  maxSharedGroups: 10_000,
   /** QoS 2 publishes of one client before PUBREL: the number of packet ids. Default Receive Maximum of MQTT 5. */
   maxIncoming: 65_535,
   connectTimeoutMs: 10_000,

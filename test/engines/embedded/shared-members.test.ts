@@ -3,12 +3,14 @@ import { expect, test } from 'vitest';
 import { runs } from '../../support/suite.ts';
 import { useTestBroker } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
-import { acknowledgeAll, got, type MemberOptions, member, numbers, publish, type Raw } from './shared.ts';
+import { acknowledgeAll, got, type MemberOptions, member, numbers, publish, type Raw, subscribe } from './shared.ts';
+import { startTappedCore } from './tapped-core.ts';
 
 /** Members of a shared subscription that come, go, are cut, and acknowledge nothing. */
 
 const broker = useTestBroker();
 const SESSION = { clean: false, properties: { sessionExpiryInterval: 600 } } as const;
+const QUOTA_EXCEEDED = 0x97;
 const FILTER = '$share/g/work/#';
 
 test('connected members with room get equal shares, and one that acknowledges nothing does not delay them', async () => {
@@ -129,4 +131,27 @@ test('each acknowledged QoS 1 message reaches a member, and a QoS 2 message exac
     }),
     { numRuns: runs(100) },
   );
+});
+
+test('a shared subscription beyond the limit of the broker gets 0x97; existing ones take members, and one client has not all', async () => {
+  const { port } = await startTappedCore(undefined, { maxSharedGroups: 200 });
+  const filters = (client: string, count: number) => numbers(count).map((number) => `$share/${client}-${number}/work`);
+  const refusedOf = (granted: (number | object)[] | null) => granted?.filter((code) => code === QUOTA_EXCEEDED).length;
+  const greedy = await rawClient(port, { clientId: 'greedy' });
+  expect(refusedOf(await subscribe(greedy, filters('greedy', 150), { qos: 0 }))).toBe(50);
+  for (const number of numbers(50)) {
+    const client = await rawClient(port, { clientId: `small-${number}` });
+    expect(await subscribe(client, filters(`small-${number}`, 2), { qos: 0 })).toEqual([0, 0]);
+  }
+  const late = await rawClient(port, { clientId: 'late' });
+  const [existing = ''] = filters('greedy', 1);
+  expect(await subscribe(late, ['$share/late/work', existing, 'work'], { qos: 0 })).toEqual([QUOTA_EXCEEDED, 0, 0]);
+  // A group that ends makes room.
+  greedy.send({ cmd: 'unsubscribe', messageId: 1, unsubscriptions: filters('greedy', 2) });
+  await greedy.until('unsuback', 1);
+  const last = await rawClient(port, { clientId: 'last' });
+  expect(await subscribe(last, '$share/last/work', { qos: 0 })).toEqual([0]);
+  await publish(late, 'work', ['to each group']);
+  await greedy.until('publish', 98);
+  await late.until('publish', 2);
 });

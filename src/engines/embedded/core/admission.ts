@@ -3,6 +3,7 @@ import type { Identity } from '../access.ts';
 import { NOWHERE } from '../store/aedes-packets.ts';
 import type { Session } from '../store/session.ts';
 import type { Subscription, SubscriptionRecord } from '../store/subscription.ts';
+import { isShared } from '../store/subscription-index.ts';
 import { filterWeight } from '../topic-rules.ts';
 import { setSessionEnd } from './aedes-internals.ts';
 import type { BrokerClient } from './broker-client.ts';
@@ -94,8 +95,16 @@ export class Admission {
     const { limits, store } = this.#parts;
     const own = weight + filterWeight(filter);
     if (count >= limits.maxFilters || own > limits.maxFilterWeight) return true;
+    if (isShared(filter) && !store.subscriptions.group(filter) && this.#hasNoRoomForGroup(count)) return true;
     const total = this.#filterWeight + store.sessions.filterWeight - weight + own;
     return total > limits.maxTotalFilterWeight && own > limits.maxTotalFilterWeight / 1_000;
+  }
+
+  #hasNoRoomForGroup(count: number): boolean {
+    const { limits, store } = this.#parts;
+    const { groupCount } = store.subscriptions;
+    const isSmall = count < limits.maxSharedGroups / 100;
+    return groupCount >= (isSmall ? limits.maxSharedGroups : limits.maxSharedGroups / 2);
   }
 
   /** The same for a connected client. */

@@ -11,8 +11,10 @@ import { OutgoingPublish } from './outgoing-publish.ts';
 import type { SharedMessage } from './sent-messages.ts';
 import type { SessionSender } from './session-sender.ts';
 
-/** Maximum number of members that are looked at for one message, so that large groups do not delay other clients. */
+/** Maximum number of members of a group that are looked at for one message, so that other clients are not delayed. */
 const MAX_LOOKS = 1_000;
+/** The same for all groups of the broker, because a message may be for all of them. */
+const MAX_TOTAL_LOOKS = 20_000;
 /** Maximum number of messages that are given to other members before other clients are served. */
 const SLICE = 200;
 
@@ -45,7 +47,8 @@ export class SharedDelivery {
   #chooseOf(ring: MemberRing, { topic, qos }: Addressed, maySleep: boolean): Subscription | null {
     const { members } = ring;
     const { length } = members;
-    const looks = Math.min(length, MAX_LOOKS);
+    const share = Math.ceil(MAX_TOTAL_LOOKS / Math.max(1, this.#parts.store.subscriptions.groupCount));
+    const looks = Math.min(length, MAX_LOOKS, share);
     let second = -1;
     for (let step = 0; step < looks; step += 1) {
       const at = (ring.next + step) % length;
