@@ -31,7 +31,7 @@ function shellBlocks(heading: string): string[] {
   return [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map((match) => match[1] ?? '');
 }
 
-/** The shell blocks below a heading that end by themselves, and those that follow a subscription until they are stopped. */
+/** The shell blocks below a heading: those that end by themselves, and those that follow a subscription. */
 function blocksByEnd(heading: string) {
   const follows = (block: string) => /^follow /m.test(block);
   const blocks = shellBlocks(heading);

@@ -28,7 +28,7 @@ const END = Buffer.alloc(0);
 const TOPICS = 256;
 /** Number of messages that are read at once. Larger ones than SMALL bytes are read one by one. */
 const MESSAGES = 100;
-/** Maximum size of a message in the table of small messages. A row of it fits on its page with those beside it. */
+/** Maximum size of a message in the table of small messages. Its rows fit on their pages. */
 const SMALL = 512;
 const PUT = `INSERT INTO retained (topic, sequence, qos, bytes, properties, payload) VALUES (?, ?, ?, ?, ?, ?)
   ON CONFLICT (topic) DO UPDATE SET sequence = excluded.sequence, qos = excluded.qos, bytes = excluded.bytes,
