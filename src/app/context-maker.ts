@@ -1,4 +1,5 @@
 import type { RequestContext, Services, Transport } from '../gateway/context.ts';
+import type { SessionCookie } from '../gateway/http/session-cookie.ts';
 import type { Viewer } from '../platform/auth/viewer.ts';
 import { ServiceError } from '../platform/errors.ts';
 import type { RequestRates } from '../platform/limits/request-rates.ts';
@@ -15,14 +16,15 @@ interface RequestFacts {
 interface ContextMakerOptions {
   readonly trustProxy: boolean;
   readonly rates: Pick<RequestRates, 'request'>;
+  readonly cookie: SessionCookie;
   readonly via?: Transport;
 }
 
-/** Creates the context of each request, for all transports. Errors: UNAUTHORIZED, RATE_LIMITED. */
+/** Creates the context of each request, for all transports. Errors: UNAUTHORIZED, NOT_ALLOWED, RATE_LIMITED. */
 export function contextMaker(
   services: Services,
   db: Database,
-  { trustProxy, rates, via = 'GRAPHQL' }: ContextMakerOptions,
+  { trustProxy, rates, cookie, via = 'GRAPHQL' }: ContextMakerOptions,
 ) {
   return ({ headers, address, requestId, isContinued = false }: RequestFacts) => {
     const caller = callerOf(headers['x-forwarded-for'], address, trustProxy);
@@ -33,15 +35,14 @@ export function contextMaker(
       return context;
     };
     const refuse = (error: unknown): never => {
-      if (error instanceof ServiceError && error.code === 'UNAUTHORIZED') {
-        services.audit.unknownCredential({ address: caller, requestId: id, via });
-        rates.request({ viewer: null, address: caller });
-      }
+      const code = error instanceof ServiceError ? error.code : null;
+      if (code === 'UNAUTHORIZED') services.audit.unknownCredential({ address: caller, requestId: id, via });
+      if (code === 'UNAUTHORIZED' || code === 'NOT_ALLOWED') rates.request({ viewer: null, address: caller });
       throw error;
     };
     let viewer: Viewer | null | Promise<Viewer>;
     try {
-      viewer = services.auth.viewerOf(headers.authorization as string | undefined, caller);
+      viewer = services.auth.viewerOf(cookie.authorizationOf(headers), caller);
     } catch (error) {
       return refuse(error);
     }

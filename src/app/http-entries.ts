@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { AUDIT_PATH, auditDownload } from '../domains/audit/audit-download.ts';
 import { oidcEntries } from '../domains/sign-in/oidc/oidc-entries.ts';
+import { SESSION_PATH, sessionEntry } from '../domains/sign-in/session-entry.ts';
 import { graphiqlFiles } from '../gateway/graphql/graphiql.ts';
 import { DEFAULT_LIMITS } from '../gateway/graphql/limits.ts';
 import { createGraphqlServer } from '../gateway/graphql/server.ts';
@@ -8,9 +9,11 @@ import { forOrigins } from '../gateway/http/cross-origin.ts';
 import { addressOf, type RequestOrigin } from '../gateway/http/fetch-handler.ts';
 import { Gateway } from '../gateway/http/gateway.ts';
 import { isLocal, metricsEntry } from '../gateway/http/metrics-entry.ts';
+import { SessionCookie } from '../gateway/http/session-cookie.ts';
 import { authorizeRoute } from '../gateway/rest/authorize.ts';
 import { apiDocuments } from '../gateway/rest/docs/api-documents.ts';
 import { createRestServer } from '../gateway/rest/router.ts';
+import { SESSION_LIFETIME_MS } from '../platform/auth/sessions.ts';
 import type { Config } from '../platform/config/config.ts';
 import { RequestRates } from '../platform/limits/request-rates.ts';
 import { VERSION } from '../platform/version.ts';
@@ -37,8 +40,9 @@ export function httpEntries(config: Config, parts: Parts, { url, http: { connect
     requestBytes: config.rateRequestBytes,
     subscriptions: config.rateSubscriptions,
   });
-  const contextFor = contextMaker(services, storage.db, { trustProxy, rates });
-  const restContextFor = contextMaker(services, storage.db, { trustProxy, rates, via: 'REST' });
+  const cookie = new SessionCookie({ publicUrl: config.publicUrl, maxAge: SESSION_LIFETIME_MS / 1_000 });
+  const contextFor = contextMaker(services, storage.db, { trustProxy, rates, cookie });
+  const restContextFor = contextMaker(services, storage.db, { trustProxy, rates, cookie, via: 'REST' });
   const graphql = createGraphqlServer({
     schema,
     contextFor,
@@ -82,7 +86,10 @@ export function httpEntries(config: Config, parts: Parts, { url, http: { connect
   });
   const gateway = new Gateway({
     graphql,
-    downloads: new Map([[AUDIT_PATH, auditDownload({ contextFor: restContextFor, log })]]),
+    paths: new Map([
+      [AUDIT_PATH, auditDownload({ contextFor: restContextFor, log })],
+      [SESSION_PATH, sessionEntry({ schema, cookie, contextFor, traffic, log })],
+    ]),
     ...(oidcSignIn && { auth: oidcEntries({ signIn: oidcSignIn, addressOf: callerAddress, log }) }),
     pageFiles: graphiqlFiles,
     rest: forOrigins(config.corsOrigins, 'GET, HEAD, POST, PUT, DELETE', rest),

@@ -3,14 +3,13 @@ import { Response } from '@whatwg-node/server';
 import type { Logger } from 'pino';
 import type { RequestContext } from '../../gateway/context.ts';
 import type { RequestFacts } from '../../gateway/graphql/endpoint.ts';
-import { publicError } from '../../gateway/graphql/public-error.ts';
-import { errorHeaders } from '../../gateway/http/error-headers.ts';
-import { emptyResponse, type FetchHandler, jsonResponse } from '../../gateway/http/fetch-handler.ts';
+import { errorResponse } from '../../gateway/http/error-response.ts';
+import { emptyResponse, type FetchHandler } from '../../gateway/http/fetch-handler.ts';
 import { streamBody } from '../../gateway/http/stream-body.ts';
 import { RestRequest } from '../../gateway/rest/rest-request.ts';
 import type { AuditEntry } from '../../generated/sqlite/client.ts';
 import { requireRootAdmin } from '../../platform/auth/viewer.ts';
-import { ERROR_STATUS, invalid } from '../../platform/errors.ts';
+import { invalid } from '../../platform/errors.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { PAGE } from './audit-verification.ts';
 
@@ -63,11 +62,7 @@ export function auditDownload({ contextFor, log }: AuditDownloadOptions): FetchH
   return async (request, origin) => {
     const rest = new RestRequest(request, origin);
     const { requestId } = rest;
-    const response = await respond(rest).catch((error: unknown) => {
-      const { message, extensions } = publicError(error, { requestId, log });
-      const status = ERROR_STATUS[extensions.code];
-      return jsonResponse(status, { message, ...extensions, status }, errorHeaders(status, extensions.info));
-    });
+    const response = await respond(rest).catch((error: unknown) => errorResponse(error, { requestId, log }));
     response.headers.set('x-request-id', requestId);
     return response;
   };

@@ -2,9 +2,9 @@
  * The graph on a node:http server. `handle` responds to every request and never throws; the caller decides which paths
  * it gets.
  *
- * Cross-site requests: no cookies are used, bodies must be JSON (which a browser sends to another origin only after a
- * preflight request), cross-site GET requests are refused, and only `corsOrigins` may read responses or open
- * WebSockets.
+ * Cross-site requests: the session cookie is accepted from pages of this service only (`SessionCookie`), bodies must be
+ * JSON (which a browser sends to another origin only after a preflight request), cross-site GET requests are refused,
+ * and only `corsOrigins` may read responses or open WebSockets.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';

@@ -31,8 +31,8 @@ interface GatewayParts {
     readonly upgrade: NonNullable<Served['upgrade']>;
   };
   readonly rest: FetchHandler;
-  /** By path. */
-  readonly downloads?: ReadonlyMap<string, FetchHandler>;
+  /** Further ones by path. */
+  readonly paths?: ReadonlyMap<string, FetchHandler>;
   readonly auth?: FetchHandler;
   /** Serves what is below /graphiql/. */
   readonly pageFiles?: FetchHandler;
@@ -99,7 +99,7 @@ export class Gateway implements Served {
   constructor({
     graphql,
     rest,
-    downloads = new Map(),
+    paths = new Map(),
     auth,
     pageFiles,
     metrics,
@@ -129,14 +129,14 @@ export class Gateway implements Served {
       ['/readyz', readiness],
       ['/', START_PAGE],
       ...(metricsEntry ? [['/metrics', compressedEntry(metricsEntry, compression)] as const] : []),
-      ...[...downloads].map(([path, handler]) => [path, compressedEntry(handler, compression)] as const),
+      ...[...paths].map(([path, handler]) => [path, compressedEntry(handler, compression)] as const),
     ]);
     this.upgrade = (req, socket, head) => graphql.upgrade(req, socket, head);
   }
 
   readonly entryOf = (path: string): Entry => {
     if (path.startsWith('/api/')) return this.#rest;
-    if (path.startsWith('/auth/')) return this.#auth;
+    if (path.startsWith('/auth/')) return this.#others.get(path) ?? this.#auth;
     if (path.startsWith('/graphiql/')) return this.#pageFiles;
     return this.#others.get(path) ?? UNKNOWN;
   };

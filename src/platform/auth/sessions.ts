@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 /** A session ends this long after its last use … */
 const SESSION_IDLE_MS = 24 * HOUR_MS;
 /** … and this long after the log-in in any case. */
-const SESSION_LIFETIME_MS = 30 * 24 * HOUR_MS;
+export const SESSION_LIFETIME_MS = 30 * 24 * HOUR_MS;
 const MAX_LISTED = 1_000;
 
 /** Conditions of a new session. It is opened only if the account still has this password and second factor. */

@@ -23,8 +23,7 @@ interface OidcEntriesOptions {
 
 /**
  * The sign-in of browsers: `GET /auth/oidc` redirects to the provider, which redirects back to `GET
- * /auth/oidc/callback`. A cookie, the only one of this service, binds the sign-in to the browser (RFC 9700 4.7.1). It
- * grants no rights.
+ * /auth/oidc/callback`. A cookie binds the sign-in to the browser (RFC 9700 4.7.1). It grants no rights.
  */
 export function oidcEntries({ signIn, addressOf, log }: OidcEntriesOptions): FetchHandler {
   const begun = new LRUCache<string, { count: number }>({ max: MAX_CALLERS, ttl: 60_000 });

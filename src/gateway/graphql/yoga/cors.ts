@@ -11,7 +11,7 @@ const ALLOWED = {
   maxAge: 600,
 };
 
-/** Yoga's option for pages of other origins. No cookies are used, so no credentials are allowed. */
+/** Yoga's option for pages of other origins. They send `Authorization`, so no cookies are allowed. */
 export function corsOf(origins: ReadonlySet<string>): Cors {
   return ({ headers }) => {
     const origin = headers.get('origin');
