@@ -20,6 +20,7 @@ import { VERSION } from '../platform/version.ts';
 import { apiRoutes } from './api-routes.ts';
 import { callerOf, contextMaker } from './context-maker.ts';
 import { Metrics } from './metrics.ts';
+import { asOperator } from './operator/as-operator.ts';
 import type { Parts } from './parts.ts';
 import type { Ports } from './ports.ts';
 import { schema } from './schema.ts';
@@ -98,5 +99,5 @@ export function httpEntries(config: Config, parts: Parts, { url, http: { connect
     ...(config.metricsHost === undefined && { metricsEntry: scrape }),
     ready: () => storage.ping(),
   });
-  return { gateway, scrape, graphql };
+  return { gateway, scrape, graphql, runAsOperator: asOperator(storage.db, services) };
 }

@@ -5,8 +5,6 @@ import { Closers } from '../platform/closers.ts';
 import type { Config } from '../platform/config/config.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import { brokerReport, ensureFirstBroker, type StartReport } from './first-broker.ts';
-import { httpEntries } from './http-entries.ts';
-import { asOperator } from './operator/as-operator.ts';
 import { openOperatorSocket } from './operator/operator-socket.ts';
 import { openParts, type Parts, type ServiceOptions } from './parts.ts';
 import { openPorts } from './ports.ts';
@@ -42,7 +40,11 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     const { http, metrics, url } = ports;
     const rootPassword = await services.users.ensureRootAdmin(config.rootEmail, config.rootPassword);
     const passwordsOnlyFor = config.localLogin ? null : await endOtherPasswordSessions(config.rootEmail, services);
-    const first = await startCloudBrokers(config, parts, closers);
+    // A broker's thread takes as long to start as the graph takes to load.
+    const [first, { gateway, scrape, graphql, runAsOperator }] = await Promise.all([
+      startCloudBrokers(config, parts, closers),
+      import('./http-entries.ts').then(({ httpEntries }) => httpEntries(config, parts, ports, log)),
+    ]);
     await Promise.all([streams.start(), bridges.start(), topicTrees.start()]);
     clusters.start();
     // Links close before the brokers of this service, so that no link reports a lost connection.
@@ -52,13 +54,12 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     services.audit.startRetention();
     signIn.checks.start();
 
-    const { gateway, scrape, graphql } = httpEntries(config, parts, ports, log);
     metrics?.serve(onlyMetrics(scrape));
     http.serve(gateway, log);
     closers.keep(http);
     // WebSockets close before the HTTP server, which waits for every socket.
     closers.keep(graphql);
-    closers.keep(await openOperatorSocket(config.dataDir, asOperator(storage.db, services)));
+    closers.keep(await openOperatorSocket(config.dataDir, runAsOperator));
     return {
       port: http.port,
       metricsPort: metrics?.port ?? null,
