@@ -10,8 +10,6 @@ WORKDIR /src
 COPY package.json package-lock.json ./
 RUN npm ci --no-audit --no-fund
 # Named one by one: a node_modules or data folder beside the Dockerfile is of no concern here.
-COPY tsconfig.json ./
-COPY .config ./.config
 COPY scripts ./scripts
 COPY prisma ./prisma
 COPY src ./src

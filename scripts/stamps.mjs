@@ -15,7 +15,7 @@ const STEPS = {
     made: 'src/generated/pothos.ts',
   },
   compiled: {
-    inputs: ['src', 'tsconfig.json', '.config/tsconfig.build.json', 'scripts/build.mjs'],
+    inputs: ['src', 'scripts/build.mjs', 'scripts/bundle.mjs'],
     made: 'dist/main.js',
   },
 };

@@ -1,15 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { bundleWorkers } from './bundled-workers.ts';
+import { bundlePrograms } from './bundled-programs.ts';
 import { folderInMemory } from './folder-in-memory.ts';
 import { findPostgresPrograms, startCluster } from './postgres.ts';
 
 /**
- * Runs once before all tests. It compiles the product, because worker threads and child processes run compiled code,
- * and bundles the workers. It creates a folder in memory for temporary files. If TEST_POSTGRES is `shared` or
- * TEST_ENGINE is `postgresql`, it also starts one PostgreSQL server, in which each test creates its own databases.
- * Otherwise each file that needs PostgreSQL starts a server, which takes longer than its tests.
+ * Runs once before all tests. It builds the product, because some tests run it as a process, and bundles the worker
+ * threads and the programs of the tests. It creates a folder in memory for temporary files. If TEST_POSTGRES is
+ * `shared` or TEST_ENGINE is `postgresql`, it also starts one PostgreSQL server, in which each test creates its own
+ * databases. Otherwise each file that needs PostgreSQL starts a server, which takes longer than its tests.
  */
 export async function setup(): Promise<() => Promise<void>> {
   if (process.env.SKIP_BUILD !== 'on') {
@@ -19,10 +19,10 @@ export async function setup(): Promise<() => Promise<void>> {
   }
   const ends: (() => void | Promise<void>)[] = [];
   // Vitest calls `setup` for each project of vitest.config.ts, one after the other.
-  if (process.env.TEST_WORKERS === undefined) {
-    const workers = await bundleWorkers();
-    process.env.TEST_WORKERS = workers.folder;
-    ends.push(workers.remove);
+  if (process.env.TEST_PROGRAMS === undefined) {
+    const programs = await bundlePrograms();
+    process.env.TEST_PROGRAMS = programs.folder;
+    ends.push(programs.remove);
     const folder = folderInMemory();
     if (folder !== null) {
       process.env.TMPDIR = folder;

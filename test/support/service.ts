@@ -8,7 +8,7 @@ import { hashPassword } from '../../src/platform/auth/passwords.ts';
 import type { ProjectRole } from '../../src/platform/auth/viewer.ts';
 import { type Config, readConfig } from '../../src/platform/config/config.ts';
 import { databaseOfRun, temporaryFolder } from './database.ts';
-import { workerUrl } from './workers.ts';
+import { programUrl } from './programs.ts';
 
 export const ROOT = { email: 'root@example.com', password: 'correct horse battery' } as const;
 
@@ -69,10 +69,10 @@ export interface TestServiceOptions {
 const LOGIN = 'mutation ($input: LoginInput!) { login(input: $input) { token user { id } } }';
 
 const WORKERS = {
-  embeddedWorker: workerUrl('engines/embedded/worker.js'),
-  streamWorker: workerUrl('domains/streams/hosting/stream-worker.js'),
-  bridgeWorker: workerUrl('domains/bridges/hosting/bridge-worker.js'),
-  topicWorker: workerUrl('domains/topic-tree/hosting/topic-worker.js'),
+  embeddedWorker: programUrl('src/engines/embedded/worker.ts'),
+  streamWorker: programUrl('src/domains/streams/hosting/stream-worker.ts'),
+  bridgeWorker: programUrl('src/domains/bridges/hosting/bridge-worker.ts'),
+  topicWorker: programUrl('src/domains/topic-tree/hosting/topic-worker.ts'),
 };
 
 const SETTINGS = {

@@ -1,11 +1,9 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
+import { programUrl } from './programs.ts';
 
 interface StorageProcess {
   readonly pid: number;
@@ -16,14 +14,13 @@ interface StorageProcess {
   kill(): Promise<void>;
 }
 
-/** Opens the storage of the compiled product in another process, which is killed after the test. */
+/** Opens the storage in another process, which is killed after the test. */
 export async function startStorageProcess(
   mode: 'hold' | 'write',
   dataDir: string,
   databaseUrl: string | undefined,
 ): Promise<StorageProcess> {
-  if (!existsSync(`${root}dist/platform/storage/storage.js`)) spawnSync(process.execPath, [`${root}scripts/build.mjs`]);
-  const script = `${root}test/platform/storage/storage-process.mjs`;
+  const script = fileURLToPath(programUrl('test/platform/storage/storage-process.mjs'));
   const args = databaseUrl === undefined ? [mode, dataDir] : [mode, dataDir, databaseUrl];
   const child = spawn(process.execPath, [script, ...args], { stdio: 'pipe' });
   const kill = () => killed(child);

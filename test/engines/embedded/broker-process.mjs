@@ -3,7 +3,7 @@
  * <listeners as JSON> <URL of the worker>`. It sends `running` with the listeners or `failed`, and each state, log line
  * and stall. It closes the broker, and ends, when it is sent `close`.
  */
-import { startEmbeddedBroker } from '../../../dist/engines/embedded/embedded-broker.js';
+import { startEmbeddedBroker } from '../../../src/engines/embedded/embedded-broker.ts';
 
 const [folder, listeners = '[]', worker = ''] = process.argv.slice(2);
 const send = (message) => process.connected && process.send?.(message);

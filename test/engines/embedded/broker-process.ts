@@ -2,10 +2,10 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
 import type { ListenerWanted, RunningState } from '../../../src/domains/brokers/broker-engine.ts';
-import { workerUrl } from '../../support/workers.ts';
+import { programUrl } from '../../support/programs.ts';
 import { listener } from './embedded.ts';
 
-export const EMBEDDED_WORKER = workerUrl('engines/embedded/worker.js');
+export const EMBEDDED_WORKER = programUrl('src/engines/embedded/worker.ts');
 
 /** What `broker-process.mjs` sends. */
 export type BrokerProcessMessage =
@@ -40,7 +40,7 @@ export function forkBroker(
   const args = [folder, JSON.stringify(listeners), worker.href];
   // The log lines are sent, too.
   const stdio = ['ignore', 'ignore', 'ignore', 'ipc'] as const;
-  return fork(new URL('./broker-process.mjs', import.meta.url), args, { execArgv: [], stdio: [...stdio] });
+  return fork(programUrl('test/engines/embedded/broker-process.mjs'), args, { execArgv: [], stdio: [...stdio] });
 }
 
 /** Resolves when the broker listens. Rejects if it cannot start, or its process ended. */

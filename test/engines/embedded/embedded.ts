@@ -5,9 +5,9 @@ import mqtt, { type IClientOptions, type IPublishPacket, type MqttClient } from 
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { ListenerWanted, RunningBroker } from '../../../src/domains/brokers/broker-engine.ts';
 import { type EmbeddedBrokerOptions, startEmbeddedBroker } from '../../../src/engines/embedded/embedded-broker.ts';
-import { workerUrl } from '../../support/workers.ts';
+import { programUrl } from '../../support/programs.ts';
 
-const WORKER_URL = workerUrl('engines/embedded/worker.js');
+const WORKER_URL = programUrl('src/engines/embedded/worker.ts');
 export const ADMINISTRATOR = {
   username: 'admin',
   password: 'correct horse',

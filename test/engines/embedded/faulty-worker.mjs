@@ -1,5 +1,5 @@
 /** The worker of an embedded broker that fails, without naming a packet or record, for each message on `fatal`. */
-import { SubscriptionIndex } from '../../../dist/engines/embedded/store/subscription-index.js';
+import { SubscriptionIndex } from '../../../src/engines/embedded/store/subscription-index.ts';
 
 const { match } = SubscriptionIndex.prototype;
 SubscriptionIndex.prototype.match = function (topic, publisherId) {
@@ -10,4 +10,4 @@ SubscriptionIndex.prototype.match = function (topic, publisherId) {
   }
   return match.call(this, topic, publisherId);
 };
-await import('../../../dist/engines/embedded/worker.js');
+await import('../../../src/engines/embedded/worker.ts');

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { startEmbeddedBroker } from '../../../src/engines/embedded/embedded-broker.ts';
+import { programUrl } from '../../support/programs.ts';
 import { ADMINISTRATOR, collect, connect, listener, startTestBroker, temporaryFolder } from './embedded.ts';
 
 /** A folder with three wills: the second one ends the faulty worker, the other two are sound. */
@@ -38,7 +39,7 @@ test('a broker that failed three times in the same way starts without the record
     folder,
     listeners: [listener()],
     administrator: ADMINISTRATOR,
-    workerUrl: new URL('./faulty-worker.mjs', import.meta.url),
+    workerUrl: programUrl('test/engines/embedded/faulty-worker.mjs'),
     log,
     onState: (state) => void states.push(state),
     onFault: (kind) => void faults.push(kind),

@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { openDataFolder } from '../../../src/platform/storage/data-folder.ts';
 import { silentLog, temporaryFolder } from '../../support/database.ts';
+import { programUrl } from '../../support/programs.ts';
 
 const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
 
@@ -61,13 +63,9 @@ test.runIf(process.getuid?.() === 0)(
     const [anybody, path] = [65_534, temporaryFolder()];
     chownSync(path, 0, anybody);
     chmodSync(path, 0o770);
-    const module = new URL('../../../dist/platform/storage/data-folder.js', import.meta.url).href;
-    const script = `
-      const { openDataFolder } = await import(${JSON.stringify(module)});
-      openDataFolder(${JSON.stringify(path)}, { warn: (fields) => console.log(JSON.stringify(fields)) }).close();
-    `;
+    const script = fileURLToPath(programUrl('test/platform/storage/data-folder-process.mjs'));
 
-    const said = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+    const said = execFileSync(process.execPath, [script, path], {
       uid: anybody,
       gid: anybody,
       encoding: 'utf8',

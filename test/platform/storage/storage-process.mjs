@@ -9,7 +9,7 @@
 import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import pino from 'pino';
-import { openStorage } from '../../../dist/platform/storage/storage.js';
+import { openStorage } from '../../../src/platform/storage/storage.ts';
 
 const WRITERS = 4;
 const [mode, dataDir, databaseUrl] = process.argv.slice(2);

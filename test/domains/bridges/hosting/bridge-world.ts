@@ -12,6 +12,7 @@ import { openSealer } from '../../../../src/platform/storage/sealed.ts';
 import type { Storage } from '../../../../src/platform/storage/storage.ts';
 import { HostedCalls } from '../../../../src/protocol/hosting/hosted-calls.ts';
 import { openTestStorage, silentLog, temporaryFolder } from '../../../support/database.ts';
+import { programUrl } from '../../../support/programs.ts';
 
 /** A kind of bridge that copies within one broker: `copy-worker.mjs` runs it. */
 export const copyKind: BridgeKind = {
@@ -87,7 +88,7 @@ export async function startBridges({ timeoutMs = 20_000, ...options }: BridgeWor
     lines.push(`${text} ${JSON.stringify(fields)}`);
   };
   const thread = new BridgeThread({
-    workerUrl: new URL('./copy-worker.mjs', import.meta.url),
+    workerUrl: programUrl('test/domains/bridges/hosting/copy-worker.mjs'),
     log: { info: line, warn: line, error: line },
   });
   const log = silentLog;

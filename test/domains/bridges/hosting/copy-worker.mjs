@@ -5,8 +5,8 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import mqtt from 'mqtt';
-import { bridgeInstances } from '../../../../dist/domains/bridges/hosting/bridge-instances.js';
-import { serveInstances } from '../../../../dist/protocol/hosting/serve-instances.js';
+import { bridgeInstances } from '../../../../src/domains/bridges/hosting/bridge-instances.ts';
+import { serveInstances } from '../../../../src/protocol/hosting/serve-instances.ts';
 
 serveInstances(bridgeInstances(async (options) => new CopyBridge(options)));
 

@@ -1,7 +1,6 @@
-// Runs one compiled MQTT bridge: `node bridge-process.mjs <options and configuration as JSON>`. Sends each status.
-const { startMqttBridge } = await import(
-  new URL('../../../../dist/domains/bridges/mqtt/mqtt-bridge.js', import.meta.url).href
-);
+/** Runs one MQTT bridge: `node bridge-process.mjs <options and configuration as JSON>`. Sends each status. */
+import { startMqttBridge } from '../../../../src/domains/bridges/mqtt/mqtt-bridge.ts';
+
 const { options, config } = JSON.parse(process.argv[2]);
 const bridge = startMqttBridge({
   ...options,

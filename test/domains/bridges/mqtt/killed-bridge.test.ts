@@ -4,9 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import type { BridgeConnectionStatus } from '../../../../src/domains/bridges/model/bridge-status.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
+import { programUrl } from '../../../support/programs.ts';
 import { bridgeFolder, listen } from './bridge-world.ts';
 
-const SCRIPT = fileURLToPath(new URL('./bridge-process.mjs', import.meta.url));
+const SCRIPT = fileURLToPath(programUrl('test/domains/bridges/mqtt/bridge-process.mjs'));
 
 /** A process with a bridge, and the last status that it reported. */
 function startProcess(work: unknown) {

@@ -1,5 +1,5 @@
 /** Runs a compiled bridge to PostgreSQL until it is killed: `<options> <configuration>` as JSON. Prints statuses. */
-import { startPostgresqlBridge } from '../../../../dist/domains/bridges/postgresql/postgresql-bridge.js';
+import { startPostgresqlBridge } from '../../../../src/domains/bridges/postgresql/postgresql-bridge.ts';
 
 const [options, config] = process.argv.slice(2).map((text) => JSON.parse(text));
 const bridge = startPostgresqlBridge({

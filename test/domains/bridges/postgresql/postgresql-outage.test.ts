@@ -8,6 +8,7 @@ import { startPostgresqlBridge } from '../../../../src/domains/bridges/postgresq
 import type { PostgresqlBridgeConfig } from '../../../../src/domains/bridges/postgresql/postgresql-config.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
 import { UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
+import { programUrl } from '../../../support/programs.ts';
 import { startRelay } from '../../../support/relay.ts';
 import { bridgeOptions, newFolder, publishAll, runBridge } from '../sink/running-bridge.ts';
 import { ALL, connectDatabase, MESSAGES, startBridgeToPostgresql } from './bridge-to-postgresql.ts';
@@ -91,7 +92,7 @@ describe.skipIf(!postgres.available)(`an outage of PostgreSQL (${postgres.availa
     const folder = newFolder();
     const config = { connections: [{ name: 'history', url, mappings: [ALL] }] };
     const options = bridgeOptions('postgresql-bridge', mosquitto.url, folder);
-    const script = fileURLToPath(new URL('bridge-process.mjs', import.meta.url));
+    const script = fileURLToPath(programUrl('test/domains/bridges/postgresql/bridge-process.mjs'));
     const child = spawn(process.execPath, [script, JSON.stringify(options), JSON.stringify(config)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });

@@ -9,9 +9,10 @@ import { DEFAULT_DEFINITION, type StreamDefinition } from '../../../../src/domai
 import type { StreamEngine } from '../../../../src/domains/streams/model/stream-engine.ts';
 import type { StreamReport } from '../../../../src/domains/streams/model/stream-report.ts';
 import { type Mosquitto, startMosquitto } from '../../../support/mosquitto.ts';
+import { programUrl } from '../../../support/programs.ts';
 
-const workerUrl = new URL('../../../../dist/domains/streams/hosting/stream-worker.js', import.meta.url);
-const failingWorkerUrl = new URL('./failing-worker.mjs', import.meta.url);
+const workerUrl = programUrl('src/domains/streams/hosting/stream-worker.ts');
+const failingWorkerUrl = programUrl('test/domains/streams/hosting/failing-worker.mjs');
 
 function startEngines(options: Partial<StreamThreadOptions> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'brokergraph-streams-'));

@@ -9,7 +9,7 @@
  */
 import { once } from 'node:events';
 import { writeSync } from 'node:fs';
-import { SegmentStore } from '../../../../dist/domains/streams/store/segment-store.js';
+import { SegmentStore } from '../../../../src/domains/streams/store/segment-store.ts';
 
 const [folder] = process.argv.slice(2);
 const say = (line) => writeSync(1, `${line}\n`);

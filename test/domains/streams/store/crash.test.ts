@@ -5,10 +5,11 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
+import { programUrl } from '../../../support/programs.ts';
 import { openTestStore, readAll, temporaryFolder } from './store.ts';
 
 const ROUNDS = 20;
-const script = fileURLToPath(new URL('append-process.mjs', import.meta.url));
+const script = fileURLToPath(programUrl('test/domains/streams/store/append-process.mjs'));
 
 interface Round {
   /** Stored messages that it found at its start. */

@@ -9,10 +9,10 @@ import type {
 } from '../../../../src/domains/topic-tree/model/topic-recorder.ts';
 import { DEFAULT_TOPIC_SETTINGS } from '../../../../src/domains/topic-tree/model/topic-settings.ts';
 import { FOLLOWED_LOG, type Mosquitto, startMosquitto } from '../../../support/mosquitto.ts';
-import { workerUrl } from '../../../support/workers.ts';
+import { programUrl } from '../../../support/programs.ts';
 
-const topicWorker = workerUrl('domains/topic-tree/hosting/topic-worker.js');
-const failingWorker = new URL('./failing-worker.mjs', import.meta.url);
+const topicWorker = programUrl('src/domains/topic-tree/hosting/topic-worker.ts');
+const failingWorker = programUrl('test/domains/topic-tree/hosting/failing-worker.mjs');
 
 function startThread(options: Partial<TopicThreadOptions> = {}) {
   const lines: string[] = [];
