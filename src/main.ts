@@ -1,11 +1,9 @@
 #!/usr/bin/env node
 import { text } from 'node:stream/consumers';
-import { limitHeapGrowth } from './app/cli/heap.ts';
 import { runCommand } from './app/cli/program.ts';
 import { promptForSecret } from './app/cli/secret-prompt.ts';
 
 // The only file that touches the process: arguments, environment, streams, signals and the exit code.
-limitHeapGrowth();
 const stop = new AbortController();
 let askedAt = 0;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

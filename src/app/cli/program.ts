@@ -10,6 +10,7 @@ import { addSecretsCommands } from './secrets.ts';
 import { type Cli, type JsonOption, NegativeResult, print, shown, type Terminal, type ToAction } from './terminal.ts';
 import { addTokenCommands } from './tokens.ts';
 import { addUserCommands } from './users.ts';
+import { beginStart } from './v8-flags.ts';
 
 /** Returns the exit code: 0 success, 1 error or negative result, 2 invalid command line or setting. */
 export async function runCommand(args: readonly string[], terminal: Terminal): Promise<number> {
@@ -54,7 +55,12 @@ function createProgram(terminal: Terminal): Command {
     .command('serve')
     .description('Start the service: GraphQL, REST and its own brokers. Settings are environment variables.')
     .addHelpText('after', settingsHelp())
-    .action(toAction(async (cli) => (await import('./serve.ts')).serve(cli)));
+    .action(
+      toAction(async (cli) => {
+        beginStart();
+        await (await import('./serve.ts')).serve(cli);
+      }),
+    );
   program
     .command('migrate')
     .description('Migrate the database to this version and exit. `serve` does it as well.')

@@ -4,15 +4,15 @@ import { createLog } from '../../platform/log.ts';
 import { within } from '../../platform/scheduling/within.ts';
 import type { StartReport } from '../first-broker.ts';
 import { startService } from '../service.ts';
-import { allowHeapGrowth } from './heap.ts';
 import type { Cli } from './terminal.ts';
+import { endStart } from './v8-flags.ts';
 
 export async function serve({ config, out, isTerminal, stop, onBug }: Cli): Promise<void> {
   const log = await createLog(config, isTerminal);
   // The process exits and its supervisor restarts it. Acknowledged data is not lost.
   onBug((error) => log.fatal({ err: error }, 'exiting after an uncaught error'));
   const service = await startService(config, { log });
-  allowHeapGrowth();
+  endStart();
   out(startMessage(service.report));
   if (!stop.aborted) await once(stop, 'abort');
   log.info('stopping');

@@ -1,10 +1,12 @@
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * Sets V8 flags that save memory of an idle service. Call it before large modules load, and `allowHeapGrowth`
- * afterwards.
+ * Sets V8 flags that make the start shorter and save memory of an idle service. Call it before large modules load, and
+ * `endStart` afterwards.
  */
-export function limitHeapGrowth(): void {
+export function beginStart(): void {
+  // Most code of the start runs once. Optimising it took a sixth of the processor time of the start.
+  setFlagsFromString('--no-opt');
   // Prisma's query compiler is WebAssembly, and its plans are cached: optimising it costs about 50 MB.
   setFlagsFromString('--no-wasm-tier-up');
   setFlagsFromString('--no-wasm-dynamic-tiering');
@@ -12,6 +14,7 @@ export function limitHeapGrowth(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
 }
 
-export function allowHeapGrowth(): void {
+export function endStart(): void {
+  setFlagsFromString('--opt');
   setFlagsFromString('--semi-space-growth-factor=2');
 }
