@@ -49,7 +49,7 @@ const here = (script: string, { url, config }: TestService, brokerUrl?: string |
     .replaceAll('data/brokers', `${config.dataDir}/brokers`);
 
 /** Runs a script until it exits or `isEnough` returns true for its output, and returns the output. */
-async function outputOf(script: string, env: NodeJS.ProcessEnv, isEnough: (output: string) => boolean) {
+async function outputOf(script: string, env: NodeJS.ProcessEnv, isEnough = (_output: string) => false) {
   // A separate process group, because child processes survive when only the shell is killed.
   const shell = spawn('bash', ['-ec', script], { env, detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
@@ -276,7 +276,7 @@ test('the metrics of a broker are read and watched as printed', async () => {
     /^event: next\ndata: \{"data":\{"brokerMetrics":\{"kind":"SNAPSHOT","sequence":\d+,"isConnected":/m,
   );
   expect(live).toContain('"isStale":false');
-  const { data } = JSON.parse(await outputOf(read, env, () => false));
+  const { data } = JSON.parse(await outputOf(read, env));
   expect(data.broker.metrics).toMatchObject({ brokerVersion: expect.stringContaining('embedded') });
   expect(data.broker.metricsHistory.length).toBeGreaterThan(0);
 });
@@ -295,6 +295,50 @@ test('messages are watched as printed', async () => {
   expect(live).toContain(
     '"messages":[{"topic":"demo/1","payload":"hello","payloadBase64":"aGVsbG8=","isTruncated":false',
   );
+});
+
+test('a message is published, and retained messages are listed and deleted as printed', async () => {
+  const service = await startTestService({ embeddedBroker: true });
+  const { id } = await service.storage.db.broker.findFirstOrThrow();
+  const blocks = [...shellBlocks('Publish messages'), ...shellBlocks('Retained messages')];
+  expect(blocks).toHaveLength(3);
+  const env = { ...process.env, BROKER: id, TOKEN: service.root };
+  const output = await outputOf(here([functions, ...blocks].join('\n'), service), env);
+  const [published, list, deletion] = output.trim().split('\n');
+  expect(JSON.parse(published ?? '').data.publishMessage).toEqual({
+    outcome: 'ACKNOWLEDGED',
+    reasonCode: 0,
+    protocolVersion: '5',
+    payloadBytes: 14,
+    remarks: [],
+  });
+  expect(JSON.parse(list ?? '').data.broker.retainedMessages).toMatchObject({
+    totalCount: 1,
+    completeness: 'COMPLETE',
+    nodes: [{ topic: 'demo/settings', payload: '{"interval":5}', qos: 1, contentType: 'application/json' }],
+  });
+  expect(JSON.parse(deletion ?? '').data.deleteRetainedMessages.deletion).toMatchObject({
+    state: 'DONE',
+    wouldDeleteCount: 1,
+    results: [{ topic: 'demo/settings', status: 'WOULD_DELETE', error: null }],
+  });
+});
+
+test('refusals are listed and followed as printed', async () => {
+  const service = await startTestService({ embeddedBroker: true });
+  const { id, url } = await service.storage.db.broker.findFirstOrThrow();
+  const unknown = startClient(url ?? '', { clientId: 'dev-17', username: 'nobody', password: 'secret' });
+  await expect(unknown).rejects.toThrow('Not authorized');
+  const blocks = shellBlocks('The list').map((block) => here(functions + block, service));
+  expect(blocks).toHaveLength(2);
+  const [read = '', follow = ''] = blocks;
+  const env = { ...process.env, BROKER: id, TOKEN: service.root };
+  expect(JSON.parse(await outputOf(read, env)).data.broker.refusals).toMatchObject({
+    totalCount: 1,
+    nodes: [{ kind: 'CONNECT', reason: 'UNKNOWN_ACCOUNT', clientId: 'dev-17', username: 'nobody', count: 1 }],
+  });
+  const live = await outputOf(follow, env, (output) => output.includes('"kind":"SNAPSHOT"'));
+  expect(live).toContain('"reason":"UNKNOWN_ACCOUNT","clientId":"dev-17","username":"nobody","count":1');
 });
 
 test('a stream is previewed, created, fed, replayed, watched and deleted as printed', async () => {
