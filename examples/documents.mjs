@@ -16,7 +16,7 @@ export const BROKERS = `query Brokers($projectId: ID!) {
 }`;
 
 /** Its events have the ids of the query, so a normalised cache updates the rows of the page. */
-export const CLIENTS = `subscription Clients($brokerId: ID!, $after: Float) {
+export const CLIENTS = `subscription Clients($brokerId: ID!, $after: SafeInt) {
   connectedClients(brokerId: $brokerId, after: $after) {
     kind
     sequence

@@ -9,7 +9,7 @@ export default {
       config: {
         useTypeImports: true,
         enumsAsTypes: true,
-        scalars: { DateTime: 'string', JSON: 'unknown' },
+        scalars: { DateTime: 'string', JSON: 'unknown', SafeInt: 'number' },
       },
     },
   },

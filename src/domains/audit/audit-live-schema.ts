@@ -11,7 +11,8 @@ const AuditTailEventType = builder.objectRef<AuditTailEvent>('AuditEventsEvent')
     'The first event is SNAPSHOT or RESUMED and has no entries. Each CHANGE has new entries. GAP: entries after `after` have been deleted by the retention; the stored entries follow, without a SNAPSHOT.',
   fields: (t) => ({
     ...eventFields(t, (event) => event),
-    sequence: t.float({
+    sequence: t.field({
+      type: 'SafeInt',
       description:
         'Number for `after`, valid in every process: the sequence of the last entry that this event and those before it cover. Entries that do not match the filter are covered, too.',
       resolve: ({ sequence }) => sequence,
@@ -28,16 +29,17 @@ const LIVE = `New entries are sent within a second after they were written, also
 
 const FILTER = { type: AuditFilter, description: 'Default: all entries.' } as const;
 const AFTER = {
+  type: 'SafeInt',
   description:
     'The subscription starts with the entry after this sequence. Default: with the next entry that is written. A number above the newest sequence is ignored.',
-};
+} as const;
 
 builder.subscriptionFields((t) => ({
   auditEvents: t.field({
     description: `Changes and refused attempts, live. ${LIVE}`,
     type: AuditTailEventType,
     ...rootAdmin,
-    args: { filter: t.arg(FILTER), after: t.arg.float(AFTER) },
+    args: { filter: t.arg(FILTER), after: t.arg(AFTER) },
     subscribe: (_root, { filter, after }, context) =>
       guarded(context, requireRootAdmin, (signal) => context.services.audit.watch(whereOf(filter), { signal, after })),
     resolve: (event) => event,
@@ -49,7 +51,7 @@ builder.subscriptionFields((t) => ({
     args: {
       projectId: t.arg.id({ required: true, description: 'The project.' }),
       filter: t.arg(FILTER),
-      after: t.arg.float(AFTER),
+      after: t.arg(AFTER),
     },
     subscribe: (_root, { projectId, filter, after }, context) =>
       guarded(

@@ -56,7 +56,7 @@ export const AuditEvent = builder.prismaObject('AuditEntry', {
   ...belongsToProject(({ projectId }: { readonly projectId: string | null }) => projectId ?? '', 'ADMIN'),
   description: 'A change, an attempt to change something, or a refused read. It contains no secrets.',
   fields: (t) => ({
-    sequence: t.exposeInt('sequence', { description: 'Position in the chain, from 1 without gaps.' }),
+    sequence: t.expose('sequence', { type: 'SafeInt', description: 'Position in the chain, from 1 without gaps.' }),
     at: t.expose('at', { type: 'DateTime', description: 'When the operation began.' }),
     actorKind: t.field({
       type: ActorKind,
@@ -175,7 +175,8 @@ export function whereOf(filter: FilterInput | null | undefined): Prisma.AuditEnt
 const Place = builder.objectRef<ChainPosition>('AuditPlace').implement({
   description: 'A position in the chain of entries.',
   fields: (t) => ({
-    sequence: t.exposeInt('sequence', {
+    sequence: t.expose('sequence', {
+      type: 'SafeInt',
       description: 'Sequence of the entry. 0 is the position before the first entry.',
     }),
     hash: t.exposeString('hash', { description: 'Hash of the entry, which covers all previous entries.' }),
@@ -185,7 +186,7 @@ const Place = builder.objectRef<ChainPosition>('AuditPlace').implement({
 const Problem = builder.objectRef<ChainProblem>('AuditProblem').implement({
   description: 'A part of the chain that was changed after it was written.',
   fields: (t) => ({
-    sequence: t.exposeInt('sequence', { description: 'Sequence of the invalid or missing entry.' }),
+    sequence: t.expose('sequence', { type: 'SafeInt', description: 'Sequence of the invalid or missing entry.' }),
     reason: t.exposeString('reason', { description: 'What is wrong.' }),
   }),
 });

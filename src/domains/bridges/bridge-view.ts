@@ -1,4 +1,4 @@
-import { type Fields, isFields } from '../../protocol/control/fields.ts';
+import { type Fields, integerOf, isFields } from '../../protocol/control/fields.ts';
 import type { ControlProvider } from '../../protocol/control/plugin.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BridgeApi } from './model/bridge-kind.ts';
@@ -86,7 +86,10 @@ const timeOf = (value: unknown): number | null =>
 const textOf = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' ? value.slice(0, MAX_TEXT) : null;
 
-const countOf = (value: unknown): number | null => (typeof value === 'number' && value >= 0 ? value : null);
+function countOf(value: unknown): number | null {
+  const count = integerOf(value);
+  return count === null || count < 0 ? null : count;
+}
 
 /** The status of a bridge from Mosquitto's configuration file, in the format of the other bridges. */
 export const sysStatus = (

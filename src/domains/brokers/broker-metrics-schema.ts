@@ -7,11 +7,12 @@ import type { BrokerMetrics, BrokerNumbers } from './broker-metrics.ts';
 import type { BrokerMetricsEvent } from './broker-metrics-feed.ts';
 import { Broker } from './broker-schema.ts';
 
-/** An object type with a nullable number per name in `meanings`. Float, because counters exceed 2^31. */
+/** An object type with a nullable number per name in `meanings`. */
 const numbersType = <Numbers extends Readonly<Record<keyof Numbers, number | null>>>(
   name: string,
   description: string,
   meanings: Readonly<Record<keyof Numbers & string, string>>,
+  type: 'SafeInt' | 'Float' = 'SafeInt',
 ) =>
   builder.objectRef<Numbers>(name).implement({
     description,
@@ -19,7 +20,7 @@ const numbersType = <Numbers extends Readonly<Record<keyof Numbers, number | nul
       Object.fromEntries(
         Object.entries<string>(meanings).map(([key, meaning]) => [
           key,
-          t.float({ description: meaning, nullable: true, resolve: (numbers) => numbers[key as keyof Numbers] }),
+          t.field({ type, description: meaning, nullable: true, resolve: (numbers) => numbers[key as keyof Numbers] }),
         ]),
       ),
   });
@@ -87,6 +88,7 @@ const LoadAverages = numbersType<BrokerNumbers['load']['one']>(
     sockets: 'Sockets opened.',
     connections: 'CONNECT packets.',
   },
+  'Float',
 );
 
 const Load = builder.objectRef<BrokerNumbers['load']>('BrokerLoad').implement({
@@ -112,6 +114,7 @@ const Rates = numbersType<BrokerMetrics['rates']>(
     bytesReceivedPerSecond: 'Bytes read from clients.',
     bytesSentPerSecond: 'Bytes written to clients.',
   },
+  'Float',
 );
 
 const BrokerMetricsType = builder.objectRef<BrokerMetrics>('BrokerMetrics').implement({
@@ -131,7 +134,11 @@ const BrokerMetricsType = builder.objectRef<BrokerMetrics>('BrokerMetrics').impl
         'Whether the broker is not connected, or has published no value for three of its usual intervals (at least 30 seconds).',
     }),
     brokerVersion: t.exposeString('brokerVersion', { description: 'In the broker’s words.', nullable: true }),
-    uptimeSeconds: t.exposeFloat('uptimeSeconds', { description: 'Time since the broker started.', nullable: true }),
+    uptimeSeconds: t.expose('uptimeSeconds', {
+      type: 'SafeInt',
+      description: 'Time since the broker started.',
+      nullable: true,
+    }),
     clients: t.expose('clients', { description: 'Numbers of clients.', type: COUNT_TYPES.clients }),
     messages: t.expose('messages', {
       description: 'Packets of all types, and stored messages.',
@@ -140,15 +147,18 @@ const BrokerMetricsType = builder.objectRef<BrokerMetrics>('BrokerMetrics').impl
     publish: t.expose('publish', { description: 'Messages published and delivered.', type: COUNT_TYPES.publish }),
     bytes: t.expose('bytes', { description: 'Network traffic with clients.', type: COUNT_TYPES.bytes }),
     heap: t.expose('heap', { description: 'Memory of the broker.', type: COUNT_TYPES.heap }),
-    subscriptions: t.exposeFloat('subscriptions', {
+    subscriptions: t.expose('subscriptions', {
+      type: 'SafeInt',
       description: 'Subscriptions of all sessions now.',
       nullable: true,
     }),
-    sharedSubscriptions: t.exposeFloat('sharedSubscriptions', {
+    sharedSubscriptions: t.expose('sharedSubscriptions', {
+      type: 'SafeInt',
       description: 'Shared subscriptions (`$share/`) of all sessions now.',
       nullable: true,
     }),
-    retainedMessages: t.exposeFloat('retainedMessages', {
+    retainedMessages: t.expose('retainedMessages', {
+      type: 'SafeInt',
       description: 'Topics with a retained message now.',
       nullable: true,
     }),
@@ -215,7 +225,7 @@ builder.subscriptionFields((t) => ({
     ...onBroker('VIEWER'),
     args: {
       brokerId: t.arg.id({ description: 'A broker in a project where the caller has VIEWER.', required: true }),
-      after: t.arg.float(resumeArgument),
+      after: t.arg(resumeArgument),
     },
     subscribe: (_root, { brokerId, after }, context) =>
       guardedBroker(context, brokerId, (broker, signal) => context.services.metrics.watch(broker, { signal, after })),

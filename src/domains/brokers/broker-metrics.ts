@@ -79,21 +79,21 @@ export function readNumbers(textOf: (topic: string) => string | null, asOf: numb
   const numbers = <Names extends Record<string, readonly string[]>>(topics: Names): Numbers<Names> =>
     mapped(topics, (names) => {
       const name = names.find((candidate) => read(candidate) !== null);
-      return name === undefined ? null : numberIn(read(name));
+      return name === undefined ? null : countIn(read(name));
     });
   const load = (minutes: string): LoadAverages => mapped(LOAD_TOPICS, (topic) => numberIn(read(`${topic}/${minutes}`)));
   return {
     asOf,
     brokerVersion: read('version'),
-    uptimeSeconds: numberIn(read('uptime')?.replace(/ seconds$/, '') ?? null),
+    uptimeSeconds: countIn(read('uptime')?.replace(/ seconds$/, '') ?? null),
     clients: numbers(COUNT_TOPICS.clients),
     messages: numbers(COUNT_TOPICS.messages),
     publish: numbers(COUNT_TOPICS.publish),
     bytes: numbers(COUNT_TOPICS.bytes),
     heap: numbers(COUNT_TOPICS.heap),
-    subscriptions: numberIn(read('subscriptions/count')),
-    sharedSubscriptions: numberIn(read('shared_subscriptions/count')),
-    retainedMessages: numberIn(read('retained messages/count')),
+    subscriptions: countIn(read('subscriptions/count')),
+    sharedSubscriptions: countIn(read('shared_subscriptions/count')),
+    retainedMessages: countIn(read('retained messages/count')),
     load: { one: load('1min'), five: load('5min'), fifteen: load('15min') },
   };
 }
@@ -107,6 +107,11 @@ export function ratesBetween(previous: BrokerNumbers | null, now: BrokerNumbers)
     const [from, to] = [counter(previous), counter(now)];
     return from === null || to === null || to < from ? null : ((to - from) * 1_000) / (now.asOf - previous.asOf);
   });
+}
+
+function countIn(text: string | null): number | null {
+  const value = numberIn(text);
+  return Number.isInteger(value) ? value : null;
 }
 
 function numberIn(text: string | null): number | null {

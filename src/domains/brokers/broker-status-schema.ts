@@ -57,7 +57,7 @@ builder.subscriptionFields((t) => ({
     ...inProject('VIEWER'),
     args: {
       projectId: t.arg.id({ description: 'A project in which the caller has a role.', required: true }),
-      after: t.arg.float(resumeArgument),
+      after: t.arg(resumeArgument),
     },
     subscribe: (_root, { projectId, after }, context) => {
       const { services, viewer } = context;

@@ -49,7 +49,7 @@ builder.subscriptionFields((t) => ({
     ...onBroker('VIEWER'),
     args: {
       brokerId: t.arg.id({ description: 'The id of the broker.', required: true }),
-      after: t.arg.float(resumeArgument),
+      after: t.arg(resumeArgument),
     },
     subscribe: (_root, { brokerId, after }, context) =>
       guardedBroker(context, brokerId, (broker, signal) => context.services.refusals.watch(broker, { signal, after })),

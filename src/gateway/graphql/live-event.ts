@@ -26,7 +26,8 @@ export const eventFields = <Event>(t: EventFields<Event>, eventOf: (parent: Even
     type: LiveEventKind,
     resolve: (parent) => eventOf(parent).kind,
   }),
-  sequence: t.float({
+  sequence: t.field({
+    type: 'SafeInt',
     description:
       'Number for `after`. It starts at random and grows by one with each change. 0 if a subscription cannot resume from this event.',
     resolve: (parent) => eventOf(parent).sequence,
@@ -47,9 +48,10 @@ export const partsLeftField = <Event>(t: EventFields<Event>, eventOf: (parent: E
 });
 
 export const resumeArgument = {
+  type: 'SafeInt',
   description:
     'The `sequence` of the last event of an earlier subscription. If the changes since then are still stored, the subscription starts with RESUMED and these changes, otherwise with a SNAPSHOT.',
-};
+} as const;
 
 /** The description of a subscription with `resumeArgument`. */
 export const resumable = (description: string): string =>

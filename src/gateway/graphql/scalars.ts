@@ -29,6 +29,21 @@ builder.scalarType('JSON', {
   },
 });
 
+const LIMIT = Number.MAX_SAFE_INTEGER;
+
+function safeInteger(value: unknown): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
+  throw new GraphQLError(`SafeInt must be an integer from -${LIMIT} to ${LIMIT}`);
+}
+
+builder.scalarType('SafeInt', {
+  specifiedByURL: 'https://tc39.es/ecma262/#sec-number.issafeinteger',
+  description:
+    'An integer from -(2^53 - 1) to 2^53 - 1, as a JSON number: counts, sizes and sequence numbers, which may exceed the range of `Int`.',
+  serialize: safeInteger,
+  parseValue: safeInteger,
+});
+
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));

@@ -11,3 +11,9 @@ export function fieldOf(fields: Fields, name: string): unknown {
   }
   return undefined;
 }
+
+/** Cuts off a fraction and limits the size, because larger numbers are not exact. `null` for other values. */
+export function integerOf(value: unknown): number | null {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return null;
+  return Math.trunc(Math.min(Math.max(value, Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER));
+}

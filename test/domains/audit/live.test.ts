@@ -5,8 +5,8 @@ import { startTestService, type TestService } from '../../support/service.ts';
 import { eventsOf } from './audited-service.ts';
 
 const FIELDS = 'kind sequence missed auditEvents { id sequence operation projectId result after hash }';
-const ALL = `subscription ($filter: AuditFilter, $after: Float) { auditEvents(filter: $filter, after: $after) { ${FIELDS} } }`;
-const OF_PROJECT = `subscription ($p: ID!, $filter: AuditFilter, $after: Float) {
+const ALL = `subscription ($filter: AuditFilter, $after: SafeInt) { auditEvents(filter: $filter, after: $after) { ${FIELDS} } }`;
+const OF_PROJECT = `subscription ($p: ID!, $filter: AuditFilter, $after: SafeInt) {
   auditEvents: projectAuditEvents(projectId: $p, filter: $filter, after: $after) { ${FIELDS} }
 }`;
 

@@ -10,11 +10,11 @@ import { subscribe } from '../../support/subscription.ts';
 const NUMBERS = `asOf ageSeconds isStale brokerVersion uptimeSeconds subscriptions retainedMessages
   clients { connected total maximum } messages { received sent stored } publish { received dropped } bytes { received sent }
   heap { current } load { one { messagesReceived connections } fifteen { bytesSent } } rates { publishReceivedPerSecond }`;
-const WATCH = `subscription ($id: ID!, $after: Float) { brokerMetrics(brokerId: $id, after: $after) {
+const WATCH = `subscription ($id: ID!, $after: SafeInt) { brokerMetrics(brokerId: $id, after: $after) {
   kind sequence missed isConnected metrics { ${NUMBERS} }
 } }`;
 const READ = `query ($id: ID!, $last: Int = 60) { broker(id: $id) { name metrics { ${NUMBERS} } metricsHistory(last: $last) { asOf clients { total } } } }`;
-const STATUS = `subscription ($id: ID!, $after: Float) { brokerStatus(projectId: $id, after: $after) {
+const STATUS = `subscription ($id: ID!, $after: SafeInt) { brokerStatus(projectId: $id, after: $after) {
   kind sequence brokers { brokerId isRemoved isConnected cloudState connection { state since lastError } broker { name } }
 } }`;
 
@@ -155,12 +155,19 @@ test('hostile values do not end a feed, nor its stream in the graph', async () =
       await broker.publish('$SYS/broker/messages/sent', '1e999');
       await broker.publish('$SYS/broker/messages/stored', 'NaN');
       await broker.publish('$SYS/broker/clients/total', '18446744073708380104');
+      await broker.publish('$SYS/broker/heap/current', '1.5');
+      await broker.publish('$SYS/broker/load/connections/1min', '1.5');
       await broker.publish('$SYS/broker/version', '"}]\u0000\u2028<script>');
       return (await service.graphql(READ, { id })).data.broker.metrics?.messages;
     })
     .toEqual({ received: Number.MAX_SAFE_INTEGER, sent: null, stored: null });
   const { brokerMetrics } = await events.until(({ brokerMetrics: { metrics } }) => metrics?.messages.received);
-  expect(brokerMetrics.metrics).toMatchObject({ clients: { total: null }, brokerVersion: '"}]\u0000\u2028<script>' });
+  expect(brokerMetrics.metrics).toMatchObject({
+    clients: { total: null },
+    heap: { current: null },
+    load: { one: { connections: 1.5 } },
+    brokerVersion: '"}]\u0000\u2028<script>',
+  });
 });
 
 test('only a caller that may see the broker gets its numbers, and the stream ends with that permission', async () => {

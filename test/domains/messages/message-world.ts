@@ -87,7 +87,7 @@ const OPERATOR = {
   brokers: null,
 } as const;
 
-export const MESSAGES = `subscription ($b: ID!, $f: String!, $rate: Int, $bytes: Int, $after: Float) {
+export const MESSAGES = `subscription ($b: ID!, $f: String!, $rate: Int, $bytes: Int, $after: SafeInt) {
   messages(brokerId: $b, filter: $f, maxRate: $rate, maxPayloadBytes: $bytes, after: $after) {
     kind sequence leftOut isConnected missed
     messages { topic payload payloadBase64 payloadBytes isTruncated qos retain receivedAt }

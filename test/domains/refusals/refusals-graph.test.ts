@@ -68,7 +68,7 @@ test('the account and the deciding rule lead to access control', async () => {
 test('a subscription resumes after its last event', async () => {
   const { service, brokerId, port } = await start();
   const WATCH =
-    'subscription ($id: ID!, $after: Float) { refusals(brokerId: $id, after: $after) { kind sequence refusals { clientId count } } }';
+    'subscription ($id: ID!, $after: SafeInt) { refusals(brokerId: $id, after: $after) { kind sequence refusals { clientId count } } }';
   const first = subscribe(service, service.root, WATCH, { id: brokerId });
   await first.until(({ refusals }) => refusals.kind === 'SNAPSHOT');
   sendRaw(port, { clientId: 'one', username: 'nobody', password: wrong });

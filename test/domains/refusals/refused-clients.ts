@@ -71,7 +71,7 @@ export interface SeenRefusal {
 export const REFUSAL_FIELDS =
   'id kind reason clientId username address listenerPort topic reasonCode detail count whatWouldHelp decision decidedBy { rolename groupname priority verdict rule { aclType topic priority allow } }';
 
-const WATCH = `subscription ($id: ID!, $after: Float) { refusals(brokerId: $id, after: $after) {
+const WATCH = `subscription ($id: ID!, $after: SafeInt) { refusals(brokerId: $id, after: $after) {
   kind sequence partsLeft removed isConnected refusals { ${REFUSAL_FIELDS} }
 } }`;
 

@@ -3,7 +3,7 @@ import { startMosquitto } from '../../support/mosquitto.ts';
 import { subscribe } from '../../support/subscription.ts';
 import { heardOn, KINDS, mosquittoWorld, streamWorld } from './stream-world.ts';
 
-const REPLAY = `subscription ($b: ID!, $after: Float) {
+const REPLAY = `subscription ($b: ID!, $after: SafeInt) {
   streamReplay(brokerId: $b, streamName: "s", after: $after) {
     kind sequence replaying isConnected missed replay { state published total position endedAt problem }
   }

@@ -139,7 +139,7 @@ class OperationWriter {
     if (isEnumType(type)) return random.chance(0.05) ? hostileText(random) : random.pick(type.getValues()).name;
     if (type.name === 'Boolean') return random.chance(0.5);
     if (type.name === 'Int') return random.chance(0.6) ? random.int(0, 50) : hostileNumber(random);
-    if (type.name === 'Float') return hostileNumber(random);
+    if (type.name === 'Float' || type.name === 'SafeInt') return hostileNumber(random);
     if (type.name === 'JSON') return hostileJson(random);
     return random.chance(0.5) ? this.#known.pick(random, name) : hostileText(random);
   }

@@ -17,7 +17,8 @@ export const AccessControlSummary = builder.objectRef<AccessView>('AccessControl
       type: 'DateTime',
       resolve: ({ snapshot }) => new Date(snapshot.asOf),
     }),
-    changeIndex: t.float({
+    changeIndex: t.field({
+      type: 'SafeInt',
       description:
         'Number that grows with each change. null: the broker does not count changes (Mosquitto before 2.1).',
       nullable: true,

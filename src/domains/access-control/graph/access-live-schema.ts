@@ -108,7 +108,7 @@ builder.subscriptionFields((t) => ({
     ...onBroker('VIEWER'),
     args: {
       brokerId: t.arg.id({ required: true, description: 'The broker.' }),
-      after: t.arg.float(resumeArgument),
+      after: t.arg(resumeArgument),
     },
     subscribe: (_root, { brokerId, after }, context) =>
       guardedBroker(context, brokerId, (broker, signal) =>

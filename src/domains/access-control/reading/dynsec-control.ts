@@ -1,5 +1,5 @@
 /** Parses responses of `dynamic-security`. A value of the wrong type counts as missing, because brokers differ. */
-import { type Fields, isFields } from '../../../protocol/control/fields.ts';
+import { type Fields, integerOf, isFields } from '../../../protocol/control/fields.ts';
 import {
   ACL_TYPES,
   type AccessClient,
@@ -107,8 +107,7 @@ export function parseDefaultAcl(data: unknown): DefaultAcl {
 }
 
 export function parseDetails(data: unknown): DynsecDetails {
-  const { changeIndex } = fieldsOf(data);
-  return { changeIndex: typeof changeIndex === 'number' && Number.isFinite(changeIndex) ? changeIndex : null };
+  return { changeIndex: integerOf(fieldsOf(data).changeIndex) };
 }
 
 /** `details` is `null` if the broker does not support `getDetails` (new in Mosquitto 2.1). */

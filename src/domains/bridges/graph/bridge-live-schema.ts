@@ -71,7 +71,7 @@ builder.subscriptionFields((t) => ({
         description: 'The id or the key of a bridge of this broker; otherwise NOT_FOUND.',
         required: true,
       }),
-      after: t.arg.float(resumeArgument),
+      after: t.arg(resumeArgument),
     },
     subscribe: (_root, { brokerId, bridgeId, after }, context) =>
       guardedBroker(context, brokerId, (broker, signal) =>

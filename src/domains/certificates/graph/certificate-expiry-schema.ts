@@ -40,7 +40,7 @@ builder.subscriptionFields((t) => ({
     args: {
       projectId: t.arg.id({ description: 'A project that the caller may see.', required: true }),
       withinDays: t.arg.int({ description: 'Number of days, 0 to 36500.', defaultValue: 30 }),
-      after: t.arg.float(resumeArgument),
+      after: t.arg(resumeArgument),
     },
     subscribe: (_root, { projectId, withinDays, after }, context) =>
       guarded(

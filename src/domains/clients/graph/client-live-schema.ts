@@ -90,7 +90,7 @@ builder.subscriptionFields((t) => ({
         defaultValue: 'CLIENTS',
         description: 'What the events contain.',
       }),
-      after: t.arg.float(resumeArgument),
+      after: t.arg(resumeArgument),
     },
     subscribe: (_root, { brokerId, after, ...selection }, context) =>
       guardedBroker(context, brokerId, (broker, signal) =>

@@ -42,7 +42,6 @@ interface QueuesView {
   readonly counts: ClientQueues;
 }
 
-// All numbers are Float, because byte counts exceed 2^31.
 export const ClientQueuesType = builder.objectRef<QueuesView>('ClientQueues').implement({
   ...belongsToBroker(({ client }: QueuesView) => client.broker),
   description: 'Queued messages from and for a client. A field is null if the source does not know it.',
@@ -50,7 +49,8 @@ export const ClientQueuesType = builder.objectRef<QueuesView>('ClientQueues').im
     Object.fromEntries(
       QUEUE_KEYS.map((key) => {
         const ofSingle = OF_SINGLE_CLIENTS.has(key);
-        const field = t.float({
+        const field = t.field({
+          type: 'SafeInt',
           description: QUEUE_DESCRIPTIONS[key],
           nullable: true,
           ...(ofSingle ? { complexity: BROKER_QUERY_COST } : {}),
@@ -68,7 +68,7 @@ export const ClientInflightType = builder.objectRef<ClientInflight>('ClientInfli
     Object.fromEntries(
       INFLIGHT_KEYS.map((key) => [
         key,
-        t.exposeFloat(key, { description: INFLIGHT_DESCRIPTIONS[key], nullable: true }),
+        t.expose(key, { type: 'SafeInt', description: INFLIGHT_DESCRIPTIONS[key], nullable: true }),
       ]),
     ),
 });

@@ -41,13 +41,18 @@ const detailed = <T>(read: (known: ConnectedClientDetail) => T, description?: st
   resolve: (client: ClientView, _args: object, context: RequestContext) => detail(client, context, read),
 });
 
+const counted = (read: (known: ConnectedClientDetail) => number | undefined, description: string) => ({
+  ...detailed(read, description),
+  type: 'SafeInt' as const,
+});
+
 const detailFields = (t: ClientFields) => ({
-  numSubscriptions: t.float(detailed((known) => known.numSubscriptions, 'Active subscriptions.')),
-  numPublished: t.float(detailed((known) => known.numPublished, 'Messages received from the client.')),
-  numSubscribed: t.float(detailed((known) => known.numSubscribed, 'Messages sent to the client.')),
-  numDropped: t.float(detailed((known) => known.numDropped, 'Messages dropped because a queue was full.')),
-  bytesPublished: t.float(detailed((known) => known.bytesPublished, 'Payload bytes received from the client.')),
-  bytesSubscribed: t.float(detailed((known) => known.bytesSubscribed, 'Payload bytes sent to the client.')),
+  numSubscriptions: t.field(counted((known) => known.numSubscriptions, 'Active subscriptions.')),
+  numPublished: t.field(counted((known) => known.numPublished, 'Messages received from the client.')),
+  numSubscribed: t.field(counted((known) => known.numSubscribed, 'Messages sent to the client.')),
+  numDropped: t.field(counted((known) => known.numDropped, 'Messages dropped because a queue was full.')),
+  bytesPublished: t.field(counted((known) => known.bytesPublished, 'Payload bytes received from the client.')),
+  bytesSubscribed: t.field(counted((known) => known.bytesSubscribed, 'Payload bytes sent to the client.')),
   keepalive: t.int(detailed((known) => known.keepalive, 'Seconds.')),
   cleanSession: t.boolean(
     detailed((known) => known.cleanSession, 'Whether the broker discards the session when the client reconnects.'),

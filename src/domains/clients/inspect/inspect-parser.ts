@@ -1,4 +1,4 @@
-import { isFields } from '../../../protocol/control/fields.ts';
+import { integerOf, isFields } from '../../../protocol/control/fields.ts';
 import {
   ANONYMOUS,
   CLIENT_PROTOCOL_VERSIONS,
@@ -29,14 +29,14 @@ type FieldTable<T> = { readonly [Key in keyof T]-?: Reader<T[Key]> };
 
 const text: Reader<string> = (value) => (typeof value === 'string' ? value : undefined);
 const flag: Reader<boolean> = (value) => (typeof value === 'boolean' ? value : undefined);
-const number: Reader<number> = (value) => (typeof value === 'number' && Number.isFinite(value) ? value : undefined);
+const number: Reader<number> = (value) => integerOf(value) ?? undefined;
 
 /** Smaller times are in seconds: as milliseconds they would be before March 1973. */
 const SECONDS_END = 100_000_000_000;
 
 function time(value: unknown): number | undefined {
-  const raw = number(typeof value === 'string' && value !== '' ? Number(value) : value);
-  if (raw === undefined || raw < 0) return undefined;
+  const raw = typeof value === 'string' && value !== '' ? Number(value) : value;
+  if (typeof raw !== 'number' || !Number.isFinite(raw) || raw < 0) return undefined;
   return Math.trunc(raw < SECONDS_END ? raw * 1_000 : raw);
 }
 

@@ -55,7 +55,7 @@ builder.subscriptionFields((t) => ({
     ...inProject('VIEWER'),
     args: {
       projectId: t.arg.id({ description: 'A project that the caller may see.', required: true }),
-      after: t.arg.float(resumeArgument),
+      after: t.arg(resumeArgument),
     },
     subscribe: (_root, { projectId, after }, context) => {
       const { services, viewer } = context;

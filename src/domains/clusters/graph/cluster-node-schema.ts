@@ -97,7 +97,8 @@ export const ClusterNode = builder.prismaObject('ClusterNode', {
       nullable: true,
       resolve: (node) => statusOf(node)?.raft ?? null,
     }),
-    lag: t.float({
+    lag: t.field({
+      type: 'SafeInt',
       description: 'Number of entries or changes that the node lacks. Null if unknown.',
       nullable: true,
       resolve: (node) => statusOf(node)?.lag ?? null,

@@ -85,13 +85,19 @@ export const NodeRaftType = builder.objectRef<NodeRaft>('NodeRaft').implement({
       type: RaftRole,
       nullable: true,
     }),
-    term: t.exposeFloat('term', { ...COUNTER, description: 'Current Raft term.' }),
-    commitIndex: t.exposeFloat('commitIndex', { ...COUNTER, description: 'Index of the last committed entry.' }),
-    lastApplied: t.exposeFloat('lastApplied', {
+    term: t.expose('term', { type: 'SafeInt', ...COUNTER, description: 'Current Raft term.' }),
+    commitIndex: t.expose('commitIndex', {
+      type: 'SafeInt',
+      ...COUNTER,
+      description: 'Index of the last committed entry.',
+    }),
+    lastApplied: t.expose('lastApplied', {
+      type: 'SafeInt',
       ...COUNTER,
       description: 'Index of the last entry that the node applied.',
     }),
-    lastStored: t.exposeFloat('lastStored', {
+    lastStored: t.expose('lastStored', {
+      type: 'SafeInt',
       ...COUNTER,
       description: 'Index of the last entry that the node stored.',
     }),

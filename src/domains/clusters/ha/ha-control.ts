@@ -1,7 +1,7 @@
 import type { ClusterMode } from '../../../generated/sqlite/client.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import type { ControlApi } from '../../../protocol/control/envelope.ts';
-import { type Fields, isFields } from '../../../protocol/control/fields.ts';
+import { type Fields, integerOf, isFields } from '../../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { NodeRaft } from '../model/cluster.ts';
 
@@ -101,7 +101,5 @@ export const isRefusal = (error: unknown): boolean =>
 const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
 
 /** Brokers may send numbers as text. */
-function numberOf(value: unknown): number | null {
-  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
-  return typeof number === 'number' && Number.isFinite(number) ? number : null;
-}
+const numberOf = (value: unknown): number | null =>
+  integerOf(typeof value === 'string' && value.trim() !== '' ? Number(value) : value);

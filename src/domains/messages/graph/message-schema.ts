@@ -88,7 +88,7 @@ builder.subscriptionFields((t) => ({
         description: `Maximum number of bytes of each payload, 0 to ${MAX_PAYLOAD_BYTES}.`,
         defaultValue: DEFAULT_PAYLOAD_BYTES,
       }),
-      after: t.arg.float(resumeArgument),
+      after: t.arg(resumeArgument),
     },
     subscribe: (_root, { brokerId, filter, maxRate, maxPayloadBytes, after }, context) => {
       const tail = {

@@ -160,7 +160,7 @@ builder.subscriptionField('retainedDeletion', (t) =>
     ...onBroker('EDITOR'),
     args: {
       brokerId: t.arg.id({ description: 'A broker in a project where the caller has EDITOR.', required: true }),
-      after: t.arg.float(resumeArgument),
+      after: t.arg(resumeArgument),
     },
     subscribe: (_root, { brokerId, after }, context) =>
       guardedBroker(

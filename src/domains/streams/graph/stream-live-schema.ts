@@ -83,7 +83,7 @@ builder.subscriptionFields((t) => ({
         description: 'The name of a stream of this broker; otherwise NOT_FOUND.',
         required: true,
       }),
-      after: t.arg.float(resumeArgument),
+      after: t.arg(resumeArgument),
     },
     subscribe: (_root, { brokerId, streamName, after }, context) =>
       guardedBroker(context, brokerId, (broker, signal) =>
@@ -97,7 +97,7 @@ builder.subscriptionFields((t) => ({
     ...onBroker('VIEWER'),
     args: {
       brokerId: t.arg.id({ description: 'The id of a broker that the caller may see.', required: true }),
-      after: t.arg.float(resumeArgument),
+      after: t.arg(resumeArgument),
     },
     subscribe: (_root, { brokerId, after }, context) =>
       guardedBroker(context, brokerId, (broker, signal) => context.services.streams.watch(broker, { signal, after })),

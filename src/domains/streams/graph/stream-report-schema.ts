@@ -49,28 +49,32 @@ const StreamReasonType = builder.objectRef<Reason>('StreamReason').implement({
 });
 
 export const StreamCountersType = builder.objectRef<StreamCounters>('StreamCounters').implement({
-  description: 'Numbers of messages since the stream was started. Float, because they may exceed 2^31.',
+  description: 'Numbers of messages since the stream was started.',
   fields: (t) => ({
     since: t.field({
       description: 'When the stream was started.',
       type: 'DateTime',
       resolve: ({ since }) => new Date(since),
     }),
-    received: t.exposeFloat('received', { description: 'Received messages.' }),
-    published: t.exposeFloat('published', {
+    received: t.expose('received', { type: 'SafeInt', description: 'Received messages.' }),
+    published: t.expose('published', {
+      type: 'SafeInt',
       description: 'Messages published on the target topic and accepted by the broker.',
     }),
-    stored: t.exposeFloat('stored', { description: 'Messages stored on disk.' }),
-    filtered: t.exposeFloat('filtered', {
+    stored: t.expose('stored', { type: 'SafeInt', description: 'Messages stored on disk.' }),
+    filtered: t.expose('filtered', {
+      type: 'SafeInt',
       description: 'Messages filtered by `where` or because a selected path is missing.',
     }),
-    failed: t.exposeFloat('failed', {
+    failed: t.expose('failed', {
+      type: 'SafeInt',
       description: 'Messages that are not JSON, have no number where one is required, or were refused by the broker.',
     }),
-    notStored: t.exposeFloat('notStored', {
+    notStored: t.expose('notStored', {
+      type: 'SafeInt',
       description: 'Messages not stored because the limit of disk use is reached or the disk failed.',
     }),
-    replayed: t.exposeFloat('replayed', { description: 'Messages published by replays.' }),
+    replayed: t.expose('replayed', { type: 'SafeInt', description: 'Messages published by replays.' }),
     lastReceived: timeField(
       t,
       'When the last message was received. Null if none was received.',
@@ -93,8 +97,8 @@ export const StreamStorageType = builder.objectRef<StreamStorage>('StreamStorage
   description: 'The stored messages of a stream.',
   fields: (t) => ({
     state: t.expose('state', { description: 'Whether further messages are stored.', type: StorageStateType }),
-    messages: t.exposeFloat('messages', { description: 'Number of stored messages.' }),
-    bytes: t.exposeFloat('bytes', { description: 'Size on disk in bytes.' }),
+    messages: t.expose('messages', { type: 'SafeInt', description: 'Number of stored messages.' }),
+    bytes: t.expose('bytes', { type: 'SafeInt', description: 'Size on disk in bytes.' }),
     oldest: timeField(t, 'When the oldest message was received. Null if none is stored.', ({ oldest }) => oldest),
     newest: timeField(t, 'When the newest message was received. Null if none is stored.', ({ newest }) => newest),
     problem: t.exposeString('problem', {
@@ -122,7 +126,8 @@ export const StreamReplayType = builder.objectRef<ReplayProgress>('StreamReplay'
       'Messages stored at this time or earlier. Null: to the last message.',
       ({ request }) => request.to,
     ),
-    limit: t.float({
+    limit: t.field({
+      type: 'SafeInt',
       description: 'Maximum number of messages. Null: all.',
       nullable: true,
       resolve: ({ request }) => request.limit,
@@ -136,8 +141,8 @@ export const StreamReplayType = builder.objectRef<ReplayProgress>('StreamReplay'
       description: 'Whether the newest message is published first.',
       resolve: ({ request }) => request.reverse,
     }),
-    published: t.exposeFloat('published', { description: 'Messages that the broker has accepted so far.' }),
-    total: t.exposeFloat('total', { description: 'Messages to publish when the replay started.' }),
+    published: t.expose('published', { type: 'SafeInt', description: 'Messages that the broker has accepted so far.' }),
+    total: t.expose('total', { type: 'SafeInt', description: 'Messages to publish when the replay started.' }),
     position: timeField(
       t,
       'When the last published message was stored. Null if none was published yet.',

@@ -108,7 +108,8 @@ export const Stream = builder.objectRef<StreamView>('Stream').implement({
       ...reported('The running replay, or the last one since the stream was started. Null if there is none.'),
       type: StreamReplayType,
     }),
-    messageCount: t.float({
+    messageCount: t.field({
+      type: 'SafeInt',
       description:
         'Number of stored messages. An estimate that requires a query to the broker if the broker runs its own streams. Null if the stream stores none.',
       nullable: true,

@@ -43,7 +43,8 @@ const TopicsEvent = builder.objectRef<TopicsEventView>('TopicsEvent').implement(
       description: `${STATES}: number of listed topics of this kind, below the prefix or not.`,
       nullable: true,
     }),
-    leftOut: t.exposeFloat('leftOut', {
+    leftOut: t.expose('leftOut', {
+      type: 'SafeInt',
       description: `${STATES}: number of uses of topics that are not listed because of a limit, since the recording began.`,
       nullable: true,
     }),
@@ -105,7 +106,7 @@ builder.subscriptionFields((t) => ({
         description: 'The kind of topics. NOT_SUPPORTED_BY_BROKER for SUBSCRIBED if subscriptions cannot be observed.',
       }),
       prefix: t.arg.string({ description: 'Only changes of this topic and of the topics below it, by whole levels.' }),
-      after: t.arg.float(resumeArgument),
+      after: t.arg(resumeArgument),
     },
     subscribe: (_root, { brokerId, kind, prefix, after }, context, info) => {
       const input = { kind, prefix, withPayloads: selectsPayloads(info) };

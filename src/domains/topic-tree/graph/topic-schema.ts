@@ -61,7 +61,8 @@ export const Topic = builder.objectRef<TopicView>('Topic').implement({
       description: 'The whole topic or topic filter.',
       resolve: ({ topic }, _args, context) => (mayReturnText(context, topic.length) ? topic : ''),
     }),
-    messages: t.exposeFloat('messages', {
+    messages: t.expose('messages', {
+      type: 'SafeInt',
       description: 'Number of messages since the topic was listed. SUBSCRIBED: number of subscriptions to it.',
     }),
     firstSeen: t.field({

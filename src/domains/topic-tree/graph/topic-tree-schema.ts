@@ -90,8 +90,11 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
       resolve: ({ subscribed, subscribedReason }) =>
         subscribed === null ? { subscribed: subscribedReason ?? 'Not known yet' } : null,
     }),
-    memoryBytes: t.exposeFloat('memoryBytes', { description: 'Memory of the recording.' }),
-    messages: t.exposeFloat('messages', { description: 'Number of recorded messages since the recording began.' }),
+    memoryBytes: t.expose('memoryBytes', { type: 'SafeInt', description: 'Memory of the recording.' }),
+    messages: t.expose('messages', {
+      type: 'SafeInt',
+      description: 'Number of recorded messages since the recording began.',
+    }),
     tellsRetain: t.exposeBoolean('tellsRetain', {
       description:
         'Whether `retain` of topics is also true for live messages. If false, it is true only for messages that were retained before the recording began.',
@@ -100,7 +103,8 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
       description: 'Whether the caller may read payloads, and the project stores them.',
       resolve: (tree, _args, { services, viewer }) => services.topics.mayReadPayloads(tree, viewer),
     }),
-    droppedByBroker: t.exposeFloat('droppedByBroker', {
+    droppedByBroker: t.expose('droppedByBroker', {
+      type: 'SafeInt',
       description:
         'Number of messages that the broker dropped since the recording began, for any client that reads too slowly: topics may be missing. Null if the broker does not report it, or records its topics itself.',
       nullable: true,
@@ -116,7 +120,8 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
         return (await mayQueryBroker(context, false)) ? context.services.topics.count(tree, { kind, prefix }) : null;
       },
     }),
-    leftOut: t.float({
+    leftOut: t.field({
+      type: 'SafeInt',
       description: 'Number of uses of topics that are not listed because of a limit, since the recording began.',
       args: { kind: t.arg(oneKind) },
       resolve: (tree, { kind }) => kindsIn(tree, kind).reduce((sum, { leftOut }) => sum + leftOut, 0),

@@ -9,7 +9,7 @@ import { UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
 import { startTestService, type TestService } from '../../../support/service.ts';
 import { addBroker, KINDS } from '../access-service.ts';
 
-const WATCH = `subscription ($b: ID!, $after: Float) { accessControl(brokerId: $b, after: $after) {
+const WATCH = `subscription ($b: ID!, $after: SafeInt) { accessControl(brokerId: $b, after: $after) {
   kind sequence isConnected removedIds accessControl { clientCount groupCount roleCount }
   broker { accessClients(first: 1) { totalCount } accessRoles(first: 5) { nodes { id rolename } } }
   accounts { id username enabled roles { rolename priority } groups { groupname } }

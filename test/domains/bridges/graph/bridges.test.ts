@@ -28,7 +28,7 @@ async function reached(question: () => Promise<RestAnswer>): Promise<RestAnswer>
 const LIST = `query ($b: ID!) { broker(id: $b) { bridges {
   key name isActive provider isConfigurable schema config status connections { name isConnected state }
 } } }`;
-const FOLLOW = `subscription ($b: ID!, $after: Float) { bridgeStatus(brokerId: $b, bridgeId: "mqtt-bridge", after: $after) {
+const FOLLOW = `subscription ($b: ID!, $after: SafeInt) { bridgeStatus(brokerId: $b, bridgeId: "mqtt-bridge", after: $after) {
   kind sequence missed isConnected status
   connections { name isConnected state since error queuedMessages queuedBytes received delivered dropped rejected lastRejection { at reason } }
 } }`;

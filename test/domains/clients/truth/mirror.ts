@@ -14,7 +14,7 @@ export interface MirroredClient {
   readonly username: string;
 }
 
-export const SUBSCRIPTION = `subscription ($id: ID!, $after: Float) { connectedClients(brokerId: $id, after: $after) {
+export const SUBSCRIPTION = `subscription ($id: ID!, $after: SafeInt) { connectedClients(brokerId: $id, after: $after) {
   kind sequence partsLeft missed removed clients { clientId connected username }
 } }`;
 

@@ -5,7 +5,7 @@ import type { RecordedTopic, TopicChanges } from '../../../../src/domains/topic-
 import { KINDS, streamWorld } from '../../streams/stream-world.ts';
 import { publishAll } from './topic-world.ts';
 
-const FOLLOW = `subscription ($b: ID!, $prefix: String, $after: Float) { topics(brokerId: $b, prefix: $prefix, after: $after) {
+const FOLLOW = `subscription ($b: ID!, $prefix: String, $after: SafeInt) { topics(brokerId: $b, prefix: $prefix, after: $after) {
   kind sequence missed count leftOut isTruncated isConnected
   added { topic messages } changed { topic messages } expired addedLeftOut changedLeftOut expiredLeftOut
 } }`;
