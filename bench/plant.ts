@@ -27,7 +27,7 @@ const project = (id: string): ProjectRecord => ({
   topicPayloads: true,
   clusterPasswords: false,
   ownerUserId: 'usr_bench',
-  ownerOrganisationId: null,
+  ownerOrganizationId: null,
   ownerName: 'bench@example.com',
   createdAt: new Date(NOW),
   updatedAt: new Date(NOW),

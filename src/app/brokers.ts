@@ -81,7 +81,7 @@ export async function openBrokers(foundation: Foundation, { audit, embeddedWorke
       maxLinks: config.maxBrokerLinks,
       ownerOf: (projectId) => {
         const project = projects.get(projectId);
-        return project?.ownerUserId ?? project?.ownerOrganisationId ?? projectId;
+        return project?.ownerUserId ?? project?.ownerOrganizationId ?? projectId;
       },
       standInOf: contactNodes.resolve,
       log,

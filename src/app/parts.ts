@@ -19,7 +19,7 @@ import { SignIn } from '../domains/sign-in/sign-in.ts';
 import { Streams } from '../domains/streams/streams.ts';
 import { TokenService } from '../domains/tokens/token-service.ts';
 import { TopicTrees } from '../domains/topic-tree/topic-trees.ts';
-import { OrganisationService } from '../domains/users/organisation-service.ts';
+import { OrganizationService } from '../domains/users/organization-service.ts';
 import { OwnershipLimit } from '../domains/users/ownership-limit.ts';
 import { UserService } from '../domains/users/user-service.ts';
 import type { Closers } from '../platform/closers.ts';
@@ -47,7 +47,7 @@ export async function openParts(config: Config, options: ServiceOptions, closers
   const fleet = await openBrokers(foundation, { audit: people.audit, embeddedWorker: options.embeddedWorker });
   const features = openFeatures(foundation, fleet, options);
   const { storage, sealer, caches } = foundation;
-  const { audit, signIn, users, ownership, organisations, tokens } = people;
+  const { audit, signIn, users, ownership, organizations, tokens } = people;
   const { brokers, cloudBrokers, runtimes, mqttRefusals } = fleet;
   const { streams, bridges, topicTrees, clusters, ...services } = features;
   const { db, changes } = storage;
@@ -58,7 +58,7 @@ export async function openParts(config: Config, options: ServiceOptions, closers
     audit,
     secrets: new SecretRotator({ db, sealer, audit }),
     users,
-    organisations,
+    organizations,
     tokens,
     projects: new ProjectService({
       db,
@@ -80,7 +80,7 @@ export async function openParts(config: Config, options: ServiceOptions, closers
   return { services: all, storage, sealer, caches, signIn, mqttRefusals, streams, bridges, topicTrees, clusters };
 }
 
-/** Who uses the service and what they did: users, organisations, signing in, tokens, and the audit log. */
+/** Who uses the service and what they did: users, organizations, signing in, tokens, and the audit log. */
 async function openPeople(foundation: Foundation) {
   const { config, log, closers, storage, sealer, caches } = foundation;
   const { dataDir, auditRetentionDays: retentionDays } = config;
@@ -90,8 +90,8 @@ async function openPeople(foundation: Foundation) {
   const signIn = new SignIn({ ...foundation, audit, projects: caches.projects });
   const users = new UserService({ db, changes, signInMethods: signIn.methods });
   const ownership = new OwnershipLimit({ db, limit: config.maxProjectsPerUser });
-  const organisations = new OrganisationService({ db, changes, users, ownership });
-  return { audit, signIn, users, ownership, organisations, tokens: new TokenService({ db, changes }) };
+  const organizations = new OrganizationService({ db, changes, users, ownership });
+  return { audit, signIn, users, ownership, organizations, tokens: new TokenService({ db, changes }) };
 }
 
 /** What users do with brokers: clients, messages, access control, streams, bridges, topics, clusters, certificates. */

@@ -1,7 +1,7 @@
 import '../gateway/graphql/scalars.ts';
 import '../domains/users/user-schema.ts';
 import '../domains/users/user-mutations-schema.ts';
-import '../domains/users/organisation-schema.ts';
+import '../domains/users/organization-schema.ts';
 import '../domains/projects/project-schema.ts';
 import '../domains/projects/project-mutations-schema.ts';
 import '../domains/sign-in/login-schema.ts';

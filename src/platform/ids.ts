@@ -7,7 +7,7 @@ export const ID_PREFIXES = {
   token: 'tok',
   user: 'usr',
   cluster: 'cls',
-  organisation: 'org',
+  organization: 'org',
   session: 'ses',
   signInRule: 'rul',
   auditEvent: 'aud',

@@ -21,7 +21,7 @@ const OF_BROKER = `query ($b: ID!) { broker(id: $b) { __typename id
   refusals { nodes ${NODE} }
   topicTree { topics { nodes ${NODE} } children { nodes { recorded ${NODE} } } topic(topic: "t") ${NODE} }
 } }`;
-const OF_PROJECT = `query ($p: ID!) { viewer { user ${NODE} sessions ${NODE} } organisations { nodes ${NODE} } project(id: $p) {
+const OF_PROJECT = `query ($p: ID!) { viewer { user ${NODE} sessions ${NODE} } organizations { nodes ${NODE} } project(id: $p) {
   __typename id tokens ${NODE} certificates { nodes ${NODE} } signInRules ${NODE} auditEvents(first: 2) { nodes ${NODE} }
 } }`;
 
@@ -66,7 +66,7 @@ async function twins(): Promise<readonly [StreamWorld, StreamWorld]> {
       createToken(input: { projectId: $p, name: "t", role: VIEWER }) { token { id } }
       createCertificate(input: { projectId: $p, filename: "ca.pem", cert: $c }) { certificate { id } }
       createSignInRules(input: { projectId: $p, rules: [{ provider: SSO, pattern: "x", role: VIEWER }] }) { rules { id } }
-      createOrganisation(input: { name: "o" }) { organisation { id } }
+      createOrganization(input: { name: "o" }) { organization { id } }
     }`,
     { p: service.projectId, c: createAuthority().cert },
   );
@@ -122,7 +122,7 @@ test('objects of two brokers have ids of their own, and `node` finds each for th
   const stranger = await person(null);
   expect(await seen(all, stranger.token)).toEqual(nothing(all));
   const viewer = await person('VIEWER');
-  const hidden = ['AuditEvent', 'Session', 'User', 'Organisation'];
+  const hidden = ['AuditEvent', 'Session', 'User', 'Organization'];
   expect(await seen(all, viewer.token)).toEqual(all.map((one) => (hidden.includes(one.__typename) ? null : one)));
   const admin = await person('ADMIN');
   expect(await seen(all, admin.token)).toEqual(

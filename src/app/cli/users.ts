@@ -36,7 +36,7 @@ export function addUserCommands(program: Command, toAction: ToAction): void {
   user
     .command('delete <email>')
     .description('Delete a user and the sessions. The last root administrator who can sign in is not deleted.')
-    .option('--hand-over-to <email>', 'new owner of the projects and of organisations without another owner')
+    .option('--hand-over-to <email>', 'new owner of the projects and of organizations without another owner')
     .option('--json', 'print JSON')
     .action(toAction(deleteUser));
   user

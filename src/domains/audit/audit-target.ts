@@ -23,12 +23,12 @@ const OF_BROKER = [
   [/Message/, 'message'],
 ] as const;
 
-const SCOPES = new Set(['projectId', 'brokerId', 'organisationId', 'organizationId', 'clientId', 'nodeId']);
+const SCOPES = new Set(['projectId', 'brokerId', 'organizationId', 'clientId', 'nodeId']);
 
 const KINDS: Readonly<Record<string, string>> = { ruleId: 'signInRule' };
 
 const CREATES =
-  /^(?:create|add)(?:Cloud)?(Project|Organisation|User|Token|Certificate|Cluster|Broker|SignInRule|Session)$/;
+  /^(?:create|add)(?:Cloud)?(Project|Organization|User|Token|Certificate|Cluster|Broker|SignInRule|Session)$/;
 
 /** `tokenId` means a token, `username` with a broker an account. `null` if the caller is the target. */
 export function targetOf(operation: string, input: AuditInput): AuditTarget | null {
@@ -40,7 +40,7 @@ export function targetOf(operation: string, input: AuditInput): AuditTarget | nu
     if (name.endsWith('Id') && !SCOPES.has(name)) return { kind: KINDS[name] ?? name.slice(0, -2), id: textOf(value) };
   }
   if ('projectId' in input) return { kind: 'project', id: textOf(input.projectId) };
-  if ('organisationId' in input) return { kind: 'organisation', id: textOf(input.organisationId) };
+  if ('organizationId' in input) return { kind: 'organization', id: textOf(input.organizationId) };
   return 'email' in input ? { kind: 'user', id: null } : null;
 }
 
@@ -121,13 +121,13 @@ const READ: Readonly<Record<string, Read>> = {
   },
   user: ({ db }, id, { email }) =>
     db.user.findUnique({ where: id === '' ? { email: accountOf(String(email)) } : { id } }),
-  organisation: ({ db }, id, { email }) =>
+  organization: ({ db }, id, { email }) =>
     typeof email === 'string'
-      ? db.organisationMember.findFirst({
-          where: { organisationId: id, user: { email: accountOf(email) } },
+      ? db.organizationMember.findFirst({
+          where: { organizationId: id, user: { email: accountOf(email) } },
           select: { role: true, createdAt: true },
         })
-      : db.organisation.findUnique({ where: { id }, include: { members: { select: { userId: true, role: true } } } }),
+      : db.organization.findUnique({ where: { id }, include: { members: { select: { userId: true, role: true } } } }),
   token: async ({ db }, id) => {
     const row = await db.projectToken.findUnique({ where: { id }, include: { brokers: true } });
     if (row === null) return null;

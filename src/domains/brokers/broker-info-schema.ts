@@ -12,7 +12,7 @@ const ConnectionState = builder.enumType('BrokerConnectionState', {
   values: {
     CONNECTING: { description: 'The first attempt to connect, also after a change of settings.' },
     CONNECTED: { description: 'The broker accepted the connection.' },
-    UNAUTHORISED: { description: 'The broker refuses the credentials.' },
+    UNAUTHORIZED: { description: 'The broker refuses the credentials.' },
     UNREACHABLE: { description: 'The connection failed or was lost. The service reconnects.' },
     CLOSED: { description: 'The service does not connect to the broker.' },
   } as const,

@@ -12,7 +12,7 @@ export interface ProjectRecord extends Readonly<Project> {
 
 export const PROJECT_INCLUDE = {
   ownerUser: { select: { name: true } },
-  ownerOrganisation: { select: { name: true } },
+  ownerOrganization: { select: { name: true } },
 } as const satisfies Prisma.ProjectInclude;
 
 type ProjectRow = Prisma.ProjectGetPayload<{ include: typeof PROJECT_INCLUDE }>;
@@ -24,16 +24,16 @@ export class ProjectCache extends Directory<ProjectRow, ProjectRecord> {
       changes,
       log,
       // The record contains the name of the owner.
-      kinds: ['project', 'user', 'organisation'],
+      kinds: ['project', 'user', 'organization'],
       rowsOf: (id) => db.project.findMany({ where: whereOf(id), include: PROJECT_INCLUDE }),
       toEntry: toRecord,
     });
   }
 }
 
-const toRecord = ({ ownerUser, ownerOrganisation, ...row }: ProjectRow): ProjectRecord => ({
+const toRecord = ({ ownerUser, ownerOrganization, ...row }: ProjectRow): ProjectRecord => ({
   ...row,
-  ownerName: ownerUser?.name ?? ownerOrganisation?.name ?? '',
+  ownerName: ownerUser?.name ?? ownerOrganization?.name ?? '',
 });
 
 /** Selects the project with this id, or the projects of the owner with this id. The prefix of an id is its kind. */
@@ -41,5 +41,5 @@ function whereOf(id: string): Prisma.ProjectWhereInput {
   if (id === ANYTHING) return {};
   const kind = kindOfId(id);
   if (kind === 'user') return { ownerUserId: id };
-  return kind === 'organisation' ? { ownerOrganisationId: id } : { id };
+  return kind === 'organization' ? { ownerOrganizationId: id } : { id };
 }

@@ -18,7 +18,7 @@ const CreateProjectInput = builder.inputType('CreateProjectInput', {
     name: t.string({ required: true, description: PROJECT_NAME }),
     description: t.string({ description: PROJECT_DESCRIPTION }),
     organizationId: t.id({
-      description: 'Organisation that owns the project instead of the caller. The caller must be one of its owners.',
+      description: 'Organization that owns the project instead of the caller. The caller must be one of its owners.',
     }),
   }),
 });
@@ -93,7 +93,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: CreateProjectInput, required: true, description: 'The new project.' }) },
     resolve: async (_root, { input: { name, description, organizationId } }, context) => {
       const { services, viewer } = context;
-      const project = await services.projects.create({ name, description, organisationId: organizationId }, viewer);
+      const project = await services.projects.create({ name, description, organizationId }, viewer);
       context.viewer = await services.auth.refreshed(requireSignedIn(viewer));
       return { project };
     },

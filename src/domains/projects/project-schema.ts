@@ -23,17 +23,17 @@ export const ProjectRole = builder.enumType('ProjectRole', {
   } as const,
 });
 
-const OWNER_USER = 'Id of the user who owns the project. Null if an organisation owns it.';
+const OWNER_USER = 'Id of the user who owns the project. Null if an organization owns it.';
 
 const ProjectOwner = builder.objectRef<ProjectRecord>('ProjectOwner').implement({
-  description: 'The user or the organisation that owns a project.',
+  description: 'The user or the organization that owns a project.',
   fields: (t) => ({
     userId: t.exposeID('ownerUserId', { description: OWNER_USER, nullable: true }),
-    organizationId: t.exposeID('ownerOrganisationId', {
-      description: 'Id of the organisation that owns the project. Null if a user owns it.',
+    organizationId: t.exposeID('ownerOrganizationId', {
+      description: 'Id of the organization that owns the project. Null if a user owns it.',
       nullable: true,
     }),
-    name: t.exposeString('ownerName', { description: 'Name of the user or of the organisation.' }),
+    name: t.exposeString('ownerName', { description: 'Name of the user or of the organization.' }),
   }),
 });
 
@@ -61,7 +61,7 @@ export const Project = builder.prismaObject('Project', {
     name: t.exposeString('name', { description: PROJECT_NAME }),
     description: t.exposeString('description', { description: PROJECT_DESCRIPTION }),
     owner: t.field({
-      description: 'The user or the organisation that owns the project.',
+      description: 'The user or the organization that owns the project.',
       type: ProjectOwner,
       resolve: ({ id }, _args, { services, viewer }) => services.projects.visible(id, viewer),
     }),

@@ -20,8 +20,8 @@ import { PROJECT_INCLUDE, type ProjectCache, type ProjectRecord } from './projec
 interface NewProject {
   readonly name: string;
   readonly description?: string | null | undefined;
-  /** Owned by this organisation instead of the caller; the caller must be an owner of it. */
-  readonly organisationId?: string | null | undefined;
+  /** Owned by this organization instead of the caller; the caller must be an owner of it. */
+  readonly organizationId?: string | null | undefined;
 }
 
 type ProjectChange = Nullish<
@@ -73,13 +73,13 @@ export class ProjectService {
   }
 
   /**
-   * The caller or the organisation owns the project. Errors: INVALID (also for too many projects), NOT_ALLOWED (tokens;
-   * not an owner of the organisation).
+   * The caller or the organization owns the project. Errors: INVALID (also for too many projects), NOT_ALLOWED (tokens;
+   * not an owner of the organization).
    */
   async create(input: NewProject, viewer: Viewer | null): Promise<ProjectRecord> {
     const owner = requireSignedIn(viewer);
     if (owner.kind !== 'USER') throw new ServiceError('NOT_ALLOWED', 'A project token cannot create projects');
-    if (input.organisationId != null) await this.#requireOwner(input.organisationId, owner);
+    if (input.organizationId != null) await this.#requireOwner(input.organizationId, owner);
     return this.#options.ownership.project(owner, () => this.createFor(input, owner.id));
   }
 
@@ -92,12 +92,12 @@ export class ProjectService {
         name,
         description,
         strictRoles: this.#options.strictRoles,
-        ...(input.organisationId == null ? { ownerUserId: userId } : { ownerOrganisationId: input.organisationId }),
+        ...(input.organizationId == null ? { ownerUserId: userId } : { ownerOrganizationId: input.organizationId }),
       },
       include: PROJECT_INCLUDE,
     });
     const record = this.#options.cache.put(row);
-    if (input.organisationId != null) await this.#options.changes.announce('organisation', input.organisationId);
+    if (input.organizationId != null) await this.#options.changes.announce('organization', input.organizationId);
     else await this.#options.changes.announce('user', userId);
     await this.#options.changes.announce('project', row.id);
     return record;
@@ -149,19 +149,19 @@ export class ProjectService {
     return user;
   }
 
-  async #requireOwner(organisationId: string, viewer: Viewer): Promise<void> {
+  async #requireOwner(organizationId: string, viewer: Viewer): Promise<void> {
     if (viewer.isRootAdmin) {
-      if ((await this.#options.db.organisation.count({ where: { id: organisationId } })) === 0) {
-        throw notFound('organisation', organisationId);
+      if ((await this.#options.db.organization.count({ where: { id: organizationId } })) === 0) {
+        throw notFound('organization', organizationId);
       }
       return;
     }
-    const membership = await this.#options.db.organisationMember.findUnique({
-      where: { organisationId_userId: { organisationId, userId: viewer.id } },
+    const membership = await this.#options.db.organizationMember.findUnique({
+      where: { organizationId_userId: { organizationId, userId: viewer.id } },
     });
-    if (membership === null) throw notFound('organisation', organisationId);
+    if (membership === null) throw notFound('organization', organizationId);
     if (membership.role !== 'OWNER') {
-      throw new ServiceError('NOT_ALLOWED', 'Only an owner of the organisation can create projects for it');
+      throw new ServiceError('NOT_ALLOWED', 'Only an owner of the organization can create projects for it');
     }
   }
 }

@@ -4,7 +4,7 @@ import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts
 import type { Database } from '../../platform/storage/database.ts';
 
 /**
- * Limits how many projects and organisations a user may own, including projects of organisations. Root administrators
+ * Limits how many projects and organizations a user may own, including projects of organizations. Root administrators
  * have no limit. Several processes at the same time may each exceed the limit by one.
  */
 export class OwnershipLimit {
@@ -18,15 +18,15 @@ export class OwnershipLimit {
   }
 
   project<T>(owner: Viewer, create: () => Promise<T>): Promise<T> {
-    const byOrganisation = { ownerOrganisation: { members: { some: { userId: owner.id, role: 'OWNER' } } } } as const;
+    const byOrganization = { ownerOrganization: { members: { some: { userId: owner.id, role: 'OWNER' } } } } as const;
     return this.#within(owner, 'projects', create, () =>
-      this.#db.project.count({ where: { OR: [{ ownerUserId: owner.id }, byOrganisation] } }),
+      this.#db.project.count({ where: { OR: [{ ownerUserId: owner.id }, byOrganization] } }),
     );
   }
 
-  organisation<T>(owner: Viewer, create: () => Promise<T>): Promise<T> {
-    return this.#within(owner, 'organisations', create, () =>
-      this.#db.organisationMember.count({ where: { userId: owner.id, role: 'OWNER' } }),
+  organization<T>(owner: Viewer, create: () => Promise<T>): Promise<T> {
+    return this.#within(owner, 'organizations', create, () =>
+      this.#db.organizationMember.count({ where: { userId: owner.id, role: 'OWNER' } }),
     );
   }
 

@@ -55,7 +55,7 @@ export const REMOVAL_QUERY: JsonSchema = {
       type: 'string',
       minLength: 1,
       maxLength: 256,
-      description: 'Id of the user who becomes the owner of the projects and organisations.',
+      description: 'Id of the user who becomes the owner of the projects and organizations.',
     },
   },
 };

@@ -46,7 +46,7 @@ const DeleteUserInput = builder.inputType('DeleteUserInput', {
     userId: t.id({ required: true, description: 'Id of the user.' }),
     handOverTo: t.id({
       description:
-        'Id of the user who becomes the owner of the projects, and of organisations without another owner. Without it an owner is not deleted.',
+        'Id of the user who becomes the owner of the projects, and of organizations without another owner. Without it an owner is not deleted.',
     }),
   }),
 });
@@ -100,7 +100,7 @@ builder.mutationFields((t) => ({
   }),
   deleteUser: t.field({
     description:
-      'Refused for the last root administrator who can sign in (LAST_ADMINISTRATOR). Without `handOverTo` also refused for owners of projects and the last owner of an organisation (IN_USE).',
+      'Refused for the last root administrator who can sign in (LAST_ADMINISTRATOR). Without `handOverTo` also refused for owners of projects and the last owner of an organization (IN_USE).',
     type: DeleteUserPayload,
     ...rootAdmin,
     args: {

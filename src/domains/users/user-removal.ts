@@ -4,7 +4,7 @@ import type { RootAdmins } from './root-admins.ts';
 
 interface OwnedObjects {
   readonly projects: readonly Named[];
-  readonly organisations: readonly Named[];
+  readonly organizations: readonly Named[];
 }
 
 interface Named {
@@ -28,35 +28,35 @@ export async function removeUser(
   const named = { select: { id: true, name: true }, orderBy: { id: 'asc' } } as const;
   const user = await tx.user.findUnique({ where: { id: userId }, include: { projects: named } });
   if (user === null) throw notFound('user', userId);
-  const organisations = await tx.organisation.findMany({
+  const organizations = await tx.organization.findMany({
     where: { members: { some: { userId, role: 'OWNER' }, none: { userId: { not: userId }, role: 'OWNER' } } },
     ...named,
   });
   await rootAdmins.requireOthers(tx, user);
   const { projects } = user;
-  if (heirId !== null) await handOver(tx, userId, heirId, organisations);
+  if (heirId !== null) await handOver(tx, userId, heirId, organizations);
   else if (projects.length > 0) {
     throw inUse(`${user.email} owns ${listed(projects, 'project')}`, { projects });
-  } else if (organisations.length > 0) {
-    throw inUse(`${user.email} is the last owner of ${listed(organisations, 'organisation')}`, { organisations });
+  } else if (organizations.length > 0) {
+    throw inUse(`${user.email} is the last owner of ${listed(organizations, 'organization')}`, { organizations });
   }
   await tx.user.delete({ where: { id: userId } });
-  return { email: user.email, projects, organisations };
+  return { email: user.email, projects, organizations };
 }
 
 async function handOver(
   tx: Prisma.TransactionClient,
   userId: string,
   heirId: string,
-  organisations: readonly Named[],
+  organizations: readonly Named[],
 ): Promise<void> {
   const isOtherUser = heirId !== userId && (await tx.user.count({ where: { id: heirId } })) > 0;
   if (!isOtherUser) throw invalid([{ path: 'input.handOverTo', reason: 'must be the id of another user' }]);
   await tx.project.updateMany({ where: { ownerUserId: userId }, data: { ownerUserId: heirId } });
-  for (const { id: organisationId } of organisations) {
-    await tx.organisationMember.upsert({
-      where: { organisationId_userId: { organisationId, userId: heirId } },
-      create: { organisationId, userId: heirId, role: 'OWNER' },
+  for (const { id: organizationId } of organizations) {
+    await tx.organizationMember.upsert({
+      where: { organizationId_userId: { organizationId, userId: heirId } },
+      create: { organizationId, userId: heirId, role: 'OWNER' },
       update: { role: 'OWNER' },
     });
   }

@@ -156,7 +156,7 @@ export const userRoutes: readonly Route[] = [
     summary: 'Delete a user',
     keywords: 'remove person',
     description:
-      'An owner of projects and the last owner of an organisation are deleted only with `handOverTo` (otherwise 400 IN_USE). The last root administrator who can sign in is not deleted (400 LAST_ADMINISTRATOR).',
+      'An owner of projects and the last owner of an organization are deleted only with `handOverTo` (otherwise 400 IN_USE). The last root administrator who can sign in is not deleted (400 LAST_ADMINISTRATOR).',
     query: REMOVAL_QUERY,
     operation: DELETE,
     variables: ({ params, query }) => ({ input: { ...params, ...query } }),

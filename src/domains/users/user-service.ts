@@ -139,15 +139,15 @@ export class UserService {
   }
 
   /**
-   * Deletes an account. `handOverTo` becomes the owner of its projects and of organisations without another owner.
-   * Errors: NOT_FOUND, INVALID, LAST_ADMINISTRATOR, IN_USE with `info.projects` or `info.organisations`.
+   * Deletes an account. `handOverTo` becomes the owner of its projects and of organizations without another owner.
+   * Errors: NOT_FOUND, INVALID, LAST_ADMINISTRATOR, IN_USE with `info.projects` or `info.organizations`.
    */
   async remove(userId: string, handOverTo: string | null = null): Promise<RemovedUser> {
     const removed = await serializable(this.#db, (tx) => removeUser(tx, userId, handOverTo, this.#rootAdmins));
     // The new owner first, so that projects are read again with the new owner.
     if (handOverTo !== null) await this.#changes.announce('user', handOverTo);
     await this.#changes.announce('user', userId);
-    for (const { id } of removed.organisations) await this.#changes.announce('organisation', id);
+    for (const { id } of removed.organizations) await this.#changes.announce('organization', id);
     return removed;
   }
 

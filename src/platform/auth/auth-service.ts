@@ -28,7 +28,7 @@ const LOOK_UPS = { maxRunning: 16, maxWaiting: 10_000, what: 'look-ups of sessio
 /** Unknown secrets in a row, of one caller, that are logged. Fewer are an expired session. */
 const BURST_FROM = 5;
 /** Kinds of changes that affect viewers. Changes of owners and members are announced for the user. */
-const RIGHTS_KINDS = ['user', 'session', 'token', 'project-removed', 'organisation', 'sign-in-rule'] as const;
+const RIGHTS_KINDS = ['user', 'session', 'token', 'project-removed', 'organization', 'sign-in-rule'] as const;
 
 /** The id is the log-in name of an unlocked account. */
 const UNLOCKED = 'sign-in-unlocked';
@@ -229,7 +229,7 @@ export class AuthService {
     this.#generation += 1;
     this.#unknown.clear();
     const concerns = (viewer: Viewer): boolean => {
-      if (id === ANYTHING || kind === 'organisation') return true;
+      if (id === ANYTHING || kind === 'organization') return true;
       if (kind === 'user') return viewer.kind === 'USER' && viewer.id === id;
       if (kind === 'project-removed') return roleIn(viewer, id) !== null;
       // The rule may also give a role to users who have none in its project.
@@ -242,8 +242,8 @@ export class AuthService {
     else if (kind === 'sign-in-rule') {
       this.guards.possiblyChanged((viewer) => concerns(viewer) && roleIn(viewer, id) !== null);
     }
-    // Users who lose rights by a change of an organisation are announced as users. The others only gain rights.
-    else if (kind !== 'organisation') this.guards.changed(concerns);
+    // Users who lose rights by a change of an organization are announced as users. The others only gain rights.
+    else if (kind !== 'organization') this.guards.changed(concerns);
   }
 }
 

@@ -36,7 +36,7 @@ async function loadSession(db: Database, claimRoles: ClaimRoles, tokenHash: stri
           identities: true,
           memberships: { select: { projectId: true, role: true } },
           projects: { select: { id: true } },
-          organisations: { select: { role: true, organisation: { select: { projects: { select: { id: true } } } } } },
+          organizations: { select: { role: true, organization: { select: { projects: { select: { id: true } } } } } },
         },
       },
     },
@@ -52,8 +52,8 @@ async function loadSession(db: Database, claimRoles: ClaimRoles, tokenHash: stri
   };
   for (const { projectId, role } of user.memberships) grant(projectId, role);
   for (const { id } of user.projects) grant(id, 'ADMIN');
-  for (const { role, organisation } of user.organisations) {
-    for (const { id } of organisation.projects) grant(id, role === 'OWNER' ? 'ADMIN' : 'VIEWER');
+  for (const { role, organization } of user.organizations) {
+    for (const { id } of organization.projects) grant(id, role === 'OWNER' ? 'ADMIN' : 'VIEWER');
   }
   if (signIn.identity !== null) {
     for (const { projectId, role } of await claimRoles(signIn.identity)) grant(projectId, role);

@@ -234,7 +234,7 @@ export const SETTINGS = settings({
   maxProjectsPerUser: {
     fallback: '100',
     parse: integer(1, 100_000),
-    help: 'Maximum number of projects that a user may create, including projects of own organisations, and maximum number of organisations; root administrators have no limit',
+    help: 'Maximum number of projects that a user may create, including projects of own organizations, and maximum number of organizations; root administrators have no limit',
   },
   brokerFilesDir: {
     shownDefault: 'no files allowed',

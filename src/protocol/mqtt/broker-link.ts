@@ -89,7 +89,7 @@ const UNWANTED_MS = 1_000;
 
 /**
  * One MQTT connection to one broker that reconnects until closed: CONNECTING -> CONNECTED <-> UNREACHABLE /
- * UNAUTHORISED -> CLOSED.
+ * UNAUTHORIZED -> CLOSED.
  *
  * Every attempt is a new client: a publish that cannot be sent fails immediately, and the caller decides whether to
  * retry. Subscriptions are restored before CONNECTED is reported. MQTT 5 is tried first, and 3.1.1 after the broker has

@@ -37,10 +37,10 @@ export interface SubscribeOptions {
 }
 
 /**
- * CONNECTING: the first attempt. UNAUTHORISED: the broker refused the credentials. UNREACHABLE: no connection. CLOSED:
+ * CONNECTING: the first attempt. UNAUTHORIZED: the broker refused the credentials. UNREACHABLE: no connection. CLOSED:
  * closed by this service.
  */
-export type LinkState = 'CONNECTING' | 'CONNECTED' | 'UNAUTHORISED' | 'UNREACHABLE' | 'CLOSED';
+export type LinkState = 'CONNECTING' | 'CONNECTED' | 'UNAUTHORIZED' | 'UNREACHABLE' | 'CLOSED';
 
 export interface LinkStatus {
   readonly state: LinkState;

@@ -4,7 +4,7 @@ import { LinkLimitExceeded } from './packet-limits.ts';
 
 /** Why a connection attempt failed or a connection ended. The text never contains a URL, a user name or a secret. */
 export interface LinkFailure {
-  readonly state: Extract<LinkState, 'UNAUTHORISED' | 'UNREACHABLE'>;
+  readonly state: Extract<LinkState, 'UNAUTHORIZED' | 'UNREACHABLE'>;
   readonly text: string;
   readonly isPortClosed?: boolean;
 }
@@ -62,7 +62,7 @@ const BY_CONNACK: Readonly<Record<number, string>> = {
   159: 'The broker limits the rate of connections',
 };
 
-const UNAUTHORISED_CODES = new Set([134, 135, 138, 140]);
+const UNAUTHORIZED_CODES = new Set([134, 135, 138, 140]);
 
 const BY_DISCONNECT: Readonly<Record<number, string>> = {
   135: 'The broker ended the connection: no longer authorised',
@@ -82,7 +82,7 @@ const CLOSED_BY_BROKER = 'The broker closed the connection';
 export function refusedConnect(code: number): LinkFailure {
   const reasonCode = REASON_CODES[code] ?? code;
   return {
-    state: UNAUTHORISED_CODES.has(reasonCode) ? 'UNAUTHORISED' : 'UNREACHABLE',
+    state: UNAUTHORIZED_CODES.has(reasonCode) ? 'UNAUTHORIZED' : 'UNREACHABLE',
     text: BY_CONNACK[reasonCode] ?? `The broker refused the connection (reason code ${code})`,
   };
 }

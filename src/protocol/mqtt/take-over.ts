@@ -106,7 +106,7 @@ function explainRefusal(error: unknown, action: SessionAction, username: string 
 function refused(code: number): ServiceError {
   const { state, text } = refusedConnect(code);
   return new ServiceError(
-    state === 'UNAUTHORISED' ? 'NOT_ALLOWED' : 'BROKER_REJECTED',
+    state === 'UNAUTHORIZED' ? 'NOT_ALLOWED' : 'BROKER_REJECTED',
     `The session cannot be taken over: ${text}`,
   );
 }

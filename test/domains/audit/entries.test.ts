@@ -311,7 +311,7 @@ test('whatever is asked in whatever order, each mutation leaves one entry with i
   const operations = {
     createProject: '(input: { name: "P" }) { project { id } }',
     updateProject: `(input: { projectId: "${projectId}", description: "d" }) { project { id } }`,
-    createOrganisation: '(input: { name: "" }) { organisation { id } }',
+    createOrganization: '(input: { name: "" }) { organization { id } }',
     addBroker: `(input: { projectId: "${projectId}", name: "b", url: "mqtt://b.invalid" }) { broker { id } }`,
     deleteBroker: '(input: { brokerId: "brk_none" }) { deletedBrokerId }',
     createUser: '(input: { email: "not an address" }) { user { id } }',

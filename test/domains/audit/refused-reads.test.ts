@@ -34,12 +34,12 @@ test('each read that is refused to the caller leaves an entry, over each transpo
   const { secret, token } = data.createToken;
   const made = await service.graphql(
     `mutation ($cert: String!) {
-      createOrganisation(input: { name: "ACME" }) { organisation { id } }
+      createOrganization(input: { name: "ACME" }) { organization { id } }
       createCertificate(input: { projectId: "${projectId}", filename: "ca.pem", cert: $cert }) { certificate { id } }
     }`,
     { cert: createAuthority().cert },
   );
-  const organisationId: string = made.data.createOrganisation.organisation.id;
+  const organizationId: string = made.data.createOrganization.organization.id;
   const certificateId: string = made.data.createCertificate.certificate.id;
   const robot = { actorKind: 'TOKEN', actorId: token.id, actorName: 'robot' };
   const byViewer = { actorKind: 'USER', actorId: viewer.id, actorName: viewer.email };
@@ -110,8 +110,8 @@ test('each read that is refused to the caller leaves an entry, over each transpo
       { ...byStranger, operation: 'node', targetKind: 'token', targetId: token.id },
     ],
     [
-      () => ask(`{ node(id: "${organisationId}") { id } }`, stranger.token, null),
-      { ...byStranger, operation: 'node', targetKind: 'organisation', targetId: organisationId },
+      () => ask(`{ node(id: "${organizationId}") { id } }`, stranger.token, null),
+      { ...byStranger, operation: 'node', targetKind: 'organization', targetId: organizationId },
     ],
     [
       () => ask(`{ node(id: "${certificateId}") { id } }`, stranger.token, null),

@@ -224,7 +224,7 @@ test('wrong credentials are reported, and correct ones connect', async () => {
   const mosquitto = await startMosquitto({ access: 'passwords' });
   const service = await startTestService();
   const id = await addBroker(service, { name: 'm', url: mosquitto.url, username: ADMIN.username, password: 'wrong' });
-  await reached(service, id, 'UNAUTHORISED');
+  await reached(service, id, 'UNAUTHORIZED');
   await service.rest('PUT', `/api/projects/${service.projectId}/brokers/${id}`, service.root, {
     password: ADMIN.password,
   });

@@ -13,7 +13,7 @@ test('a project that is written while all projects are read again remains in the
   // The write ends during the read, which did not see it.
   const id = newId('project');
   const texts = { name: 'new', description: '', strictRoles: false, topicPayloads: true, clusterPasswords: false };
-  const owners = { ownerUserId: null, ownerUser: null, ownerOrganisationId: null, ownerOrganisation: null };
+  const owners = { ownerUserId: null, ownerUser: null, ownerOrganizationId: null, ownerOrganization: null };
   cache.put({ id, ...texts, ...owners, createdAt: now, updatedAt: now });
   await cache.close();
   expect(cache.get(id)?.name).toBe('new');

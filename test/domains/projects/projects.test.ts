@@ -7,8 +7,8 @@ const CREATE =
 const SET_MEMBER =
   'mutation ($input: SetProjectMemberInput!) { setProjectMember(input: $input) { member { role user { email } } } }';
 
-const ORGANISATION =
-  'mutation ($input: CreateOrganisationInput!) { createOrganisation(input: $input) { organisation { id } } }';
+const ORGANIZATION =
+  'mutation ($input: CreateOrganizationInput!) { createOrganization(input: $input) { organization { id } } }';
 const ADD = 'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }';
 
 test('the creator of a project owns it, and sees it in the graph and by REST', async () => {
@@ -102,15 +102,15 @@ test('an empty name is refused with its path, and nothing is written', async () 
   expect(await storage.db.project.count()).toBe(before);
 });
 
-test('an organisation owns projects: its owners administer them, its members see them', async () => {
+test('an organization owns projects: its owners administer them, its members see them', async () => {
   const { graphql, person } = await startTestService();
   const owner = await person(null);
   const member = await person(null);
-  const { organisation } = (
-    await graphql('mutation { createOrganisation(input: { name: "ACME" }) { organisation { id } } }', {}, owner.token)
-  ).data.createOrganisation;
+  const { organization } = (
+    await graphql('mutation { createOrganization(input: { name: "ACME" }) { organization { id } } }', {}, owner.token)
+  ).data.createOrganization;
   const { project } = (
-    await graphql(CREATE, { input: { name: 'Theirs', organizationId: organisation.id } }, owner.token)
+    await graphql(CREATE, { input: { name: 'Theirs', organizationId: organization.id } }, owner.token)
   ).data.createProject;
   expect(project).toMatchObject({ viewerRole: 'ADMIN', owner: { name: 'ACME', userId: null } });
 
@@ -119,25 +119,25 @@ test('an organisation owns projects: its owners administer them, its members see
       ?.viewerRole;
   expect(await role(member.token)).toBeUndefined();
   await graphql(
-    'mutation ($input: SetOrganisationMemberInput!) { setOrganisationMember(input: $input) { organisation { id } } }',
+    'mutation ($input: SetOrganizationMemberInput!) { setOrganizationMember(input: $input) { organization { id } } }',
     {
-      input: { organisationId: organisation.id, email: member.email, role: 'MEMBER' },
+      input: { organizationId: organization.id, email: member.email, role: 'MEMBER' },
     },
     owner.token,
   );
   expect(await role(member.token)).toBe('VIEWER');
 
   const last = await graphql(
-    'mutation ($input: RemoveOrganisationMemberInput!) { removeOrganisationMember(input: $input) { organisation { id } } }',
+    'mutation ($input: RemoveOrganizationMemberInput!) { removeOrganizationMember(input: $input) { organization { id } } }',
     {
-      input: { organisationId: organisation.id, email: owner.email },
+      input: { organizationId: organization.id, email: owner.email },
     },
     owner.token,
   );
   expect(last.errors?.[0]?.extensions.code).toBe('IN_USE');
 });
 
-test('a person can make so many projects and organisations, and add so many brokers to one; a root administrator any number', async () => {
+test('a person can make so many projects and organizations, and add so many brokers to one; a root administrator any number', async () => {
   const { graphql, person } = await startTestService({
     env: { MAX_PROJECTS_PER_USER: '2', MAX_BROKERS_PER_PROJECT: '2' },
   });
@@ -147,18 +147,18 @@ test('a person can make so many projects and organisations, and add so many brok
     return errors?.[0]?.extensions ?? data.createProject.project.id;
   };
   const refused = { code: 'INVALID', info: { limit: 2, issues: [{ path: 'input', reason: expect.any(String) }] } };
-  const organisation = async (name: string) => {
-    const { data, errors } = await graphql(ORGANISATION, { input: { name } }, ann.token);
-    return errors?.[0]?.extensions ?? data.createOrganisation.organisation.id;
+  const organization = async (name: string) => {
+    const { data, errors } = await graphql(ORGANIZATION, { input: { name } }, ann.token);
+    return errors?.[0]?.extensions ?? data.createOrganization.organization.id;
   };
-  const own = await organisation('First');
-  // Also of those that come at once one is too many; one of an organisation counts as one of its owner.
+  const own = await organization('First');
+  // Also of those that come at once one is too many; one of an organization counts as one of its owner.
   const atOnce = await Promise.all([made(ann.token, own), made(ann.token), made(ann.token, own), made(ann.token)]);
   const [projectId, ...others] = atOnce.filter((id) => typeof id === 'string');
   expect(others).toHaveLength(1);
   const refusals = atOnce.filter((id) => typeof id !== 'string');
   expect(refusals).toEqual([expect.objectContaining(refused), expect.objectContaining(refused)]);
-  expect([typeof (await organisation('Second')), await organisation('Third')]).toEqual([
+  expect([typeof (await organization('Second')), await organization('Third')]).toEqual([
     'string',
     expect.objectContaining(refused),
   ]);

@@ -88,12 +88,12 @@ test('two who take the role from each other at once do not leave the service wit
   expect(await service.storage.db.user.count({ where: { isRoot: true } })).toBe(1);
 });
 
-test('projects and organisations of a deleted user are handed over, or prevent the deletion', async () => {
+test('projects and organizations of a deleted user are handed over, or prevent the deletion', async () => {
   const service = await startTestService();
   const ask = asker(service);
   const [owner, heir] = [await service.person(null), await service.person(null)];
   const { data } = await service.graphql(
-    `mutation { createOrganisation(input: { name: "Works" }) { organisation { id } }
+    `mutation { createOrganization(input: { name: "Works" }) { organization { id } }
       a: createProject(input: { name: "Hall" }) { project { id } } }`,
     {},
     owner.token,
@@ -113,10 +113,10 @@ test('projects and organisations of a deleted user are handed over, or prevent t
   expect((await service.rest('GET', '/api/projects', heir.token)).body).toMatchObject([
     { id: projectId, role: 'admin', owner: { userId: heir.id } },
   ]);
-  const organisations = '{ organisations { nodes { id members { nodes { role user { id } } } } } }';
-  expect((await service.graphql(organisations, {}, heir.token)).data.organisations.nodes).toEqual([
+  const organizations = '{ organizations { nodes { id members { nodes { role user { id } } } } } }';
+  expect((await service.graphql(organizations, {}, heir.token)).data.organizations.nodes).toEqual([
     {
-      id: data.createOrganisation.organisation.id,
+      id: data.createOrganization.organization.id,
       members: { nodes: [{ role: 'OWNER', user: { id: heir.id } }] },
     },
   ]);

@@ -55,22 +55,22 @@ test('people are listed page by page, and node finds one by id', async () => {
   expect(node.data.node).toEqual({ __typename: 'User', id: ids[0] });
 });
 
-test('the last owner of an organisation stays until there is another', async () => {
+test('the last owner of an organization stays until there is another', async () => {
   const { graphql, person, services } = await startTestService();
   const owner = await person(null);
   const next = await person(null);
   const { data } = await graphql(
-    'mutation { createOrganisation(input: { name: "Works" }) { organisation { id } } }',
+    'mutation { createOrganization(input: { name: "Works" }) { organization { id } } }',
     {},
     owner.token,
   );
   await expect(services.users.remove(owner.id)).rejects.toMatchObject({
     code: 'IN_USE',
-    info: { organisations: [{ name: 'Works' }] },
+    info: { organizations: [{ name: 'Works' }] },
   });
   await graphql(
-    'mutation ($input: SetOrganisationMemberInput!) { setOrganisationMember(input: $input) { organisation { id } } }',
-    { input: { organisationId: data.createOrganisation.organisation.id, email: next.email, role: 'OWNER' } },
+    'mutation ($input: SetOrganizationMemberInput!) { setOrganizationMember(input: $input) { organization { id } } }',
+    { input: { organizationId: data.createOrganization.organization.id, email: next.email, role: 'OWNER' } },
   );
   await services.users.remove(owner.id);
 });

@@ -76,5 +76,5 @@ test('streams of the embedded broker are created, watched and replayed like stre
 test('the link reports a refused password', async () => {
   const { mqttPort } = await startTestBroker();
   const link = openLink({ url: `mqtt://127.0.0.1:${mqttPort}`, username: 'admin', password: 'wrong' });
-  expect(await reached(link, 'UNAUTHORISED')).toMatchObject({ state: 'UNAUTHORISED' });
+  expect(await reached(link, 'UNAUTHORIZED')).toMatchObject({ state: 'UNAUTHORIZED' });
 });

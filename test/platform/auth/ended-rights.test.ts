@@ -186,28 +186,28 @@ test('a change that keeps the permissions ends no subscription', async () => {
 });
 
 test.each(TRANSPORTS)(
-  'an organisation’s member who leaves loses what its projects had open over %s',
+  'an organization’s member who leaves loses what its projects had open over %s',
   async (transport) => {
     const service = await startTestService();
-    const create = 'mutation ($i: CreateOrganisationInput!) { createOrganisation(input: $i) { organisation { id } } }';
+    const create = 'mutation ($i: CreateOrganizationInput!) { createOrganization(input: $i) { organization { id } } }';
     const made = (await done(service, create, { name: 'plant' })) as {
-      createOrganisation: { organisation: { id: string } };
+      createOrganization: { organization: { id: string } };
     };
-    const organizationId = made.createOrganisation.organisation.id;
+    const organizationId = made.createOrganization.organization.id;
     const { createProject } = (await done(service, CREATE_PROJECT, { name: 'of all', organizationId })) as {
       createProject: { project: { id: string } };
     };
     const set =
-      'mutation ($i: SetOrganisationMemberInput!) { setOrganisationMember(input: $i) { organisation { id } } }';
+      'mutation ($i: SetOrganizationMemberInput!) { setOrganizationMember(input: $i) { organization { id } } }';
     const people = [await service.person(null), await service.person(null)] as const;
-    for (const { email } of people) await done(service, set, { organisationId: organizationId, email, role: 'MEMBER' });
+    for (const { email } of people) await done(service, set, { organizationId, email, role: 'MEMBER' });
     const status = { query: STATUS, variables: { p: createProject.project.id } };
     const [leaving, staying] = await Promise.all(
       people.map(({ token }) => openedStream(transport, service, token, status)),
     );
     const remove =
-      'mutation ($i: RemoveOrganisationMemberInput!) { removeOrganisationMember(input: $i) { organisation { id } } }';
-    await done(service, remove, { organisationId: organizationId, email: people[0].email });
+      'mutation ($i: RemoveOrganizationMemberInput!) { removeOrganizationMember(input: $i) { organization { id } } }';
+    await done(service, remove, { organizationId, email: people[0].email });
     const since = performance.now();
     const { close, errors, at } = await (leaving as EventStream).ended;
     expect([close, errors]).toEqual([END_OF_RIGHTS[transport], ['NOT_ALLOWED']]);

@@ -71,7 +71,7 @@ const SCOPED = {
 
 const because = (reason: string, names: readonly string[]) => Object.fromEntries(names.map((name) => [name, reason]));
 const ofAccounts = (...names: string[]) => because('belongs to the account of the caller', names);
-const ofOrganisations = (...names: string[]) => because('is visible to members of the organisation', names);
+const ofOrganizations = (...names: string[]) => because('is visible to members of the organization', names);
 
 /** Types that callers without a role in a project reach, and why their values are no secret of a project. */
 const OPEN: Readonly<Record<string, string>> = {
@@ -87,9 +87,9 @@ const OPEN: Readonly<Record<string, string>> = {
   ...ofAccounts('Session', 'EndSessionPayload', 'EndSessionsPayload', 'LoginPayload', 'LogoutPayload'),
   ...ofAccounts('BeginSecondFactorPayload', 'ConfirmSecondFactorPayload', 'Identity'),
   SignInOffers: 'is public',
-  ...ofOrganisations('Organisation', 'OrganisationConnection', 'OrganisationEdge', 'OrganisationMember'),
-  ...ofOrganisations('OrganisationMemberConnection', 'OrganisationMemberEdge', 'OrganisationPayload'),
-  ...ofOrganisations('DeleteOrganisationPayload'),
+  ...ofOrganizations('Organization', 'OrganizationConnection', 'OrganizationEdge', 'OrganizationMember'),
+  ...ofOrganizations('OrganizationMemberConnection', 'OrganizationMemberEdge', 'OrganizationPayload'),
+  ...ofOrganizations('DeleteOrganizationPayload'),
 };
 
 const scopeOf = (type: GraphQLObjectType): TypeScope | undefined =>

@@ -56,15 +56,15 @@ test('a shared viewer neither reads nor changes data of a single user', async ()
   const { services, storage, person, root, projectId } = await startTestService();
   const { id, token, email } = await person('ADMIN');
   const viewer = await services.auth.viewerOfSecret(token);
-  const organisation = await services.organisations.create('plant', await services.auth.viewerOfSecret(root));
+  const organization = await services.organizations.create('plant', await services.auth.viewerOfSecret(root));
   const byRoot = await services.auth.viewerOfSecret(root);
-  await services.organisations.setMember(organisation.id, email, 'OWNER', byRoot);
+  await services.organizations.setMember(organization.id, email, 'OWNER', byRoot);
   const shared = sharedViewer(viewer);
 
-  const organisations = (who: Viewer) =>
-    storage.db.organisation.count({ where: services.organisations.visibleWhere(who) });
-  expect([await organisations(viewer), await organisations(shared)]).toEqual([1, 0]);
-  const remove = services.organisations.remove(organisation.id, shared);
+  const organizations = (who: Viewer) =>
+    storage.db.organization.count({ where: services.organizations.visibleWhere(who) });
+  expect([await organizations(viewer), await organizations(shared)]).toEqual([1, 0]);
+  const remove = services.organizations.remove(organization.id, shared);
   await expect(remove).rejects.toMatchObject({ code: 'NOT_FOUND' });
   await expect(services.projects.create({ name: 'mine' }, shared)).rejects.toThrow();
   expect(await services.auth.passwords.confirm(shared.id, { password: PASSWORD }, 'here')).toBe(false);

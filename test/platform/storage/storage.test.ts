@@ -45,7 +45,7 @@ describeEngines((engine, postgres) => {
 
     const taken = await failure(db.user.create({ data: user(ada.email) }));
     const dangling = await failure(
-      db.organisationMember.create({ data: { userId: ada.id, organisationId: newId('organisation') } }),
+      db.organizationMember.create({ data: { userId: ada.id, organizationId: newId('organization') } }),
     );
     const missing = await failure(db.user.delete({ where: { id: newId('user') } }));
 

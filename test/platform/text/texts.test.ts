@@ -18,7 +18,7 @@ test('every text that is stored has a longest length and no U+0000, and the refu
   const token = { projectId, name: 't', role: 'VIEWER' };
   const cases = [
     { tryIt: create('createProject', 'CreateProjectInput', { name: 'p' }), names: ['name', 'description'] },
-    { tryIt: create('createOrganisation', 'CreateOrganisationInput', {}), names: ['name'] },
+    { tryIt: create('createOrganization', 'CreateOrganizationInput', {}), names: ['name'] },
     { tryIt: create('createUser', 'CreateUserInput', { email: 'a@example.com' }), names: ['name', 'email'] },
     { tryIt: create('createToken', 'CreateTokenInput', token), names: ['name'] },
     {

@@ -54,10 +54,10 @@ test('nothing is queued while the broker is unreachable, and subscriptions are r
   expect(heard).toEqual(['after']);
 });
 
-test('a wrong password is UNAUTHORISED without the password in the text, and a correct one connects', async () => {
+test('a wrong password is UNAUTHORIZED without the password in the text, and a correct one connects', async () => {
   const broker = await startMosquitto({ access: 'passwords' });
   const link = openLink({ url: broker.url, username: ADMIN.username, password: 'not the password' });
-  const status = await reached(link, 'UNAUTHORISED');
+  const status = await reached(link, 'UNAUTHORIZED');
   expect(status.lastError).toMatch(/user name or password|user to connect/);
   expect(status.lastError).not.toContain('not the password');
   expect(link.protocolVersion).toBeNull();

@@ -11,7 +11,7 @@ import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import { ControlProvider } from '../../brokers/broker-info-schema.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { type BridgeConnectionView, type BridgeView, readConnections } from '../bridge-view.ts';
-import type { BridgeConnectionState, BridgeRejection } from '../model/bridge-status.ts';
+import type { BridgeRejection } from '../model/bridge-status.ts';
 import type { SysBridgeOrigin } from '../sys-bridges.ts';
 
 const BridgeConnectionStateType = builder.enumType('BridgeConnectionState', {
@@ -20,10 +20,10 @@ const BridgeConnectionStateType = builder.enumType('BridgeConnectionState', {
     INACTIVE: { description: 'Switched off in the configuration.' },
     CONNECTING: { description: 'The first attempt to connect, or the first one after a change of the configuration.' },
     CONNECTED: { description: 'Messages are forwarded.' },
-    UNAUTHORISED: { description: 'The other side refuses the credentials.' },
+    UNAUTHORIZED: { value: 'UNAUTHORISED', description: 'The other side refuses the credentials.' },
     UNREACHABLE: { description: 'The other side, or the broker itself, is not connected; attempts continue.' },
     FAILED: { description: 'It cannot work with this configuration; the error has the reason.' },
-  } as const satisfies Record<BridgeConnectionState, object>,
+  } as const,
 });
 
 const BridgeOriginType = builder.enumType('BridgeOrigin', {

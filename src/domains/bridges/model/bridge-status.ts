@@ -1,8 +1,14 @@
+import type { LinkState } from '../../../protocol/mqtt/broker-session.ts';
+
 /**
  * INACTIVE: switched off in the configuration. FAILED: it cannot work with this configuration; `error` has the reason,
  * and attempts continue if the cause may pass.
  */
 export type BridgeConnectionState = 'INACTIVE' | 'CONNECTING' | 'CONNECTED' | 'UNAUTHORISED' | 'UNREACHABLE' | 'FAILED';
+
+/** The control API of bridges has another spelling than the links, and REST returns its status unchanged. */
+export const stateOfLink = <State extends LinkState>(state: State) =>
+  (state === 'UNAUTHORIZED' ? 'UNAUTHORISED' : state) as Exclude<State, 'UNAUTHORIZED'> | 'UNAUTHORISED';
 
 export interface BridgeRejection {
   readonly at: number;

@@ -6,7 +6,12 @@ import { type BridgeOptions, bridgeClientId } from '../hosting/bridge-options.ts
 import { MqttBridgeSession } from '../link/mqtt-bridge-session.ts';
 import { SourceSubscriptions } from '../link/source-subscriptions.ts';
 import { brokerHosts } from '../model/bridge-kind.ts';
-import type { BridgeConnectionState, BridgeConnectionStatus, BridgeRejection } from '../model/bridge-status.ts';
+import {
+  type BridgeConnectionState,
+  type BridgeConnectionStatus,
+  type BridgeRejection,
+  stateOfLink,
+} from '../model/bridge-status.ts';
 import { BridgeQueue } from '../queue/bridge-queue.ts';
 import { QUEUE_BOUNDS, type QueueBounds } from '../queue/queue-storage.ts';
 import { BridgePath, namesOfLocal, namesOfRemote } from './bridge-path.ts';
@@ -46,12 +51,7 @@ interface CloseOptions {
 const MOST_EARLIER = 10;
 
 /** From worst to best: the state of a connection is that of its worse side. */
-const STATES: readonly (BridgeConnectionState & LinkState)[] = [
-  'UNAUTHORISED',
-  'UNREACHABLE',
-  'CONNECTING',
-  'CONNECTED',
-];
+const STATES = ['UNAUTHORIZED', 'UNREACHABLE', 'CONNECTING', 'CONNECTED'] as const satisfies LinkState[];
 
 const ROUND =
   'Both sides are the same broker, and with MQTT 3.1.1 its messages would go round for ever: use prefixes that lead to other topics';
@@ -204,7 +204,7 @@ export class RunningConnection {
     if (this.config.active === false) return 'INACTIVE';
     const states: readonly LinkState[] = this.#sides.map(([, { status }]) => status.state);
     const worst = STATES.find((state) => states.includes(state)) ?? 'CONNECTING';
-    if (worst !== 'CONNECTED') return worst;
+    if (worst !== 'CONNECTED') return stateOfLink(worst);
     if (this.#refusal !== null) return 'FAILED';
     return this.#ways.every(({ subscriptions }) => subscriptions.isComplete) ? 'CONNECTED' : 'CONNECTING';
   }
@@ -228,7 +228,7 @@ export class RunningConnection {
     if (this.#failure !== null) return this.#failure;
     if (this.config.active === false) return null;
     for (const [name, { status }] of this.#sides) {
-      if (status.state !== this.#state || status.lastError === undefined) continue;
+      if (stateOfLink(status.state) !== this.#state || status.lastError === undefined) continue;
       const problem = this.#queueProblem === null ? '' : `; ${this.#queueProblem}`;
       return `${name}: ${status.lastError}${problem}`;
     }

@@ -1,6 +1,11 @@
 import { type ArrivedMessage, type BridgeSessionOptions, MqttBridgeSession } from '../link/mqtt-bridge-session.ts';
 import { type SourceFilter, SourceSubscriptions } from '../link/source-subscriptions.ts';
-import type { BridgeConnectionState, BridgeConnectionStatus, BridgeRejection } from '../model/bridge-status.ts';
+import {
+  type BridgeConnectionState,
+  type BridgeConnectionStatus,
+  type BridgeRejection,
+  stateOfLink,
+} from '../model/bridge-status.ts';
 import { BridgeQueue } from '../queue/bridge-queue.ts';
 import { type BrokerStorage, QUEUE_BOUNDS } from '../queue/queue-storage.ts';
 import { withMessageId } from './message-id.ts';
@@ -181,7 +186,10 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
     if (this.config.active === false) return { state: 'INACTIVE', error: null };
     const link = this.#session?.status;
     if (link !== undefined && link.state !== 'CONNECTED' && link.state !== 'CLOSED') {
-      return { state: link.state, error: link.lastError === undefined ? null : `The broker: ${link.lastError}` };
+      return {
+        state: stateOfLink(link.state),
+        error: link.lastError === undefined ? null : `The broker: ${link.lastError}`,
+      };
     }
     const refusal = this.#subscriptions?.refusal ?? null;
     if (refusal !== null) {

@@ -102,6 +102,18 @@ test('a bridge of this service is configured, passes messages and is followed li
   expect(JSON.stringify([bridges, start, bridge, up, read, moved, down, none, kept])).not.toContain(PASSWORD);
 });
 
+test('refused credentials are UNAUTHORIZED in the graph, and UNAUTHORISED in the API of bridges and in REST', async () => {
+  const world = await streamWorld('the embedded broker');
+  const remote = await startMosquitto({ access: 'dynsec' });
+  await reached(() => world.rest('GET', '/bridges'));
+  const feed = world.follow(FOLLOW);
+  await world.rest('PUT', '/bridges/mqtt-bridge/config', config(remote.url, { password: 'wrong' }));
+  const { bridgeStatus } = await feed.until(({ bridgeStatus: { connections } }) => connections[0]?.error);
+  expect(bridgeStatus.connections).toMatchObject([{ name: 'hq', isConnected: false, state: 'UNAUTHORIZED' }]);
+  const { body } = await world.rest('GET', '/bridges/mqtt-bridge/status');
+  expect(body).toMatchObject([{ connectionName: 'hq', isConnected: false, state: 'UNAUTHORISED' }]);
+});
+
 test('a configuration that breaks the schema or a rule is refused with each place, and nothing of it is kept', async () => {
   const world = await streamWorld('the embedded broker');
   await reached(() => world.rest('GET', '/bridges'));

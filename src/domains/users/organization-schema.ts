@@ -1,0 +1,184 @@
+import { builder, person, signedIn } from '../../gateway/graphql/builder.ts';
+import { findsNode, Node } from '../../gateway/graphql/node.ts';
+import { totalCount } from '../../gateway/graphql/total-count.ts';
+import { OutOfSight } from '../../platform/errors.ts';
+import { USER_EMAIL } from './user-schema.ts';
+
+const OrganizationRole = builder.enumType('OrganizationRole', {
+  description: 'A role in an organization, from which the role in its projects follows.',
+  values: {
+    OWNER: {
+      description:
+        'Changes the members, creates projects for the organization, and has the role ADMIN in the projects of the organization.',
+    },
+    MEMBER: { description: 'Has the role VIEWER in the projects of the organization.' },
+  } as const,
+});
+
+const ORGANIZATION_ID = 'Id of the organization: `org_…`.';
+const NAME = 'Name of the organization: 1 to 200 characters. It is unique.';
+
+builder.prismaObject('OrganizationMember', {
+  description: 'A user with a role in an organization.',
+  select: { organizationId: true },
+  fields: (t) => ({
+    user: t.relation('user', { description: 'The account of the member.' }),
+    role: t.expose('role', { description: 'Role of the member in the organization.', type: OrganizationRole }),
+    createdAt: t.expose('createdAt', { description: 'Time at which the member was added.', type: 'DateTime' }),
+  }),
+});
+
+const PAGE_SIZE = 'A page has at most 100 entries. Default: 20.';
+
+builder.prismaObject('Organization', {
+  description: 'A group of users that owns projects.',
+  interfaces: [Node],
+  select: { id: true },
+  fields: (t) => ({
+    name: t.exposeString('name', { description: NAME }),
+    members: t.relatedConnection(
+      'members',
+      {
+        description: `The members of the organization. ${PAGE_SIZE}`,
+        cursor: 'organizationId_userId',
+        totalCount: true,
+      },
+      {
+        name: 'OrganizationMemberConnection',
+        description: 'A page of the members of an organization.',
+        fields: (connection) => ({ totalCount: totalCount(connection, 'Number of members on all pages.') }),
+      },
+      { name: 'OrganizationMemberEdge' },
+    ),
+    createdAt: t.expose('createdAt', { description: 'Time at which the organization was created.', type: 'DateTime' }),
+  }),
+});
+
+findsNode('organization', async (id, { db, services, viewer }) => {
+  const where = { id, ...services.organizations.visibleWhere(viewer) };
+  const organization = await db.organization.findFirst({ where });
+  if (organization === null && (await db.organization.count({ where: { id } })) > 0) {
+    throw new OutOfSight('organization', id);
+  }
+  return organization;
+});
+
+const CreateOrganizationInput = builder.inputType('CreateOrganizationInput', {
+  description: 'A new organization.',
+  fields: (t) => ({ name: t.string({ required: true, description: NAME }) }),
+});
+const OrganizationPayload = builder.objectRef<{ readonly organizationId: string }>('OrganizationPayload').implement({
+  description: 'The organization that was created or changed.',
+  fields: (t) => ({
+    organization: t.prismaField({
+      description: 'The organization after the change.',
+      type: 'Organization',
+      resolve: (query, { organizationId }, _args, { db }) =>
+        db.organization.findUniqueOrThrow({ ...query, where: { id: organizationId } }),
+    }),
+  }),
+});
+const SetOrganizationMemberInput = builder.inputType('SetOrganizationMemberInput', {
+  description: 'A user and the role in the organization.',
+  fields: (t) => ({
+    organizationId: t.id({ required: true, description: ORGANIZATION_ID }),
+    email: t.string({ required: true, description: USER_EMAIL }),
+    role: t.field({
+      type: OrganizationRole,
+      required: true,
+      description: 'It replaces the previous role of a member. IN_USE if no owner would remain.',
+    }),
+  }),
+});
+const RemoveOrganizationMemberInput = builder.inputType('RemoveOrganizationMemberInput', {
+  description: 'The member to remove.',
+  fields: (t) => ({
+    organizationId: t.id({ required: true, description: ORGANIZATION_ID }),
+    email: t.string({ required: true, description: USER_EMAIL }),
+  }),
+});
+const DeleteOrganizationInput = builder.inputType('DeleteOrganizationInput', {
+  description: 'The organization to delete.',
+  fields: (t) => ({ organizationId: t.id({ required: true, description: ORGANIZATION_ID }) }),
+});
+const DeleteOrganizationPayload = builder
+  .objectRef<{ readonly deletedOrganizationId: string }>('DeleteOrganizationPayload')
+  .implement({
+    description: 'The organization that was deleted.',
+    fields: (t) => ({
+      deletedOrganizationId: t.exposeID('deletedOrganizationId', { description: 'Id of the deleted organization.' }),
+    }),
+  });
+
+builder.queryFields((t) => ({
+  organizations: t.prismaConnection(
+    {
+      description: `The organizations of the caller; for a root administrator all organizations. ${PAGE_SIZE}`,
+      type: 'Organization',
+      cursor: 'id',
+      ...signedIn,
+      resolve: (query, _root, _args, { db, services, viewer }) =>
+        db.organization.findMany({
+          ...query,
+          where: services.organizations.visibleWhere(viewer),
+          orderBy: { id: 'asc' },
+        }),
+      totalCount: (_root, _args, { db, services, viewer }) =>
+        db.organization.count({ where: services.organizations.visibleWhere(viewer) }),
+    },
+    {
+      name: 'OrganizationConnection',
+      description: 'A page of organizations.',
+      fields: (connection) => ({
+        totalCount: totalCount(connection, 'Number of organizations that the caller may see, on all pages.'),
+      }),
+    },
+    { name: 'OrganizationEdge' },
+  ),
+}));
+
+builder.mutationFields((t) => ({
+  createOrganization: t.field({
+    description: 'Creates an organization. The caller becomes the first owner.',
+    type: OrganizationPayload,
+    ...person,
+    args: { input: t.arg({ type: CreateOrganizationInput, required: true, description: 'The new organization.' }) },
+    resolve: async (_root, { input }, { services, viewer }) => ({
+      organizationId: (await services.organizations.create(input.name, viewer)).id,
+    }),
+  }),
+  setOrganizationMember: t.field({
+    description: 'Adds a member or changes the role of a member. Requires an owner of the organization.',
+    type: OrganizationPayload,
+    ...signedIn,
+    args: { input: t.arg({ type: SetOrganizationMemberInput, required: true, description: 'The user and the role.' }) },
+    resolve: async (_root, { input: { organizationId, email, role } }, { services, viewer }) => {
+      await services.organizations.setMember(organizationId, email, role, viewer);
+      return { organizationId };
+    },
+  }),
+  removeOrganizationMember: t.field({
+    description: 'Removes a member. Requires an owner of the organization. The last owner cannot be removed (IN_USE).',
+    type: OrganizationPayload,
+    ...signedIn,
+    args: {
+      input: t.arg({ type: RemoveOrganizationMemberInput, required: true, description: 'The member to remove.' }),
+    },
+    resolve: async (_root, { input: { organizationId, email } }, { services, viewer }) => {
+      await services.organizations.removeMember(organizationId, email, viewer);
+      return { organizationId };
+    },
+  }),
+  deleteOrganization: t.field({
+    description: 'Requires an owner of the organization. Refused while the organization owns projects (IN_USE).',
+    type: DeleteOrganizationPayload,
+    ...signedIn,
+    args: {
+      input: t.arg({ type: DeleteOrganizationInput, required: true, description: 'The organization to delete.' }),
+    },
+    resolve: async (_root, { input }, { services, viewer }) => {
+      await services.organizations.remove(input.organizationId, viewer);
+      return { deletedOrganizationId: input.organizationId };
+    },
+  }),
+}));
