@@ -1,10 +1,11 @@
 import { builder } from '../../gateway/graphql/builder.ts';
+import { timeField } from '../../gateway/graphql/time-field.ts';
 import { withBroker } from '../../gateway/graphql/type-scopes.ts';
 import type { ControlCapability } from '../../protocol/control/plugin.ts';
 import type { LinkStatus } from '../../protocol/mqtt/broker-session.ts';
 import { BROKER_NAME, IS_CONNECTED, PROJECT_ID, URL_OR_NULL } from './broker-descriptions.ts';
 import type { BrokerInfoData } from './broker-runtimes.ts';
-import type { LicenseInformation } from './license.ts';
+import { type LicenseInformation, NO_END, NO_START } from './license.ts';
 import type { SysTopicsSample } from './sys-topics.ts';
 
 const ConnectionState = builder.enumType('BrokerConnectionState', {
@@ -71,25 +72,27 @@ export const License = builder.objectRef<LicenseInformation>('License').implemen
     }),
     issuedBy: t.exposeString('issuedBy', { description: 'Issuer of the licence.' }),
     issuedTo: t.exposeString('issuedTo', { description: 'Licensee: the customer that received the licence.' }),
-    validSince: t.exposeFloat('validSince', { description: 'Epoch milliseconds. 0 if the broker reports none.' }),
-    validUntil: t.exposeFloat('validUntil', {
-      description: 'Epoch milliseconds. 253402300799999 (the end of the year 9999) if the licence does not expire.',
-    }),
+    validSince: timeField(t, 'Start of the licence. Null if the broker reports none.', ({ validSince }) =>
+      validSince === NO_START ? null : validSince,
+    ),
+    validUntil: timeField(t, 'End of the licence. Null if it does not expire.', ({ validUntil }) =>
+      validUntil === NO_END ? null : validUntil,
+    ),
     features: t.stringList({ description: 'All available features.', resolve: ({ features }) => [...features] }),
   }),
 });
 
-const SysTopics = builder.objectRef<SysTopicsSample>('SysTopics').implement({
+export const SysTopics = builder.objectRef<SysTopicsSample>('SysTopics').implement({
   description: 'The values that a broker published below $SYS.',
   fields: (t) => ({
     topics: t.expose('topics', { type: 'JSON', description: 'Nested by topic level; values are text.' }),
-    date: t.exposeFloat('date', { description: 'Epoch milliseconds of the last change.' }),
+    asOf: timeField(t, 'Time of the last value. Null before the first one.', ({ date }) => (date === 0 ? null : date)),
   }),
 });
 
-export const BrokerInfo = builder.objectRef<BrokerInfoData>('BrokerInfo').implement({
+export const RestBrokerInfo = builder.objectRef<BrokerInfoData>('RestBrokerInfo').implement({
   ...withBroker,
-  description: 'Information that a broker publishes about itself; the last known values while it is down.',
+  description: 'Internal: information that a broker publishes about itself, as the REST interface documents it.',
   fields: (t) => ({
     brokerId: t.id({ description: 'The id of the broker.', resolve: ({ broker }) => broker.id }),
     url: t.string({ description: URL_OR_NULL, nullable: true, resolve: ({ broker }) => broker.url }),

@@ -1,5 +1,6 @@
 import { enumName, type Route, type RouteInput } from '../../gateway/rest/route.ts';
 import { CREATED_ID } from '../../gateway/rest/schemas.ts';
+import { epochMs } from '../../gateway/rest/values.ts';
 import { BROKER_SPELLING, CLOUD_FIELDS, ON_PREMISE_FIELDS, SELF_HOSTED_FIELDS } from '../projects/service-bodies.ts';
 import {
   BROKER,
@@ -10,6 +11,7 @@ import {
   inCamelCase,
   LICENSE,
 } from './broker-bodies.ts';
+import { NO_END, NO_START } from './license.ts';
 
 const BROKER_KINDS = `
   ... on CloudBroker { ${CLOUD_FIELDS} description isConnected }
@@ -27,18 +29,19 @@ const READ = `query ($projectId: ID!, $brokerId: ID!) {
 }`;
 
 const LICENSE_FIELDS = 'plan edition issuedBy issuedTo validSince validUntil features';
+const LICENSE_DATES = { validSince: epochMs(NO_START), validUntil: epochMs(NO_END) };
 
 const INFO = `query ($projectId: ID!, $brokerId: ID!) {
   project(id: $projectId) {
     broker(id: $brokerId) {
-      info {
+      restInfo {
         id: brokerId
         url
         name
         project_id: projectId
         isConnected
-        sysTopics { topics date }
-        sysTopicsHistory { topics date }
+        sysTopics { topics date: asOf }
+        sysTopicsHistory { topics date: asOf }
         licenseInfo: license { ${LICENSE_FIELDS} }
       }
     }
@@ -147,8 +150,14 @@ export const brokerRoutes: readonly Route[] = [
       'Tries to connect if the broker is not connected, at most every 500 ms. If this fails: the last known values, with isConnected false.',
     operation: INFO,
     variables: ({ params }) => params,
-    pick: 'project.broker.info',
+    pick: 'project.broker.restInfo',
     omitNull: ['licenseInfo', 'url'],
+    values: {
+      'sysTopics.date': epochMs(0),
+      'sysTopicsHistory.date': epochMs(0),
+      'licenseInfo.validSince': LICENSE_DATES.validSince,
+      'licenseInfo.validUntil': LICENSE_DATES.validUntil,
+    },
     response: BROKER_INFO,
     errors: ERRORS,
   },
@@ -162,6 +171,7 @@ export const brokerRoutes: readonly Route[] = [
     operation: READ_LICENSE,
     variables: ({ params }) => params,
     pick: 'project.broker.license',
+    values: LICENSE_DATES,
     response: LICENSE,
     errors: [...ERRORS, 503],
   },

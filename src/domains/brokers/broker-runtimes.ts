@@ -175,13 +175,17 @@ export class BrokerRuntimes {
     return this.ask(broker, ({ controls }) => controls.capabilities());
   }
 
+  sysTopics(id: string): SysTopics | null {
+    return this.#runtimes.get(id)?.sys ?? null;
+  }
+
   /** Tries to connect first. While the broker is down: the last known values. */
   async info(broker: BrokerRecord) {
     const license = await this.license(broker, { triesNow: true }).catch((error: unknown) => {
       if (error instanceof ServiceError) return this.#licenses.of(broker.id);
       throw error;
     });
-    const sys = this.#runtimes.get(broker.id)?.sys;
+    const sys = this.sysTopics(broker.id);
     return {
       broker,
       isConnected: this.isConnected(broker.id),

@@ -19,7 +19,7 @@ import {
   URL_OR_NULL,
 } from './broker-descriptions.ts';
 import { isEngine } from './broker-engine.ts';
-import { BrokerConnectionStatus, BrokerInfo, Capability, License } from './broker-info-schema.ts';
+import { BrokerConnectionStatus, Capability, License, RestBrokerInfo, SysTopics } from './broker-info-schema.ts';
 import {
   BROKER_TYPES,
   BrokerType,
@@ -27,6 +27,7 @@ import {
   CloudBrokerState,
   CloudBrokerTargetState,
   ClusterMode,
+  cloudStateOf,
   NO_SALES,
 } from './broker-types-schema.ts';
 
@@ -73,9 +74,22 @@ Broker.implement({
       type: BrokerConnectionStatus,
       resolve: ({ id }, _args, { services }) => services.runtimes.status(id),
     }),
-    info: t.field({
-      description: 'Waits for the first attempt to connect, at most for the timeout per broker.',
-      type: BrokerInfo,
+    sysTopics: t.field({
+      description:
+        'The last values below $SYS, except the log, also while the broker is unreachable. Null if this service does not connect to it.',
+      type: SysTopics,
+      nullable: true,
+      complexity: 10,
+      resolve: ({ id }, _args, { services }) => services.runtimes.sysTopics(id)?.current() ?? null,
+    }),
+    sysTopicsHistory: t.field({
+      description: 'Samples of the values below $SYS, oldest first: at most 60, at most one in nine seconds.',
+      type: [SysTopics],
+      resolve: ({ id }, _args, { services }) => [...(services.runtimes.sysTopics(id)?.history() ?? [])],
+    }),
+    restInfo: t.field({
+      description: 'Internal: for the REST interface. Tries to connect, at most for the timeout per broker.',
+      type: RestBrokerInfo,
       nullable: true,
       complexity: BROKER_QUERY_COST,
       resolve: (broker, _args, { services }) => services.runtimes.info(broker),
@@ -169,7 +183,7 @@ CloudBroker.implement({
     state: t.field({
       description: 'The current state.',
       type: CloudBrokerState,
-      resolve: ({ state }) => state ?? 'NEW',
+      resolve: cloudStateOf,
     }),
     targetState: t.field({
       description: 'The requested state. `setTargetState` changes it.',

@@ -5,7 +5,7 @@ import { IS_CONNECTED } from './broker-descriptions.ts';
 import { BrokerConnectionStatus } from './broker-info-schema.ts';
 import type { BrokerStatusChange, BrokerStatusEvent } from './broker-runtimes.ts';
 import { Broker } from './broker-schema.ts';
-import { CloudBrokerState } from './broker-types-schema.ts';
+import { CloudBrokerState, cloudStateOf } from './broker-types-schema.ts';
 
 const BrokerStatus = builder.objectRef<BrokerStatusChange>('BrokerStatus').implement({
   description: 'The current state of a broker.',
@@ -24,7 +24,7 @@ const BrokerStatus = builder.objectRef<BrokerStatusChange>('BrokerStatus').imple
       description: 'The state of a broker that this service runs; null for other brokers.',
       type: CloudBrokerState,
       nullable: true,
-      resolve: ({ broker }) => (broker?.type === 'CLOUD' ? (broker.state ?? 'NEW') : null),
+      resolve: ({ broker }) => (broker?.type === 'CLOUD' ? cloudStateOf(broker) : null),
     }),
     isRemoved: t.boolean({
       description: 'Whether the broker was removed. `broker` is then null.',

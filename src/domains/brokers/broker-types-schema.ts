@@ -1,4 +1,5 @@
 import { builder } from '../../gateway/graphql/builder.ts';
+import type { BrokerRecord } from './broker-cache.ts';
 import type { Engine } from './broker-engine.ts';
 
 export const BROKER_TYPES = {
@@ -35,11 +36,14 @@ export const CloudBrokerState = builder.enumType('CloudBrokerState', {
     PROVISIONING: { description: 'The broker is being started.' },
     UPDATING: { description: 'The broker is being restarted.' },
     ERROR: { description: 'The broker failed: see `problem`. The service retries with an increasing delay.' },
-    STOPPING_PAYMENT: { description: `Not used: ${NO_SALES}` },
-    PAYMENT_STOPPED: { description: `Not used: ${NO_SALES}` },
     SHUTTING_DOWN: { description: 'The broker is being stopped.' },
   } as const,
 });
+
+/** The database also has the states of a payment, which no broker reaches. */
+export function cloudStateOf({ state }: Pick<BrokerRecord, 'state'>) {
+  return state === null || state === 'STOPPING_PAYMENT' || state === 'PAYMENT_STOPPED' ? 'NEW' : state;
+}
 
 export const CloudBrokerTargetState = builder.enumType('CloudBrokerTargetState', {
   description: 'The state that an editor requested for a broker that this service runs.',

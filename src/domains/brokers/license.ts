@@ -4,6 +4,8 @@ import { type ControlCaller, ControlRefusal, type PluginFactory } from '../../pr
 /** Control API that reports the features of a broker's licence and its validity. */
 export const LICENSE_API = 'cedalo/license';
 
+/** `validSince` of a licence without a start. */
+export const NO_START = 0;
 /** `validUntil` of an unlimited licence: 9999-12-31, the last day that every date library supports. */
 export const NO_END = 253_402_300_799_999;
 
@@ -32,7 +34,7 @@ export function parseLicense(data: unknown): LicenseInformation {
     edition,
     issuedBy: text(fields.issuedBy),
     issuedTo: text(fields.issuedTo),
-    validSince: time(fields.validSince, 0),
+    validSince: time(fields.validSince, NO_START),
     validUntil: time(fields.validUntil, NO_END),
     features: (Array.isArray(fields.features) ? fields.features : []).map(featureName).filter((name) => name !== ''),
   };

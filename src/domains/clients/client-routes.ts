@@ -1,4 +1,5 @@
 import { enumName, type Route, type RouteInput } from '../../gateway/rest/route.ts';
+import { epochMs } from '../../gateway/rest/values.ts';
 import {
   CLIENT_DETAIL_QUERY,
   CLIENT_DISCONNECT,
@@ -11,7 +12,9 @@ import {
   SEND_RETAIN,
 } from './client-bodies.ts';
 
-const SUMMARY = 'username clientid: clientId address protocol protocolVersion connected lastConnect lastDisconnect';
+const SUMMARY =
+  'username clientid: clientId address protocol protocolVersion connected lastConnect: lastConnectedAt lastDisconnect: lastDisconnectedAt';
+const DATES = { lastConnect: epochMs(), lastDisconnect: epochMs() };
 
 const LIST = `query ($projectId: ID!, $brokerId: ID!, $first: Int, $after: String, $offset: Int, $filter: ClientFilter, $verbose: Boolean!) {
   project(id: $projectId) {
@@ -120,6 +123,7 @@ export const clientRoutes: readonly Route[] = [
     pick: 'project.broker.connectedClients.nodes',
     total: 'project.broker.connectedClients.totalCount',
     omitNull: ['*', 'queues.*', '!lastDisconnect'],
+    values: DATES,
     spell: PROTOCOLS,
     nameKey: 'clientid',
     stream: { when: wantsAll, pageInfo: 'project.broker.connectedClients.pageInfo', pageSize: 1_000 },
@@ -139,6 +143,7 @@ export const clientRoutes: readonly Route[] = [
     pick: 'project.broker.connectedClient',
     notFound: ({ query }) => `There is no client "${query.clientid}"`,
     omitNull: ['*', 'queues.*', 'inflight.*', 'tls.*', 'listener.*', 'will.*', '!lastDisconnect'],
+    values: DATES,
     spell: PROTOCOLS,
     response: CONNECTED_CLIENT_DETAIL,
     errors: ERRORS,

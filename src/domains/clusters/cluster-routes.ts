@@ -123,6 +123,7 @@ export const clusterRoutes: readonly Route[] = [
     operation: CREATE,
     variables: clusterOf,
     pick: 'createCluster.connection',
+    values: { verify_ca_cert: Number },
     omitNull: ['*'],
     response: CREATED_CLUSTER,
     errors: [400, 401, 403, 404, 405, 500, 503],

@@ -13,10 +13,11 @@ const CLOUD_BROKER_STATES = {
   PROVISIONING: 'provisioning',
   UPDATING: 'updating',
   ERROR: 'error',
-  STOPPING_PAYMENT: 'stopping_payment',
-  PAYMENT_STOPPED: 'payment_stopped',
   SHUTTING_DOWN: 'shutting_down',
 } as const;
+/** Documented states that no broker of this service reaches, because it has no sales. */
+const STATES_OF_SALES = ['stopping_payment', 'payment_stopped'];
+const DOCUMENTED_STATES = Object.values<string>(CLOUD_BROKER_STATES).toSpliced(-1, 0, ...STATES_OF_SALES);
 const CLOUD_BROKER_TARGET_STATES = { ACTIVE: 'active', INACTIVE: 'inactive' } as const;
 
 /** Selections of the three broker types. Their aliases are the documented keys of a service object. */
@@ -74,7 +75,7 @@ export const CLOUD: Properties = {
   deployed_at: NULLABLE_STRING,
   shutdown_at: NULLABLE_STRING,
   location: { type: 'string', enum: ['fsn1', 'nbg1', 'hel1', 'ash', 'hil'] },
-  state: { type: 'string', enum: Object.values(CLOUD_BROKER_STATES) },
+  state: { type: 'string', enum: DOCUMENTED_STATES },
   target_state: { type: 'string', enum: Object.values(CLOUD_BROKER_TARGET_STATES) },
 };
 export const SELF_HOSTED: Properties = { ...COMMON, url: STRING, verify_ca_cert: BOOLEAN };

@@ -1,4 +1,5 @@
 import { enumName, type Route } from '../../gateway/rest/route.ts';
+import { constant, epochMs } from '../../gateway/rest/values.ts';
 import { PROJECT_ROLES_SPELLED } from '../projects/project-bodies.ts';
 import {
   DELETED_TOKEN,
@@ -10,15 +11,15 @@ import {
   TOKENS,
 } from './token-bodies.ts';
 
-const FIELDS = `id project_id: projectId role_id: role issuer name hash issue_date: issueDate valid_date: validDate
-  last_used_date: lastUsedDate brokers: brokerIds type`;
+const FIELDS = `id project_id: projectId role_id: role issuer name hash issue_date: issuedAt valid_date: validUntil
+  last_used_date: lastUsedAt brokers: brokerIds type`;
 
 const LIST = `query ($projectId: ID!) { project(id: $projectId) { tokenCount tokens { ${FIELDS} } } }`;
 const CREATE = `mutation ($input: CreateTokenInput!) { createToken(input: $input) { token { ${FIELDS} token: secret } } }`;
 const ROTATE = `mutation ($input: RotateTokenInput!) {
-  rotateToken(input: $input) { token { ${FIELDS} token: secret previous_valid_date: previousValidDate } }
+  rotateToken(input: $input) { token { ${FIELDS} token: secret previous_valid_date: previousValidUntil } }
 }`;
-const DELETE = 'mutation ($input: RevokeTokenInput!) { revokeToken(input: $input) { success } }';
+const DELETE = 'mutation ($input: RevokeTokenInput!) { revokeToken(input: $input) { success: __typename } }';
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const EPOCH = /^\d+$/;
@@ -35,7 +36,8 @@ const TOKEN_PATH = `${LIST_PATH}/{tokenId}`;
 const DOCUMENTED = { section: '4.10', tag: 'Tokens', since: '3.1' } as const;
 const ERRORS = [401, 403, 404, 500] as const;
 const NAMES = { validUntil: 'valid_date', brokerIds: 'brokers' } as const;
-const TOKEN_OUTPUT = { spell: { ProjectRole: PROJECT_ROLES_SPELLED, TokenType: TOKEN_TYPES } } as const;
+const DATES = { issue_date: epochMs(), valid_date: epochMs(), last_used_date: epochMs() };
+const SPELL = { ProjectRole: PROJECT_ROLES_SPELLED, TokenType: TOKEN_TYPES } as const;
 
 export const tokenRoutes: readonly Route[] = [
   {
@@ -50,7 +52,8 @@ export const tokenRoutes: readonly Route[] = [
     variables: ({ params }) => params,
     pick: 'project.tokens',
     total: 'project.tokenCount',
-    ...TOKEN_OUTPUT,
+    spell: SPELL,
+    values: DATES,
     response: TOKENS,
     errors: ERRORS,
   },
@@ -76,7 +79,8 @@ export const tokenRoutes: readonly Route[] = [
       },
     }),
     pick: 'createToken.token',
-    ...TOKEN_OUTPUT,
+    spell: SPELL,
+    values: DATES,
     response: ISSUED_TOKEN,
     errors: [400, ...ERRORS],
   },
@@ -91,6 +95,7 @@ export const tokenRoutes: readonly Route[] = [
     operation: DELETE,
     variables: ({ params }) => ({ input: params }),
     pick: 'revokeToken',
+    values: { success: constant(true) },
     response: DELETED_TOKEN,
     errors: ERRORS,
   },
@@ -111,7 +116,8 @@ export const tokenRoutes: readonly Route[] = [
       input: { ...params, overlapSeconds: overlap_seconds, validUntil: dateTimeOf(valid_date) },
     }),
     pick: 'rotateToken.token',
-    ...TOKEN_OUTPUT,
+    spell: SPELL,
+    values: { ...DATES, previous_valid_date: epochMs() },
     omitNull: ['previous_valid_date'],
     response: ROTATED_TOKEN,
     errors: [400, ...ERRORS],

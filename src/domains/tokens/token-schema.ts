@@ -24,9 +24,6 @@ const TokenType = builder.enumType('TokenType', {
 const previousEnd = ({ previousValidUntil }: Pick<ProjectToken, 'previousValidUntil'>): Date | null =>
   previousValidUntil !== null && previousValidUntil.getTime() > Date.now() ? previousValidUntil : null;
 
-const inMilliseconds = (field: string) =>
-  ({ description: `\`${field}\` in epoch milliseconds.`, nullable: true }) as const;
-
 const Token = builder.prismaObject('ProjectToken', {
   name: 'Token',
   description:
@@ -59,26 +56,6 @@ const Token = builder.prismaObject('ProjectToken', {
       nullable: true,
       select: { previousValidUntil: true },
       resolve: previousEnd,
-    }),
-    issueDate: t.float({
-      description: '`issuedAt` in epoch milliseconds.',
-      select: { issuedAt: true },
-      resolve: ({ issuedAt }) => issuedAt.getTime(),
-    }),
-    validDate: t.float({
-      ...inMilliseconds('validUntil'),
-      select: { validUntil: true },
-      resolve: ({ validUntil }) => validUntil?.getTime() ?? null,
-    }),
-    lastUsedDate: t.float({
-      ...inMilliseconds('lastUsedAt'),
-      select: { lastUsedAt: true },
-      resolve: ({ lastUsedAt }) => lastUsedAt?.getTime() ?? null,
-    }),
-    previousValidDate: t.float({
-      ...inMilliseconds('previousValidUntil'),
-      select: { previousValidUntil: true },
-      resolve: (token) => previousEnd(token)?.getTime() ?? null,
     }),
     secret: t.string({
       description:
@@ -176,7 +153,6 @@ const RevokeTokenPayload = builder.objectRef<{ readonly revokedTokenId: string }
   description: 'The token that was revoked.',
   fields: (t) => ({
     revokedTokenId: t.exposeID('revokedTokenId', { description: 'Id of the revoked token.' }),
-    success: t.boolean({ description: 'Always true: a failure is an error.', resolve: () => true }),
   }),
 });
 

@@ -1,5 +1,6 @@
 import { enumName, type Route, type RouteInput } from '../../gateway/rest/route.ts';
 import { CREATED_ID } from '../../gateway/rest/schemas.ts';
+import { constant } from '../../gateway/rest/values.ts';
 import {
   ADMIN_QUERY,
   ADMINS,
@@ -14,9 +15,20 @@ import {
   USERS_QUERY,
 } from './user-bodies.ts';
 
-const USER_FIELDS = `id name email created_at: createdAt trial_flow: trialFlow project_count: projectCount
-  broker_count: brokerCount monthly_revenue: monthlyRevenue yearly_revenue: yearlyRevenue total_revenue: totalRevenue
-  onboarding bookings`;
+const USER_FIELDS = `id name email created_at: createdAt trial_flow: __typename project_count: projectCount
+  broker_count: brokerCount monthly_revenue: __typename yearly_revenue: __typename total_revenue: __typename
+  onboarding: __typename bookings: __typename`;
+
+/** This service has no sales, so these values are constant and correct. */
+const NO_SALES = {
+  trial_flow: constant(false),
+  monthly_revenue: constant(0),
+  yearly_revenue: constant(0),
+  total_revenue: constant(0),
+  onboarding: constant(0),
+  bookings: constant(null),
+};
+const NO_SALES_IN_LIST = Object.fromEntries(Object.entries(NO_SALES).map(([key, value]) => [`data.${key}`, value]));
 
 const LIST = `query ($first: Int!, $offset: Int!, $sortField: UserSortField!, $sortOrder: SortOrder!) {
   users(first: $first, offset: $offset, sortField: $sortField, sortOrder: $sortOrder) {
@@ -113,6 +125,7 @@ export const userRoutes: readonly Route[] = [
     }),
     pick: 'users',
     total: 'users.total',
+    values: NO_SALES_IN_LIST,
     spell: { UserSortField: USER_SORT_FIELDS, SortOrder: SORT_ORDERS },
     response: USERS,
     errors: [400, 401, 403, 500],
@@ -144,6 +157,7 @@ export const userRoutes: readonly Route[] = [
     operation: READ,
     variables: ({ params }) => params,
     pick: 'user',
+    values: NO_SALES,
     notFound: ({ params }) => `There is no user "${params.userId}"`,
     response: USER,
     errors: [401, 403, 404, 500],

@@ -1,6 +1,7 @@
 import { type GraphQLOutputType, type GraphQLSchema, getNamedType, isEnumType } from 'graphql';
 import type { ResponseKeys } from '../graphql/response-keys.ts';
 import type { Route } from './route.ts';
+import type { DocumentedValue } from './values.ts';
 
 export type Spellings = ReadonlyMap<string, ReadonlyMap<unknown, string>>;
 
@@ -49,6 +50,7 @@ interface Level {
   readonly nulls: string[];
   readonly hidden: string[];
   readonly written: { readonly key: string; readonly values: ReadonlyMap<unknown, string> }[];
+  readonly converted: { readonly key: string; readonly convert: DocumentedValue }[];
   readonly children: { readonly key: string; readonly below: Level }[];
 }
 
@@ -56,16 +58,17 @@ interface TrimOptions {
   readonly omitNull: readonly string[];
   readonly hidden: readonly string[];
   readonly spellings: Spellings;
+  readonly values: Readonly<Record<string, DocumentedValue>>;
 }
 
 /**
- * Compiles omitted keys and spelled enums into one function, which changes a body in place; `null` if nothing is to
+ * Compiles omitted keys, spelled enums and documented values into one function, which changes a body in place; `null` if nothing is to
  * change. Omitted keys become undefined: deleting them would make every object slow.
  */
 export function compileTrim(body: ResponseKeys, options: TrimOptions): Trim | null {
-  const { omitNull, hidden } = options;
+  const { omitNull, hidden, values } = options;
   const excluded = omitNull.filter((path) => path.startsWith('!')).map((path) => path.slice(1));
-  for (const path of [...excluded, ...hidden]) selected(body, path);
+  for (const path of [...excluded, ...hidden, ...Object.keys(values)]) selected(body, path);
   const nulls = new Set<string>();
   for (const path of omitNull) {
     if (path.startsWith('!')) continue;
@@ -85,13 +88,9 @@ export function compileTrim(body: ResponseKeys, options: TrimOptions): Trim | nu
   return level && ((value) => trim(value, level));
 }
 
-function levelOf(
-  keys: ResponseKeys,
-  prefix: string,
-  nulls: ReadonlySet<string>,
-  { hidden, spellings }: TrimOptions,
-): Level | null {
-  const level: Level = { nulls: [], hidden: [], written: [], children: [] };
+function levelOf(keys: ResponseKeys, prefix: string, nulls: ReadonlySet<string>, options: TrimOptions): Level | null {
+  const { hidden, spellings } = options;
+  const level: Level = { nulls: [], hidden: [], written: [], converted: [], children: [] };
   for (const [key, node] of keys) {
     const path = prefix + key;
     if (hidden.includes(path)) {
@@ -101,7 +100,9 @@ function levelOf(
     if (nulls.has(path)) level.nulls.push(key);
     const values = node instanceof Map ? null : writtenFor(node as GraphQLOutputType, spellings);
     if (values) level.written.push({ key, values });
-    const below = node instanceof Map ? levelOf(node, `${path}.`, nulls, { omitNull: [], hidden, spellings }) : null;
+    const convert = options.values[path];
+    if (convert) level.converted.push({ key, convert });
+    const below = node instanceof Map ? levelOf(node, `${path}.`, nulls, options) : null;
     if (below) level.children.push({ key, below });
   }
   return Object.values(level).some(({ length }) => length > 0) ? level : null;
@@ -121,5 +122,6 @@ function trim(value: unknown, level: Level): void {
     if (Array.isArray(current)) object[key] = current.map((entry) => values.get(entry) ?? entry);
     else if (current !== null && current !== undefined) object[key] = values.get(current) ?? current;
   }
+  for (const { key, convert } of level.converted) if (object[key] !== undefined) object[key] = convert(object[key]);
   for (const { key, below } of level.children) trim(object[key], below);
 }

@@ -122,7 +122,7 @@ function fieldOf({ definitions: [{ operation, selectionSet }] }: OperationDocume
 const NO_PARAMETERS: JsonSchema = { type: 'object', properties: {} };
 
 function prepareVersion(
-  { query = NO_PARAMETERS, singleBy: single, omitNull = [], revisions = {} }: Route,
+  { query = NO_PARAMETERS, singleBy: single, omitNull = [], values = {}, revisions = {} }: Route,
   ajv: Ajv2020,
   body: ResponseKeys | null,
   spellings: Spellings,
@@ -131,7 +131,7 @@ function prepareVersion(
   const hidden = missingIn(revision, revisions.response);
   return {
     parseQuery: compileQuery(ajv, query, { hidden: new Set(missingIn(revision, revisions.query)), single }),
-    trim: body && compileTrim(body, { omitNull, hidden, spellings }),
+    trim: body && compileTrim(body, { omitNull, hidden, spellings, values }),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Existence } from './revisions.ts';
 import type { Tag } from './tags.ts';
+import type { DocumentedValue } from './values.ts';
 
 type RouteMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
@@ -25,7 +26,7 @@ export type Spelling = Readonly<Record<string, string>>;
 
 /**
  * One route of the REST interface. Aliases in the operation are the documented keys, so the operation is the mapping.
- * `variables` is the only code: a route that would need an `if` needs a new field in the graph instead.
+ * `variables` and `values` are the only code: a route that would need an `if` needs a new field in the graph instead.
  */
 export interface Route extends Existence {
   readonly method: RouteMethod;
@@ -72,6 +73,8 @@ export interface Route extends Existence {
   readonly omitNull?: readonly string[];
   /** Spelling by GraphQL enum type, for the enums in the body. Every value must have a spelling. */
   readonly spell?: Readonly<Record<string, Spelling>>;
+  /** Documented values, by paths with dots: functions of the value in the graph, also of null, but not of absent keys. */
+  readonly values?: Readonly<Record<string, DocumentedValue>>;
   /** With `verbose=false` in the query, each item of the list is replaced by its value of this key. */
   readonly nameKey?: string;
   /** Query parameter that requests a single item. Other parameters are then ignored. */

@@ -266,9 +266,22 @@ test('broker info has $SYS, licence and connection, and the last known values wh
     plan: 'open-source',
     edition: 'mosquitto',
     features: expect.arrayContaining(['dynamic-security']),
+    validSince: 0,
+    validUntil: 253_402_300_799_999,
   });
+  const graph = async () => {
+    const fields = 'license { plan validSince validUntil } sysTopics { topics asOf } sysTopicsHistory { asOf }';
+    return (await service.graphql(`query ($id: ID!) { broker(id: $id) { ${fields} } }`, { id })).data.broker;
+  };
+  const { license, sysTopics } = await graph();
+  expect(license).toEqual({ plan: 'open-source', validSince: null, validUntil: null });
+  expect(sysTopics.topics.broker.version).toBe('mosquitto version 2.0.11');
+  expect(Math.abs(Date.parse(sysTopics.asOf) - Date.now())).toBeLessThan(60_000);
   await mosquitto.stop();
   await reached(service, id, 'UNREACHABLE');
+  expect(await graph()).toMatchObject({ license: null, sysTopics: { topics: { broker: {} } } });
+  const [{ asOf }] = (await graph()).sysTopicsHistory;
+  expect((await read()).body.sysTopicsHistory[0].date).toBe(Date.parse(asOf));
   const down = (await read()).body;
   expect(down).toMatchObject({
     isConnected: false,

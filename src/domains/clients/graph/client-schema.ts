@@ -33,6 +33,9 @@ const summary = <T>(read: (known: ConnectedClientSummary) => T, description?: st
   resolve: ({ known }: ClientView) => read(known),
 });
 
+/** Undefined, which is unknown, differs from null in REST. */
+const timeIn = (epochMs: number | null | undefined) => (typeof epochMs === 'number' ? new Date(epochMs) : epochMs);
+
 /** Options of a nullable field of the detail, which costs one request to the broker per client of a list. */
 const detailed = <T>(read: (known: ConnectedClientDetail) => T, description?: string) => ({
   ...(description && { description }),
@@ -116,10 +119,17 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
     connected: t.boolean(
       summary((known) => known.connected, 'Whether the client is connected. false: only its session is stored.'),
     ),
-    lastConnect: t.float(summary((known) => known.lastConnect, 'Epoch milliseconds.')),
-    lastDisconnect: t.float(
-      summary((known) => known.lastDisconnect, 'Epoch milliseconds; null also if the client never disconnected.'),
-    ),
+    lastConnectedAt: t.field({
+      type: 'DateTime',
+      ...summary(({ lastConnect }) => timeIn(lastConnect), 'When the client connected last.'),
+    }),
+    lastDisconnectedAt: t.field({
+      type: 'DateTime',
+      ...summary(
+        ({ lastDisconnect }) => timeIn(lastDisconnect),
+        'When the client disconnected last; null also if it never disconnected.',
+      ),
+    }),
     queues: t.field({
       description:
         'Read when the field is resolved: a list or an event costs one request to the broker for all its clients. Changes of this field alone send no event.',

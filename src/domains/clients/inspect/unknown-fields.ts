@@ -58,8 +58,12 @@ const NEVER_LOGGED = [
 
 /** The fields, or fields of nested objects, that the source does not know, in the order of the graph. */
 export function unknownFields(known: ConnectedClientDetail, source: ClientSource): UnknownField[] {
-  return source === 'LOG_FEED' ? unknownByLog(known) : unknownByBroker(known);
+  const unknown = source === 'LOG_FEED' ? unknownByLog(known) : unknownByBroker(known);
+  return unknown.map(({ field, reason }) => ({ field: IN_GRAPH[field] ?? field, reason }));
 }
+
+/** Names of fields in the graph that differ from those of the API. */
+const IN_GRAPH: Readonly<Record<string, string>> = { lastConnect: 'lastConnectedAt' };
 
 function unknownByBroker(known: ConnectedClientDetail): UnknownField[] {
   const absent = ALWAYS_PRESENT.filter((field) => known[field] === undefined);

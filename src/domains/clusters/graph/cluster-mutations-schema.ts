@@ -165,9 +165,8 @@ const ClusterEntryConnection = builder.objectRef<BrokerRecord>('ClusterEntryConn
       description: 'File in the folder BROKER_FILES_DIR of the service.',
       nullable: true,
     }),
-    verifyCaCert: t.int({
-      description: '1 if broker certificates are verified, otherwise 0.',
-      resolve: ({ verifyCaCert }) => Number(verifyCaCert),
+    verifyCaCert: t.exposeBoolean('verifyCaCert', {
+      description: 'Whether the service verifies the TLS certificates of the nodes.',
     }),
   }),
 });

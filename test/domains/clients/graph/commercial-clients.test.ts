@@ -21,7 +21,7 @@ async function start() {
 }
 
 const DETAIL = `query ($id: ID!, $client: String!) { broker(id: $id) { connectedClient(clientId: $client) {
-  clientId address protocol protocolVersion connected lastConnect lastDisconnect source asOf isGateway
+  clientId address protocol protocolVersion connected lastConnectedAt lastDisconnectedAt source asOf isGateway
   numSubscriptions numPublished numSubscribed numDropped bytesPublished bytesSubscribed keepalive cleanSession
   tls { clientCertificate version ciphers } listener { port bindAddress }
   will { topic qos retain payload properties delayInterval }
@@ -36,8 +36,8 @@ test('all fields of a client from the commercial API are returned by the graph a
   const { data } = await service.graphql(DETAIL, { id: brokerId, client: 'm1' });
   expect(data.broker.connectedClient).toMatchObject({
     protocol: 'MQTT_SN',
-    lastConnect: 1_700_000_000_000,
-    lastDisconnect: null,
+    lastConnectedAt: new Date(1_700_000_000_000).toISOString(),
+    lastDisconnectedAt: null,
     bytesSubscribed: 5_000_000_000,
     will: {
       properties: [
@@ -65,7 +65,7 @@ test('fields that the API omits without a licence are explained, and no value is
   const unknown = unknownFields.map(({ field }: { field: string }) => field);
   expect(unknown).toEqual(
     Object.keys(client)
-      .filter((key) => client[key] === null && !['lastDisconnect', 'subscriptionDetails'].includes(key))
+      .filter((key) => client[key] === null && !['lastDisconnectedAt', 'subscriptionDetails'].includes(key))
       .sort((a, b) => unknown.indexOf(a) - unknown.indexOf(b)),
   );
   expect(unknown).toEqual(expect.arrayContaining(['queues', 'will', 'tls', 'subscriptions', 'connected']));

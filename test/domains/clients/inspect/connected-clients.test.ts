@@ -11,7 +11,7 @@ const WATCH = `subscription ($id: ID!) { connectedClients(brokerId: $id) {
   kind sequence isComplete removed clients { clientId username connected protocolVersion source }
 } }`;
 const LIST = `query ($id: ID!, $filter: ClientFilter) { broker(id: $id) { connectedClients(first: 50, filter: $filter) {
-  totalCount isComplete since nodes { clientId username address protocol protocolVersion connected lastConnect isGateway source asOf }
+  totalCount isComplete since nodes { clientId username address protocol protocolVersion connected lastConnectedAt isGateway source asOf }
 } } }`;
 
 interface Broker {
