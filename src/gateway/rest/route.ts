@@ -73,7 +73,7 @@ export interface Route extends Existence {
   readonly omitNull?: readonly string[];
   /** Spelling by GraphQL enum type, for the enums in the body. Every value must have a spelling. */
   readonly spell?: Readonly<Record<string, Spelling>>;
-  /** Documented values, by paths with dots: functions of the value in the graph, also of null, but not of absent keys. */
+  /** Documented values by paths with dots: functions of the value in the graph, which may be null, but not absent. */
   readonly values?: Readonly<Record<string, DocumentedValue>>;
   /** With `verbose=false` in the query, each item of the list is replaced by its value of this key. */
   readonly nameKey?: string;
