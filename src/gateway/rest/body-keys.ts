@@ -62,8 +62,8 @@ interface TrimOptions {
 }
 
 /**
- * Compiles omitted keys, spelled enums and documented values into one function, which changes a body in place; `null` if
- * nothing is to change. Omitted keys become undefined: deleting them would make every object slow.
+ * Compiles omitted keys, spelled enums and documented values into one function, which changes a body in place; `null`
+ * if nothing is to change. Omitted keys become undefined: deleting them would make every object slow.
  */
 export function compileTrim(body: ResponseKeys, options: TrimOptions): Trim | null {
   const { omitNull, hidden, values } = options;
