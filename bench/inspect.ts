@@ -38,7 +38,7 @@ const PAGE = `query ($id: ID!, $value: String!) {
     ... on Broker {
       connectedClients(first: 50, filter: { value: $value, mode: CONTAINS }) {
         totalCount
-        nodes { clientId username address protocol protocolVersion connected lastConnectedAt lastDisconnectedAt }
+        nodes { clientId username address protocol protocolVersion isConnected lastConnectedAt lastDisconnectedAt }
       }
     }
   }

@@ -9,7 +9,7 @@ export const BROKERS = `query Brokers($projectId: ID!) {
         isConnected
         viewerCanControlClients
         bridges { id key isActive }
-        connectedClients(first: 50) { nodes { id clientId connected } }
+        connectedClients(first: 50) { nodes { id clientId isConnected } }
       }
     }
   }
@@ -20,7 +20,7 @@ export const CLIENTS = `subscription Clients($brokerId: ID!, $after: SafeInt) {
   connectedClients(brokerId: $brokerId, after: $after) {
     kind
     sequence
-    clients { id clientId connected }
+    clients { id clientId isConnected }
     removedIds
   }
 }`;

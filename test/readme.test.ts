@@ -144,7 +144,7 @@ test('the steps of managing access work as printed', async () => {
   expect(output).toContain(
     '[{"username":"meter-1","roles":[{"rolename":"sensor"}],"groups":[{"groupname":"meters"}],"connections":[]}]',
   );
-  expect(output).toContain('"settings":{"strictRoles":true}');
+  expect(output).toContain('"settings":{"hasStrictRoles":true}');
   expect(output).toContain('{"data":{"explainAccess":{"allowed":true}}}');
   expect(output).toContain('{"username":"meter-1","reason":"RULE"}');
   expect(output).toContain('"allowed":true,"reason":"RULE","decidedBy":{"rolename":"sensor"');
@@ -261,7 +261,7 @@ test('clients are listed, subscribed, unsubscribed and disconnected as printed',
     wouldDisconnectCount: 1,
     results: [{ clientId: 'dev-18', status: 'WOULD_DISCONNECT', error: null }],
   });
-  expect(JSON.parse(takeover).data.updateBroker.broker).toEqual({ clientTakeover: true });
+  expect(JSON.parse(takeover).data.updateBroker.broker).toEqual({ allowsClientTakeover: true });
 });
 
 test('the metrics of a broker are read and watched as printed', async () => {
@@ -271,7 +271,7 @@ test('the metrics of a broker are read and watched as printed', async () => {
     here(functions + block, service),
   );
   const env = { ...process.env, BROKER: id, TOKEN: service.root };
-  const live = await outputOf(follow, env, (output) => output.includes('"connected":'));
+  const live = await outputOf(follow, env, (output) => output.includes('"isConnected":'));
   expect(live).toMatch(
     /^event: next\ndata: \{"data":\{"brokerMetrics":\{"kind":"SNAPSHOT","sequence":\d+,"isConnected":/m,
   );

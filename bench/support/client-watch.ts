@@ -1,7 +1,7 @@
 /** A subscriber to `connectedClients` that does not parse events, because parsing would delay its own measurements. */
 import { WebSocket } from 'ws';
 
-const CLIENT = 'clientId username address protocol protocolVersion connected lastConnect lastDisconnect';
+const CLIENT = 'clientId username address protocol protocolVersion isConnected lastConnectedAt lastDisconnectedAt';
 const WATCH = `subscription ($id: ID!, $clientIds: [ID!], $filter: ClientFilter) {
   connectedClients(brokerId: $id, clientIds: $clientIds, filter: $filter) {
     kind sequence partsLeft removed clients { ${CLIENT} }

@@ -71,12 +71,12 @@ interface User {
   readonly email: string;
   readonly name: string;
   readonly isRootAdmin: boolean;
-  readonly verified: boolean;
+  readonly isVerified: boolean;
   readonly ssoType: 'SSO' | 'LDAP' | null;
   readonly createdAt: string;
 }
 
-const FIELDS = 'id email name isRootAdmin verified ssoType createdAt';
+const FIELDS = 'id email name isRootAdmin isVerified ssoType createdAt';
 
 const NAMES: ArgumentNames = {
   email: '<email>',
@@ -105,7 +105,7 @@ async function createUser(cli: Cli, email: string, options: CreateOptions): Prom
   const { createUser: created } = await runOnGraph<{ createUser: { user: User } }>(
     cli,
     `mutation ($input: CreateUserInput!) { createUser(input: $input) { user { ${FIELDS} } } }`,
-    { input: { email, password, isRootAdmin: root, verified, ...person } },
+    { input: { email, password, isRootAdmin: root, isVerified: verified, ...person } },
     NAMES,
   );
   const { user } = created;
@@ -186,7 +186,7 @@ function textOf(user: Shown, sessions: readonly Session[]): string {
   const isLast = user.isRootAdmin && !user.isRemovable;
   return table([
     ['Id', user.id],
-    ['E-mail', `${user.email}${user.verified ? ' (verified)' : ''}`],
+    ['E-mail', `${user.email}${user.isVerified ? ' (verified)' : ''}`],
     ['Name', user.name],
     ['Since', user.createdAt],
     ['Root administrator', isLast ? 'the last one who can sign in' : yes(user.isRootAdmin)],

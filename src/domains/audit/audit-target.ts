@@ -179,11 +179,23 @@ export async function readTarget(
 
 const DELETES = /^(?:delete|remove|revoke|end|leave|logout)/;
 
+/** Names of columns that differ from those of the graph. */
+const IN_GRAPH: Readonly<Record<string, string>> = {
+  active: 'isActive',
+  clientTakeover: 'allowsClientTakeover',
+  clusterPasswords: 'storesClusterPasswords',
+  ha: 'isCluster',
+  strictRoles: 'hasStrictRoles',
+  topicPayloads: 'storesTopicPayloads',
+  verified: 'isVerified',
+};
+
 /** The values of a row with a name of the input. All values if there is none, or for a deletion. */
 export function changedValues(operation: string, row: Row, input: AuditInput): Row {
-  const entries = Object.entries(row).filter(([, value]) => value !== null && value !== undefined);
+  const fields = Object.entries(row).map(([name, value]) => [IN_GRAPH[name] ?? name, value] as const);
+  const entries = fields.filter(([, value]) => value !== null && value !== undefined);
   if (DELETES.test(operation)) return Object.fromEntries(entries);
-  const named = Object.entries(row).filter(([name]) => name in input && name !== 'id' && !name.endsWith('Id'));
+  const named = fields.filter(([name]) => name in input && name !== 'id' && !name.endsWith('Id'));
   return Object.fromEntries(named.length > 0 ? named : entries);
 }
 

@@ -32,9 +32,21 @@ const connectionFields = (t: InputFields) => ({
   clientKeyFile: t.string({ description: FILE }),
   verifyCaCert: t.boolean({ description: 'false accepts any certificate of the broker.' }),
   metricsEnabled: t.boolean({ description: METRICS_ENABLED }),
-  ha: t.boolean({ description: 'Whether the broker represents a cluster.' }),
+  isCluster: t.boolean({ description: 'Whether the broker represents a cluster.' }),
   clusterMode: t.field({ type: ClusterMode, description: CLUSTER_MODE }),
-  clientTakeover: t.boolean({ description: CLIENT_TAKEOVER }),
+  allowsClientTakeover: t.boolean({ description: CLIENT_TAKEOVER }),
+});
+
+interface Switches {
+  readonly isCluster?: boolean | null | undefined;
+  readonly allowsClientTakeover?: boolean | null | undefined;
+}
+
+/** The settings with the names of the table. */
+const settingsOf = <Input extends Switches>({ isCluster, allowsClientTakeover, ...settings }: Input) => ({
+  ...settings,
+  ha: isCluster,
+  clientTakeover: allowsClientTakeover,
 });
 
 const AddBrokerInput = builder.inputType('AddBrokerInput', {
@@ -87,7 +99,8 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: AddBrokerInput, required: true, description: 'The broker and its connection.' }) },
     resolve: async (_root, { input }, { services, viewer }) => {
       const by = { isRootAdmin: viewer?.isRootAdmin === true };
-      const { projectId, type, issuedTo, productId, periodStart, periodEnd, ...broker } = input;
+      const { projectId, type, issuedTo, productId, periodStart, periodEnd, ...settings } = input;
+      const broker = settingsOf(settings);
       if (type === 'CLOUD') {
         const reason = 'must not be CLOUD: use createCloudBroker for a broker that this service runs';
         throw invalid([{ path: 'input.type', reason }]);
@@ -100,12 +113,12 @@ builder.mutationFields((t) => ({
   }),
   updateBroker: t.field({
     description:
-      'Changes the given fields; null clears a field. The service reconnects only if settings of the connection change. Changing the address of a cluster node requires `ADMIN` in projects with `clusterPasswords`.',
+      'Changes the given fields; null clears a field. The service reconnects only if settings of the connection change. Changing the address of a cluster node requires `ADMIN` in projects with `storesClusterPasswords`.',
     type: BrokerPayload,
     ...onBroker('EDITOR'),
     args: { input: t.arg({ type: UpdateBrokerInput, required: true, description: 'The broker and the changes.' }) },
     resolve: async (_root, { input: { brokerId, projectId: _, ...change } }, { services, viewer }) => ({
-      broker: await services.brokers.update(brokerId, change, {
+      broker: await services.brokers.update(brokerId, settingsOf(change), {
         isRootAdmin: viewer?.isRootAdmin === true,
         mayControl: mayControl(viewer, services.brokers.visible(brokerId, viewer, 'EDITOR')),
       }),

@@ -56,15 +56,16 @@ const ADD = 'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { bro
 const UPDATE = 'mutation ($input: UpdateBrokerInput!) { updateBroker(input: $input) { broker { id } } }';
 const DELETE = 'mutation ($input: DeleteBrokerInput!) { deleteBroker(input: $input) { deletedBrokerId } }';
 
-function brokerInput({ params, body: { clustermode, ...body } }: RouteInput): Record<string, unknown> {
+function brokerInput({ params, body: { clustermode, ha: isCluster, ...body } }: RouteInput): Record<string, unknown> {
   const clusterMode = enumName(CLUSTER_MODES, clustermode as string | null | undefined);
-  return { ...inCamelCase(body), projectId: params.projectId, clusterMode };
+  return { ...inCamelCase(body), projectId: params.projectId, clusterMode, isCluster };
 }
 
 const LIST_PATH = '/api/projects/{projectId}/brokers';
 const BROKER_PATH = `${LIST_PATH}/{brokerId}`;
 const DOCUMENTED = { section: '4.2', tag: 'Brokers' } as const;
 const ERRORS = [401, 403, 404, 405, 500] as const;
+const NAMES = { isCluster: 'ha' } as const;
 
 export const brokerRoutes: readonly Route[] = [
   {
@@ -93,6 +94,7 @@ export const brokerRoutes: readonly Route[] = [
     description:
       'The service connects to the broker immediately, and reconnects after a connection is lost. Returns the id of the broker.',
     body: BROKER_CONNECTION,
+    inputNames: NAMES,
     operation: ADD,
     variables: (input) => ({ input: brokerInput(input) }),
     pick: 'addBroker.broker',
@@ -122,6 +124,7 @@ export const brokerRoutes: readonly Route[] = [
     keywords: 'edit update server',
     description: 'Only the given keys change; null clears.',
     body: BROKER_CONNECTION,
+    inputNames: NAMES,
     operation: UPDATE,
     variables: (input) => ({ input: { ...brokerInput(input), brokerId: input.params.brokerId } }),
     status: 204,

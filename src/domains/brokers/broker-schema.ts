@@ -60,9 +60,9 @@ Broker.implement({
       description: 'Whether the service verifies the TLS certificate of the broker. Default: true.',
     }),
     metricsEnabled: t.exposeBoolean('metricsEnabled', { description: METRICS_ENABLED }),
-    ha: t.exposeBoolean('ha', { description: 'Whether the broker represents a cluster.' }),
+    isCluster: t.exposeBoolean('ha', { description: 'Whether the broker represents a cluster.' }),
     clusterMode: t.expose('clusterMode', { description: CLUSTER_MODE, type: ClusterMode, nullable: true }),
-    clientTakeover: t.exposeBoolean('clientTakeover', { description: CLIENT_TAKEOVER }),
+    allowsClientTakeover: t.exposeBoolean('clientTakeover', { description: CLIENT_TAKEOVER }),
     createdAt: t.expose('createdAt', { description: 'Time at which the broker was added.', type: 'DateTime' }),
     updatedAt: t.expose('updatedAt', { description: 'Time of the last change of the settings.', type: 'DateTime' }),
     isConnected: t.boolean({

@@ -27,16 +27,16 @@ const CreateListenerInput = builder.inputType('CreateListenerInput', {
       description:
         '0 selects a free port. If the port is occupied, the next free one is used. The port does not change afterwards. Ports below 1024 require a root administrator.',
     }),
-    tls: t.boolean({
+    hasTls: t.boolean({
       required: true,
       defaultValue: false,
       description: 'Whether the listener uses TLS. It accepts no clients before a certificate is deployed on it.',
     }),
-    requireCertificate: t.boolean({
+    requiresCertificate: t.boolean({
       required: true,
       defaultValue: false,
       description:
-        'Whether clients must present a certificate signed by an authority that is deployed on the listener. Requires `tls`.',
+        'Whether clients must present a certificate signed by an authority that is deployed on the listener. Requires `hasTls`.',
     }),
   }),
 });
@@ -61,7 +61,7 @@ const CreateCloudBrokerInput = builder.inputType('CreateCloudBrokerInput', {
     listeners: t.field({
       type: [CreateListenerInput],
       required: true,
-      defaultValue: [{ protocol: 'MQTT', port: 0, tls: false, requireCertificate: false }],
+      defaultValue: [{ protocol: 'MQTT', port: 0, hasTls: false, requiresCertificate: false }],
       description: 'At most 10.',
     }),
   }),
@@ -95,12 +95,15 @@ builder.mutationFields((t) => ({
     type: BrokerPayload,
     ...inProject('ADMIN'),
     args: { input: t.arg({ description: 'The broker.', type: CreateCloudBrokerInput, required: true }) },
-    resolve: async (_root, { input: { projectId, ...broker } }, { services, viewer }) => ({
-      broker: await services.cloudBrokers.create(projectId, broker, {
-        name: viewer?.name ?? '',
-        isRootAdmin: viewer?.isRootAdmin === true,
-      }),
-    }),
+    resolve: async (_root, { input: { projectId, listeners, ...broker } }, { services, viewer }) => {
+      const wanted = listeners.map(({ hasTls: tls, requiresCertificate: requireCertificate, ...listener }) => ({
+        ...listener,
+        tls,
+        requireCertificate,
+      }));
+      const by = { name: viewer?.name ?? '', isRootAdmin: viewer?.isRootAdmin === true };
+      return { broker: await services.cloudBrokers.create(projectId, { ...broker, listeners: wanted }, by) };
+    },
   }),
   setTargetState: t.field({
     description:

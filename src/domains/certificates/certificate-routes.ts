@@ -15,7 +15,7 @@ const LIST = `query ($projectId: ID!, $brokerId: ID, $filename: String, $first: 
   project(id: $projectId) {
     certificates(first: $first, after: $after, brokerId: $brokerId, filename: $filename) {
       totalCount
-      nodes { id name filename brokers { id name ha } }
+      nodes { id name filename brokers { id name ha: isCluster } }
       pageInfo { hasNextPage endCursor }
     }
   }
@@ -37,9 +37,9 @@ const READ_LISTENERS = `query ($projectId: ID!, $brokerId: ID!) {
         id: number
         port
         bindAddress
-        tls
+        tls: hasTls
         protocol
-        requireCertificate
+        requireCertificate: requiresCertificate
         certs: certificates { certificate_id: id name filename }
       }
     }

@@ -13,7 +13,7 @@ import {
 } from './client-bodies.ts';
 
 const SUMMARY =
-  'username clientid: clientId address protocol protocolVersion connected lastConnect: lastConnectedAt lastDisconnect: lastDisconnectedAt';
+  'username clientid: clientId address protocol protocolVersion connected: isConnected lastConnect: lastConnectedAt lastDisconnect: lastDisconnectedAt';
 const DATES = { lastConnect: epochMs(), lastDisconnect: epochMs() };
 
 const LIST = `query ($projectId: ID!, $brokerId: ID!, $first: Int, $after: String, $offset: Int, $filter: ClientFilter, $verbose: Boolean!) {

@@ -44,7 +44,7 @@ export interface ClientNameFilter {
 interface ClientConditions {
   readonly filter?: ClientNameFilter | null | undefined;
   /** `true`: only connected clients. `false`: only offline persistent sessions. */
-  readonly connected?: boolean | null | undefined;
+  readonly isConnected?: boolean | null | undefined;
   readonly username?: string | null | undefined;
 }
 
@@ -200,7 +200,7 @@ export class ClientService {
 const filterQuery = (filter: ClientNameFilter | null | undefined): ClientFilter =>
   filter == null ? {} : { value: filter.value, mode: filter.mode ?? 'contains' };
 
-const conditionsOf = ({ filter, connected, username }: ClientConditions): ClientFilter => ({
+const conditionsOf = ({ filter, isConnected: connected, username }: ClientConditions): ClientFilter => ({
   ...filterQuery(filter),
   ...(connected == null ? {} : { connected }),
   ...(username == null ? {} : { username }),

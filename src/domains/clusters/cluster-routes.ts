@@ -38,7 +38,7 @@ const READ = `query ($projectId: ID!, $clusterId: ID!) {
 const STATUS = `query ($projectId: ID!) {
   project(id: $projectId) {
     clusterHealth {
-      id: brokerId clustername: name status success ${ERROR}
+      id: brokerId clustername: name status success: hasSucceeded ${ERROR}
       nodes {
         broker_id: brokerId nodeid: nodeId connected: isReachable leader: isLeader
         raft { state role current_term: term commit_index: commitIndex last_applied: lastApplied last_stored: lastStored }
@@ -60,11 +60,11 @@ const CREATE = `mutation ($input: CreateClusterInput!) {
 
 const JOIN = 'mutation ($input: JoinClusterInput!) { joinCluster(input: $input) { cluster { id } } }';
 const LEAVE = 'mutation ($input: LeaveClusterInput!) { leaveCluster(input: $input) { cluster { id } } }';
-const DELETE = 'mutation ($input: DeleteClusterInput!) { deleteCluster(input: $input) { success } }';
+const DELETE = 'mutation ($input: DeleteClusterInput!) { deleteCluster(input: $input) { success: hasSucceeded } }';
 
-const OUTCOMES = `nodes { broker_id: brokerId nodeid: nodeId done ${ERROR} }`;
+const OUTCOMES = `nodes { broker_id: brokerId nodeid: nodeId done: isDone ${ERROR} }`;
 const DELETE_ALL = `mutation ($input: DeleteClustersInput!) {
-  deleteClusters(input: $input) { results { id: brokerId clustername: name status success ${ERROR} ${OUTCOMES} } }
+  deleteClusters(input: $input) { results { id: brokerId clustername: name status success: hasSucceeded ${ERROR} ${OUTCOMES} } }
 }`;
 
 /** In paths, a cluster has the id of its broker entry. */

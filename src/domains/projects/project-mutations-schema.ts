@@ -28,11 +28,11 @@ const UpdateProjectInput = builder.inputType('UpdateProjectInput', {
     projectId: t.id({ required: true, description: PROJECT_ID }),
     name: t.string({ description: PROJECT_NAME }),
     description: t.string({ description: 'Text for users, at most 4,000 characters.' }),
-    strictRoles: t.boolean({ description: STRICT_ROLES }),
-    topicPayloads: t.boolean({
+    hasStrictRoles: t.boolean({ description: STRICT_ROLES }),
+    storesTopicPayloads: t.boolean({
       description: 'Whether topic trees store and show payloads. False also deletes the stored payloads.',
     }),
-    clusterPasswords: t.boolean({
+    storesClusterPasswords: t.boolean({
       description:
         'Whether passwords that are set on clusters are stored encrypted. False also deletes the stored passwords.',
     }),
@@ -103,8 +103,14 @@ builder.mutationFields((t) => ({
     type: ProjectPayload,
     ...inProject('ADMIN'),
     args: { input: t.arg({ type: UpdateProjectInput, required: true, description: 'The project and the changes.' }) },
-    resolve: async (_root, { input: { projectId, ...change } }, { services }) => ({
-      project: await services.projects.update(projectId, change),
+    resolve: async (_root, { input: { projectId, name, description, ...settings } }, { services }) => ({
+      project: await services.projects.update(projectId, {
+        name,
+        description,
+        strictRoles: settings.hasStrictRoles,
+        topicPayloads: settings.storesTopicPayloads,
+        clusterPasswords: settings.storesClusterPasswords,
+      }),
     }),
   }),
   deleteProject: t.field({

@@ -18,7 +18,7 @@ export const ProjectRole = builder.enumType('ProjectRole', {
     EDITOR: { description: 'Also changes the settings of brokers, and reads payloads in topic trees.' },
     VIEWER: {
       description:
-        'Reads the project and its brokers. Without `strictRoles` also changes what a broker stores, such as its access control.',
+        'Reads the project and its brokers. Without `hasStrictRoles` also changes what a broker stores, such as its access control.',
     },
   } as const,
 });
@@ -110,13 +110,13 @@ const ProjectSettings = builder.objectRef<ProjectRecord>('ProjectSettings').impl
   ...belongsToProject(({ id }: ProjectRecord) => id),
   description: 'The settings of a project.',
   fields: (t) => ({
-    strictRoles: t.exposeBoolean('strictRoles', {
+    hasStrictRoles: t.exposeBoolean('strictRoles', {
       description: STRICT_ROLES,
     }),
-    topicPayloads: t.exposeBoolean('topicPayloads', {
+    storesTopicPayloads: t.exposeBoolean('topicPayloads', {
       description: 'Whether the topic trees of the brokers store the beginning of the last payload of each topic.',
     }),
-    clusterPasswords: t.exposeBoolean('clusterPasswords', {
+    storesClusterPasswords: t.exposeBoolean('clusterPasswords', {
       description:
         'Whether passwords that are set on clusters are stored encrypted for nodes that are disconnected or join later.',
     }),

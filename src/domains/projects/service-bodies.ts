@@ -21,7 +21,7 @@ const DOCUMENTED_STATES = Object.values<string>(CLOUD_BROKER_STATES).toSpliced(-
 const CLOUD_BROKER_TARGET_STATES = { ACTIVE: 'active', INACTIVE: 'inactive' } as const;
 
 /** Selections of the three broker types. Their aliases are the documented keys of a service object. */
-const COMMON_FIELDS = 'type id name project_id: projectId ha created_at: createdAt updated_at: updatedAt';
+const COMMON_FIELDS = 'type id name project_id: projectId ha: isCluster created_at: createdAt updated_at: updatedAt';
 const CONNECTION_FIELDS = 'url verify_ca_cert: verifyCaCert';
 const PRODUCT_FIELDS =
   'canceled_at: canceledAt issued_to: issuedTo product_id: productId payment_subscription_item_id: paymentSubscriptionItemId period_start: periodStart period_end: periodEnd';

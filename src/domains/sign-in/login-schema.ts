@@ -45,10 +45,10 @@ async function signedInAs(context: RequestContext, opened: OpenedSession): Promi
   return opened;
 }
 
-const LogoutPayload = builder.objectRef<{ readonly loggedOut: boolean }>('LogoutPayload').implement({
+const LogoutPayload = builder.objectRef<{ readonly isLoggedOut: boolean }>('LogoutPayload').implement({
   description: 'The result of a log-out.',
   fields: (t) => ({
-    loggedOut: t.exposeBoolean('loggedOut', { description: 'Always true: a failure is an error.' }),
+    isLoggedOut: t.exposeBoolean('isLoggedOut', { description: 'Always true: a failure is an error.' }),
   }),
 });
 
@@ -71,13 +71,13 @@ const ChangePasswordInput = builder.inputType('ChangePasswordInput', {
 const SignInOffersType = builder.objectRef<SignInOffers>('SignInOffers').implement({
   description: 'The available methods of signing in.',
   fields: (t) => ({
-    local: t.exposeBoolean('local', {
+    hasLocal: t.exposeBoolean('local', {
       description: 'Whether local passwords are valid. If false, only the emergency administrator has one.',
     }),
-    ldap: t.exposeBoolean('ldap', {
+    hasLdap: t.exposeBoolean('ldap', {
       description: 'Whether passwords of the LDAP directory are valid, with the mutation `login`.',
     }),
-    openIdConnect: t.exposeBoolean('openIdConnect', {
+    hasOpenIdConnect: t.exposeBoolean('openIdConnect', {
       description: 'Whether users can sign in at the OpenID provider: send the browser to `/auth/oidc?returnTo=…`.',
     }),
   }),
@@ -131,7 +131,7 @@ builder.mutationFields((t) => ({
     ...person,
     resolve: async (_root, _args, { services, viewer }) => {
       await services.auth.logout(requireSignedIn(viewer));
-      return { loggedOut: true };
+      return { isLoggedOut: true };
     },
   }),
   unlockUser: t.field({

@@ -16,10 +16,10 @@ const LIST = `query ($projectId: ID!, $brokerId: ID!, $first: Int, $after: Strin
           textdescription: textDescription
           targetqos: targetQos
           ttl
-          active
+          active: isActive
           process
           persist
-          replaying
+          replaying: isReplaying
           query
         }
         pageInfo { hasNextPage endCursor }
@@ -49,7 +49,7 @@ const streamOf = ({ params, body }: RouteInput) => ({
     targetTopic: either(body, 'targetTopic'),
     targetQos: body.targetqos,
     ttl: body.ttl,
-    active: body.active,
+    isActive: body.active,
     process: body.process,
     persist: body.persist,
     key: body.key,
@@ -87,7 +87,7 @@ const READ_ERRORS = [401, 403, 404, 405, 500, 503] as const;
 const ERRORS = [400, ...READ_ERRORS] as const;
 const DOCUMENTED = { section: '4.5', tag: 'Streams' } as const;
 /** Field names in issues that differ between the graph and this interface. */
-const NAMES = { name: 'streamname', topic: 'replayTopic', from: 'gte', to: 'lte' } as const;
+const NAMES = { name: 'streamname', isActive: 'active', topic: 'replayTopic', from: 'gte', to: 'lte' } as const;
 const DONE = { status: 204, errors: ERRORS, inputNames: NAMES } as const;
 const LIMITED = '405 NOT_SUPPORTED_BY_BROKER if streams cannot run for the broker; the message states a solution.';
 

@@ -7,7 +7,7 @@ interface UserFilter {
   /** Part of the e-mail address (ignoring case) or of the name (exact case). */
   readonly text?: string | null | undefined;
   readonly isRootAdmin?: boolean | null | undefined;
-  readonly verified?: boolean | null | undefined;
+  readonly isVerified?: boolean | null | undefined;
 }
 
 type UserSortField = 'CREATED_AT' | 'NAME' | 'EMAIL';
@@ -16,7 +16,7 @@ const MAX_FOUND = 10_000;
 
 /** Errors: INVALID for a text that is too long or matches too many users. */
 export async function whereOf(db: Database, filter: UserFilter): Promise<Prisma.UserWhereInput> {
-  const { text, isRootAdmin, verified } = filter;
+  const { text, isRootAdmin, isVerified: verified } = filter;
   const issues = textIssues('filter.text', text, { max: MAX_NAME });
   if (issues.length > 0) throw invalid(issues);
   return {

@@ -17,7 +17,7 @@ const CreateUserInput = builder.inputType('CreateUserInput', {
       description:
         'At least 8 characters. Without a password the user cannot sign in locally until one is set. Not stored if `ssoType` is set.',
     }),
-    verified: t.boolean({ description: 'Whether the e-mail address is verified. Default: false.' }),
+    isVerified: t.boolean({ description: 'Whether the e-mail address is verified. Default: false.' }),
     ssoType: t.field({
       type: SignInProvider,
       description: 'External provider at which the user signs in. Default: none.',
@@ -31,7 +31,7 @@ const UpdateUserInput = builder.inputType('UpdateUserInput', {
   fields: (t) => ({
     userId: t.id({ required: true, description: 'Id of the user.' }),
     name: t.string({ description: 'Display name.' }),
-    verified: t.boolean({ description: 'Whether the e-mail address is verified.' }),
+    isVerified: t.boolean({ description: 'Whether the e-mail address is verified.' }),
     ssoType: t.field({
       type: SignInProvider,
       description:
@@ -86,15 +86,17 @@ builder.mutationFields((t) => ({
     type: UserPayload,
     ...rootAdmin,
     args: { input: t.arg({ type: CreateUserInput, required: true, description: 'The new account.' }) },
-    resolve: async (_root, { input }, { services }) => ({ userId: (await services.users.create(input)).id }),
+    resolve: async (_root, { input: { isVerified: verified, ...user } }, { services }) => ({
+      userId: (await services.users.create({ ...user, verified })).id,
+    }),
   }),
   updateUser: t.field({
     description: 'Changes an account. Absent fields do not change.',
     type: UserPayload,
     ...rootAdmin,
     args: { input: t.arg({ type: UpdateUserInput, required: true, description: 'The user and the changes.' }) },
-    resolve: async (_root, { input: { userId, ...change } }, { services }) => {
-      await services.users.update(userId, change);
+    resolve: async (_root, { input: { userId, isVerified: verified, ...change } }, { services }) => {
+      await services.users.update(userId, { ...change, verified });
       return { userId };
     },
   }),

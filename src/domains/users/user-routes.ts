@@ -140,8 +140,15 @@ export const userRoutes: readonly Route[] = [
     description: 'Returns the id of the user. An address in use is refused with 400 ALREADY_EXISTS.',
     body: NEW_USER,
     operation: CREATE,
-    variables: ({ body: { firstname, lastname, ssoType, ...body } }) => ({
-      input: { ...body, firstName: firstname, lastName: lastname, ssoType: enumName(SSO_TYPES, ssoType) },
+    inputNames: { isVerified: 'verified' },
+    variables: ({ body: { firstname, lastname, ssoType, verified, ...body } }) => ({
+      input: {
+        ...body,
+        firstName: firstname,
+        lastName: lastname,
+        isVerified: verified,
+        ssoType: enumName(SSO_TYPES, ssoType),
+      },
     }),
     pick: 'createUser.user',
     response: CREATED_ID,

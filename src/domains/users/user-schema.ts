@@ -30,7 +30,7 @@ export const User = builder.prismaObject('User', {
     isRootAdmin: t.exposeBoolean('isRoot', {
       description: 'Whether the user may do everything and has the role ADMIN in every project.',
     }),
-    verified: t.exposeBoolean('verified', { description: 'Whether the e-mail address is verified.' }),
+    isVerified: t.exposeBoolean('verified', { description: 'Whether the e-mail address is verified.' }),
     createdAt: t.expose('createdAt', { description: 'Time at which the account was created.', type: 'DateTime' }),
   }),
 });
@@ -119,7 +119,7 @@ const UserFilterInput = builder.inputType('UserFilter', {
   fields: (t) => ({
     text: t.string({ description: 'Part of the e-mail address (ignoring case) or of the name (exact case).' }),
     isRootAdmin: t.boolean({ description: 'Only root administrators, or only the others.' }),
-    verified: t.boolean({ description: 'Only users with a verified address, or only the others.' }),
+    isVerified: t.boolean({ description: 'Only users with a verified address, or only the others.' }),
   }),
 });
 

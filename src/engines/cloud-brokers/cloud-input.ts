@@ -50,7 +50,7 @@ export function cloudBrokerIssues(input: CloudBrokerInput, isRootAdmin: boolean)
       issues.push({ path: `${path}.port`, reason: `is that of input.listeners.${first}, too` });
     }
     if (requireCertificate && !tls) {
-      issues.push({ path: `${path}.requireCertificate`, reason: 'needs tls: true' });
+      issues.push({ path: `${path}.requiresCertificate`, reason: 'needs hasTls: true' });
     }
   }
   return issues;

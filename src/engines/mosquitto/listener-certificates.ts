@@ -122,7 +122,7 @@ export class ListenerCertificates {
 type Change = (before: ListenerMaterial, listener: ListenerWanted) => ListenerMaterial;
 
 const REQUESTS_NO_CERTIFICATES =
-  'This listener was made without requireCertificate, and Mosquitto then asks no client for a certificate: it would let in those of other authorities, too';
+  'This listener was made without `requiresCertificate`, and Mosquitto then asks no client for a certificate: it would let in those of other authorities, too';
 
 function takenBy({ protocol }: ListenerWanted, from: ListenerMaterial, to: ListenerMaterial) {
   // The listener was closed before and stays closed.

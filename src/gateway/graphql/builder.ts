@@ -106,7 +106,7 @@ export const builder = new SchemaBuilder<{
 /** Permission that a field requires, in its `extensions`, which tests and generated documents read. */
 export interface Requirement {
   readonly requires: RequiredRole;
-  /** Role in projects with `strictRoles`. Default: `requires`. */
+  /** Role in projects with `hasStrictRoles`. Default: `requires`. */
   readonly requiresIfStrict?: ProjectRole;
   /** Role for changes of access rules on `$CONTROL/` topics. Default: `requires`. */
   readonly requiresForControl?: ProjectRole;
@@ -165,7 +165,7 @@ interface WriteTarget extends Target {
 
 /**
  * For root fields that change the configuration of a broker. They require VIEWER, as the REST interface documents it,
- * and EDITOR in projects with `strictRoles` unless it is a dry run.
+ * and EDITOR in projects with `hasStrictRoles` unless it is a dry run.
  */
 export const writesOnBroker = {
   authScopes: (_parent: unknown, args: WriteTarget, { viewer, services }: RequestContext) => {

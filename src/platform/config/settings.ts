@@ -107,7 +107,7 @@ export const SETTINGS = settings({
   strictRoles: {
     fallback: 'off',
     parse: flag,
-    help: 'Whether new projects have strictRoles on: changing the data of a broker then requires the role EDITOR instead of VIEWER',
+    help: 'Whether new projects have strict roles: changing the data of a broker then requires the role EDITOR instead of VIEWER',
   },
   rootPassword: {
     shownDefault: 'generated, shown once',

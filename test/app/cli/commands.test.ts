@@ -256,7 +256,7 @@ describe('a service on a data folder with a user, and commands with and without 
 
     const named = ['--first-name', 'Bob', '--last-name', 'Byte', '--verified', '--json'];
     const bob = json(await runHere([...create, ...named, '--ask-password'], env, 'a long secret\n'));
-    expect(bob).toMatchObject({ name: 'Bob Byte', verified: true, ssoType: null, isRootAdmin: false });
+    expect(bob).toMatchObject({ name: 'Bob Byte', isVerified: true, ssoType: null, isRootAdmin: false });
     expect(bob).not.toHaveProperty('password');
     const session = await graphql(
       first.url,
@@ -265,7 +265,7 @@ describe('a service on a data folder with a user, and commands with and without 
     const { token } = session.data.login as unknown as { token: string };
     await graphql(first.url, 'mutation { createProject(input: { name: "Bob’s" }) { project { id } } }', token);
     const eve = json(await runHere(['user', 'create', 'eve@example.com', '--sso-type', 'SSO', '--json'], env));
-    expect(eve).toMatchObject({ ssoType: 'SSO', verified: false });
+    expect(eve).toMatchObject({ ssoType: 'SSO', isVerified: false });
     expect(eve).not.toHaveProperty('password');
 
     expect(json(await runHere(['user', 'show', 'BOB@example.com', '--json'], env))).toMatchObject({

@@ -46,7 +46,8 @@ export async function addBroker(service: TestService, url: string): Promise<stri
   return body.id;
 }
 
-const WATCH = 'subscription ($b: ID!) { connectedClients(brokerId: $b) { clients { clientId connected } } }';
+const WATCH =
+  'subscription ($b: ID!) { connectedClients(brokerId: $b) { clients { clientId connected: isConnected } } }';
 const TOPIC = '$CONTROL/dynamic-security/v1';
 
 async function worldOf(

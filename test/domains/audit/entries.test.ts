@@ -21,7 +21,7 @@ test('an entry has the actor, the transport, the previous values and the input, 
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-request-id': 'my-request', ...bearer(root) },
       body: JSON.stringify({
-        query: `mutation { updateProject(input: { projectId: "${projectId}", description: "new", strictRoles: true }) { project { id } } }`,
+        query: `mutation { updateProject(input: { projectId: "${projectId}", description: "new", hasStrictRoles: true }) { project { id } } }`,
       }),
     });
     expect(post.status).toBe(200);
@@ -66,8 +66,8 @@ test('an entry has the actor, the transport, the previous values and the input, 
       requestId: 'my-request',
       targetKind: 'project',
       targetId: projectId,
-      before: { description: '', strictRoles: false },
-      after: { description: 'new', strictRoles: true },
+      before: { description: '', hasStrictRoles: false },
+      after: { description: 'new', hasStrictRoles: true },
     },
     {
       ...byAdmin,
@@ -239,7 +239,7 @@ test('each mutation of a request has its entry, in the order in which they ran; 
 
 test('unknown tokens and refusals of unknown callers are recorded as bursts', async () => {
   const service = await startTestService();
-  const NAMELESS = 'mutation { logout { loggedOut } }';
+  const NAMELESS = 'mutation { logout { isLoggedOut } }';
   const events = await leftBy(service, async () => {
     for (let i = 0; i < 30; i++) await service.graphql(NAMELESS, {}, `bgs_${'x'.repeat(43)}`);
     for (let i = 0; i < 30; i++) await service.graphql(NAMELESS, {}, null);

@@ -125,13 +125,13 @@ describe('client authorities on a commercial broker', () => {
     const broker = await startCommercialCertificates({ listeners: [...odd, ...many] });
     const world = await certificateWorld();
     const brokerId = await world.addBroker(broker.url);
-    const query = 'query ($b: ID!) { broker(id: $b) { listeners { number port tls } } }';
+    const query = 'query ($b: ID!) { broker(id: $b) { listeners { number port hasTls } } }';
     const { listeners } = (await world.service.graphql(query, { b: brokerId })).data.broker;
     expect(listeners.slice(0, 4)).toEqual([
-      { number: null, port: 9_000, tls: true },
-      { number: null, port: 9_001, tls: true },
-      { number: null, port: 9_002, tls: false },
-      { number: 0, port: 10_000, tls: true },
+      { number: null, port: 9_000, hasTls: true },
+      { number: null, port: 9_001, hasTls: true },
+      { number: null, port: 9_002, hasTls: false },
+      { number: 0, port: 10_000, hasTls: true },
     ]);
     expect(listeners.length).toBeLessThan(2_000);
     const id = await world.store('factory.pem', root.cert);

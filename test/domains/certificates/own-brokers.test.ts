@@ -16,7 +16,7 @@ const factory = createAuthority({ name: 'Factory' });
 const device = factory.issue({ name: 'meter' });
 
 const LISTENERS = `listeners {
-  number port tls requireCertificate protocol certificates { filename } server { filename fingerprint256 }
+  number port hasTls requiresCertificate protocol certificates { filename } server { filename fingerprint256 }
 }`;
 
 interface Told {
@@ -31,9 +31,9 @@ async function ownWorld(engine: 'EMBEDDED' | 'MOSQUITTO' = 'EMBEDDED') {
   const { service } = world;
   const listeners = [
     { protocol: 'MQTT' },
-    { protocol: 'MQTT', tls: true },
-    { protocol: 'WEBSOCKET', tls: true },
-    { protocol: 'MQTT', tls: true, requireCertificate: true },
+    { protocol: 'MQTT', hasTls: true },
+    { protocol: 'WEBSOCKET', hasTls: true },
+    { protocol: 'MQTT', hasTls: true, requiresCertificate: true },
   ];
   const input = { projectId: service.projectId, name: 'hall', engine, listeners };
   const { broker } = await world.change('createCloudBroker', input, 'broker { id }');
@@ -155,7 +155,7 @@ test('when the port of one broker is taken while the service is stopped, only th
   const brokers: { readonly id: string; readonly first: number; readonly second: number }[] = [];
   for (const engine of ['EMBEDDED', 'MOSQUITTO']) {
     const port = await freeNeighbours();
-    const secure = { protocol: 'MQTT', tls: true };
+    const secure = { protocol: 'MQTT', hasTls: true };
     const listeners = [{ protocol: 'MQTT' }, { ...secure, port }, { ...secure, port: port + 1 }];
     const input = { projectId, name: engine, engine, listeners };
     const { id } = (await world.change('createCloudBroker', input, 'broker { id }')).broker;

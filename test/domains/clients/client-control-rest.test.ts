@@ -104,7 +104,7 @@ test('in a strict project a viewer may do a dry run but disconnect no client, by
   const { broker, service, brokerId, put } = await start();
   const [viewer, editor] = [await service.person('VIEWER'), await service.person('EDITOR')];
   await service.graphql(
-    'mutation ($p: ID!) { updateProject(input: { projectId: $p, strictRoles: true }) { project { id } } }',
+    'mutation ($p: ID!) { updateProject(input: { projectId: $p, hasStrictRoles: true }) { project { id } } }',
     { p: service.projectId },
   );
   const refused = await put('/disconnect', { clientid: 'm1' }, viewer.token);

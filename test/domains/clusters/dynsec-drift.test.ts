@@ -160,7 +160,7 @@ test('a node that restarts with an older file is detected, and repaired with the
   const [first, , third] = nodes as [ClusterWorldNode, ClusterWorldNode, ClusterWorldNode];
   const until = watched(world);
   await service.graphql(
-    'mutation ($p: ID!) { updateProject(input: { projectId: $p, clusterPasswords: true }) { project { id } } }',
+    'mutation ($p: ID!) { updateProject(input: { projectId: $p, storesClusterPasswords: true }) { project { id } } }',
     { p: service.projectId },
   );
   const meter = (password: string) => ({ updateAccessClient: { username: 'meter', password } });

@@ -53,7 +53,7 @@ export async function storm({ seed, writes, quietAfter, keeps }: StormOptions): 
   const dice = new Dice(seed);
   const { service, nodes, entryId, graph } = await clusterWorld();
   const { accessControl, clusters, brokers } = service.services;
-  const settings = { projectId: service.projectId, clusterPasswords: keeps };
+  const settings = { projectId: service.projectId, storesClusterPasswords: keeps };
   await graph('mutation ($input: UpdateProjectInput!) { updateProject(input: $input) { project { id } } }', {
     input: settings,
   });

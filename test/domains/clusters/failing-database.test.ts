@@ -8,7 +8,7 @@ import { type HaBroker, haNode, haWorld } from './ha-world.ts';
 
 const JOIN = 'mutation ($input: JoinClusterInput!) { joinCluster(input: $input) { cluster { nodes { nodeId } } } }';
 const LEAVE = 'mutation ($input: LeaveClusterInput!) { leaveCluster(input: $input) { cluster { nodes { nodeId } } } }';
-const DELETE = 'mutation ($input: DeleteClusterInput!) { deleteCluster(input: $input) { success } }';
+const DELETE = 'mutation ($input: DeleteClusterInput!) { deleteCluster(input: $input) { hasSucceeded } }';
 const NODES = 'query ($c: ID!) { node(id: $c) { ... on Cluster { state nodes { nodeId error { code } } } } }';
 const CLUSTERS = 'query ($p: ID!) { project(id: $p) { clusters { nodes { id } } brokers { totalCount } } }';
 
@@ -39,7 +39,7 @@ test('a cluster that cannot be stored is not created, and one that cannot be rol
   });
   worksAgain();
   nodes[1]?.answers.clear();
-  expect((await graph(DELETE, { input: { clusterId: id } })).deleteCluster.success).toBe(true);
+  expect((await graph(DELETE, { input: { clusterId: id } })).deleteCluster.hasSucceeded).toBe(true);
   expect(await create()).toBeTypeOf('string');
 });
 

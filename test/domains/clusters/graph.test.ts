@@ -27,8 +27,9 @@ const LEAVE = 'mutation ($input: LeaveClusterInput!) { leaveCluster(input: $inpu
 const UPDATE =
   'mutation ($input: UpdateClusterInput!) { updateCluster(input: $input) { cluster { name autoRepair } } }';
 const REPAIR = 'mutation ($input: RepairClusterNodeInput!) { repairClusterNode(input: $input) { cluster { id } } }';
-const DELETE = 'mutation ($input: DeleteClusterInput!) { deleteCluster(input: $input) { success } }';
-const DELETE_ALL = 'mutation ($input: DeleteClustersInput!) { deleteClusters(input: $input) { results { success } } }';
+const DELETE = 'mutation ($input: DeleteClusterInput!) { deleteCluster(input: $input) { hasSucceeded } }';
+const DELETE_ALL =
+  'mutation ($input: DeleteClustersInput!) { deleteClusters(input: $input) { results { hasSucceeded } } }';
 const TOKEN = 'mutation ($input: CreateTokenInput!) { createToken(input: $input) { secret } }';
 
 async function tokenFor({ graphql, projectId }: TestService, role: string, brokerIds: readonly string[]) {

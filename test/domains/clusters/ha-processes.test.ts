@@ -6,7 +6,7 @@ import { type HaBroker, haNode, haWorld } from './ha-world.ts';
 const JOIN =
   'mutation ($input: JoinClusterInput!) { joinCluster(input: $input) { cluster { nodes { nodeId brokerId: broker { id } } } } }';
 const LEAVE = 'mutation ($input: LeaveClusterInput!) { leaveCluster(input: $input) { cluster { nodes { nodeId } } } }';
-const DELETE = 'mutation ($input: DeleteClusterInput!) { deleteCluster(input: $input) { success } }';
+const DELETE = 'mutation ($input: DeleteClusterInput!) { deleteCluster(input: $input) { hasSucceeded } }';
 const NODES = 'query ($c: ID!) { node(id: $c) { ... on Cluster { nodes { nodeId } } } }';
 
 const postgres = usePostgres();

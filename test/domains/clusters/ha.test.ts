@@ -3,7 +3,7 @@ import { swapClusterId } from '../../../src/gateway/cluster-id.ts';
 import { haNode, haWorld } from './ha-world.ts';
 
 const DELETE = `mutation ($input: DeleteClusterInput!) {
-  deleteCluster(input: $input) { deletedClusterId success nodes { nodeId error { code } } }
+  deleteCluster(input: $input) { deletedClusterId hasSucceeded nodes { nodeId error { code } } }
 }`;
 
 const STATUS = `query ($c: ID!) { node(id: $c) { ... on Cluster { name keeper state nodes {
@@ -137,7 +137,7 @@ test('a cluster with an unreachable node is not deleted and no node is changed, 
   const { deleteCluster } = await graph(DELETE, { input: { clusterId, purge: true } });
   expect(deleteCluster).toEqual({
     deletedClusterId: clusterId,
-    success: false,
+    hasSucceeded: false,
     nodes: [
       { nodeId: 1, error: null },
       { nodeId: 2, error: { code: 'BROKER_UNREACHABLE' } },
@@ -160,7 +160,7 @@ test('a partial deletion lists its nodes, and the next deletion completes it', a
   expect((await graph(STATUS, { c: clusterId })).node).toMatchObject({ name: 'plant' });
   nodes[1]?.answers.clear();
   const { deleteCluster } = await graph(DELETE, { input: { clusterId } });
-  expect(deleteCluster).toMatchObject({ success: true });
+  expect(deleteCluster).toMatchObject({ hasSucceeded: true });
   expect(nodes.map(({ cluster }) => cluster)).toEqual([null, null, null]);
 });
 

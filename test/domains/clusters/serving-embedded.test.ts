@@ -7,7 +7,7 @@ import { startTestService } from '../../support/service.ts';
 import { nodeInput } from './cluster-world.ts';
 
 const LIST = `query ($c: ID!) { broker(id: $c) { connectedClients(first: 100, filter: { value: "m", mode: STARTS_WITH }) {
-  isComplete nodes { clientId nodeId connected source queues { messagesOut } }
+  isComplete nodes { clientId nodeId isConnected source queues { messagesOut } }
 } } }`;
 const MANY = `mutation ($input: DisconnectClientsInput!) { disconnectClients(input: $input) {
   results { clientId status } disconnectedCount wouldDisconnectCount alsoDisconnected isComplete
@@ -79,9 +79,9 @@ test('the client list of a cluster has the acknowledged messages and the queues 
     await publisher.endAsync();
   }
   await visit(2, 'm-here');
-  const away = { clientId: 'm-kept', connected: false, source: 'BROKER' };
+  const away = { clientId: 'm-kept', isConnected: false, source: 'BROKER' };
   expect((await listed()).nodes).toEqual([
-    { clientId: 'm-here', nodeId: 2, connected: true, source: 'BROKER', queues: { messagesOut: 0 } },
+    { clientId: 'm-here', nodeId: 2, isConnected: true, source: 'BROKER', queues: { messagesOut: 0 } },
     { ...away, nodeId: 1, queues: { messagesOut: 1 } },
     { ...away, nodeId: 2, queues: { messagesOut: 2 } },
   ]);
@@ -95,7 +95,10 @@ test('the client list of a cluster has the acknowledged messages and the queues 
     { clientId: 'm-here', status: 'DISCONNECTED' },
     { clientId: 'm-kept', status: 'DISCONNECTED' },
   ]);
-  expect((await listed()).nodes.map(({ connected }: { connected: boolean }) => connected)).toEqual([false, false]);
+  expect((await listed()).nodes.map(({ isConnected }: { isConnected: boolean }) => isConnected)).toEqual([
+    false,
+    false,
+  ]);
   // Administrators of these brokers can add a subscription to a client, on the client's node.
   await join(2, 'm-late');
   const subscribed = await graph(

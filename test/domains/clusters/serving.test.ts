@@ -7,13 +7,13 @@ const METER = { username: 'meter', password: 'secret' } as const;
 const FOLLOWED = { logTypes: FOLLOWED_LOG } as const;
 
 const LIST = `query ($c: ID!, $first: Int, $after: String) { broker(id: $c) { connectedClients(first: $first, after: $after, username: "meter") {
-  totalCount isComplete edges { cursor node { clientId nodeId connected } } pageInfo { hasNextPage endCursor }
+  totalCount isComplete edges { cursor node { clientId nodeId isConnected } } pageInfo { hasNextPage endCursor }
 } } }`;
 const FIND = `query ($c: ID!, $id: String!, $node: Int) { broker(id: $c) { connectedClient(clientId: $id, nodeId: $node) {
-  clientId nodeId connected source subscriptions node { nodeId name broker { id } }
+  clientId nodeId isConnected source subscriptions node { nodeId name broker { id } }
 } } }`;
 const WATCH = `subscription ($c: ID!) { connectedClients(brokerId: $c) {
-  kind partsLeft clients { clientId nodeId connected } removed removedFrom
+  kind partsLeft clients { clientId nodeId isConnected } removed removedFrom
 } }`;
 const DISCONNECT = `mutation ($c: ID!, $id: String!) {
   disconnectClient(input: { brokerId: $c, clientId: $id, force: true }) { clientId method disconnected }
@@ -47,8 +47,8 @@ const connect = ({ broker }: ClusterWorldNode, clientId: string, clean = true) =
 async function listed({ graph }: ClusterWorld): Promise<string[]> {
   const { broker } = await graph(LIST, { first: 100 });
   return broker.connectedClients.edges.map(
-    ({ node }: { node: { clientId: string; nodeId: number; connected: boolean } }) =>
-      `${node.clientId}@${node.nodeId}${node.connected ? '' : ' away'}`,
+    ({ node }: { node: { clientId: string; nodeId: number; isConnected: boolean } }) =>
+      `${node.clientId}@${node.nodeId}${node.isConnected ? '' : ' away'}`,
   );
 }
 
@@ -80,7 +80,7 @@ test('clients of all nodes are in one list, which has an id once per node, and c
   expect([first.totalCount, first.pageInfo.hasNextPage]).toEqual([3, true]);
   const next = (await graph(LIST, { first: 2, after: first.pageInfo.endCursor })).broker.connectedClients;
   expect(next.edges.map(({ node }: { node: object }) => node)).toEqual([
-    { clientId: 'twin', nodeId: 2, connected: true },
+    { clientId: 'twin', nodeId: 2, isConnected: true },
   ]);
   const found = async (id: string, node?: number) =>
     (await graph(FIND, { id, node: node ?? null })).broker.connectedClient;

@@ -4,7 +4,7 @@ import { clusterWorld, nodeInput, startNodes } from './cluster-world.ts';
 const JOIN = 'mutation ($input: JoinClusterInput!) { joinCluster(input: $input) { cluster { nodes { nodeId } } } }';
 const UPDATE = 'mutation ($input: UpdateBrokerInput!) { updateBroker(input: $input) { broker { name } } }';
 const KEEP =
-  'mutation ($p: ID!, $keep: Boolean!) { updateProject(input: { projectId: $p, clusterPasswords: $keep }) { project { id } } }';
+  'mutation ($p: ID!, $keep: Boolean!) { updateProject(input: { projectId: $p, storesClusterPasswords: $keep }) { project { id } } }';
 
 async function world() {
   const { service, nodes, clusterId, entryId } = await clusterWorld(2);

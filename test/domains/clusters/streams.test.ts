@@ -5,7 +5,7 @@ import { type ClusterWorld, type ClusterWorldNode, clusterWorld } from './cluste
 
 const NODES =
   'nodes { nodeId sync differences problem state counters { received } storage { messages } node { name } }';
-const FIELDS = `name sourceTopic targetTopic persist state problem replaying messageCount provider
+const FIELDS = `name sourceTopic targetTopic persist state problem isReplaying messageCount provider
   counters { received published } storage { messages } replay { state published total } ${NODES}`;
 const LIST = `query ($c: ID!) { broker(id: $c) { streams { totalCount problem nodes { ${FIELDS} } } } }`;
 const FIND = `query ($c: ID!, $name: String!) { broker(id: $c) { stream(name: $name) { ${FIELDS} } } }`;
@@ -82,10 +82,10 @@ test('a stream of a cluster runs, stores and replays on each node, and its count
   ]);
 
   const replayed = openStream('WebSocket', `${service.url}/graphql`, service.root, {
-    query: `subscription ($c: ID!) { streamReplay(brokerId: $c, streamName: "sums") { replaying replay { state published total } } }`,
+    query: `subscription ($c: ID!) { streamReplay(brokerId: $c, streamName: "sums") { isReplaying replay { state published total } } }`,
     variables: { c: entryId },
   });
-  await replayed.until(({ streamReplay: { replaying } }) => replaying === false);
+  await replayed.until(({ streamReplay: { isReplaying } }) => isReplaying === false);
   const [againAtOne, againAtTwo] = [await heardAt(one, 'again'), await heardAt(two, 'again')];
   const at = `/api/projects/${service.projectId}/brokers/${entryId}/streams`;
   const body = { streamname: 'sums', replayTopic: 'again', speed: 'fastest' };
@@ -160,7 +160,7 @@ test('a stream that differs between nodes is reported, and the next change makes
     service.graphql(mutation('disableStream'), { input: { brokerId: world.entryId, name: 's' } }, viewer);
   expect((await asViewer()).errors).toBeUndefined();
   await graph('mutation ($input: UpdateProjectInput!) { updateProject(input: $input) { project { id } } }', {
-    input: { projectId: service.projectId, strictRoles: true },
+    input: { projectId: service.projectId, hasStrictRoles: true },
   });
   expect((await asViewer()).errors?.[0]).toMatchObject({ extensions: { code: 'NOT_ALLOWED' } });
   expect((await service.graphql(FIND, { c: world.entryId, name: 's' }, viewer)).data.broker.stream.name).toBe('s');

@@ -59,15 +59,15 @@ test.each([
   ['off', {}, false],
   ['on', { STRICT_ROLES: 'on' }, true],
 ])(
-  'with STRICT_ROLES %s a new project has strictRoles accordingly, and it can be switched',
+  'with STRICT_ROLES %s a new project has hasStrictRoles accordingly, and it can be switched',
   async (_, env, expected) => {
     const { graphql, projectId } = await startTestService({ dataDir: temporaryFolder(), env });
-    const SETTINGS = 'query ($id: ID!) { project(id: $id) { settings { strictRoles } } }';
-    const isStrict = async (id: string) => (await graphql(SETTINGS, { id })).data.project.settings.strictRoles;
+    const SETTINGS = 'query ($id: ID!) { project(id: $id) { settings { hasStrictRoles } } }';
+    const isStrict = async (id: string) => (await graphql(SETTINGS, { id })).data.project.settings.hasStrictRoles;
     const { project } = (await graphql(CREATE, { input: { name: 'New' } })).data.createProject;
     expect([await isStrict(projectId), await isStrict(project.id)]).toEqual([expected, expected]);
     const UPDATE = 'mutation ($input: UpdateProjectInput!) { updateProject(input: $input) { project { id } } }';
-    await graphql(UPDATE, { input: { projectId: project.id, strictRoles: !expected } });
+    await graphql(UPDATE, { input: { projectId: project.id, hasStrictRoles: !expected } });
     expect(await isStrict(project.id)).toBe(!expected);
   },
 );
@@ -79,12 +79,12 @@ test('projects change and go, with their brokers', async () => {
     input: { projectId: project.id, url: 'mqtt://127.0.0.1:1' },
   });
   const updated = await graphql(
-    'mutation ($input: UpdateProjectInput!) { updateProject(input: $input) { project { name settings { strictRoles } } } }',
+    'mutation ($input: UpdateProjectInput!) { updateProject(input: $input) { project { name settings { hasStrictRoles } } } }',
     {
-      input: { projectId: project.id, name: 'New', strictRoles: true },
+      input: { projectId: project.id, name: 'New', hasStrictRoles: true },
     },
   );
-  expect(updated.data.updateProject.project).toEqual({ name: 'New', settings: { strictRoles: true } });
+  expect(updated.data.updateProject.project).toEqual({ name: 'New', settings: { hasStrictRoles: true } });
 
   const removed = await graphql(
     'mutation ($input: DeleteProjectInput!) { deleteProject(input: $input) { deletedProjectId } }',

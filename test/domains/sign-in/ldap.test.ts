@@ -8,7 +8,7 @@ import { hasSlapd, LDAP_PASSWORD, SLAPD_MISSING, startSlapd, type TestDirectory 
 import { subscribe } from '../../support/subscription.ts';
 import { addRule, checkNow, keptLog, type LoggedLine, roleOf } from './sign-in-steps.ts';
 
-const LOGIN = 'mutation ($input: LoginInput!) { login(input: $input) { token user { id email name verified } } }';
+const LOGIN = 'mutation ($input: LoginInput!) { login(input: $input) { token user { id email name isVerified } } }';
 const STATUS = 'subscription ($p: ID!) { brokerStatus(projectId: $p) { kind } }';
 
 interface World {
@@ -53,7 +53,7 @@ describe.skipIf(!hasSlapd)(hasSlapd ? 'people of a directory' : SLAPD_MISSING, (
   test('sign in with its password, and have an account that has none here', async () => {
     const { service } = await startWorld();
     const ada = await login(service, ' Ada@example.com ');
-    expect(ada.user).toMatchObject({ email: 'ada@example.com', name: 'Ada Lovelace', verified: true });
+    expect(ada.user).toMatchObject({ email: 'ada@example.com', name: 'Ada Lovelace', isVerified: true });
     expect((await login(service, 'ada@example.com')).user.id).toBe(ada.user.id);
     const row = await service.storage.db.user.findUniqueOrThrow({
       where: { id: ada.user.id },
@@ -202,7 +202,9 @@ describe.skipIf(!hasSlapd)(hasSlapd ? 'people of a directory' : SLAPD_MISSING, (
 
   test('sign in over TLS from the start or by StartTLS, at a server with a certificate that is known', async () => {
     const { service: plain, directory } = await startWorld();
-    expect((await plain.graphql('{ signInOffers { ldap } }', {}, null)).data.signInOffers).toEqual({ ldap: true });
+    expect((await plain.graphql('{ signInOffers { hasLdap } }', {}, null)).data.signInOffers).toEqual({
+      hasLdap: true,
+    });
     const { LDAP_START_TLS: _, ...env } = directory.env;
     for (const [settings, code] of [
       [{ LDAP_URL: directory.tlsUrl, LDAP_CA_FILE: directory.caFile }, null],

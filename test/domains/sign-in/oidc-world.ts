@@ -4,7 +4,7 @@ import { keptLog, type LoggedLine } from './sign-in-steps.ts';
 import { WebVisitor } from './web-visitor.ts';
 
 const COMPLETE =
-  'mutation ($input: CompleteSignInInput!) { completeSignIn(input: $input) { token user { id email name verified ssoType } } }';
+  'mutation ($input: CompleteSignInInput!) { completeSignIn(input: $input) { token user { id email name isVerified ssoType } } }';
 
 interface SignInWorld {
   readonly service: TestService;
@@ -47,7 +47,7 @@ interface SignedIn {
     readonly id: string;
     readonly email: string;
     readonly name: string;
-    readonly verified: boolean;
+    readonly isVerified: boolean;
     readonly ssoType: string;
   };
 }

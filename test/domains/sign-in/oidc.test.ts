@@ -20,13 +20,13 @@ const postgres = usePostgres();
 describe('a person who signs in', () => {
   test('gets an account and a session, and the same account the next time', async () => {
     const { service } = await startSignInWorld();
-    const { data } = await service.graphql('{ signInOffers { local ldap openIdConnect } }', {}, null);
-    expect(data.signInOffers).toEqual({ local: true, ldap: false, openIdConnect: true });
+    const { data } = await service.graphql('{ signInOffers { hasLocal hasLdap hasOpenIdConnect } }', {}, null);
+    expect(data.signInOffers).toEqual({ hasLocal: true, hasLdap: false, hasOpenIdConnect: true });
     const first = await signIn(service, 'ada');
     expect(first.user).toMatchObject({
       email: 'ada@example.com',
       name: 'Ada Lovelace',
-      verified: true,
+      isVerified: true,
       ssoType: 'SSO',
     });
     expect((await service.graphql('{ viewer { email isRootAdmin } }', {}, first.token)).data.viewer).toEqual({
@@ -491,8 +491,8 @@ describe('where it runs', () => {
   test('without a provider there is no such way', async () => {
     const service = await startTestService();
     expect((await fetch(`${service.url}/auth/oidc`)).status).toBe(404);
-    expect((await service.graphql('{ signInOffers { openIdConnect } }', {}, null)).data.signInOffers).toEqual({
-      openIdConnect: false,
+    expect((await service.graphql('{ signInOffers { hasOpenIdConnect } }', {}, null)).data.signInOffers).toEqual({
+      hasOpenIdConnect: false,
     });
     expect((await complete(service, { code: 'x' })).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
   });

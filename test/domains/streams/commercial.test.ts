@@ -17,7 +17,7 @@ test('a broker with the plugin runs its own streams: what is returned, what is s
   const created = await change(
     'createStream',
     { name: 'fast', sourceTopic: 'plant/+', targetTopic: 'fast', ttl: 60, textName: null },
-    'stream { id name targetQos ttl active persist query state counters { received } messageCount provider }',
+    'stream { id name targetQos ttl isActive persist query state counters { received } messageCount provider }',
   );
   expect(broker.commands.find(({ command }) => command === 'createStream')).toEqual({
     command: 'createStream',
@@ -36,7 +36,7 @@ test('a broker with the plugin runs its own streams: what is returned, what is s
     name: 'fast',
     targetQos: -1,
     ttl: 60,
-    active: true,
+    isActive: true,
     persist: false,
     query: {},
     state: null,
@@ -79,17 +79,17 @@ test('a broker with the plugin runs its own streams: what is returned, what is s
     pageInfo: { hasNextPage: true, endCursor: '1' },
   });
   const next =
-    'query ($b: ID!) { broker(id: $b) { streams(after: "1") { nodes { name replaying ttl } pageInfo { hasNextPage hasPreviousPage } } } }';
+    'query ($b: ID!) { broker(id: $b) { streams(after: "1") { nodes { name isReplaying ttl } pageInfo { hasNextPage hasPreviousPage } } } }';
   expect((await graph(next)).broker.streams).toEqual({
-    nodes: [{ name: 'odd', replaying: true, ttl: 86_400 }],
+    nodes: [{ name: 'odd', isReplaying: true, ttl: 86_400 }],
     pageInfo: { hasNextPage: false, hasPreviousPage: true },
   });
 
   const replays = follow(
-    'subscription ($b: ID!) { streamReplay(brokerId: $b, streamName: "fast") { kind replaying replay { state } isConnected } }',
+    'subscription ($b: ID!) { streamReplay(brokerId: $b, streamName: "fast") { kind isReplaying replay { state } isConnected } }',
   );
   expect(await replays.until(() => true)).toEqual({
-    streamReplay: { kind: 'SNAPSHOT', replaying: false, replay: null, isConnected: true },
+    streamReplay: { kind: 'SNAPSHOT', isReplaying: false, replay: null, isConnected: true },
   });
   expect(
     await rest('PUT', '/streams/replay', { streamname: 'fast', replayTopic: 'r', gte: '1700000000', speed: 2 }),
@@ -103,25 +103,25 @@ test('a broker with the plugin runs its own streams: what is returned, what is s
     speed: 2,
     reverse: false,
   });
-  await replays.until(({ streamReplay }) => streamReplay.kind === 'CHANGE' && streamReplay.replaying);
+  await replays.until(({ streamReplay }) => streamReplay.kind === 'CHANGE' && streamReplay.isReplaying);
   await change('stopStreamReplay', { name: 'fast' });
-  await replays.until(({ streamReplay }) => streamReplay.replaying === false);
+  await replays.until(({ streamReplay }) => streamReplay.isReplaying === false);
 
   const all = follow(
-    'subscription ($b: ID!) { streams(brokerId: $b) { kind streams { name active provider } removed } }',
+    'subscription ($b: ID!) { streams(brokerId: $b) { kind streams { name isActive provider } removed } }',
   );
   expect((await all.until(() => true)).streams).toEqual({
     kind: 'SNAPSHOT',
     streams: [
-      { name: 'fast', active: true, provider: 'BROKER' },
-      { name: 'odd', active: true, provider: 'BROKER' },
+      { name: 'fast', isActive: true, provider: 'BROKER' },
+      { name: 'odd', isActive: true, provider: 'BROKER' },
     ],
     removed: [],
   });
   await change('disableStream', { name: 'odd' });
   expect((await all.until(({ streams }) => streams.kind === 'CHANGE')).streams).toEqual({
     kind: 'CHANGE',
-    streams: [{ name: 'odd', active: false, provider: 'BROKER' }],
+    streams: [{ name: 'odd', isActive: false, provider: 'BROKER' }],
     removed: [],
   });
   expect(await change('deleteStream', { name: 'odd' }, 'deletedStreamId')).toEqual({

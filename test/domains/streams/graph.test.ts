@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { heardOn, KINDS, streamWorld } from './stream-world.ts';
 
 const REPORT = `stream {
-  state problem replaying messageCount provider
+  state problem isReplaying messageCount provider
   counters { received published stored filtered failed notStored lastError { reason } lastFiltered { at reason } }
   storage { state messages bytes oldest newest problem }
-  replay { state topic from to limit speed reverse published total position startedAt endedAt problem }
+  replay { state topic from to limit speed isReverse published total position startedAt endedAt problem }
 }`;
 const ONE = `query ($b: ID!, $name: String!) { broker(id: $b) { ${REPORT.replace('stream', 'stream(name: $name)')} } }`;
 
@@ -23,7 +23,7 @@ test.each(KINDS)('a stream on %s is made, works, stores, replays and is deleted'
   const { stream } = await change('createStream', fast, REPORT);
   expect(stream).toMatchObject({
     state: 'RUNNING',
-    replaying: false,
+    isReplaying: false,
     messageCount: 0,
     provider: kind === 'Mosquitto' ? 'GATEWAY' : 'BROKER',
     storage: { state: 'STORING', messages: 0 },
@@ -77,7 +77,7 @@ test.each(KINDS)('a stream on %s is made, works, stores, replays and is deleted'
     topic: 'out/replay',
     limit: 1,
     speed: null,
-    reverse: true,
+    isReverse: true,
     published: 1,
     total: 1,
     from: null,

@@ -5,7 +5,7 @@ import { heardOn, KINDS, mosquittoWorld, streamWorld } from './stream-world.ts';
 
 const REPLAY = `subscription ($b: ID!, $after: SafeInt) {
   streamReplay(brokerId: $b, streamName: "s", after: $after) {
-    kind sequence replaying isConnected missed replay { state published total position endedAt problem }
+    kind sequence isReplaying isConnected missed replay { state published total position endedAt problem }
   }
 }`;
 const STREAMS = `subscription ($b: ID!) {
@@ -25,14 +25,14 @@ test.each(KINDS)('the replay of a stream on %s is reported from start to end', a
 
   const replays = follow(REPLAY);
   const { streamReplay: first } = await replays.until(() => true);
-  expect(first).toMatchObject({ kind: 'SNAPSHOT', replaying: false, replay: null, isConnected: true });
+  expect(first).toMatchObject({ kind: 'SNAPSHOT', isReplaying: false, replay: null, isConnected: true });
   const { until } = await heardOn(await client(), 'out');
   await change('replayStream', { name: 's', topic: 'out', fastest: true });
   await until(200);
   const { streamReplay: done } = await replays.until(({ streamReplay }) => streamReplay.replay?.state === 'DONE');
   expect(done).toMatchObject({
     kind: 'CHANGE',
-    replaying: false,
+    isReplaying: false,
     replay: { published: 200, total: 200, position: expect.any(String), endedAt: expect.any(String), problem: null },
   });
   // Who comes later goes on where it was, or hears what there was last.
@@ -41,7 +41,7 @@ test.each(KINDS)('the replay of a stream on %s is reported from start to end', a
 
   // At the original speed it would take too long for a test, so it is stopped.
   await change('replayStream', { name: 's', topic: 'out', speed: 0.01 });
-  await later.until(({ streamReplay }) => streamReplay.replaying && streamReplay.replay.state === 'RUNNING');
+  await later.until(({ streamReplay }) => streamReplay.isReplaying && streamReplay.replay.state === 'RUNNING');
   await change('stopStreamReplay', { name: 's' });
   const { streamReplay: stopped } = await later.until(({ streamReplay }) => streamReplay.replay?.state === 'STOPPED');
   expect(stopped.replay.published).toBeLessThan(200);

@@ -68,7 +68,7 @@ test('the topic tree and its TTL are read and changed as documented, in both rev
   const outsider = (await service.person(null)).token;
   expect((await service.rest('GET', at, outsider)).status).toBe(404);
   await service.graphql(
-    'mutation ($p: ID!) { updateProject(input: { projectId: $p, strictRoles: true }) { project { id } } }',
+    'mutation ($p: ID!) { updateProject(input: { projectId: $p, hasStrictRoles: true }) { project { id } } }',
     {
       p: service.projectId,
     },

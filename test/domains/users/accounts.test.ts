@@ -3,10 +3,10 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { startTestService, type TestService } from '../../support/service.ts';
 
 const CREATE =
-  'mutation ($input: CreateUserInput!) { createUser(input: $input) { user { id name verified ssoType } } }';
+  'mutation ($input: CreateUserInput!) { createUser(input: $input) { user { id name isVerified ssoType } } }';
 const DELETE = 'mutation ($input: DeleteUserInput!) { deleteUser(input: $input) { handedOverProjectIds } }';
 const UPDATE =
-  'mutation ($input: UpdateUserInput!) { updateUser(input: $input) { user { name verified ssoType isRemovable } } }';
+  'mutation ($input: UpdateUserInput!) { updateUser(input: $input) { user { name isVerified ssoType isRemovable } } }';
 const SET_ROOT =
   'mutation ($input: SetRootAdminInput!) { setRootAdmin(input: $input) { user { isRootAdmin isRemovable } } }';
 const RESET = 'mutation ($input: ResetUserPasswordInput!) { resetUserPassword(input: $input) { user { id } } }';
@@ -22,16 +22,16 @@ const asker =
 test('an account shows where its user signs in, and an unused password is not stored', async () => {
   const service = await startTestService();
   const ask = asker(service);
-  const ada = { email: 'ada@example.com', firstName: 'Ada', lastName: 'Lovelace', verified: true, ssoType: 'LDAP' };
+  const ada = { email: 'ada@example.com', firstName: 'Ada', lastName: 'Lovelace', isVerified: true, ssoType: 'LDAP' };
   const { user } = (await ask(CREATE, { ...ada, password: 'long enough' })) as { user: { id: string } };
-  expect(user).toMatchObject({ name: 'Ada Lovelace', verified: true, ssoType: 'LDAP' });
+  expect(user).toMatchObject({ name: 'Ada Lovelace', isVerified: true, ssoType: 'LDAP' });
   const stored = () => service.storage.db.user.findUniqueOrThrow({ where: { id: user.id } });
   expect((await stored()).passwordHash).toBeNull();
   const reset = { email: ada.email, password: 'another long one' };
   expect(await ask(RESET, reset)).toMatchObject({ code: 'INVALID', info: { issues: [{ path: 'input.password' }] } });
 
   expect(await ask(UPDATE, { userId: user.id, ssoType: null, name: 'Countess' })).toMatchObject({
-    user: { name: 'Countess', verified: true, ssoType: null },
+    user: { name: 'Countess', isVerified: true, ssoType: null },
   });
   await ask(RESET, reset);
   const token = await service.login(ada.email, 'another long one');

@@ -14,7 +14,12 @@ const root = createAuthority();
 
 async function startTls() {
   const service = await startRunning();
-  const listeners = [{}, { tls: true }, { tls: true, protocol: 'WEBSOCKET' }, { tls: true, requireCertificate: true }];
+  const listeners = [
+    {},
+    { hasTls: true },
+    { hasTls: true, protocol: 'WEBSOCKET' },
+    { hasTls: true, requiresCertificate: true },
+  ];
   const { id, states } = await createBroker(service, { listeners });
   return { service, id, states, ports: await portsOf(service, id), ...commandsOf(service, id) };
 }
@@ -135,7 +140,7 @@ test('a Mosquitto of this service gets certificates: the first by a restart, ano
   expect(await insertCa(MUTUAL, clients)).toEqual(SUCCESS);
   expect(await insertCa(MUTUAL, clients)).toContain('File already exists');
   expect(await insertCa(MUTUAL, createSelfSigned())).toContain('is not an authority');
-  expect(await insertCa(WSS, clients)).toContain('made without requireCertificate');
+  expect(await insertCa(WSS, clients)).toContain('made without `requiresCertificate`');
   expect(await setServer(MUTUAL, first)).toEqual(SUCCESS);
   await connected(mutual, certificateOf(clients));
   expect(await connecting(mutual, account)).toContain('certificate required');

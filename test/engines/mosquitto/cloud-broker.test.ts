@@ -54,7 +54,7 @@ test('a killed Mosquitto is restarted; it can be stopped, started and removed, a
 test('where clients come by TLS only this service has a listener of its own; what is wanted of brokers may change at any time', async () => {
   const service = await startRunning();
   for (const engine of ['EMBEDDED', 'MOSQUITTO']) {
-    const listeners = [{ tls: true }, { protocol: 'WEBSOCKET' }];
+    const listeners = [{ hasTls: true }, { protocol: 'WEBSOCKET' }];
     const secure = await createBroker(service, { engine, listeners });
     const ports = await portsOf(service, secure.id);
     expect(Object.keys(ports)).toEqual(['1', '2']);
@@ -127,7 +127,7 @@ test('what is asked for is checked: names, places, ports, listeners, roles, how 
     { port: 70_000 },
     { port: 1_883 },
     { protocol: 'WEBSOCKET', port: 1_883 },
-    { requireCertificate: true },
+    { requiresCertificate: true },
   ];
   const refused = await create({ name: ' ', location: 'mars', engine: 'MOSQUITTO', listeners });
   expect(refused.errors?.[0]?.extensions).toMatchObject({
@@ -138,7 +138,7 @@ test('what is asked for is checked: names, places, ports, listeners, roles, how 
         { path: 'input.location', reason: 'must be one of fsn1, nbg1, hel1, ash, hil' },
         { path: 'input.listeners.0.port' },
         { path: 'input.listeners.2.port', reason: 'is that of input.listeners.1, too' },
-        { path: 'input.listeners.3.requireCertificate', reason: 'needs tls: true' },
+        { path: 'input.listeners.3.requiresCertificate', reason: 'needs hasTls: true' },
         { path: 'input.engine', reason: 'There is no program /nowhere/mosquitto (MOSQUITTO_BINARY)' },
       ],
     },

@@ -6,7 +6,7 @@ import { administratorOf, createBroker, portsOf, startRunning, urlOf } from './c
 
 test('a broker on Mosquitto is used like any other: who may connect, who is there, streams, messages and certificates', async () => {
   const service = await startRunning();
-  const { id } = await createBroker(service, { listeners: [{}, { tls: true }] });
+  const { id } = await createBroker(service, { listeners: [{}, { hasTls: true }] });
   const url = await urlOf(service, id);
   const capabilities = async () => {
     const { data } = await service.graphql('query ($id: ID!) { broker(id: $id) { capabilities { api provider } } }', {
@@ -96,12 +96,12 @@ test('a broker on Mosquitto is used like any other: who may connect, who is ther
     ca: root.leaf,
   });
   const { data: told } = await service.graphql(
-    'query ($id: ID!) { broker(id: $id) { listeners { port tls server { fingerprint256 } } } }',
+    'query ($id: ID!) { broker(id: $id) { listeners { port hasTls server { fingerprint256 } } } }',
     { id },
   );
   expect(told.broker.listeners).toEqual([
-    { port: ports[1], tls: false, server: null },
-    { port: ports[2], tls: true, server: { fingerprint256 } },
+    { port: ports[1], hasTls: false, server: null },
+    { port: ports[2], hasTls: true, server: { fingerprint256 } },
   ]);
   const again = new Promise<string>((resolve) => secure.on('message', (topic) => resolve(topic)));
   await secure.subscribeAsync('copied');

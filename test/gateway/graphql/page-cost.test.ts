@@ -11,7 +11,7 @@ const searches = (count: number) =>
   ).join(' ')} } } } } }`;
 
 const DETAILS = 'clientId numSubscriptions bytesPublished inflight { messagesOut }';
-const SUMMARY = 'clientId username address protocol connected lastConnectedAt';
+const SUMMARY = 'clientId username address protocol isConnected lastConnectedAt';
 
 test.each([
   ['clients of many brokers with details', clients('(first: 1000)', '(first: 1000)', DETAILS)],

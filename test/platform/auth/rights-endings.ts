@@ -131,7 +131,7 @@ export const RIGHTS_ENDINGS: Record<string, RightsEnding> = {
     code: 'UNAUTHORIZED',
     holder: async (world) => {
       const { token } = await world.person('VIEWER');
-      return { token, end: () => world.graphql('mutation { logout { loggedOut } }', {}, token) };
+      return { token, end: () => world.graphql('mutation { logout { isLoggedOut } }', {}, token) };
     },
   },
   'a session that its person ends from another one': {

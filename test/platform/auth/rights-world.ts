@@ -65,7 +65,7 @@ export async function furnished(service: TestService, { isStrict = false, withCl
       createToken(input: { projectId: $p, name: "t", role: VIEWER }) { token { id } }
       createCertificate(input: { projectId: $p, filename: "ca.pem", cert: $c }) { certificate { id } }
       createSignInRules(input: { projectId: $p, rules: [{ provider: SSO, pattern: "x", role: VIEWER }] }) { rules { id } }
-      updateProject(input: { projectId: $p, strictRoles: $s }) { project { id } }
+      updateProject(input: { projectId: $p, hasStrictRoles: $s }) { project { id } }
     }`,
     { p: projectId, c: cert, s: isStrict },
   );

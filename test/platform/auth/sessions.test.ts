@@ -12,7 +12,9 @@ test('logging in opens a session that `viewer` shows, and logging out ends it', 
     user: { email: ROOT.email },
   });
 
-  expect((await graphql('mutation { logout { loggedOut } }', {}, token)).data).toEqual({ logout: { loggedOut: true } });
+  expect((await graphql('mutation { logout { isLoggedOut } }', {}, token)).data).toEqual({
+    logout: { isLoggedOut: true },
+  });
 
   expect((await graphql(VIEWER, {}, token)).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
 });
@@ -105,10 +107,10 @@ test('a caller who is known is read again when rights in a project may have chan
   const { graphql, person, projectId, services } = await startTestService();
   const { token } = await person('VIEWER');
   const UPDATE =
-    'mutation ($i: UpdateProjectInput!) { updateProject(input: $i) { project { name settings { strictRoles } } } }';
+    'mutation ($i: UpdateProjectInput!) { updateProject(input: $i) { project { name settings { hasStrictRoles } } } }';
   const viewer = await services.auth.viewerOfSecret(token);
-  const { data } = await graphql(UPDATE, { i: { projectId, name: 'Another', strictRoles: true } });
-  expect(data.updateProject.project).toEqual({ name: 'Another', settings: { strictRoles: true } });
+  const { data } = await graphql(UPDATE, { i: { projectId, name: 'Another', hasStrictRoles: true } });
+  expect(data.updateProject.project).toEqual({ name: 'Another', settings: { hasStrictRoles: true } });
   expect(services.auth.viewerOfSecret(token)).toBe(viewer);
   await services.projects.remove(projectId);
   const after = await services.auth.viewerOfSecret(token);

@@ -193,8 +193,8 @@ const BrokerListener = builder.objectRef<ListenerView>('BrokerListener').impleme
       nullable: true,
     }),
     protocol: t.expose('protocol', { description: 'Protocol of the listener.', type: ListenerProtocolEnum }),
-    tls: t.exposeBoolean('tls', { description: 'Whether connections are encrypted.' }),
-    requireCertificate: t.exposeBoolean('requireCertificate', {
+    hasTls: t.exposeBoolean('tls', { description: 'Whether connections are encrypted.' }),
+    requiresCertificate: t.exposeBoolean('requireCertificate', {
       description:
         'Whether clients must present a certificate of an authority that is deployed on the listener. Null if the broker does not report it.',
       nullable: true,

@@ -66,7 +66,7 @@ const END_MS = 1_000;
 type Controls = NonNullable<PluginHost['controls']>;
 
 const ONLY_TAKEOVER =
-  'Clients of this broker can be disconnected only by taking over their sessions, if its settings allow that (`clientTakeover`).';
+  'Clients of this broker can be disconnected only by taking over their sessions, if its settings allow that (`allowsClientTakeover`).';
 
 const MAX_ATTEMPTS = 3;
 

@@ -8,7 +8,7 @@ const MAX_LISTED = 100;
 const MAX_NAMED = 10;
 
 const REMEDY =
-  'use the commercial client control plugin or the embedded broker, or enable `clientTakeover` in the settings of this broker';
+  'use the commercial client control plugin or the embedded broker, or enable `allowsClientTakeover` in the settings of this broker';
 
 export function notConnected(clientid: string): ControlRefusal {
   return new ControlRefusal(`The client "${clientid}" is not connected; it has a persistent session`, {

@@ -135,7 +135,7 @@ const oneClient = (t: InputFields) => ({
 });
 
 const FORCE =
-  'Only for brokers that disconnect whole accounts: also disconnect the client if other clients use its account, which are then disconnected, too. If the broker’s `clientTakeover` is on, other clients are not disconnected: `force` then ends a clean session by taking it over, and the broker sends its will.';
+  'Only for brokers that disconnect whole accounts: also disconnect the client if other clients use its account, which are then disconnected, too. If the broker’s `allowsClientTakeover` is on, other clients are not disconnected: `force` then ends a clean session by taking it over, and the broker sends its will.';
 
 const DisconnectClientInput = builder.inputType('DisconnectClientInput', {
   description: 'The client to disconnect.',

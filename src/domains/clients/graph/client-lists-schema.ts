@@ -34,7 +34,7 @@ export const ClientFilter = builder.inputType('ClientFilter', {
 /** Arguments of lists of clients. */
 export const clientConditions = (arg: ArgBuilder<(typeof builder)['$inferSchemaTypes']>) => ({
   filter: arg({ type: ClientFilter, description: 'Only clients whose user name or client id matches.' }),
-  connected: arg.boolean({
+  isConnected: arg.boolean({
     description: 'true: only connected clients. false: only persistent sessions that are offline.',
   }),
   username: arg.string({ description: 'Only clients of this user name.' }),
@@ -44,7 +44,7 @@ builder.interfaceFields(Broker, (t) => ({
   connectedClients: t.connection(
     {
       description:
-        'Connected clients, and persistent sessions (connected: false), in the order of client ids. In a cluster whose nodes have clients of their own: the clients of all nodes; an id may occur once per node.',
+        'Connected clients, and persistent sessions (`isConnected` false), in the order of client ids. In a cluster whose nodes have clients of their own: the clients of all nodes; an id may occur once per node.',
       type: ConnectedClient,
       nullable: true,
       complexity: pageCost,

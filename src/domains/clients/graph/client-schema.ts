@@ -116,7 +116,7 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
       type: ClientProtocolVersion,
       ...summary((known) => known.protocolVersion, 'The version of MQTT.'),
     }),
-    connected: t.boolean(
+    isConnected: t.boolean(
       summary((known) => known.connected, 'Whether the client is connected. false: only its session is stored.'),
     ),
     lastConnectedAt: t.field({

@@ -63,7 +63,7 @@ export function unknownFields(known: ConnectedClientDetail, source: ClientSource
 }
 
 /** Names of fields in the graph that differ from those of the API. */
-const IN_GRAPH: Readonly<Record<string, string>> = { lastConnect: 'lastConnectedAt' };
+const IN_GRAPH: Readonly<Record<string, string>> = { connected: 'isConnected', lastConnect: 'lastConnectedAt' };
 
 function unknownByBroker(known: ConnectedClientDetail): UnknownField[] {
   const absent = ALWAYS_PRESENT.filter((field) => known[field] === undefined);

@@ -228,7 +228,7 @@ const DeleteClusterPayload = builder.objectRef<DeletedCluster>('DeleteClusterPay
       description: 'Id of the deleted cluster.',
       resolve: ({ cluster }) => swapClusterId(cluster.id),
     }),
-    success: t.boolean({
+    hasSucceeded: t.boolean({
       description: 'Whether all nodes were changed. Can be false only with `purge`.',
       resolve: ({ outcomes }) => outcomes.every(({ error }) => error === null),
     }),
@@ -252,7 +252,7 @@ builder.mutationFields((t) => ({
   }),
   joinCluster: t.field({
     description:
-      'Adds a broker to a cluster. The access control of the cluster replaces that of the broker. In projects with `clusterPasswords` it requires `ADMIN`, because the broker receives the stored passwords.',
+      'Adds a broker to a cluster. The access control of the cluster replaces that of the broker. In projects with `storesClusterPasswords` it requires `ADMIN`, because the broker receives the stored passwords.',
     type: ClusterPayload,
     ...onCluster('EDITOR'),
     args: { input: t.arg({ description: 'The broker and the cluster.', type: JoinClusterInput, required: true }) },

@@ -18,7 +18,7 @@ export const NodeOutcomeType = builder.objectRef<NodeOutcome>('ClusterNodeOutcom
     brokerId: t.exposeID('brokerId', {
       description: 'Id of the broker entry through which this service connects to the node.',
     }),
-    done: t.boolean({
+    isDone: t.boolean({
       description: 'Whether the operation succeeded on this node. False if this node or another node failed.',
       resolve: ({ error, isSkipped }) => error === null && !isSkipped,
     }),

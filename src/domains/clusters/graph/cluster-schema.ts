@@ -49,7 +49,10 @@ export const ClusterResultType = builder.objectRef<ClusterResult>('ClusterResult
       description: 'HTTP status that the REST interface returns for this cluster alone: 200, or that of the error.',
       resolve: ({ error }) => httpStatusOf(error),
     }),
-    success: t.boolean({ description: 'Whether the operation succeeded.', resolve: ({ error }) => error === null }),
+    hasSucceeded: t.boolean({
+      description: 'Whether the operation succeeded.',
+      resolve: ({ error }) => error === null,
+    }),
     error: t.field({
       description: 'Why the operation failed. Null if it succeeded.',
       type: ChangeError,
@@ -150,7 +153,7 @@ const ClusterHealthType = builder.objectRef<ClusterHealth>('ClusterHealth').impl
       description: 'HTTP status that the REST interface returns for this cluster alone: 200, or that of the error.',
       resolve: (health) => httpStatusOf(healthError(health)),
     }),
-    success: t.boolean({
+    hasSucceeded: t.boolean({
       description: 'Whether the cluster works.',
       resolve: ({ status }) => status.state !== 'INACTIVE',
     }),

@@ -14,14 +14,14 @@ const StreamReplayEvent = builder.objectRef<ReplayEvent>('StreamReplayEvent').im
   description: 'First the current replay, then one event for each change, at most ten per second.',
   fields: (t) => ({
     ...eventFields(t, (event) => event),
-    replaying: t.boolean({
+    isReplaying: t.boolean({
       description: 'SNAPSHOT, CHANGE: whether a replay runs.',
       nullable: true,
       resolve: (event) => stateIn(event)?.replaying ?? null,
     }),
     replay: t.field({
       description:
-        'SNAPSHOT, CHANGE: the running replay, or the last one. Null if there was none, or if the broker runs the stream itself and reports only `replaying`.',
+        'SNAPSHOT, CHANGE: the running replay, or the last one. Null if there was none, or if the broker runs the stream itself and reports only `isReplaying`.',
       type: StreamReplayType,
       nullable: true,
       resolve: (event) => stateIn(event)?.replay ?? null,

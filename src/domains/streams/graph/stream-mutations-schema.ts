@@ -32,7 +32,7 @@ const definitionFields = (t: InputFields, absent: (value: string) => string) => 
   ttl: t.int({
     description: `Minimum retention of stored messages in seconds; the maximum is twice that. 0: messages are stored until they are cleared. ${absent(String(DEFAULT_DEFINITION.ttl))}`,
   }),
-  active: t.boolean({ description: `Whether the stream runs. ${absent(String(DEFAULT_DEFINITION.active))}` }),
+  isActive: t.boolean({ description: `Whether the stream runs. ${absent(String(DEFAULT_DEFINITION.active))}` }),
   process: t.boolean({
     description: `Whether the query is applied. If not, messages pass unchanged. ${absent(String(DEFAULT_DEFINITION.process))}`,
   }),
@@ -143,16 +143,16 @@ builder.mutationFields((t) => ({
     type: StreamPayload,
     ...writesOnBroker,
     args: { input: t.arg({ description: 'The new stream.', type: CreateStreamInput, required: true }) },
-    resolve: (_root, { input: { brokerId, projectId: _, ...stream } }, { services, viewer }) =>
-      services.streams.create(services.brokers.visible(brokerId, viewer), stream),
+    resolve: (_root, { input: { brokerId, projectId: _, isActive: active, ...stream } }, { services, viewer }) =>
+      services.streams.create(services.brokers.visible(brokerId, viewer), { ...stream, active }),
   }),
   updateStream: t.field({
     description: 'Changes a stream, which continues without interruption.',
     type: StreamPayload,
     ...writesOnBroker,
     args: { input: t.arg({ description: 'The stream and its changes.', type: UpdateStreamInput, required: true }) },
-    resolve: (_root, { input: { brokerId, projectId: _, name, ...changes } }, { services, viewer }) =>
-      services.streams.update(services.brokers.visible(brokerId, viewer), name, changes),
+    resolve: (_root, { input: { brokerId, projectId: _, name, isActive: active, ...changes } }, { services, viewer }) =>
+      services.streams.update(services.brokers.visible(brokerId, viewer), name, { ...changes, active }),
   }),
   deleteStream: t.field({
     description: 'Deletes a stream with its stored messages, and stops its replay.',

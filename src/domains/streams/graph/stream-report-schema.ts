@@ -137,7 +137,7 @@ export const StreamReplayType = builder.objectRef<ReplayProgress>('StreamReplay'
       nullable: true,
       resolve: ({ request: { speed } }) => (speed === 'fastest' ? null : speed),
     }),
-    reverse: t.boolean({
+    isReverse: t.boolean({
       description: 'Whether the newest message is published first.',
       resolve: ({ request }) => request.reverse,
     }),

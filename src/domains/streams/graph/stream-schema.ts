@@ -79,14 +79,14 @@ export const Stream = builder.objectRef<StreamView>('Stream').implement({
       description:
         'Minimum retention of stored messages in seconds; the maximum is twice that. 0: messages are stored until they are cleared.',
     }),
-    active: t.exposeBoolean('active', {
+    isActive: t.exposeBoolean('active', {
       description: 'Whether the stream is switched on. If not, nothing is processed, stored or published.',
     }),
     process: t.exposeBoolean('process', {
       description: 'Whether the query is applied. If not, messages pass unchanged.',
     }),
     persist: t.exposeBoolean('persist', { description: 'Whether results are stored for replays.' }),
-    replaying: t.exposeBoolean('replaying', { description: 'Whether a replay runs.' }),
+    isReplaying: t.exposeBoolean('replaying', { description: 'Whether a replay runs.' }),
     key: t.exposeString('key', {
       description: 'For brokers that support it. Streams that this service runs do not use it.',
       nullable: true,

@@ -95,11 +95,11 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
       type: 'SafeInt',
       description: 'Number of recorded messages since the recording began.',
     }),
-    tellsRetain: t.exposeBoolean('tellsRetain', {
+    reportsRetain: t.exposeBoolean('tellsRetain', {
       description:
         'Whether `retain` of topics is also true for live messages. If false, it is true only for messages that were retained before the recording began.',
     }),
-    tellsPayloads: t.boolean({
+    hasPayloads: t.boolean({
       description: 'Whether the caller may read payloads, and the project stores them.',
       resolve: (tree, _args, { services, viewer }) => services.topics.mayReadPayloads(tree, viewer),
     }),

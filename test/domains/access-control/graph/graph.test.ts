@@ -619,7 +619,7 @@ test('viewers may change access control as documented, unless the project is str
     service.graphql(document('createAccessClient'), { input: { brokerId, username, dryRun } }, token);
   expect((await create('one', viewer.token)).data.createAccessClient.outcome).toBe('APPLIED');
   await service.graphql(
-    'mutation ($p: ID!) { updateProject(input: { projectId: $p, strictRoles: true }) { project { id } } }',
+    'mutation ($p: ID!) { updateProject(input: { projectId: $p, hasStrictRoles: true }) { project { id } } }',
     { p: service.projectId },
   );
   expect((await create('two', viewer.token)).errors?.[0]?.extensions.code).toBe('NOT_ALLOWED');

@@ -341,7 +341,8 @@ async function roundTrip(client: MqttClient): Promise<void> {
   await arrived;
 }
 
-const STRICT = 'mutation ($p: ID!) { updateProject(input: { projectId: $p, strictRoles: true }) { project { id } } }';
+const STRICT =
+  'mutation ($p: ID!) { updateProject(input: { projectId: $p, hasStrictRoles: true }) { project { id } } }';
 
 test('in a strict project an editor may change access control, and still no rights on $CONTROL/', async () => {
   const world = await furnished('the embedded broker');

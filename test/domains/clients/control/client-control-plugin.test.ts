@@ -225,7 +225,7 @@ test('no client is disconnected without dynamic security, and the error names th
   await expect.poll(() => getClient(controls, 'device').catch(() => null)).not.toBeNull();
   expect(await controls.capability('cedalo/client-control')).toMatchObject({
     provider: 'GATEWAY',
-    reason: expect.stringMatching(/clientTakeover.*mosquitto_dynamic_security.so/),
+    reason: expect.stringMatching(/allowsClientTakeover.*mosquitto_dynamic_security.so/),
   });
   for (const force of [false, true]) {
     await expect(disconnectClient(controls, { clientid: 'device', force })).rejects.toMatchObject({

@@ -172,7 +172,7 @@ test('subscriptions are changed neither without permission nor in clean sessions
   const refused = { code: 'NOT_SUPPORTED_BY_BROKER' };
   await expect(subscribeClient(controls, command)).rejects.toMatchObject({
     ...refused,
-    message: expect.stringMatching(/commercial.*embedded.*clientTakeover/),
+    message: expect.stringMatching(/commercial.*embedded.*allowsClientTakeover/),
   });
   await expect(unsubscribeClient(controls, command)).rejects.toMatchObject(refused);
   await expect(subscribeClient(controls, { ...command, clientid: 'clean', takeover })).rejects.toMatchObject({

@@ -21,7 +21,7 @@ async function start() {
 }
 
 const DETAIL = `query ($id: ID!, $client: String!) { broker(id: $id) { connectedClient(clientId: $client) {
-  clientId address protocol protocolVersion connected lastConnectedAt lastDisconnectedAt source asOf isGateway
+  clientId address protocol protocolVersion isConnected lastConnectedAt lastDisconnectedAt source asOf isGateway
   numSubscriptions numPublished numSubscribed numDropped bytesPublished bytesSubscribed keepalive cleanSession
   tls { clientCertificate version ciphers } listener { port bindAddress }
   will { topic qos retain payload properties delayInterval }
@@ -68,7 +68,7 @@ test('fields that the API omits without a licence are explained, and no value is
       .filter((key) => client[key] === null && !['lastDisconnectedAt', 'subscriptionDetails'].includes(key))
       .sort((a, b) => unknown.indexOf(a) - unknown.indexOf(b)),
   );
-  expect(unknown).toEqual(expect.arrayContaining(['queues', 'will', 'tls', 'subscriptions', 'connected']));
+  expect(unknown).toEqual(expect.arrayContaining(['queues', 'will', 'tls', 'subscriptions', 'isConnected']));
   expect(unknownFields[0].reason).toContain('licence');
   expect((await service.rest('GET', `${rest}/client-inspect/detail?clientid=free`)).body).toEqual({
     ...freeMeter('free'),
@@ -105,7 +105,7 @@ test('a client is disconnected, subscribed and unsubscribed with documented fiel
   const { broker, service, brokerId } = await start();
   broker.clients.set('m1', meter('m1'));
   await service.graphql(
-    'mutation ($b: ID!) { updateBroker(input: { brokerId: $b, clientTakeover: true }) { broker { clientTakeover } } }',
+    'mutation ($b: ID!) { updateBroker(input: { brokerId: $b, allowsClientTakeover: true }) { broker { allowsClientTakeover } } }',
     { b: brokerId },
   );
   const target = { brokerId, clientId: 'm1' };

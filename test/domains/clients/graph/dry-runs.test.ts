@@ -38,7 +38,7 @@ class Devices {
 
 async function listedAs(service: TestService, brokerId: string, ids: readonly string[]) {
   const query =
-    'query ($id: ID!) { broker(id: $id) { connectedClients(first: 50, connected: true) { isComplete nodes { clientId isGateway } } } }';
+    'query ($id: ID!) { broker(id: $id) { connectedClients(first: 50, isConnected: true) { isComplete nodes { clientId isGateway } } } }';
   const list = async () => {
     const { isComplete, nodes } = (await service.graphql(query, { id: brokerId })).data.broker.connectedClients;
     type Node = { readonly clientId: string; readonly isGateway: boolean };
@@ -73,7 +73,7 @@ test.each(['dynsec', 'anonymous'] as const)(
       await listedAs(service, brokerId, ids);
       const takeover = random.chance(0.5);
       await service.graphql(
-        'mutation ($b: ID!, $t: Boolean!) { updateBroker(input: { brokerId: $b, clientTakeover: $t }) { broker { id } } }',
+        'mutation ($b: ID!, $t: Boolean!) { updateBroker(input: { brokerId: $b, allowsClientTakeover: $t }) { broker { id } } }',
         { b: brokerId, t: takeover },
       );
       const clientIds = [...ids.filter(() => random.chance(0.5)), 'nobody'];

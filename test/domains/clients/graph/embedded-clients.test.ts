@@ -40,7 +40,7 @@ test('single clients are disconnected, subscribed and unsubscribed without affec
   expect(gone.data.disconnectClient).toMatchObject({
     method: 'BROKER',
     disconnected: ['m1'],
-    client: { clientId: 'm1', connected: false },
+    client: { clientId: 'm1', isConnected: false },
   });
   await end;
   expect(m2.connected).toBe(true);
@@ -48,14 +48,14 @@ test('single clients are disconnected, subscribed and unsubscribed without affec
   const offline = await service.graphql(SUBSCRIBE, { input: { ...target, topic: 'later', qos: 0 } });
   expect(offline.data.subscribeClient.client.subscriptions).toEqual(['later']);
 
-  const LIST = `query ($id: ID!) { broker(id: $id) { connectedClients(first: 10, connected: false) { nodes {
-    clientId connected isGateway subscriptionDetails { topic qos } unknownFields { field }
+  const LIST = `query ($id: ID!) { broker(id: $id) { connectedClients(first: 10, isConnected: false) { nodes {
+    clientId isConnected isGateway subscriptionDetails { topic qos } unknownFields { field }
   } } } }`;
   const { data } = await service.graphql(LIST, { id: brokerId });
   expect(data.broker.connectedClients.nodes).toEqual([
     {
       clientId: 'm1',
-      connected: false,
+      isConnected: false,
       isGateway: false,
       subscriptionDetails: [{ topic: 'later', qos: 0 }],
       unknownFields: [],
@@ -97,7 +97,7 @@ test('many clients are disconnected by a filter, and connections of this service
 test('a disconnected client is not listed as connected in the next response', async () => {
   const { service, brokerId, join } = await start();
   const LIST =
-    'query ($id: ID!) { broker(id: $id) { connectedClients(first: 100, connected: true) { nodes { clientId } } } }';
+    'query ($id: ID!) { broker(id: $id) { connectedClients(first: 100, isConnected: true) { nodes { clientId } } } }';
   const listed = async () =>
     (await service.graphql(LIST, { id: brokerId })).data.broker.connectedClients.nodes.map(
       ({ clientId }: { clientId: string }) => clientId,

@@ -5,7 +5,7 @@ import { startClient } from '../../../support/mosquitto.ts';
 import { startTestService } from '../../../support/service.ts';
 
 const WATCH = `subscription ($id: ID!, $filter: ClientFilter, $clientIds: [ID!], $form: ConnectedClientsForm!, $after: SafeInt) {
-  connectedClients(brokerId: $id, filter: $filter, clientIds: $clientIds, connected: true, form: $form, after: $after) {
+  connectedClients(brokerId: $id, filter: $filter, clientIds: $clientIds, isConnected: true, form: $form, after: $after) {
     kind sequence partsLeft totalCount connectedCount changedIds removedIds removed clients { id clientId }
   }
 }`;

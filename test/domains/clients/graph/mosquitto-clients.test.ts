@@ -128,11 +128,11 @@ test('a client is subscribed and unsubscribed only if its session may be taken o
   expect([byRest.status, byRest.body.code, byRest.body.info.reason]).toEqual([
     405,
     'NOT_SUPPORTED_BY_BROKER',
-    expect.stringContaining('clientTakeover'),
+    expect.stringContaining('allowsClientTakeover'),
   ]);
 
   await service.graphql(
-    'mutation ($b: ID!) { updateBroker(input: { brokerId: $b, clientTakeover: true }) { broker { clientTakeover } } }',
+    'mutation ($b: ID!) { updateBroker(input: { brokerId: $b, allowsClientTakeover: true }) { broker { allowsClientTakeover } } }',
     { b: brokerId },
   );
   const subscribed = await service.graphql(SUBSCRIBE, { input: { ...input, qos: 1 } });
@@ -149,22 +149,24 @@ test('an offline persistent session remains listed, clients are filtered, and fi
   await here.subscribeAsync('plant/#', { qos: 1 });
   await listed('m1', 'm2', 'g1');
   await away.endAsync();
-  const LIST = `query ($id: ID!, $connected: Boolean, $username: String) { broker(id: $id) {
-    connectedClients(first: 10, connected: $connected, username: $username) { totalCount nodes { clientId connected } }
+  const LIST = `query ($id: ID!, $isConnected: Boolean, $username: String) { broker(id: $id) {
+    connectedClients(first: 10, isConnected: $isConnected, username: $username) { totalCount nodes { clientId isConnected } }
   } }`;
   const list = async (variables: object) =>
     (await service.graphql(LIST, { id: brokerId, ...variables })).data.broker.connectedClients;
   await expect
-    .poll(() => list({ connected: false }))
-    .toEqual({ totalCount: 1, nodes: [{ clientId: 'm1', connected: false }] });
+    .poll(() => list({ isConnected: false }))
+    .toEqual({ totalCount: 1, nodes: [{ clientId: 'm1', isConnected: false }] });
   expect(await list({ username: 'meters' })).toEqual({
     totalCount: 2,
     nodes: [
-      { clientId: 'm1', connected: false },
-      { clientId: 'm2', connected: true },
+      { clientId: 'm1', isConnected: false },
+      { clientId: 'm2', isConnected: true },
     ],
   });
-  expect((await list({ username: 'meters', connected: true })).nodes).toEqual([{ clientId: 'm2', connected: true }]);
+  expect((await list({ username: 'meters', isConnected: true })).nodes).toEqual([
+    { clientId: 'm2', isConnected: true },
+  ]);
   expect((await list({ username: 'meter' })).totalCount).toBe(0);
 
   const { data } = await service.graphql(

@@ -3,7 +3,7 @@ import type { GraphqlAnswer, TestService } from '../../../support/service.ts';
 /* What tests of clients ask the graph. */
 
 export const DISCONNECT = `mutation ($input: DisconnectClientInput!) { disconnectClient(input: $input) {
-  clientId method disconnected client { clientId connected } broker { id }
+  clientId method disconnected client { clientId isConnected } broker { id }
 } }`;
 export const SUBSCRIBE = `mutation ($input: SubscribeClientInput!) { subscribeClient(input: $input) {
   clientId client { clientId subscriptions } broker { id }

@@ -32,7 +32,7 @@ test('for a list with several events the broker is asked at most about the last 
   expect(questions()).toBe(0);
   asking.end();
 
-  const events = subscribe(service, service.root, WATCH('username connected address queues { messagesOut }'), {
+  const events = subscribe(service, service.root, WATCH('username isConnected address queues { messagesOut }'), {
     id: brokerId,
   });
   const ids = new Set<string>();

@@ -8,10 +8,10 @@ import { bearer, startTestService, type TestService } from '../../../support/ser
 import { subscribe } from '../../../support/subscription.ts';
 
 const WATCH = `subscription ($id: ID!) { connectedClients(brokerId: $id) {
-  kind sequence isComplete removed clients { clientId username connected protocolVersion source }
+  kind sequence isComplete removed clients { clientId username isConnected protocolVersion source }
 } }`;
 const LIST = `query ($id: ID!, $filter: ClientFilter) { broker(id: $id) { connectedClients(first: 50, filter: $filter) {
-  totalCount isComplete since nodes { clientId username address protocol protocolVersion connected lastConnectedAt isGateway source asOf }
+  totalCount isComplete since nodes { clientId username address protocol protocolVersion isConnected lastConnectedAt isGateway source asOf }
 } } }`;
 
 interface Broker {
@@ -89,7 +89,7 @@ for (const [kind, start, source] of [
     expect(came.connectedClients.clients.find((c: { clientId: string }) => c.clientId === 'dev-17')).toEqual({
       clientId: 'dev-17',
       username: broker.username,
-      connected: true,
+      isConnected: true,
       protocolVersion: 'V3_1_1',
       source,
     });
@@ -98,7 +98,7 @@ for (const [kind, start, source] of [
     expect(data.broker.connectedClients).toMatchObject({
       totalCount: 1,
       nodes: [
-        { clientId: 'dev-17', protocol: 'MQTT', address: '127.0.0.1', connected: true, isGateway: false, source },
+        { clientId: 'dev-17', protocol: 'MQTT', address: '127.0.0.1', isConnected: true, isGateway: false, source },
       ],
     });
     expect(Date.now() - Date.parse(data.broker.connectedClients.nodes[0].asOf)).toBeLessThan(10_000);
@@ -227,7 +227,7 @@ test('a Mosquitto without a published log returns an error with the settings, ne
 for (const [what, end] of [
   [
     'the session is logged out',
-    (s: TestService, p: { token: string }) => s.graphql('mutation { logout { loggedOut } }', {}, p.token),
+    (s: TestService, p: { token: string }) => s.graphql('mutation { logout { isLoggedOut } }', {}, p.token),
   ],
   [
     'the member is removed',

@@ -15,7 +15,7 @@ export interface MirroredClient {
 }
 
 export const SUBSCRIPTION = `subscription ($id: ID!, $after: SafeInt) { connectedClients(brokerId: $id, after: $after) {
-  kind sequence partsLeft missed removed clients { clientId connected username }
+  kind sequence partsLeft missed removed clients { clientId connected: isConnected username }
 } }`;
 
 /** The list of a watcher that applies the events exactly as documented. */

@@ -48,7 +48,7 @@ export async function expectLists(broker: ObservedBroker, truth: readonly TrueCl
 }
 
 const PAGE = `query ($id: ID!, $after: String) { broker(id: $id) { connectedClients(first: 500, after: $after) {
-  totalCount nodes { clientId connected username isGateway } pageInfo { hasNextPage endCursor }
+  totalCount nodes { clientId connected: isConnected username isGateway } pageInfo { hasNextPage endCursor }
 } } }`;
 
 async function listByGraph({ service, brokerId }: ObservedBroker): Promise<MirroredClient[]> {
@@ -78,7 +78,7 @@ const inspectPath = (projectId: string, brokerId: string) =>
   `/api/projects/${projectId}/brokers/${brokerId}/client-inspect`;
 
 const DETAIL = `query ($id: ID!, $clientId: String!) { broker(id: $id) { connectedClient(clientId: $clientId) {
-  clientId connected username protocolVersion keepalive cleanSession numSubscriptions subscriptions subscriptionDetails { topic qos }
+  clientId connected: isConnected username protocolVersion keepalive cleanSession numSubscriptions subscriptions subscriptionDetails { topic qos }
 } } }`;
 
 /** Compares all fields of some clients, in the graph and by REST. */

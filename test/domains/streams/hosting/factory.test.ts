@@ -15,7 +15,7 @@ const PATIENT = { BROKER_TIMEOUT_MS: '20000' };
 
 const CREATE = 'mutation ($input: CreateStreamInput!) { createStream(input: $input) { stream { name state } } }';
 const STREAM = `query ($id: ID!, $name: String!) { broker(id: $id) {
-  stream(name: $name) { name active state provider messageCount counters { received } } } }`;
+  stream(name: $name) { name isActive state provider messageCount counters { received } } } }`;
 
 /** Answers the state that it was answered with. */
 async function createStream({ graphql }: TestService, brokerId: string, fields: object): Promise<string> {

@@ -11,7 +11,7 @@ const TREE = `query ($b: ID!) { broker(id: $b) { topicTtl topicTree {
   children { nodes { name topicCount } }
 } } }`;
 const PAYLOADS =
-  'mutation ($p: ID!, $keep: Boolean!) { updateProject(input: { projectId: $p, topicPayloads: $keep }) { project { id } } }';
+  'mutation ($p: ID!, $keep: Boolean!) { updateProject(input: { projectId: $p, storesTopicPayloads: $keep }) { project { id } } }';
 
 test('topics of a broker with the plugin are read by the documented commands', async () => {
   const broker = await startCommercialTopics();

@@ -5,11 +5,11 @@ import { listed, publishAll } from './topic-world.ts';
 
 const PAYLOADS = 'payload payloadBase64 payloadBytes isPayloadTruncated';
 const TREE = `query ($b: ID!) { broker(id: $b) { topicTree {
-  tellsPayloads count topics { nodes { topic ${PAYLOADS} } } topic(topic: "plant/1") { payload }
+  hasPayloads count topics { nodes { topic ${PAYLOADS} } } topic(topic: "plant/1") { payload }
   children { nodes { recorded { payload } children { nodes { recorded { payload } } } } }
 } } }`;
 const PROJECT = `mutation ($p: ID!, $keep: Boolean, $strict: Boolean) {
-  updateProject(input: { projectId: $p, topicPayloads: $keep, strictRoles: $strict }) { project { settings { topicPayloads strictRoles } } }
+  updateProject(input: { projectId: $p, storesTopicPayloads: $keep, hasStrictRoles: $strict }) { project { settings { storesTopicPayloads hasStrictRoles } } }
 }`;
 const SET = 'mutation ($input: SetTopicTtlInput!) { setTopicTtl(input: $input) { broker { id } } }';
 const UPDATE = 'mutation ($input: UpdateTopicTreeInput!) { updateTopicTree(input: $input) { broker { id } } }';
@@ -29,14 +29,14 @@ test('viewers read topics, editors read payloads if the project stores them, and
   const tree = async (token: string) => (await service.graphql(TREE, { b }, token)).data.broker.topicTree;
 
   expect(await tree(viewer)).toEqual({
-    tellsPayloads: false,
+    hasPayloads: false,
     count: 1,
     topics: { nodes: [{ topic: 'plant/1', ...NOTHING }] },
     topic: { payload: null },
     children: { nodes: [{ recorded: null, children: { nodes: [{ recorded: { payload: null } }] } }] },
   });
   expect(await tree(editor)).toEqual({
-    tellsPayloads: true,
+    hasPayloads: true,
     count: 1,
     topics: { nodes: [{ topic: 'plant/1', ...WHOLE }] },
     topic: { payload: 'secret' },
@@ -56,7 +56,7 @@ test('viewers read topics, editors read payloads if the project stores them, and
   // Switched off: at once, for what was kept and for what is followed.
   const project = (keep: boolean | null, strict: boolean | null) =>
     service.graphql(PROJECT, { p: service.projectId, keep, strict });
-  expect((await project(false, null)).data.updateProject.project.settings.topicPayloads).toBe(false);
+  expect((await project(false, null)).data.updateProject.project.settings.storesTopicPayloads).toBe(false);
   expect((await tree(editor)).topics.nodes).toMatchObject([NOTHING, NOTHING]);
   await publishAll(client, { 'plant/3': 'secret' });
   expect(await added(high)).toEqual([{ topic: 'plant/3', ...NOTHING }]);

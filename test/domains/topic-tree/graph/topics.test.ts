@@ -46,7 +46,7 @@ test.each(KINDS)(
     await client.publishAsync('plant/line1/state', 'kept', { qos: 1, retain: true });
     const before = Date.now();
     const first = await ask(
-      'nodeId state reason since deniedFilters unavailable { subscribed } tellsPayloads leftOut isTruncated messages memoryBytes topics { nodes { topic retain payload messages qos firstSeen lastSeen } totalCount }',
+      'nodeId state reason since deniedFilters unavailable { subscribed } hasPayloads leftOut isTruncated messages memoryBytes topics { nodes { topic retain payload messages qos firstSeen lastSeen } totalCount }',
     );
     expect(first).toMatchObject({
       nodeId: null,
@@ -54,7 +54,7 @@ test.each(KINDS)(
       reason: null,
       deniedFilters: [],
       unavailable: null,
-      tellsPayloads: true,
+      hasPayloads: true,
       leftOut: 0,
       isTruncated: false,
       topics: { nodes: [{ topic: 'plant/line1/state', retain: true, payload: 'kept', messages: 1 }], totalCount: 1 },

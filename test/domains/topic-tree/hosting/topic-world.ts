@@ -53,7 +53,7 @@ export async function recordersAt(broker: Mosquitto): Promise<{ readonly open: R
 export async function keepPayloads(service: TestService, topicPayloads: boolean): Promise<void> {
   const { errors } = await service.graphql(
     'mutation ($input: UpdateProjectInput!) { updateProject(input: $input) { project { id } } }',
-    { input: { projectId: service.projectId, topicPayloads } },
+    { input: { projectId: service.projectId, storesTopicPayloads: topicPayloads } },
   );
   expect(errors).toBeUndefined();
 }
