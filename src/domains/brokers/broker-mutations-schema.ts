@@ -1,4 +1,5 @@
 import { builder, inProject, onBroker } from '../../gateway/graphql/builder.ts';
+import { payloadsWith } from '../../gateway/graphql/payloads.ts';
 import { mayControl } from '../../platform/auth/viewer.ts';
 import { invalid } from '../../platform/errors.ts';
 import type { BrokerRecord } from './broker-cache.ts';
@@ -81,7 +82,7 @@ const DeleteBrokerInput = builder.inputType('DeleteBrokerInput', {
   }),
 });
 
-export const BrokerPayload = builder.objectRef<{ readonly broker: BrokerRecord }>('BrokerPayload').implement({
+export const brokerPayload = payloadsWith<{ readonly broker: BrokerRecord }>({
   description: 'The broker that was added or changed.',
   fields: (t) => ({ broker: t.expose('broker', { description: 'The broker after the change.', type: Broker }) }),
 });
@@ -94,7 +95,7 @@ builder.mutationFields((t) => ({
   addBroker: t.field({
     description:
       'Adds a self-hosted broker. The service connects to it immediately and reconnects after a connection is lost.',
-    type: BrokerPayload,
+    type: brokerPayload('addBroker'),
     ...inProject('ADMIN'),
     args: { input: t.arg({ type: AddBrokerInput, required: true, description: 'The broker and its connection.' }) },
     resolve: async (_root, { input }, { services, viewer }) => {
@@ -114,7 +115,7 @@ builder.mutationFields((t) => ({
   updateBroker: t.field({
     description:
       'Changes the given fields; null clears a field. The service reconnects only if settings of the connection change. Changing the address of a cluster node requires `ADMIN` in projects with `storesClusterPasswords`.',
-    type: BrokerPayload,
+    type: brokerPayload('updateBroker'),
     ...onBroker('EDITOR'),
     args: { input: t.arg({ type: UpdateBrokerInput, required: true, description: 'The broker and the changes.' }) },
     resolve: async (_root, { input: { brokerId, projectId: _, ...change } }, { services, viewer }) => ({

@@ -1,6 +1,6 @@
 import { builder, inProject, onBroker } from '../../gateway/graphql/builder.ts';
 import type { ListenerProtocol } from '../../generated/sqlite/client.ts';
-import { BrokerPayload } from './broker-mutations-schema.ts';
+import { brokerPayload } from './broker-mutations-schema.ts';
 import { CloudBroker } from './broker-schema.ts';
 import { CloudBrokerEngine, CloudBrokerTargetState } from './broker-types-schema.ts';
 
@@ -92,7 +92,7 @@ builder.mutationFields((t) => ({
   createCloudBroker: t.field({
     description:
       'Creates a broker that this service runs, and starts it immediately; brokerStatus reports its state. INVALID beyond MAX_CLOUD_BROKERS_PER_PROJECT (except for root administrators) and MAX_CLOUD_BROKERS.',
-    type: BrokerPayload,
+    type: brokerPayload('createCloudBroker'),
     ...inProject('ADMIN'),
     args: { input: t.arg({ description: 'The broker.', type: CreateCloudBrokerInput, required: true }) },
     resolve: async (_root, { input: { projectId, listeners, ...broker } }, { services, viewer }) => {
@@ -108,7 +108,7 @@ builder.mutationFields((t) => ({
   setTargetState: t.field({
     description:
       'Starts or stops a broker that this service runs; brokerStatus reports its state. A broker in ERROR is retried immediately.',
-    type: BrokerPayload,
+    type: brokerPayload('setTargetState'),
     ...onBroker('EDITOR'),
     args: {
       input: t.arg({ description: 'The broker and its target state.', type: SetTargetStateInput, required: true }),

@@ -1,4 +1,5 @@
 import { builder, inProject, person } from '../../gateway/graphql/builder.ts';
+import { payloadsWith } from '../../gateway/graphql/payloads.ts';
 import { requireSignedIn } from '../../platform/auth/viewer.ts';
 import { USER_EMAIL, User } from '../users/user-schema.ts';
 import type { ProjectRecord } from './project-cache.ts';
@@ -58,7 +59,7 @@ const RemoveProjectMemberInput = builder.inputType('RemoveProjectMemberInput', {
   }),
 });
 
-const ProjectPayload = builder.objectRef<{ readonly project: ProjectRecord }>('ProjectPayload').implement({
+const projectPayload = payloadsWith<{ readonly project: ProjectRecord }>({
   description: 'The project that was created or changed.',
   fields: (t) => ({ project: t.expose('project', { description: 'The project after the change.', type: Project }) }),
 });
@@ -70,8 +71,8 @@ const DeleteProjectPayload = builder
       deletedProjectId: t.exposeID('deletedProjectId', { description: 'Id of the deleted project.' }),
     }),
   });
-const ProjectMemberPayload = builder
-  .objectRef<{ readonly member: typeof ProjectMember.$inferType }>('ProjectMemberPayload')
+const SetProjectMemberPayload = builder
+  .objectRef<{ readonly member: typeof ProjectMember.$inferType }>('SetProjectMemberPayload')
   .implement({
     description: 'The member that was added or changed.',
     fields: (t) => ({
@@ -88,7 +89,7 @@ const RemoveProjectMemberPayload = builder
 builder.mutationFields((t) => ({
   createProject: t.field({
     description: 'Creates a project with the caller as its administrator.',
-    type: ProjectPayload,
+    type: projectPayload('createProject'),
     ...person,
     args: { input: t.arg({ type: CreateProjectInput, required: true, description: 'The new project.' }) },
     resolve: async (_root, { input: { name, description, organizationId } }, context) => {
@@ -100,7 +101,7 @@ builder.mutationFields((t) => ({
   }),
   updateProject: t.field({
     description: 'Changes a project. Absent fields do not change.',
-    type: ProjectPayload,
+    type: projectPayload('updateProject'),
     ...inProject('ADMIN'),
     args: { input: t.arg({ type: UpdateProjectInput, required: true, description: 'The project and the changes.' }) },
     resolve: async (_root, { input: { projectId, name, description, ...settings } }, { services }) => ({
@@ -125,7 +126,7 @@ builder.mutationFields((t) => ({
   }),
   setProjectMember: t.field({
     description: 'Adds a member to a project, or changes the role of a member. Not with a token.',
-    type: ProjectMemberPayload,
+    type: SetProjectMemberPayload,
     ...inProject('ADMIN', { byTokens: false }),
     args: { input: t.arg({ type: SetProjectMemberInput, required: true, description: 'The user and the role.' }) },
     resolve: async (_root, { input: { projectId, email, role } }, { services }) => ({

@@ -9,7 +9,7 @@ const Unreadable = builder.objectRef<UnreadableSecret>('UnreadableSecret').imple
   }),
 });
 
-const Payload = builder.objectRef<SecretRotation>('RotateSecretsPayload').implement({
+const RotateSecretsPayload = builder.objectRef<SecretRotation>('RotateSecretsPayload').implement({
   description: 'The result of a rotation.',
   fields: (t) => ({
     resealed: t.exposeInt('resealed', { description: 'Number of secrets that were sealed again.' }),
@@ -42,7 +42,7 @@ builder.mutationFields((t) => ({
   rotateSecrets: t.field({
     description:
       'Seals all stored secrets with the current key: SECRET_KEY, or a new `secret.key`. Continues an interrupted rotation. INVALID if the service has no previous key.',
-    type: Payload,
+    type: RotateSecretsPayload,
     ...rootAdmin,
     args: { input: t.arg({ type: Input, description: 'Default: secrets that no key opens are not deleted.' }) },
     resolve: (_root, { input }, { services }) => services.secrets.rotate(input ?? {}),

@@ -1,9 +1,10 @@
 import type { RequestContext } from '../../gateway/context.ts';
 import { builder, open, person, rootAdmin } from '../../gateway/graphql/builder.ts';
+import { payloadsWith } from '../../gateway/graphql/payloads.ts';
 import type { OpenedSession } from '../../platform/auth/sessions.ts';
 import { requirePerson, requireSignedIn } from '../../platform/auth/viewer.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { UserPayload } from '../users/user-schema.ts';
+import { userPayload } from '../users/user-schema.ts';
 import type { SignInOffers } from './sign-in-service.ts';
 
 const LoginInput = builder.inputType('LoginInput', {
@@ -22,7 +23,7 @@ const LoginInput = builder.inputType('LoginInput', {
   }),
 });
 
-const LoginPayload = builder.objectRef<OpenedSession>('LoginPayload').implement({
+const loginPayload = payloadsWith<OpenedSession>({
   description: 'The opened session.',
   fields: (t) => ({
     token: t.exposeString('token', {
@@ -110,7 +111,7 @@ builder.queryFields((t) => ({
 builder.mutationFields((t) => ({
   completeSignIn: t.field({
     description: 'Opens the session of a user who signed in at the OpenID provider.',
-    type: LoginPayload,
+    type: loginPayload('completeSignIn'),
     ...open,
     args: { input: t.arg({ type: CompleteSignInInput, required: true, description: 'The code of the sign-in.' }) },
     resolve: async (_root, { input }, context) =>
@@ -119,7 +120,7 @@ builder.mutationFields((t) => ({
   login: t.field({
     description:
       'Opens a session. A wrong address and a wrong password have the same error, and guessing is throttled. After SECOND_FACTOR_REQUIRED send the code, too.',
-    type: LoginPayload,
+    type: loginPayload('login'),
     ...open,
     args: { input: t.arg({ type: LoginInput, required: true, description: 'The credentials of the user.' }) },
     resolve: async (_root, { input }, context) =>
@@ -136,7 +137,7 @@ builder.mutationFields((t) => ({
   }),
   unlockUser: t.field({
     description: 'Ends the waits of a user after failed log-ins, in all processes. Waits of networks remain.',
-    type: UserPayload,
+    type: userPayload('unlockUser'),
     ...rootAdmin,
     args: { input: t.arg({ type: UnlockUserInput, required: true, description: 'The user.' }) },
     resolve: async (_root, { input: { userId } }, { services }) => {
@@ -147,7 +148,7 @@ builder.mutationFields((t) => ({
   changePassword: t.field({
     description:
       'Sets the own password and ends all other sessions. After SECOND_FACTOR_REQUIRED send the code, too. A wrong password or code is NOT_ALLOWED.',
-    type: UserPayload,
+    type: userPayload('changePassword'),
     ...person,
     args: {
       input: t.arg({ type: ChangePasswordInput, required: true, description: 'The current and the new password.' }),

@@ -1,7 +1,7 @@
 import { builder, person, rootAdmin } from '../../gateway/graphql/builder.ts';
 import { requirePerson } from '../../platform/auth/viewer.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { User, UserPayload } from '../users/user-schema.ts';
+import { User, userPayload } from '../users/user-schema.ts';
 import { ViewerType } from '../users/viewer-schema.ts';
 
 builder.prismaObjectFields(User, (t) => ({
@@ -95,7 +95,7 @@ builder.mutationFields((t) => ({
   }),
   removeSecondFactor: t.field({
     description: 'Removes the own second factor. A wrong password or code is NOT_ALLOWED.',
-    type: UserPayload,
+    type: userPayload('removeSecondFactor'),
     ...person,
     args: { input: t.arg({ type: RemoveSecondFactorInput, required: true, description: 'The password and a code.' }) },
     resolve: async (_root, { input: { currentPassword, code } }, { services: { auth }, viewer, address }) => {
@@ -109,7 +109,7 @@ builder.mutationFields((t) => ({
   }),
   resetSecondFactor: t.field({
     description: 'Removes the lost second factor of a user and ends the sessions of the user.',
-    type: UserPayload,
+    type: userPayload('resetSecondFactor'),
     ...rootAdmin,
     args: { input: t.arg({ type: ResetSecondFactorInput, required: true, description: 'The user.' }) },
     resolve: async (_root, { input: { userId } }, { services: { auth } }) => {

@@ -1,5 +1,6 @@
 import { builder, person, rootAdmin, signedIn } from '../../gateway/graphql/builder.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
+import { payloadsWith } from '../../gateway/graphql/payloads.ts';
 import { requirePerson, requireSignedIn } from '../../platform/auth/viewer.ts';
 import { notFound, OutOfSight } from '../../platform/errors.ts';
 import { ViewerType } from '../users/viewer-schema.ts';
@@ -70,7 +71,7 @@ const EndUserSessionsInput = builder.inputType('EndUserSessionsInput', {
   description: 'The user whose sessions end.',
   fields: (t) => ({ userId: t.id({ required: true, description: 'Id of the user.' }) }),
 });
-const EndSessionsPayload = builder.objectRef<{ readonly count: number }>('EndSessionsPayload').implement({
+const endSessionsPayload = payloadsWith<{ readonly count: number }>({
   description: 'The ended sessions.',
   fields: (t) => ({ count: t.exposeInt('count', { description: 'Number of ended sessions.' }) }),
 });
@@ -92,7 +93,7 @@ builder.mutationFields((t) => ({
   }),
   endOtherSessions: t.field({
     description: 'Ends all sessions of the caller except that of this request.',
-    type: EndSessionsPayload,
+    type: endSessionsPayload('endOtherSessions'),
     ...person,
     resolve: async (_root, _args, { services, viewer }) => {
       const { id, credentialId } = requirePerson(viewer);
@@ -101,7 +102,7 @@ builder.mutationFields((t) => ({
   }),
   endUserSessions: t.field({
     description: 'Ends all sessions of a user.',
-    type: EndSessionsPayload,
+    type: endSessionsPayload('endUserSessions'),
     ...rootAdmin,
     args: { input: t.arg({ type: EndUserSessionsInput, required: true, description: 'The user.' }) },
     resolve: async (_root, { input: { userId } }, { services, db }) => {

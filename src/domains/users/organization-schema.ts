@@ -1,5 +1,6 @@
 import { builder, person, signedIn } from '../../gateway/graphql/builder.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
+import { payloadsWith } from '../../gateway/graphql/payloads.ts';
 import { totalCount } from '../../gateway/graphql/total-count.ts';
 import { OutOfSight } from '../../platform/errors.ts';
 import { USER_EMAIL } from './user-schema.ts';
@@ -67,7 +68,7 @@ const CreateOrganizationInput = builder.inputType('CreateOrganizationInput', {
   description: 'A new organization.',
   fields: (t) => ({ name: t.string({ required: true, description: NAME }) }),
 });
-const OrganizationPayload = builder.objectRef<{ readonly organizationId: string }>('OrganizationPayload').implement({
+const organizationPayload = payloadsWith<{ readonly organizationId: string }>({
   description: 'The organization that was created or changed.',
   fields: (t) => ({
     organization: t.prismaField({
@@ -140,7 +141,7 @@ builder.queryFields((t) => ({
 builder.mutationFields((t) => ({
   createOrganization: t.field({
     description: 'Creates an organization. The caller becomes the first owner.',
-    type: OrganizationPayload,
+    type: organizationPayload('createOrganization'),
     ...person,
     args: { input: t.arg({ type: CreateOrganizationInput, required: true, description: 'The new organization.' }) },
     resolve: async (_root, { input }, { services, viewer }) => ({
@@ -149,7 +150,7 @@ builder.mutationFields((t) => ({
   }),
   setOrganizationMember: t.field({
     description: 'Adds a member or changes the role of a member. Requires an owner of the organization.',
-    type: OrganizationPayload,
+    type: organizationPayload('setOrganizationMember'),
     ...signedIn,
     args: { input: t.arg({ type: SetOrganizationMemberInput, required: true, description: 'The user and the role.' }) },
     resolve: async (_root, { input: { organizationId, email, role } }, { services, viewer }) => {
@@ -159,7 +160,7 @@ builder.mutationFields((t) => ({
   }),
   removeOrganizationMember: t.field({
     description: 'Removes a member. Requires an owner of the organization. The last owner cannot be removed (IN_USE).',
-    type: OrganizationPayload,
+    type: organizationPayload('removeOrganizationMember'),
     ...signedIn,
     args: {
       input: t.arg({ type: RemoveOrganizationMemberInput, required: true, description: 'The member to remove.' }),

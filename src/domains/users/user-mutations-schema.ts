@@ -1,5 +1,5 @@
 import { builder, rootAdmin } from '../../gateway/graphql/builder.ts';
-import { SignInProvider, USER_EMAIL, UserPayload } from './user-schema.ts';
+import { SignInProvider, USER_EMAIL, userPayload } from './user-schema.ts';
 
 const CreateUserInput = builder.inputType('CreateUserInput', {
   description: 'A new account.',
@@ -83,7 +83,7 @@ const ResetUserPasswordInput = builder.inputType('ResetUserPasswordInput', {
 builder.mutationFields((t) => ({
   createUser: t.field({
     description: 'Creates an account.',
-    type: UserPayload,
+    type: userPayload('createUser'),
     ...rootAdmin,
     args: { input: t.arg({ type: CreateUserInput, required: true, description: 'The new account.' }) },
     resolve: async (_root, { input: { isVerified: verified, ...user } }, { services }) => ({
@@ -92,7 +92,7 @@ builder.mutationFields((t) => ({
   }),
   updateUser: t.field({
     description: 'Changes an account. Absent fields do not change.',
-    type: UserPayload,
+    type: userPayload('updateUser'),
     ...rootAdmin,
     args: { input: t.arg({ type: UpdateUserInput, required: true, description: 'The user and the changes.' }) },
     resolve: async (_root, { input: { userId, isVerified: verified, ...change } }, { services }) => {
@@ -120,7 +120,7 @@ builder.mutationFields((t) => ({
   setRootAdmin: t.field({
     description:
       'Grants or revokes root administration immediately. Refused for the last root administrator who can sign in (LAST_ADMINISTRATOR).',
-    type: UserPayload,
+    type: userPayload('setRootAdmin'),
     ...rootAdmin,
     args: { input: t.arg({ type: SetRootAdminInput, required: true, description: 'The user and the role.' }) },
     resolve: async (_root, { input: { email, isRootAdmin } }, context) => {
@@ -132,7 +132,7 @@ builder.mutationFields((t) => ({
   }),
   resetUserPassword: t.field({
     description: 'Sets the password of a user and ends the user’s sessions. Not for users of an external provider.',
-    type: UserPayload,
+    type: userPayload('resetUserPassword'),
     ...rootAdmin,
     args: {
       input: t.arg({ type: ResetUserPasswordInput, required: true, description: 'The user and the new password.' }),

@@ -2,6 +2,7 @@ import type { RequestContext } from '../../gateway/context.ts';
 import { builder, requires, rootAdmin } from '../../gateway/graphql/builder.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
 import { pageCost } from '../../gateway/graphql/page-cost.ts';
+import { payloadsWith } from '../../gateway/graphql/payloads.ts';
 import { totalCount } from '../../gateway/graphql/total-count.ts';
 import { checkedPage, DEFAULT_PAGE, MAX_PAGE, type PageArguments } from '../../gateway/paging.ts';
 import { requireRootAdmin, requireSignedIn } from '../../platform/auth/viewer.ts';
@@ -86,7 +87,7 @@ builder.prismaObjectFields(User, (t) => ({
   }),
 }));
 
-export const UserPayload = builder.objectRef<{ readonly userId: string }>('UserPayload').implement({
+export const userPayload = payloadsWith<{ readonly userId: string }>({
   description: 'The user whose account the mutation created or changed.',
   fields: (t) => ({
     user: t.prismaField({

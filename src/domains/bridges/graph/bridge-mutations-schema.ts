@@ -22,7 +22,7 @@ const UpdateBridgeConfigInput = builder.inputType('UpdateBridgeConfigInput', {
   }),
 });
 
-const BridgePayload = builder.objectRef<BridgeWrite>('BridgePayload').implement({
+const UpdateBridgeConfigPayload = builder.objectRef<BridgeWrite>('UpdateBridgeConfigPayload').implement({
   ...withBroker,
   description: 'The result of a change of a bridge.',
   fields: (t) => ({
@@ -41,7 +41,7 @@ builder.mutationFields((t) => ({
   updateBridgeConfig: t.field({
     description:
       'Replaces the configuration of a bridge. Responds when it is stored; the subscription `bridgeStatus` reports how its connections start. Unchanged connections continue undisturbed. INVALID lists all issues, with JSON pointers into the configuration as paths.',
-    type: BridgePayload,
+    type: UpdateBridgeConfigPayload,
     ...writesAccessControl,
     args: {
       input: t.arg({

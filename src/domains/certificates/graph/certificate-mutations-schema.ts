@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder, inProject, requires } from '../../../gateway/graphql/builder.ts';
 import { ErrorCode } from '../../../gateway/graphql/error-code.ts';
+import { payloadsWith } from '../../../gateway/graphql/payloads.ts';
 import { ofProject, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { type ProjectRole, requireWholeProject } from '../../../platform/auth/viewer.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
@@ -95,14 +96,12 @@ const UndeployCertificateInput = builder.inputType('UndeployCertificateInput', {
   fields: targets,
 });
 
-const CertificatePayload = builder
-  .objectRef<{ readonly certificate: CertificateRecord }>('CertificatePayload')
-  .implement({
-    description: 'Result of a change of a certificate.',
-    fields: (t) => ({
-      certificate: t.expose('certificate', { description: 'The certificate after the change.', type: Certificate }),
-    }),
-  });
+const certificatePayload = payloadsWith<{ readonly certificate: CertificateRecord }>({
+  description: 'Result of a change of a certificate.',
+  fields: (t) => ({
+    certificate: t.expose('certificate', { description: 'The certificate after the change.', type: Certificate }),
+  }),
+});
 
 const DeleteCertificatePayload = builder
   .objectRef<{ readonly deletedCertificateId: string }>('DeleteCertificatePayload')
@@ -162,7 +161,7 @@ interface Deployed {
   readonly results: readonly DeploymentResult[];
 }
 
-const CertificateDeploymentPayload = builder.objectRef<Deployed>('CertificateDeploymentPayload').implement({
+const deploymentPayload = payloadsWith<Deployed>({
   description: 'Result of deploying or undeploying a certificate.',
   fields: (t) => ({
     certificate: t.field({
@@ -185,7 +184,7 @@ builder.mutationFields((t) => ({
   createCertificate: t.field({
     description:
       'Stores a certificate. Certificates that no broker would accept are INVALID, with the reasons: expired, weak, an incomplete chain, or the key of another certificate.',
-    type: CertificatePayload,
+    type: certificatePayload('createCertificate'),
     ...inProject('ADMIN'),
     args: { input: t.arg({ description: 'The new certificate.', type: CreateCertificateInput, required: true }) },
     resolve: async (_root, { input: { projectId, ...certificate } }, { services }) => ({
@@ -194,7 +193,7 @@ builder.mutationFields((t) => ({
   }),
   updateCertificate: t.field({
     description: 'Changes a certificate. IN_USE if it is deployed.',
-    type: CertificatePayload,
+    type: certificatePayload('updateCertificate'),
     ...onCertificate('EDITOR', 'ITSELF'),
     args: {
       input: t.arg({ description: 'The certificate and the changes.', type: UpdateCertificateInput, required: true }),
@@ -215,7 +214,7 @@ builder.mutationFields((t) => ({
   }),
   deployCertificate: t.field({
     description: `Deploys a certificate to listeners. Each listener succeeds or fails separately. ${SORTS} A certificate that is already deployed is sent again.`,
-    type: CertificateDeploymentPayload,
+    type: deploymentPayload('deployCertificate'),
     ...onCertificate('EDITOR', 'ON_BROKERS'),
     args: { input: t.arg({ description: TARGETS, type: DeployCertificateInput, required: true }) },
     resolve: (_root, { input }, context) => deployed('deploy', input, context),
@@ -223,7 +222,7 @@ builder.mutationFields((t) => ({
   undeployCertificate: t.field({
     description:
       'Removes a certificate from listeners. Each listener succeeds or fails separately. A listener without a server certificate fails each handshake.',
-    type: CertificateDeploymentPayload,
+    type: deploymentPayload('undeployCertificate'),
     ...onCertificate('EDITOR', 'ON_BROKERS'),
     args: { input: t.arg({ description: TARGETS, type: UndeployCertificateInput, required: true }) },
     resolve: (_root, { input }, context) => deployed('undeploy', input, context),

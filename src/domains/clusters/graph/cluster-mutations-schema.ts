@@ -1,6 +1,7 @@
 import { swapClusterId } from '../../../gateway/cluster-id.ts';
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder, inProject, type Requirement, requires } from '../../../gateway/graphql/builder.ts';
+import { payloadsWith } from '../../../gateway/graphql/payloads.ts';
 import { ofProject, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import type { ProjectRole } from '../../../platform/auth/viewer.ts';
 import { mayControl, requireWholeProject } from '../../../platform/auth/viewer.ts';
@@ -181,7 +182,7 @@ const payloadOf = async (cluster: Promise<ClusterRecord>): Promise<Changed> => (
 const entryOf = ({ cluster }: Changed, _args: unknown, { services, viewer }: RequestContext) =>
   services.brokers.visible(cluster.id, viewer);
 
-const ClusterPayload = builder.objectRef<Changed>('ClusterPayload').implement({
+const clusterPayload = payloadsWith<Changed>({
   description: 'Result of a change of a cluster.',
   fields: (t) => ({
     cluster: t.expose('cluster', { description: 'The cluster after the change.', type: Cluster }),
@@ -244,7 +245,7 @@ builder.mutationFields((t) => ({
   createCluster: t.field({
     description:
       'Creates a cluster of brokers, and a broker entry that represents it. If a node refuses, the change is rolled back on all nodes.',
-    type: ClusterPayload,
+    type: clusterPayload('createCluster'),
     ...inProject('ADMIN'),
     args: { input: t.arg({ description: 'The new cluster.', type: CreateClusterInput, required: true }) },
     resolve: (_root, { input: { projectId, ...cluster } }, { services }) =>
@@ -253,7 +254,7 @@ builder.mutationFields((t) => ({
   joinCluster: t.field({
     description:
       'Adds a broker to a cluster. The access control of the cluster replaces that of the broker. In projects with `storesClusterPasswords` it requires `ADMIN`, because the broker receives the stored passwords.',
-    type: ClusterPayload,
+    type: clusterPayload('joinCluster'),
     ...onCluster('EDITOR'),
     args: { input: t.arg({ description: 'The broker and the cluster.', type: JoinClusterInput, required: true }) },
     resolve: (_root, { input: { clusterId, projectId: _, ...node } }, { services, viewer }) => {
@@ -264,7 +265,7 @@ builder.mutationFields((t) => ({
   }),
   leaveCluster: t.field({
     description: 'Removes a node from a cluster. The broker keeps its access control.',
-    type: ClusterPayload,
+    type: clusterPayload('leaveCluster'),
     ...onCluster('EDITOR'),
     args: { input: t.arg({ description: 'The node and the cluster.', type: LeaveClusterInput, required: true }) },
     resolve: (_root, { input: { clusterId, projectId: _, ...which } }, { services }) =>
@@ -272,7 +273,7 @@ builder.mutationFields((t) => ({
   }),
   updateCluster: t.field({
     description: 'Changes the name of a cluster, or whether nodes are repaired automatically.',
-    type: ClusterPayload,
+    type: clusterPayload('updateCluster'),
     ...onCluster('EDITOR'),
     args: {
       input: t.arg({ description: 'The cluster and the changes.', type: UpdateClusterInput, required: true }),
@@ -283,7 +284,7 @@ builder.mutationFields((t) => ({
   repairClusterNode: t.field({
     description:
       'Makes a drifted node equal to the other nodes, or the other nodes equal to it. Only for clusters that this service synchronizes.',
-    type: ClusterPayload,
+    type: clusterPayload('repairClusterNode'),
     ...onCluster('EDITOR', { requiresForControl: 'ADMIN' }),
     args: {
       input: t.arg({ description: 'The node and how to repair it.', type: RepairClusterNodeInput, required: true }),

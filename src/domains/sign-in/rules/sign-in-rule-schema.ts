@@ -108,12 +108,14 @@ const SignInRulesPayload = builder
       rules: t.expose('rules', { description: 'The rules in the order of the input.', type: [SignInRule] }),
     }),
   });
-const SignInRulePayload = builder.objectRef<{ readonly rule: SignInRuleKey }>('UpdateSignInRulePayload').implement({
-  description: 'The changed rule.',
-  fields: (t) => ({
-    rule: t.expose('rule', { description: 'The rule after the change.', type: SignInRule }),
-  }),
-});
+const UpdateSignInRulePayload = builder
+  .objectRef<{ readonly rule: SignInRuleKey }>('UpdateSignInRulePayload')
+  .implement({
+    description: 'The changed rule.',
+    fields: (t) => ({
+      rule: t.expose('rule', { description: 'The rule after the change.', type: SignInRule }),
+    }),
+  });
 const DeleteSignInRulePayload = builder
   .objectRef<{ readonly deletedRuleId: string }>('DeleteSignInRulePayload')
   .implement({
@@ -137,7 +139,7 @@ builder.mutationFields((t) => ({
   updateSignInRule: t.field({
     description:
       'Changes a sign-in rule. Requires the ADMIN role in the project of the rule. Project tokens are not allowed.',
-    type: SignInRulePayload,
+    type: UpdateSignInRulePayload,
     authScopes: { signedIn: true },
     ...requires('ADMIN', { byTokens: false, elsewhere: 'NOT_ALLOWED' }),
     args: {

@@ -1,5 +1,6 @@
 import { builder, writesOnBroker } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
+import { payloadsWith } from '../../../gateway/graphql/payloads.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { ofBroker, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
@@ -109,7 +110,7 @@ const EnableStreamInput = nameInput('EnableStreamInput', 'The stream to switch o
 const DisableStreamInput = nameInput('DisableStreamInput', 'The stream to switch off.');
 const StopStreamReplayInput = nameInput('StopStreamReplayInput', 'The stream whose replay to stop.');
 
-const StreamPayload = builder.objectRef<StreamWrite>('StreamPayload').implement({
+const streamPayload = payloadsWith<StreamWrite>({
   ...withBroker,
   description: 'The result of a change of a stream.',
   fields: (t) => ({
@@ -140,7 +141,7 @@ builder.mutationFields((t) => ({
   createStream: t.field({
     description:
       'Creates a stream. INVALID if the stream would receive its own output, directly or through other streams; the reason contains the chain.',
-    type: StreamPayload,
+    type: streamPayload('createStream'),
     ...writesOnBroker,
     args: { input: t.arg({ description: 'The new stream.', type: CreateStreamInput, required: true }) },
     resolve: (_root, { input: { brokerId, projectId: _, isActive: active, ...stream } }, { services, viewer }) =>
@@ -148,7 +149,7 @@ builder.mutationFields((t) => ({
   }),
   updateStream: t.field({
     description: 'Changes a stream, which continues without interruption.',
-    type: StreamPayload,
+    type: streamPayload('updateStream'),
     ...writesOnBroker,
     args: { input: t.arg({ description: 'The stream and its changes.', type: UpdateStreamInput, required: true }) },
     resolve: (_root, { input: { brokerId, projectId: _, name, isActive: active, ...changes } }, { services, viewer }) =>
@@ -164,7 +165,7 @@ builder.mutationFields((t) => ({
   }),
   enableStream: t.field({
     description: 'Switches a stream on.',
-    type: StreamPayload,
+    type: streamPayload('enableStream'),
     ...writesOnBroker,
     args: { input: t.arg({ description: 'The stream.', type: EnableStreamInput, required: true }) },
     resolve: (_root, { input: { brokerId, name } }, { services, viewer }) =>
@@ -172,7 +173,7 @@ builder.mutationFields((t) => ({
   }),
   disableStream: t.field({
     description: 'Switches a stream off. Its stored messages remain and can be replayed.',
-    type: StreamPayload,
+    type: streamPayload('disableStream'),
     ...writesOnBroker,
     args: { input: t.arg({ description: 'The stream.', type: DisableStreamInput, required: true }) },
     resolve: (_root, { input: { brokerId, name } }, { services, viewer }) =>
@@ -180,7 +181,7 @@ builder.mutationFields((t) => ({
   }),
   clearStreamMessages: t.field({
     description: 'Permanently deletes stored messages of a stream.',
-    type: StreamPayload,
+    type: streamPayload('clearStreamMessages'),
     ...writesOnBroker,
     args: { input: t.arg({ description: 'The messages.', type: ClearStreamMessagesInput, required: true }) },
     resolve: (_root, { input: { brokerId, projectId: _, name, ...bounds } }, { services, viewer }) =>
@@ -189,7 +190,7 @@ builder.mutationFields((t) => ({
   replayStream: t.field({
     description:
       'Publishes stored messages of a stream again. Responds when the replay has started; the subscription `streamReplay` reports its progress. IN_USE if another replay of the stream runs.',
-    type: StreamPayload,
+    type: streamPayload('replayStream'),
     ...writesOnBroker,
     args: {
       input: t.arg({ description: 'The messages, the topic and the speed.', type: ReplayStreamInput, required: true }),
@@ -199,7 +200,7 @@ builder.mutationFields((t) => ({
   }),
   stopStreamReplay: t.field({
     description: 'Stops the replay of a stream, if one runs.',
-    type: StreamPayload,
+    type: streamPayload('stopStreamReplay'),
     ...writesOnBroker,
     args: { input: t.arg({ description: 'The stream.', type: StopStreamReplayInput, required: true }) },
     resolve: (_root, { input: { brokerId, name } }, { services, viewer }) =>

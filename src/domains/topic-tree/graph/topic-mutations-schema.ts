@@ -1,4 +1,5 @@
 import { builder, onBroker, writesOnBroker } from '../../../gateway/graphql/builder.ts';
+import { payloadsWith } from '../../../gateway/graphql/payloads.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { ofBroker, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
@@ -43,7 +44,7 @@ const UpdateTopicTreeInput = builder.inputType('UpdateTopicTreeInput', {
   }),
 });
 
-const TopicTreePayload = builder.objectRef<{ readonly broker: BrokerRecord }>('TopicTreePayload').implement({
+const topicTreePayload = payloadsWith<{ readonly broker: BrokerRecord }>({
   ...withBroker,
   description: 'The broker with the changed settings.',
   fields: (t) => ({
@@ -55,7 +56,7 @@ builder.mutationFields((t) => ({
   setTopicTtl: t.field({
     description:
       'Changes how long topics stay listed after their last use. Also applies to topics that are already listed.',
-    type: TopicTreePayload,
+    type: topicTreePayload('setTopicTtl'),
     ...writesOnBroker,
     args: { input: t.arg({ description: 'The broker and the TTL.', type: SetTopicTtlInput, required: true }) },
     resolve: async (_root, { input: { brokerId, nodeId, ttl } }, { services, viewer }) => {
@@ -66,7 +67,7 @@ builder.mutationFields((t) => ({
   }),
   updateTopicTree: t.field({
     description: 'Changes all given settings of the recording, or none. Missing settings stay unchanged.',
-    type: TopicTreePayload,
+    type: topicTreePayload('updateTopicTree'),
     ...onBroker('EDITOR'),
     args: { input: t.arg({ description: 'The broker and its settings.', type: UpdateTopicTreeInput, required: true }) },
     resolve: async (_root, { input }, { services, viewer }) => {
