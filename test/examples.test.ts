@@ -89,14 +89,14 @@ test.each(['apollo', 'urql'])('the cache of %s keeps two brokers apart and follo
       ?.find((broker: Line) => broker.id === first)
       ?.connectedClients?.nodes.find(({ clientId }: { readonly clientId: string }) => clientId === 'device-1');
 
-  const page = await until((line) => deviceOf(line)?.connected === true);
+  const page = await until((line) => deviceOf(line)?.isConnected === true);
   expect(bridgeOf(page, first)).toMatchObject({ isActive: false });
   expect(bridgeOf(page, second)).toMatchObject({ isActive: true });
   expect(bridgeOf(page, first).id).not.toBe(bridgeOf(page, second).id);
 
   await until(({ event }) => event === 'SNAPSHOT');
   await device.endAsync();
-  const later = await until((line) => deviceOf(line)?.connected === false);
+  const later = await until((line) => deviceOf(line)?.isConnected === false);
   expect(deviceOf(later).id).toBe(deviceOf(page).id);
   expect(bridgeOf(later, first)).toMatchObject({ isActive: false });
   expect(warnings).toEqual([]);
