@@ -540,7 +540,12 @@ export const SECRET_STEPS: readonly SecretStep[] = [
 export const SIGN_IN_STEPS: readonly SecretStep[] = [
   {
     name: 'single sign-on, and answers of a provider that nobody asked for',
-    covers: ['CompleteSignInInput.code', 'CompleteSignInInput.verifier', 'OIDC_CLIENT_SECRET'],
+    covers: [
+      'CompleteSignInInput.code',
+      'CompleteSignInInput.verifier',
+      'CompleteSignInPayload.token',
+      'OIDC_CLIENT_SECRET',
+    ],
     run: async ({ graph, http, plant, secrets, record, url, storage, config, services }) => {
       const told = (data: { completeSignIn: { token: string } }) => [
         secrets.know('session of single sign-on', data.completeSignIn.token),
