@@ -28,8 +28,8 @@ const LIST = `query ($projectId: ID!, $brokerId: ID!, $first: Int, $after: Strin
   }
 }`;
 
-const mutation = (field: string) =>
-  `mutation ($input: ${field.charAt(0).toUpperCase()}${field.slice(1)}Input!) { ${field}(input: $input) { broker { id } } }`;
+const mutation = (field: string, type = `${field.charAt(0).toUpperCase()}${field.slice(1)}Input`) =>
+  `mutation ($input: ${type}!) { ${field}(input: $input) { broker { id } } }`;
 
 /** Returns the value of a key with two spellings. Errors: INVALID if both are given with different values. */
 function either(body: RouteInput['body'], key: string): unknown {
@@ -150,7 +150,7 @@ export const streamRoutes: readonly Route[] = [
     keywords: 'remove pipeline',
     description: 'With its stored messages.',
     query: STREAMNAME_QUERY,
-    operation: mutation('deleteStream'),
+    operation: mutation('deleteStream', 'StreamInput'),
     variables: named,
     ...DONE,
   },

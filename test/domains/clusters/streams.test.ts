@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { openStream } from '../../support/event-stream.ts';
 import { ADMIN } from '../../support/mosquitto.ts';
+import { inputOf } from '../streams/stream-world.ts';
 import { type ClusterWorld, type ClusterWorldNode, clusterWorld } from './cluster-world.ts';
 
 const NODES =
@@ -9,7 +10,7 @@ const FIELDS = `name sourceTopic targetTopic persist state problem isReplaying m
   counters { received published } storage { messages } replay { state published total } ${NODES}`;
 const LIST = `query ($c: ID!) { broker(id: $c) { streams { totalCount problem nodes { ${FIELDS} } } } }`;
 const FIND = `query ($c: ID!, $name: String!) { broker(id: $c) { stream(name: $name) { ${FIELDS} } } }`;
-const mutation = (field: string) => `mutation ($input: ${field[0]?.toUpperCase()}${field.slice(1)}Input!) {
+const mutation = (field: string) => `mutation ($input: ${inputOf(field)}) {
   ${field}(input: $input) { broker { id } } }`;
 
 type Issue = { readonly message: string; readonly extensions: { readonly code: string; readonly info?: Fields } };

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { IClientOptions, MqttClient } from 'mqtt';
 import { onTestFinished } from 'vitest';
+import { schema } from '../../../src/app/schema.ts';
 import { passwordFile } from '../../../src/engines/cloud-brokers/cloud-brokers.ts';
 import { ADMIN, type Mosquitto, startClient, startMosquitto } from '../../support/mosquitto.ts';
 import { type GraphqlAnswer, type RestAnswer, startTestService, type TestService } from '../../support/service.ts';
@@ -52,6 +53,9 @@ export async function addBroker(service: TestService, url: string): Promise<stri
   return body.id;
 }
 
+/** Several mutations may have the same input. */
+export const inputOf = (mutation: string) => String(schema.getMutationType()?.getFields()[mutation]?.args[0]?.type);
+
 export function worldOf(service: TestService, brokerId: string, url: string, credentials: IClientOptions): StreamWorld {
   const asked = (document: string, variables: Variables = {}) =>
     service.graphql(document, { b: brokerId, ...variables });
@@ -66,7 +70,7 @@ export function worldOf(service: TestService, brokerId: string, url: string, cre
     return errors[0];
   };
   const mutation = (name: string, selection: string) =>
-    `mutation ($input: ${name.charAt(0).toUpperCase()}${name.slice(1)}Input!) { ${name}(input: $input) { ${selection} } }`;
+    `mutation ($input: ${inputOf(name)}) { ${name}(input: $input) { ${selection} } }`;
   const input = (fields: Variables) => ({ input: { brokerId, ...fields } });
   return {
     service,

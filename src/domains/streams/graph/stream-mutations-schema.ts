@@ -102,13 +102,10 @@ const ReplayStreamInput = builder.inputType('ReplayStreamInput', {
   }),
 });
 
-const nameInput = (name: string, description: string) =>
-  builder.inputType(name, { description, fields: (t) => oneStream(t) });
-
-const DeleteStreamInput = nameInput('DeleteStreamInput', 'The stream to delete.');
-const EnableStreamInput = nameInput('EnableStreamInput', 'The stream to switch on.');
-const DisableStreamInput = nameInput('DisableStreamInput', 'The stream to switch off.');
-const StopStreamReplayInput = nameInput('StopStreamReplayInput', 'The stream whose replay to stop.');
+const StreamInput = builder.inputType('StreamInput', {
+  description: 'The stream that a mutation deletes, switches on or off, or whose replay it stops.',
+  fields: oneStream,
+});
 
 const streamPayload = payloadsWith<StreamWrite>({
   ...withBroker,
@@ -159,7 +156,7 @@ builder.mutationFields((t) => ({
     description: 'Deletes a stream with its stored messages, and stops its replay.',
     type: DeleteStreamPayload,
     ...writesOnBroker,
-    args: { input: t.arg({ description: 'The stream.', type: DeleteStreamInput, required: true }) },
+    args: { input: t.arg({ description: 'The stream.', type: StreamInput, required: true }) },
     resolve: (_root, { input: { brokerId, name } }, { services, viewer }) =>
       services.streams.remove(services.brokers.visible(brokerId, viewer), name),
   }),
@@ -167,7 +164,7 @@ builder.mutationFields((t) => ({
     description: 'Switches a stream on.',
     type: streamPayload('enableStream'),
     ...writesOnBroker,
-    args: { input: t.arg({ description: 'The stream.', type: EnableStreamInput, required: true }) },
+    args: { input: t.arg({ description: 'The stream.', type: StreamInput, required: true }) },
     resolve: (_root, { input: { brokerId, name } }, { services, viewer }) =>
       services.streams.setActive(services.brokers.visible(brokerId, viewer), name, true),
   }),
@@ -175,7 +172,7 @@ builder.mutationFields((t) => ({
     description: 'Switches a stream off. Its stored messages remain and can be replayed.',
     type: streamPayload('disableStream'),
     ...writesOnBroker,
-    args: { input: t.arg({ description: 'The stream.', type: DisableStreamInput, required: true }) },
+    args: { input: t.arg({ description: 'The stream.', type: StreamInput, required: true }) },
     resolve: (_root, { input: { brokerId, name } }, { services, viewer }) =>
       services.streams.setActive(services.brokers.visible(brokerId, viewer), name, false),
   }),
@@ -202,7 +199,7 @@ builder.mutationFields((t) => ({
     description: 'Stops the replay of a stream, if one runs.',
     type: streamPayload('stopStreamReplay'),
     ...writesOnBroker,
-    args: { input: t.arg({ description: 'The stream.', type: StopStreamReplayInput, required: true }) },
+    args: { input: t.arg({ description: 'The stream.', type: StreamInput, required: true }) },
     resolve: (_root, { input: { brokerId, name } }, { services, viewer }) =>
       services.streams.stopReplay(services.brokers.visible(brokerId, viewer), name),
   }),
