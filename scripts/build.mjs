@@ -4,9 +4,12 @@ import { join } from 'node:path';
 import { bundle, workers } from './bundle.mjs';
 import { noteDone, root } from './stamps.mjs';
 
+/** What programs import that embed the service: docs/embedding.md. */
+const FOR_PROGRAMS = ['app/service.ts', 'platform/config/config.ts'];
+
 const dist = join(root, 'dist');
 rmSync(dist, { recursive: true, force: true });
-await bundle(['main.ts', ...workers()], dist);
+await bundle(['main.ts', ...workers(), ...FOR_PROGRAMS], dist);
 cpSync(join(root, 'src/generated/graphiql'), join(dist, 'generated/graphiql'), { recursive: true });
 chmodSync(join(dist, 'main.js'), 0o755);
 noteDone('compiled');

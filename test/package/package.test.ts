@@ -150,6 +150,10 @@ test('the package contains only compiled code, migrations and documents', () => 
   ]);
   expect(files).toContain('dist/main.js');
   expect(files).toContain('dist/engines/embedded/worker.js');
+  const embedding = readFileSync(join(ROOT, 'docs/embedding.md'), 'utf8');
+  const imported = [...embedding.matchAll(/from 'brokergraph\/([^']+)'/g)].map(([, path]) => path);
+  expect(imported).not.toEqual([]);
+  expect(files).toEqual(expect.arrayContaining(imported));
   expect(files.filter((path) => path.startsWith('dist/') && !path.endsWith('.js') && !GRAPHIQL.test(path))).toEqual([]);
   expect(files).toContain('dist/generated/graphiql/page.html');
   expect(files.some((path) => /^prisma\/migrations\/sqlite\/.*\/migration\.sql$/.test(path))).toBe(true);
