@@ -30,6 +30,23 @@ interface WatchedCredential {
   timer: NodeJS.Timeout | undefined;
 }
 
+/** A class, because an object with an own getter has a shape of its own, which makes each read slow. */
+class HeldGuard implements RightsGuard {
+  readonly signal: AbortSignal;
+  readonly stop: () => void;
+  readonly #watched: WatchedCredential;
+
+  constructor({ controller }: Guard, watched: WatchedCredential, stop: () => void) {
+    this.signal = controller.signal;
+    this.stop = stop;
+    this.#watched = watched;
+  }
+
+  get viewer(): Viewer {
+    return this.#watched.viewer;
+  }
+}
+
 interface RightsGuardsOptions {
   readonly read: (viewer: Viewer) => Promise<Viewer | null>;
   /** Whether this process has received no change of the rows from which the viewer was read. */
@@ -68,13 +85,7 @@ export class RightsGuards {
     const watched = this.#watch(viewer);
     const guard: Guard = { check, controller: new AbortController() };
     watched.guards.add(guard);
-    return {
-      signal: guard.controller.signal,
-      get viewer() {
-        return watched.viewer;
-      },
-      stop: () => this.#drop(watched, guard),
-    };
+    return new HeldGuard(guard, watched, () => this.#drop(watched, guard));
   }
 
   changed(concerns: (viewer: Viewer) => boolean): void {
