@@ -8,6 +8,8 @@ export class ResultText {
   readonly text: string;
   #bytes: Buffer | null = null;
   #binary: string | null = null;
+  #prefix = '';
+  #frame = '';
   #event: Buffer | null = null;
 
   constructor(result: PublicResult) {
@@ -29,6 +31,19 @@ export class ResultText {
   get binary(): string {
     this.#binary ??= binaryOf(this.text);
     return this.#binary;
+  }
+
+  /**
+   * The text frame of a message with this prefix, as a binary string. The last frame is cached: subscribers with the
+   * same operation id receive the same string, which V8 then joins once.
+   */
+  frame(prefix: string): string {
+    if (this.#frame === '' || this.#prefix !== prefix) {
+      const { binary } = this;
+      this.#prefix = prefix;
+      this.#frame = `${textFrameHead(prefix.length + binary.length + 1)}${prefix}${binary}}`;
+    }
+    return this.#frame;
   }
 
   /** Whether the text must be written from `bytes`, without a copy. */

@@ -41,8 +41,7 @@ export class WebSocketWriter {
       this.#writeLarge(prefix, result.bytes);
       return;
     }
-    const { binary } = result;
-    this.#unwritten += `${textFrameHead(prefix.length + binary.length + 1)}${prefix}${binary}}`;
+    this.#unwritten += result.frame(prefix);
     if (this.#unwritten.length > LOW_MARK) this.flush();
   }
 
