@@ -87,7 +87,7 @@ async function openPeople(foundation: Foundation) {
   const { db, changes } = storage;
   const audit = closers.keep(new AuditService({ db, sealer, dataDir, retentionDays, ...caches, log }));
   await audit.start();
-  const signIn = new SignIn({ ...foundation, audit, projects: caches.projects });
+  const signIn = await SignIn.open({ ...foundation, audit, projects: caches.projects });
   const users = new UserService({ db, changes, signInMethods: signIn.methods });
   const ownership = new OwnershipLimit({ db, limit: config.maxProjectsPerUser });
   const organizations = new OrganizationService({ db, changes, users, ownership });

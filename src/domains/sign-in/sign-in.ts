@@ -11,8 +11,8 @@ import type { AuditService } from '../audit/audit-service.ts';
 import type { ProjectCache } from '../projects/project-cache.ts';
 import type { SignInMethods } from '../users/sign-in-methods.ts';
 import { SignInAccounts } from './accounts.ts';
-import { LdapDirectory, type LdapDirectoryOptions } from './ldap/ldap-directory.ts';
-import { OidcProvider, type OidcProviderOptions } from './oidc/oidc-provider.ts';
+import type { LdapDirectory, LdapDirectoryOptions } from './ldap/ldap-directory.ts';
+import type { OidcProvider, OidcProviderOptions } from './oidc/oidc-provider.ts';
 import { OidcSignIn } from './oidc/oidc-sign-in.ts';
 import type { Claims } from './rules/claim-values.ts';
 import { RuleCache } from './rules/rule-cache.ts';
@@ -50,24 +50,29 @@ export class SignIn {
   readonly methods: SignInMethods;
 
   /** Errors: ServiceError INVALID for an unreadable CA file. */
-  constructor(options: SignInOptions) {
+  static async open(options: SignInOptions): Promise<SignIn> {
+    const { storage, sealer, config, audit, log } = options;
+    const { db, changes } = storage;
+    const createUsers = config.signInCreateUsers;
+    const accounts = new SignInAccounts({ db, changes, sealer, audit, createUsers, log });
+    return new SignIn(options, accounts, await openProviders(config, accounts, log));
+  }
+
+  private constructor(options: SignInOptions, accounts: SignInAccounts, { oidc, directory }: Providers) {
     const { storage, sealer, config, audit, projects, closers, log } = options;
     const { db, changes, leases } = storage;
     const { localLogin, rootEmail, oidcGroupsClaim } = config;
     this.#options = options;
     this.#attempts = new SignInAttempts({ db, sealer });
-    this.#accounts = new SignInAccounts({ db, changes, sealer, audit, createUsers: config.signInCreateUsers, log });
-    const oidc = oidcOptions(config);
-    this.#oidc = oidc && new OidcProvider({ ...oidc, log });
-    const ldap = ldapOptions(config);
-    const directory = ldap && new LdapDirectory({ ...ldap, accounts: this.#accounts, log });
-    const providers = [this.#oidc, directory].filter((provider) => provider !== null);
+    this.#accounts = accounts;
+    this.#oidc = oidc;
+    const providers = [oidc, directory].filter((provider) => provider !== null);
     this.checks = closers.keep(
       new SignInChecks({
         db,
         changes,
         leases,
-        accounts: this.#accounts,
+        accounts,
         audit,
         providers,
         everyMs: config.signInCheckMinutes * 60_000,
@@ -91,7 +96,7 @@ export class SignIn {
         attempts: this.#attempts,
         sessions: auth.sessions,
         checks: this.checks,
-        offers: { local: localLogin, ldap: directory !== null, openIdConnect: this.#oidc !== null },
+        offers: { local: localLogin, ldap: directory !== null, openIdConnect: oidc !== null },
       }),
       signInRules: new SignInRuleService({ db, changes, groupsClaims: { sso: oidcGroupsClaim, ldap: 'groups' } }),
     };
@@ -112,6 +117,21 @@ export class SignIn {
       log,
     });
   }
+}
+
+interface Providers {
+  readonly oidc: OidcProvider | null;
+  readonly directory: LdapDirectory | null;
+}
+
+/** The configured providers. A start without a provider does not load its library. */
+async function openProviders(config: Config, accounts: SignInAccounts, log: Logger): Promise<Providers> {
+  const oidc = oidcOptions(config);
+  const ldap = ldapOptions(config);
+  return {
+    oidc: oidc && new (await import('./oidc/oidc-provider.ts')).OidcProvider({ ...oidc, log }),
+    directory: ldap && new (await import('./ldap/ldap-directory.ts')).LdapDirectory({ ...ldap, accounts, log }),
+  };
 }
 
 export function oidcOptions(config: Config): Omit<OidcProviderOptions, 'log'> | null {
