@@ -207,7 +207,7 @@ async function selections(id: string, list: readonly { readonly clientid: string
   console.log(`\nparts of ${list.length} clients`);
   const clientIds = list.slice(100, 130).map(({ clientid }) => clientid);
   const counts = await watchClients(product.url, token, id, { counts: true });
-  const page = await watchClients(product.url, token, id, { clientIds });
+  const page = await watchClients(product.url, token, id, { filter: { clientIds } });
   const filtered = await watchClients(product.url, token, id, {
     filter: { value: clientIds[0] ?? '', mode: 'EQUALS' },
   });

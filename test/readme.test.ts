@@ -252,10 +252,13 @@ test('clients are listed, subscribed, unsubscribed and disconnected as printed',
   expect(code, output).toBe(0);
   await disconnected;
   expect(heard).toEqual(['news/today']);
-  const [list = '', subscribed, unsubscribed, gone, many = '', takeover = ''] = output.split('\n').filter(Boolean);
+  const [list = '', slow = '', subscribed, unsubscribed, gone, many = '', takeover = ''] = output
+    .split('\n')
+    .filter(Boolean);
   expect(JSON.parse(list).data.broker.connectedClients.nodes).toContainEqual(
     expect.objectContaining({ clientId: 'dev-17', isGateway: false, source: 'BROKER', unknownFields: [] }),
   );
+  expect(JSON.parse(slow).data.broker.connectedClients.nodes).toEqual([]);
   expect([subscribed, unsubscribed, gone]).toEqual(['204', '204', '{}200']);
   expect(JSON.parse(many).data.disconnectClients).toMatchObject({
     wouldDisconnectCount: 1,

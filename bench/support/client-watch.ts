@@ -2,8 +2,8 @@
 import { WebSocket } from 'ws';
 
 const CLIENT = 'clientId username address protocol protocolVersion isConnected lastConnectedAt lastDisconnectedAt';
-const WATCH = `subscription ($id: ID!, $clientIds: [ID!], $filter: ClientFilter) {
-  connectedClients(brokerId: $id, clientIds: $clientIds, filter: $filter) {
+const WATCH = `subscription ($id: ID!, $filter: ConnectedClientFilter) {
+  connectedClients(brokerId: $id, filter: $filter) {
     kind sequence partsLeft removed clients { ${CLIENT} }
   }
 }`;
@@ -12,8 +12,7 @@ const WATCH_COUNTS = `subscription ($id: ID!) { connectedClients(brokerId: $id, 
 } }`;
 
 interface WatchOptions {
-  readonly clientIds?: readonly string[];
-  readonly filter?: { readonly value: string; readonly mode: string };
+  readonly filter?: { readonly clientIds: readonly string[] } | { readonly value: string; readonly mode: string };
   readonly counts?: boolean;
 }
 

@@ -16,7 +16,7 @@ const SUMMARY =
   'username clientid: clientId address protocol protocolVersion connected: isConnected lastConnect: lastConnectedAt lastDisconnect: lastDisconnectedAt';
 const DATES = { lastConnect: epochMs(), lastDisconnect: epochMs() };
 
-const LIST = `query ($projectId: ID!, $brokerId: ID!, $first: Int, $after: String, $offset: Int, $filter: ClientFilter, $verbose: Boolean!) {
+const LIST = `query ($projectId: ID!, $brokerId: ID!, $first: Int, $after: String, $offset: Int, $filter: ConnectedClientFilter, $verbose: Boolean!) {
   project(id: $projectId) {
     broker(id: $brokerId) {
       connectedClients(first: $first, after: $after, offset: $offset, filter: $filter) {

@@ -1,18 +1,19 @@
 import { stateIn } from '../../gateway/live/broadcast.ts';
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../gateway/paging.ts';
-import { invalid, ServiceError } from '../../platform/errors.ts';
-import type { FilterMode } from '../../platform/text/text-filter.ts';
+import { ServiceError } from '../../platform/errors.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import { type ClientConditions, filterOf, selectionOf, type WatchArguments } from './client-selection.ts';
 import { type ClientList, type ClientView, ListedClient } from './client-view.ts';
 import type { ClientSelection } from './inspect/client-feeds.ts';
-import { type ClientRef, keyOf } from './inspect/client-key.ts';
+import type { ClientFilter } from './inspect/client-filter.ts';
+import type { ClientRef } from './inspect/client-key.ts';
 import type { ClientListState, ClientRegistryEvent } from './inspect/client-listing.ts';
-import { ClientRegistry } from './inspect/client-registry.ts';
+import type { ClientOrder } from './inspect/client-order.ts';
+import { ClientRegistry, type OrderedPageQuery } from './inspect/client-registry.ts';
 import { getClient } from './inspect/inspect-control.ts';
 import type { ClientSource, ConnectedClientDetail, ConnectedClientSummary } from './inspect/inspect-data.ts';
-import type { ClientFilter, ClientPageQuery } from './inspect/sorted-clients.ts';
 import type { OwnConnections } from './own-connections.ts';
 import { QueueReader } from './queue-reader.ts';
 
@@ -36,28 +37,13 @@ export interface ClientsEvent {
   readonly views: (clients: readonly ConnectedClientSummary[]) => ClientView[];
 }
 
-export interface ClientNameFilter {
-  readonly value: string;
-  readonly mode?: FilterMode | null | undefined;
+interface ClientPageArguments extends PageArguments {
+  readonly filter?: ClientConditions | null | undefined;
+  readonly orderBy?:
+    | { readonly field: ClientOrder['field']; readonly order: ClientOrder['direction'] }
+    | null
+    | undefined;
 }
-
-interface ClientConditions {
-  readonly filter?: ClientNameFilter | null | undefined;
-  /** `true`: only connected clients. `false`: only offline persistent sessions. */
-  readonly isConnected?: boolean | null | undefined;
-  readonly username?: string | null | undefined;
-}
-
-type ClientPageArguments = PageArguments & ClientConditions;
-
-interface WatchArguments extends ClientConditions {
-  readonly clientIds?: readonly string[] | null | undefined;
-  readonly form?: ClientSelection['form'] | null | undefined;
-}
-
-/** Of a subscription, which compares each changed client with its values. */
-export const MAX_CLIENT_IDS = 1_000;
-const MAX_VALUE = 1_000;
 
 interface ClientServiceOptions {
   readonly runtimes: BrokerRuntimes;
@@ -93,16 +79,20 @@ export class ClientService {
     if (last !== null || args.before != null) {
       throw new ServiceError('INVALID', 'Clients can only be paged forwards: use `first` and `after`');
     }
-    const { after } = args;
-    const query: ClientPageQuery = {
-      offset: args.offset ?? 0,
+    const { after, offset, orderBy } = args;
+    const query: OrderedPageQuery = {
+      offset: offset ?? 0,
       count: first ?? DEFAULT_PAGE,
-      ...(after == null ? {} : { after }),
-      ...conditionsOf(args),
+      after: after ?? undefined,
+      ...(orderBy == null ? {} : { order: { field: orderBy.field, direction: orderBy.order } }),
+      ...filterOf(args.filter),
     };
     const page = await this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).page(query));
     const list = this.#list(broker, page);
-    const edges = page.clients.map((client) => ({ cursor: keyOf(client), node: new ListedClient(client, list) }));
+    const edges = page.clients.map((client) => ({
+      cursor: page.cursorOf(client),
+      node: new ListedClient(client, list),
+    }));
     return {
       edges,
       pageInfo: {
@@ -138,8 +128,8 @@ export class ClientService {
   }
 
   /** All connected clients that match. Errors: those of an unreachable broker. */
-  async connected(broker: BrokerRecord, filter?: ClientNameFilter): Promise<ConnectedClients> {
-    const query = { connected: true, ...filterQuery(filter) };
+  async connected(broker: BrokerRecord, filter: ClientFilter = {}): Promise<ConnectedClients> {
+    const query = { ...filter, connected: true };
     const page = await this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).page(query));
     const list = this.#list(broker, page);
     return {
@@ -195,29 +185,6 @@ export class ClientService {
     }
     return registry;
   }
-}
-
-const filterQuery = (filter: ClientNameFilter | null | undefined): ClientFilter =>
-  filter == null ? {} : { value: filter.value, mode: filter.mode ?? 'contains' };
-
-const conditionsOf = ({ filter, isConnected: connected, username }: ClientConditions): ClientFilter => ({
-  ...filterQuery(filter),
-  ...(connected == null ? {} : { connected }),
-  ...(username == null ? {} : { username }),
-});
-
-const tooLong = (path: string, reason: string) => invalid([{ path, reason }]);
-
-function selectionOf({ clientIds, form, ...conditions }: WatchArguments): ClientSelection {
-  if ((clientIds?.length ?? 0) > MAX_CLIENT_IDS) throw tooLong('clientIds', `At most ${MAX_CLIENT_IDS} client ids`);
-  if ((conditions.filter?.value.length ?? 0) > MAX_VALUE) {
-    throw tooLong('filter.value', `At most ${MAX_VALUE} characters`);
-  }
-  return {
-    ...conditionsOf(conditions),
-    ...(clientIds == null ? {} : { clientIds }),
-    form: form ?? 'CLIENTS',
-  };
 }
 
 async function detailOf(

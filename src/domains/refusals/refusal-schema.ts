@@ -8,7 +8,7 @@ import { DecisionReason, LookedAtType } from '../access-control/graph/access-exp
 import { AccessClient } from '../access-control/graph/access-objects-schema.ts';
 import type { AccessView } from '../access-control/graph/access-view.ts';
 import { Broker } from '../brokers/broker-schema.ts';
-import { ClientFilter } from '../clients/graph/client-lists-schema.ts';
+import { ClientFilter } from '../clients/graph/client-filter-schema.ts';
 import { whatWouldHelp } from './refusal-advice.ts';
 import { RefusalKindType, RefusalReasonType } from './refusal-enums.ts';
 import { type RefusalView, viewOf } from './refusal-view.ts';

@@ -3,6 +3,7 @@ import { builder, requires, rootAdmin } from '../../gateway/graphql/builder.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
 import { pageCost } from '../../gateway/graphql/page-cost.ts';
 import { payloadsWith } from '../../gateway/graphql/payloads.ts';
+import { SortOrder } from '../../gateway/graphql/sort-order.ts';
 import { totalCount } from '../../gateway/graphql/total-count.ts';
 import { checkedPage, DEFAULT_PAGE, MAX_PAGE, type PageArguments } from '../../gateway/paging.ts';
 import { requireRootAdmin, requireSignedIn } from '../../platform/auth/viewer.ts';
@@ -104,14 +105,6 @@ const UserSortField = builder.enumType('UserSortField', {
     CREATED_AT: { description: 'Time of creation.' },
     NAME: { description: 'Name, in the collation of the database.' },
     EMAIL: { description: 'E-mail address.' },
-  } as const,
-});
-
-const SortOrder = builder.enumType('SortOrder', {
-  description: 'Sort order of a list.',
-  values: {
-    ASC: { description: 'Ascending, or oldest first.', value: 'asc' },
-    DESC: { description: 'Descending, or newest first.', value: 'desc' },
   } as const,
 });
 

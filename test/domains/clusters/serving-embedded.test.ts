@@ -85,6 +85,23 @@ test('the client list of a cluster has the acknowledged messages and the queues 
     { ...away, nodeId: 1, queues: { messagesOut: 1 } },
     { ...away, nodeId: 2, queues: { messagesOut: 2 } },
   ]);
+  const byQueue = await graph(
+    `query ($c: ID!) { broker(id: $c) {
+      connectedClients(filter: { value: "m-" }, orderBy: { field: QUEUED_MESSAGES, order: DESC }) { nodes { clientId nodeId } }
+      ofNode: connectedClients(filter: { minQueuedMessages: 1, nodeId: 1 }) { nodes { clientId nodeId } }
+    } }`,
+    { c: entryId },
+  );
+  expect(byQueue.broker).toEqual({
+    connectedClients: {
+      nodes: [
+        { clientId: 'm-kept', nodeId: 2 },
+        { clientId: 'm-kept', nodeId: 1 },
+        { clientId: 'm-here', nodeId: 2 },
+      ],
+    },
+    ofNode: { nodes: [{ clientId: 'm-kept', nodeId: 1 }] },
+  });
 
   await visit(1, 'm-kept', false);
   const input = { brokerId: entryId, filter: { value: 'm-', mode: 'STARTS_WITH' } };

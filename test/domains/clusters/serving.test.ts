@@ -6,7 +6,7 @@ import { type ClusterWorld, type ClusterWorldNode, clusterWorld } from './cluste
 const METER = { username: 'meter', password: 'secret' } as const;
 const FOLLOWED = { logTypes: FOLLOWED_LOG } as const;
 
-const LIST = `query ($c: ID!, $first: Int, $after: String) { broker(id: $c) { connectedClients(first: $first, after: $after, username: "meter") {
+const LIST = `query ($c: ID!, $first: Int, $after: String) { broker(id: $c) { connectedClients(first: $first, after: $after, filter: { username: "meter" }) {
   totalCount isComplete edges { cursor node { clientId nodeId isConnected } } pageInfo { hasNextPage endCursor }
 } } }`;
 const FIND = `query ($c: ID!, $id: String!, $node: Int) { broker(id: $c) { connectedClient(clientId: $id, nodeId: $node) {

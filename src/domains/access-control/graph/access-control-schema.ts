@@ -3,7 +3,7 @@ import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { pageOf } from '../../../gateway/paging.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
-import { filterFields } from '../../clients/graph/client-lists-schema.ts';
+import { filterFields } from '../../clients/graph/client-filter-schema.ts';
 import { ConnectedClient } from '../../clients/graph/client-schema.ts';
 import { AccessClient, AccessGroup, AccessRole, DefaultAcl, OFFSET, totalCount } from './access-objects-schema.ts';
 import type { AccessView } from './access-view.ts';

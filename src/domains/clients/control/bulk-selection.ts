@@ -1,11 +1,13 @@
 import { type InputIssue, ServiceError } from '../../../platform/errors.ts';
-import type { ClientNameFilter, ConnectedClients } from '../client-service.ts';
+import { type ClientConditions, filterOf } from '../client-selection.ts';
+import type { ConnectedClients } from '../client-service.ts';
+import { matcherOf } from '../inspect/client-filter.ts';
 import { clientIdIssues } from './client-input.ts';
 
 /** Selects the clients in `clientIds`, the connected clients that match `filter`, or with both the ids that match. */
 export interface BulkSelection {
   readonly clientIds?: readonly string[] | null | undefined;
-  readonly filter?: ClientNameFilter | null | undefined;
+  readonly filter?: ClientConditions | null | undefined;
   /** Maximum number of selected clients, as a guard against mistakes. Default: DEFAULT_LIMIT. */
   readonly limit?: number | null | undefined;
 }
@@ -19,8 +21,14 @@ export function selectionIssues({ clientIds, filter, limit }: BulkSelection): In
     issues.push({ path: 'input', reason: 'must select clients by clientIds, filter or both' });
   }
   if (clientIds?.length === 0) issues.push({ path: 'input.clientIds', reason: 'must not be empty' });
-  if (filter?.value === '') {
-    issues.push({ path: 'input.filter.value', reason: 'must not be empty: every client would match' });
+  if (filter != null && matcherOf(filterOf(filter, 'input.filter')) === null) {
+    issues.push({ path: 'input.filter', reason: 'must have a condition: every client would match' });
+  }
+  if (filter?.isConnected === false) {
+    issues.push({
+      path: 'input.filter.isConnected',
+      reason: 'must not be false: no offline client can be disconnected',
+    });
   }
   if (limit != null && (limit < 1 || limit > MAX_LIMIT)) {
     issues.push({ path: 'input.limit', reason: `must be from 1 to ${MAX_LIMIT}` });

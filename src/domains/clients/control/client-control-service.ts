@@ -3,6 +3,7 @@ import { type InputIssue, invalid, ServiceError } from '../../../platform/errors
 import type { ControlProvider } from '../../../protocol/control/plugin.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
+import { filterOf } from '../client-selection.ts';
 import type { ClientService } from '../client-service.ts';
 import type { ClientView } from '../client-view.ts';
 import { type OwnConnections, ownConnection } from '../own-connections.ts';
@@ -133,7 +134,7 @@ export class ClientControlService {
     const { filter, force, dryRun } = input;
     const { clients, own } = this.#options;
     const { runtime, provider } = await this.#control(broker, null, selectionIssues(input));
-    const matching = filter == null ? null : await clients.connected(broker, filter);
+    const matching = filter == null ? null : await clients.connected(broker, filterOf(filter, 'input.filter'));
     const { clientIds, unmatched } = selectionOf(input, matching);
     refuseTooMany(clientIds.length, input);
 

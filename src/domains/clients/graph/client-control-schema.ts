@@ -7,7 +7,7 @@ import { Broker } from '../../brokers/broker-schema.ts';
 import type { DISCONNECT_STATUSES, DisconnectResult, DisconnectStatus } from '../control/bulk-disconnect.ts';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../control/bulk-selection.ts';
 import type { BulkDisconnectReport, ClientReport, DisconnectReport } from '../control/client-control-service.ts';
-import { ClientFilter } from './client-lists-schema.ts';
+import { ConnectedClientFilter } from './client-filter-schema.ts';
 import { ConnectedClient } from './client-schema.ts';
 
 type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
@@ -171,7 +171,7 @@ const DisconnectClientsInput = builder.inputType('DisconnectClientsInput', {
   fields: (t) => ({
     ...target(t),
     clientIds: t.stringList({ description: 'Client ids. If null, `filter` is required, and selects all that match.' }),
-    filter: t.field({ description: 'If null, `clientIds` is required.', type: ClientFilter }),
+    filter: t.field({ description: 'If null, `clientIds` is required.', type: ConnectedClientFilter }),
     force: t.boolean({ defaultValue: false, description: FORCE }),
     dryRun: t.boolean({
       defaultValue: false,

@@ -1,55 +1,21 @@
-import type { ArgBuilder } from '@pothos/core';
 import { builder } from '../../../gateway/graphql/builder.ts';
-import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
+import { BROKER_QUERY_COST, pageCost, SORT_COST } from '../../../gateway/graphql/page-cost.ts';
 import { pageOf } from '../../../gateway/paging.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
+import { ConnectedClientFilter, ConnectedClientOrder } from './client-filter-schema.ts';
 import { ConnectedClient } from './client-schema.ts';
-
-const FilterMode = builder.enumType('FilterMode', {
-  description: 'How the value of a filter is compared with a text. Each mode is case-sensitive.',
-  values: {
-    CONTAINS: { value: 'contains', description: 'The text contains the value.' },
-    EQUALS: { value: 'equals', description: 'The text equals the value.' },
-    STARTS_WITH: { value: 'startsWith', description: 'The text starts with the value.' },
-    ENDS_WITH: { value: 'endsWith', description: 'The text ends with the value.' },
-  } as const,
-});
-
-type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
-
-export const filterFields = (t: InputFields) => ({
-  value: t.string({ description: 'The value of the comparison. An empty value matches each entry.', required: true }),
-  mode: t.field({
-    description: 'The relation between a text and `value`.',
-    type: FilterMode,
-    defaultValue: 'contains' as const,
-  }),
-});
-
-export const ClientFilter = builder.inputType('ClientFilter', {
-  description: 'Compared with the user name and the client id; one of them must match.',
-  fields: filterFields,
-});
-
-/** Arguments of lists of clients. */
-export const clientConditions = (arg: ArgBuilder<(typeof builder)['$inferSchemaTypes']>) => ({
-  filter: arg({ type: ClientFilter, description: 'Only clients whose user name or client id matches.' }),
-  isConnected: arg.boolean({
-    description: 'true: only connected clients. false: only persistent sessions that are offline.',
-  }),
-  username: arg.string({ description: 'Only clients of this user name.' }),
-});
 
 builder.interfaceFields(Broker, (t) => ({
   connectedClients: t.connection(
     {
       description:
-        'Connected clients, and persistent sessions (`isConnected` false), in the order of client ids. In a cluster whose nodes have clients of their own: the clients of all nodes; an id may occur once per node.',
+        'Connected clients, and persistent sessions (`isConnected` false). Clients whose sort value is unknown are last. In a cluster whose nodes have clients of their own: the clients of all nodes; an id may occur once per node.',
       type: ConnectedClient,
       nullable: true,
-      complexity: pageCost,
+      complexity: (args) => ({ ...pageCost(args), field: args.orderBy == null ? 1 : SORT_COST }),
       args: {
-        ...clientConditions(t.arg),
+        filter: t.arg({ type: ConnectedClientFilter, description: 'Default: all clients.' }),
+        orderBy: t.arg({ type: ConnectedClientOrder, description: 'Default: by client id, ascending.' }),
         offset: t.arg.int({ description: 'Number of clients to skip.' }),
       },
       resolve: (broker, args, { services }) => services.clients.page(broker, args),

@@ -2,10 +2,10 @@ import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
 import { guardedBroker } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, partsLeftField, resumable, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import { stateIn } from '../../../gateway/live/broadcast.ts';
-import { type ClientsEvent, MAX_CLIENT_IDS } from '../client-service.ts';
+import type { ClientsEvent } from '../client-service.ts';
 import { MAX_SELECTIONS } from '../inspect/client-feeds.ts';
 import { keyOf, refOf } from '../inspect/client-key.ts';
-import { clientConditions } from './client-lists-schema.ts';
+import { ConnectedClientFilter } from './client-filter-schema.ts';
 import { ConnectedClient, clientNodeId } from './client-schema.ts';
 
 /** Assumed clients per event, for the cost of a subscription. Requests to the broker are limited separately. */
@@ -76,14 +76,13 @@ const ConnectedClientsForm = builder.enumType('ConnectedClientsForm', {
 builder.subscriptionFields((t) => ({
   connectedClients: t.field({
     description: resumable(
-      `The clients of a broker, live. With conditions, only matching clients and their changes are sent: a client that starts to match is a new client, one that no longer matches is a removed client. At most ${MAX_SELECTIONS} different combinations of conditions per broker; beyond them a subscription gets RATE_LIMITED. If very many clients change at once, such as after a restart of the broker, a GAP and a new SNAPSHOT may replace the changes.`,
+      `The clients of a broker, live. With a filter, only matching clients and their changes are sent: a client that starts to match is a new client, one that no longer matches is a removed client. At most ${MAX_SELECTIONS} different filters per broker; beyond them a subscription gets RATE_LIMITED. If very many clients change at once, such as after a restart of the broker, a GAP and a new SNAPSHOT may replace the changes.`,
     ),
     type: ConnectedClientsEvent,
     ...onBroker('VIEWER'),
     args: {
       brokerId: t.arg.id({ required: true, description: 'The broker.' }),
-      ...clientConditions(t.arg),
-      clientIds: t.arg.idList({ description: `Only clients of these client ids. At most ${MAX_CLIENT_IDS}.` }),
+      filter: t.arg({ type: ConnectedClientFilter, description: 'Default: all clients.' }),
       form: t.arg({
         type: ConnectedClientsForm,
         required: true,

@@ -1,14 +1,9 @@
 import type { LiveSource, SubscriberOptions } from '../../../gateway/live/live-source.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import { ClientFeed } from './client-feed.ts';
+import { type ClientFilter, filterKey, matcherOf } from './client-filter.ts';
 import { type ClientListState, type ClientRegistryEvent, partsOf } from './client-listing.ts';
-import {
-  type AppliedDifference,
-  type ClientFilter,
-  filterKey,
-  matcherOf,
-  type SortedClients,
-} from './sorted-clients.ts';
+import type { AppliedDifference, SortedClients } from './sorted-clients.ts';
 
 /** What a subscriber receives. */
 export interface ClientSelection extends ClientFilter {
@@ -89,9 +84,9 @@ export class ClientFeeds {
   }
 
   #feedOf(selection: ClientSelection): ClientFeed {
-    const { form = 'CLIENTS' } = selection;
-    if (form === 'CLIENTS' && matcherOf(selection) === null) return this.#all;
-    const key = `${form} ${filterKey(selection)}`;
+    const { form = 'CLIENTS', ...filter } = selection;
+    if (form === 'CLIENTS' && matcherOf(filter) === null) return this.#all;
+    const key = `${form} ${filterKey(filter)}`;
     const known = this.#selected.get(key);
     if (known !== undefined) return known.feed;
     if (this.#selected.size >= MAX_SELECTIONS) this.evictIdle(0);
@@ -106,12 +101,12 @@ export class ClientFeeds {
     return feed;
   }
 
-  #create(selection: ClientSelection, maxStored: number): ClientFeed {
+  #create({ form, ...filter }: ClientSelection, maxStored: number): ClientFeed {
     return new ClientFeed({
-      matches: matcherOf(selection),
-      clients: () => this.#clients.matching(selection),
+      matches: matcherOf(filter),
+      clients: () => this.#clients.matching(filter),
       state: this.#state,
-      countsOnly: selection.form === 'COUNTS',
+      countsOnly: form === 'COUNTS',
       maxStored,
     });
   }

@@ -1,9 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LiveSource, SubscriberOptions } from '../../../gateway/live/live-source.ts';
 import { ServiceError } from '../../../platform/errors.ts';
+import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { BrokerSession, Stop } from '../../../protocol/mqtt/broker-session.ts';
+import { type BacklogOf, listedBacklog, readBacklogs } from './client-backlogs.ts';
 import { ClientFeeds, type ClientSelection } from './client-feeds.ts';
+import { needsBacklogs, requireBacklogs } from './client-filter.ts';
 import { keyOf } from './client-key.ts';
 import {
   type ClientListState,
@@ -12,10 +15,11 @@ import {
   MAX_CLIENTS,
   removedKeys,
 } from './client-listing.ts';
+import { type ClientOrder, isByBacklog, pageInOrder, type SortedPage } from './client-order.ts';
 import { INSPECT_API, listClients } from './inspect-control.ts';
 import type { ClientsChangedEvent, ConnectedClientSummary } from './inspect-data.ts';
 import { parseClientsChanged } from './inspect-parser.ts';
-import { type ClientPageQuery, SortedClients, type SortedPage } from './sorted-clients.ts';
+import { type ClientPageQuery, SortedClients } from './sorted-clients.ts';
 
 export interface ClientRegistryOptions {
   /** Interval of listings if the API sends no events. Default: 5,000. */
@@ -23,6 +27,11 @@ export interface ClientRegistryOptions {
   /** Time after the last use until the clients are dropped from memory. Default: 60,000. */
   readonly idleMs?: number;
   readonly pageSize?: number;
+}
+
+export interface OrderedPageQuery extends ClientPageQuery {
+  /** Default: by key, ascending. */
+  readonly order?: ClientOrder;
 }
 
 /** Events during one listing. */
@@ -66,6 +75,7 @@ export class ClientRegistry {
   /** The current request, and the next one, for callers that arrive meanwhile. */
   #catchingUp: Promise<void> = Promise.resolve();
   #nextCatchUp: Promise<void> | null = null;
+  #readingBacklogs: Promise<BacklogOf> | null = null;
   #ticker: NodeJS.Timeout | null = null;
   #closed = false;
 
@@ -95,6 +105,7 @@ export class ClientRegistry {
     this.#stopEvents = null;
     this.#caller = null;
     this.#loading = null;
+    this.#readingBacklogs = null;
     this.#fresh = false;
   }
 
@@ -103,9 +114,18 @@ export class ClientRegistry {
     return this.#clients.size;
   }
 
-  async page(query: ClientPageQuery = {}): Promise<SortedPage & ClientListState> {
+  /** Errors: INVALID for a cursor of another order; NOT_SUPPORTED_BY_BROKER for a condition on unknown numbers. */
+  async page({ order, ...query }: OrderedPageQuery = {}): Promise<SortedPage & ClientListState> {
     await this.#upToDate();
-    return { ...this.#clients.page(query), ...this.#state() };
+    const isBacklogNeeded = needsBacklogs(query) || (order !== undefined && isByBacklog(order));
+    const backlogOf = isBacklogNeeded ? await this.#backlogs() : listedBacklog;
+    requireBacklogs(query, this.#clients.all(), backlogOf);
+    if (order === undefined) return { ...this.#clients.page(query, backlogOf), ...this.#state() };
+    const { offset, count, after, ...filter } = query;
+    const state = this.#state();
+    // A copy, because the list may change between two slices.
+    const matching = [...this.#clients.matching(filter, backlogOf)];
+    return { ...(await runInSlices(pageInOrder(matching, order, { offset, count, after }, backlogOf))), ...state };
   }
 
   /**
@@ -179,6 +199,17 @@ export class ClientRegistry {
     const { sequence = 0 } = await listClients(this.#caller, { verbose: false, count: 1 });
     const isBehind = this.#sequence !== null && this.#sequence < sequence;
     if (!this.#fresh || isBehind) await this.#load();
+  }
+
+  /** Callers that arrive during a reading share it. */
+  #backlogs(): Promise<BacklogOf> {
+    if (this.#caller === null) throw notObserved();
+    if (this.#readingBacklogs !== null) return this.#readingBacklogs;
+    const reading = readBacklogs(this.#caller).finally(() => {
+      if (this.#readingBacklogs === reading) this.#readingBacklogs = null;
+    });
+    this.#readingBacklogs = reading;
+    return reading;
   }
 
   #load(): Promise<void> {

@@ -1,8 +1,15 @@
+import { ServiceError } from '../../../platform/errors.ts';
 import { isFields } from '../../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { ClientRef } from './client-key.ts';
-import { ANONYMOUS, type ClientQueues, type ConnectedClientDetail, type ListClientsData } from './inspect-data.ts';
-import { parseClientDetail, parseClientList, parseQueues } from './inspect-parser.ts';
+import {
+  ANONYMOUS,
+  type BacklogPage,
+  type ClientQueues,
+  type ConnectedClientDetail,
+  type ListClientsData,
+} from './inspect-data.ts';
+import { parseBacklogPage, parseClientDetail, parseClientList, parseQueues } from './inspect-parser.ts';
 
 /**
  * The `cedalo/inspect` control API lists the clients of a broker.
@@ -18,6 +25,7 @@ import { parseClientDetail, parseClientList, parseQueues } from './inspect-parse
  *     includes. A caller that misses a number lists again.
  *   - `getQueues` returns the queues of at most MAX_QUEUE_IDS `clientids`, because events do not contain them. An
  *     unknown client has `null`.
+ *   - `listBacklogs` returns the clients with queued or dropped messages, in pages.
  *   - In a cluster whose nodes have clients of their own, each entry has a `node`, and a client id may occur once per
  *     node. `node` in `getClient` and `nodes` in `getQueues` select the node.
  */
@@ -46,6 +54,20 @@ export async function getClient(
 ): Promise<ConnectedClientDetail> {
   const data = await caller.call(INSPECT_API, 'getClient', { clientid, ...(node === undefined ? {} : { node }) });
   return parseClientDetail(data) ?? { clientid, username: ANONYMOUS };
+}
+
+/** Errors: as `ControlCaller`; NOT_SUPPORTED_BY_BROKER. */
+export async function listAllBacklogs(caller: ControlCaller): Promise<Omit<BacklogPage, 'next'>> {
+  const backlogs: BacklogPage['backlogs'][number][] = [];
+  for (let after = ''; ; ) {
+    const page = parseBacklogPage(await caller.call(INSPECT_API, 'listBacklogs', { after }));
+    if (page === undefined) {
+      throw new ServiceError('NOT_SUPPORTED_BY_BROKER', 'The broker does not report the backlogs of its clients');
+    }
+    for (const backlog of page.backlogs) backlogs.push(backlog);
+    if (page.next === undefined || page.next <= after) return { ...page, backlogs };
+    after = page.next;
+  }
 }
 
 export const MAX_QUEUE_IDS = 1_000;

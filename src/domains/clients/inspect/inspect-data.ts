@@ -65,6 +65,22 @@ export interface ConnectedClientSummary extends ClientRef {
   readonly source?: ClientSource;
 }
 
+/** Messages that a client has not received. */
+export interface ClientBacklog {
+  /** As in `queues`. */
+  readonly messagesOut: number;
+  readonly numDropped: number;
+}
+
+export interface BacklogPage {
+  /** Clients with a backlog, in the order of their ids. All others have none. */
+  readonly backlogs: readonly (ClientBacklog & ClientRef)[];
+  /** The client id after which the next page begins. Absent on the last page. */
+  readonly next?: string;
+  /** In a cluster: nodes that do not report backlogs. */
+  readonly unknownNodes?: readonly number[];
+}
+
 export interface ClientTls {
   /** PEM. */
   readonly clientCertificate?: string;

@@ -1,9 +1,12 @@
 import { integerOf, isFields } from '../../../protocol/control/fields.ts';
+import type { ClientRef } from './client-key.ts';
 import {
   ANONYMOUS,
+  type BacklogPage,
   CLIENT_PROTOCOL_VERSIONS,
   CLIENT_PROTOCOLS,
   CLIENT_SOURCES,
+  type ClientBacklog,
   type ClientListener,
   type ClientQueues,
   type ClientSubscriptionOptions,
@@ -161,6 +164,16 @@ const change = objectOf<ClientsChange>(
     removedNodes: listOf(Number),
   },
   'sequence',
+);
+
+const backlog = objectOf<ClientBacklog & ClientRef>(
+  { clientid: text, node: number, messagesOut: withDefault(number, 0), numDropped: withDefault(number, 0) },
+  'clientid',
+);
+
+export const parseBacklogPage: Reader<BacklogPage> = objectOf<BacklogPage>(
+  { backlogs: listOf(backlog), next: text, unknownNodes: listOf(number) },
+  'backlogs',
 );
 
 export function parseClientDetail(data: unknown): ConnectedClientDetail | null {

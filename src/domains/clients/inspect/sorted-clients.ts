@@ -1,35 +1,10 @@
-import { FITS, type FilterMode } from '../../../platform/text/text-filter.ts';
+import { type BacklogOf, listedBacklog } from './client-backlogs.ts';
+import { type ClientFilter, filterKey, matcherOf, needsBacklogs } from './client-filter.ts';
 import { keyOf } from './client-key.ts';
+import type { PageOfOrder, SortedPage } from './client-order.ts';
 import type { ConnectedClientSummary } from './inspect-data.ts';
 
-/** Conditions of a list; a client must match all of them. */
-export interface ClientFilter {
-  /** Compared with client id and user name; one of them must match. Default: empty, no condition. Case-sensitive. */
-  readonly value?: string;
-  readonly mode?: FilterMode;
-  /** `true`: only clients that are connected or whose state is unknown. `false`: only offline persistent sessions. */
-  readonly connected?: boolean;
-  readonly username?: string;
-  /** Only clients of these ids. */
-  readonly clientIds?: readonly string[];
-}
-
-export interface ClientPageQuery extends ClientFilter {
-  /** Number of clients that are skipped, counted after `after`. Default: 0. */
-  readonly offset?: number;
-  /** -1: all. Default: -1. */
-  readonly count?: number;
-  /** Only clients whose key comes after this one. */
-  readonly after?: string;
-}
-
-export interface SortedPage {
-  readonly clients: readonly ConnectedClientSummary[];
-  /** Size of the whole filtered list. */
-  readonly totalCount: number;
-  /** Index of the first client of the page in the filtered list. */
-  readonly offset: number;
-}
+export interface ClientPageQuery extends ClientFilter, PageOfOrder {}
 
 export interface ClientDifference {
   readonly changed: readonly ConnectedClientSummary[];
@@ -116,20 +91,21 @@ export class SortedClients {
     this.#filtered.clear();
   }
 
-  page({ offset = 0, count = -1, after, ...filter }: ClientPageQuery): SortedPage {
-    const list = this.matching(filter);
-    const first = (after === undefined ? 0 : indexAfter(list, after)) + Math.max(0, offset);
-    const clients = list.slice(first, count < 0 ? undefined : first + count);
-    return { clients, totalCount: list.length, offset: Math.min(first, list.length) };
+  /** A cursor is a key. */
+  page({ offset, count, after, ...filter }: ClientPageQuery, backlogOf: BacklogOf = listedBacklog): SortedPage {
+    return pageByKey(this.matching(filter, backlogOf), { offset, count, after });
   }
 
-  matching(filter: ClientFilter): readonly ConnectedClientSummary[] {
-    const fits = matcherOf(filter);
+  /** In the order of keys. */
+  matching(filter: ClientFilter, backlogOf: BacklogOf = listedBacklog): readonly ConnectedClientSummary[] {
+    const fits = matcherOf(filter, backlogOf);
     if (fits === null) return this.#sorted;
     const { clientIds } = filter;
     if (clientIds !== undefined) {
       return [...new Set(clientIds)].sort().flatMap((id) => this.withId(id).filter(fits));
     }
+    // Backlogs change with every message.
+    if (needsBacklogs(filter)) return this.#sorted.filter(fits);
     const key = filterKey(filter);
     const known = this.#filtered.get(key);
     if (known) return known;
@@ -153,21 +129,13 @@ export class SortedClients {
   }
 }
 
-/** Equal for filters with equal conditions. */
-export function filterKey({ value = '', mode = 'contains', connected, username, clientIds }: ClientFilter): string {
-  return JSON.stringify([mode, value, connected, username, clientIds && [...new Set(clientIds)].sort()]);
-}
-
-/** `null` if the filter has no conditions. */
-export function matcherOf({ value = '', mode = 'contains', connected, username, clientIds }: ClientFilter) {
-  if (value === '' && connected === undefined && username === undefined && clientIds === undefined) return null;
-  const fits = FITS[mode];
-  const ids = clientIds && new Set(clientIds);
-  return (client: ConnectedClientSummary): boolean =>
-    (connected === undefined || (client.connected !== false) === connected) &&
-    (username === undefined || client.username === username) &&
-    (ids === undefined || ids.has(client.clientid)) &&
-    (value === '' || fits(client.clientid, value) || fits(client.username, value));
+function pageByKey(
+  list: readonly ConnectedClientSummary[],
+  { offset = 0, count = -1, after }: PageOfOrder,
+): SortedPage {
+  const first = (after === undefined ? 0 : indexAfter(list, after)) + Math.max(0, offset);
+  const clients = list.slice(first, count < 0 ? undefined : first + count);
+  return { clients, totalCount: list.length, offset: Math.min(first, list.length), cursorOf: keyOf };
 }
 
 /** Index of the first client whose key is not less than `key`. */

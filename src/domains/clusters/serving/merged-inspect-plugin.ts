@@ -2,8 +2,13 @@ import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import { ControlRefusal, type PluginFactory, type PluginHost } from '../../../protocol/control/plugin.ts';
 import { pageOf, requiredText } from '../../../protocol/control/plugin-arguments.ts';
 import type { ClientService } from '../../clients/client-service.ts';
-import { getQueues, INSPECT_API } from '../../clients/inspect/inspect-control.ts';
-import type { ClientQueues, ClientsChangedEvent, ListClientsData } from '../../clients/inspect/inspect-data.ts';
+import { getQueues, INSPECT_API, listAllBacklogs } from '../../clients/inspect/inspect-control.ts';
+import type {
+  BacklogPage,
+  ClientQueues,
+  ClientsChangedEvent,
+  ListClientsData,
+} from '../../clients/inspect/inspect-data.ts';
 import { type FoundClient, findClients, latest } from './client-lookup.ts';
 import type { CallNode, ClusterNodes } from './cluster-nodes.ts';
 import { type ClusterCommands, clusterPlugin } from './cluster-plugin.ts';
@@ -52,6 +57,7 @@ class MergedInspect implements ClusterCommands {
     listclients: (command) => this.#list(command),
     getclient: (command) => this.#get(command),
     getqueues: (command) => this.#queues(command),
+    listbacklogs: () => this.#backlogs(),
   };
 
   readonly close = () => {
@@ -98,6 +104,15 @@ class MergedInspect implements ClusterCommands {
       for (const [at, index] of indexes.entries()) queues[index] ??= counts[at] ?? null;
     });
     return { queues };
+  }
+
+  async #backlogs(): Promise<BacklogPage> {
+    const { nodes, call } = this.#options;
+    const { results, failures } = await nodes.callAll((node) => call(node, listAllBacklogs));
+    return {
+      backlogs: results.flatMap(({ nodeId: node, value }) => value.backlogs.map((backlog) => ({ ...backlog, node }))),
+      unknownNodes: failures.map(({ node }) => node.nodeId),
+    };
   }
 
   #scheduleEmit(): void {

@@ -1,5 +1,6 @@
 import {
   ANONYMOUS,
+  type ClientBacklog,
   type ClientInflight,
   type ClientQueues,
   type ConnectedClientDetail,
@@ -64,7 +65,7 @@ export class ClientReport {
       subscriptions: subscriptions.map(({ filter }) => filter),
       subscriptionQos: subscriptions.map(({ qos }) => qos),
       subscriptionOptions: subscriptions.map(({ nl, rap }) => ({ no_local: nl, retain_as_published: rap })),
-      numDropped: (session?.dropped ?? 0) + (connection ? droppedOn(connection) : 0),
+      numDropped: droppedOf(session, connection),
       ...trafficOf(connection, session),
       ...connectOf(connection, session),
       queues: this.#queues(session, connection),
@@ -76,6 +77,11 @@ export class ClientReport {
   queues(clientId: string): ClientQueues | null {
     const { connection, session } = this.#find(clientId);
     return connection || session ? this.#queues(session, connection) : null;
+  }
+
+  backlog(clientId: string): ClientBacklog {
+    const { connection, session } = this.#find(clientId);
+    return { messagesOut: waitingOf(session, connection), numDropped: droppedOf(session, connection) };
   }
 
   #find(clientId: string) {
@@ -127,6 +133,9 @@ const versionName = (level: number): 'v3.1' | 'v3.1.1' | 'v5' => (level === 3 ? 
 
 const waitingOf = (session: Session | undefined, connection: Connection | undefined): number =>
   (session ? session.queue.size - session.sentMessages : 0) + (connection?.window?.queued ?? 0);
+
+const droppedOf = (session: Session | undefined, connection: Connection | undefined): number =>
+  (session?.dropped ?? 0) + (connection ? droppedOn(connection) : 0);
 
 function subscriptionsIn(connection: Connection | undefined, session: Session | undefined) {
   const { subscriptions } = connection?.holder ?? session ?? {};

@@ -1,5 +1,6 @@
 import { MAX_QUEUE_IDS } from '../../../domains/clients/inspect/inspect-control.ts';
 import type {
+  BacklogPage,
   ClientQueues,
   ClientsChangedEvent,
   ConnectedClientSummary,
@@ -25,6 +26,7 @@ const COLLECT_MS = 50;
 
 /** Maximum number of clients of one event. Further changes follow in more events. */
 const MAX_EVENT_CLIENTS = 1_000;
+const MAX_BACKLOGS = 2_000;
 
 /**
  * `cedalo/inspect` of the embedded broker: connected clients, and offline clients with a persistent session. Each
@@ -54,6 +56,7 @@ export class InspectPlugin implements ControlPlugin {
       listclients: (c: ControlCommand) => this.#list(c),
       getclient: (c: ControlCommand) => this.#get(c),
       getqueues: (c: ControlCommand) => this.#queues(c),
+      listbacklogs: (c: ControlCommand) => this.#backlogs(c),
     };
     return runCommandOf(table, command);
   }
@@ -86,6 +89,19 @@ export class InspectPlugin implements ControlPlugin {
     const ids = fieldOf(command, 'clientids');
     if (!Array.isArray(ids) || ids.length > MAX_QUEUE_IDS) throw new ControlRefusal('Invalid/missing clientids');
     return { queues: ids.map((id) => (typeof id === 'string' ? this.#report.queues(id) : null)) };
+  }
+
+  #backlogs(command: ControlCommand): BacklogPage {
+    const after = requiredText(command, 'after');
+    const backlogs: BacklogPage['backlogs'][number][] = [];
+    for (const clientid of this.#options.registry.sortedIds()) {
+      if (clientid <= after) continue;
+      const backlog = this.#report.backlog(clientid);
+      if (backlog.messagesOut === 0 && backlog.numDropped === 0) continue;
+      backlogs.push({ clientid, ...backlog });
+      if (backlogs.length === MAX_BACKLOGS) return { backlogs, next: clientid };
+    }
+    return { backlogs };
   }
 
   #emitChanges(): void {

@@ -50,6 +50,7 @@ export async function startCommercialBroker(): Promise<CommercialBroker> {
       const client = clients.get(String(clientid));
       return client ? { data: { client } } : { error: 'Client not found' };
     }
+    if (command !== 'listClients') return { error: 'Unknown command' };
     const all = [...clients.values()].map((client) => (verbose === true ? summaryOf(client) : client.clientid));
     const [from, most] = [Number(offset), Number(count)];
     return { data: { totalCount: all.length, clients: all.slice(from, most < 0 ? undefined : from + most) } };

@@ -38,7 +38,7 @@ class Devices {
 
 async function listedAs(service: TestService, brokerId: string, ids: readonly string[]) {
   const query =
-    'query ($id: ID!) { broker(id: $id) { connectedClients(first: 50, isConnected: true) { isComplete nodes { clientId isGateway } } } }';
+    'query ($id: ID!) { broker(id: $id) { connectedClients(first: 50, filter: { isConnected: true }) { isComplete nodes { clientId isGateway } } } }';
   const list = async () => {
     const { isComplete, nodes } = (await service.graphql(query, { id: brokerId })).data.broker.connectedClients;
     type Node = { readonly clientId: string; readonly isGateway: boolean };

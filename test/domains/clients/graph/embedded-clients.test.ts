@@ -48,7 +48,7 @@ test('single clients are disconnected, subscribed and unsubscribed without affec
   const offline = await service.graphql(SUBSCRIBE, { input: { ...target, topic: 'later', qos: 0 } });
   expect(offline.data.subscribeClient.client.subscriptions).toEqual(['later']);
 
-  const LIST = `query ($id: ID!) { broker(id: $id) { connectedClients(first: 10, isConnected: false) { nodes {
+  const LIST = `query ($id: ID!) { broker(id: $id) { connectedClients(first: 10, filter: { isConnected: false }) { nodes {
     clientId isConnected isGateway subscriptionDetails { topic qos } unknownFields { field }
   } } } }`;
   const { data } = await service.graphql(LIST, { id: brokerId });
@@ -97,7 +97,7 @@ test('many clients are disconnected by a filter, and connections of this service
 test('a disconnected client is not listed as connected in the next response', async () => {
   const { service, brokerId, join } = await start();
   const LIST =
-    'query ($id: ID!) { broker(id: $id) { connectedClients(first: 100, isConnected: true) { nodes { clientId } } } }';
+    'query ($id: ID!) { broker(id: $id) { connectedClients(first: 100, filter: { isConnected: true }) { nodes { clientId } } } }';
   const listed = async () =>
     (await service.graphql(LIST, { id: brokerId })).data.broker.connectedClients.nodes.map(
       ({ clientId }: { clientId: string }) => clientId,

@@ -4,8 +4,8 @@ import { type EventStream, openStream, TRANSPORTS } from '../../../support/event
 import { startClient } from '../../../support/mosquitto.ts';
 import { startTestService } from '../../../support/service.ts';
 
-const WATCH = `subscription ($id: ID!, $filter: ClientFilter, $clientIds: [ID!], $form: ConnectedClientsForm!, $after: SafeInt) {
-  connectedClients(brokerId: $id, filter: $filter, clientIds: $clientIds, isConnected: true, form: $form, after: $after) {
+const WATCH = `subscription ($id: ID!, $filter: ConnectedClientFilter, $form: ConnectedClientsForm!, $after: Float) {
+  connectedClients(brokerId: $id, filter: $filter, form: $form, after: $after) {
     kind sequence partsLeft totalCount connectedCount changedIds removedIds removed clients { id clientId }
   }
 }`;
@@ -42,7 +42,7 @@ const names = ({ clients }: Event) => clients.map(({ clientId }) => clientId);
 test.each(TRANSPORTS)('a filtered subscription over %s sends only matching clients', async (transport) => {
   const { join, watch } = await start();
   const [line1] = [await join('line-1'), await join('other-1')];
-  const filter = { value: 'line-', mode: 'STARTS_WITH' };
+  const filter = { value: 'line-', mode: 'STARTS_WITH', isConnected: true };
   const stream = watch(transport, { filter });
   const first = await next(stream);
   expect([first.kind, first.totalCount, first.connectedCount, names(first)]).toEqual(['SNAPSHOT', 1, 1, ['line-1']]);
@@ -68,14 +68,14 @@ test.each(TRANSPORTS)('a filtered subscription over %s sends only matching clien
 test.each(TRANSPORTS)('a subscription over %s follows the clients of a list of ids', async (transport) => {
   const { join, watch } = await start();
   await Promise.all(['a', 'b', 'c'].map(join));
-  const stream = watch(transport, { clientIds: ['b', 'd', 'a', 'b'] });
+  const stream = watch(transport, { filter: { clientIds: ['b', 'd', 'a', 'b'] } });
   expect(names(await next(stream))).toEqual(['a', 'b']);
   await join('e');
   await join('d');
   expect(names(await next(stream))).toEqual(['d']);
-  const both = watch(transport, { clientIds: ['a', 'b', 'e'], filter: { value: 'b' } });
+  const both = watch(transport, { filter: { clientIds: ['a', 'b', 'e'], value: 'b' } });
   expect(names(await next(both))).toEqual(['b']);
-  expect(names(await next(watch(transport, { clientIds: [] })))).toEqual([]);
+  expect(names(await next(watch(transport, { filter: { clientIds: [] } })))).toEqual([]);
 });
 
 test.each(TRANSPORTS)('the form COUNTS over %s sends counts and ids only', async (transport) => {
@@ -107,8 +107,8 @@ test('too many client ids and too long texts are refused, the maximum is not', a
       );
   };
   const ids = (count: number) => Array.from({ length: count }, (_, n) => `c${n}`);
-  expect(await codes({ clientIds: ids(1_000) })).toBe('none');
-  expect(await codes({ clientIds: ids(1_001) })).toBe('INVALID');
+  expect(await codes({ filter: { clientIds: ids(1_000) } })).toBe('none');
+  expect(await codes({ filter: { clientIds: ids(1_001) } })).toBe('INVALID');
   expect(await codes({ filter: { value: 'x'.repeat(1_000) } })).toBe('none');
   expect(await codes({ filter: { value: 'x'.repeat(1_001) } })).toBe('INVALID');
 });

@@ -149,14 +149,14 @@ test('an offline persistent session remains listed, clients are filtered, and fi
   await here.subscribeAsync('plant/#', { qos: 1 });
   await listed('m1', 'm2', 'g1');
   await away.endAsync();
-  const LIST = `query ($id: ID!, $isConnected: Boolean, $username: String) { broker(id: $id) {
-    connectedClients(first: 10, isConnected: $isConnected, username: $username) { totalCount nodes { clientId isConnected } }
+  const LIST = `query ($id: ID!, $filter: ConnectedClientFilter) { broker(id: $id) {
+    connectedClients(first: 10, filter: $filter) { totalCount nodes { clientId isConnected } }
   } }`;
-  const list = async (variables: object) =>
-    (await service.graphql(LIST, { id: brokerId, ...variables })).data.broker.connectedClients;
+  const list = async (filter: object) =>
+    (await service.graphql(LIST, { id: brokerId, filter })).data.broker.connectedClients;
   await expect
     .poll(() => list({ isConnected: false }))
-    .toEqual({ totalCount: 1, nodes: [{ clientId: 'm1', isConnected: false }] });
+    .toEqual({ totalCount: 1, nodes: [{ clientId: 'm1', connected: false }] });
   expect(await list({ username: 'meters' })).toEqual({
     totalCount: 2,
     nodes: [
@@ -164,9 +164,7 @@ test('an offline persistent session remains listed, clients are filtered, and fi
       { clientId: 'm2', isConnected: true },
     ],
   });
-  expect((await list({ username: 'meters', isConnected: true })).nodes).toEqual([
-    { clientId: 'm2', isConnected: true },
-  ]);
+  expect((await list({ username: 'meters', isConnected: true })).nodes).toEqual([{ clientId: 'm2', connected: true }]);
   expect((await list({ username: 'meter' })).totalCount).toBe(0);
 
   const { data } = await service.graphql(

@@ -98,7 +98,7 @@ test('a list contains what the broker acknowledged before the request, and no cl
   const filter = { value: 'm', mode: 'STARTS_WITH' };
   const MANY =
     'mutation ($input: DisconnectClientsInput!) { disconnectClients(input: $input) { wouldDisconnectCount } }';
-  const LIST = `query ($id: ID!, $filter: ClientFilter) { broker(id: $id) { connectedClients(first: 100, filter: $filter) { nodes { clientId } } } }`;
+  const LIST = `query ($id: ID!, $filter: ConnectedClientFilter) { broker(id: $id) { connectedClients(first: 100, filter: $filter) { nodes { clientId } } } }`;
   const listed = async () => {
     const { data } = await service.graphql(LIST, { id: brokerId, filter });
     return data.broker.connectedClients.nodes.map(({ clientId }: { clientId: string }) => clientId);

@@ -10,7 +10,7 @@ import { subscribe } from '../../../support/subscription.ts';
 const WATCH = `subscription ($id: ID!) { connectedClients(brokerId: $id) {
   kind sequence isComplete removed clients { clientId username isConnected protocolVersion source }
 } }`;
-const LIST = `query ($id: ID!, $filter: ClientFilter) { broker(id: $id) { connectedClients(first: 50, filter: $filter) {
+const LIST = `query ($id: ID!, $filter: ConnectedClientFilter) { broker(id: $id) { connectedClients(first: 50, filter: $filter) {
   totalCount isComplete since nodes { clientId username address protocol protocolVersion isConnected lastConnectedAt isGateway source asOf }
 } } }`;
 

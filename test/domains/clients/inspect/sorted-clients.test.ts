@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { listedBacklog } from '../../../../src/domains/clients/inspect/client-backlogs.ts';
+import {
+  CLIENT_SORT_FIELDS,
+  type ClientOrder,
+  type PageOfOrder,
+  pageInOrder,
+} from '../../../../src/domains/clients/inspect/client-order.ts';
 import type { ConnectedClientSummary } from '../../../../src/domains/clients/inspect/inspect-data.ts';
 import { SortedClients } from '../../../../src/domains/clients/inspect/sorted-clients.ts';
+import { runSync } from '../../../../src/platform/scheduling/sliced-task.ts';
 import { busyMs } from '../../../support/busy-time.ts';
 
 const client = fc.record({
@@ -44,6 +52,41 @@ test('after any changes the list is sorted, and the differences add up to it; qu
           expected.filter(({ clientid }) => clientid.startsWith('c')),
         );
       }
+    }),
+  );
+});
+
+const sorted = fc.record(
+  {
+    clientid: fc.string({ minLength: 1, maxLength: 3 }),
+    username: fc.constantFrom('<anonymous>', 'u', 'v'),
+    lastConnect: fc.nat(3),
+    address: fc.constantFrom('10.0.0.2', '10.0.0.10', '::1', 'not an address'),
+    queues: fc.record({ messagesOut: fc.nat(2) }, { requiredKeys: [] }),
+  },
+  { requiredKeys: ['clientid', 'username'] },
+) as fc.Arbitrary<ConnectedClientSummary>;
+
+test('pages in any order add up to the whole list, with unknown values last', () => {
+  const lists = fc.uniqueArray(sorted, { selector: ({ clientid }) => clientid, maxLength: 300 });
+  const order = fc.record({ field: fc.constantFrom(...CLIENT_SORT_FIELDS), direction: fc.constantFrom('asc', 'desc') });
+  fc.assert(
+    fc.property(lists, order, fc.integer({ min: 1, max: 70 }), (list, by, count) => {
+      const read = (page: PageOfOrder) => runSync(pageInOrder(list, by as ClientOrder, page, listedBacklog));
+      const whole = read({});
+      expect(whole.clients).toHaveLength(list.length);
+      const pages: ConnectedClientSummary[] = [];
+      for (let after: string | undefined; pages.length < list.length; ) {
+        const page = read({ count, after });
+        expect(page).toMatchObject({ totalCount: list.length, offset: pages.length });
+        pages.push(...page.clients);
+        after = page.cursorOf(page.clients.at(-1) as ConnectedClientSummary);
+      }
+      expect(pages).toEqual(whole.clients);
+      if (by.field !== 'CONNECTED_AT') return;
+      const times = whole.clients.map(({ lastConnect }) => lastConnect);
+      const known = times.filter((time) => time !== undefined).sort((a, b) => (by.direction === 'asc' ? a - b : b - a));
+      expect(times).toEqual([...known, ...Array(times.length - known.length).fill(undefined)]);
     }),
   );
 });
