@@ -2,6 +2,7 @@ import type { Transport } from '../../gateway/context.ts';
 import { builder, requires, rootAdmin } from '../../gateway/graphql/builder.ts';
 import { ErrorCode as ErrorCodeType } from '../../gateway/graphql/error-code.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
+import { orderInput } from '../../gateway/graphql/sort-order.ts';
 import { totalCount } from '../../gateway/graphql/total-count.ts';
 import { belongsToProject } from '../../gateway/graphql/type-scopes.ts';
 import { viewerCan } from '../../gateway/graphql/viewer-can.ts';
@@ -144,18 +145,29 @@ export const AuditFilter = builder.inputType('AuditFilter', {
     to: t.field({ type: 'DateTime', description: 'Latest time (exclusive).' }),
     actorKind: t.field({ type: ActorKind, description: 'Kind of the caller.' }),
     actorId: t.id({ description: 'Id of the user or the token.' }),
+    actorName: t.string({ description: 'E-mail address of the user, or name of the token, at that time.' }),
     operation: t.string({ description: 'Name of the mutation or of the refused field.' }),
     projectId: t.id({ description: 'The project of the target.' }),
     brokerId: t.id({ description: 'The broker of the target.' }),
     targetKind: t.string({ description: 'Kind of the target.' }),
     targetId: t.id({ description: 'Id of the target.' }),
     result: t.field({ type: Result, description: 'Result of the operation.' }),
+    code: t.field({ type: ErrorCodeType, description: 'The code of the error.' }),
     requestId: t.string({ description: 'Id of the request, as in `X-Request-Id`.' }),
     search: t.string({
       description: 'Text in the name of the caller, the id of the target, or the values before and after the change.',
     }),
   }),
 });
+
+const AuditSortField = builder.enumType('AuditSortField', {
+  description: 'Sort field of a list of entries.',
+  values: { TIME: { description: 'The order in which the entries were written.' } } as const,
+});
+
+const AuditOrder = orderInput('AuditOrder', AuditSortField);
+
+const orderBy = { type: AuditOrder, description: 'Default: the newest first.' } as const;
 
 type FilterInput = typeof AuditFilter.$inferInput;
 
@@ -216,14 +228,15 @@ const FOUND = 'Number of entries that match the filter, on all pages.';
 builder.queryFields((t) => ({
   auditEvents: t.prismaConnection(
     {
-      description: `Changes and refused attempts, newest first. ${PAGE_SIZE}`,
+      description: `Changes and refused attempts. ${PAGE_SIZE}`,
       type: AuditEvent,
       cursor: 'sequence',
       maxSize: MAX_ENTRIES,
       defaultSize: DEFAULT_ENTRIES,
       ...rootAdmin,
-      args: { filter: t.arg({ type: AuditFilter, description: 'Default: all entries.' }) },
-      resolve: (query, _root, { filter }, { db }) => findEntries(db, whereOf(filter), query),
+      args: { filter: t.arg({ type: AuditFilter, description: 'Default: all entries.' }), orderBy: t.arg(orderBy) },
+      resolve: (query, _root, { filter, orderBy: by }, { db }) =>
+        findEntries(db, whereOf(filter), { ...query, order: by?.order }),
       totalCount: (_root, { filter }, { db }) => countEntries(db, whereOf(filter)),
     },
     {
@@ -249,21 +262,21 @@ builder.queryFields((t) => ({
 builder.prismaObjectFields(Project, (t) => ({
   auditEvents: t.prismaConnection(
     {
-      description: `Changes and refused attempts in the project, newest first. ${PAGE_SIZE} Requires the ADMIN role. Not for tokens that are restricted to brokers.`,
+      description: `Changes and refused attempts in the project. ${PAGE_SIZE} Requires the ADMIN role. Not for tokens that are restricted to brokers.`,
       type: AuditEvent,
       nullable: true,
       cursor: 'sequence',
       maxSize: MAX_ENTRIES,
       defaultSize: DEFAULT_ENTRIES,
       ...requires('ADMIN', { elsewhere: 'NOT_ALLOWED' }),
-      args: { filter: t.arg({ type: AuditFilter, description: 'Default: all entries.' }) },
+      args: { filter: t.arg({ type: AuditFilter, description: 'Default: all entries.' }), orderBy: t.arg(orderBy) },
       authScopes: ({ id }, _args, { services, viewer }) => {
         services.projects.visible(id, viewer, 'ADMIN');
         requireWholeProject(requireSignedIn(viewer));
         return true;
       },
-      resolve: (query, { id }, { filter }, { db }) =>
-        findEntries(db, { AND: [whereOf(filter), { projectId: id }] }, query),
+      resolve: (query, { id }, { filter, orderBy: by }, { db }) =>
+        findEntries(db, { AND: [whereOf(filter), { projectId: id }] }, { ...query, order: by?.order }),
       totalCount: ({ id }, { filter }, { db }) => countEntries(db, { AND: [whereOf(filter), { projectId: id }] }),
     },
     {

@@ -8,8 +8,10 @@ import type { Database } from '../../platform/storage/database.ts';
 const WINDOW = 20_000;
 
 export interface AuditPage {
-  /** Beginning with the newest, or with the oldest if negative. Default: 20,000. */
+  /** From the start of the list, or from its end if negative. Default: 20,000. */
   readonly take?: number | undefined;
+  /** By time. Default: `desc`, the newest first. */
+  readonly order?: 'asc' | 'desc' | undefined;
   readonly cursor?: { readonly sequence?: number | undefined } | undefined;
   readonly select?: Prisma.AuditEntrySelect | undefined;
 }
@@ -17,10 +19,10 @@ export interface AuditPage {
 export async function findEntries(
   db: Database,
   where: Prisma.AuditEntryWhereInput,
-  { take = WINDOW, cursor, select }: AuditPage,
+  { take = WINDOW, order = 'desc', cursor, select }: AuditPage,
   window = WINDOW,
 ): Promise<AuditEntry[]> {
-  const isUpwards = take < 0;
+  const isUpwards = take < 0 !== (order === 'asc');
   const wanted = Math.abs(take);
   let { first, last } = await endsOf(db);
   if (isUpwards) first = Math.max(first, (cursor?.sequence ?? 0) + 1);
@@ -40,7 +42,7 @@ export async function findEntries(
     if (isUpwards) first = to + 1;
     else last = from - 1;
   }
-  return isUpwards ? found.reverse() : found;
+  return take < 0 ? found.reverse() : found;
 }
 
 export async function countEntries(db: Database, where: Prisma.AuditEntryWhereInput, window = WINDOW): Promise<number> {

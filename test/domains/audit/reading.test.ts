@@ -255,3 +255,49 @@ test('a download ends when the rights of its reader end', async () => {
   await service.services.audit.head();
   expect(await eventsOf(service, { operation: 'downloadAudit' })).toEqual([]);
 });
+
+test('entries are listed by time in both directions, page by page, and selected by code and name of the caller', async () => {
+  const service = await startTestService();
+  const { projectId } = service;
+  const { token, email } = await service.person('ADMIN');
+  for (const name of ['a', '', 'b', 'c']) {
+    await service.graphql(
+      'mutation ($input: UpdateProjectInput!) { updateProject(input: $input) { project { id } } }',
+      { input: { projectId, name } },
+      token,
+    );
+  }
+  const LIST = `query ($id: ID!, $filter: AuditFilter, $orderBy: AuditOrder, $first: Int, $after: String, $last: Int, $before: String) {
+    project(id: $id) {
+      auditEvents(filter: $filter, orderBy: $orderBy, first: $first, after: $after, last: $last, before: $before) {
+        totalCount nodes { sequence code actorName } pageInfo { hasNextPage startCursor endCursor }
+      }
+    }
+  }`;
+  const list = async (variables: object) => {
+    const { data, errors } = await service.graphql(LIST, { id: projectId, ...variables }, token);
+    if (errors) throw new Error(JSON.stringify(errors));
+    const { nodes, ...rest } = data.project.auditEvents;
+    return { ...rest, nodes, sequences: nodes.map(({ sequence }: { sequence: number }) => sequence) };
+  };
+  const filter = { operation: 'updateProject', actorName: email };
+  const newest = await list({ filter });
+  const oldest = await list({ filter, orderBy: { field: 'TIME', order: 'ASC' } });
+  expect(newest.totalCount).toBe(4);
+  expect(oldest.sequences).toEqual([...newest.sequences].reverse());
+  expect(oldest.sequences).toEqual([...oldest.sequences].sort((a: number, b: number) => a - b));
+  for (const [order, { sequences }] of [['ASC', oldest] as const, ['DESC', newest] as const]) {
+    const query = { filter, orderBy: { field: 'TIME', order } };
+    const first = await list({ ...query, first: 3 });
+    expect([first.sequences, first.pageInfo.hasNextPage]).toEqual([sequences.slice(0, 3), true]);
+    const next = await list({ ...query, first: 3, after: first.pageInfo.endCursor });
+    expect([next.sequences, next.pageInfo.hasNextPage]).toEqual([sequences.slice(3), false]);
+    expect((await list({ ...query, last: 2, before: next.pageInfo.startCursor })).sequences).toEqual(
+      sequences.slice(1, 3),
+    );
+    expect((await list({ ...query, last: 1 })).sequences).toEqual(sequences.slice(3));
+  }
+  const invalid = await list({ filter: { ...filter, code: 'INVALID' } });
+  expect(invalid.nodes).toEqual([{ sequence: oldest.sequences[1], code: 'INVALID', actorName: email }]);
+  expect((await list({ filter: { ...filter, actorName: 'nobody@example.com' } })).totalCount).toBe(0);
+});
