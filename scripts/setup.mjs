@@ -60,6 +60,13 @@ export function installPackages() {
   noteDone('packages');
 }
 
+export function installSchemaLint() {
+  if (isDone('schemaLint')) return;
+  const options = ['--prefix', 'scripts/schema-lint', '--no-audit', '--no-fund'];
+  run('Installing the linter of schema.graphql', '', 'npm', 'ci', ...options);
+  noteDone('schemaLint');
+}
+
 export function generate() {
   if (!isDone('generated'))
     run('Generating the database clients and GraphiQL', '', process.execPath, 'scripts/generate.mjs');

@@ -18,6 +18,10 @@ const STEPS = {
     inputs: FOR_GENERATED,
     made: `${GENERATED}/pothos.ts`,
   },
+  schemaLint: {
+    inputs: ['scripts/schema-lint/package-lock.json'],
+    made: 'scripts/schema-lint/node_modules/eslint',
+  },
   compiled: {
     inputs: [...FOR_GENERATED, 'src', 'scripts/build.mjs', 'scripts/bundle.mjs'],
     made: 'dist/main.js',
