@@ -147,7 +147,7 @@ test('the steps of managing access work as printed', async () => {
   expect(output).toContain('"settings":{"hasStrictRoles":true}');
   expect(output).toContain('{"data":{"explainAccess":{"allowed":true}}}');
   expect(output).toContain('{"username":"meter-1","reason":"RULE"}');
-  expect(output).toContain('"allowed":true,"reason":"RULE","decidedBy":{"rolename":"sensor"');
+  expect(output).toContain('"allowed":true,"reason":"RULE","decidedBy":{"roleName":"sensor"');
   expect(output).toContain('"outcome":"PLANNED"');
   expect(output).toContain('"usernames":["meter-1"]');
   expect(output).toMatch(/^APPLIED +createClient username="meter-2" password="\*\*\*"/m);
@@ -160,10 +160,10 @@ test('the steps of managing access work as printed', async () => {
     expect(await followed).toContain('"accessControl":{"kind":"SNAPSHOT"');
   }
   const disabled = await service.graphql(
-    'query ($id: ID!) { broker(id: $id) { accessClient(username: "meter-2") { enabled groups { groupname } } } }',
+    'query ($id: ID!) { broker(id: $id) { account(username: "meter-2") { enabled groups { groupName } } } }',
     { id },
   );
-  expect(disabled.data.broker.accessClient).toEqual({ enabled: false, groups: [{ groupname: 'meters' }] });
+  expect(disabled.data.broker.account).toEqual({ enabled: false, groups: [{ groupName: 'meters' }] });
   const [files = ''] = readdirSync(folder);
   expect(readdirSync(`${folder}/${files}`).sort()).toEqual(['access.json', 'more.json']);
   expect(JSON.parse(readFileSync(`${folder}/${files}/access.json`, 'utf8')).clients).toContainEqual(

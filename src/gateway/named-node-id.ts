@@ -1,7 +1,7 @@
 import { ID_PREFIXES, type IdKind, kindOfId } from '../platform/ids.ts';
 
 const NAMED_KINDS = [
-  'accessClient',
+  'account',
   'accessGroup',
   'accessRole',
   'bridge',

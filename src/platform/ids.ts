@@ -18,7 +18,7 @@ export const ID_PREFIXES = {
   connectedClient: 'con',
   topic: 'top',
   stream: 'str',
-  accessClient: 'acc',
+  account: 'acc',
   accessGroup: 'acg',
   accessRole: 'acr',
   refusal: 'rfs',

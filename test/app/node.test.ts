@@ -17,7 +17,7 @@ interface Found {
 const NODE = '{ __typename id }';
 const OF_BROKER = `query ($b: ID!) { broker(id: $b) { __typename id
   bridges ${NODE} listeners ${NODE} streams { nodes ${NODE} } connectedClients { nodes ${NODE} }
-  accessClients { nodes ${NODE} } accessGroups { nodes ${NODE} } accessRoles { nodes ${NODE} }
+  accounts { nodes ${NODE} } accessGroups { nodes ${NODE} } accessRoles { nodes ${NODE} }
   refusals { nodes ${NODE} }
   topicTree { topics { nodes ${NODE} } children { nodes { recorded ${NODE} } } topic(topic: "t") ${NODE} }
 } }`;
@@ -49,7 +49,7 @@ async function twins(): Promise<readonly [StreamWorld, StreamWorld]> {
   const second = worldOf(service, id, url ?? '', { username: 'admin', password });
   for (const world of [first, second]) {
     await world.change('createStream', { name: 's', sourceTopic: 'in', targetTopic: 'out' });
-    await world.change('createAccessGroup', { groupname: 'g' }, 'group { id }');
+    await world.change('createAccessGroup', { groupName: 'g' }, 'group { id }');
     const client = await world.client({ clientId: 'c' });
     await expect(world.client({ clientId: 'refused', password: 'wrong' })).rejects.toThrow();
     await expect.poll(async () => (await world.graph(OF_BROKER)).broker.refusals.nodes.length).toBe(1);

@@ -31,7 +31,7 @@ export function importText({ changes, blastRadius, notes, needPassword }: ShownI
       '',
       `Clients cannot connect with these accounts before they have a password: ${names(needPassword)}`,
       applied
-        ? 'Set passwords with `--passwords` and `--set-passwords`, the mutation setAccessClientPassword, or REST: PUT …/clients with user name and password.'
+        ? 'Set passwords with `--passwords` and `--set-passwords`, the mutation setAccountPassword, or REST: PUT …/clients with user name and password.'
         : 'Set passwords with `--passwords` when the accounts are created.',
     );
   }
@@ -88,17 +88,22 @@ const REASONS: Readonly<Record<Explanation['reason'], string>> = {
   CLIENT_ID: 'the account cannot connect with this client id',
 };
 
-export interface ShownExplanation extends Explanation {
-  readonly lookedAt: readonly (LookedAtRule & { readonly groupname: string | null })[];
+interface ShownRule extends Pick<LookedAtRule, 'verdict' | 'rule'> {
+  readonly roleName: string;
+  readonly groupName: string | null;
+}
+
+export interface ShownExplanation extends Omit<Explanation, 'lookedAt'> {
+  readonly lookedAt: readonly ShownRule[];
 }
 
 export function explanationText(explanation: ShownExplanation): string {
   const { allowed, reason, conditional, elsewhere, remarks, lookedAt, lookedAtTotal } = explanation;
   const lines = [`${allowed ? 'ALLOWED' : 'DENIED'}: ${REASONS[reason]}`];
   if (conditional) lines.push('With another client id the result is the opposite.');
-  const rows = lookedAt.map(({ rolename, groupname, verdict, rule }) => [
-    rolename,
-    groupname ?? '-',
+  const rows = lookedAt.map(({ roleName, groupName, verdict, rule }) => [
+    roleName,
+    groupName ?? '-',
     rule === null ? 'no wildcards' : `${rule.allow ? 'allow' : 'deny'} ${typeText(rule.aclType)}`,
     rule?.topic ?? '-',
     String(rule?.priority ?? '-'),

@@ -142,7 +142,7 @@ const EXPLAIN = `query ($brokerId: ID!, $username: String, $anonymous: Boolean, 
   explanation: explainAccess(brokerId: $brokerId, username: $username, anonymous: $anonymous, clientId: $clientId,
       action: $action, topic: $topic, withRoles: $withRoles, withoutRoles: $withoutRoles) {
     allowed reason conditional elsewhere remarks lookedAtTotal
-    lookedAt { rolename groupname priority verdict rule { aclType topic priority allow } }
+    lookedAt { roleName groupName priority verdict rule { aclType topic priority allow } }
   }
 }`;
 
@@ -160,7 +160,7 @@ async function explainAccess(
     clientId,
     action: action.toUpperCase(),
     topic,
-    withRoles: withRole.map((rolename) => ({ rolename })),
+    withRoles: withRole.map((roleName) => ({ roleName })),
     withoutRoles: withoutRole,
   });
   print(cli, options, explanation, explanationText(explanation));

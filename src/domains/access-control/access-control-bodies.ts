@@ -11,11 +11,11 @@ export const CLIENT_TARGETS = targets(
   'CLIENT_ID',
   'TEXT_NAME',
   'TEXT_DESCRIPTION',
-  'ROLENAME',
-  'GROUPNAME',
+  'ROLE_NAME',
+  'GROUP_NAME',
 );
-export const GROUP_TARGETS = targets('GROUPNAME', 'TEXT_NAME', 'TEXT_DESCRIPTION', 'ROLENAME', 'USERNAME');
-export const ROLE_TARGETS = targets('ROLENAME', 'TEXT_NAME', 'TEXT_DESCRIPTION', 'TOPIC');
+export const GROUP_TARGETS = targets('GROUP_NAME', 'TEXT_NAME', 'TEXT_DESCRIPTION', 'ROLE_NAME', 'USERNAME');
+export const ROLE_TARGETS = targets('ROLE_NAME', 'TEXT_NAME', 'TEXT_DESCRIPTION', 'TOPIC');
 
 const spellingOf = (types: readonly string[]): Spelling =>
   Object.fromEntries(types.map((type) => [type.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase(), type]));

@@ -2,11 +2,11 @@ import { enumName, type RouteInput, type Spelling } from '../../gateway/rest/rou
 import { FILTER_MODES } from '../../gateway/rest/schemas.ts';
 import { ACL_SPELLING } from './access-control-bodies.ts';
 
-const list = (kind: string, entry: string, more = '', given = '') => `
-query ($projectId: ID!, $brokerId: ID!, $first: Int, $after: String, $offset: Int, $filter: Access${kind}Filter${more}) {
+const list = (field: string, filter: string, entry: string) => `
+query ($projectId: ID!, $brokerId: ID!, $first: Int, $after: String, $offset: Int, $filter: ${filter}) {
   project(id: $projectId) {
     broker(id: $brokerId) {
-      access${kind}s(first: $first, after: $after, offset: $offset, filter: $filter${given}) {
+      ${field}(first: $first, after: $after, offset: $offset, filter: $filter) {
         totalCount
         nodes { ${entry} }
         pageInfo { hasNextPage endCursor }
@@ -15,25 +15,30 @@ query ($projectId: ID!, $brokerId: ID!, $first: Int, $after: String, $offset: In
   }
 }`;
 
-export const CLIENTS = list(
-  'Client',
+export const ACCOUNTS = list(
+  'accounts',
+  'AccountFilter',
   `username
    clientid: clientId
    textname: textName
    textdescription: textDescription
-   roles { rolename }
-   groups { groupname }
+   roles { rolename: roleName }
+   groups { groupname: groupName }
    connections { address }`,
-  ', $username: String',
-  ', username: $username',
 );
 export const GROUPS = list(
-  'Group',
-  `groupname textname: textName textdescription: textDescription clients: members { username } roles { rolename }`,
+  'accessGroups',
+  'AccessGroupFilter',
+  `groupname: groupName
+   textname: textName
+   textdescription: textDescription
+   clients: members { username }
+   roles { rolename: roleName }`,
 );
 export const ROLES = list(
-  'Role',
-  `rolename
+  'accessRoles',
+  'AccessRoleFilter',
+  `rolename: roleName
    textname: textName
    textdescription: textDescription
    allowwildcardsubs: allowWildcardSubs
@@ -57,7 +62,14 @@ const texts = ({ body: { textname, textdescription } }: RouteInput) => ({
   textDescription: textdescription,
 });
 
-export const clientInput = (input: RouteInput) => {
+type References<Key extends string> = readonly Readonly<Record<Key, string>>[] | null | undefined;
+
+const roleReferences = (roles: unknown) =>
+  (roles as References<'rolename'>)?.map(({ rolename }) => ({ roleName: rolename }));
+const groupReferences = (groups: unknown) =>
+  (groups as References<'groupname'>)?.map(({ groupname }) => ({ groupName: groupname }));
+
+export const accountInput = (input: RouteInput) => {
   const { username, password, clientid, groups, roles } = input.body;
   return {
     input: {
@@ -66,8 +78,8 @@ export const clientInput = (input: RouteInput) => {
       password: unlessNull(password),
       clientId: clientid,
       ...texts(input),
-      groups: unlessNull(groups),
-      roles,
+      groups: unlessNull(groupReferences(groups)),
+      roles: roleReferences(roles),
     },
   };
 };
@@ -75,7 +87,13 @@ export const clientInput = (input: RouteInput) => {
 export const groupInput = (input: RouteInput) => {
   const { groupname, clients, roles } = input.body;
   return {
-    input: { ...target(input), groupname, ...texts(input), clients: unlessNull(clients), roles: unlessNull(roles) },
+    input: {
+      ...target(input),
+      groupName: groupname,
+      ...texts(input),
+      members: unlessNull(clients),
+      roles: unlessNull(roleReferences(roles)),
+    },
   };
 };
 
@@ -85,7 +103,7 @@ export const roleInput = (input: RouteInput) => {
   return {
     input: {
       ...target(input),
-      rolename,
+      roleName: rolename,
       ...texts(input),
       allowWildcardSubs: unlessNull(allowwildcardsubs),
       acls: unlessNull(rules?.map(({ acltype, ...rule }) => ({ ...rule, aclType: enumName(ACL_SPELLING, acltype) }))),
@@ -103,11 +121,13 @@ export const wantsAll = ({ query }: RouteInput) =>
 
 export const page = (targets: Spelling, pageSize: number) => (input: RouteInput) => {
   const { offset, count, filterValue, filterMode, filterTarget, username } = input.query;
+  if (username !== undefined) {
+    return { ...input.params, first: 1, filter: { value: username, mode: 'EQUALS', target: 'USERNAME' } };
+  }
   return {
     ...input.params,
-    first: wantsAll(input) || username !== undefined ? pageSize : count,
+    first: wantsAll(input) ? pageSize : count,
     offset,
-    username,
     filter:
       filterValue === undefined || filterValue === ''
         ? undefined

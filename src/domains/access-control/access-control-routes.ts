@@ -13,8 +13,8 @@ import {
   ROLE_TARGETS,
 } from './access-control-bodies.ts';
 import {
-  CLIENTS,
-  clientInput,
+  ACCOUNTS,
+  accountInput,
   DEFAULTS,
   defaultAclInput,
   GROUPS,
@@ -36,26 +36,46 @@ const AFTER_WRITE =
 const WRITE = { description: AFTER_WRITE, status: 204, errors: [400, ...READ_ERRORS] } as const;
 
 interface ObjectRoutes {
-  readonly kind: 'Client' | 'Group' | 'Role';
+  /** Last step of the path without "s", and the noun in texts. */
+  readonly noun: 'client' | 'group' | 'role';
   /** Name in `operationId`. "Client" also means a connected client. */
   readonly name: 'Account' | 'Group' | 'Role';
+  /** Name of the type in the graph. */
+  readonly type: 'Account' | 'AccessGroup' | 'AccessRole';
   /** Words in `keywords` of each operation. */
   readonly keywords: string;
   readonly nameKey: string;
+  /** The name of the same key in the graph. */
+  readonly nameField: string;
   readonly common: typeof COMMON;
   readonly deletion: typeof COMMON;
   readonly bodies: typeof CLIENT_BODIES;
-  readonly list: Pick<Route, 'operation' | 'description' | 'omitNull' | 'singleBy' | 'spell'>;
+  readonly list: Pick<Route, 'operation' | 'description' | 'omitNull' | 'singleBy' | 'notFound' | 'spell'>;
   readonly targets: Parameters<typeof page>[0];
   readonly pageSize: number;
+  readonly inputNames?: Route['inputNames'];
   readonly variables: NonNullable<Route['variables']>;
 }
 
 function objectRoutes(routes: ObjectRoutes): Route[] {
-  const { kind, name, keywords, nameKey, common, deletion, bodies, list, targets, pageSize, variables } = routes;
-  const noun = kind.toLowerCase();
+  const {
+    noun,
+    name,
+    type,
+    keywords,
+    nameKey,
+    nameField,
+    common,
+    deletion,
+    bodies,
+    list,
+    targets,
+    pageSize,
+    variables,
+    inputNames = {},
+  } = routes;
   const path = `${BROKER}/${noun}s`;
-  const connection = `project.broker.access${kind}s`;
+  const connection = `project.broker.${type.charAt(0).toLowerCase()}${type.slice(1)}s`;
   return [
     {
       method: 'GET',
@@ -83,8 +103,9 @@ function objectRoutes(routes: ObjectRoutes): Route[] {
       summary: `Create a ${noun}`,
       keywords: `add ${keywords}`,
       body: bodies.created,
-      operation: mutation(`createAccess${kind}`),
+      operation: mutation(`create${type}`),
       variables,
+      inputNames,
       ...WRITE,
     },
     {
@@ -95,8 +116,9 @@ function objectRoutes(routes: ObjectRoutes): Route[] {
       summary: `Change a ${noun}`,
       keywords: `edit update ${keywords}`,
       body: bodies.changed,
-      operation: mutation(`updateAccess${kind}`),
+      operation: mutation(`update${type}`),
       variables,
+      inputNames,
       ...WRITE,
     },
     {
@@ -107,8 +129,8 @@ function objectRoutes(routes: ObjectRoutes): Route[] {
       summary: `Delete a ${noun}`,
       keywords: `remove ${keywords}`,
       query: bodies.nameQuery,
-      operation: mutation(`deleteAccess${kind}`),
-      variables: (input) => ({ input: { ...target(input), [nameKey]: input.query[nameKey] } }),
+      operation: mutation(`delete${type}`),
+      variables: (input) => ({ input: { ...target(input), [nameField]: input.query[nameKey] } }),
       ...WRITE,
     },
   ];
@@ -142,22 +164,25 @@ export const accessControlRoutes: readonly Route[] = [
     ...WRITE,
   },
   ...objectRoutes({
-    kind: 'Client',
+    noun: 'client',
     name: 'Account',
+    type: 'Account',
     keywords: 'account user login credentials password',
     nameKey: 'username',
+    nameField: 'username',
     common: DOCUMENTED,
     deletion: DOCUMENTED,
     bodies: CLIENT_BODIES,
     list: {
       description: 'The accounts, sorted by user name.',
-      operation: CLIENTS,
+      operation: ACCOUNTS,
       omitNull: ['*', 'connections.*'],
       singleBy: 'username',
+      notFound: ({ query }) => `There is no client "${query.username}"`,
     },
     targets: CLIENT_TARGETS,
     pageSize: 1_000,
-    variables: clientInput,
+    variables: accountInput,
   }),
   {
     method: 'PUT',
@@ -167,17 +192,19 @@ export const accessControlRoutes: readonly Route[] = [
     summary: 'Enable or disable a client',
     keywords: 'account block ban lock suspend login',
     body: ACCESS_CLIENT_ENABLE,
-    operation: mutation('setAccessClientEnabled'),
+    operation: mutation('setAccountEnabled'),
     variables: (input) => ({
       input: { ...target(input), username: input.body.username, enabled: input.body.enable },
     }),
     ...WRITE,
   },
   ...objectRoutes({
-    kind: 'Group',
+    noun: 'group',
     name: 'Group',
+    type: 'AccessGroup',
     keywords: 'team members',
     nameKey: 'groupname',
+    nameField: 'groupName',
     common: DOCUMENTED,
     deletion: COMMON,
     bodies: GROUP_BODIES,
@@ -185,13 +212,16 @@ export const accessControlRoutes: readonly Route[] = [
     targets: GROUP_TARGETS,
     // Groups list all their members, so their pages are shorter.
     pageSize: 100,
+    inputNames: { members: 'clients' },
     variables: groupInput,
   }),
   ...objectRoutes({
-    kind: 'Role',
+    noun: 'role',
     name: 'Role',
+    type: 'AccessRole',
     keywords: 'permissions acl policy rights rules',
     nameKey: 'rolename',
+    nameField: 'roleName',
     common: COMMON,
     deletion: COMMON,
     bodies: ROLE_BODIES,

@@ -92,7 +92,7 @@ export const AuditEvent = builder.prismaObject('AuditEntry', {
     brokerId: t.exposeID('brokerId', { nullable: true, description: 'The broker of the target.' }),
     targetKind: t.exposeString('targetKind', {
       nullable: true,
-      description: 'Kind of the target, such as project, broker, user, accessClient.',
+      description: 'Kind of the target, such as project, broker, user, account.',
     }),
     targetId: t.exposeID('targetId', {
       nullable: true,

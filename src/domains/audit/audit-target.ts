@@ -10,9 +10,9 @@ export type AuditInput = Readonly<Record<string, unknown>>;
 
 /** By the input field with the name. The first present field counts. */
 const NAMED = [
-  ['username', 'accessClient'],
-  ['groupname', 'accessGroup'],
-  ['rolename', 'accessRole'],
+  ['username', 'account'],
+  ['groupName', 'accessGroup'],
+  ['roleName', 'accessRole'],
   ['bridgeKey', 'bridge'],
   ['clientId', 'connectedClient'],
 ] as const;

@@ -54,8 +54,8 @@ export function notAllowed(
 function decisionOf(explanation: Explanation | null) {
   if (explanation === null) return null;
   const { allowed, reason, decidedBy, defaultAclType } = explanation;
-  const { rolename, group: groupname, priority, rule } = decidedBy ?? {};
-  return { allowed, reason, decidedBy: decidedBy && { rolename, groupname, priority, rule }, defaultAclType };
+  const { rolename: roleName, group: groupName, priority, rule } = decidedBy ?? {};
+  return { allowed, reason, decidedBy: decidedBy && { roleName, groupName, priority, rule }, defaultAclType };
 }
 
 function helpOf(action: OwnAccess['action'], topic: string, explanation: Explanation | null): string {

@@ -5,7 +5,7 @@ import { BROKER_QUERY_COST, pageCost } from '../../gateway/graphql/page-cost.ts'
 import { withBroker } from '../../gateway/graphql/type-scopes.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { DecisionReason, LookedAtType } from '../access-control/graph/access-explanation-schema.ts';
-import { AccessClient } from '../access-control/graph/access-objects-schema.ts';
+import { Account } from '../access-control/graph/access-objects-schema.ts';
 import type { AccessView } from '../access-control/graph/access-view.ts';
 import { Broker } from '../brokers/broker-schema.ts';
 import { ClientFilter } from '../clients/graph/client-filter-schema.ts';
@@ -64,7 +64,7 @@ export const RefusalType = builder.objectRef<RefusalView>('Refusal').implement({
     }),
     account: t.field({
       description: 'The account of this user name. null: it does not exist.',
-      type: AccessClient,
+      type: Account,
       nullable: true,
       complexity: BROKER_QUERY_COST,
       resolve: async (view, _args, context) =>

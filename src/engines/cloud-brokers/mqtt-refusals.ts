@@ -45,7 +45,7 @@ export class MqttRefusals {
       target:
         username === null
           ? { kind: 'broker', id: brokerId }
-          : { kind: 'accessClient', id: namedNodeId({ kind: 'accessClient', brokerId, name: username }) },
+          : { kind: 'account', id: namedNodeId({ kind: 'account', brokerId, name: username }) },
       after: { count },
       result: 'REFUSED',
       code: 'UNAUTHORIZED',

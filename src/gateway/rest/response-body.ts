@@ -29,24 +29,31 @@ export interface Call {
 
 /**
  * Returns the part of a GraphQL result that is the body of the REST response: the value at the first path of `picks`
- * that has one. Errors: NOT_FOUND if no path has a value.
+ * that has one. Errors: NOT_FOUND if no path has a value, or if the list with the requested single item is empty.
  */
-export function bodyOf({ prepared: { picks, route }, input }: Call, { data }: ExecutionResult): unknown {
+export function bodyOf(call: Call, { data }: ExecutionResult): unknown {
+  const { picks, route } = call.prepared;
   for (const pick of picks ?? []) {
     const body = follow(data, pick);
-    if (body !== null && body !== undefined) return body;
+    if (body === null || body === undefined || (isOfSingleItem(call) && isEmptyList(body))) continue;
+    return body;
   }
-  const message = route.notFound?.(input) ?? `${route.summary}: the requested object does not exist`;
+  const message = route.notFound?.(call.input) ?? `${route.summary}: the requested object does not exist`;
   throw new ServiceError('NOT_FOUND', message);
 }
+
+const isOfSingleItem = ({ prepared: { route }, input }: Call): boolean =>
+  route.singleBy !== undefined && input.query[route.singleBy] !== undefined;
+
+const isEmptyList = (body: unknown): boolean => Array.isArray(body) && body.length === 0;
 
 export function textOf(call: Call, result: ExecutionResult): string {
   const { picks, route, versions, write } = call.prepared;
   if (picks === null) return route.pick === null ? '{}' : '';
   const body = bodyOf(call, result);
-  const { nameKey, singleBy = '' } = route;
-  const { query } = call.input;
-  if (nameKey !== undefined && query.verbose === false && query[singleBy] === undefined && Array.isArray(body)) {
+  const { nameKey } = route;
+  const isOfNames = call.input.query.verbose === false && !isOfSingleItem(call);
+  if (nameKey !== undefined && isOfNames && Array.isArray(body)) {
     return boundedJson(body.map((item: Record<string, unknown>) => item[nameKey]));
   }
   versions[call.rest.revision].trim?.(body);

@@ -77,7 +77,7 @@ export interface Route extends Existence {
   readonly values?: Readonly<Record<string, DocumentedValue>>;
   /** With `verbose=false` in the query, each item of the list is replaced by its value of this key. */
   readonly nameKey?: string;
-  /** Query parameter that requests a single item. Other parameters are then ignored. */
+  /** Query parameter that requests a list of a single item, or NOT_FOUND. Other parameters are then ignored. */
   readonly singleBy?: string;
   /**
    * For lists that may be requested completely (if `when` returns true) or with more than a page, which are read page

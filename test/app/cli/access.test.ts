@@ -86,7 +86,7 @@ test.each(KINDS)('the access control of %s is exported, planned, applied and exp
   const applied = await run(world, 'apply', brokerId, wanted, '--passwords', passwords);
   expect(applied).toMatchObject({ exit: 0, err: '' });
   expect(applied.out).toMatch(/^APPLIED +createClient username="ann"/m);
-  expect(applied.out).toMatch(/before they have a password: bob, eve\n.*setAccessClientPassword/);
+  expect(applied.out).toMatch(/before they have a password: bob, eve\n.*setAccountPassword/);
   const ann = await world.ask('getClient', { username: 'ann' });
   expect(ann).toMatchObject({ client: { username: 'ann', roles: [{ rolename: 'reader' }] } });
 

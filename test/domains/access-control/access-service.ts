@@ -59,7 +59,9 @@ async function worldOf(
   const graphql = (document: string, variables: Record<string, unknown> = {}) =>
     service.graphql(document, { b: brokerId, ...variables });
   // Before the client connects: the broker's log has only clients that connect after this service.
-  await graphql('query ($b: ID!) { broker(id: $b) { accessControl { clientCount } connectedClients { totalCount } } }');
+  await graphql(
+    'query ($b: ID!) { broker(id: $b) { accessControl { accountCount } connectedClients { totalCount } } }',
+  );
   const admin = await startClient(url, { ...credentials, clientId: `admin-${brokerId}` });
   const waiting = new Map<string, (response: { data?: unknown; error?: string }) => void>();
   let answered: string[] = [];

@@ -27,13 +27,13 @@ describe.each(KINDS)('on %s', (kind) => {
     expect(new Set(statuses.flat())).toEqual(new Set([204]));
     expect(statuses.flat()).toHaveLength(1_000);
     const { broker } = await graph(
-      'query ($b: ID!) { broker(id: $b) { accessClients(first: 100) { nodes { username textName roles { rolename } } } } }',
+      'query ($b: ID!) { broker(id: $b) { accounts(first: 100) { nodes { username textName roles { roleName } } } } }',
     );
-    const written = broker.accessClients.nodes.filter(({ username }: { username: string }) => username !== 'admin');
+    const written = broker.accounts.nodes.filter(({ username }: { username: string }) => username !== 'admin');
     const expected = numbered(CONNECTIONS, (caller) => ({
       username: `c${caller}`,
       textName: `text ${WRITES_OF_EACH - 1}`,
-      roles: [{ rolename: 'r' }],
+      roles: [{ roleName: 'r' }],
     }));
     expect(written).toEqual(expected.sort((a, b) => (a.username < b.username ? -1 : 1)));
   });
@@ -72,7 +72,7 @@ test('100 writes to a cluster at the same time reach every node, and a refused o
       a: createAccessRole(input: $a) { outcome nodes { nodeId outcome error { code } } }
       b: createAccessRole(input: $b) { outcome nodes { nodeId outcome error { code } } }
     }`,
-    { a: { brokerId: entryId, rolename: 'a' }, b: { brokerId: entryId, rolename: 'b' } },
+    { a: { brokerId: entryId, roleName: 'a' }, b: { brokerId: entryId, roleName: 'b' } },
   );
   const applied = { outcome: 'APPLIED', nodes: [1, 2].map((nodeId) => ({ nodeId, outcome: 'APPLIED', error: null })) };
   expect(report.data).toEqual({ a: applied, b: applied });

@@ -231,7 +231,7 @@ test('a value that the broker does not support is reported with its path in the 
 test('a list of thousands comes whole, page by page', async () => {
   const world = await accessWorld('the embedded broker');
   const changes = Array.from({ length: 2_300 }, (_, index) => ({
-    createAccessClient: { username: `n${String(index).padStart(5, '0')}` },
+    createAccount: { username: `n${String(index).padStart(5, '0')}` },
   }));
   const { changeAccessControl } = await world.graph(
     'mutation ($input: ChangeAccessControlInput!) { changeAccessControl(input: $input) { outcome } }',
@@ -242,7 +242,7 @@ test('a list of thousands comes whole, page by page', async () => {
   expect(list.headers.get('x-total-count')).toBe('2301');
   expect(list.body.map(({ username }: { username: string }) => username)).toEqual([
     'admin',
-    ...changes.map(({ createAccessClient }) => createAccessClient.username),
+    ...changes.map(({ createAccount }) => createAccount.username),
   ]);
 });
 
@@ -306,17 +306,17 @@ test('a write that a broker did in part is an error by REST, and an outcome in t
   ]);
 
   const { data, errors } = await service.graphql(
-    `mutation ($input: CreateAccessClientInput!) { createAccessClient(input: $input) {
-      outcome commands { command state } error { code } client { username roles { rolename } }
+    `mutation ($input: CreateAccountInput!) { createAccount(input: $input) {
+      outcome commands { command state } error { code } account { username roles { roleName } }
     } }`,
-    { input: { brokerId, ...client, username: 'two' } },
+    { input: { brokerId, username: 'two', password: 'hush hush', roles: [{ roleName: 'role-1' }] } },
   );
   expect(errors).toBeUndefined();
-  expect(data.createAccessClient).toEqual({
+  expect(data.createAccount).toEqual({
     outcome: 'PARTLY_APPLIED',
     commands,
     error: { code: expect.any(String) },
-    client: { username: 'two', roles: [] },
+    account: { username: 'two', roles: [] },
   });
 });
 

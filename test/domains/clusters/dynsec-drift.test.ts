@@ -12,8 +12,8 @@ const WRITE = `mutation ($c: ID!, $changes: [AccessChangeInput!]!) {
   changeAccessControl(input: { brokerId: $c, changes: $changes }) { outcome nodes { nodeId outcome error { code } } }
 }`;
 
-const ROLE = '{ accessRole(rolename: $role) { rolename } }';
-const role = (rolename: string, more: object = {}) => ({ createAccessRole: { rolename, ...more } });
+const ROLE = '{ accessRole(roleName: $role) { roleName } }';
+const role = (roleName: string, more: object = {}) => ({ createAccessRole: { roleName, ...more } });
 
 /** Another client of the broker. */
 const control = ({ broker: { port } }: ClusterWorldNode, ...command: readonly string[]) =>
@@ -86,7 +86,7 @@ test('a change by another client on one node is reported by name, survives write
   expect(drifted.map(({ isLeader }) => isLeader)).toEqual([false, true, false]);
   expect(drifted[0].sync.differences).toEqual([{ kind: 'ROLE', name: 'same' }]);
   const { broker } = await graph(`query ($c: ID!, $role: String!) { broker(id: $c) ${ROLE} }`, { role: 'same' });
-  expect(broker.accessRole).toEqual({ rolename: 'same' });
+  expect(broker.accessRole).toEqual({ roleName: 'same' });
 
   await graph(
     'mutation ($k: ID!) { repairClusterNode(input: { clusterId: $k, nodeId: 1, adopt: true }) { cluster { state } } }',
@@ -141,7 +141,7 @@ test('the access control of a node is not changed directly while it is in a clus
     id: second.brokerId,
     role: 'admin',
   });
-  expect(broker.accessRole).toEqual({ rolename: 'admin' });
+  expect(broker.accessRole).toEqual({ roleName: 'admin' });
   expect((await graph(WRITE, { changes: [role('own')] })).changeAccessControl.outcome).toBe('APPLIED');
 
   await graph('mutation ($k: ID!) { leaveCluster(input: { clusterId: $k, nodeId: 3 }) { cluster { id } } }');
@@ -163,8 +163,8 @@ test('a node that restarts with an older file is detected, and repaired with the
     'mutation ($p: ID!) { updateProject(input: { projectId: $p, storesClusterPasswords: true }) { project { id } } }',
     { p: service.projectId },
   );
-  const meter = (password: string) => ({ updateAccessClient: { username: 'meter', password } });
-  await graph(WRITE, { changes: [{ createAccessClient: { username: 'meter', password: 'old' } }] });
+  const meter = (password: string) => ({ updateAccount: { username: 'meter', password } });
+  await graph(WRITE, { changes: [{ createAccount: { username: 'meter', password: 'old' } }] });
   const older = third.broker.readAccessFile();
   await graph(WRITE, { changes: [meter('new'), role('sensor')] });
 

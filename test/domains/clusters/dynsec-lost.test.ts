@@ -30,7 +30,7 @@ test('when the first node is lost during a write, all nodes have what it confirm
   const c = (await service.graphql(CREATE, { input })).data.createCluster.cluster.id;
 
   const names = Array.from({ length: 200 }, (_, number) => `m${number}`);
-  const changes = names.map((username) => ({ createAccessClient: { username, password: 'secret' } }));
+  const changes = names.map((username) => ({ createAccount: { username, password: 'secret' } }));
   const answer = service.graphql(WRITE, { c, changes });
   // The only sign that the broker executed the command.
   await expect.poll(() => near.readAccessFile().includes('"m20"'), { interval: 1 }).toBe(true);

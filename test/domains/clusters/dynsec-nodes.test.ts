@@ -12,8 +12,8 @@ const NODES = `query ($c: ID!) { broker(id: $c) { cluster { state nodes {
   nodeId lag sync { state missingPasswords }
 } } } }`;
 
-const client = (username: string, password?: string) => ({ createAccessClient: { username, password } });
-const setPassword = (username: string, password: string) => ({ setAccessClientPassword: { username, password } });
+const client = (username: string, password?: string) => ({ createAccount: { username, password } });
+const setPassword = (username: string, password: string) => ({ setAccountPassword: { username, password } });
 const usersOn = ({ broker }: ClusterWorldNode): string[] =>
   JSON.parse(broker.readAccessFile())
     .clients.map(({ username }: { readonly username: string }) => username)
@@ -24,8 +24,8 @@ test('a new cluster has the access control of its first node, and nothing is cha
   const nodes = await startNodes(service, 3);
   const [first, second, third] = nodes as [ClusterWorldNode, ClusterWorldNode, ClusterWorldNode];
   const write = (id: string, ...changes: object[]) => service.graphql(WRITE, { c: id, changes });
-  await write(first.brokerId, client('meter', 'secret'), { createAccessRole: { rolename: 'sensor' } });
-  await write(second.brokerId, client('other', 'secret'), { createAccessRole: { rolename: 'pump' } });
+  await write(first.brokerId, client('meter', 'secret'), { createAccessRole: { roleName: 'sensor' } });
+  await write(second.brokerId, client('other', 'secret'), { createAccessRole: { roleName: 'pump' } });
   const before = nodes.map(accessOf);
   const input = { projectId: service.projectId, name: 'plant', mode: 'DYNSEC', nodes: nodes.map(nodeInput) };
 
@@ -67,7 +67,7 @@ test('a node that was away receives its missing changes, and lists passwords tha
   await third.broker.stop();
   const report = await write(
     setPassword('changed', 'new'),
-    { deleteAccessClient: { username: 'made anew' } },
+    { deleteAccount: { username: 'made anew' } },
     client('made anew'),
     client('added', 'new'),
   );

@@ -13,7 +13,7 @@ const CREATE = 'mutation ($input: CreateClusterInput!) { createCluster(input: $i
 const STATES = 'query ($c: ID!) { broker(id: $c) { cluster { nodes { sync { state missingPasswords } } } } }';
 const EQUAL = { sync: { state: 'EQUAL', missingPasswords: [] } };
 
-const client = (username: string, password: string) => ({ createAccessClient: { username, password } });
+const client = (username: string, password: string) => ({ createAccount: { username, password } });
 
 const postgres = usePostgres();
 
@@ -70,7 +70,7 @@ test('after a process is killed during a write, the write is rolled back, and pa
   const before = nodes.map(accessOf);
 
   const many = Array.from({ length: 200 }, (_, number) => client(`m${number}`, 'secret'));
-  const answer = write({ setAccessClientPassword: { username: 'meter', password: 'new' } }, ...many).catch(() => null);
+  const answer = write({ setAccountPassword: { username: 'meter', password: 'new' } }, ...many).catch(() => null);
   // The only sign of the other process.
   await expect.poll(() => first.broker.readAccessFile().includes('m20'), { interval: 1 }).toBe(true);
   await service.kill();
@@ -83,7 +83,7 @@ test('after a process is killed during a write, the write is rolled back, and pa
   await expect.poll(states).toEqual([lacking, EQUAL, EQUAL]);
   expect(nodes.map(accessOf)).toEqual(before);
   expect(nodes.map((node) => hasPassword(node, 'meter', 'new'))).toEqual([true, false, false]);
-  await write({ setAccessClientPassword: { username: 'meter', password: 'newer' } });
+  await write({ setAccountPassword: { username: 'meter', password: 'newer' } });
   expect(await states()).toEqual([EQUAL, EQUAL, EQUAL]);
   for (const node of nodes) expect(hasPassword(node, 'meter', 'newer')).toBe(true);
 });

@@ -12,8 +12,8 @@ const NODES = `query ($c: ID!) { broker(id: $c) { cluster { state nodes {
 test('a write to a cluster is applied to every node', async () => {
   const { graph, entryId, nodes } = await clusterWorld();
   const changes = [
-    { createAccessRole: { rolename: 'sensor', acls: [{ aclType: 'PUBLISH_CLIENT_SEND', topic: 'a/#', allow: true }] } },
-    { createAccessClient: { username: 'meter', password: 'secret', roles: [{ rolename: 'sensor' }] } },
+    { createAccessRole: { roleName: 'sensor', acls: [{ aclType: 'PUBLISH_CLIENT_SEND', topic: 'a/#', allow: true }] } },
+    { createAccount: { username: 'meter', password: 'secret', roles: [{ roleName: 'sensor' }] } },
   ];
   const { changeAccessControl } = await graph(WRITE, { input: { brokerId: entryId, changes } });
   expect(changeAccessControl).toEqual({

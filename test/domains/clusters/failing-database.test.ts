@@ -95,7 +95,7 @@ test('a write that cannot be stored is reported and rolled back on the first nod
       `mutation ($c: ID!, $changes: [AccessChangeInput!]!) { changeAccessControl(input: { brokerId: $c, changes: $changes }) {
         outcome nodes { nodeId outcome error { code } }
       } }`,
-      { changes: [{ createAccessClient: { username, password: 'secret' } }] },
+      { changes: [{ createAccount: { username, password: 'secret' } }] },
     );
   const usersAt = (index: number) =>
     JSON.parse(nodes[index]?.broker.readAccessFile() ?? '').clients.map((one: { username: string }) => one.username);
@@ -146,7 +146,7 @@ test.skipIf(findPostgresPrograms() === null)(
     const write = async (username: string) => {
       const { data, errors } = await service.graphql(
         'mutation ($input: ChangeAccessControlInput!) { changeAccessControl(input: $input) { outcome nodes { outcome } } }',
-        { input: { brokerId: entryId, changes: [{ createAccessClient: { username, password: 'secret' } }] } },
+        { input: { brokerId: entryId, changes: [{ createAccount: { username, password: 'secret' } }] } },
       );
       return errors?.[0]?.message ?? data.changeAccessControl;
     };

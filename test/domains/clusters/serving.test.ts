@@ -29,12 +29,12 @@ async function meterWorld(count: number): Promise<ClusterWorld> {
   const world = await clusterWorld(count, FOLLOWED);
   await world.graph(
     `mutation ($c: ID!) { changeAccessControl(input: { brokerId: $c, changes: [
-      { createAccessRole: { rolename: "all", acls: [
+      { createAccessRole: { roleName: "all", acls: [
         { aclType: PUBLISH_CLIENT_SEND, topic: "#", allow: true }
         { aclType: PUBLISH_CLIENT_RECEIVE, topic: "#", allow: true }
         { aclType: SUBSCRIBE_PATTERN, topic: "#", allow: true }
       ] } }
-      { createAccessClient: { username: "meter", password: "secret", roles: [{ rolename: "all" }] } }
+      { createAccount: { username: "meter", password: "secret", roles: [{ roleName: "all" }] } }
     ] }) { outcome } }`,
   );
   return world;

@@ -160,7 +160,7 @@ test('a refusal by the broker names the rule that decided, and what would help',
       username: 'service',
       action: 'PUBLISH',
       topic: 'closed/a',
-      decision: { reason: 'RULE', decidedBy: { rolename: 'guest', rule: { topic: 'closed/#', allow: false } } },
+      decision: { reason: 'RULE', decidedBy: { roleName: 'guest', rule: { topic: 'closed/#', allow: false } } },
       whatWouldHelp: expect.stringContaining('publishClientSend'),
     },
   });

@@ -48,7 +48,7 @@ async function start() {
   return { service, brokerId, portOf, authority, admin };
 }
 
-const RULE = { rolename: 'device', verdict: 'MATCHED', groupname: null };
+const RULE = { roleName: 'device', verdict: 'MATCHED', groupName: null };
 
 test('each kind of refusal is reported with its reason within a second', { timeout: 60_000 }, async () => {
   const { service, brokerId, portOf, authority } = await start();

@@ -60,7 +60,7 @@ test('the account and the deciding rule lead to access control', async () => {
   expect(refusal).toMatchObject({ topic, decision: 'BROKER', decidedBy: null });
 
   const QUERY =
-    'query ($id: ID!) { broker(id: $id) { refusals { nodes { clientId account { username roles { rolename } } } } } }';
+    'query ($id: ID!) { broker(id: $id) { refusals { nodes { clientId account { username roles { roleName } } } } } }';
   const { data } = await service.graphql(QUERY, { id: brokerId });
   expect(data.broker.refusals.nodes[0]).toMatchObject({ clientId: 'admin-like', account: { username } });
 });

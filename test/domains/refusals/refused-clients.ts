@@ -65,11 +65,11 @@ export interface SeenRefusal {
   readonly count: number;
   readonly whatWouldHelp: string;
   readonly decision: string | null;
-  readonly decidedBy: { readonly rolename: string; readonly rule: { readonly topic: string } | null } | null;
+  readonly decidedBy: { readonly roleName: string; readonly rule: { readonly topic: string } | null } | null;
 }
 
 export const REFUSAL_FIELDS =
-  'id kind reason clientId username address listenerPort topic reasonCode detail count whatWouldHelp decision decidedBy { rolename groupname priority verdict rule { aclType topic priority allow } }';
+  'id kind reason clientId username address listenerPort topic reasonCode detail count whatWouldHelp decision decidedBy { roleName groupName priority verdict rule { aclType topic priority allow } }';
 
 const WATCH = `subscription ($id: ID!, $after: SafeInt) { refusals(brokerId: $id, after: $after) {
   kind sequence partsLeft removed isConnected refusals { ${REFUSAL_FIELDS} }

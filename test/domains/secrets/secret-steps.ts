@@ -39,7 +39,7 @@ const CREATE_TOKEN = 'mutation ($i: CreateTokenInput!) { createToken(input: $i) 
 const ADD_BROKER = 'mutation ($i: AddBrokerInput!) { addBroker(input: $i) { broker { id url } } }';
 const UPDATE_BROKER = 'mutation ($i: UpdateBrokerInput!) { updateBroker(input: $i) { broker { id } } }';
 const CREATE_CLIENT =
-  'mutation ($i: CreateAccessClientInput!) { createAccessClient(input: $i) { outcome error { message } client { username } } }';
+  'mutation ($i: CreateAccountInput!) { createAccount(input: $i) { outcome error { message } account { username } } }';
 const BRIDGE =
   'mutation ($i: UpdateBridgeConfigInput!) { updateBridgeConfig(input: $i) { bridge { isActive config status } } }';
 const PERSON = 'person@example.com';
@@ -318,38 +318,38 @@ export const SECRET_STEPS: readonly SecretStep[] = [
   {
     name: 'access control: accounts, bulk changes, imports, dry runs',
     covers: [
-      'CreateAccessClientInput.password',
-      'CreateAccessClientChange.password',
-      'UpdateAccessClientInput.password',
-      'UpdateAccessClientChange.password',
-      'PutAccessClientInput.password',
-      'PutAccessClientChange.password',
-      'SetAccessClientPasswordInput.password',
-      'SetAccessClientPasswordChange.password',
-      'AccessPasswordInput.password',
+      'CreateAccountInput.password',
+      'CreateAccountChange.password',
+      'UpdateAccountInput.password',
+      'UpdateAccountChange.password',
+      'PutAccountInput.password',
+      'PutAccountChange.password',
+      'SetAccountPasswordInput.password',
+      'SetAccountPasswordChange.password',
+      'AccountPasswordInput.password',
     ],
     run: async ({ graph, http, cli, plant, projectId, brokerId }) => {
-      const PAYLOAD = '{ outcome error { message } client { username } commands { command fields } }';
+      const PAYLOAD = '{ outcome error { message } account { username } commands { command fields } }';
       const password = plant('account password');
       for (const kind of ['Create', 'Put', 'Update']) {
-        const field = `${kind.toLowerCase()}AccessClient`;
-        const document = `mutation ($i: ${kind}AccessClientInput!) { ${field}(input: $i) ${PAYLOAD} }`;
+        const field = `${kind.toLowerCase()}Account`;
+        const document = `mutation ($i: ${kind}AccountInput!) { ${field}(input: $i) ${PAYLOAD} }`;
         for (const dryRun of [true, false])
           ok(await graph(document, { i: { brokerId, username: 'meter', password, dryRun } }));
-        await graph(document, { i: { brokerId, username: 'meter', password, roles: [{ rolename: 'none' }] } });
+        await graph(document, { i: { brokerId, username: 'meter', password, roles: [{ roleName: 'none' }] } });
         await graph(document, { i: { brokerId: 'brk_none', username: 'meter', password } });
       }
-      const SET = `mutation ($i: SetAccessClientPasswordInput!) { setAccessClientPassword(input: $i) ${PAYLOAD} }`;
+      const SET = `mutation ($i: SetAccountPasswordInput!) { setAccountPassword(input: $i) ${PAYLOAD} }`;
       ok(await graph(SET, { i: { brokerId, username: 'meter', password: plant('next account password') } }));
       await graph(SET, { i: { brokerId, username: 'nobody', password } });
       const CHANGE =
         'mutation ($i: ChangeAccessControlInput!) { changeAccessControl(input: $i) { changes { outcome commands { command fields error { message } } error { message } } } }';
       const changes = [
-        { createAccessClient: { username: 'bulk', password } },
-        { updateAccessClient: { username: 'bulk', password } },
-        { putAccessClient: { username: 'bulk', password } },
-        { setAccessClientPassword: { username: 'bulk', password } },
-        { setAccessClientPassword: { username: 'nobody', password } },
+        { createAccount: { username: 'bulk', password } },
+        { updateAccount: { username: 'bulk', password } },
+        { putAccount: { username: 'bulk', password } },
+        { setAccountPassword: { username: 'bulk', password } },
+        { setAccountPassword: { username: 'nobody', password } },
       ];
       await graph(CHANGE, { i: { brokerId, changes } });
       await graph(CHANGE, { i: { brokerId, changes, dryRun: true } });

@@ -25,21 +25,21 @@ test('a broker on Mosquitto is used like any other: who may connect, who is ther
   });
 
   const { data, errors } = await service.graphql(
-    `mutation ($role: CreateAccessRoleInput!, $client: CreateAccessClientInput!) {
+    `mutation ($role: CreateAccessRoleInput!, $client: CreateAccountInput!) {
       createAccessRole(input: $role) { outcome }
-      createAccessClient(input: $client) { outcome }
+      createAccount(input: $client) { outcome }
     }`,
     {
       role: {
         brokerId: id,
-        rolename: 'meter',
+        roleName: 'meter',
         acls: [{ aclType: 'PUBLISH_CLIENT_SEND', topic: 'line/#', allow: true }],
       },
-      client: { brokerId: id, username: 'meter-1', password: 'p', roles: [{ rolename: 'meter' }] },
+      client: { brokerId: id, username: 'meter-1', password: 'p', roles: [{ roleName: 'meter' }] },
     },
   );
   expect(errors).toBeUndefined();
-  expect(data).toEqual({ createAccessRole: { outcome: 'APPLIED' }, createAccessClient: { outcome: 'APPLIED' } });
+  expect(data).toEqual({ createAccessRole: { outcome: 'APPLIED' }, createAccount: { outcome: 'APPLIED' } });
   const clients = subscribe(
     service,
     service.root,

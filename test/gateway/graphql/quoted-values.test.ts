@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { startTestService, type TestService } from '../../support/service.ts';
 
 const SECRET = 'hunter2-and-more';
-const client = `createAccessClient: { username: "a", password: "${SECRET}" }`;
+const client = `createAccount: { username: "a", password: "${SECRET}" }`;
 const inList = (change: string, variable = '') =>
   `mutation ${variable} { changeAccessControl(input: { brokerId: "b", changes: [${change}] }) { outcome } }`;
 
@@ -10,9 +10,9 @@ test('no error quotes texts of the document, because they may be passwords', asy
   const service = await startTestService();
   const documents = [
     // Execution finds that a change has no member: graphql-js then quotes the whole argument.
-    inList(`{ createAccessClient: $c }, { ${client} }`, '($c: CreateAccessClientChange)'),
+    inList(`{ createAccount: $c }, { ${client} }`, '($c: CreateAccountChange)'),
     inList(`{ ${client}, deleteAccessRole: $r }`, '($r: DeleteAccessRoleChange)'),
-    inList(`{ createAccessClient: "${SECRET}" }`),
+    inList(`{ createAccount: "${SECRET}" }`),
   ];
   for (const document of documents) {
     const { errors } = await service.graphql(document);
@@ -32,10 +32,10 @@ describe('an invalid variable', () => {
 
   test('is reported by its path, without its value', async () => {
     const service = await startTestService();
-    const fine = { deleteAccessClient: { username: 'a' } };
-    const wrong = { createAccessClient: { username: 'a', password: [`${SECRET}" at "elsewhere"; `] } };
+    const fine = { deleteAccount: { username: 'a' } };
+    const wrong = { createAccount: { username: 'a', password: [`${SECRET}" at "elsewhere"; `] } };
     const error = await refusal(service, { brokerId: 'b', changes: [fine, fine, wrong] });
-    const path = 'input.changes.2.createAccessClient.password';
+    const path = 'input.changes.2.createAccount.password';
     const reason = 'String cannot represent a non string value';
     expect(error).toMatchObject({
       message: `${path}: ${reason}`,

@@ -14,14 +14,14 @@ import { type Field, requirementOf } from './rights-model.ts';
 /** Values that belong to a project or broker, with the role that scope-auth requires for every path to them. */
 const SCOPED = {
   VIEWER: [
-    'AccessClient',
-    'AccessClientPayload',
     'AccessControl',
     'AccessExplanation',
     'AccessGroup',
     'AccessGroupPayload',
     'AccessRole',
     'AccessRolePayload',
+    'Account',
+    'AccountPayload',
     'Bridge',
     'BrokerListener',
     'Certificate',

@@ -60,13 +60,19 @@ export function* diffAccess(
     yield;
     const fields: RoleFields = differences(have.roles.get(rolename) ?? roleIn({ rolename }), role);
     const mode = modeOf(have.roles, rolename, fields);
-    if (mode) put({ kind: 'PUT_ROLE', rolename, mode, fields }, held.roles.has(rolename), `role "${rolename}"`);
+    if (mode)
+      put({ kind: 'PUT_ROLE', roleName: rolename, mode, fields }, held.roles.has(rolename), `role "${rolename}"`);
   }
   for (const [groupname, group] of want.groups) {
     yield;
     const fields: GroupFields = differences(have.groups.get(groupname) ?? groupIn({ groupname }), group);
     const mode = modeOf(have.groups, groupname, fields);
-    if (mode) put({ kind: 'PUT_GROUP', groupname, mode, fields }, held.groups.has(groupname), `group "${groupname}"`);
+    if (mode)
+      put(
+        { kind: 'PUT_GROUP', groupName: groupname, mode, fields },
+        held.groups.has(groupname),
+        `group "${groupname}"`,
+      );
   }
   for (const [username, client] of want.clients) {
     yield;
@@ -98,7 +104,7 @@ export function* diffAccess(
   const anonymousGroup = have.anonymousGroup;
   if (want.anonymousGroup !== null && want.anonymousGroup !== anonymousGroup) {
     const groupRefusal = refusalOf({ anonymousGroup: want.anonymousGroup });
-    if (groupRefusal === null) changes.push({ kind: 'SET_ANONYMOUS_GROUP', groupname: want.anonymousGroup });
+    if (groupRefusal === null) changes.push({ kind: 'SET_ANONYMOUS_GROUP', groupName: want.anonymousGroup });
     else notes.add(unchanged(groupRefusal), 'the anonymous group');
   }
   const unwantedGroup = want.anonymousGroup === null ? anonymousGroup : null;
@@ -115,16 +121,17 @@ export function* diffAccess(
     for (const [groupname, { roles }] of have.groups) {
       if (want.groups.has(groupname)) continue;
       if (held.groups.has(groupname)) notes.add(NOTE.gatewayNotDeleted, `group "${groupname}"`);
-      else if (groupname !== unwantedGroup) changes.push({ kind: 'DELETE_GROUP', groupname });
+      else if (groupname !== unwantedGroup) changes.push({ kind: 'DELETE_GROUP', groupName: groupname });
       else {
         notes.add(NOTE.anonymousEmptied, `"${groupname}"`);
-        if (roles.length > 0) changes.push({ kind: 'PUT_GROUP', groupname, mode: 'UPDATE', fields: { roles: [] } });
+        if (roles.length > 0)
+          changes.push({ kind: 'PUT_GROUP', groupName: groupname, mode: 'UPDATE', fields: { roles: [] } });
       }
     }
     for (const rolename of have.roles.keys()) {
       if (want.roles.has(rolename)) continue;
       if (held.roles.has(rolename)) notes.add(NOTE.gatewayNotDeleted, `role "${rolename}"`);
-      else changes.push({ kind: 'DELETE_ROLE', rolename });
+      else changes.push({ kind: 'DELETE_ROLE', roleName: rolename });
     }
   }
   return { changes, notes: notes.texts(), needPassword };

@@ -1,9 +1,9 @@
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import {
-  type AccessClient,
   type AccessGroup,
   type AccessPolicy,
   type AccessRole,
+  type Account,
   type AclRule,
   DEFAULT_ACL_PRIORITY,
   DEFAULT_MEMBERSHIP_PRIORITY,
@@ -106,7 +106,7 @@ export const groupIn = (group: DocumentGroup): AccessGroup => ({
   roles: membershipsIn(group.roles),
 });
 
-export const clientIn = (client: DocumentClient): AccessClient => ({
+export const clientIn = (client: DocumentClient): Account => ({
   username: client.username,
   clientId: client.clientId || null,
   ...textsIn(client),
@@ -130,7 +130,7 @@ function groupOf(group: AccessGroup, policy: AccessPolicy): DocumentGroup {
   return { groupname: group.groupname, ...textsOf(group), ...(roles.length > 0 ? { roles } : {}) };
 }
 
-function clientOf(client: AccessClient, policy: AccessPolicy): DocumentClient {
+function clientOf(client: Account, policy: AccessPolicy): DocumentClient {
   const roles = membershipsOf(client.roles, policy.roles);
   const groups = membershipsOf(client.groups, policy.groups);
   return {

@@ -3,9 +3,9 @@ import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import {
   ACL_TYPES,
-  type AccessClient,
   type AccessGroup,
   type AccessRole,
+  type Account,
   type AclRule,
   DEFAULT_ACL_PRIORITY,
   DEFAULT_ACL_TYPES,
@@ -118,7 +118,7 @@ class FileReader {
     return { groupname, ...textsOf(from), roles: this.#memberships(from, roles, `groups "${groupname}"`) };
   }
 
-  client(username: string, from: Entry, roles: ReadonlyMap<string, unknown>): AccessClient {
+  client(username: string, from: Entry, roles: ReadonlyMap<string, unknown>): Account {
     if (from.has('password') || from.has('encoded_password')) this.#notes.add(WARNING.password, `"${username}"`);
     const clientId = textOf(from, 'clientid') || null;
     const usable = textProblem(clientId ?? '') === null;
@@ -135,7 +135,7 @@ class FileReader {
   }
 
   /** The file lists members in groups; a document lists groups in clients. */
-  addMembers(from: Entry, clients: Map<string, AccessClient>, groups: ReadonlyMap<string, AccessGroup>): void {
+  addMembers(from: Entry, clients: Map<string, Account>, groups: ReadonlyMap<string, AccessGroup>): void {
     const name = textOf(from, 'groupname');
     if (name === null || !groups.has(name)) return;
     for (const member of this.list(from, 'clients')) {

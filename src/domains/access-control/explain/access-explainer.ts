@@ -1,7 +1,7 @@
 import { invalid, notFound } from '../../../platform/errors.ts';
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import { filterProblem, topicProblem } from '../../../protocol/mqtt/topics.ts';
-import type { AccessClient, AccessDialect, AccessPolicy, Membership } from '../policy/access-model.ts';
+import type { AccessDialect, AccessPolicy, Account, Membership } from '../policy/access-model.ts';
 import { anonymousHoldings, rolesInOrder, rolesOfGroup } from '../policy/access-order.ts';
 import { brokerRefuses, DEFAULT_ACL_OF, defaultAllows } from '../policy/acl-evaluation.ts';
 import {
@@ -129,7 +129,7 @@ function checkRoles(policy: AccessPolicy, { username, withRoles = [], withoutRol
 function sourcesOf(
   policy: AccessPolicy,
   username: string | null,
-  account: AccessClient | null,
+  account: Account | null,
   { withRoles = [], withoutRoles = [] }: Pick<AccessQuery, 'withRoles' | 'withoutRoles'>,
 ): RoleSource[] {
   const changed = (held: readonly Membership[]) => [
@@ -152,7 +152,7 @@ function reasonOf(
   policy: AccessPolicy,
   dialect: AccessDialect,
   { action, topic, username, clientId }: AccessQuery,
-  account: AccessClient | null,
+  account: Account | null,
   decidedBy: LookedAtRule | null,
 ): DecisionReason {
   if (username !== null && account === null) return 'UNKNOWN_USER';

@@ -1,5 +1,5 @@
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
-import type { AccessClient, AccessDialect, AccessPolicy } from '../policy/access-model.ts';
+import type { AccessDialect, AccessPolicy, Account } from '../policy/access-model.ts';
 import { anonymousHoldings, membershipsInOrder, rolesInOrder, rolesOfGroup } from '../policy/access-order.ts';
 import { brokerRefuses, defaultAllows } from '../policy/acl-evaluation.ts';
 import { canBeAnonymous, checkTopic } from './access-explainer.ts';
@@ -29,7 +29,7 @@ export function* whoCan(
   const decisions = new TopicDecisions(policy, dialect, action, topic);
   const byDefault = defaultAllows(policy.defaultAcl, action, topic);
   const found: Grantee[] = [];
-  const consider = function* (username: string | null, account: Pick<AccessClient, 'clientId' | 'roles' | 'groups'>) {
+  const consider = function* (username: string | null, account: Pick<Account, 'clientId' | 'roles' | 'groups'>) {
     const { usual, byClientId } = yield* decisions.decide(username, account);
     const all = [usual, ...byClientId.values()];
     const allowing = all.find((decision) => decision?.match.allow ?? byDefault);
@@ -70,7 +70,7 @@ class TopicDecisions {
   /** An account with a client id gets the decision for that client id only. */
   *decide(
     username: string | null,
-    { clientId, roles, groups }: Pick<AccessClient, 'clientId' | 'roles' | 'groups'>,
+    { clientId, roles, groups }: Pick<Account, 'clientId' | 'roles' | 'groups'>,
   ): SlicedTask<Decisions<Decision>> {
     // A name that is no level of the topic cannot match %u. These names share the entry `/`, which no level contains.
     const name = username !== null && this.#levels.has(username) ? username : '/';

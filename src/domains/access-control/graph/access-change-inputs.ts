@@ -17,8 +17,8 @@ export type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['
 const NAME = 'Case-sensitive, not empty, at most 65,535 bytes of UTF-8, without control characters.';
 const DESCRIPTIONS = {
   username: `The user name of the account. ${NAME}`,
-  groupname: `The name of the group. ${NAME}`,
-  rolename: `The name of the role. ${NAME}`,
+  groupName: `The name of the group. ${NAME}`,
+  roleName: `The name of the role. ${NAME}`,
   topic: 'The topic name or topic filter of the rule.',
   password: 'Not empty, at most 65,535 bytes of UTF-8. Never returned.',
 } as const;
@@ -37,8 +37,8 @@ export const priority = (t: InputFields) =>
 const membershipInput = <Key extends NameKey>(type: string, description: string, key: Key) =>
   builder.inputType(type, { description, fields: (t) => ({ ...names(t, key), priority: priority(t) }) });
 
-export const HeldRoleInput = membershipInput('HeldRoleInput', 'A role of a client or group.', 'rolename');
-const JoinedGroupInput = membershipInput('JoinedGroupInput', 'A group that a client belongs to.', 'groupname');
+export const HeldRoleInput = membershipInput('HeldRoleInput', 'A role of an account or group.', 'roleName');
+const JoinedGroupInput = membershipInput('JoinedGroupInput', 'A group that an account belongs to.', 'groupName');
 const GroupMemberInput = membershipInput('GroupMemberInput', 'A member of a group.', 'username');
 export const AclRuleInput = builder.inputType('AclRuleInput', {
   description: 'A rule of a role, identified by its type and topic.',
@@ -61,7 +61,7 @@ const texts = (t: InputFields) => ({
 });
 const WHOLE_LIST = 'Replaces the whole list; null clears it.';
 
-export const clientFields = (t: InputFields) => ({
+export const accountFields = (t: InputFields) => ({
   ...names(t, 'username'),
   clientId: t.string({ description: 'The only client id that may use the account. null: any client id.' }),
   ...texts(t),
@@ -71,13 +71,13 @@ export const clientFields = (t: InputFields) => ({
   password: t.string({ description: 'Never returned. An account without a password cannot be used.' }),
 });
 export const groupFields = (t: InputFields) => ({
-  ...names(t, 'groupname'),
+  ...names(t, 'groupName'),
   ...texts(t),
   roles: t.field({ type: [HeldRoleInput], description: WHOLE_LIST }),
-  clients: t.field({ type: [GroupMemberInput], description: WHOLE_LIST }),
+  members: t.field({ type: [GroupMemberInput], description: WHOLE_LIST }),
 });
 export const roleFields = (t: InputFields) => ({
-  ...names(t, 'rolename'),
+  ...names(t, 'roleName'),
   ...texts(t),
   allowWildcardSubs: t.boolean({
     description: 'Whether subscriptions with wildcards are allowed. Requires Mosquitto 2.1.',
@@ -112,7 +112,7 @@ function withoutUndefined<T extends object>(fields: T): { [Key in keyof T]: Excl
 }
 
 /** Errors: INVALID with `path`, the path of `input`. */
-export function putClient(mode: PutMode, input: Shape<typeof clientFields>, path: string): AccessChange {
+export function putAccount(mode: PutMode, input: Shape<typeof accountFields>, path: string): AccessChange {
   const { username: name, clientId, textName, textDescription, enabled, roles, groups, password } = input;
   if (password === null)
     throw invalid([{ path: `${path}.password`, reason: 'must not be null; omit it to keep the password' }]);
@@ -121,31 +121,31 @@ export function putClient(mode: PutMode, input: Shape<typeof clientFields>, path
     textName,
     textDescription,
     disabled: enabled === undefined || enabled === null ? undefined : !enabled,
-    roles: memberships(roles, ({ rolename }) => rolename),
-    groups: memberships(groups, ({ groupname }) => groupname),
+    roles: memberships(roles, ({ roleName }) => roleName),
+    groups: memberships(groups, ({ groupName }) => groupName),
     password,
   }) as ClientFields<RequestedMembership>;
   return { kind: 'PUT_CLIENT', username: name, mode, fields };
 }
 
 export function putGroup(mode: PutMode, input: Shape<typeof groupFields>): AccessChange {
-  const { groupname, textName, textDescription, roles, clients } = input;
+  const { groupName, textName, textDescription, roles, members } = input;
   const fields = withoutUndefined({
     textName,
     textDescription,
-    roles: memberships(roles, ({ rolename }) => rolename),
-    clients: memberships(clients, ({ username }) => username),
+    roles: memberships(roles, ({ roleName }) => roleName),
+    members: memberships(members, ({ username }) => username),
   }) as GroupFields<RequestedMembership>;
-  return { kind: 'PUT_GROUP', groupname, mode, fields };
+  return { kind: 'PUT_GROUP', groupName, mode, fields };
 }
 
 export function putRole(mode: PutMode, input: Shape<typeof roleFields>): AccessChange {
-  const { rolename, textName, textDescription, allowWildcardSubs, acls } = input;
+  const { roleName, textName, textDescription, allowWildcardSubs, acls } = input;
   const fields = withoutUndefined({
     textName,
     textDescription,
     allowWildcardSubs: allowWildcardSubs ?? undefined,
     acls: acls === undefined ? undefined : (acls ?? []).map(rule),
   }) as RoleFields;
-  return { kind: 'PUT_ROLE', rolename, mode, fields };
+  return { kind: 'PUT_ROLE', roleName, mode, fields };
 }

@@ -5,7 +5,7 @@ import { pageOf } from '../../../gateway/paging.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { filterFields } from '../../clients/graph/client-filter-schema.ts';
 import { ConnectedClient } from '../../clients/graph/client-schema.ts';
-import { AccessClient, AccessGroup, AccessRole, DefaultAcl, OFFSET, totalCount } from './access-objects-schema.ts';
+import { AccessGroup, AccessRole, Account, DefaultAcl, OFFSET, totalCount } from './access-objects-schema.ts';
 import type { AccessView } from './access-view.ts';
 
 export const AccessControlSummary = builder.objectRef<AccessView>('AccessControl').implement({
@@ -32,7 +32,7 @@ export const AccessControlSummary = builder.objectRef<AccessView>('AccessControl
       description: 'Number of entries that are missing because the response of the broker could not be parsed.',
       resolve: ({ snapshot }) => snapshot.unreadable,
     }),
-    clientCount: t.int({ description: 'Number of all accounts.', resolve: ({ policy }) => policy.clients.size }),
+    accountCount: t.int({ description: 'Number of all accounts.', resolve: ({ policy }) => policy.clients.size }),
     groupCount: t.int({ description: 'Number of all groups.', resolve: ({ policy }) => policy.groups.size }),
     roleCount: t.int({ description: 'Number of all roles.', resolve: ({ policy }) => policy.roles.size }),
     brokerVersion: t.string({
@@ -62,49 +62,49 @@ const TEXTS = {
   TEXT_DESCRIPTION: { value: 'textdescription', description: 'The note of an administrator.' },
 } as const;
 
-const ClientFilterTarget = builder.enumType('AccessClientFilterTarget', {
+const AccountFilterTarget = builder.enumType('AccountFilterTarget', {
   description: filterTarget('an account'),
   values: {
     USERNAME: { value: 'username', description: 'The user name of the account.' },
     CLIENT_ID: { value: 'clientid', description: 'The only client id that may use the account.' },
     ...TEXTS,
-    ROLENAME: { value: 'rolename', description: 'The name of a role that the account holds directly.' },
-    GROUPNAME: { value: 'groupname', description: 'The name of a group that the account belongs to.' },
+    ROLE_NAME: { value: 'rolename', description: 'The name of a role that the account holds directly.' },
+    GROUP_NAME: { value: 'groupname', description: 'The name of a group that the account belongs to.' },
   } as const,
 });
 const GroupFilterTarget = builder.enumType('AccessGroupFilterTarget', {
   description: filterTarget('a group'),
   values: {
-    GROUPNAME: { value: 'groupname', description: 'The name of the group.' },
+    GROUP_NAME: { value: 'groupname', description: 'The name of the group.' },
     ...TEXTS,
-    ROLENAME: { value: 'rolename', description: 'The name of a role of the group.' },
+    ROLE_NAME: { value: 'rolename', description: 'The name of a role of the group.' },
     USERNAME: { value: 'username', description: 'The user name of a member.' },
   } as const,
 });
 const RoleFilterTarget = builder.enumType('AccessRoleFilterTarget', {
   description: filterTarget('a role'),
   values: {
-    ROLENAME: { value: 'rolename', description: 'The name of the role.' },
+    ROLE_NAME: { value: 'rolename', description: 'The name of the role.' },
     ...TEXTS,
     TOPIC: { value: 'topic', description: 'The topic of a rule of the role.' },
   } as const,
 });
 
 const filterInput = <Target extends string>(
-  kind: 'Client' | 'Group' | 'Role',
+  kind: 'Account' | 'AccessGroup' | 'AccessRole',
   target: PothosSchemaTypes.EnumRef<(typeof builder)['$inferSchemaTypes'], Target>,
   defaultValue: NoInfer<Target>,
 ) =>
-  builder.inputType(`Access${kind}Filter`, {
+  builder.inputType(`${kind}Filter`, {
     description: 'Case-sensitive filter on one text of each entry.',
     fields: (t) => ({
       ...filterFields(t),
       target: t.field({ description: 'The text that is compared with `value`.', type: target, defaultValue }),
     }),
   });
-const AccessClientFilter = filterInput('Client', ClientFilterTarget, 'username');
-const AccessGroupFilter = filterInput('Group', GroupFilterTarget, 'groupname');
-const AccessRoleFilter = filterInput('Role', RoleFilterTarget, 'rolename');
+const AccountFilter = filterInput('Account', AccountFilterTarget, 'username');
+const AccessGroupFilter = filterInput('AccessGroup', GroupFilterTarget, 'groupname');
+const AccessRoleFilter = filterInput('AccessRole', RoleFilterTarget, 'rolename');
 
 const FILTERED = 'Number of entries in the filtered list.';
 
@@ -116,30 +116,24 @@ builder.interfaceFields(Broker, (t) => ({
     complexity: BROKER_QUERY_COST,
     resolve: (broker, _args, { services }) => services.accessControl.view(broker),
   }),
-  accessClients: t.connection(
+  accounts: t.connection(
     {
       description: 'The accounts of the broker, sorted by user name.',
-      type: AccessClient,
+      type: Account,
       nullable: true,
       complexity: pageCost,
       args: {
-        username: t.arg.string({
-          description: 'Returns only this account, or NOT_FOUND. The other arguments are ignored then.',
-        }),
-        filter: t.arg({ description: 'Returns only matching accounts.', type: AccessClientFilter }),
+        filter: t.arg({ description: 'Returns only matching accounts.', type: AccountFilter }),
         offset: t.arg.int(OFFSET),
       },
-      resolve: async (broker, { username, ...args }, { services }) => {
-        const view = await services.accessControl.view(broker);
-        return username == null ? view.clients(args) : view.onlyClient(username);
-      },
+      resolve: async (broker, args, { services }) => (await services.accessControl.view(broker)).accounts(args),
     },
     {
-      name: 'AccessClientConnection',
+      name: 'AccountConnection',
       description: pageOf('accounts'),
       fields: (page) => totalCount(page, FILTERED),
     },
-    { name: 'AccessClientEdge', description: 'An account and its cursor.' },
+    { name: 'AccountEdge', description: 'An account and its cursor.' },
   ),
   accessGroups: t.connection(
     {
@@ -171,27 +165,28 @@ builder.interfaceFields(Broker, (t) => ({
     { name: 'AccessRoleConnection', description: pageOf('roles'), fields: (page) => totalCount(page, FILTERED) },
     { name: 'AccessRoleEdge', description: 'A role and its cursor.' },
   ),
-  accessClient: t.field({
+  account: t.field({
     description: 'The account with this user name; `null` if it does not exist.',
-    type: AccessClient,
+    type: Account,
     nullable: true,
     args: { username: t.arg.string({ description: 'The exact user name.', required: true }) },
-    resolve: async (broker, { username }, { services }) => (await services.accessControl.view(broker)).client(username),
+    resolve: async (broker, { username }, { services }) =>
+      (await services.accessControl.view(broker)).account(username),
   }),
   accessGroup: t.field({
     description: 'The group with this name; `null` if it does not exist.',
     type: AccessGroup,
     nullable: true,
-    args: { groupname: t.arg.string({ description: 'The exact name of the group.', required: true }) },
-    resolve: async (broker, { groupname }, { services }) =>
-      (await services.accessControl.view(broker)).group(groupname),
+    args: { groupName: t.arg.string({ description: 'The exact name of the group.', required: true }) },
+    resolve: async (broker, { groupName }, { services }) =>
+      (await services.accessControl.view(broker)).group(groupName),
   }),
   accessRole: t.field({
     description: 'The role with this name; `null` if it does not exist.',
     type: AccessRole,
     nullable: true,
-    args: { rolename: t.arg.string({ description: 'The exact name of the role.', required: true }) },
-    resolve: async (broker, { rolename }, { services }) => (await services.accessControl.view(broker)).role(rolename),
+    args: { roleName: t.arg.string({ description: 'The exact name of the role.', required: true }) },
+    resolve: async (broker, { roleName }, { services }) => (await services.accessControl.view(broker)).role(roleName),
   }),
   defaultAcl: t.field({
     description: 'The decisions on access that no rule matches.',
@@ -214,9 +209,9 @@ builder.interfaceFields(Broker, (t) => ({
 builder.objectField(ConnectedClient, 'account', (t) =>
   t.field({
     description: 'The account of the client. null: the client has no user name, or the account does not exist.',
-    type: AccessClient,
+    type: Account,
     nullable: true,
     resolve: async ({ broker, known }, _args, { services }) =>
-      (await services.accessControl.view(broker)).account(known.username),
+      (await services.accessControl.view(broker)).accountOf(known.username),
   }),
 );

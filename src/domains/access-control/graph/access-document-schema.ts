@@ -10,7 +10,7 @@ import { names } from './access-change-inputs.ts';
 import { BROKER_ID } from './access-objects-schema.ts';
 import { writeReportFields } from './access-report-schema.ts';
 
-const AccessPasswordInput = builder.inputType('AccessPasswordInput', {
+const AccountPasswordInput = builder.inputType('AccountPasswordInput', {
   description: 'The password of an account that the source names.',
   fields: (t) => names(t, 'username', 'password'),
 });
@@ -27,10 +27,10 @@ const AccessControlImportInput = builder.inputType('AccessControlImportInput', {
     deleteOthers: t.boolean({
       defaultValue: false,
       description:
-        'Whether clients, groups and roles that the source does not name are deleted, except those that this service requires.',
+        'Whether accounts, groups and roles that the source does not name are deleted, except those that this service requires.',
     }),
     passwords: t.field({
-      type: [AccessPasswordInput],
+      type: [AccountPasswordInput],
       description: 'Passwords of new accounts. The source contains none.',
     }),
     setPasswords: t.boolean({
@@ -62,7 +62,7 @@ const AccessControlImport = builder.objectRef<ImportReport>('AccessControlImport
   }),
 });
 
-type GivenPassword = typeof AccessPasswordInput.$inferInput;
+type GivenPassword = typeof AccountPasswordInput.$inferInput;
 
 interface ImportArguments {
   readonly input: typeof AccessControlImportInput.$inferInput;

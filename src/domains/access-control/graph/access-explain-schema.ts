@@ -44,8 +44,8 @@ builder.queryFields((t) => ({
         clientId: clientId ?? null,
         action,
         topic,
-        withRoles: (withRoles ?? []).map(({ rolename, priority }) => ({
-          name: rolename,
+        withRoles: (withRoles ?? []).map(({ roleName, priority }) => ({
+          name: roleName,
           priority: priority ?? DEFAULT_MEMBERSHIP_PRIORITY,
         })),
         withoutRoles: withoutRoles ?? [],

@@ -1,7 +1,7 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
 import type { Explanation, Grantee, LookedAtRule } from '../explain/access-explanation.ts';
-import { AccessClient, AccessGroup, AccessRole, AclRule, DefaultAclType } from './access-objects-schema.ts';
+import { AccessGroup, AccessRole, Account, AclRule, DefaultAclType } from './access-objects-schema.ts';
 import { type Viewed, withView } from './access-view.ts';
 
 export const AccessAction = builder.enumType('AccessAction', {
@@ -43,19 +43,19 @@ export const LookedAtType = builder.objectRef<Viewed<LookedAtRule>>('LookedAtRul
   ...withView,
   description: 'A rule that the broker evaluates.',
   fields: (t) => ({
-    rolename: t.exposeString('rolename', { description: 'The name of the role that has the rule.' }),
+    roleName: t.exposeString('rolename', { description: 'The name of the role that has the rule.' }),
     role: t.field({
       description: 'The role that has the rule; `null` if it does not exist.',
       type: AccessRole,
       nullable: true,
       resolve: ({ view, rolename }) => view.role(rolename),
     }),
-    groupname: t.exposeString('group', {
+    groupName: t.exposeString('group', {
       description: 'The group through which the client holds the role. null: the client holds it directly.',
       nullable: true,
     }),
     group: t.field({
-      description: 'The group of `groupname`; `null` if the client holds the role directly.',
+      description: 'The group of `groupName`; `null` if the client holds the role directly.',
       type: AccessGroup,
       nullable: true,
       resolve: ({ view, group }) => (group === null ? null : view.group(group)),
@@ -126,11 +126,11 @@ export const GranteeType = builder.objectRef<Viewed<Grantee>>('Grantee').impleme
   description: 'A client that is allowed.',
   fields: (t) => ({
     username: t.exposeString('username', { description: 'null: all connections without a user name.', nullable: true }),
-    client: t.field({
+    account: t.field({
       description: 'The account; `null` for connections without a user name.',
-      type: AccessClient,
+      type: Account,
       nullable: true,
-      resolve: ({ view, username }) => (username === null ? null : view.client(username)),
+      resolve: ({ view, username }) => (username === null ? null : view.account(username)),
     }),
     reason: t.expose('reason', { description: 'RULE or DEFAULT.', type: DecisionReason }),
     decidedBy: t.field({

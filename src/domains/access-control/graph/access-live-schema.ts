@@ -8,7 +8,7 @@ import { Broker } from '../../brokers/broker-schema.ts';
 import type { AccessEvent } from '../live/access-feed.ts';
 import type { AccessPart } from '../reading/access-parts.ts';
 import { AccessControlSummary } from './access-control-schema.ts';
-import { AccessClient, AccessGroup, AccessRole, DefaultAcl } from './access-objects-schema.ts';
+import { AccessGroup, AccessRole, Account, DefaultAcl } from './access-objects-schema.ts';
 import type { AccessView, WithView } from './access-view.ts';
 
 interface SeenEvent {
@@ -33,7 +33,7 @@ function changed<T>(
 }
 
 const KINDS: readonly (readonly [AccessPart, NamedNodeKind])[] = [
-  ['clients', 'accessClient'],
+  ['clients', 'account'],
   ['groups', 'accessGroup'],
   ['roles', 'accessRole'],
 ];
@@ -58,9 +58,9 @@ const AccessControlEvent = builder.objectRef<SeenEvent>('AccessControlEvent').im
     accounts: t.field({
       description:
         'CHANGE: new and changed accounts. The members of a group are part of the accounts. A new password is no change.',
-      type: [AccessClient],
+      type: [Account],
       complexity: USUAL_EVENT,
-      resolve: (parent) => changed(parent, 'clients', (view, name) => view.client(name)),
+      resolve: (parent) => changed(parent, 'clients', (view, name) => view.account(name)),
     }),
     groups: t.field({
       description: 'CHANGE: new and changed groups, and those that became or no longer are the anonymous group.',

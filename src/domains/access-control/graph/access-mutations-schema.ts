@@ -9,14 +9,14 @@ import type { AccessChange } from '../writing/access-change.ts';
 import type { BlastRadius, ChangeReport, NodeReport } from '../writing/access-report.ts';
 import type { InputFields } from './access-change-inputs.ts';
 import {
+  ACCOUNT_MUTATIONS,
   type AccessMutation,
   type AccessMutations,
-  CLIENT_MUTATIONS,
   DEFAULT_ACL_MUTATIONS,
   GROUP_MUTATIONS,
   ROLE_MUTATIONS,
 } from './access-mutations.ts';
-import { AccessClient, AccessGroup, AccessRole, BROKER_ID, DefaultAcl } from './access-objects-schema.ts';
+import { AccessGroup, AccessRole, Account, BROKER_ID, DefaultAcl } from './access-objects-schema.ts';
 import { reportFields } from './access-report-schema.ts';
 import type { AccessView } from './access-view.ts';
 
@@ -54,29 +54,29 @@ const payload = <T extends object>(
     }),
   });
 
-const AccessClientPayload = payload('AccessClientPayload', 'client', 'the account', AccessClient, (view, change) =>
-  'username' in change ? view.client(change.username) : null,
+const AccountPayload = payload('AccountPayload', 'account', 'the account', Account, (view, change) =>
+  'username' in change ? view.account(change.username) : null,
 );
 const AccessGroupPayload = payload('AccessGroupPayload', 'group', 'the group', AccessGroup, (view, change) =>
-  'groupname' in change ? view.group(change.groupname) : null,
+  'groupName' in change ? view.group(change.groupName) : null,
 );
 const AccessRolePayload = payload('AccessRolePayload', 'role', 'the role', AccessRole, (view, change) =>
-  'rolename' in change ? view.role(change.rolename) : null,
+  'roleName' in change ? view.role(change.roleName) : null,
 );
 const DefaultAclPayload = payload('DefaultAclPayload', 'defaultAcl', 'the default ACL', DefaultAcl, (view) => view);
 
 interface NamedMutation {
   readonly name: string;
   readonly mutation: AccessMutation;
-  readonly payload: typeof AccessClientPayload;
+  readonly payload: typeof AccountPayload;
 }
 
-const named = (mutations: AccessMutations, type: typeof AccessClientPayload) =>
+const named = (mutations: AccessMutations, type: typeof AccountPayload) =>
   Object.entries(mutations).map(([name, mutation]): NamedMutation => ({ name, mutation, payload: type }));
 
 /** All kinds of changes. Each one is a mutation and a key in `changeAccessControl`. */
 export const MUTATIONS: readonly NamedMutation[] = [
-  ...named(CLIENT_MUTATIONS, AccessClientPayload),
+  ...named(ACCOUNT_MUTATIONS, AccountPayload),
   ...named(GROUP_MUTATIONS, AccessGroupPayload),
   ...named(ROLE_MUTATIONS, AccessRolePayload),
   ...named(DEFAULT_ACL_MUTATIONS, DefaultAclPayload),

@@ -3,13 +3,13 @@ import { DEFAULT_ACL_TYPES, type DefaultAclType } from '../policy/access-model.t
 import type { AccessChange, PutMode } from '../writing/access-change.ts';
 import {
   AclRuleInput,
-  clientFields,
+  accountFields,
   groupFields,
   type InputFields,
   membership,
   names,
   priority,
-  putClient,
+  putAccount,
   putGroup,
   putRole,
   roleFields,
@@ -35,7 +35,7 @@ const mutation = <Fields extends InputFieldMap>(
 ): AccessMutation<Fields> => ({ description, fields, change });
 
 function putMutations<Fields extends InputFieldMap>(
-  kind: 'Client' | 'Group' | 'Role',
+  kind: 'Account' | 'AccessGroup' | 'AccessRole',
   noun: string,
   fields: (t: InputFields) => Fields,
   put: (mode: PutMode, ...args: Parameters<Change<Fields>>) => AccessChange,
@@ -43,20 +43,20 @@ function putMutations<Fields extends InputFieldMap>(
   const inMode = (mode: PutMode, description: string) =>
     mutation(description, fields, (input, path) => put(mode, input, path));
   return {
-    [`createAccess${kind}`]: inMode('CREATE', `Creates ${noun}.`),
-    [`updateAccess${kind}`]: inMode('UPDATE', `Updates ${noun}. Missing fields stay unchanged; null clears a field.`),
-    [`putAccess${kind}`]: inMode('PUT', `Creates ${noun}, or updates the existing one.`),
+    [`create${kind}`]: inMode('CREATE', `Creates ${noun}.`),
+    [`update${kind}`]: inMode('UPDATE', `Updates ${noun}. Missing fields stay unchanged; null clears a field.`),
+    [`put${kind}`]: inMode('PUT', `Creates ${noun}, or updates the existing one.`),
   };
 }
 
-export const CLIENT_MUTATIONS: AccessMutations = {
-  ...putMutations('Client', 'an account', clientFields, putClient),
-  deleteAccessClient: mutation(
+export const ACCOUNT_MUTATIONS: AccessMutations = {
+  ...putMutations('Account', 'an account', accountFields, putAccount),
+  deleteAccount: mutation(
     'Deletes an account and disconnects its clients.',
     (t) => names(t, 'username'),
     ({ username }) => ({ kind: 'DELETE_CLIENT', username }),
   ),
-  setAccessClientEnabled: mutation(
+  setAccountEnabled: mutation(
     'Enables an account, or disables it and disconnects its clients.',
     (t) => ({
       ...names(t, 'username'),
@@ -64,91 +64,91 @@ export const CLIENT_MUTATIONS: AccessMutations = {
     }),
     ({ username, enabled }) => ({ kind: 'PUT_CLIENT', username, mode: 'UPDATE', fields: { disabled: !enabled } }),
   ),
-  setAccessClientPassword: mutation(
+  setAccountPassword: mutation(
     'Sets the password of an account and disconnects its clients.',
     (t) => names(t, 'username', 'password'),
     ({ username, password }) => ({ kind: 'PUT_CLIENT', username, mode: 'UPDATE', fields: { password } }),
   ),
-  addAccessClientRole: mutation(
+  addAccountRole: mutation(
     'Adds a role to an account, or changes the priority of the role.',
-    (t) => ({ ...names(t, 'username', 'rolename'), priority: priority(t) }),
-    ({ username, rolename, ...input }) => ({
+    (t) => ({ ...names(t, 'username', 'roleName'), priority: priority(t) }),
+    ({ username, roleName, ...input }) => ({
       kind: 'ADD_CLIENT_ROLE',
       username,
-      role: membership(rolename, input.priority),
+      role: membership(roleName, input.priority),
     }),
   ),
-  removeAccessClientRole: mutation(
+  removeAccountRole: mutation(
     'Removes a role from an account.',
-    (t) => names(t, 'username', 'rolename'),
-    ({ username, rolename }) => ({ kind: 'REMOVE_CLIENT_ROLE', username, rolename }),
+    (t) => names(t, 'username', 'roleName'),
+    ({ username, roleName }) => ({ kind: 'REMOVE_CLIENT_ROLE', username, roleName }),
   ),
-  addAccessClientGroup: mutation(
+  addAccountGroup: mutation(
     'Adds an account to a group, or changes the priority of the group in the account.',
-    (t) => ({ ...names(t, 'username', 'groupname'), priority: priority(t) }),
-    ({ username, groupname, ...input }) => ({
+    (t) => ({ ...names(t, 'username', 'groupName'), priority: priority(t) }),
+    ({ username, groupName, ...input }) => ({
       kind: 'ADD_CLIENT_GROUP',
       username,
-      group: membership(groupname, input.priority),
+      group: membership(groupName, input.priority),
     }),
   ),
-  removeAccessClientGroup: mutation(
+  removeAccountGroup: mutation(
     'Removes an account from a group.',
-    (t) => names(t, 'username', 'groupname'),
-    ({ username, groupname }) => ({ kind: 'REMOVE_CLIENT_GROUP', username, groupname }),
+    (t) => names(t, 'username', 'groupName'),
+    ({ username, groupName }) => ({ kind: 'REMOVE_CLIENT_GROUP', username, groupName }),
   ),
 };
 
 export const GROUP_MUTATIONS: AccessMutations = {
-  ...putMutations('Group', 'a group', groupFields, putGroup),
+  ...putMutations('AccessGroup', 'a group', groupFields, putGroup),
   deleteAccessGroup: mutation(
-    'Deletes a group, but not its clients.',
-    (t) => names(t, 'groupname'),
-    ({ groupname }) => ({ kind: 'DELETE_GROUP', groupname }),
+    'Deletes a group, but not its accounts.',
+    (t) => names(t, 'groupName'),
+    ({ groupName }) => ({ kind: 'DELETE_GROUP', groupName }),
   ),
   addAccessGroupRole: mutation(
     'Adds a role to a group, or changes the priority of the role.',
-    (t) => ({ ...names(t, 'groupname', 'rolename'), priority: priority(t) }),
-    ({ groupname, rolename, ...input }) => ({
+    (t) => ({ ...names(t, 'groupName', 'roleName'), priority: priority(t) }),
+    ({ groupName, roleName, ...input }) => ({
       kind: 'ADD_GROUP_ROLE',
-      groupname,
-      role: membership(rolename, input.priority),
+      groupName,
+      role: membership(roleName, input.priority),
     }),
   ),
   removeAccessGroupRole: mutation(
     'Removes a role from a group.',
-    (t) => names(t, 'groupname', 'rolename'),
-    ({ groupname, rolename }) => ({ kind: 'REMOVE_GROUP_ROLE', groupname, rolename }),
+    (t) => names(t, 'groupName', 'roleName'),
+    ({ groupName, roleName }) => ({ kind: 'REMOVE_GROUP_ROLE', groupName, roleName }),
   ),
   setAnonymousGroup: mutation(
     'Sets the group of connections without a user name. The group can be replaced, but not removed.',
-    (t) => names(t, 'groupname'),
-    ({ groupname }) => ({ kind: 'SET_ANONYMOUS_GROUP', groupname }),
+    (t) => names(t, 'groupName'),
+    ({ groupName }) => ({ kind: 'SET_ANONYMOUS_GROUP', groupName }),
   ),
 };
 
 export const ROLE_MUTATIONS: AccessMutations = {
-  ...putMutations('Role', 'a role', roleFields, putRole),
+  ...putMutations('AccessRole', 'a role', roleFields, putRole),
   deleteAccessRole: mutation(
     'Deletes a role and removes it from all accounts and groups that hold it.',
-    (t) => names(t, 'rolename'),
-    ({ rolename }) => ({ kind: 'DELETE_ROLE', rolename }),
+    (t) => names(t, 'roleName'),
+    ({ roleName }) => ({ kind: 'DELETE_ROLE', roleName }),
   ),
   putAclRule: mutation(
     'Adds a rule to a role, or updates the existing rule with this type and topic.',
     (t) => ({
-      ...names(t, 'rolename'),
+      ...names(t, 'roleName'),
       acl: t.field({ description: 'The rule to add or update.', type: AclRuleInput, required: true }),
     }),
-    ({ rolename, acl }) => ({ kind: 'PUT_ROLE_ACL', rolename, acl: rule(acl) }),
+    ({ roleName, acl }) => ({ kind: 'PUT_ROLE_ACL', roleName, acl: rule(acl) }),
   ),
   removeAclRule: mutation(
     'Removes a rule from a role.',
     (t) => ({
-      ...names(t, 'rolename', 'topic'),
+      ...names(t, 'roleName', 'topic'),
       aclType: t.field({ description: RULE.aclType, type: AclType, required: true }),
     }),
-    ({ rolename, aclType, topic }) => ({ kind: 'REMOVE_ROLE_ACL', rolename, aclType, topic }),
+    ({ roleName, aclType, topic }) => ({ kind: 'REMOVE_ROLE_ACL', roleName, aclType, topic }),
   ),
 };
 

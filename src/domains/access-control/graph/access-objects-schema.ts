@@ -8,9 +8,9 @@ import { type NamedNodeKind, namedNodeId } from '../../../gateway/named-node-id.
 import { listConnection, pageOf } from '../../../gateway/paging.ts';
 import { ConnectedClient } from '../../clients/graph/client-schema.ts';
 import type {
-  AccessClient as AccessClientData,
   AccessGroup as AccessGroupData,
   AccessRole as AccessRoleData,
+  Account as AccountData,
   AclRule as AclRuleData,
   DefaultAclType as DefaultAclTypeName,
   Membership,
@@ -104,7 +104,7 @@ export const DefaultAcl = builder.objectRef<AccessView>('DefaultAcl').implement(
   }),
 });
 
-export const AccessClient = builder.objectRef<WithView<AccessClientData>>('AccessClient');
+export const Account = builder.objectRef<WithView<AccountData>>('Account');
 export const AccessGroup = builder.objectRef<WithView<AccessGroupData>>('AccessGroup');
 export const AccessRole = builder.objectRef<WithView<AccessRoleData>>('AccessRole');
 
@@ -135,9 +135,9 @@ interface HolderList<Parent> {
   /** The entries of the list, in the plural. */
   readonly entries: string;
   readonly priority: string;
-  readonly type: typeof AccessClient | typeof AccessGroup;
+  readonly type: typeof Account | typeof AccessGroup;
   readonly holdersOf: (parent: Parent) => readonly Holder[];
-  readonly find: (view: AccessView, name: string) => WithView<AccessClientData> | WithView<AccessGroupData> | null;
+  readonly find: (view: AccessView, name: string) => WithView<AccountData> | WithView<AccessGroupData> | null;
 }
 
 /** Pages of the holders of a role or the members of a group. Missing objects are omitted. */
@@ -172,9 +172,9 @@ const PRIORITY = 'Higher priorities are evaluated first. Default: -1.';
 
 const HeldRole = builder.objectRef<ViewedMembership>('HeldRole').implement({
   ...withView,
-  description: 'A role of a client or group.',
+  description: 'A role of an account or group.',
   fields: (t) => ({
-    rolename: t.string({ description: 'The name of the role.', resolve: ({ membership }) => membership.name }),
+    roleName: t.string({ description: 'The name of the role.', resolve: ({ membership }) => membership.name }),
     priority: t.int({ description: PRIORITY, resolve: ({ membership }) => membership.priority }),
     role: t.field({
       description: 'null: the role does not exist anymore.',
@@ -187,9 +187,9 @@ const HeldRole = builder.objectRef<ViewedMembership>('HeldRole').implement({
 
 const JoinedGroup = builder.objectRef<ViewedMembership>('JoinedGroup').implement({
   ...withView,
-  description: 'A group that a client belongs to.',
+  description: 'A group that an account belongs to.',
   fields: (t) => ({
-    groupname: t.string({ description: 'The name of the group.', resolve: ({ membership }) => membership.name }),
+    groupName: t.string({ description: 'The name of the group.', resolve: ({ membership }) => membership.name }),
     priority: t.int({ description: PRIORITY, resolve: ({ membership }) => membership.priority }),
     group: t.field({
       description: 'null: the group does not exist anymore.',
@@ -205,12 +205,12 @@ const GroupMember = builder.objectRef<{ readonly view: AccessView; readonly hold
   description: 'A member of a group.',
   fields: (t) => ({
     username: t.string({ description: 'The user name of the account.', resolve: ({ holder }) => holder.id }),
-    priority: t.int({ description: 'Priority of the group in the client.', resolve: ({ holder }) => holder.priority }),
-    client: t.field({
+    priority: t.int({ description: 'Priority of the group in the account.', resolve: ({ holder }) => holder.priority }),
+    account: t.field({
       description: 'The account; `null` if it does not exist anymore.',
-      type: AccessClient,
+      type: Account,
       nullable: true,
-      resolve: ({ view, holder }) => view.client(holder.id),
+      resolve: ({ view, holder }) => view.account(holder.id),
     }),
   }),
 });
@@ -244,15 +244,14 @@ export const BROKER_ID = { description: 'The id of a broker that the caller can 
 export const OFFSET = { description: 'Number of entries to skip.' };
 const idOf = (name: string) => `The global id, which depends only on the broker and the ${name}.`;
 
-AccessClient.implement({
+Account.implement({
   ...withView,
   description: 'An account of a broker. Its roles and groups decide what its clients may do.',
   interfaces: [Node],
   fields: (t) => ({
     id: t.id({
       description: idOf('user name'),
-      resolve: ({ view, object }) =>
-        namedNodeId({ kind: 'accessClient', brokerId: view.broker.id, name: object.username }),
+      resolve: ({ view, object }) => namedNodeId({ kind: 'account', brokerId: view.broker.id, name: object.username }),
     }),
     username: t.string({
       description: 'The user name in CONNECT, case-sensitive and unique in the broker.',
@@ -294,7 +293,7 @@ AccessClient.implement({
 
 AccessGroup.implement({
   ...withView,
-  description: 'Clients that hold the same roles.',
+  description: 'Accounts that hold the same roles.',
   interfaces: [Node],
   fields: (t) => ({
     id: t.id({
@@ -302,7 +301,7 @@ AccessGroup.implement({
       resolve: ({ view, object }) =>
         namedNodeId({ kind: 'accessGroup', brokerId: view.broker.id, name: object.groupname }),
     }),
-    groupname: t.string({
+    groupName: t.string({
       description: 'The name of the group, case-sensitive and unique in the broker.',
       resolve: ({ object }) => object.groupname,
     }),
@@ -313,7 +312,7 @@ AccessGroup.implement({
     }),
     roles: heldRoles(t),
     members: t.field({
-      description: 'All members, sorted by user name. `clients` returns them in pages.',
+      description: 'All members, sorted by user name. `accounts` returns them in pages.',
       type: [GroupMember],
       complexity: { field: BROKER_QUERY_COST, multiplier: 100 },
       resolve: ({ view, object }, _args, context) => {
@@ -321,21 +320,21 @@ AccessGroup.implement({
         return walk(context, members).map((holder) => ({ view, holder }));
       },
     }),
-    clients: holderConnection(t, {
-      name: 'AccessGroupClients',
+    accounts: holderConnection(t, {
+      name: 'AccessGroupAccounts',
       description: 'Members, sorted by user name.',
       entries: 'members of a group',
-      priority: 'Priority of the group in the client.',
-      type: AccessClient,
+      priority: 'Priority of the group in the account.',
+      type: Account,
       holdersOf: ({ view, object }) => view.members(object.groupname),
-      find: (view, username) => view.client(username),
+      find: (view, username) => view.account(username),
     }),
   }),
 });
 
 AccessRole.implement({
   ...withView,
-  description: 'A named list of rules, held by clients and groups.',
+  description: 'A named list of rules, held by accounts and groups.',
   interfaces: [Node],
   fields: (t) => ({
     id: t.id({
@@ -343,7 +342,7 @@ AccessRole.implement({
       resolve: ({ view, object }) =>
         namedNodeId({ kind: 'accessRole', brokerId: view.broker.id, name: object.rolename }),
     }),
-    rolename: t.string({
+    roleName: t.string({
       description: 'The name of the role, case-sensitive and unique in the broker.',
       resolve: ({ object }) => object.rolename,
     }),
@@ -360,14 +359,14 @@ AccessRole.implement({
       type: [AclRule],
       resolve: ({ object }, _args, context) => [...walk(context, object.acls)],
     }),
-    clients: holderConnection(t, {
-      name: 'AccessRoleClients',
-      description: 'Clients that hold the role directly, sorted by user name.',
-      entries: 'clients that hold a role directly',
-      priority: 'Priority of the role in the client.',
-      type: AccessClient,
-      holdersOf: ({ view, object }) => view.snapshot.lists.holders(object.rolename).clients,
-      find: (view, username) => view.client(username),
+    accounts: holderConnection(t, {
+      name: 'AccessRoleAccounts',
+      description: 'Accounts that hold the role directly, sorted by user name.',
+      entries: 'accounts that hold a role directly',
+      priority: 'Priority of the role in the account.',
+      type: Account,
+      holdersOf: ({ view, object }) => view.snapshot.lists.holders(object.rolename).accounts,
+      find: (view, username) => view.account(username),
     }),
     groups: holderConnection(t, {
       name: 'AccessRoleGroups',
@@ -384,6 +383,6 @@ AccessRole.implement({
 const findsIn = (kind: NamedNodeKind, find: (view: AccessView, name: string) => WithView<unknown> | null) =>
   findsNamedNode(kind, async (broker, name, { services }) => find(await services.accessControl.view(broker), name));
 
-findsIn('accessClient', (view, name) => view.client(name));
+findsIn('account', (view, name) => view.account(name));
 findsIn('accessGroup', (view, name) => view.group(name));
 findsIn('accessRole', (view, name) => view.role(name));

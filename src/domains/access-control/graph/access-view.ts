@@ -1,13 +1,13 @@
 import { belongsToBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { type ListConnection, listConnection, type PageArguments } from '../../../gateway/paging.ts';
-import { notFound, ServiceError } from '../../../platform/errors.ts';
+import { ServiceError } from '../../../platform/errors.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { ConnectedClients } from '../../clients/client-service.ts';
 import type { ClientView } from '../../clients/client-view.ts';
-import type { AccessClient, AccessGroup, AccessPolicy, AccessRole } from '../policy/access-model.ts';
+import type { AccessGroup, AccessPolicy, AccessRole, Account } from '../policy/access-model.ts';
 import type { AccessSnapshot } from '../reading/access-index.ts';
 import type {
-  ClientFilterTarget,
+  AccountFilterTarget,
   FilteredPage,
   GroupFilterTarget,
   Holder,
@@ -46,7 +46,7 @@ export class AccessView {
     return this.snapshot.policy;
   }
 
-  client(username: string): WithView<AccessClient> | null {
+  account(username: string): WithView<Account> | null {
     return this.#withView(this.policy.clients.get(username));
   }
 
@@ -59,8 +59,8 @@ export class AccessView {
   }
 
   /** Pages are sorted by name (UTF-16 code units). A cursor is a name. Errors: INVALID. */
-  clients(args: FilteredPage<ClientFilterTarget>): ListConnection<WithView<AccessClient>> {
-    return this.#page(this.snapshot.lists.clients(args.filter), args);
+  accounts(args: FilteredPage<AccountFilterTarget>): ListConnection<WithView<Account>> {
+    return this.#page(this.snapshot.lists.accounts(args.filter), args);
   }
 
   groups(args: FilteredPage<GroupFilterTarget>): ListConnection<WithView<AccessGroup>> {
@@ -71,23 +71,13 @@ export class AccessView {
     return this.#page(this.snapshot.lists.roles(args.filter), args);
   }
 
-  /** A page with the account of this name only. Errors: NOT_FOUND. */
-  onlyClient(username: string): ListConnection<WithView<AccessClient>> {
-    const node = this.client(username);
-    if (node === null) throw notFound('client', username);
-    return {
-      edges: [{ cursor: username, node }],
-      pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: username, endCursor: username },
-      totalCount: 1,
-    };
-  }
-
   members(groupname: string): readonly Holder[] {
     return this.snapshot.lists.members.get(groupname) ?? [];
   }
 
-  account(username: string): WithView<AccessClient> | null {
-    return username === ANONYMOUS ? null : this.client(username);
+  /** The account of a connected client. */
+  accountOf(username: string): WithView<Account> | null {
+    return username === ANONYMOUS ? null : this.account(username);
   }
 
   /** Returns `null` if the broker cannot list its clients. Errors: those of an unreachable broker. */

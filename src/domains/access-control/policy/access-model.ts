@@ -37,7 +37,7 @@ interface Described {
   readonly textDescription: string | null;
 }
 
-export interface AccessClient extends Described {
+export interface Account extends Described {
   readonly username: string;
   /** The only client id that may use the account; `null` if any may. */
   readonly clientId: string | null;
@@ -47,7 +47,7 @@ export interface AccessClient extends Described {
   readonly groups: readonly Membership[];
 }
 
-/** The members are stored in the clients (`AccessClient.groups`). */
+/** The members are stored in the clients (`Account.groups`). */
 export interface AccessGroup extends Described {
   readonly groupname: string;
   readonly roles: readonly Membership[];
@@ -61,7 +61,7 @@ export interface AccessRole extends Described {
 }
 
 export interface AccessPolicy {
-  readonly clients: ReadonlyMap<string, AccessClient>;
+  readonly clients: ReadonlyMap<string, Account>;
   readonly groups: ReadonlyMap<string, AccessGroup>;
   readonly roles: ReadonlyMap<string, AccessRole>;
   readonly defaultAcl: DefaultAcl;
@@ -70,7 +70,7 @@ export interface AccessPolicy {
 }
 
 export interface PolicyObjects {
-  readonly clients: AccessClient;
+  readonly clients: Account;
   readonly groups: AccessGroup;
   readonly roles: AccessRole;
 }

@@ -1,6 +1,13 @@
 import type { PageArguments } from '../../../gateway/paging.ts';
 import { FITS, type FilterMode } from '../../../platform/text/text-filter.ts';
-import type { AccessClient, AccessGroup, AccessPolicy, AccessRole, Membership } from '../policy/access-model.ts';
+import type {
+  AccessGroup,
+  AccessPolicy,
+  AccessRole,
+  Account,
+  Membership,
+  PolicyObjects,
+} from '../policy/access-model.ts';
 
 export interface Listed<T> {
   readonly id: string;
@@ -13,7 +20,7 @@ export interface Holder {
   readonly priority: number;
 }
 
-type Holders = Readonly<Record<'clients' | 'groups', readonly Holder[]>>;
+type Holders = Readonly<Record<'accounts' | 'groups', readonly Holder[]>>;
 
 /** One text, several texts of which one must match, or `null`, which matches nothing. */
 type TargetTexts = string | readonly { readonly name: string }[] | null;
@@ -22,12 +29,12 @@ const TEXTS = {
   textname: ({ textName }: Pick<AccessRole, 'textName'>) => textName,
   textdescription: ({ textDescription }: Pick<AccessRole, 'textDescription'>) => textDescription,
 };
-const CLIENT_TEXTS = {
+const ACCOUNT_TEXTS = {
   ...TEXTS,
-  username: ({ username }: AccessClient) => username,
-  clientid: ({ clientId }: AccessClient) => clientId,
-  rolename: ({ roles }: AccessClient) => roles,
-  groupname: ({ groups }: AccessClient) => groups,
+  username: ({ username }: Account) => username,
+  clientid: ({ clientId }: Account) => clientId,
+  rolename: ({ roles }: Account) => roles,
+  groupname: ({ groups }: Account) => groups,
 };
 const GROUP_TEXTS = {
   ...TEXTS,
@@ -40,7 +47,7 @@ const ROLE_TEXTS = {
   topic: ({ acls }: AccessRole) => acls.map(({ topic }) => ({ name: topic })),
 };
 
-export type ClientFilterTarget = keyof typeof CLIENT_TEXTS;
+export type AccountFilterTarget = keyof typeof ACCOUNT_TEXTS;
 export type GroupFilterTarget = keyof typeof GROUP_TEXTS | 'username';
 export type RoleFilterTarget = keyof typeof ROLE_TEXTS;
 
@@ -63,7 +70,7 @@ const MAX_FILTERED = 8;
 export class AccessLists {
   readonly #policy: AccessPolicy;
   readonly #filtered = new Map<string, readonly Listed<unknown>[]>();
-  #clients: readonly Listed<AccessClient>[] | undefined;
+  #accounts: readonly Listed<Account>[] | undefined;
   #groups: readonly Listed<AccessGroup>[] | undefined;
   #roles: readonly Listed<AccessRole>[] | undefined;
   #members: ReadonlyMap<string, readonly Holder[]> | undefined;
@@ -74,23 +81,25 @@ export class AccessLists {
   }
 
   get members(): ReadonlyMap<string, readonly Holder[]> {
-    this.#members ??= holdersBy(this.clients(), ({ groups }) => groups);
+    this.#members ??= holdersBy(this.accounts(), ({ groups }) => groups);
     return this.#members;
   }
 
   /** Only direct holders, sorted by name. */
   holders(rolename: string): Holders {
     this.#holders ??= {
-      clients: holdersBy(this.clients(), ({ roles }) => roles),
+      accounts: holdersBy(this.accounts(), ({ roles }) => roles),
       groups: holdersBy(this.groups(), ({ roles }) => roles),
     };
-    const { clients, groups } = this.#holders;
-    return { clients: clients.get(rolename) ?? [], groups: groups.get(rolename) ?? [] };
+    const { accounts, groups } = this.#holders;
+    return { accounts: accounts.get(rolename) ?? [], groups: groups.get(rolename) ?? [] };
   }
 
-  clients(filter?: FilteredPage<ClientFilterTarget>['filter']): readonly Listed<AccessClient>[] {
-    this.#clients ??= sorted(this.#policy.clients);
-    return this.#filter('clients', this.#clients, filter, 'username', (client, target) => CLIENT_TEXTS[target](client));
+  accounts(filter?: FilteredPage<AccountFilterTarget>['filter']): readonly Listed<Account>[] {
+    this.#accounts ??= sorted(this.#policy.clients);
+    return this.#filter('clients', this.#accounts, filter, 'username', (account, target) =>
+      ACCOUNT_TEXTS[target](account),
+    );
   }
 
   groups(filter?: FilteredPage<GroupFilterTarget>['filter']): readonly Listed<AccessGroup>[] {
@@ -107,7 +116,7 @@ export class AccessLists {
   }
 
   #filter<T, Target extends string>(
-    kind: string,
+    kind: keyof PolicyObjects,
     list: readonly Listed<T>[],
     filter: ListFilter<Target> | null | undefined,
     name: Target,
@@ -117,6 +126,7 @@ export class AccessLists {
     const { value } = filter;
     const mode = filter.mode ?? 'contains';
     const target = filter.target ?? name;
+    if (mode === 'equals' && target === name) return only(this.#policy[kind] as ReadonlyMap<string, T>, value);
     const key = `${kind}:${target}:${mode}:${value}`;
     const cached = this.#filtered.get(key);
     if (cached) return cached as readonly Listed<T>[];
@@ -130,6 +140,11 @@ export class AccessLists {
     this.#filtered.set(key, found);
     return found;
   }
+}
+
+function only<T>(objects: ReadonlyMap<string, T>, id: string): readonly Listed<T>[] {
+  const node = objects.get(id);
+  return node === undefined ? [] : [{ id, node }];
 }
 
 function sorted<T>(objects: ReadonlyMap<string, T>): readonly Listed<T>[] {

@@ -2,10 +2,10 @@
 import { type Fields, integerOf, isFields } from '../../../protocol/control/fields.ts';
 import {
   ACL_TYPES,
-  type AccessClient,
   type AccessDialect,
   type AccessGroup,
   type AccessRole,
+  type Account,
   type AclRule,
   DEFAULT_ACL_PRIORITY,
   DEFAULT_ACL_TYPES,
@@ -45,7 +45,7 @@ function named(value: unknown, kind: string, key: string): { readonly name: stri
   return { name: nameOf(typeof value === 'string' ? value : fields[key]), fields };
 }
 
-export function parseClient(value: unknown): AccessClient | null {
+export function parseClient(value: unknown): Account | null {
   const { name: username, fields } = named(value, 'client', 'username');
   if (username === null) return null;
   return {

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import { getClient, getGroup, getRole } from '../../../protocol/control/dynamic-security.ts';
-import type { AccessClient, AccessPolicy, AccessRole, Membership } from '../policy/access-model.ts';
+import type { AccessPolicy, AccessRole, Account, Membership } from '../policy/access-model.ts';
 import type { TouchedObject } from '../writing/access-plan.ts';
 import type { AccessCheck, CheckResult } from './access-check.ts';
 import type { Holder } from './access-lists.ts';
@@ -19,7 +19,7 @@ const READERS = {
 
 /** `null`: the object does not exist. */
 interface Reread {
-  readonly clients: Map<string, AccessClient | null>;
+  readonly clients: Map<string, Account | null>;
   readonly groups: Map<string, ListedGroup | null>;
   readonly roles: Map<string, AccessRole | null>;
 }

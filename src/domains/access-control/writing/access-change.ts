@@ -1,7 +1,7 @@
 import type {
-  AccessClient,
   AccessGroup,
   AccessRole,
+  Account,
   AclRule,
   AclType,
   DefaultAcl,
@@ -18,14 +18,14 @@ export interface RequestedMembership {
 }
 
 /** Missing keys stay unchanged, `null` clears a value, and a list replaces the whole list. */
-export type ClientFields<Entry = Membership> = Partial<Omit<AccessClient, 'username' | 'roles' | 'groups'>> & {
+export type ClientFields<Entry = Membership> = Partial<Omit<Account, 'username' | 'roles' | 'groups'>> & {
   readonly password?: string;
   readonly roles?: readonly Entry[];
   readonly groups?: readonly Entry[];
 };
 export type GroupFields<Entry = Membership> = Partial<Omit<AccessGroup, 'groupname' | 'roles'>> & {
   readonly roles?: readonly Entry[];
-  readonly clients?: readonly Entry[];
+  readonly members?: readonly Entry[];
 };
 export type RoleFields = Partial<Omit<AccessRole, 'rolename' | 'allowWildcardSubs'>> & {
   readonly allowWildcardSubs?: boolean;
@@ -40,24 +40,24 @@ type Change<Entry> =
     }
   | { readonly kind: 'DELETE_CLIENT'; readonly username: string }
   | { readonly kind: 'ADD_CLIENT_ROLE'; readonly username: string; readonly role: Entry }
-  | { readonly kind: 'REMOVE_CLIENT_ROLE'; readonly username: string; readonly rolename: string }
+  | { readonly kind: 'REMOVE_CLIENT_ROLE'; readonly username: string; readonly roleName: string }
   | { readonly kind: 'ADD_CLIENT_GROUP'; readonly username: string; readonly group: Entry }
-  | { readonly kind: 'REMOVE_CLIENT_GROUP'; readonly username: string; readonly groupname: string }
+  | { readonly kind: 'REMOVE_CLIENT_GROUP'; readonly username: string; readonly groupName: string }
   | {
       readonly kind: 'PUT_GROUP';
-      readonly groupname: string;
+      readonly groupName: string;
       readonly mode: PutMode;
       readonly fields: GroupFields<Entry>;
     }
-  | { readonly kind: 'DELETE_GROUP'; readonly groupname: string }
-  | { readonly kind: 'ADD_GROUP_ROLE'; readonly groupname: string; readonly role: Entry }
-  | { readonly kind: 'REMOVE_GROUP_ROLE'; readonly groupname: string; readonly rolename: string }
-  | { readonly kind: 'PUT_ROLE'; readonly rolename: string; readonly mode: PutMode; readonly fields: RoleFields }
-  | { readonly kind: 'DELETE_ROLE'; readonly rolename: string }
-  | { readonly kind: 'PUT_ROLE_ACL'; readonly rolename: string; readonly acl: AclRule }
-  | { readonly kind: 'REMOVE_ROLE_ACL'; readonly rolename: string; readonly aclType: AclType; readonly topic: string }
+  | { readonly kind: 'DELETE_GROUP'; readonly groupName: string }
+  | { readonly kind: 'ADD_GROUP_ROLE'; readonly groupName: string; readonly role: Entry }
+  | { readonly kind: 'REMOVE_GROUP_ROLE'; readonly groupName: string; readonly roleName: string }
+  | { readonly kind: 'PUT_ROLE'; readonly roleName: string; readonly mode: PutMode; readonly fields: RoleFields }
+  | { readonly kind: 'DELETE_ROLE'; readonly roleName: string }
+  | { readonly kind: 'PUT_ROLE_ACL'; readonly roleName: string; readonly acl: AclRule }
+  | { readonly kind: 'REMOVE_ROLE_ACL'; readonly roleName: string; readonly aclType: AclType; readonly topic: string }
   | { readonly kind: 'SET_DEFAULT_ACL'; readonly acl: Partial<DefaultAcl> }
-  | { readonly kind: 'SET_ANONYMOUS_GROUP'; readonly groupname: string };
+  | { readonly kind: 'SET_ANONYMOUS_GROUP'; readonly groupName: string };
 
 export type AccessChange = Change<RequestedMembership>;
 /** A change whose priorities are all known. */

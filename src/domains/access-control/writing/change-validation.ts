@@ -4,7 +4,7 @@ import { type AclRule, MAX_PRIORITY } from '../policy/access-model.ts';
 import { nameProblem, passwordProblem, plainTextProblem, textProblem } from '../policy/access-names.ts';
 import type { AccessChange, ClientFields, GroupFields, RequestedMembership, RoleFields } from './access-change.ts';
 
-const NAME_KEYS = ['username', 'groupname', 'rolename'] as const;
+const NAME_KEYS = ['username', 'groupName', 'roleName'] as const;
 
 /** Issues that do not depend on the policy. Mosquitto 2.0 and 2.1 skip malformed entries of `acls` without an error. */
 export function changeIssues(change: AccessChange): readonly InputIssue[] {
@@ -34,8 +34,8 @@ export function changeIssues(change: AccessChange): readonly InputIssue[] {
   const nameKey = NAME_KEYS.find((key) => key in change);
   if (nameKey !== undefined)
     check(nameKey, nameProblem((change as Partial<Record<typeof nameKey, string>>)[nameKey] ?? ''));
-  if ('role' in change) membership('', 'rolename', change.role);
-  if ('group' in change) membership('', 'groupname', change.group);
+  if ('role' in change) membership('', 'roleName', change.role);
+  if ('group' in change) membership('', 'groupName', change.group);
   if (change.kind === 'PUT_ROLE_ACL') rule('acl', change.acl);
   const fields: ClientFields<RequestedMembership> & GroupFields<RequestedMembership> & RoleFields =
     'fields' in change ? change.fields : {};
@@ -43,9 +43,9 @@ export function changeIssues(change: AccessChange): readonly InputIssue[] {
   optional('clientId', fields.clientId);
   optional('textName', fields.textName, plainTextProblem);
   optional('textDescription', fields.textDescription, plainTextProblem);
-  memberships('roles', 'rolename', fields.roles);
-  memberships('groups', 'groupname', fields.groups);
-  memberships('clients', 'username', fields.clients);
+  memberships('roles', 'roleName', fields.roles);
+  memberships('groups', 'groupName', fields.groups);
+  memberships('members', 'username', fields.members);
   optional('password', fields.password, passwordProblem);
   for (const [index, acl] of (fields.acls ?? []).entries()) rule(`acls.${index}`, acl);
   for (const { at } of repeated((fields.acls ?? []).map(({ aclType, topic }) => `${aclType}\0${topic}`))) {

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../platform/errors.ts';
-import type { AccessClient, AccessPolicy, AccessRole, AclRule, AclType, Membership } from '../policy/access-model.ts';
+import type { AccessPolicy, AccessRole, Account, AclRule, AclType, Membership } from '../policy/access-model.ts';
 import { anonymousHoldings, type Holdings, rolesOfGroup } from '../policy/access-order.ts';
 import type { PlannedCommand, TouchedObject } from './access-plan.ts';
 import type { PolicyDraft } from './policy-draft.ts';
@@ -22,8 +22,8 @@ interface ObjectState {
   readonly grant: ControlGrant | null;
   /** Allowing or denying, in the order of evaluation. */
   readonly controlRules: string;
-  readonly holders: readonly AccessClient[];
-  readonly client: AccessClient | null;
+  readonly holders: readonly Account[];
+  readonly client: Account | null;
 }
 
 interface Transition {
@@ -131,7 +131,7 @@ export class ControlRights {
   }
 }
 
-const isSameClient = (before: AccessClient | null, after: AccessClient | null): boolean =>
+const isSameClient = (before: Account | null, after: Account | null): boolean =>
   before === after || JSON.stringify(before) === JSON.stringify(after);
 
 function nameOf(object: TouchedObject): string {

@@ -14,15 +14,15 @@ export function withPriorities(change: AccessChange, { clients, groups }: Access
       return { ...change, fields: { ...fields, ...lists } };
     }
     case 'PUT_GROUP': {
-      const { roles, clients: members, ...fields } = change.fields;
-      const { groupname } = change;
+      const { roles, members, ...fields } = change.fields;
+      const { groupName } = change;
       const member = (entry: RequestedMembership) => ({
         ...entry,
-        priority: resolved({ ...entry, name: groupname }, clients.get(entry.name)?.groups).priority,
+        priority: resolved({ ...entry, name: groupName }, clients.get(entry.name)?.groups).priority,
       });
       const lists = {
-        ...(roles && { roles: allResolved(roles, groups.get(groupname)?.roles) }),
-        ...(members && { clients: members.map(member) }),
+        ...(roles && { roles: allResolved(roles, groups.get(groupName)?.roles) }),
+        ...(members && { members: members.map(member) }),
       };
       return { ...change, fields: { ...fields, ...lists } };
     }
@@ -31,7 +31,7 @@ export function withPriorities(change: AccessChange, { clients, groups }: Access
     case 'ADD_CLIENT_GROUP':
       return { ...change, group: resolved(change.group, clients.get(change.username)?.groups) };
     case 'ADD_GROUP_ROLE':
-      return { ...change, role: resolved(change.role, groups.get(change.groupname)?.roles) };
+      return { ...change, role: resolved(change.role, groups.get(change.groupName)?.roles) };
     default:
       return change;
   }

@@ -1,4 +1,4 @@
-import type { AccessClient, Membership } from '../policy/access-model.ts';
+import type { Account, Membership } from '../policy/access-model.ts';
 import type { ClientFields } from './access-change.ts';
 import { type DynsecWrite, groupEntry, roleEntry } from './dynsec-writes.ts';
 import {
@@ -34,7 +34,7 @@ export const CLIENT_PLANS: Plans<
     if (held.priority === role.priority) return [];
     return [{ command: 'modifyClient', fields: { username, roles: replaced(roles, role).map(roleEntry) } }];
   },
-  REMOVE_CLIENT_ROLE(draft, { username, rolename }) {
+  REMOVE_CLIENT_ROLE(draft, { username, roleName: rolename }) {
     const { roles } = clientOf(draft, username);
     roleOf(draft, rolename);
     return named(roles, rolename) ? [{ command: 'removeClientRole', fields: { username, rolename } }] : [];
@@ -47,7 +47,7 @@ export const CLIENT_PLANS: Plans<
     if (joined.priority === group.priority) return [];
     return [{ command: 'modifyClient', fields: { username, groups: replaced(groups, group).map(groupEntry) } }];
   },
-  REMOVE_CLIENT_GROUP(draft, { username, groupname }) {
+  REMOVE_CLIENT_GROUP(draft, { username, groupName: groupname }) {
     const { groups } = clientOf(draft, username);
     groupOf(draft, groupname);
     return named(groups, groupname) ? [{ command: 'removeGroupClient', fields: { groupname, username } }] : [];
@@ -80,7 +80,7 @@ function createClient(username: string, fields: ClientFields): DynsecWrite[] {
 }
 
 /** Uses as few commands as possible, because each one disconnects the client. */
-function updateClient(client: AccessClient, fields: ClientFields): DynsecWrite[] {
+function updateClient(client: Account, fields: ClientFields): DynsecWrite[] {
   const { username } = client;
   const { clientId, password, disabled, roles, groups } = fields;
   const changed = {

@@ -11,19 +11,19 @@ const MAX_MEMBERS_PER_COMMAND = 2_000;
 export const GROUP_PLANS: Plans<
   'PUT_GROUP' | 'DELETE_GROUP' | 'ADD_GROUP_ROLE' | 'REMOVE_GROUP_ROLE' | 'SET_ANONYMOUS_GROUP'
 > = {
-  PUT_GROUP(draft, { groupname, mode, fields }) {
+  PUT_GROUP(draft, { groupName: groupname, mode, fields }) {
     const group = existing(draft.groups, groupname, mode, 'group');
     for (const { name } of fields.roles ?? []) roleOf(draft, name);
-    for (const { name } of fields.clients ?? []) clientOf(draft, name);
+    for (const { name } of fields.members ?? []) clientOf(draft, name);
     if (group) return updateGroup(draft, group, fields);
     return [
       { command: 'createGroup', fields: { groupname, ...textFields(null, fields) } },
       ...(fields.roles ?? []).map((role) => addRole(groupname, role)),
-      ...memberWrites(groupname, [], fields.clients ?? [], {}),
+      ...memberWrites(groupname, [], fields.members ?? [], {}),
     ];
   },
   /** Errors: IN_USE for the anonymous group. The command crashes Mosquitto before 2.0.15; later versions refuse it. */
-  DELETE_GROUP(draft, { groupname }) {
+  DELETE_GROUP(draft, { groupName: groupname }) {
     groupOf(draft, groupname);
     if (draft.anonymousGroup === groupname) {
       throw new ServiceError('IN_USE', `"${groupname}" is the anonymous group; set another anonymous group first`, {
@@ -32,20 +32,20 @@ export const GROUP_PLANS: Plans<
     }
     return [{ command: 'deleteGroup', fields: { groupname } }];
   },
-  ADD_GROUP_ROLE(draft, { groupname, role }) {
+  ADD_GROUP_ROLE(draft, { groupName: groupname, role }) {
     const { roles } = groupOf(draft, groupname);
     roleOf(draft, role.name);
     const held = roles.find(({ name }) => name === role.name);
     if (held?.priority === role.priority) return [];
     return [...(held ? [removeRole(groupname, role.name)] : []), addRole(groupname, role)];
   },
-  REMOVE_GROUP_ROLE(draft, { groupname, rolename }) {
+  REMOVE_GROUP_ROLE(draft, { groupName: groupname, roleName: rolename }) {
     const { roles } = groupOf(draft, groupname);
     roleOf(draft, rolename);
     return roles.some(({ name }) => name === rolename) ? [removeRole(groupname, rolename)] : [];
   },
   /** Setting the current group again would disconnect all clients without a user name, so it sends no command. */
-  SET_ANONYMOUS_GROUP(draft, { groupname }) {
+  SET_ANONYMOUS_GROUP(draft, { groupName: groupname }) {
     groupOf(draft, groupname);
     return draft.anonymousGroup === groupname ? [] : [{ command: 'setAnonymousGroup', fields: { groupname } }];
   },
@@ -58,11 +58,11 @@ export const GROUP_PLANS: Plans<
 function updateGroup(draft: PolicyDraft, group: AccessGroup, fields: GroupFields): DynsecWrite[] {
   const { groupname } = group;
   const { added, changed, removed } = listDifference(group.roles, fields.roles ?? group.roles);
-  const members = fields.clients === undefined ? [] : membersOf(draft, groupname);
+  const members = fields.members === undefined ? [] : membersOf(draft, groupname);
   return [
     ...[...removed, ...changed].map(({ name }) => removeRole(groupname, name)),
     ...[...changed, ...added].map((role) => addRole(groupname, role)),
-    ...memberWrites(groupname, members, fields.clients ?? members, textFields(group, fields)),
+    ...memberWrites(groupname, members, fields.members ?? members, textFields(group, fields)),
   ];
 }
 

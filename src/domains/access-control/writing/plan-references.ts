@@ -1,5 +1,5 @@
 import { notFound, ServiceError } from '../../../platform/errors.ts';
-import type { AccessClient, AccessDialect, AccessGroup, AccessRole, Membership } from '../policy/access-model.ts';
+import type { AccessDialect, AccessGroup, AccessRole, Account, Membership } from '../policy/access-model.ts';
 import type { AccessChange, ChangeOf, PutMode } from './access-change.ts';
 import type { DynsecWrite } from './dynsec-writes.ts';
 import type { PolicyDraft } from './policy-draft.ts';
@@ -15,8 +15,7 @@ function required<T>(objects: ReadonlyMap<string, T>, what: string, name: string
   return object;
 }
 
-export const clientOf = ({ clients }: PolicyDraft, username: string): AccessClient =>
-  required(clients, 'client', username);
+export const clientOf = ({ clients }: PolicyDraft, username: string): Account => required(clients, 'client', username);
 export const groupOf = ({ groups }: PolicyDraft, groupname: string): AccessGroup =>
   required(groups, 'group', groupname);
 export const roleOf = ({ roles }: PolicyDraft, rolename: string): AccessRole => required(roles, 'role', rolename);

@@ -7,7 +7,7 @@ import { existing, type Plans, roleOf, textFields } from './plan-references.ts';
 
 export const ROLE_PLANS: Plans<'PUT_ROLE' | 'DELETE_ROLE' | 'PUT_ROLE_ACL' | 'REMOVE_ROLE_ACL' | 'SET_DEFAULT_ACL'> = {
   /** Errors: also INVALID and NOT_SUPPORTED_BY_BROKER for features that the broker lacks. */
-  PUT_ROLE(draft, { rolename, mode, fields }, dialect) {
+  PUT_ROLE(draft, { roleName: rolename, mode, fields }, dialect) {
     const role = existing(draft.roles, rolename, mode, 'role');
     const { allowWildcardSubs, acls } = fields;
     if (allowWildcardSubs !== undefined && !dialect.wildcardFlag) {
@@ -35,7 +35,7 @@ export const ROLE_PLANS: Plans<'PUT_ROLE' | 'DELETE_ROLE' | 'PUT_ROLE_ACL' | 'RE
    * Removes the role from its holders first: clients created with `roles` would keep a dangling reference (crash of
    * 2.0.11).
    */
-  DELETE_ROLE(draft, { rolename }) {
+  DELETE_ROLE(draft, { roleName: rolename }) {
     roleOf(draft, rolename);
     const fromClient = (username: string) => ({ command: 'removeClientRole', fields: { username, rolename } }) as const;
     const fromGroup = (groupname: string) => ({ command: 'removeGroupRole', fields: { groupname, rolename } }) as const;
@@ -46,7 +46,7 @@ export const ROLE_PLANS: Plans<'PUT_ROLE' | 'DELETE_ROLE' | 'PUT_ROLE_ACL' | 'RE
     ];
   },
   /** Replaces the whole list in one command, so that the rule is never missing and keeps its position. */
-  PUT_ROLE_ACL(draft, { rolename, acl }, dialect) {
+  PUT_ROLE_ACL(draft, { roleName: rolename, acl }, dialect) {
     const role = roleOf(draft, rolename);
     checkSubstitution(dialect, role, [acl], () => 'acl.topic');
     const existingRule = role.acls.find((rule) => isSameKey(rule, acl));
@@ -55,7 +55,7 @@ export const ROLE_PLANS: Plans<'PUT_ROLE' | 'DELETE_ROLE' | 'PUT_ROLE_ACL' | 'RE
     const acls = role.acls.map((rule) => (isSameKey(rule, acl) ? acl : rule));
     return [replaceRules(rolename, acls)];
   },
-  REMOVE_ROLE_ACL(draft, { rolename, aclType, topic }) {
+  REMOVE_ROLE_ACL(draft, { roleName: rolename, aclType, topic }) {
     const { acls } = roleOf(draft, rolename);
     const rest = acls.filter((rule) => !isSameKey(rule, { aclType, topic }));
     if (rest.length === acls.length) throw notFound(`rule ${aclType} in the role "${rolename}" for`, topic);

@@ -1,8 +1,8 @@
 import type {
-  AccessClient,
   AccessGroup,
   AccessPolicy,
   AccessRole,
+  Account,
   DefaultAcl,
   Membership,
   PolicyObjects,
@@ -22,7 +22,7 @@ import { OverlayMap } from './overlay-map.ts';
 
 /** A policy with executed commands; the original stays. They are not checked: the objects that they name must exist. */
 export class PolicyDraft implements AccessPolicy {
-  readonly clients: OverlayMap<AccessClient>;
+  readonly clients: OverlayMap<Account>;
   readonly groups: OverlayMap<AccessGroup>;
   readonly roles: OverlayMap<AccessRole>;
   defaultAcl: DefaultAcl;
@@ -204,7 +204,7 @@ export class PolicyDraft implements AccessPolicy {
   }
 }
 
-type Holding = Partial<AccessClient & AccessGroup & AccessRole>;
+type Holding = Partial<Account & AccessGroup & AccessRole>;
 
 const without = (list: readonly Membership[], removed: string): readonly Membership[] =>
   list.filter(({ name }) => name !== removed);

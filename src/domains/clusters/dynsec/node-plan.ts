@@ -75,6 +75,6 @@ function objectOf(change: AccessChange): NodeDifference {
   if (change.kind === 'SET_DEFAULT_ACL') return { kind: 'DEFAULT_ACL', name: '' };
   if (change.kind === 'SET_ANONYMOUS_GROUP') return { kind: 'ANONYMOUS_GROUP', name: '' };
   if ('username' in change) return { kind: 'CLIENT', name: change.username };
-  if ('groupname' in change) return { kind: 'GROUP', name: change.groupname };
-  return { kind: 'ROLE', name: change.rolename };
+  if ('groupName' in change) return { kind: 'GROUP', name: change.groupName };
+  return { kind: 'ROLE', name: change.roleName };
 }

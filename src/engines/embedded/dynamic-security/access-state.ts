@@ -1,8 +1,8 @@
 import type {
-  AccessClient,
   AccessGroup,
   AccessPolicy,
   AccessRole,
+  Account,
   DefaultAcl,
   Membership,
 } from '../../../domains/access-control/policy/access-model.ts';
@@ -20,7 +20,7 @@ export class AccessState {
   readonly limits: AccessLimits;
   settings: Settings;
   policy: AccessPolicy;
-  readonly #clients = new Map<string, AccessClient>();
+  readonly #clients = new Map<string, Account>();
   readonly #groups = new Map<string, AccessGroup>();
   readonly #roles = new Map<string, AccessRole>();
   readonly #passwordHashes = new Map<string, string>();
@@ -62,7 +62,7 @@ export class AccessState {
     this.#listeners.add(listener);
   }
 
-  putClient(client: AccessClient): void {
+  putClient(client: Account): void {
     const { username } = client;
     const old = this.#clients.get(username);
     this.clientsWith.move(username, old?.roles, client.roles);
@@ -206,7 +206,7 @@ const ENTRY = 50;
 
 export const membershipSize = (name: string): number => ENTRY + name.length;
 
-export type Sized = Partial<AccessClient & AccessGroup & AccessRole>;
+export type Sized = Partial<Account & AccessGroup & AccessRole>;
 
 /** Size of an object in characters, for `AccessLimits.size`. */
 export function sizeOf(object: Sized): number {

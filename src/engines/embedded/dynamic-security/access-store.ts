@@ -1,4 +1,4 @@
-import type { AccessClient, AccessGroup, AccessRole } from '../../../domains/access-control/policy/access-model.ts';
+import type { AccessGroup, AccessRole, Account } from '../../../domains/access-control/policy/access-model.ts';
 import type { AccessLimits } from '../limits.ts';
 import type { Journal } from '../store/journal.ts';
 import { AccessState, type Settings } from './access-state.ts';
@@ -36,7 +36,7 @@ export class AccessStore {
     for (const { about, password_hash } of this.#journal.rows<ClientRow>(
       'SELECT about, password_hash FROM access_client',
     )) {
-      const client = JSON.parse(about) as AccessClient;
+      const client = JSON.parse(about) as Account;
       state.putClient(client);
       if (password_hash !== null) state.putPasswordHash(client.username, password_hash);
     }

@@ -1,4 +1,4 @@
-import type { AccessClient, Membership } from '../../../domains/access-control/policy/access-model.ts';
+import type { Account, Membership } from '../../../domains/access-control/policy/access-model.ts';
 import { type Fields, fieldOf } from '../../../protocol/control/fields.ts';
 import { ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { requiredText } from '../../../protocol/control/plugin-arguments.ts';
@@ -28,7 +28,7 @@ export const CLIENT_COMMANDS: CommandTable = {
     const { clients } = state.policy;
     if (clients.has(username)) throw new ControlRefusal('Client already exists');
     if (clients.size >= state.limits.clients) throw new ControlRefusal('Too many clients');
-    const client: AccessClient = {
+    const client: Account = {
       username,
       clientId: clientId || null,
       ...texts,
@@ -73,7 +73,7 @@ export const CLIENT_COMMANDS: CommandTable = {
     const clientId = lenientText(command, 'clientid');
     // Mosquitto accepts control characters here. Lone surrogates cannot be stored.
     if (/\p{Cs}/u.test(String(fieldOf(command, 'clientid')))) throw new ControlRefusal('Client ID not valid UTF-8');
-    const modified: AccessClient = {
+    const modified: Account = {
       ...client,
       clientId: clientId === undefined ? client.clientId : clientId || null,
       ...modifiedTexts(command, client),
@@ -126,7 +126,7 @@ export const CLIENT_COMMANDS: CommandTable = {
   },
 };
 
-const find = ({ policy }: AccessState, username: string): AccessClient => found(policy.clients, username, 'Client');
+const find = ({ policy }: AccessState, username: string): Account => found(policy.clients, username, 'Client');
 
 /** Checks the client id before `checkText` replaces lone surrogates. */
 const checkClientId = (fields: Fields): string => checkName(String(fieldOf(fields, 'clientid')), 'Client ID');

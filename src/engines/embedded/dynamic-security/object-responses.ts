@@ -1,12 +1,12 @@
 import {
-  type AccessClient,
   type AccessGroup,
   type AccessRole,
+  type Account,
   DEFAULT_MEMBERSHIP_PRIORITY,
   type Membership,
 } from '../../../domains/access-control/policy/access-model.ts';
 
-export function clientResponse(client: AccessClient, addresses: (username: string) => readonly string[]): object {
+export function clientResponse(client: Account, addresses: (username: string) => readonly string[]): object {
   const { username, clientId, disabled, roles, groups } = client;
   return {
     username,
@@ -37,7 +37,7 @@ export function roleResponse(role: AccessRole): object {
   };
 }
 
-function textFields({ textName, textDescription }: Pick<AccessClient, 'textName' | 'textDescription'>): object {
+function textFields({ textName, textDescription }: Pick<Account, 'textName' | 'textDescription'>): object {
   return {
     ...(textName === null ? {} : { textname: textName }),
     ...(textDescription === null ? {} : { textdescription: textDescription }),

@@ -54,13 +54,13 @@ test('what is missing is made in the order in which things are named, others are
   expect(changes).toEqual([
     {
       kind: 'PUT_ROLE',
-      rolename: 'reader',
+      roleName: 'reader',
       mode: 'CREATE',
       fields: { acls: [{ aclType: 'subscribePattern', topic: 'a/#', priority: 0, allow: true }] },
     },
     {
       kind: 'PUT_GROUP',
-      groupname: 'guests',
+      groupName: 'guests',
       mode: 'CREATE',
       fields: { textName: 'Guests', roles: [{ name: 'reader', priority: 4 }] },
     },
@@ -72,10 +72,10 @@ test('what is missing is made in the order in which things are named, others are
     },
     { kind: 'PUT_CLIENT', username: 'bob', mode: 'CREATE', fields: { password: 'pw' } },
     { kind: 'SET_DEFAULT_ACL', acl: { publishClientSend: true } },
-    { kind: 'SET_ANONYMOUS_GROUP', groupname: 'guests' },
+    { kind: 'SET_ANONYMOUS_GROUP', groupName: 'guests' },
     { kind: 'DELETE_CLIENT', username: 'old' },
-    { kind: 'DELETE_GROUP', groupname: 'old' },
-    { kind: 'DELETE_ROLE', rolename: 'old' },
+    { kind: 'DELETE_GROUP', groupName: 'old' },
+    { kind: 'DELETE_ROLE', roleName: 'old' },
   ]);
   expect(notes).toEqual([]);
   expect(needPassword).toEqual(['ann']);
@@ -99,7 +99,7 @@ test('of what is there only the keys that differ are changed, and the order of e
   expect(diff(from, to).changes).toEqual([
     {
       kind: 'PUT_ROLE',
-      rolename: 'r',
+      roleName: 'r',
       mode: 'UPDATE',
       fields: { acls: [...rules].reverse().map((rule) => ({ ...rule, priority: 0 })) },
     },
@@ -119,7 +119,7 @@ test('the account of this service, and what gives it its rights, is not deleted'
     clients: [{ ...GATEWAY, groups: [{ name: 'own' }] }],
   });
   const { changes, notes } = diff(from, document({ roles: [], clients: [] }), { deleteOthers: true });
-  expect(changes).toEqual([{ kind: 'DELETE_ROLE', rolename: 'other' }]);
+  expect(changes).toEqual([{ kind: 'DELETE_ROLE', roleName: 'other' }]);
   for (const name of ['account "gateway"', 'group "own"', 'role "held"', 'role "admin"']) {
     expect(notes.join()).toContain(name);
   }
@@ -230,7 +230,7 @@ test('what Mosquitto 2.0 cannot hold is left out and noted, and 2.1 gets it', ()
   const held = (rules: readonly object[]) => rules.map((rule) => ({ ...rule, priority: 0 }));
   const old = diff(document(), to, {}, MOSQUITTO_2_0);
   expect(old.changes).toEqual([
-    { kind: 'PUT_ROLE', rolename: 'r', mode: 'CREATE', fields: { acls: held(acls.slice(1)) } },
+    { kind: 'PUT_ROLE', roleName: 'r', mode: 'CREATE', fields: { acls: held(acls.slice(1)) } },
   ]);
   expect(old.notes).toHaveLength(2);
   expect(old.notes.join()).not.toContain('grant access');
@@ -242,7 +242,7 @@ test('what Mosquitto 2.0 cannot hold is left out and noted, and 2.1 gets it', ()
   ]);
   const current = diff(document(), to);
   expect(current.changes).toEqual([
-    { kind: 'PUT_ROLE', rolename: 'r', mode: 'CREATE', fields: { allowWildcardSubs: false, acls: held(acls) } },
+    { kind: 'PUT_ROLE', roleName: 'r', mode: 'CREATE', fields: { allowWildcardSubs: false, acls: held(acls) } },
   ]);
   expect(current.notes).toEqual([]);
   // Another client created the rule, so it stays unchanged.
@@ -256,7 +256,7 @@ test('an anonymous group that cannot be unset is emptied when others are deleted
   const left = diff(from, document());
   expect(left).toMatchObject({ changes: [], notes: [expect.stringContaining('"guests"')] });
   const emptied = diff(from, document(), { deleteOthers: true });
-  expect(emptied.changes).toEqual([{ kind: 'PUT_GROUP', groupname: 'guests', mode: 'UPDATE', fields: { roles: [] } }]);
+  expect(emptied.changes).toEqual([{ kind: 'PUT_GROUP', groupName: 'guests', mode: 'UPDATE', fields: { roles: [] } }]);
   expect(emptied.notes).toMatchObject([expect.stringContaining('"guests"')]);
   const ownWay = diff(from, document(), { deleteOthers: true, gatewayUsername: null });
   expect(ownWay).toMatchObject({ changes: [], notes: [expect.stringContaining('group "guests"')] });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { type AccessQuery, MAX_LOOKED_AT } from '../../../../src/domains/access-control/explain/access-explanation.ts';
 import type {
-  AccessClient,
   AccessGroup,
   AccessPolicy,
   AccessRole,
+  Account,
 } from '../../../../src/domains/access-control/policy/access-model.ts';
 import { busyMs } from '../../../support/busy-time.ts';
 import { explainAccess, whoCan } from '../at-once.ts';
@@ -356,7 +356,7 @@ function bigPolicy(): AccessPolicy {
     ...texts,
     roles: [{ name: `role-${number}`, priority: -1 }],
   }));
-  const clients: AccessClient[] = Array.from({ length: 20_000 }, (_, number) => ({
+  const clients: Account[] = Array.from({ length: 20_000 }, (_, number) => ({
     username: `client-${number}`,
     clientId: null,
     ...texts,

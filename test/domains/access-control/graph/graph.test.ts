@@ -32,7 +32,7 @@ async function furnish(world: AccessWorld): Promise<void> {
         changes: [
           {
             createAccessRole: {
-              rolename: 'sensor',
+              roleName: 'sensor',
               textName: 'Sensors',
               acls: [
                 { aclType: 'PUBLISH_CLIENT_SEND', topic: 'plant/+/data', allow: true },
@@ -40,12 +40,12 @@ async function furnish(world: AccessWorld): Promise<void> {
               ],
             },
           },
-          { createAccessGroup: { groupname: 'hall', roles: [{ rolename: 'sensor', priority: 3 }] } },
+          { createAccessGroup: { groupName: 'hall', roles: [{ roleName: 'sensor', priority: 3 }] } },
           {
-            createAccessClient: { username: 'meter-1', password: 'one', groups: [{ groupname: 'hall', priority: 2 }] },
+            createAccount: { username: 'meter-1', password: 'one', groups: [{ groupName: 'hall', priority: 2 }] },
           },
-          { createAccessClient: { username: 'meter-2', password: 'two', groups: [{ groupname: 'hall' }] } },
-          { createAccessClient: { username: 'pump', password: 'three', roles: [{ rolename: 'sensor' }] } },
+          { createAccount: { username: 'meter-2', password: 'two', groups: [{ groupName: 'hall' }] } },
+          { createAccount: { username: 'pump', password: 'three', roles: [{ roleName: 'sensor' }] } },
         ],
       },
     },
@@ -66,30 +66,30 @@ describe.each(KINDS)('on %s', (kind) => {
     answered();
 
     const walk = await graph(`query ($b: ID!) { broker(id: $b) {
-      accessClients(first: 2, offset: 1, filter: { value: "m", mode: CONTAINS, target: USERNAME }) {
+      accounts(first: 2, offset: 1, filter: { value: "m", mode: CONTAINS, target: USERNAME }) {
         totalCount
         pageInfo { hasNextPage hasPreviousPage endCursor }
         edges { cursor node {
-          username enabled isGateway roles { rolename }
-          groups { groupname priority group {
+          username enabled isGateway roles { roleName }
+          groups { groupName priority group {
             isAnonymousGroup
-            roles { priority role { rolename textName acls { aclType topic priority allow } } }
+            roles { priority role { roleName textName acls { aclType topic priority allow } } }
             members { username priority }
-            clients(first: 1) { totalCount edges { priority node { username } } }
+            accounts(first: 1) { totalCount edges { priority node { username } } }
           } }
         } }
       }
-      accessRole(rolename: "sensor") {
-        clients { totalCount edges { priority node { username } } }
-        groups { edges { priority node { groupname } } }
+      accessRole(roleName: "sensor") {
+        accounts { totalCount edges { priority node { username } } }
+        groups { edges { priority node { groupName } } }
       }
-      accessGroup(groupname: "none") { groupname }
+      accessGroup(groupName: "none") { groupName }
       defaultAcl { publishClientSend publishClientReceive subscribe unsubscribe }
-      accessControl { clientCount groupCount roleCount }
+      accessControl { accountCount groupCount roleCount }
     } }`);
 
-    expect(walk.broker.accessClients.totalCount).toBe(4);
-    expect(walk.broker.accessClients.pageInfo).toEqual({
+    expect(walk.broker.accounts.totalCount).toBe(4);
+    expect(walk.broker.accounts.pageInfo).toEqual({
       hasNextPage: true,
       hasPreviousPage: true,
       endCursor: 'meter-2',
@@ -100,7 +100,7 @@ describe.each(KINDS)('on %s', (kind) => {
         {
           priority: 3,
           role: {
-            rolename: 'sensor',
+            roleName: 'sensor',
             textName: 'Sensors',
             acls: [
               { aclType: 'PUBLISH_CLIENT_SEND', topic: 'plant/+/data', priority: 0, allow: true },
@@ -113,9 +113,9 @@ describe.each(KINDS)('on %s', (kind) => {
         { username: 'meter-1', priority: 2 },
         { username: 'meter-2', priority: -1 },
       ],
-      clients: { totalCount: 2, edges: [{ priority: 2, node: { username: 'meter-1' } }] },
+      accounts: { totalCount: 2, edges: [{ priority: 2, node: { username: 'meter-1' } }] },
     };
-    expect(walk.broker.accessClients.edges).toEqual(
+    expect(walk.broker.accounts.edges).toEqual(
       [
         { username: 'meter-1', priority: 2 },
         { username: 'meter-2', priority: -1 },
@@ -126,26 +126,26 @@ describe.each(KINDS)('on %s', (kind) => {
           enabled: true,
           isGateway: false,
           roles: [],
-          groups: [{ groupname: 'hall', priority, group }],
+          groups: [{ groupName: 'hall', priority, group }],
         },
       })),
     );
     expect(walk.broker.accessRole).toEqual({
-      clients: { totalCount: 1, edges: [{ priority: -1, node: { username: 'pump' } }] },
-      groups: { edges: [{ priority: 3, node: { groupname: 'hall' } }] },
+      accounts: { totalCount: 1, edges: [{ priority: -1, node: { username: 'pump' } }] },
+      groups: { edges: [{ priority: 3, node: { groupName: 'hall' } }] },
     });
     expect(walk.broker.accessGroup).toBeNull();
-    expect(walk.broker.accessControl).toMatchObject({ clientCount: 4, groupCount: expect.any(Number) });
+    expect(walk.broker.accessControl).toMatchObject({ accountCount: 4, groupCount: expect.any(Number) });
 
     const byRole = await graph(`query ($b: ID!) { broker(id: $b) {
-      accessClients(filter: { value: "sensor", mode: EQUALS, target: ROLENAME }) { nodes { username } }
-      accessGroups(filter: { value: "meter-1", mode: EQUALS, target: USERNAME }) { nodes { groupname } }
-      accessRoles(filter: { value: "plant/+", mode: STARTS_WITH, target: TOPIC }) { nodes { rolename } }
+      accounts(filter: { value: "sensor", mode: EQUALS, target: ROLE_NAME }) { nodes { username } }
+      accessGroups(filter: { value: "meter-1", mode: EQUALS, target: USERNAME }) { nodes { groupName } }
+      accessRoles(filter: { value: "plant/+", mode: STARTS_WITH, target: TOPIC }) { nodes { roleName } }
     } }`);
     expect(byRole.broker).toEqual({
-      accessClients: { nodes: [{ username: 'pump' }] },
-      accessGroups: { nodes: [{ groupname: 'hall' }] },
-      accessRoles: { nodes: [{ rolename: 'sensor' }] },
+      accounts: { nodes: [{ username: 'pump' }] },
+      accessGroups: { nodes: [{ groupName: 'hall' }] },
+      accessRoles: { nodes: [{ roleName: 'sensor' }] },
     });
     // Where the broker counts its changes it may be asked for that number.
     expect(answered().filter((command) => command !== 'getDetails')).toEqual([]);
@@ -156,18 +156,18 @@ describe.each(KINDS)('on %s', (kind) => {
     await furnish(world);
     await world.client({ clientId: 'm1', username: 'meter-1', password: 'one' });
     const { broker } = await world.graph(`query ($b: ID!) { broker(id: $b) {
-      connectedClient(clientId: "m1") { account { username groups { group { roles { rolename } } } connections { clientId } } }
-      accessClient(username: "meter-2") { connections { clientId } }
+      connectedClient(clientId: "m1") { account { username groups { group { roles { roleName } } } connections { clientId } } }
+      account(username: "meter-2") { connections { clientId } }
     } }`);
     expect(broker).toEqual({
       connectedClient: {
         account: {
           username: 'meter-1',
-          groups: [{ group: { roles: [{ rolename: 'sensor' }] } }],
+          groups: [{ group: { roles: [{ roleName: 'sensor' }] } }],
           connections: [{ clientId: 'm1' }],
         },
       },
-      accessClient: { connections: [] },
+      account: { connections: [] },
     });
   });
 
@@ -180,15 +180,15 @@ describe.each(KINDS)('on %s', (kind) => {
       return payload;
     };
 
-    await applied('createAccessRole', { rolename: 'r', textName: 'R', acls: [] });
-    await applied('putAccessRole', { rolename: 'q' });
-    await applied('createAccessGroup', { groupname: 'g', textDescription: 'd' });
+    await applied('createAccessRole', { roleName: 'r', textName: 'R', acls: [] });
+    await applied('putAccessRole', { roleName: 'q' });
+    await applied('createAccessGroup', { groupName: 'g', textDescription: 'd' });
     const created = await applied(
-      'createAccessClient',
+      'createAccount',
       { username: 'u', password: 'p', clientId: 'c', textName: 'U', enabled: false },
-      'client { username clientId textName enabled roles { rolename } groups { groupname } } error { code }',
+      'account { username clientId textName enabled roles { roleName } groups { groupName } } error { code }',
     );
-    expect(created.client).toEqual({
+    expect(created.account).toEqual({
       username: 'u',
       clientId: 'c',
       textName: 'U',
@@ -197,52 +197,52 @@ describe.each(KINDS)('on %s', (kind) => {
       groups: [],
     });
     expect((await ask('getClient', { username: 'u' })).client).toMatchObject({ clientid: 'c', disabled: true });
-    await applied('setAccessClientEnabled', { username: 'u', enabled: true });
-    await applied('updateAccessClient', { username: 'u', clientId: null, textName: null, textDescription: 'x' });
+    await applied('setAccountEnabled', { username: 'u', enabled: true });
+    await applied('updateAccount', { username: 'u', clientId: null, textName: null, textDescription: 'x' });
     const { client } = await ask('getClient', { username: 'u' });
     expect(client.disabled ?? false).toBe(false);
     expect([client.clientid || null, client.textname || null, client.textdescription]).toEqual([null, null, 'x']);
-    await applied('setAccessClientPassword', { username: 'u', password: 'other' });
+    await applied('setAccountPassword', { username: 'u', password: 'other' });
     await (await world.client({ clientId: 'u1', username: 'u', password: 'other' })).endAsync();
 
-    await applied('addAccessClientRole', { username: 'u', rolename: 'r', priority: 4 });
-    await applied('addAccessClientGroup', { username: 'u', groupname: 'g', priority: 6 });
+    await applied('addAccountRole', { username: 'u', roleName: 'r', priority: 4 });
+    await applied('addAccountGroup', { username: 'u', groupName: 'g', priority: 6 });
     // Without a priority it stays as it is, whichever way it is said.
-    await applied('updateAccessClient', { username: 'u', roles: [{ rolename: 'r' }, { rolename: 'q' }] });
+    await applied('updateAccount', { username: 'u', roles: [{ roleName: 'r' }, { roleName: 'q' }] });
     expect((await ask('getClient', { username: 'u' })).client).toMatchObject({
       roles: [{ rolename: 'r', priority: 4 }, { rolename: 'q' }],
       groups: [{ groupname: 'g', priority: 6 }],
     });
-    expect((await change(world, 'addAccessClientRole', { username: 'u', rolename: 'r' })).outcome).toBe('UNCHANGED');
-    await applied('removeAccessClientRole', { username: 'u', rolename: 'r' });
-    await applied('removeAccessClientGroup', { username: 'u', groupname: 'g' });
+    expect((await change(world, 'addAccountRole', { username: 'u', roleName: 'r' })).outcome).toBe('UNCHANGED');
+    await applied('removeAccountRole', { username: 'u', roleName: 'r' });
+    await applied('removeAccountGroup', { username: 'u', groupName: 'g' });
 
-    await applied('addAccessGroupRole', { groupname: 'g', rolename: 'q' });
+    await applied('addAccessGroupRole', { groupName: 'g', roleName: 'q' });
     const group = await applied(
       'updateAccessGroup',
-      { groupname: 'g', textDescription: null, clients: [{ username: 'u', priority: 9 }] },
-      'group { textDescription roles { rolename } members { username priority } }',
+      { groupName: 'g', textDescription: null, members: [{ username: 'u', priority: 9 }] },
+      'group { textDescription roles { roleName } members { username priority } }',
     );
     expect(group.group).toEqual({
       textDescription: null,
-      roles: [{ rolename: 'q' }],
+      roles: [{ roleName: 'q' }],
       members: [{ username: 'u', priority: 9 }],
     });
-    await applied('removeAccessGroupRole', { groupname: 'g', rolename: 'q' });
-    await applied('putAccessGroup', { groupname: 'g2' });
+    await applied('removeAccessGroupRole', { groupName: 'g', roleName: 'q' });
+    await applied('putAccessGroup', { groupName: 'g2' });
 
     await applied('putAclRule', {
-      rolename: 'r',
+      roleName: 'r',
       acl: { aclType: 'SUBSCRIBE_LITERAL', topic: 'a/b', priority: 1, allow: false },
     });
     const role = await applied(
       'putAclRule',
-      { rolename: 'r', acl: { aclType: 'SUBSCRIBE_LITERAL', topic: 'a/b', priority: 2, allow: true } },
+      { roleName: 'r', acl: { aclType: 'SUBSCRIBE_LITERAL', topic: 'a/b', priority: 2, allow: true } },
       'role { acls { aclType topic priority allow } }',
     );
     expect(role.role.acls).toEqual([{ aclType: 'SUBSCRIBE_LITERAL', topic: 'a/b', priority: 2, allow: true }]);
-    await applied('removeAclRule', { rolename: 'r', aclType: 'SUBSCRIBE_LITERAL', topic: 'a/b' });
-    await applied('updateAccessRole', { rolename: 'r', textDescription: 'what it is for' });
+    await applied('removeAclRule', { roleName: 'r', aclType: 'SUBSCRIBE_LITERAL', topic: 'a/b' });
+    await applied('updateAccessRole', { roleName: 'r', textDescription: 'what it is for' });
     expect((await ask('getRole', { rolename: 'r' })).role).toMatchObject({
       textname: 'R',
       textdescription: 'what it is for',
@@ -259,14 +259,14 @@ describe.each(KINDS)('on %s', (kind) => {
     expect(defaults.defaultAcl.subscribe).toBe(!defaultAcl.subscribe);
     const { acls } = await ask('getDefaultACLAccess');
     expect(acls).toContainEqual({ acltype: 'subscribe', allow: !defaultAcl.subscribe });
-    await applied('setAnonymousGroup', { groupname: 'g2' });
+    await applied('setAnonymousGroup', { groupName: 'g2' });
     expect((await ask('getAnonymousGroup')).group.groupname).toBe('g2');
 
-    expect((await applied('deleteAccessClient', { username: 'u' }, 'client { username }')).client).toBeNull();
+    expect((await applied('deleteAccount', { username: 'u' }, 'account { username }')).account).toBeNull();
     expect(await ask('getClient', { username: 'u' })).toBe('Client not found');
-    expect((await applied('deleteAccessGroup', { groupname: 'g' }, 'group { groupname }')).group).toBeNull();
-    expect((await applied('deleteAccessRole', { rolename: 'q' }, 'role { rolename }')).role).toBeNull();
-    expect((await applied('putAccessClient', { username: 'w' }, 'client { username }')).client.username).toBe('w');
+    expect((await applied('deleteAccessGroup', { groupName: 'g' }, 'group { groupName }')).group).toBeNull();
+    expect((await applied('deleteAccessRole', { roleName: 'q' }, 'role { roleName }')).role).toBeNull();
+    expect((await applied('putAccount', { username: 'w' }, 'account { username }')).account.username).toBe('w');
   });
 
   test('what cannot be done is an error with its code, and changes nothing', async () => {
@@ -277,18 +277,18 @@ describe.each(KINDS)('on %s', (kind) => {
       const { extensions } = await world.refused(document(name), { input: await withBroker(world.graph, input) });
       return extensions;
     };
-    expect(await codeOf('createAccessClient', { username: 'pump' })).toMatchObject({ code: 'ALREADY_EXISTS' });
-    expect(await codeOf('updateAccessClient', { username: 'none' })).toMatchObject({ code: 'NOT_FOUND' });
-    expect(await codeOf('deleteAccessClient', { username: 'none' })).toMatchObject({ code: 'NOT_FOUND' });
-    expect(await codeOf('createAccessClient', { username: 'x', roles: [{ rolename: 'none' }] })).toMatchObject({
+    expect(await codeOf('createAccount', { username: 'pump' })).toMatchObject({ code: 'ALREADY_EXISTS' });
+    expect(await codeOf('updateAccount', { username: 'none' })).toMatchObject({ code: 'NOT_FOUND' });
+    expect(await codeOf('deleteAccount', { username: 'none' })).toMatchObject({ code: 'NOT_FOUND' });
+    expect(await codeOf('createAccount', { username: 'x', roles: [{ roleName: 'none' }] })).toMatchObject({
       code: 'NOT_FOUND',
     });
     const badRule = { aclType: 'SUBSCRIBE_PATTERN', topic: 'a/#/b', allow: true };
-    expect(await codeOf('putAclRule', { rolename: 'sensor', acl: badRule })).toMatchObject({
+    expect(await codeOf('putAclRule', { roleName: 'sensor', acl: badRule })).toMatchObject({
       code: 'INVALID',
       info: { issues: [{ path: 'input.acl.topic', reason: expect.any(String) }] },
     });
-    expect(await codeOf('updateAccessClient', { username: 'pump', password: null })).toMatchObject({
+    expect(await codeOf('updateAccount', { username: 'pump', password: null })).toMatchObject({
       code: 'INVALID',
       info: { issues: [{ path: 'input.password' }] },
     });
@@ -304,7 +304,7 @@ describe.each(KINDS)('on %s', (kind) => {
     const selection =
       'outcome commands { command fields state } blastRadius { clientCount clients { clientId username } usernames gateway anonymous }';
 
-    const planned = await change(world, 'updateAccessClient', { ...input, dryRun: true }, selection);
+    const planned = await change(world, 'updateAccount', { ...input, dryRun: true }, selection);
     expect(planned.outcome).toBe('PLANNED');
     expect(planned.commands.every(({ state }: { state: string }) => state === 'PLANNED')).toBe(true);
     expect(planned.blastRadius).toEqual({
@@ -319,7 +319,7 @@ describe.each(KINDS)('on %s', (kind) => {
     expect(client.connected).toBe(true);
 
     const gone = new Promise<void>((resolve) => client.once('close', () => resolve()));
-    const done = await change(world, 'updateAccessClient', input, selection);
+    const done = await change(world, 'updateAccount', input, selection);
     await gone;
     expect(done.outcome).toBe('APPLIED');
     expect(done.blastRadius.clients).toEqual(planned.blastRadius.clients);
@@ -333,8 +333,8 @@ describe.each(KINDS)('on %s', (kind) => {
     const MANY = `mutation ($input: ChangeAccessControlInput!) { changeAccessControl(input: $input) {
       outcome changes { outcome error { code } commands { command state } } blastRadius { clientCount }
     } }`;
-    const clients = Array.from({ length: 60 }, (_, index) => ({ createAccessClient: { username: `n${index}` } }));
-    const changes = [...clients, { deleteAccessRole: { rolename: 'none' } }, { putAccessClient: { username: 'n1' } }];
+    const clients = Array.from({ length: 60 }, (_, index) => ({ createAccount: { username: `n${index}` } }));
+    const changes = [...clients, { deleteAccessRole: { roleName: 'none' } }, { putAccount: { username: 'n1' } }];
 
     const dry = (await graph(MANY, { input: { brokerId, changes, dryRun: true } })).changeAccessControl;
     expect(dry.changes[0]).toMatchObject({
@@ -353,20 +353,20 @@ describe.each(KINDS)('on %s', (kind) => {
     expect(results[60]).toMatchObject({ error: { code: 'NOT_FOUND' }, commands: [] });
     expect((await world.ask('listClients')).clients).toEqual(expect.arrayContaining(['n0', 'n59']));
 
-    const two = [{ deleteAccessClient: { username: 'n0' }, deleteAccessRole: { rolename: 'r' } }];
+    const two = [{ deleteAccount: { username: 'n0' }, deleteAccessRole: { roleName: 'r' } }];
     await refused(MANY, { input: { brokerId, changes: two } });
     await refused(MANY, { input: { brokerId, changes: [{}] } });
-    const cleared = { updateAccessClient: { username: 'n0', password: null } };
+    const cleared = { updateAccount: { username: 'n0', password: null } };
     const nulled = await refused(MANY, { input: { brokerId, changes: [...clients.slice(0, 1), cleared] } });
     expect(nulled.extensions).toMatchObject({
       code: 'INVALID',
-      info: { issues: [{ path: 'input.changes.1.updateAccessClient.password' }] },
+      info: { issues: [{ path: 'input.changes.1.updateAccount.password' }] },
     });
     const acls = [{ ...ANY_RULE }, { ...ANY_RULE, topic: 'a#' }];
     const misplaced = [
-      { createAccessRole: { rolename: 'misplaced', acls } },
-      { putAccessClient: { username: 'n1', textName: 'one' } },
-      { updateAccessGroup: { groupname: 'all', clients: [{ username: 'n1', priority: 1 }, { username: '\u0007' }] } },
+      { createAccessRole: { roleName: 'misplaced', acls } },
+      { putAccount: { username: 'n1', textName: 'one' } },
+      { updateAccessGroup: { groupName: 'all', members: [{ username: 'n1', priority: 1 }, { username: '\u0007' }] } },
     ];
     const REASONS = MANY.replace('error { code }', 'error { code message info }');
     const placed = (await graph(REASONS, { input: { brokerId, changes: misplaced } })).changeAccessControl.changes;
@@ -374,9 +374,9 @@ describe.each(KINDS)('on %s', (kind) => {
     expect(placed).toMatchObject([
       { error: { code: 'INVALID', message: expect.stringContaining(place), info: { issues: [{ path: place }] } } },
       { error: null },
-      { error: { info: { issues: [{ path: 'input.changes.2.updateAccessGroup.clients.1.username' }] } } },
+      { error: { info: { issues: [{ path: 'input.changes.2.updateAccessGroup.members.1.username' }] } } },
     ]);
-    const tooMany = Array.from({ length: 10_001 }, () => ({ deleteAccessClient: { username: 'n0' } }));
+    const tooMany = Array.from({ length: 10_001 }, () => ({ deleteAccount: { username: 'n0' } }));
     const { extensions } = await refused(MANY, { input: { brokerId, changes: tooMany } });
     expect(extensions).toMatchObject({ code: 'INVALID', info: { issues: [{ path: 'input.changes' }] } });
     expect((await world.ask('listClients')).clients).toContain('n0');
@@ -388,7 +388,7 @@ describe.each(KINDS)('on %s', (kind) => {
     const EXPLAIN = `query ($b: ID!, $u: String, $a: Boolean, $topic: String!, $with: [HeldRoleInput!], $without: [String!]) {
       explainAccess(brokerId: $b, username: $u, anonymous: $a, action: PUBLISH, topic: $topic, withRoles: $with, withoutRoles: $without) {
         allowed reason defaultAclType defaultAllows lookedAtTotal elsewhere remarks
-        decidedBy { rolename groupname priority rule { topic allow } verdict role { textName } group { groupname } }
+        decidedBy { roleName groupName priority rule { topic allow } verdict role { textName } group { groupName } }
         lookedAt { verdict rule { topic } }
       }
     }`;
@@ -400,13 +400,13 @@ describe.each(KINDS)('on %s', (kind) => {
       reason: 'RULE',
       defaultAclType: 'PUBLISH_CLIENT_SEND',
       decidedBy: {
-        rolename: 'sensor',
-        groupname: 'hall',
+        roleName: 'sensor',
+        groupName: 'hall',
         priority: 3,
         rule: { topic: 'plant/+/data', allow: true },
         verdict: 'MATCHED',
         role: { textName: 'Sensors' },
-        group: { groupname: 'hall' },
+        group: { groupName: 'hall' },
       },
     });
     // Dynamic security alone decides on the embedded broker.
@@ -417,12 +417,12 @@ describe.each(KINDS)('on %s', (kind) => {
     expect(unknown).toMatchObject({ allowed: false, reason: 'UNKNOWN_USER', elsewhere });
     expect(unknown.remarks[0]).toContain('"meter-l" does not exist');
     await change(world, 'createAccessRole', {
-      rolename: 'mute',
+      roleName: 'mute',
       acls: [{ aclType: 'PUBLISH_CLIENT_SEND', topic: '#', allow: false }],
     });
-    expect(await explain({ u: 'pump', with: [{ rolename: 'mute', priority: 10 }] })).toMatchObject({
+    expect(await explain({ u: 'pump', with: [{ roleName: 'mute', priority: 10 }] })).toMatchObject({
       allowed: false,
-      decidedBy: { rolename: 'mute', groupname: null },
+      decidedBy: { roleName: 'mute', groupName: null },
     });
     expect(await explain({ a: true })).toMatchObject({ reason: kind === 'Mosquitto 2.0' ? 'DEFAULT' : 'UNKNOWN_USER' });
     expect((await world.refused(EXPLAIN, { topic: 'x' })).extensions).toMatchObject({ code: 'INVALID' });
@@ -430,7 +430,7 @@ describe.each(KINDS)('on %s', (kind) => {
 
     const { whoCan } = await world.graph(
       `query ($b: ID!) { whoCan(brokerId: $b, action: SUBSCRIBE, topic: "plant/+/data", first: 2) {
-        totalCount pageInfo { hasNextPage } nodes { username reason client { enabled } decidedBy { rolename } }
+        totalCount pageInfo { hasNextPage } nodes { username reason account { enabled } decidedBy { roleName } }
       } }`,
     );
     const names = whoCan.nodes.map(({ username }: { username: string }) => username);
@@ -492,38 +492,38 @@ describe.each(KINDS)('on %s', (kind) => {
     const NAME = 'hall/ü 😀+';
     const FIND = `query ($id: ID!) { node(id: $id) {
       __typename id
-      ... on AccessClient { username groups { groupname } }
-      ... on AccessGroup { groupname clients { nodes { id } } }
-      ... on AccessRole { rolename acls { topic } }
+      ... on Account { username groups { groupName } }
+      ... on AccessGroup { groupName accounts { nodes { id } } }
+      ... on AccessRole { roleName acls { topic } }
     } }`;
     const node = async (id: string, token?: string) => (await service.graphql(FIND, { id }, token)).data.node;
     const acls = [{ aclType: 'SUBSCRIBE_PATTERN', topic: 'a/#', allow: true }];
-    const { role } = await change(world, 'createAccessRole', { rolename: NAME, acls }, 'role { id }');
-    const { group } = await change(world, 'createAccessGroup', { groupname: NAME }, 'group { id }');
-    const groups = [{ groupname: NAME }];
-    const { client } = await change(world, 'createAccessClient', { username: NAME, groups }, 'client { id }');
+    const { role } = await change(world, 'createAccessRole', { roleName: NAME, acls }, 'role { id }');
+    const { group } = await change(world, 'createAccessGroup', { groupName: NAME }, 'group { id }');
+    const groups = [{ groupName: NAME }];
+    const { account } = await change(world, 'createAccount', { username: NAME, groups }, 'account { id }');
 
-    expect(await node(client.id)).toEqual({ __typename: 'AccessClient', id: client.id, username: NAME, groups });
-    const members = { nodes: [{ id: client.id }] };
+    expect(await node(account.id)).toEqual({ __typename: 'Account', id: account.id, username: NAME, groups });
+    const members = { nodes: [{ id: account.id }] };
     expect(await node(group.id)).toEqual({
       __typename: 'AccessGroup',
       id: group.id,
-      groupname: NAME,
-      clients: members,
+      groupName: NAME,
+      accounts: members,
     });
     expect(await node(role.id)).toEqual({
       __typename: 'AccessRole',
       id: role.id,
-      rolename: NAME,
+      roleName: NAME,
       acls: [{ topic: 'a/#' }],
     });
-    const { broker } = await graph('query ($b: ID!) { broker(id: $b) { accessRoles { nodes { id rolename } } } }');
-    expect(broker.accessRoles.nodes).toContainEqual({ id: role.id, rolename: NAME });
+    const { broker } = await graph('query ($b: ID!) { broker(id: $b) { accessRoles { nodes { id roleName } } } }');
+    expect(broker.accessRoles.nodes).toContainEqual({ id: role.id, roleName: NAME });
 
-    expect(await node(client.id, (await service.person('VIEWER')).token)).not.toBeNull();
-    expect(await node(client.id, (await service.person(null)).token)).toBeNull();
-    await change(world, 'deleteAccessClient', { username: NAME });
-    expect(await node(client.id)).toBeNull();
+    expect(await node(account.id, (await service.person('VIEWER')).token)).not.toBeNull();
+    expect(await node(account.id, (await service.person(null)).token)).toBeNull();
+    await change(world, 'deleteAccount', { username: NAME });
+    expect(await node(account.id)).toBeNull();
     for (const broken of ['acc_', 'acc_brk_x', `${role.id}.x`, `acc_${world.brokerId}.%`, `acc_prj_x.${'QQ'}`]) {
       expect(await node(broken)).toBeNull();
     }
@@ -532,18 +532,18 @@ describe.each(KINDS)('on %s', (kind) => {
   test('names with slashes, wildcards, percent signs, spaces and other scripts survive the round trip', async () => {
     const world = await accessWorld(kind);
     for (const name of ['a/b', 'x%2Fy', 'ü ñ 字 😀', 'q?&=#+', 'it\'s "quoted"']) {
-      await change(world, 'createAccessRole', { rolename: name, textName: name });
-      await change(world, 'createAccessGroup', { groupname: name, roles: [{ rolename: name }] });
-      const { client } = await change(
+      await change(world, 'createAccessRole', { roleName: name, textName: name });
+      await change(world, 'createAccessGroup', { groupName: name, roles: [{ roleName: name }] });
+      const { account } = await change(
         world,
-        'createAccessClient',
-        { username: name, groups: [{ groupname: name }], textDescription: name },
-        'client { username textDescription groups { group { groupname roles { role { rolename textName } } } } }',
+        'createAccount',
+        { username: name, groups: [{ groupName: name }], textDescription: name },
+        'account { username textDescription groups { group { groupName roles { role { roleName textName } } } } }',
       );
-      expect(client).toEqual({
+      expect(account).toEqual({
         username: name,
         textDescription: name,
-        groups: [{ group: { groupname: name, roles: [{ role: { rolename: name, textName: name } }] } }],
+        groups: [{ group: { groupName: name, roles: [{ role: { roleName: name, textName: name } }] } }],
       });
       expect((await world.ask('getClient', { username: name })).client.textdescription).toBe(name);
     }
@@ -554,12 +554,12 @@ test('a broker that is down costs its own fields only', async () => {
   const service = await startTestService();
   const id = await addBroker(service, 'mqtt://127.0.0.1:9');
   const { data, errors } = await service.graphql(
-    'query ($b: ID!) { broker(id: $b) { name accessClients { totalCount } defaultAcl { subscribe } } }',
+    'query ($b: ID!) { broker(id: $b) { name accounts { totalCount } defaultAcl { subscribe } } }',
     { b: id },
   );
-  expect(data.broker).toEqual({ name: 'm', accessClients: null, defaultAcl: null });
+  expect(data.broker).toEqual({ name: 'm', accounts: null, defaultAcl: null });
   expect(errors?.map(({ path, extensions }) => [path?.at(-1), extensions.code])).toEqual([
-    ['accessClients', 'BROKER_UNREACHABLE'],
+    ['accounts', 'BROKER_UNREACHABLE'],
     ['defaultAcl', 'BROKER_UNREACHABLE'],
   ]);
 });
@@ -569,12 +569,12 @@ test('a broker without dynamic security says what would help', async () => {
   const service = await startTestService();
   const id = await addBroker(service, url);
   const { data, errors } = await service.graphql(
-    'query ($b: ID!) { broker(id: $b) { name accessClients { totalCount } } }',
+    'query ($b: ID!) { broker(id: $b) { name accounts { totalCount } } }',
     {
       b: id,
     },
   );
-  expect(data.broker).toEqual({ name: 'm', accessClients: null });
+  expect(data.broker).toEqual({ name: 'm', accounts: null });
   expect(errors?.[0]?.extensions.code).toBe('NOT_SUPPORTED_BY_BROKER');
 });
 
@@ -584,9 +584,9 @@ test('a walk from a project to the rules of its accounts is within the cost of a
     service.graphql(
       `{ project(id: "${service.projectId}") { brokers { nodes { ${first} { nodes { ${entry} } } } } } }`,
     );
-  const rules = 'username groups { group { groupname roles { role { rolename acls { aclType topic allow } } } } }';
-  expect((await walk('accessClients', rules)).errors).toBeUndefined();
-  expect((await walk('accessClients(first: 1000)', rules)).errors?.[0]?.extensions.code).toBe('TOO_COMPLEX');
+  const rules = 'username groups { group { groupName roles { role { roleName acls { aclType topic allow } } } } }';
+  expect((await walk('accounts', rules)).errors).toBeUndefined();
+  expect((await walk('accounts(first: 1000)', rules)).errors?.[0]?.extensions.code).toBe('TOO_COMPLEX');
   const members = await walk('accessGroups(first: 500)', 'members { username }');
   expect(members.errors?.[0]?.extensions.code).toBe('TOO_COMPLEX');
 });
@@ -595,7 +595,7 @@ test('no refusal of a change quotes a password', async () => {
   const service = await startTestService();
   const id = await addBroker(service, 'mqtt://127.0.0.1:9');
   const refuse = async (input: Record<string, unknown>) => {
-    const answer = await service.graphql(document('createAccessClient'), { input: { brokerId: id, ...input } });
+    const answer = await service.graphql(document('createAccount'), { input: { brokerId: id, ...input } });
     expect(answer.errors?.[0]?.extensions.code).toBe('INVALID');
     expect(JSON.stringify(answer)).not.toMatch(/hush|8472/);
     return answer.errors?.[0]?.message;
@@ -607,7 +607,7 @@ test('no refusal of a change quotes a password', async () => {
     'input.password: String cannot represent a non string value',
   );
   await refuse({ username: 'u', password: 'hush', roles: [{ priority: 1 }] });
-  const literal = `mutation { createAccessClient(input: { brokerId: "${id}", username: "u", password: 8472 }) { outcome } }`;
+  const literal = `mutation { createAccount(input: { brokerId: "${id}", username: "u", password: 8472 }) { outcome } }`;
   expect(JSON.stringify(await service.graphql(literal))).not.toContain('8472');
 });
 
@@ -616,14 +616,14 @@ test('viewers may change access control as documented, unless the project is str
   const { service, brokerId } = world;
   const [viewer, editor] = [await service.person('VIEWER'), await service.person('EDITOR')];
   const create = (username: string, token: string, dryRun = false) =>
-    service.graphql(document('createAccessClient'), { input: { brokerId, username, dryRun } }, token);
-  expect((await create('one', viewer.token)).data.createAccessClient.outcome).toBe('APPLIED');
+    service.graphql(document('createAccount'), { input: { brokerId, username, dryRun } }, token);
+  expect((await create('one', viewer.token)).data.createAccount.outcome).toBe('APPLIED');
   await service.graphql(
     'mutation ($p: ID!) { updateProject(input: { projectId: $p, hasStrictRoles: true }) { project { id } } }',
     { p: service.projectId },
   );
   expect((await create('two', viewer.token)).errors?.[0]?.extensions.code).toBe('NOT_ALLOWED');
-  expect((await create('two', viewer.token, true)).data.createAccessClient.outcome).toBe('PLANNED');
+  expect((await create('two', viewer.token, true)).data.createAccount.outcome).toBe('PLANNED');
   expect(await world.ask('getClient', { username: 'two' })).toBe('Client not found');
-  expect((await create('two', editor.token)).data.createAccessClient.outcome).toBe('APPLIED');
+  expect((await create('two', editor.token)).data.createAccount.outcome).toBe('APPLIED');
 });

@@ -3,10 +3,10 @@ import { accessWorld } from '../access-service.ts';
 
 const CHANGE =
   'mutation ($input: ChangeAccessControlInput!) { changeAccessControl(input: $input) { outcome changes { outcome } } }';
-const walk = (first: number) => `query ($b: ID!) { broker(id: $b) { accessClient(username: "u0") {
-  roles { role { clients(first: ${first}) { nodes {
-    roles { role { clients(first: ${first}) { nodes {
-      roles { role { rolename } }
+const walk = (first: number) => `query ($b: ID!) { broker(id: $b) { account(username: "u0") {
+  roles { role { accounts(first: ${first}) { nodes {
+    roles { role { accounts(first: ${first}) { nodes {
+      roles { role { roleName } }
     } } } }
   } } } }
 } } }`;
@@ -14,10 +14,10 @@ const walk = (first: number) => `query ($b: ID!) { broker(id: $b) { accessClient
 test('a short query with a cycle of accounts and roles is refused; the same lists without the cycle are returned', async () => {
   const { service, brokerId, graph, rest } = await accessWorld('the embedded broker');
   const all = Array.from({ length: 20 }, (_, n) => n);
-  const holding = all.map((n) => ({ rolename: `r${n}` }));
+  const holding = all.map((n) => ({ roleName: `r${n}` }));
   const changes = [
-    ...holding.map(({ rolename }) => ({ createAccessRole: { rolename } })),
-    ...all.map((n) => ({ createAccessClient: { username: `u${n}`, roles: holding } })),
+    ...holding.map(({ roleName }) => ({ createAccessRole: { roleName } })),
+    ...all.map((n) => ({ createAccount: { username: `u${n}`, roles: holding } })),
   ];
   const { changeAccessControl } = await graph(CHANGE, { input: { brokerId, changes } });
   expect(changeAccessControl.outcome).toBe('APPLIED');
@@ -33,7 +33,7 @@ test('a short query with a cycle of accounts and roles is refused; the same list
   }
   const { errors, data } = await service.graphql(walk(1), { b: brokerId }, viewer.token);
   expect(errors).toBeUndefined();
-  expect(data.broker.accessClient.roles).toHaveLength(20);
+  expect(data.broker.account.roles).toHaveLength(20);
 
   const { body } = await rest('GET', '/clients');
   expect(body.find(({ username }: { username: string }) => username === 'u19').roles).toHaveLength(20);

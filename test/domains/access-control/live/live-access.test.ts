@@ -10,11 +10,11 @@ import { startTestService, type TestService } from '../../../support/service.ts'
 import { addBroker, KINDS } from '../access-service.ts';
 
 const WATCH = `subscription ($b: ID!, $after: SafeInt) { accessControl(brokerId: $b, after: $after) {
-  kind sequence isConnected removedIds accessControl { clientCount groupCount roleCount }
-  broker { accessClients(first: 1) { totalCount } accessRoles(first: 5) { nodes { id rolename } } }
-  accounts { id username enabled roles { rolename priority } groups { groupname } }
-  groups { id groupname isAnonymousGroup roles { rolename } }
-  roles { id rolename acls { aclType topic allow } }
+  kind sequence isConnected removedIds accessControl { accountCount groupCount roleCount }
+  broker { accounts(first: 1) { totalCount } accessRoles(first: 5) { nodes { id roleName } } }
+  accounts { id username enabled roles { roleName priority } groups { groupName } }
+  groups { id groupName isAnonymousGroup roles { roleName } }
+  roles { id roleName acls { aclType topic allow } }
   defaultAcl { publishClientReceive }
 } }`;
 
@@ -57,8 +57,8 @@ const has = (list: string, key: string, name: string) => (event: Event) =>
   event[list].some((object: Record<string, unknown>) => object[key] === name);
 
 const CREATE = `mutation ($b: ID!) {
-  createAccessRole(input: { brokerId: $b, rolename: "reader", acls: [{ aclType: SUBSCRIBE_LITERAL, topic: "a", allow: true }] }) { role { id } }
-  createAccessGroup(input: { brokerId: $b, groupname: "crew" }) { group { id } }
+  createAccessRole(input: { brokerId: $b, roleName: "reader", acls: [{ aclType: SUBSCRIBE_LITERAL, topic: "a", allow: true }] }) { role { id } }
+  createAccessGroup(input: { brokerId: $b, groupName: "crew" }) { group { id } }
 }`;
 
 const SET_DEFAULT = `mutation ($b: ID!) {
@@ -71,39 +71,39 @@ describe.each(KINDS)('%s', (kind) => {
     const { service, brokerId } = world;
     const stream = watch(transport, service, brokerId);
     const first = await next(stream);
-    const { clientCount, roleCount } = first.accessControl;
+    const { accountCount, roleCount } = first.accessControl;
     expect([first.kind, first.isConnected, first.accounts, first.removedIds]).toEqual(['SNAPSHOT', true, [], []]);
-    expect(first.broker.accessClients.totalCount).toBe(clientCount);
+    expect(first.broker.accounts.totalCount).toBe(accountCount);
     expect(first.broker.accessRoles.nodes).toHaveLength(Math.min(roleCount, 5));
 
     const { data, errors } = await service.graphql(CREATE, { b: brokerId });
     expect(errors).toBeUndefined();
-    const created = await next(stream, has('roles', 'rolename', 'reader'));
+    const created = await next(stream, has('roles', 'roleName', 'reader'));
     expect([created.kind, created.broker, created.defaultAcl]).toEqual(['CHANGE', null, null]);
     expect(created.accessControl.roleCount).toBe(roleCount + 1);
     expect(created.roles).toEqual([
       {
         id: data.createAccessRole.role.id,
-        rolename: 'reader',
+        roleName: 'reader',
         acls: [{ aclType: 'SUBSCRIBE_LITERAL', topic: 'a', allow: true }],
       },
     ]);
-    if (!has('groups', 'groupname', 'crew')(created)) await next(stream, has('groups', 'groupname', 'crew'));
+    if (!has('groups', 'groupName', 'crew')(created)) await next(stream, has('groups', 'groupName', 'crew'));
 
     await control(world, 'createClient', 'device', '-p', 'secret');
     const foreign = await next(stream, has('accounts', 'username', 'device'));
     const [{ id: deviceId }] = foreign.accounts;
-    expect(foreign.accessControl.clientCount).toBe(clientCount + 1);
+    expect(foreign.accessControl.accountCount).toBe(accountCount + 1);
     await control(world, 'addClientRole', 'device', 'reader', '5');
     const changed = await next(stream, has('accounts', 'username', 'device'));
-    expect(changed.accounts).toMatchObject([{ id: deviceId, roles: [{ rolename: 'reader', priority: 5 }] }]);
+    expect(changed.accounts).toMatchObject([{ id: deviceId, roles: [{ roleName: 'reader', priority: 5 }] }]);
     // Not by mosquitto_ctrl: `setDefaultACLAccess` of 2.0.11 changes nothing.
     expect((await service.graphql(SET_DEFAULT, { b: brokerId })).errors).toBeUndefined();
     const { defaultAcl } = await next(stream, (event) => event.defaultAcl !== null);
     expect([first.defaultAcl, defaultAcl]).toEqual([{ publishClientReceive: true }, { publishClientReceive: false }]);
     await control(world, 'setAnonymousGroup', 'crew');
-    const { groups } = await next(stream, has('groups', 'groupname', 'crew'));
-    expect(groups).toMatchObject([{ groupname: 'crew', isAnonymousGroup: true }]);
+    const { groups } = await next(stream, has('groups', 'groupName', 'crew'));
+    expect(groups).toMatchObject([{ groupName: 'crew', isAnonymousGroup: true }]);
 
     await control(world, 'deleteClient', 'device');
     const removed = await next(stream, ({ removedIds }) => removedIds.length > 0);
@@ -130,7 +130,7 @@ test.skipIf(!postgres.available)(
     const stream = watch('WebSocket', two, brokerId);
     await next(stream, ({ kind }) => kind === 'SNAPSHOT');
     const { data } = await one.graphql(CREATE, { b: brokerId });
-    const { roles } = await next(stream, has('roles', 'rolename', 'reader'));
+    const { roles } = await next(stream, has('roles', 'roleName', 'reader'));
     expect(roles).toMatchObject([{ id: data.createAccessRole.role.id }]);
   },
 );

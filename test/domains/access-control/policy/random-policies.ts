@@ -5,10 +5,10 @@ import type {
 import { ACCESS_ACTIONS } from '../../../../src/domains/access-control/explain/access-explanation.ts';
 import {
   ACL_TYPES,
-  type AccessClient,
   type AccessGroup,
   type AccessPolicy,
   type AccessRole,
+  type Account,
   type AclRule,
   type Membership,
 } from '../../../../src/domains/access-control/policy/access-model.ts';
@@ -125,7 +125,7 @@ export function randomPolicy(dice: Dice): AccessPolicy {
     roles: memberships(dice, NAMES, 4),
   }));
   const groupnames = groups.map(({ groupname }) => groupname);
-  const clients: AccessClient[] = USERS.map((username, index) => ({
+  const clients: Account[] = USERS.map((username, index) => ({
     username,
     clientId: dice.chance(25) ? (dice.chance(80) ? (CLIENT_IDS[index] as string) : 'not this one') : null,
     textName: null,

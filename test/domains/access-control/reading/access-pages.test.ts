@@ -5,7 +5,7 @@ import type { AccessPolicy } from '../../../../src/domains/access-control/policy
 import type { AccessSnapshot } from '../../../../src/domains/access-control/reading/access-index.ts';
 import {
   AccessLists,
-  type ClientFilterTarget,
+  type AccountFilterTarget,
   type GroupFilterTarget,
   type RoleFilterTarget,
 } from '../../../../src/domains/access-control/reading/access-lists.ts';
@@ -59,15 +59,15 @@ const SMALL = snapshotOf(
   ],
 );
 
-const names = (value: string, mode: FilterMode, target: ClientFilterTarget) =>
+const names = (value: string, mode: FilterMode, target: AccountFilterTarget) =>
   viewOf(SMALL)
-    .clients({ filter: { value, mode, target } })
+    .accounts({ filter: { value, mode, target } })
     .edges.map(({ node }) => node.object.username);
 
 test('clients are filtered by each target and mode, in the case that was given', () => {
   expect(
     viewOf(SMALL)
-      .clients({})
+      .accounts({})
       .edges.map(({ cursor }) => cursor),
   ).toEqual(['Alice', 'bob', 'carol']);
   expect(names('o', 'contains', 'username')).toEqual(['bob', 'carol']);
@@ -80,7 +80,7 @@ test('clients are filtered by each target and mode, in the case that was given',
   expect(names('reader', 'equals', 'rolename')).toEqual(['Alice', 'bob']);
   expect(names('floor', 'equals', 'groupname')).toEqual(['bob']);
   // By name where nothing else is said, and an empty value is no filter.
-  expect(viewOf(SMALL).clients({ filter: { value: 'aro' } }).totalCount).toBe(1);
+  expect(viewOf(SMALL).accounts({ filter: { value: 'aro' } }).totalCount).toBe(1);
   expect(names('', 'equals', 'clientid')).toHaveLength(3);
 });
 
@@ -125,7 +125,7 @@ test('walking the pages gives each entry of a plainly filtered list once, in ord
         const seen: string[] = [];
         let after: string | null = null;
         for (;;) {
-          const page = viewOf(snapshot).clients({ first, after, filter: { value, mode } });
+          const page = viewOf(snapshot).accounts({ first, after, filter: { value, mode } });
           expect(page.totalCount).toBe(expected.length);
           seen.push(...page.edges.map(({ cursor }) => cursor));
           if (!page.pageInfo.hasNextPage) break;
@@ -139,18 +139,18 @@ test('walking the pages gives each entry of a plainly filtered list once, in ord
 
 test('a cursor stays true when its entry has gone, and the filtered list is kept for the next page', () => {
   const before = snapshotOf(['a', 'b', 'c'].map((username) => ({ username })));
-  const { endCursor } = viewOf(before).clients({ first: 2 }).pageInfo;
+  const { endCursor } = viewOf(before).accounts({ first: 2 }).pageInfo;
   const after = snapshotOf(['a', 'aa', 'c'].map((username) => ({ username })));
   expect(
     viewOf(after)
-      .clients({ after: endCursor })
+      .accounts({ after: endCursor })
       .edges.map(({ cursor }) => cursor),
   ).toEqual(['c']);
   const filter = { value: 'a', mode: 'contains', target: 'username' } as const;
-  const list = after.lists.clients(filter);
-  expect(after.lists.clients({ ...filter })).toBe(list);
-  for (let n = 0; n < 8; n++) after.lists.clients({ ...filter, value: `${n}` });
-  expect(after.lists.clients(filter)).not.toBe(list);
-  expect(after.lists.clients(filter)).toEqual(list);
-  expect(() => viewOf(after).clients({ first: -1 })).toThrow(expect.objectContaining({ code: 'INVALID' }));
+  const list = after.lists.accounts(filter);
+  expect(after.lists.accounts({ ...filter })).toBe(list);
+  for (let n = 0; n < 8; n++) after.lists.accounts({ ...filter, value: `${n}` });
+  expect(after.lists.accounts(filter)).not.toBe(list);
+  expect(after.lists.accounts(filter)).toEqual(list);
+  expect(() => viewOf(after).accounts({ first: -1 })).toThrow(expect.objectContaining({ code: 'INVALID' }));
 });

@@ -5,8 +5,8 @@ import { startDynsec } from './scripted-dynsec.ts';
 
 const READ = `query ($b: ID!) {
   broker(id: $b) {
-    accessClients { nodes { username roles { rolename priority } groups { priority } } }
-    accessRoles { nodes { rolename acls { priority allow } } }
+    accounts { nodes { username roles { roleName priority } groups { priority } } }
+    accessRoles { nodes { roleName acls { priority allow } } }
   }
   explainAccess(brokerId: $b, username: "odd", action: SUBSCRIBE, topic: "a") { allowed lookedAt { priority } }
 }`;
@@ -28,10 +28,10 @@ test('numbers beyond 32 bits are limited to the range of GraphQL', async () => {
   const { data, errors } = await service.graphql(READ, { b });
   expect(errors).toBeUndefined();
   const [most, least] = [2 ** 31 - 1, -(2 ** 31)];
-  expect(data.broker.accessClients.nodes).toEqual([
-    { username: 'odd', roles: [{ rolename: 'r', priority: most }], groups: [{ priority: least }] },
+  expect(data.broker.accounts.nodes).toEqual([
+    { username: 'odd', roles: [{ roleName: 'r', priority: most }], groups: [{ priority: least }] },
   ]);
-  expect(data.broker.accessRoles.nodes).toEqual([{ rolename: 'r', acls: [{ priority: most, allow: true }] }]);
+  expect(data.broker.accessRoles.nodes).toEqual([{ roleName: 'r', acls: [{ priority: most, allow: true }] }]);
   expect(data.explainAccess).toEqual({ allowed: true, lookedAt: [{ priority: most }] });
 });
 
@@ -41,14 +41,14 @@ test('an account with a value that is nested thousands of levels deep is returne
   const service = await startTestService();
   const b = await addBroker(service, broker.url);
   const { data, errors } = await service.graphql(
-    'query ($b: ID!) { broker(id: $b) { accessClients(first: 1, filter: { value: "c0003" }) { totalCount nodes { username } } } }',
+    'query ($b: ID!) { broker(id: $b) { accounts(first: 1, filter: { value: "c0003" }) { totalCount nodes { username } } } }',
     { b },
   );
   expect(errors).toBeUndefined();
-  expect(data.broker.accessClients).toEqual({ totalCount: 1, nodes: [{ username: 'c0003' }] });
+  expect(data.broker.accounts).toEqual({ totalCount: 1, nodes: [{ username: 'c0003' }] });
 });
 
-const CHANGE = 'mutation ($b: ID!) { deleteAccessRole(input: { brokerId: $b, rolename: "r" }) { outcome } }';
+const CHANGE = 'mutation ($b: ID!) { deleteAccessRole(input: { brokerId: $b, roleName: "r" }) { outcome } }';
 
 test('a change is refused soon where the list of accounts repeats one entry without end', async () => {
   const broker = await startDynsec({ clients: 0 });
@@ -63,5 +63,5 @@ test('a change is refused soon where the list of accounts repeats one entry with
   broker.endless = null;
   broker.roles.set('r', { rolename: 'r', acls: [] });
   const { data } = await service.graphql(READ, { b });
-  expect(data.broker.accessRoles.nodes).toMatchObject([{ rolename: 'r' }]);
+  expect(data.broker.accessRoles.nodes).toMatchObject([{ roleName: 'r' }]);
 });

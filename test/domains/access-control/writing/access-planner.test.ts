@@ -96,14 +96,14 @@ describe('the fewest commands', () => {
   });
 
   test('members come and go one by one, so that the others stay connected; all at once where all are disconnected', () => {
-    const group = (fields: object): AccessChange => ({ kind: 'PUT_GROUP', groupname: 'g', mode: 'UPDATE', fields });
-    expect(planned(WORLD, [group({ clients: [at('ann'), at('cleo', 3)] })])).toEqual([
+    const group = (fields: object): AccessChange => ({ kind: 'PUT_GROUP', groupName: 'g', mode: 'UPDATE', fields });
+    expect(planned(WORLD, [group({ members: [at('ann'), at('cleo', 3)] })])).toEqual([
       [
         ['removeGroupClient', { groupname: 'g', username: 'bob' }],
         ['addGroupClient', { groupname: 'g', username: 'cleo', priority: 3 }],
       ],
     ]);
-    expect(planned(WORLD, [group({ textName: 'G', clients: [at('cleo', 3), at('ann', 1)] })])).toEqual([
+    expect(planned(WORLD, [group({ textName: 'G', members: [at('cleo', 3), at('ann', 1)] })])).toEqual([
       [
         ['removeGroupClient', { groupname: 'g', username: 'bob' }],
         [
@@ -130,8 +130,8 @@ describe('the fewest commands', () => {
   test('no command that makes or changes a group or makes a client has roles', () => {
     const changes: AccessChange[] = [
       put('new', { roles: [at('r'), at('other')] }),
-      { kind: 'PUT_GROUP', groupname: 'new', mode: 'PUT', fields: { roles: [at('r'), at('other')] } },
-      { kind: 'PUT_GROUP', groupname: 'g', mode: 'PUT', fields: { roles: [at('other')], textName: 'G' } },
+      { kind: 'PUT_GROUP', groupName: 'new', mode: 'PUT', fields: { roles: [at('r'), at('other')] } },
+      { kind: 'PUT_GROUP', groupName: 'g', mode: 'PUT', fields: { roles: [at('other')], textName: 'G' } },
     ];
     for (const { commands } of planChanges(WORLD, MOSQUITTO_2_0, changes, NOBODY).changes) {
       expect(commands.length).toBeGreaterThan(1);
@@ -141,7 +141,7 @@ describe('the fewest commands', () => {
   });
 
   test('a rule that is there is replaced where it stands, by one command that always says allow and priority', () => {
-    const acl = (text: string): AccessChange => ({ kind: 'PUT_ROLE_ACL', rolename: 'r', acl: rule(text) });
+    const acl = (text: string): AccessChange => ({ kind: 'PUT_ROLE_ACL', roleName: 'r', acl: rule(text) });
     const entry = (acltype: string, topic: string, allow: boolean) => ({ acltype, topic, priority: 0, allow });
     expect(planned(WORLD, [acl('no send a/#'), acl('send c'), acl('send c')])).toEqual([
       [
@@ -164,13 +164,13 @@ describe('the fewest commands', () => {
 
   test('only the order of equal rules is a difference too', () => {
     const acls = ['send b', 'send a/#', 'subscribe a/#'].map(rule);
-    const change: AccessChange = { kind: 'PUT_ROLE', rolename: 'r', mode: 'UPDATE', fields: { acls } };
+    const change: AccessChange = { kind: 'PUT_ROLE', roleName: 'r', mode: 'UPDATE', fields: { acls } };
     const [first, second] = planned(WORLD, [change, change]);
     expect([first?.length, second]).toEqual([1, []]);
   });
 
   test('a role is taken from all who hold it before it is deleted', () => {
-    expect(planned(WORLD, [{ kind: 'DELETE_ROLE', rolename: 'r' }])).toEqual([
+    expect(planned(WORLD, [{ kind: 'DELETE_ROLE', roleName: 'r' }])).toEqual([
       [
         ['removeClientRole', { username: 'ann', rolename: 'r' }],
         ['removeGroupRole', { groupname: 'g', rolename: 'r' }],
@@ -204,8 +204,8 @@ describe('what is refused', () => {
     [{ roles: [at('r', 100_001)] }, ['roles.0.priority']],
     [{ roles: [at('r', 1.5)] }, ['roles.0.priority']],
     [{ roles: [at('r', -100_000)] }, null],
-    [{ roles: [at('r'), at('r', 2)] }, ['roles.1.rolename']],
-    [{ groups: [at('')] }, ['groups.0.groupname']],
+    [{ roles: [at('r'), at('r', 2)] }, ['roles.1.roleName']],
+    [{ groups: [at('')] }, ['groups.0.groupName']],
     [{ password: '' }, ['password']],
     [{ password: 'a\u0000' }, ['password']],
     [{ password: 'ä\u0007' }, null],
@@ -223,27 +223,27 @@ describe('what is refused', () => {
     ['send @100001 a', ['acl.priority']],
     ['send $share/+/a/#', null],
   ])('the rule %j', (text, expected) => {
-    expect(issuesOf({ kind: 'PUT_ROLE_ACL', rolename: 'r', acl: rule(text) })).toEqual(expected);
+    expect(issuesOf({ kind: 'PUT_ROLE_ACL', roleName: 'r', acl: rule(text) })).toEqual(expected);
   });
 
   test.each<[AccessChange, readonly string[]]>([
-    [{ kind: 'ADD_CLIENT_ROLE', username: '', role: at('', 0.5) }, ['username', 'rolename', 'priority']],
-    [{ kind: 'ADD_CLIENT_GROUP', username: 'ann', group: at('') }, ['groupname']],
-    [{ kind: 'ADD_GROUP_ROLE', groupname: 'g', role: at('') }, ['rolename']],
-    [{ kind: 'PUT_GROUP', groupname: 'g', mode: 'PUT', fields: { clients: [at('')] } }, ['clients.0.username']],
+    [{ kind: 'ADD_CLIENT_ROLE', username: '', role: at('', 0.5) }, ['username', 'roleName', 'priority']],
+    [{ kind: 'ADD_CLIENT_GROUP', username: 'ann', group: at('') }, ['groupName']],
+    [{ kind: 'ADD_GROUP_ROLE', groupName: 'g', role: at('') }, ['roleName']],
+    [{ kind: 'PUT_GROUP', groupName: 'g', mode: 'PUT', fields: { members: [at('')] } }, ['members.0.username']],
   ])('members %j, named as callers do', (change, expected) => {
     expect(issuesOf(change)).toEqual(expected);
   });
 
   test('placeholders where the broker puts nothing in, unless they are there already', () => {
-    const acl: AccessChange = { kind: 'PUT_ROLE_ACL', rolename: 'r', acl: rule('send a/%c') };
+    const acl: AccessChange = { kind: 'PUT_ROLE_ACL', roleName: 'r', acl: rule('send a/%c') };
     expect([issuesOf(acl), issuesOf(acl, MOSQUITTO_2_0)]).toEqual([null, ['acl.topic']]);
-    const part: AccessChange = { kind: 'PUT_ROLE_ACL', rolename: 'r', acl: rule('send a/%c1') };
+    const part: AccessChange = { kind: 'PUT_ROLE_ACL', roleName: 'r', acl: rule('send a/%c1') };
     expect(issuesOf(part, MOSQUITTO_2_0)).toBe(null);
     const world = policyOf({ roles: { r: ['send a/%c'] } });
     const whole: AccessChange = {
       kind: 'PUT_ROLE',
-      rolename: 'r',
+      roleName: 'r',
       mode: 'UPDATE',
       fields: { acls: [rule('send a/%c'), rule('send b')] },
     };
@@ -252,15 +252,15 @@ describe('what is refused', () => {
   });
 
   test('the flag for wildcards where the broker has none', () => {
-    const change: AccessChange = { kind: 'PUT_ROLE', rolename: 'r', mode: 'PUT', fields: { allowWildcardSubs: false } };
+    const change: AccessChange = { kind: 'PUT_ROLE', roleName: 'r', mode: 'PUT', fields: { allowWildcardSubs: false } };
     expect(issuesOf(change, MOSQUITTO_2_0)).toBe('NOT_SUPPORTED_BY_BROKER');
     expect(planned(WORLD, [change])).toEqual([[['modifyRole', { rolename: 'r', allowwildcardsubs: false }]]]);
   });
 
   test('the anonymous group is not deleted, whatever the broker would do', () => {
     for (const dialect of [MOSQUITTO_2_0, MOSQUITTO_2_1]) {
-      expect(issuesOf({ kind: 'DELETE_GROUP', groupname: 'anonymous' }, dialect)).toBe('IN_USE');
-      expect(issuesOf({ kind: 'DELETE_GROUP', groupname: 'g' }, dialect)).toBe(null);
+      expect(issuesOf({ kind: 'DELETE_GROUP', groupName: 'anonymous' }, dialect)).toBe('IN_USE');
+      expect(issuesOf({ kind: 'DELETE_GROUP', groupName: 'g' }, dialect)).toBe(null);
     }
   });
 
@@ -268,12 +268,12 @@ describe('what is refused', () => {
     const changes: AccessChange[] = [
       put('new', { roles: [at('none')] }),
       put('ann', { groups: [at('none')] }),
-      { kind: 'PUT_GROUP', groupname: 'g', mode: 'PUT', fields: { clients: [at('none')] } },
-      { kind: 'ADD_GROUP_ROLE', groupname: 'g', role: at('none') },
-      { kind: 'REMOVE_CLIENT_ROLE', username: 'ann', rolename: 'none' },
-      { kind: 'REMOVE_ROLE_ACL', rolename: 'r', aclType: 'publishClientSend', topic: 'none' },
-      { kind: 'SET_ANONYMOUS_GROUP', groupname: 'none' },
-      { kind: 'PUT_ROLE', rolename: 'none', mode: 'UPDATE', fields: {} },
+      { kind: 'PUT_GROUP', groupName: 'g', mode: 'PUT', fields: { members: [at('none')] } },
+      { kind: 'ADD_GROUP_ROLE', groupName: 'g', role: at('none') },
+      { kind: 'REMOVE_CLIENT_ROLE', username: 'ann', roleName: 'none' },
+      { kind: 'REMOVE_ROLE_ACL', roleName: 'r', aclType: 'publishClientSend', topic: 'none' },
+      { kind: 'SET_ANONYMOUS_GROUP', groupName: 'none' },
+      { kind: 'PUT_ROLE', roleName: 'none', mode: 'UPDATE', fields: {} },
     ];
     expect(planned(WORLD, changes)).toEqual(changes.map(() => 'NOT_FOUND'));
   });
@@ -287,7 +287,7 @@ describe('what is refused', () => {
       gateway,
       MOSQUITTO_2_1,
       [
-        { kind: 'DELETE_ROLE', rolename: 'control' },
+        { kind: 'DELETE_ROLE', roleName: 'control' },
         { kind: 'ADD_CLIENT_ROLE', username: 'gateway', role: at('other') },
       ],
       NOBODY,
@@ -312,20 +312,20 @@ test("this service's rights: what takes one away is refused, what leaves them is
   const codes = (gatewayUsername: string, change: AccessChange) =>
     planChanges(world, MOSQUITTO_2_1, [change], { gatewayUsername }).changes[0]?.error?.code ?? null;
   const taking: AccessChange[] = [
-    { kind: 'REMOVE_CLIENT_GROUP', username: 'gateway', groupname: 'admins' },
-    { kind: 'PUT_GROUP', groupname: 'admins', mode: 'UPDATE', fields: { clients: [] } },
-    { kind: 'DELETE_GROUP', groupname: 'admins' },
-    { kind: 'REMOVE_GROUP_ROLE', groupname: 'admins', rolename: 'control' },
+    { kind: 'REMOVE_CLIENT_GROUP', username: 'gateway', groupName: 'admins' },
+    { kind: 'PUT_GROUP', groupName: 'admins', mode: 'UPDATE', fields: { members: [] } },
+    { kind: 'DELETE_GROUP', groupName: 'admins' },
+    { kind: 'REMOVE_GROUP_ROLE', groupName: 'admins', roleName: 'control' },
     { kind: 'ADD_CLIENT_ROLE', username: 'gateway', role: at('deny') },
-    { kind: 'ADD_GROUP_ROLE', groupname: 'admins', role: at('deny', 5) },
-    { kind: 'PUT_ROLE_ACL', rolename: 'control', acl: rule('no receive @1 $CONTROL/+/v1/response') },
-    { kind: 'REMOVE_ROLE_ACL', rolename: 'control', aclType: 'subscribePattern', topic: '$CONTROL/#' },
+    { kind: 'ADD_GROUP_ROLE', groupName: 'admins', role: at('deny', 5) },
+    { kind: 'PUT_ROLE_ACL', roleName: 'control', acl: rule('no receive @1 $CONTROL/+/v1/response') },
+    { kind: 'REMOVE_ROLE_ACL', roleName: 'control', aclType: 'subscribePattern', topic: '$CONTROL/#' },
   ];
   expect(taking.map((change) => codes('gateway', change))).toEqual(taking.map(() => 'IN_USE'));
   expect(taking.map((change) => codes('weak', change))).toEqual(taking.map(() => null));
   const leaving: AccessChange[] = [
     { kind: 'ADD_CLIENT_ROLE', username: 'gateway', role: at('same') },
-    { kind: 'ADD_GROUP_ROLE', groupname: 'admins', role: at('deny', -5) },
+    { kind: 'ADD_GROUP_ROLE', groupName: 'admins', role: at('deny', -5) },
     { kind: 'PUT_CLIENT', username: 'gateway', mode: 'UPDATE', fields: { textName: 'me', roles: [at('control')] } },
     { kind: 'SET_DEFAULT_ACL', acl: { publishClientSend: false } },
   ];
@@ -347,7 +347,7 @@ test('all features that this service uses are protected and named: the other con
   const only = (api: string) => ['send', 'receive', 'subscribe'].map((verb) => rule(`${verb} $CONTROL/${api}/#`));
   const withAcls = (acls: readonly AclRule[]): AccessChange => ({
     kind: 'PUT_ROLE',
-    rolename: 'control',
+    roleName: 'control',
     mode: 'UPDATE',
     fields: { acls },
   });
@@ -358,13 +358,13 @@ test('all features that this service uses are protected and named: the other con
       { kind: 'ADD_CLIENT_ROLE', username: 'gateway', role: at('quiet', 5) },
       'receive $CONTROL/cedalo/inspect/v1/response',
     ],
-    [{ kind: 'REMOVE_CLIENT_ROLE', username: 'gateway', rolename: 'sys' }, 'subscribe to $SYS/broker/log/#'],
+    [{ kind: 'REMOVE_CLIENT_ROLE', username: 'gateway', roleName: 'sys' }, 'subscribe to $SYS/broker/log/#'],
     [
-      { kind: 'PUT_ROLE_ACL', rolename: 'sys', acl: rule('no subscribe @1 $SYS/broker/clients/#') },
+      { kind: 'PUT_ROLE_ACL', roleName: 'sys', acl: rule('no subscribe @1 $SYS/broker/clients/#') },
       'subscribe to $SYS/broker/clients/connected',
     ],
     [
-      { kind: 'PUT_ROLE_ACL', rolename: 'sys', acl: rule('no receive $SYS/broker/load/#') },
+      { kind: 'PUT_ROLE_ACL', roleName: 'sys', acl: rule('no receive $SYS/broker/load/#') },
       'receive $SYS/broker/load/any',
     ],
     [{ kind: 'SET_DEFAULT_ACL', acl: { publishClientReceive: false } }, 'receive $SYS/broker/log/any'],
@@ -377,7 +377,7 @@ test('all features that this service uses are protected and named: the other con
   const allowed: AccessChange[] = [
     withAcls(['broker', 'dynamic-security', 'cedalo', '+'].flatMap(only)),
     { kind: 'ADD_CLIENT_ROLE', username: 'gateway', role: at('quiet', -5) },
-    { kind: 'PUT_ROLE_ACL', rolename: 'sys', acl: rule('no receive a/#') },
+    { kind: 'PUT_ROLE_ACL', roleName: 'sys', acl: rule('no receive a/#') },
     { kind: 'SET_DEFAULT_ACL', acl: { publishClientSend: true, subscribe: true } },
   ];
   for (const change of allowed) expect(errorOf(change)).toBeNull();
@@ -386,7 +386,7 @@ test('all features that this service uses are protected and named: the other con
 test('the policy that was planned on stays as it is', () => {
   const before = structuredClone(plain(WORLD));
   planned(WORLD, [
-    { kind: 'DELETE_ROLE', rolename: 'r' },
+    { kind: 'DELETE_ROLE', roleName: 'r' },
     { kind: 'DELETE_CLIENT', username: 'ann' },
     { kind: 'SET_DEFAULT_ACL', acl: { subscribe: true } },
   ]);

@@ -18,12 +18,12 @@ const acl = (topic: string, more = {}) => ({
 
 /** Each kind of change, in an order in which each finds what it needs. */
 const EVERY_KIND: readonly AccessChange[] = [
-  { kind: 'PUT_ROLE', rolename: 'r/+ #%', mode: 'CREATE', fields: { textName: 'R', acls: [acl('a/#'), acl('b')] } },
-  { kind: 'PUT_ROLE', rolename: 'r2', mode: 'PUT', fields: {} },
-  { kind: 'PUT_ROLE', rolename: 'r2', mode: 'UPDATE', fields: { textDescription: 'ü', acls: [acl('b'), acl('c')] } },
-  { kind: 'PUT_ROLE_ACL', rolename: 'r2', acl: acl('d', { priority: 5 }) },
-  { kind: 'PUT_ROLE_ACL', rolename: 'r2', acl: acl('b', { allow: false }) },
-  { kind: 'REMOVE_ROLE_ACL', rolename: 'r2', aclType: 'subscribePattern', topic: 'c' },
+  { kind: 'PUT_ROLE', roleName: 'r/+ #%', mode: 'CREATE', fields: { textName: 'R', acls: [acl('a/#'), acl('b')] } },
+  { kind: 'PUT_ROLE', roleName: 'r2', mode: 'PUT', fields: {} },
+  { kind: 'PUT_ROLE', roleName: 'r2', mode: 'UPDATE', fields: { textDescription: 'ü', acls: [acl('b'), acl('c')] } },
+  { kind: 'PUT_ROLE_ACL', roleName: 'r2', acl: acl('d', { priority: 5 }) },
+  { kind: 'PUT_ROLE_ACL', roleName: 'r2', acl: acl('b', { allow: false }) },
+  { kind: 'REMOVE_ROLE_ACL', roleName: 'r2', aclType: 'subscribePattern', topic: 'c' },
   {
     kind: 'PUT_CLIENT',
     username: 'ann',
@@ -33,11 +33,11 @@ const EVERY_KIND: readonly AccessChange[] = [
   { kind: 'PUT_CLIENT', username: 'bob/ 🜁', mode: 'CREATE', fields: { roles: [at('r2'), at('r/+ #%', 9)] } },
   {
     kind: 'PUT_GROUP',
-    groupname: 'g',
+    groupName: 'g',
     mode: 'CREATE',
-    fields: { textName: 'G', roles: [at('r2', 1)], clients: [at('ann'), at('bob/ 🜁', 4)] },
+    fields: { textName: 'G', roles: [at('r2', 1)], members: [at('ann'), at('bob/ 🜁', 4)] },
   },
-  { kind: 'PUT_GROUP', groupname: 'g2', mode: 'CREATE', fields: {} },
+  { kind: 'PUT_GROUP', groupName: 'g2', mode: 'CREATE', fields: {} },
   { kind: 'PUT_CLIENT', username: 'cleo', mode: 'CREATE', fields: { groups: [at('g', 2), at('g2')] } },
   {
     kind: 'PUT_CLIENT',
@@ -48,24 +48,24 @@ const EVERY_KIND: readonly AccessChange[] = [
   { kind: 'PUT_CLIENT', username: 'ann', mode: 'UPDATE', fields: { password: 'other' } },
   { kind: 'ADD_CLIENT_ROLE', username: 'ann', role: at('r2') },
   { kind: 'ADD_CLIENT_ROLE', username: 'ann', role: at('r2', 6) },
-  { kind: 'REMOVE_CLIENT_ROLE', username: 'bob/ 🜁', rolename: 'r2' },
+  { kind: 'REMOVE_CLIENT_ROLE', username: 'bob/ 🜁', roleName: 'r2' },
   { kind: 'ADD_CLIENT_GROUP', username: 'bob/ 🜁', group: at('g2') },
   { kind: 'ADD_CLIENT_GROUP', username: 'bob/ 🜁', group: at('g2', 8) },
-  { kind: 'REMOVE_CLIENT_GROUP', username: 'cleo', groupname: 'g2' },
-  { kind: 'ADD_GROUP_ROLE', groupname: 'g', role: at('r/+ #%') },
-  { kind: 'ADD_GROUP_ROLE', groupname: 'g', role: at('r2', 2) },
-  { kind: 'REMOVE_GROUP_ROLE', groupname: 'g', rolename: 'r2' },
+  { kind: 'REMOVE_CLIENT_GROUP', username: 'cleo', groupName: 'g2' },
+  { kind: 'ADD_GROUP_ROLE', groupName: 'g', role: at('r/+ #%') },
+  { kind: 'ADD_GROUP_ROLE', groupName: 'g', role: at('r2', 2) },
+  { kind: 'REMOVE_GROUP_ROLE', groupName: 'g', roleName: 'r2' },
   {
     kind: 'PUT_GROUP',
-    groupname: 'g',
+    groupName: 'g',
     mode: 'UPDATE',
-    fields: { textName: null, clients: [at('ann', 1), at('cleo')] },
+    fields: { textName: null, members: [at('ann', 1), at('cleo')] },
   },
-  { kind: 'PUT_GROUP', groupname: 'g', mode: 'UPDATE', fields: { clients: [at('ann', 1)] } },
+  { kind: 'PUT_GROUP', groupName: 'g', mode: 'UPDATE', fields: { members: [at('ann', 1)] } },
   { kind: 'SET_DEFAULT_ACL', acl: { subscribe: true, publishClientReceive: false } },
-  { kind: 'SET_ANONYMOUS_GROUP', groupname: 'g' },
-  { kind: 'DELETE_ROLE', rolename: 'r/+ #%' },
-  { kind: 'DELETE_GROUP', groupname: 'g2' },
+  { kind: 'SET_ANONYMOUS_GROUP', groupName: 'g' },
+  { kind: 'DELETE_ROLE', roleName: 'r/+ #%' },
+  { kind: 'DELETE_GROUP', groupName: 'g2' },
   { kind: 'DELETE_CLIENT', username: 'ann' },
 ];
 
@@ -98,8 +98,8 @@ describe.each(DYNSEC_BROKERS)('on $name', ({ start }) => {
     const broker = await start();
     const { apply, payloads } = await openWriting(broker.url);
     const objects: AccessChange[] = [
-      { kind: 'PUT_ROLE', rolename: 'r', mode: 'PUT', fields: { textName: 'R', acls: [acl('a'), acl('b')] } },
-      { kind: 'PUT_GROUP', groupname: 'g', mode: 'PUT', fields: { roles: [at('r')], textName: null } },
+      { kind: 'PUT_ROLE', roleName: 'r', mode: 'PUT', fields: { textName: 'R', acls: [acl('a'), acl('b')] } },
+      { kind: 'PUT_GROUP', groupName: 'g', mode: 'PUT', fields: { roles: [at('r')], textName: null } },
       {
         kind: 'PUT_CLIENT',
         username: 'ann',
@@ -111,15 +111,15 @@ describe.each(DYNSEC_BROKERS)('on $name', ({ start }) => {
       ...objects,
       { kind: 'ADD_CLIENT_ROLE', username: 'ann', role: at('r', 2) },
       { kind: 'ADD_CLIENT_GROUP', username: 'ann', group: at('g') },
-      { kind: 'ADD_GROUP_ROLE', groupname: 'g', role: at('r') },
-      { kind: 'PUT_GROUP', groupname: 'g', mode: 'UPDATE', fields: { clients: [at('ann')] } },
-      { kind: 'PUT_ROLE_ACL', rolename: 'r', acl: acl('b') },
+      { kind: 'ADD_GROUP_ROLE', groupName: 'g', role: at('r') },
+      { kind: 'PUT_GROUP', groupName: 'g', mode: 'UPDATE', fields: { members: [at('ann')] } },
+      { kind: 'PUT_ROLE_ACL', roleName: 'r', acl: acl('b') },
       { kind: 'SET_DEFAULT_ACL', acl: { publishClientSend: false } },
-      { kind: 'SET_ANONYMOUS_GROUP', groupname: 'g' },
+      { kind: 'SET_ANONYMOUS_GROUP', groupName: 'g' },
     ];
     await apply(
       ...objects,
-      { kind: 'SET_ANONYMOUS_GROUP', groupname: 'g' },
+      { kind: 'SET_ANONYMOUS_GROUP', groupName: 'g' },
       { kind: 'SET_DEFAULT_ACL', acl: { publishClientSend: false } },
       { kind: 'PUT_CLIENT', username: 'ann', mode: 'UPDATE', fields: { password: 'secret' } },
     );
@@ -137,11 +137,11 @@ describe.each(DYNSEC_BROKERS)('on $name', ({ start }) => {
     const broker = await start();
     const { apply, fresh } = await openWriting(broker.url);
     const report = await apply(
-      { kind: 'PUT_ROLE', rolename: 'bad', mode: 'CREATE', fields: { acls: [acl('a/#/b')] } },
+      { kind: 'PUT_ROLE', roleName: 'bad', mode: 'CREATE', fields: { acls: [acl('a/#/b')] } },
       { kind: 'PUT_CLIENT', username: 'ann', mode: 'CREATE', fields: { roles: [at('bad')] } },
       { kind: 'PUT_CLIENT', username: 'bob', mode: 'CREATE', fields: {} },
       { kind: 'PUT_CLIENT', username: 'bob', mode: 'CREATE', fields: {} },
-      { kind: 'DELETE_GROUP', groupname: 'none' },
+      { kind: 'DELETE_GROUP', groupName: 'none' },
     );
     expect(report.outcome).toBe('PARTLY_APPLIED');
     expect(report.changes.map(({ outcome, error }) => error?.code ?? outcome)).toEqual([
@@ -205,13 +205,13 @@ describe.each(DYNSEC_BROKERS)('on $name', ({ start }) => {
       if (state === 'UNREACHABLE') losses += 1;
     });
     const report = await apply(
-      { kind: 'PUT_ROLE', rolename: 'r', mode: 'CREATE', fields: {} },
-      { kind: 'PUT_GROUP', groupname: 'own', mode: 'CREATE', fields: {} },
+      { kind: 'PUT_ROLE', roleName: 'r', mode: 'CREATE', fields: {} },
+      { kind: 'PUT_GROUP', groupName: 'own', mode: 'CREATE', fields: {} },
       { kind: 'PUT_CLIENT', username: ADMIN.username, mode: 'UPDATE', fields: { textName: 'me' } },
       { kind: 'ADD_CLIENT_ROLE', username: ADMIN.username, role: at('r') },
       { kind: 'ADD_CLIENT_GROUP', username: ADMIN.username, group: at('own') },
-      { kind: 'ADD_GROUP_ROLE', groupname: 'own', role: at('r', 4) },
-      { kind: 'PUT_ROLE_ACL', rolename: 'r', acl: acl('x') },
+      { kind: 'ADD_GROUP_ROLE', groupName: 'own', role: at('r', 4) },
+      { kind: 'PUT_ROLE_ACL', roleName: 'r', acl: acl('x') },
       { kind: 'PUT_CLIENT', username: 'after', mode: 'CREATE', fields: {} },
     );
     expect(report.changes.map(({ outcome }) => outcome)).toEqual(report.changes.map(() => 'APPLIED'));
@@ -235,9 +235,9 @@ describe.each(DYNSEC_BROKERS)('on $name', ({ start }) => {
       { kind: 'PUT_CLIENT', username: ADMIN.username, mode: 'UPDATE', fields: { disabled: true } },
       { kind: 'PUT_CLIENT', username: ADMIN.username, mode: 'UPDATE', fields: { password: 'x' } },
       { kind: 'PUT_CLIENT', username: ADMIN.username, mode: 'UPDATE', fields: { clientId: 'x' } },
-      { kind: 'REMOVE_CLIENT_ROLE', username: ADMIN.username, rolename },
-      { kind: 'DELETE_ROLE', rolename },
-      { kind: 'PUT_ROLE', rolename, mode: 'UPDATE', fields: { acls: [] } },
+      { kind: 'REMOVE_CLIENT_ROLE', username: ADMIN.username, roleName: rolename },
+      { kind: 'DELETE_ROLE', roleName: rolename },
+      { kind: 'PUT_ROLE', roleName: rolename, mode: 'UPDATE', fields: { acls: [] } },
     );
     expect(report.changes.map(({ error }) => error?.code)).toEqual(report.changes.map(() => 'IN_USE'));
     expect(payloads).toEqual([]);
@@ -256,8 +256,10 @@ test('a role that a tool gave at creation can be deleted: the broker lives', asy
     { command: 'createClient', fields: { username: 'bob', groups: [{ groupname: 'g' }] } },
   );
   const report = await apply(
-    { kind: 'DELETE_ROLE', rolename: 'r' },
-    ...['x', 'y', 'z'].map((rolename): AccessChange => ({ kind: 'PUT_ROLE', rolename, mode: 'CREATE', fields: {} })),
+    { kind: 'DELETE_ROLE', roleName: 'r' },
+    ...['x', 'y', 'z'].map(
+      (rolename): AccessChange => ({ kind: 'PUT_ROLE', roleName: rolename, mode: 'CREATE', fields: {} }),
+    ),
   );
   expect(report.outcome).toBe('APPLIED');
   expect(report.changes[0]?.commands.map(({ command }) => command)).toEqual([
@@ -273,12 +275,12 @@ test('the anonymous group is not deleted, another one is', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const { apply, fresh } = await openWriting(broker.url);
   const report = await apply(
-    { kind: 'PUT_GROUP', groupname: 'g', mode: 'CREATE', fields: {} },
-    { kind: 'PUT_GROUP', groupname: 'other', mode: 'CREATE', fields: {} },
-    { kind: 'SET_ANONYMOUS_GROUP', groupname: 'g' },
-    { kind: 'DELETE_GROUP', groupname: 'g' },
-    { kind: 'SET_ANONYMOUS_GROUP', groupname: 'other' },
-    { kind: 'DELETE_GROUP', groupname: 'g' },
+    { kind: 'PUT_GROUP', groupName: 'g', mode: 'CREATE', fields: {} },
+    { kind: 'PUT_GROUP', groupName: 'other', mode: 'CREATE', fields: {} },
+    { kind: 'SET_ANONYMOUS_GROUP', groupName: 'g' },
+    { kind: 'DELETE_GROUP', groupName: 'g' },
+    { kind: 'SET_ANONYMOUS_GROUP', groupName: 'other' },
+    { kind: 'DELETE_GROUP', groupName: 'g' },
   );
   expect(report.changes.map(({ outcome, error }) => error?.code ?? outcome)).toEqual([
     'APPLIED',
@@ -314,7 +316,7 @@ test('a role that another client adds at the same time counts as added, a refuse
   })();
   const report = await apply(
     { kind: 'ADD_CLIENT_ROLE', username: 'ann', role: at('r') },
-    { kind: 'PUT_ROLE_ACL', rolename: 'r', acl: acl('a') },
+    { kind: 'PUT_ROLE_ACL', roleName: 'r', acl: acl('a') },
   );
   expect(report.changes.map(({ outcome }) => outcome)).toEqual(['APPLIED', 'REJECTED']);
   expect(report.changes[1]?.error).toMatchObject({ code: 'ALREADY_EXISTS' });
@@ -334,7 +336,7 @@ test('malformed commands of other clients are not mistaken for responses', async
   });
   const names = Array.from({ length: 30 }, (_, number) => `r${number}`);
   const report = await opened.apply(
-    ...names.map((rolename): AccessChange => ({ kind: 'PUT_ROLE', rolename, mode: 'CREATE', fields: {} })),
+    ...names.map((rolename): AccessChange => ({ kind: 'PUT_ROLE', roleName: rolename, mode: 'CREATE', fields: {} })),
   );
   expect(report.changes.map(({ outcome }) => outcome)).toEqual(names.map(() => 'APPLIED'));
   expect([...(await opened.fresh()).roles.keys()]).toEqual(expect.arrayContaining(names));

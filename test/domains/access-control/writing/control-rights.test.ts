@@ -15,8 +15,8 @@ type Change = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 const allow = (aclType: string, topic: string) => ({ aclType, topic, allow: true });
 const deny = (aclType: string, topic: string) => ({ aclType, topic, allow: false });
-const roles = (...names: string[]) => names.map((rolename) => ({ rolename }));
-const groups = (...names: string[]) => names.map((groupname) => ({ groupname }));
+const roles = (...names: string[]) => names.map((roleName) => ({ roleName }));
+const groups = (...names: string[]) => names.map((groupName) => ({ groupName }));
 
 /** The outcome of each change, or the code that it is refused with. */
 async function changed(
@@ -33,96 +33,96 @@ async function changed(
 }
 
 const FURNITURE: readonly Change[] = [
-  { createAccessRole: { rolename: 'operators', acls: [allow('PUBLISH_CLIENT_SEND', API)] } },
-  { createAccessRole: { rolename: 'guard', acls: [deny('PUBLISH_CLIENT_SEND', '$CONTROL/#')] } },
-  { createAccessRole: { rolename: 'plain', acls: [allow('SUBSCRIBE_PATTERN', 'plant/#')] } },
-  { createAccessGroup: { groupname: 'ops', roles: roles('operators') } },
-  { createAccessGroup: { groupname: 'hall', roles: roles('plain') } },
-  { createAccessClient: { username: 'chief', password: 'c', roles: roles('guard', 'operators') } },
-  { createAccessClient: { username: 'deputy', password: 'd', groups: groups('ops') } },
-  { createAccessClient: { username: 'meter', password: 'm', roles: roles('plain'), groups: groups('hall') } },
-  { setAnonymousGroup: { groupname: 'hall' } },
+  { createAccessRole: { roleName: 'operators', acls: [allow('PUBLISH_CLIENT_SEND', API)] } },
+  { createAccessRole: { roleName: 'guard', acls: [deny('PUBLISH_CLIENT_SEND', '$CONTROL/#')] } },
+  { createAccessRole: { roleName: 'plain', acls: [allow('SUBSCRIBE_PATTERN', 'plant/#')] } },
+  { createAccessGroup: { groupName: 'ops', roles: roles('operators') } },
+  { createAccessGroup: { groupName: 'hall', roles: roles('plain') } },
+  { createAccount: { username: 'chief', password: 'c', roles: roles('guard', 'operators') } },
+  { createAccount: { username: 'deputy', password: 'd', groups: groups('ops') } },
+  { createAccount: { username: 'meter', password: 'm', roles: roles('plain'), groups: groups('hall') } },
+  { setAnonymousGroup: { groupName: 'hall' } },
 ];
 
 /** Grants, takes over or changes rights on `$CONTROL/`. */
 const REFUSED: readonly Change[] = [
   ...['$CONTROL/#', '$CONTROL/+/v1', API, '$CONTROL', '$CONTROL/%u/#'].map((topic, index) => ({
-    createAccessRole: { rolename: `mine-${index}`, acls: [allow('SUBSCRIBE_LITERAL', topic)] },
+    createAccessRole: { roleName: `mine-${index}`, acls: [allow('SUBSCRIBE_LITERAL', topic)] },
   })),
   ...['PUBLISH_CLIENT_SEND', 'PUBLISH_CLIENT_RECEIVE', 'SUBSCRIBE_LITERAL', 'SUBSCRIBE_PATTERN'].map((aclType) => ({
-    putAclRule: { rolename: 'plain', acl: allow(aclType, '$CONTROL/#') },
+    putAclRule: { roleName: 'plain', acl: allow(aclType, '$CONTROL/#') },
   })),
-  { updateAccessRole: { rolename: 'plain', acls: [allow('PUBLISH_CLIENT_SEND', '$CONTROL/#')] } },
-  { putAccessRole: { rolename: 'mine', acls: [allow('PUBLISH_CLIENT_SEND', '$CONTROL/#')] } },
-  { createAccessClient: { username: 'mine', password: 'x', roles: roles('operators') } },
-  { createAccessClient: { username: 'mine', password: 'x', groups: groups('ops') } },
-  { putAccessClient: { username: 'meter', roles: roles('plain', 'operators') } },
-  { addAccessClientRole: { username: 'meter', rolename: 'operators' } },
-  { addAccessClientGroup: { username: 'meter', groupname: 'ops' } },
-  { addAccessGroupRole: { groupname: 'hall', rolename: 'operators' } },
-  { createAccessGroup: { groupname: 'mine', roles: roles('operators') } },
-  { updateAccessGroup: { groupname: 'ops', clients: [{ username: 'deputy' }, { username: 'meter' }] } },
-  { updateAccessGroup: { groupname: 'hall', clients: [{ username: 'meter' }, { username: 'chief' }] } },
-  { setAnonymousGroup: { groupname: 'ops' } },
-  { setAccessClientPassword: { username: 'chief', password: 'mine' } },
-  { setAccessClientPassword: { username: 'deputy', password: 'mine' } },
-  { updateAccessClient: { username: 'chief', clientId: 'mine' } },
-  { updateAccessClient: { username: 'deputy', textName: 'mine' } },
-  { setAccessClientEnabled: { username: 'deputy', enabled: false } },
-  { deleteAccessClient: { username: 'chief' } },
-  { removeAccessClientRole: { username: 'chief', rolename: 'operators' } },
-  { removeAccessClientRole: { username: 'chief', rolename: 'guard' } },
-  { removeAccessClientGroup: { username: 'deputy', groupname: 'ops' } },
-  { removeAccessGroupRole: { groupname: 'ops', rolename: 'operators' } },
-  { updateAccessGroup: { groupname: 'ops', textName: 'mine' } },
-  { deleteAccessGroup: { groupname: 'ops' } },
-  { updateAccessRole: { rolename: 'operators', textName: 'mine' } },
-  { putAclRule: { rolename: 'operators', acl: allow('PUBLISH_CLIENT_SEND', 'plant/#') } },
-  { removeAclRule: { rolename: 'operators', aclType: 'PUBLISH_CLIENT_SEND', topic: API } },
-  { deleteAccessRole: { rolename: 'operators' } },
+  { updateAccessRole: { roleName: 'plain', acls: [allow('PUBLISH_CLIENT_SEND', '$CONTROL/#')] } },
+  { putAccessRole: { roleName: 'mine', acls: [allow('PUBLISH_CLIENT_SEND', '$CONTROL/#')] } },
+  { createAccount: { username: 'mine', password: 'x', roles: roles('operators') } },
+  { createAccount: { username: 'mine', password: 'x', groups: groups('ops') } },
+  { putAccount: { username: 'meter', roles: roles('plain', 'operators') } },
+  { addAccountRole: { username: 'meter', roleName: 'operators' } },
+  { addAccountGroup: { username: 'meter', groupName: 'ops' } },
+  { addAccessGroupRole: { groupName: 'hall', roleName: 'operators' } },
+  { createAccessGroup: { groupName: 'mine', roles: roles('operators') } },
+  { updateAccessGroup: { groupName: 'ops', members: [{ username: 'deputy' }, { username: 'meter' }] } },
+  { updateAccessGroup: { groupName: 'hall', members: [{ username: 'meter' }, { username: 'chief' }] } },
+  { setAnonymousGroup: { groupName: 'ops' } },
+  { setAccountPassword: { username: 'chief', password: 'mine' } },
+  { setAccountPassword: { username: 'deputy', password: 'mine' } },
+  { updateAccount: { username: 'chief', clientId: 'mine' } },
+  { updateAccount: { username: 'deputy', textName: 'mine' } },
+  { setAccountEnabled: { username: 'deputy', enabled: false } },
+  { deleteAccount: { username: 'chief' } },
+  { removeAccountRole: { username: 'chief', roleName: 'operators' } },
+  { removeAccountRole: { username: 'chief', roleName: 'guard' } },
+  { removeAccountGroup: { username: 'deputy', groupName: 'ops' } },
+  { removeAccessGroupRole: { groupName: 'ops', roleName: 'operators' } },
+  { updateAccessGroup: { groupName: 'ops', textName: 'mine' } },
+  { deleteAccessGroup: { groupName: 'ops' } },
+  { updateAccessRole: { roleName: 'operators', textName: 'mine' } },
+  { putAclRule: { roleName: 'operators', acl: allow('PUBLISH_CLIENT_SEND', 'plant/#') } },
+  { removeAclRule: { roleName: 'operators', aclType: 'PUBLISH_CLIENT_SEND', topic: API } },
+  { deleteAccessRole: { roleName: 'operators' } },
   // A denial that takes rights from an account which has them, or gives them back.
-  { removeAclRule: { rolename: 'guard', aclType: 'PUBLISH_CLIENT_SEND', topic: '$CONTROL/#' } },
-  { putAclRule: { rolename: 'guard', acl: deny('PUBLISH_CLIENT_RECEIVE', '$CONTROL/#') } },
-  { deleteAccessRole: { rolename: 'guard' } },
+  { removeAclRule: { roleName: 'guard', aclType: 'PUBLISH_CLIENT_SEND', topic: '$CONTROL/#' } },
+  { putAclRule: { roleName: 'guard', acl: deny('PUBLISH_CLIENT_RECEIVE', '$CONTROL/#') } },
+  { deleteAccessRole: { roleName: 'guard' } },
 ];
 
 /** Of the account that this service connects with. */
 const OWN_ACCOUNT: readonly Change[] = [
-  { setAccessClientPassword: { username: 'admin', password: 'mine' } },
-  { deleteAccessClient: { username: 'admin' } },
-  { setAccessClientEnabled: { username: 'admin', enabled: false } },
-  { updateAccessClient: { username: 'admin', clientId: 'mine' } },
-  { updateAccessClient: { username: 'admin', textName: 'mine' } },
-  { removeAccessClientRole: { username: 'admin', rolename: 'admin' } },
-  { addAccessClientGroup: { username: 'admin', groupname: 'hall' } },
-  { deleteAccessRole: { rolename: 'admin' } },
-  { updateAccessRole: { rolename: 'admin', textName: 'mine' } },
+  { setAccountPassword: { username: 'admin', password: 'mine' } },
+  { deleteAccount: { username: 'admin' } },
+  { setAccountEnabled: { username: 'admin', enabled: false } },
+  { updateAccount: { username: 'admin', clientId: 'mine' } },
+  { updateAccount: { username: 'admin', textName: 'mine' } },
+  { removeAccountRole: { username: 'admin', roleName: 'admin' } },
+  { addAccountGroup: { username: 'admin', groupName: 'hall' } },
+  { deleteAccessRole: { roleName: 'admin' } },
+  { updateAccessRole: { roleName: 'admin', textName: 'mine' } },
 ];
 
 /** What leaves rights on `$CONTROL/` as they are, in the order in which it is done. */
 const ALLOWED: readonly Change[] = [
   {
     createAccessRole: {
-      rolename: 'reader',
+      roleName: 'reader',
       acls: [allow('SUBSCRIBE_PATTERN', '#'), allow('PUBLISH_CLIENT_SEND', '#')],
     },
   },
-  { putAclRule: { rolename: 'reader', acl: allow('PUBLISH_CLIENT_RECEIVE', '+/#') } },
-  { putAclRule: { rolename: 'reader', acl: deny('PUBLISH_CLIENT_SEND', '$CONTROL/#') } },
-  { putAclRule: { rolename: 'reader', acl: allow('UNSUBSCRIBE_PATTERN', '$CONTROL/#') } },
-  { putAclRule: { rolename: 'reader', acl: allow('SUBSCRIBE_LITERAL', '$CONTROLS/a') } },
-  { createAccessClient: { username: 'pump', password: 'x', roles: roles('reader'), groups: groups('hall') } },
-  { addAccessClientRole: { username: 'meter', rolename: 'reader' } },
-  { setAccessClientPassword: { username: 'meter', password: 'another' } },
-  { updateAccessClient: { username: 'meter', clientId: 'meter-1' } },
-  { updateAccessRole: { rolename: 'guard', textName: 'Guard' } },
-  { updateAccessGroup: { groupname: 'hall', clients: [{ username: 'meter' }], textName: 'Hall' } },
-  { addAccessGroupRole: { groupname: 'hall', rolename: 'reader' } },
-  { removeAclRule: { rolename: 'reader', aclType: 'PUBLISH_CLIENT_SEND', topic: '$CONTROL/#' } },
+  { putAclRule: { roleName: 'reader', acl: allow('PUBLISH_CLIENT_RECEIVE', '+/#') } },
+  { putAclRule: { roleName: 'reader', acl: deny('PUBLISH_CLIENT_SEND', '$CONTROL/#') } },
+  { putAclRule: { roleName: 'reader', acl: allow('UNSUBSCRIBE_PATTERN', '$CONTROL/#') } },
+  { putAclRule: { roleName: 'reader', acl: allow('SUBSCRIBE_LITERAL', '$CONTROLS/a') } },
+  { createAccount: { username: 'pump', password: 'x', roles: roles('reader'), groups: groups('hall') } },
+  { addAccountRole: { username: 'meter', roleName: 'reader' } },
+  { setAccountPassword: { username: 'meter', password: 'another' } },
+  { updateAccount: { username: 'meter', clientId: 'meter-1' } },
+  { updateAccessRole: { roleName: 'guard', textName: 'Guard' } },
+  { updateAccessGroup: { groupName: 'hall', members: [{ username: 'meter' }], textName: 'Hall' } },
+  { addAccessGroupRole: { groupName: 'hall', roleName: 'reader' } },
+  { removeAclRule: { roleName: 'reader', aclType: 'PUBLISH_CLIENT_SEND', topic: '$CONTROL/#' } },
   { setDefaultAcl: { publishClientSend: true, publishClientReceive: true, subscribe: true, unsubscribe: true } },
-  { createAccessGroup: { groupname: 'guests', roles: roles('reader') } },
-  { setAnonymousGroup: { groupname: 'guests' } },
-  { deleteAccessClient: { username: 'pump' } },
+  { createAccessGroup: { groupName: 'guests', roles: roles('reader') } },
+  { setAnonymousGroup: { groupName: 'guests' } },
+  { deleteAccount: { username: 'pump' } },
 ];
 
 /** Tokens of those who may write access control in a project that is not strict, and are no administrators. */
@@ -190,9 +190,9 @@ describe.each(KINDS)('on %s', (kind) => {
     for (const [index, credential] of [person, token.secret].entries()) {
       const username = `mine-${index}`;
       const changes = [
-        { createAccessClient: { username, password: 'x', roles: roles('operators') } },
-        { setAccessClientPassword: { username: 'chief', password: `new-${index}` } },
-        { putAclRule: { rolename: 'plain', acl: allow('PUBLISH_CLIENT_SEND', `$CONTROL/${index}`) } },
+        { createAccount: { username, password: 'x', roles: roles('operators') } },
+        { setAccountPassword: { username: 'chief', password: `new-${index}` } },
+        { putAclRule: { roleName: 'plain', acl: allow('PUBLISH_CLIENT_SEND', `$CONTROL/${index}`) } },
       ];
       expect(await changed(world, credential, changes)).toEqual(['APPLIED', 'APPLIED', 'APPLIED']);
     }
@@ -202,11 +202,11 @@ describe.each(KINDS)('on %s', (kind) => {
     const world = await furnished(kind);
     const viewer = (await world.service.person('VIEWER')).token;
     const steps: Change[] = [
-      { createAccessRole: { rolename: 'step' } },
-      { createAccessClient: { username: 'mine', password: 'x', roles: roles('step') } },
-      { putAclRule: { rolename: 'step', acl: allow('PUBLISH_CLIENT_SEND', API) } },
-      { addAccessClientRole: { username: 'mine', rolename: 'operators' } },
-      { putAclRule: { rolename: 'step', acl: allow('PUBLISH_CLIENT_SEND', 'plant/#') } },
+      { createAccessRole: { roleName: 'step' } },
+      { createAccount: { username: 'mine', password: 'x', roles: roles('step') } },
+      { putAclRule: { roleName: 'step', acl: allow('PUBLISH_CLIENT_SEND', API) } },
+      { addAccountRole: { username: 'mine', roleName: 'operators' } },
+      { putAclRule: { roleName: 'step', acl: allow('PUBLISH_CLIENT_SEND', 'plant/#') } },
     ];
     expect(await changed(world, viewer, steps)).toEqual([
       'APPLIED',
@@ -225,7 +225,7 @@ describe.each(KINDS)('on %s', (kind) => {
     const { service, brokerId } = world;
     const viewer = (await service.person('VIEWER')).token;
     const { errors } = await service.graphql(
-      'mutation ($b: ID!) { setAccessClientPassword(input: { brokerId: $b, username: "deputy", password: "x" }) { outcome } }',
+      'mutation ($b: ID!) { setAccountPassword(input: { brokerId: $b, username: "deputy", password: "x" }) { outcome } }',
       { b: brokerId },
       viewer,
     );
@@ -309,8 +309,8 @@ describe.each(KINDS)('on %s', (kind) => {
     const viewer = (await service.person('VIEWER')).token;
     const setup: Change[] = [
       { setDefaultAcl: { publishClientSend: true, publishClientReceive: true, subscribe: true, unsubscribe: true } },
-      { createAccessRole: { rolename: 'all', acls: [...wildcards, allow('SUBSCRIBE_LITERAL', shared)] } },
-      { createAccessClient: { username: 'mine', password: 'x', roles: roles('all') } },
+      { createAccessRole: { roleName: 'all', acls: [...wildcards, allow('SUBSCRIBE_LITERAL', shared)] } },
+      { createAccount: { username: 'mine', password: 'x', roles: roles('all') } },
     ];
     expect(await changed(world, viewer, setup)).toEqual(['APPLIED', 'APPLIED', 'APPLIED']);
     const mine = await client({ clientId: 'mine', username: 'mine', password: 'x' });

@@ -11,12 +11,12 @@ const acl = (topic: string, allow = true) => ({ aclType: 'subscribePattern' as c
  * group is `nobodies`, which holds `r2`. The account of the gateway has none of them.
  */
 const START: readonly AccessChange[] = [
-  { kind: 'PUT_ROLE', rolename: 'r', mode: 'CREATE', fields: { acls: [acl('a')] } },
-  { kind: 'PUT_ROLE', rolename: 'r2', mode: 'CREATE', fields: { acls: [acl('a')] } },
-  { kind: 'PUT_GROUP', groupname: 'g', mode: 'CREATE', fields: {} },
-  { kind: 'PUT_GROUP', groupname: 'h', mode: 'CREATE', fields: { roles: [at('r')] } },
-  { kind: 'PUT_GROUP', groupname: 'nobodies', mode: 'CREATE', fields: { roles: [at('r2')] } },
-  { kind: 'SET_ANONYMOUS_GROUP', groupname: 'nobodies' },
+  { kind: 'PUT_ROLE', roleName: 'r', mode: 'CREATE', fields: { acls: [acl('a')] } },
+  { kind: 'PUT_ROLE', roleName: 'r2', mode: 'CREATE', fields: { acls: [acl('a')] } },
+  { kind: 'PUT_GROUP', groupName: 'g', mode: 'CREATE', fields: {} },
+  { kind: 'PUT_GROUP', groupName: 'h', mode: 'CREATE', fields: { roles: [at('r')] } },
+  { kind: 'PUT_GROUP', groupName: 'nobodies', mode: 'CREATE', fields: { roles: [at('r2')] } },
+  { kind: 'SET_ANONYMOUS_GROUP', groupName: 'nobodies' },
   ...[
     { username: 'ann', roles: [at('r')], groups: [] },
     { username: 'bob', roles: [], groups: [at('g')] },
@@ -35,8 +35,8 @@ const START: readonly AccessChange[] = [
 
 /** Every kind of write, in an order in which each has an effect. */
 const WRITES: readonly AccessChange[] = [
-  { kind: 'PUT_ROLE', rolename: 'new', mode: 'CREATE', fields: {} },
-  { kind: 'PUT_GROUP', groupname: 'new', mode: 'CREATE', fields: { roles: [at('new')] } },
+  { kind: 'PUT_ROLE', roleName: 'new', mode: 'CREATE', fields: {} },
+  { kind: 'PUT_GROUP', groupName: 'new', mode: 'CREATE', fields: { roles: [at('new')] } },
   { kind: 'PUT_CLIENT', username: 'new', mode: 'CREATE', fields: { roles: [at('new')], groups: [at('g')] } },
   { kind: 'PUT_CLIENT', username: 'ann', mode: 'UPDATE', fields: { textName: 'Ann' } },
   { kind: 'PUT_CLIENT', username: 'eve', mode: 'UPDATE', fields: { password: 'secret' } },
@@ -48,30 +48,30 @@ const WRITES: readonly AccessChange[] = [
   },
   { kind: 'ADD_CLIENT_ROLE', username: 'eve', role: at('r') },
   { kind: 'ADD_CLIENT_ROLE', username: 'eve', role: at('r', 3) },
-  { kind: 'REMOVE_CLIENT_ROLE', username: 'eve', rolename: 'r' },
+  { kind: 'REMOVE_CLIENT_ROLE', username: 'eve', roleName: 'r' },
   { kind: 'ADD_CLIENT_GROUP', username: 'eve', group: at('g') },
   { kind: 'ADD_CLIENT_GROUP', username: 'eve', group: at('g', 2) },
-  { kind: 'REMOVE_CLIENT_GROUP', username: 'eve', groupname: 'g' },
-  { kind: 'PUT_GROUP', groupname: 'g', mode: 'UPDATE', fields: { textName: 'G' } },
-  { kind: 'PUT_GROUP', groupname: 'new', mode: 'UPDATE', fields: { clients: [at('ann'), at('eve')] } },
-  { kind: 'PUT_GROUP', groupname: 'new', mode: 'UPDATE', fields: { clients: [at('ann', 4), at('eve'), at('cleo')] } },
-  { kind: 'PUT_GROUP', groupname: 'new', mode: 'UPDATE', fields: { textName: 'N', clients: [at('ann', 4)] } },
-  { kind: 'PUT_GROUP', groupname: 'nobodies', mode: 'UPDATE', fields: { textName: 'N', clients: [at('eve')] } },
-  { kind: 'ADD_GROUP_ROLE', groupname: 'g', role: at('new') },
-  { kind: 'ADD_GROUP_ROLE', groupname: 'nobodies', role: at('r', 5) },
-  { kind: 'REMOVE_GROUP_ROLE', groupname: 'g', rolename: 'new' },
-  { kind: 'PUT_ROLE', rolename: 'r', mode: 'UPDATE', fields: { textName: 'R' } },
-  { kind: 'PUT_ROLE', rolename: 'r', mode: 'UPDATE', fields: { acls: [acl('b')] } },
-  { kind: 'PUT_ROLE_ACL', rolename: 'r', acl: acl('c') },
-  { kind: 'PUT_ROLE_ACL', rolename: 'r2', acl: acl('c') },
-  { kind: 'PUT_ROLE_ACL', rolename: 'r', acl: acl('c', false) },
-  { kind: 'REMOVE_ROLE_ACL', rolename: 'r', aclType: 'subscribePattern', topic: 'c' },
+  { kind: 'REMOVE_CLIENT_GROUP', username: 'eve', groupName: 'g' },
+  { kind: 'PUT_GROUP', groupName: 'g', mode: 'UPDATE', fields: { textName: 'G' } },
+  { kind: 'PUT_GROUP', groupName: 'new', mode: 'UPDATE', fields: { members: [at('ann'), at('eve')] } },
+  { kind: 'PUT_GROUP', groupName: 'new', mode: 'UPDATE', fields: { members: [at('ann', 4), at('eve'), at('cleo')] } },
+  { kind: 'PUT_GROUP', groupName: 'new', mode: 'UPDATE', fields: { textName: 'N', members: [at('ann', 4)] } },
+  { kind: 'PUT_GROUP', groupName: 'nobodies', mode: 'UPDATE', fields: { textName: 'N', members: [at('eve')] } },
+  { kind: 'ADD_GROUP_ROLE', groupName: 'g', role: at('new') },
+  { kind: 'ADD_GROUP_ROLE', groupName: 'nobodies', role: at('r', 5) },
+  { kind: 'REMOVE_GROUP_ROLE', groupName: 'g', roleName: 'new' },
+  { kind: 'PUT_ROLE', roleName: 'r', mode: 'UPDATE', fields: { textName: 'R' } },
+  { kind: 'PUT_ROLE', roleName: 'r', mode: 'UPDATE', fields: { acls: [acl('b')] } },
+  { kind: 'PUT_ROLE_ACL', roleName: 'r', acl: acl('c') },
+  { kind: 'PUT_ROLE_ACL', roleName: 'r2', acl: acl('c') },
+  { kind: 'PUT_ROLE_ACL', roleName: 'r', acl: acl('c', false) },
+  { kind: 'REMOVE_ROLE_ACL', roleName: 'r', aclType: 'subscribePattern', topic: 'c' },
   { kind: 'SET_DEFAULT_ACL', acl: { subscribe: true } },
-  { kind: 'SET_ANONYMOUS_GROUP', groupname: 'g' },
+  { kind: 'SET_ANONYMOUS_GROUP', groupName: 'g' },
   { kind: 'PUT_CLIENT', username: 'eve', mode: 'UPDATE', fields: { disabled: true } },
   { kind: 'PUT_CLIENT', username: 'eve', mode: 'UPDATE', fields: { disabled: false } },
-  { kind: 'DELETE_ROLE', rolename: 'r' },
-  { kind: 'DELETE_GROUP', groupname: 'h' },
+  { kind: 'DELETE_ROLE', roleName: 'r' },
+  { kind: 'DELETE_GROUP', groupName: 'h' },
   { kind: 'DELETE_CLIENT', username: 'dan' },
 ];
 
@@ -184,7 +184,7 @@ describe.each(DYNSEC_BROKERS)('on $name', ({ name, start }) => {
     });
     await writing.apply(...START);
     const kicked = await compare(crowd, writing, [
-      { kind: 'PUT_ROLE', rolename: 'r', mode: 'UPDATE', fields: { acls: [] } },
+      { kind: 'PUT_ROLE', roleName: 'r', mode: 'UPDATE', fields: { acls: [] } },
     ]);
     expect(kicked).toEqual(name === 'Mosquitto' ? [] : ['ann-1', 'ann-2', 'cleo-1', 'dan-1']);
   });

@@ -17,7 +17,7 @@ import { at, openWriting, plain } from './written-access.ts';
 /** Two hundred changes, dependent and independent ones: accounts with roles and passwords, rules, deleted roles. */
 function manyChanges(): AccessChange[] {
   return Array.from({ length: 40 }, (_, number): AccessChange[] => [
-    { kind: 'PUT_ROLE', rolename: `r${number}`, mode: 'CREATE', fields: { textName: `role ${number}` } },
+    { kind: 'PUT_ROLE', roleName: `r${number}`, mode: 'CREATE', fields: { textName: `role ${number}` } },
     {
       kind: 'PUT_CLIENT',
       username: `c${number}`,
@@ -26,19 +26,19 @@ function manyChanges(): AccessChange[] {
     },
     {
       kind: 'PUT_ROLE_ACL',
-      rolename: 'common',
+      roleName: 'common',
       acl: { aclType: 'publishClientSend', topic: `t/${number}`, priority: number, allow: true },
     },
     { kind: 'ADD_CLIENT_GROUP', username: `c${number}`, group: at('all', number) },
     number % 4 === 0
-      ? { kind: 'DELETE_ROLE', rolename: `r${number}` }
+      ? { kind: 'DELETE_ROLE', roleName: `r${number}` }
       : { kind: 'PUT_CLIENT', username: `c${number}`, mode: 'UPDATE', fields: { textDescription: `client ${number}` } },
   ]).flat();
 }
 
 const PREPARED: readonly AccessChange[] = [
-  { kind: 'PUT_ROLE', rolename: 'common', mode: 'CREATE', fields: {} },
-  { kind: 'PUT_GROUP', groupname: 'all', mode: 'CREATE', fields: {} },
+  { kind: 'PUT_ROLE', roleName: 'common', mode: 'CREATE', fields: {} },
+  { kind: 'PUT_GROUP', groupName: 'all', mode: 'CREATE', fields: {} },
 ];
 
 /** Starts a broker with a long file, so that one payload takes long: 2.0 writes its whole file for each command. */
@@ -171,14 +171,14 @@ function compare(report: WriteReport, changes: readonly AccessChange[], before: 
   expect(plain(now)).toEqual(plain(draft));
   const made = new Set(
     changes.map((change, place) =>
-      change.kind === 'PUT_ROLE' && report.changes[place]?.outcome === 'APPLIED' ? change.rolename : null,
+      change.kind === 'PUT_ROLE' && report.changes[place]?.outcome === 'APPLIED' ? change.roleName : null,
     ),
   );
   for (const [place, { outcome, error }] of report.changes.entries()) {
     const change = changes[place] as AccessChange;
     const isThere = isSo(now, change);
     // What it was about had not come to be, by the changes before it.
-    const isVain = error?.code === 'NOT_FOUND' || (change.kind === 'DELETE_ROLE' && !made.has(change.rolename));
+    const isVain = error?.code === 'NOT_FOUND' || (change.kind === 'DELETE_ROLE' && !made.has(change.roleName));
     if (isThere === null || isVain) continue;
     expect(isThere, `${outcome} ${JSON.stringify(change)}`).toBe(outcome === 'APPLIED');
   }
@@ -205,18 +205,18 @@ function isSo({ clients, roles }: AccessPolicy, change: AccessChange): boolean |
   const names = (list: readonly { readonly name: string }[] = []) => list.map(({ name }) => name);
   switch (change.kind) {
     case 'PUT_ROLE':
-      return Number(change.rolename.slice(1)) % 4 === 0 ? null : roles.has(change.rolename);
+      return Number(change.roleName.slice(1)) % 4 === 0 ? null : roles.has(change.roleName);
     case 'PUT_CLIENT': {
       const client = clients.get(change.username);
       if (change.mode === 'UPDATE') return client?.textDescription === change.fields.textDescription;
       return names(client?.roles).includes('common');
     }
     case 'PUT_ROLE_ACL':
-      return roles.get(change.rolename)?.acls.some(({ topic }) => topic === change.acl.topic) ?? false;
+      return roles.get(change.roleName)?.acls.some(({ topic }) => topic === change.acl.topic) ?? false;
     case 'ADD_CLIENT_GROUP':
       return names(clients.get(change.username)?.groups).includes(change.group.name);
     case 'DELETE_ROLE':
-      return !roles.has(change.rolename);
+      return !roles.has(change.roleName);
     default:
       return false;
   }

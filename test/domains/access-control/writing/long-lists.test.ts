@@ -132,7 +132,7 @@ test('where every payload is refused in part, each change is planned a second ti
           looks += 1;
           return 'PUT_ROLE' as const;
         },
-        rolename: `r${number}`,
+        roleName: `r${number}`,
         mode: 'CREATE',
         fields: {},
       }),
@@ -157,15 +157,15 @@ test('commands on one group or role share the list of disconnected accounts', ()
       100,
       (number): AccessChange => ({
         kind: 'PUT_ROLE_ACL',
-        rolename,
+        roleName: rolename,
         acl: { aclType: 'publishClientSend', topic: `t/${number}`, priority: 0, allow: true },
       }),
     );
   const changes: AccessChange[] = [
     ...rules('r'),
     ...rules('s'),
-    { kind: 'ADD_GROUP_ROLE', groupname: 'g', role: at('r') },
-    { kind: 'REMOVE_GROUP_ROLE', groupname: 'g', rolename: 'r' },
+    { kind: 'ADD_GROUP_ROLE', groupName: 'g', role: at('r') },
+    { kind: 'REMOVE_GROUP_ROLE', groupName: 'g', roleName: 'r' },
   ];
   const plan = planChanges(world, MOSQUITTO_2_1, changes, { gatewayUsername: null });
   const lists = plan.changes.flatMap(({ commands }) => commands.map(({ kicks }) => kicks.usernames));

@@ -44,7 +44,7 @@ const text = (username: string, textName: string): AccessChange => ({
 });
 
 test('of commands with lost responses, those that lead to the current policy are DONE', () => {
-  const commands = commandsOf(text('ann', 'A'), text('bob', 'B'), { kind: 'DELETE_ROLE', rolename: 's' });
+  const commands = commandsOf(text('ann', 'A'), text('bob', 'B'), { kind: 'DELETE_ROLE', roleName: 's' });
   const sent = commands.map(lost);
   for (let done = 0; done <= commands.length; done += 1) {
     const expected = commands.map((_command, index) => (index < done ? 'DONE' : 'NOT_DONE'));
@@ -65,7 +65,7 @@ test('a password is UNKNOWN unless a later command was executed or an earlier on
 
 test('taken away and given back looks as if nothing had happened', () => {
   const commands = commandsOf(
-    { kind: 'REMOVE_CLIENT_ROLE', username: 'ann', rolename: 'r' },
+    { kind: 'REMOVE_CLIENT_ROLE', username: 'ann', roleName: 'r' },
     { kind: 'ADD_CLIENT_ROLE', username: 'ann', role: at('r') },
   );
   expect(judge(WORLD, commands.map(lost), after())).toEqual(['UNKNOWN', 'UNKNOWN']);
@@ -75,7 +75,7 @@ test('taken away and given back looks as if nothing had happened', () => {
 test('if another client wrote, too, each command is evaluated by its own effects', () => {
   const commands = commandsOf(text('ann', 'A'), text('bob', 'B'), {
     kind: 'PUT_ROLE_ACL',
-    rolename: 's',
+    roleName: 's',
     acl: rule('send c'),
   });
   const [first, second, third] = commands;
@@ -102,7 +102,7 @@ test('an earlier success is not doubted because a later command overwrote it', (
 test('the order of equal rules is part of what is compared', () => {
   const commands = commandsOf({
     kind: 'PUT_ROLE',
-    rolename: 'r',
+    roleName: 'r',
     mode: 'UPDATE',
     fields: { acls: [rule('send b'), rule('send a')] },
   });

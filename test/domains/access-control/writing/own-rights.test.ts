@@ -32,10 +32,10 @@ test("a Mosquitto's access control applied to the embedded broker takes nothing 
 
   const { acls } = document.roles.find(({ rolename }) => rolename === ADMIN.username) ?? {};
   const rules = acls?.map(({ aclType, ...rule }) => ({ ...rule, aclType: SPELLING[aclType] }));
-  const change = { updateAccessRole: { rolename: 'admin', acls: rules } };
+  const change = { updateAccessRole: { roleName: 'admin', acls: rules } };
   const [single] = (await world.graph(CHANGE, { change })).changeAccessControl.changes;
   expect(single).toMatchObject({ outcome: 'REJECTED', error: { code: 'IN_USE' } });
-  const harmless = { updateAccessRole: { rolename: 'admin', textName: 'Mine' } };
+  const harmless = { updateAccessRole: { roleName: 'admin', textName: 'Mine' } };
   const [other] = (await world.graph(CHANGE, { change: harmless })).changeAccessControl.changes;
   expect(other).toMatchObject({ outcome: 'APPLIED', error: null });
   expect(await list()).toBeGreaterThan(0);

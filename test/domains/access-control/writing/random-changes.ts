@@ -56,12 +56,12 @@ export function randomChanges(dice: Dice, policy: AccessPolicy, count: number): 
     }),
     () => ({ kind: 'DELETE_CLIENT', username: dice.pick(users) }),
     () => ({ kind: 'ADD_CLIENT_ROLE', username: dice.pick(users), role: membership(ROLES) }),
-    () => ({ kind: 'REMOVE_CLIENT_ROLE', username: dice.pick(users), rolename: dice.pick(ROLES) }),
+    () => ({ kind: 'REMOVE_CLIENT_ROLE', username: dice.pick(users), roleName: dice.pick(ROLES) }),
     () => ({ kind: 'ADD_CLIENT_GROUP', username: dice.pick(users), group: membership(GROUPS) }),
-    () => ({ kind: 'REMOVE_CLIENT_GROUP', username: dice.pick(users), groupname: dice.pick(GROUPS) }),
+    () => ({ kind: 'REMOVE_CLIENT_GROUP', username: dice.pick(users), groupName: dice.pick(GROUPS) }),
     () => ({
       kind: 'PUT_GROUP',
-      groupname: dice.pick(GROUPS),
+      groupName: dice.pick(GROUPS),
       mode: dice.pick(MODES),
       fields: {
         ...texts(),
@@ -69,28 +69,28 @@ export function randomChanges(dice: Dice, policy: AccessPolicy, count: number): 
         ...maybe({ clients: memberships([...new Set(users)]) }),
       },
     }),
-    () => ({ kind: 'DELETE_GROUP', groupname: dice.pick(GROUPS) }),
-    () => ({ kind: 'ADD_GROUP_ROLE', groupname: dice.pick(GROUPS), role: membership(ROLES) }),
-    () => ({ kind: 'REMOVE_GROUP_ROLE', groupname: dice.pick(GROUPS), rolename: dice.pick(ROLES) }),
+    () => ({ kind: 'DELETE_GROUP', groupName: dice.pick(GROUPS) }),
+    () => ({ kind: 'ADD_GROUP_ROLE', groupName: dice.pick(GROUPS), role: membership(ROLES) }),
+    () => ({ kind: 'REMOVE_GROUP_ROLE', groupName: dice.pick(GROUPS), roleName: dice.pick(ROLES) }),
     () => ({
       kind: 'PUT_ROLE',
-      rolename: dice.pick(ROLES),
+      roleName: dice.pick(ROLES),
       mode: dice.pick(MODES),
       fields: { ...texts(), ...maybe({ acls: rules() }) },
     }),
-    () => ({ kind: 'DELETE_ROLE', rolename: dice.pick(ROLES) }),
-    () => ({ kind: 'PUT_ROLE_ACL', rolename: dice.pick(ROLES), acl: rule() }),
-    () => ({ kind: 'PUT_ROLE_ACL', rolename: dice.pick(ROLES), acl: rule() }),
+    () => ({ kind: 'DELETE_ROLE', roleName: dice.pick(ROLES) }),
+    () => ({ kind: 'PUT_ROLE_ACL', roleName: dice.pick(ROLES), acl: rule() }),
+    () => ({ kind: 'PUT_ROLE_ACL', roleName: dice.pick(ROLES), acl: rule() }),
     () => {
       const rolename = dice.pick(ROLES);
       const { aclType, topic } = dice.pick([...(policy.roles.get(rolename)?.acls ?? []), rule()]);
-      return { kind: 'REMOVE_ROLE_ACL', rolename, aclType, topic };
+      return { kind: 'REMOVE_ROLE_ACL', roleName: rolename, aclType, topic };
     },
     () => ({
       kind: 'SET_DEFAULT_ACL',
       acl: { ...maybe({ subscribe: dice.chance(50) }), unsubscribe: dice.chance(50) },
     }),
-    () => ({ kind: 'SET_ANONYMOUS_GROUP', groupname: dice.pick(GROUPS) }),
+    () => ({ kind: 'SET_ANONYMOUS_GROUP', groupName: dice.pick(GROUPS) }),
   ];
   // Makers first in half of the lists, so that there is something to change.
   const makers = [kinds[0], kinds[6], kinds[10]] as (() => AccessChange)[];

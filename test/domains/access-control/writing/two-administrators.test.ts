@@ -18,7 +18,7 @@ test('outcomes are correct while another administrator sends malformed commands'
   try {
     for (let n = 0; n < 10; n++) {
       const report = await writing.apply(
-        ...[0, 1, 2].map((m) => ({ kind: 'PUT_ROLE', rolename: `r${n}-${m}`, mode: 'CREATE', fields: {} }) as const),
+        ...[0, 1, 2].map((m) => ({ kind: 'PUT_ROLE', roleName: `r${n}-${m}`, mode: 'CREATE', fields: {} }) as const),
       );
       expect(report.outcome).toBe('APPLIED');
     }

@@ -6,7 +6,7 @@ import { at, openWriting } from './written-access.ts';
 
 const role = (rolename: string, mode: 'CREATE' | 'UPDATE' = 'CREATE'): AccessChange => ({
   kind: 'PUT_ROLE',
-  rolename,
+  roleName: rolename,
   mode,
   fields: {},
 });
@@ -66,7 +66,7 @@ test('the rights of each write are its own, also in one payload with those of an
   const queue = new WriteQueue((writes) => writer.write(writes));
   const control = (rolename: string): AccessChange => ({
     kind: 'PUT_ROLE_ACL',
-    rolename,
+    roleName: rolename,
     acl: { aclType: 'publishClientSend', topic: '$CONTROL/#', priority: 0, allow: true },
   });
   const write = (mayControl: boolean, ...changes: AccessChange[]) => queue.write({ changes, mayControl });
