@@ -22,6 +22,10 @@ const STEPS = {
     inputs: ['scripts/schema-lint/package-lock.json'],
     made: 'scripts/schema-lint/node_modules/eslint',
   },
+  schemaLint: {
+    inputs: ['scripts/schema-lint/package-lock.json'],
+    made: 'scripts/schema-lint/node_modules/eslint',
+  },
   compiled: {
     inputs: [...FOR_GENERATED, 'src', 'scripts/build.mjs', 'scripts/bundle.mjs'],
     made: 'dist/main.js',
