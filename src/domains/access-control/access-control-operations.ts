@@ -45,7 +45,7 @@ export const ROLES = list(
    acls { acltype: aclType topic priority allow }`,
 );
 export const DEFAULTS = `query ($projectId: ID!, $brokerId: ID!) {
-  project(id: $projectId) { broker(id: $brokerId) { defaultAcl { acls { acltype: aclType allow } } } }
+  project(id: $projectId) { broker(id: $brokerId) { defaultAcl { acls: restAcls { acltype: aclType allow } } } }
 }`;
 
 export const mutation = (field: string) =>

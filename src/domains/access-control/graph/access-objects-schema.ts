@@ -78,8 +78,8 @@ export const AclRule = builder.objectRef<AclRuleData>('AclRule').implement({
 
 type DefaultAclEntryData = { readonly aclType: DefaultAclTypeName; readonly allow: boolean };
 
-const DefaultAclEntry = builder.objectRef<DefaultAclEntryData>('DefaultAclEntry').implement({
-  description: 'The default for one kind of access.',
+const RestDefaultAclEntry = builder.objectRef<DefaultAclEntryData>('RestDefaultAclEntry').implement({
+  description: 'Internal: for the REST interface. The default for one kind of access.',
   fields: (t) => ({
     aclType: t.expose('aclType', { description: 'The kind of access.', type: DefaultAclType }),
     allow: t.exposeBoolean('allow', { description: 'Whether the access is allowed if no rule matches.' }),
@@ -96,9 +96,9 @@ export const DefaultAcl = builder.objectRef<AccessView>('DefaultAcl').implement(
         t.boolean({ description: DEFAULT_ACCESS[type], resolve: ({ policy }) => policy.defaultAcl[type] }),
       ]),
     ),
-    acls: t.field({
-      description: 'The same values in the format of the REST interface: a list of lists of entries.',
-      type: t.listRef(t.listRef(DefaultAclEntry)),
+    restAcls: t.field({
+      description: 'Internal: for the REST interface, which has the same values as a list of one list.',
+      type: t.listRef(t.listRef(RestDefaultAclEntry)),
       resolve: ({ policy }) => [DEFAULT_ACL_TYPES.map((aclType) => ({ aclType, allow: policy.defaultAcl[aclType] }))],
     }),
   }),

@@ -254,7 +254,7 @@ describe.each(KINDS)('on %s', (kind) => {
     const defaults = await applied(
       'setDefaultAcl',
       { subscribe: !defaultAcl.subscribe },
-      'defaultAcl { subscribe acls { aclType allow } }',
+      'defaultAcl { subscribe restAcls { aclType allow } }',
     );
     expect(defaults.defaultAcl.subscribe).toBe(!defaultAcl.subscribe);
     const { acls } = await ask('getDefaultACLAccess');
