@@ -1,4 +1,4 @@
-/** The page of the examples: the brokers of a project with their bridges and clients. */
+/** The page of the examples: the brokers of a project with their bridges, clients and accounts. */
 export const BROKERS = `query Brokers($projectId: ID!) {
   project(id: $projectId) {
     id
@@ -10,6 +10,7 @@ export const BROKERS = `query Brokers($projectId: ID!) {
         viewerCanControlClients
         bridges { id key isActive }
         connectedClients(first: 50) { nodes { id clientId isConnected } }
+        accounts(first: 50) { nodes { id username enabled } }
       }
     }
   }
@@ -21,6 +22,15 @@ export const CLIENTS = `subscription Clients($brokerId: ID!, $after: SafeInt) {
     kind
     sequence
     clients { id clientId isConnected }
+    removedIds
+  }
+}`;
+
+/** Accounts that anyone changes, also another administrator of the broker. */
+export const ACCOUNTS = `subscription Accounts($brokerId: ID!) {
+  accessControl(brokerId: $brokerId) {
+    kind
+    accounts { id username enabled }
     removedIds
   }
 }`;

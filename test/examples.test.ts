@@ -1,13 +1,15 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { addBroker } from './domains/clients/graph/commercial-broker.ts';
 import { administratorOf, createBroker, startRunning, urlOf } from './engines/mosquitto/cloud-mosquitto.ts';
-import { startClient } from './support/mosquitto.ts';
+import { ADMIN, startClient, startMosquitto } from './support/mosquitto.ts';
 import { startRelay } from './support/relay.ts';
-import type { TestService } from './support/service.ts';
+import { startTestService, type TestService } from './support/service.ts';
 
 // The example programs for frontend teams, as users run them.
 
@@ -99,6 +101,28 @@ test.each(['apollo', 'urql'])('the cache of %s keeps two brokers apart and follo
   const later = await until((line) => deviceOf(line)?.isConnected === false);
   expect(deviceOf(later).id).toBe(deviceOf(page).id);
   expect(bridgeOf(later, first)).toMatchObject({ isActive: false });
+  expect(warnings).toEqual([]);
+});
+
+test.each(['apollo', 'urql'])('the cache of %s follows an account that mosquitto_ctrl changes', async (name) => {
+  const mosquitto = await startMosquitto({ access: 'dynsec' });
+  const control = (...command: string[]) =>
+    promisify(execFile)('mosquitto_ctrl', [
+      ...['-h', '127.0.0.1', '-p', String(mosquitto.port), '-u', ADMIN.username, '-P', ADMIN.password, 'dynsec'],
+      ...command,
+    ]);
+  await control('createClient', 'device', '-p', 'secret');
+  const service = await startTestService();
+  await addBroker(service, mosquitto.url, ADMIN);
+
+  const { until, warnings } = run(service, name);
+  const deviceOf = ({ brokers }: Line) =>
+    brokers?.[0]?.accounts?.nodes.find(({ username }: { readonly username: string }) => username === 'device');
+  const page = await until((line) => deviceOf(line)?.enabled === true);
+  await until(({ accountEvent }) => accountEvent === 'SNAPSHOT');
+  await control('disableClient', 'device');
+  const later = await until((line) => deviceOf(line)?.enabled === false);
+  expect(deviceOf(later).id).toBe(deviceOf(page).id);
   expect(warnings).toEqual([]);
 });
 

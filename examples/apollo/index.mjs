@@ -1,7 +1,7 @@
 import { ApolloClient, ApolloLink, gql, HttpLink, InMemoryCache } from '@apollo/client';
 import { GraphQLWsLink } from '@apollo/client/link/subscriptions';
 import { OperationTypeNode } from 'graphql';
-import { BROKERS, CLIENTS } from '../documents.mjs';
+import { ACCOUNTS, BROKERS, CLIENTS } from '../documents.mjs';
 import { schemaFacts } from '../schema-facts.mjs';
 import { graphqlUrl, headers, print, projectId } from '../settings.mjs';
 import { webSocket } from '../web-socket.mjs';
@@ -29,8 +29,13 @@ client.watchQuery({ query: gql(BROKERS), variables: { projectId } }).subscribe((
 function follow(brokerId) {
   if (followed.has(brokerId)) return;
   followed.add(brokerId);
-  client.subscribe({ query: gql(CLIENTS), variables: { brokerId } }).subscribe({
-    next: ({ data }) => print({ event: data?.connectedClients.kind }),
+  subscribe(CLIENTS, brokerId, (data) => print({ event: data?.connectedClients.kind }));
+  subscribe(ACCOUNTS, brokerId, (data) => print({ accountEvent: data?.accessControl.kind }));
+}
+
+function subscribe(document, brokerId, next) {
+  client.subscribe({ query: gql(document), variables: { brokerId } }).subscribe({
+    next: ({ data }) => next(data),
     error: (error) => print({ error: error.message }),
   });
 }

@@ -1,6 +1,6 @@
 import { Client, fetchExchange, subscriptionExchange } from '@urql/core';
 import { cacheExchange } from '@urql/exchange-graphcache';
-import { BROKERS, CLIENTS } from '../documents.mjs';
+import { ACCOUNTS, BROKERS, CLIENTS } from '../documents.mjs';
 import { schemaFacts } from '../schema-facts.mjs';
 import { graphqlUrl, headers, print, projectId } from '../settings.mjs';
 import { webSocket } from '../web-socket.mjs';
@@ -32,7 +32,12 @@ client.query(BROKERS, { projectId }).subscribe(({ data }) => {
 function follow(brokerId) {
   if (followed.has(brokerId)) return;
   followed.add(brokerId);
+  subscribe(CLIENTS, brokerId, (data) => print({ event: data?.connectedClients.kind }));
+  subscribe(ACCOUNTS, brokerId, (data) => print({ accountEvent: data?.accessControl.kind }));
+}
+
+function subscribe(document, brokerId, next) {
   client
-    .subscription(CLIENTS, { brokerId })
-    .subscribe(({ data, error }) => print(error ? { error: error.message } : { event: data?.connectedClients.kind }));
+    .subscription(document, { brokerId })
+    .subscribe(({ data, error }) => (error ? print({ error: error.message }) : next(data)));
 }
