@@ -2,6 +2,7 @@ import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-sour
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../gateway/paging.ts';
 import { roleIn, roleIncludes, type Viewer } from '../../platform/auth/viewer.ts';
 import { invalid, ServiceError, withPlaces } from '../../platform/errors.ts';
+import { placeIn } from '../../platform/sorting/places.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { ProjectCache } from '../projects/project-cache.ts';
@@ -10,10 +11,11 @@ import { type TopicSource, TopicSources } from './control/topic-sources.ts';
 import { DroppedMessages } from './live/dropped-messages.ts';
 import type { TopicEvent } from './live/topic-feed.ts';
 import { TopicFeeds } from './live/topic-feeds.ts';
-import type { TopicKind, TopicRequests, TopicResponses } from './model/topic-recorder.ts';
+import type { TopicKind, TopicOrder, TopicRequests, TopicResponses } from './model/topic-recorder.ts';
 import type { TopicSettings } from './model/topic-settings.ts';
 import { checkedLengths, checkedSelection, type SelectionInput } from './topic-input.ts';
 import type { LevelView, TopicConnection, TopicNodes, TopicTreeRef, TopicTreeView, TopicView } from './topic-view.ts';
+import { topicCursor } from './tree/topic-order.ts';
 
 export interface TopicServiceOptions {
   readonly runtimes: BrokerRuntimes;
@@ -28,6 +30,10 @@ interface FindTopicsInput extends SelectionInput, PageArguments {
   readonly withCount: boolean;
   /** Whether payloads are requested. They are returned only to callers who may read them. */
   readonly withPayloads: boolean;
+  readonly orderBy?:
+    | { readonly field: TopicOrder['field']; readonly order: TopicOrder['direction'] }
+    | null
+    | undefined;
 }
 
 export interface LevelsInput extends Omit<PageArguments, 'offset'> {
@@ -110,16 +116,21 @@ export class TopicService {
     return (await this.#query(ref, 'find', request)).totalCount ?? 0;
   }
 
-  /** Returns a page of topics. Cursors are topics. Errors: INVALID. */
+  /** Returns a page of topics. Errors: INVALID. */
   async page(ref: TopicTreeRef, viewer: Viewer | null, input: FindTopicsInput): Promise<TopicConnection> {
     const { first, after, offset } = forwards(input);
-    checkedLengths({ after });
+    const order = orderOf(input.orderBy);
+    if (order === undefined) checkedLengths({ after });
+    else if (after !== undefined) placeIn(after, order);
     const { broker, nodeId } = ref;
     const withPayloads = input.withPayloads && this.mayReadPayloads(ref, viewer);
     const { kind, ...selection } = checkedSelection(input);
-    const request = { kind, ...selection, first, offset, withCount: input.withCount, withPayloads };
+    const request = { kind, ...selection, order, first, offset, withCount: input.withCount, withPayloads };
     const { topics, hasMore, totalCount } = await this.#query(ref, 'find', { ...request, after });
-    const edges = topics.map((topic) => ({ cursor: topic.topic, node: { broker, nodeId, kind, ...topic } }));
+    const edges = topics.map((topic) => ({
+      cursor: topicCursor(topic, order),
+      node: { broker, nodeId, kind, ...topic },
+    }));
     return { edges, pageInfo: pageInfo(edges, hasMore, input), totalCount };
   }
 
@@ -229,6 +240,10 @@ export class TopicService {
     return request(runtimes.get(broker));
   }
 }
+
+/** `undefined` for the order of the tree itself. */
+const orderOf = (by: FindTopicsInput['orderBy']): TopicOrder | undefined =>
+  by == null || (by.field === 'TOPIC' && by.order === 'asc') ? undefined : { field: by.field, direction: by.order };
 
 function forwards(args: PageArguments) {
   const { first, last } = checkedPage(args);

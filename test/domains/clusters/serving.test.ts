@@ -18,9 +18,9 @@ const WATCH = `subscription ($c: ID!) { connectedClients(brokerId: $c) {
 const DISCONNECT = `mutation ($c: ID!, $id: String!) {
   disconnectClient(input: { brokerId: $c, clientId: $id, force: true }) { clientId method disconnected }
 }`;
-const TREE = `query ($c: ID!, $node: Int, $kind: TopicKind, $first: Int, $after: String, $offset: Int) { broker(id: $c) { topicTree(nodeId: $node) {
+const TREE = `query ($c: ID!, $node: Int, $kind: TopicKind, $orderBy: TopicOrder, $first: Int, $after: String, $offset: Int) { broker(id: $c) { topicTree(nodeId: $node) {
   nodeId state reason count messages
-  topics(kind: $kind, first: $first, after: $after, offset: $offset) { totalCount edges { cursor node { topic nodeIds messages } } pageInfo { hasNextPage endCursor } }
+  topics(kind: $kind, orderBy: $orderBy, first: $first, after: $after, offset: $offset) { totalCount edges { cursor node { topic nodeIds messages } } pageInfo { hasNextPage endCursor } }
   children { totalCount edges { node { name topicCount recorded { nodeIds } } } }
 } } }`;
 const TTL = 'query ($c: ID!, $node: Int) { broker(id: $c) { topicTtl(nodeId: $node) topicTtls } }';
@@ -167,6 +167,10 @@ test('topics of all nodes form one tree with node numbers, and can be read for a
   expect(await names({ first: 2, offset: 3 })).toEqual(['plant/both', 'plant!']);
   expect(await names({ first: 2, offset: 5 })).toEqual([]);
   expect(await names({ node: 1 })).toEqual(['plant/1', 'plant/both', 'plant!']);
+  const orderBy = { field: 'TOPIC', order: 'DESC' };
+  expect(await names({ node: 1, orderBy })).toEqual(['plant!', 'plant/both', 'plant/1']);
+  const unsorted = await service.graphql(TREE, { c: entryId, orderBy });
+  expect(unsorted.errors?.[0]?.extensions.code).toBe('NOT_SUPPORTED_BY_BROKER');
 
   const at = `/api/projects/${service.projectId}/brokers/${entryId}/topictree`;
   const { body } = await service.rest('GET', at);

@@ -63,6 +63,7 @@ export class MergedTopics {
   }
 
   async find(request: FindTopics): Promise<TopicPage> {
+    if (request.order !== undefined) throw unsorted();
     const { offset = 0, withCount = false, ...rest } = request;
     const totalCount = withCount ? await this.#count(rest) : null;
     if (rest.first === 0) return { topics: [], hasMore: (totalCount ?? 0) > 0, totalCount };
@@ -183,6 +184,11 @@ function refuseUnseen(kind: TopicKind, failures: Parameters<typeof failureText>[
   if (kind !== 'SUBSCRIBED') return;
   const unseen = failures.find(({ error: { code } }) => code === 'NOT_SUPPORTED_BY_BROKER');
   if (unseen !== undefined) throw withNodeName(unseen);
+}
+
+function unsorted(): ServiceError {
+  const reason = 'The topics of all nodes are only sorted by topic, ascending: sort those of one node (`nodeId`)';
+  return new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
 }
 
 function joined(topics: readonly NodeValue<RecordedTopic | null>[]): RecordedTopic | null {

@@ -11,6 +11,7 @@ import {
 } from '../model/topic-recorder.ts';
 import { DEFAULT_TOPIC_SETTINGS, type TopicSettings } from '../model/topic-settings.ts';
 import { charactersOf } from '../tree/bounded-list.ts';
+import { topicCursor } from '../tree/topic-order.ts';
 import { REQUEST_COMMANDS } from './request-parser.ts';
 import { fieldIn, parseResponse, settingOf } from './response-parser.ts';
 import { filtersOf, limitsOf, TOPIC_API } from './topic-control.ts';
@@ -41,6 +42,7 @@ export async function queryRecorder<Type extends keyof TopicRequests>(
   const response = await send(request);
   if (type !== 'find' && type !== 'levels') return response;
   const { offset: _offset, withCount: _withCount, ...rest } = request as FindTopics;
+  const { order } = rest;
   const items: (RecordedTopic | TopicLevel)[] = [];
   let characters = 0;
   for (let page = response as ListPage; ; ) {
@@ -52,7 +54,7 @@ export async function queryRecorder<Type extends keyof TopicRequests>(
     if (isDone || last === undefined) {
       return { ...response, [type === 'find' ? 'topics' : 'levels']: items, hasMore: page.hasMore };
     }
-    const after = 'name' in last ? last.name : last.topic;
+    const after = 'name' in last ? last.name : topicCursor(last, order);
     page = (await send({ ...rest, after, first: rest.first - items.length })) as ListPage;
   }
 }

@@ -4,7 +4,8 @@ import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import { fieldOf } from '../../../protocol/control/fields.ts';
 import { refuseIssues } from '../../../protocol/control/issue-refusals.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
-import type { TopicKind, TopicRequests } from '../model/topic-recorder.ts';
+import { TOPIC_SORT_FIELDS, type TopicKind, type TopicOrder, type TopicRequests } from '../model/topic-recorder.ts';
+import { fieldIn } from './response-parser.ts';
 
 /** Commands of this service. Their fields are those of the request, and `data` is the response. */
 export const REQUEST_COMMANDS = {
@@ -31,6 +32,20 @@ const kind: Parser<TopicKind> = (value = 'PUBLISHED', fail) => {
 const text: Parser<string | undefined> = (value, fail) => {
   if (value === undefined || (typeof value === 'string' && value.length <= MAX_TEXT)) return value;
   return fail(`must be a text of at most ${MAX_TEXT} characters`);
+};
+
+/** A cursor may be the base64 of a topic and its place. */
+const cursor: Parser<string | undefined> = (value, fail) => {
+  if (value === undefined || (typeof value === 'string' && value.length <= 2 * MAX_TEXT)) return value;
+  return fail(`must be a text of at most ${2 * MAX_TEXT} characters`);
+};
+
+const order: Parser<TopicOrder | undefined> = (value, fail) => {
+  if (value === undefined) return undefined;
+  const field = TOPIC_SORT_FIELDS.find((one) => one === fieldIn(value, 'field'));
+  const direction = fieldIn(value, 'direction');
+  if (field !== undefined && (direction === 'asc' || direction === 'desc')) return { field, direction };
+  return fail(`must have a field (${TOPIC_SORT_FIELDS.join(', ')}) and a direction (asc, desc)`);
 };
 
 const textOrNull: Parser<string | null> = (value, fail) => text(value, fail) ?? null;
@@ -73,7 +88,8 @@ const FIELDS: {
     prefix: text,
     search: text,
     filter,
-    after: text,
+    after: cursor,
+    order,
     offset: integer(Number.MAX_SAFE_INTEGER),
     first: pageSize(MAX_PAGE),
     withCount: flag,

@@ -1,10 +1,11 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { selects } from '../../../gateway/graphql/document.ts';
 import { BROKER_QUERY_COST, COUNTED_BY_PAGE, pageCost, SEARCH_COST } from '../../../gateway/graphql/page-cost.ts';
+import { orderInput } from '../../../gateway/graphql/sort-order.ts';
 import { timeField } from '../../../gateway/graphql/time-field.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { mayQueryBroker, mayReturnText, walk } from '../../../gateway/graphql/walk-limit.ts';
-import type { RecorderState } from '../model/topic-recorder.ts';
+import type { RecorderState, TopicOrder as SortedBy } from '../model/topic-recorder.ts';
 import type { TopicSettings } from '../model/topic-settings.ts';
 import { countsOf, kindsIn, reasonOf, type TopicTreeView } from '../topic-view.ts';
 import { IN_ORDER, levelsOf, TopicLevel, TopicLevelConnection } from './topic-level-schema.ts';
@@ -22,6 +23,17 @@ export const TopicTreeState = builder.enumType('TopicTreeState', {
     UNREACHABLE: { description: 'The broker cannot be reached. Recorded topics stay listed until they expire.' },
   } as const satisfies Record<RecorderState, object>,
 });
+
+const TopicSortField = builder.enumType('TopicSortField', {
+  description: 'Sort field of a list of topics. Topics with equal values are in the order of their names.',
+  values: {
+    TOPIC: { description: 'Level by level in the order of their names. A topic precedes the topics below it.' },
+    LAST_SEEN: { description: 'Time of the last use.' },
+    MESSAGES: { description: 'Number of messages, or of subscriptions.' },
+  } as const satisfies Record<SortedBy['field'], object>,
+});
+
+const TopicOrder = orderInput('TopicOrder', TopicSortField);
 
 const oneKind = { type: TopicKindType, description: 'Only topics of this kind. Default: both kinds.' } as const;
 const PREFIX =
@@ -133,18 +145,23 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
     }),
     topics: t.connection(
       {
-        description: `The topics, level by level in the order of their names. A topic precedes the topics below it. A page may have fewer than \`first\` topics if topics and payloads are long. ${UNSEEN}`,
+        description: `The topics. A page may have fewer than \`first\` topics if topics and payloads are long. ${UNSEEN}`,
         type: Topic,
         nullable: true,
         complexity: (args) => ({
           ...pageCost(args),
-          field: args.search == null && args.filter == null ? BROKER_QUERY_COST : SEARCH_COST,
+          field: args.search == null && args.filter == null && args.orderBy == null ? BROKER_QUERY_COST : SEARCH_COST,
         }),
         args: {
           kind: t.arg(kindArgument),
           prefix: t.arg.string({ description: PREFIX }),
           search: t.arg.string({ description: 'Only topics that contain this text. Upper and lower case are equal.' }),
           filter: t.arg.string({ description: 'Only topics that match this MQTT topic filter.' }),
+          orderBy: t.arg({
+            type: TopicOrder,
+            description:
+              'Default: by topic, ascending. All other orders examine every topic, and are NOT_SUPPORTED_BY_BROKER for the combined topics of a cluster.',
+          }),
           offset: t.arg.int({ description: 'Number of topics to skip.' }),
         },
         resolve: async (tree, args, context, info) => {

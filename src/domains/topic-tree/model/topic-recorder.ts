@@ -1,3 +1,4 @@
+import type { ListOrder } from '../../../platform/sorting/places.ts';
 import type { TopicSettings } from './topic-settings.ts';
 
 /** PUBLISHED: topics of messages. SUBSCRIBED: topic filters of subscriptions. */
@@ -40,6 +41,10 @@ export interface TopicLevel {
   readonly recorded: RecordedTopic | null;
 }
 
+export const TOPIC_SORT_FIELDS = ['TOPIC', 'LAST_SEEN', 'MESSAGES'] as const;
+
+export type TopicOrder = ListOrder<(typeof TOPIC_SORT_FIELDS)[number]>;
+
 /**
  * Lists are in the order of the levels, each ordered by UTF-16 code units. If the list changes between two pages,
  * topics that are listed the whole time are neither skipped nor repeated.
@@ -50,7 +55,10 @@ export interface FindTopics {
   /** Only topics that contain this text. Upper and lower case are equal. */
   readonly search?: string | undefined;
   readonly filter?: string | undefined;
+  /** The last topic of the previous page; with `order` its cursor (`topic-order.ts`). */
   readonly after?: string | undefined;
+  /** Default: by topic, ascending. Any other order visits every topic. A cursor of another order is INVALID. */
+  readonly order?: TopicOrder | undefined;
   readonly offset?: number | undefined;
   /** Page size, at most 10,000. MAX_RESPONSE_CHARACTERS may shorten the page. */
   readonly first: number;

@@ -1,3 +1,6 @@
+import { comparison, cursorOf, type Place } from '../../../platform/sorting/places.ts';
+import type { RecordedTopic, TopicOrder } from '../model/topic-recorder.ts';
+
 /** Compares topics level by level, by UTF-16 units. A topic precedes those below it. */
 export function compareTopics(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
@@ -26,3 +29,18 @@ export function isAtOrBelow(topic: string, above: string | null): boolean {
 }
 
 const SLASH = 47;
+
+/** Topics with equal values are in ascending order. */
+export const topicComparison = ({ field, direction }: TopicOrder) =>
+  comparison(direction, field === 'TOPIC' && direction === 'desc' ? (a, b) => compareTopics(b, a) : compareTopics);
+
+export function topicPlace(
+  { topic, lastSeen, messages }: Pick<RecordedTopic, 'topic' | 'lastSeen' | 'messages'>,
+  { field }: TopicOrder,
+): Place {
+  return { value: field === 'TOPIC' ? null : field === 'LAST_SEEN' ? lastSeen : messages, key: topic };
+}
+
+/** The cursor of a topic in an order. */
+export const topicCursor = (topic: RecordedTopic, order: TopicOrder | undefined): string =>
+  order === undefined ? topic.topic : cursorOf(topicPlace(topic, order), order);

@@ -12,6 +12,7 @@ import type {
 import { BoundedList, charactersOf } from './bounded-list.ts';
 import { hashOfText } from './hashing.ts';
 import { NONE } from './rows.ts';
+import { sortedPage } from './sorted-topics.ts';
 import { ChangeReader } from './topic-changes.ts';
 import { TopicFinder } from './topic-finder.ts';
 import { ROOT } from './topic-levels.ts';
@@ -141,10 +142,11 @@ export class TopicTree {
    * search. Errors: INVALID if `filter` is not valid.
    */
   async find(request: Omit<FindTopics, 'kind'>, assertWanted = () => {}): Promise<TopicPage> {
-    const { after, offset = 0, first, withCount = false, withPayloads = true } = request;
+    const { after, order, offset = 0, first, withCount = false, withPayloads = true } = request;
     // If the tree is cleared meanwhile, the search continues in the old store.
     const store = this.#store;
     const finder = new TopicFinder(store.levels, request, assertWanted);
+    if (order !== undefined) return sortedPage(store, finder, request, order);
     const topics = new BoundedList<RecordedTopic>(first);
     const { hasMore, count } = await finder.list(
       after ?? null,

@@ -1,0 +1,77 @@
+import { invalid } from '../errors.ts';
+
+export interface ListOrder<Field extends string> {
+  readonly field: Field;
+  readonly direction: 'asc' | 'desc';
+}
+
+/** Where an entry is in an order. Entries with equal values are in the order of their keys. `null`: unknown, last. */
+export interface Place {
+  readonly value: string | number | null;
+  readonly key: string;
+}
+
+const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+export const comparison =
+  (direction: ListOrder<string>['direction'], compareKeys = byText) =>
+  (a: Place, b: Place): number => {
+    if (a.value === b.value) return compareKeys(a.key, b.key);
+    if (a.value === null) return 1;
+    if (b.value === null) return -1;
+    return a.value < b.value === (direction === 'asc') ? -1 : 1;
+  };
+
+/** A cursor has the place of its entry, so it stays valid if the entry changes or no longer exists. */
+export const cursorOf = ({ value, key }: Place, { field, direction }: ListOrder<string>): string =>
+  Buffer.from(JSON.stringify([field, direction, value, key])).toString('base64url');
+
+/** Errors: INVALID for a cursor of another order. */
+export function placeIn(cursor: string, order: ListOrder<string>): Place {
+  const parts = parsed(Buffer.from(cursor, 'base64url').toString());
+  const [field, direction, value, key] = Array.isArray(parts) ? parts : [];
+  const isValue = value === null || typeof value === 'string' || typeof value === 'number';
+  const isOfOrder = field === order.field && direction === order.direction;
+  if (isOfOrder && isValue && typeof key === 'string') return { value, key };
+  throw invalid([{ path: 'after', reason: 'is not a cursor of a list in this order' }]);
+}
+
+/** Collects the first `count` entries in order. Sorts about twice as many at once, not the whole list. */
+export class FirstInOrder<Entry extends Place> {
+  readonly #count: number;
+  readonly #compare: (a: Place, b: Place) => number;
+  readonly #entries: Entry[] = [];
+  #last: Entry | undefined;
+
+  constructor(count: number, compare: (a: Place, b: Place) => number) {
+    this.#count = count;
+    this.#compare = compare;
+  }
+
+  /** Whether an entry at this place may be among the first. */
+  accepts(place: Place): boolean {
+    return this.#last === undefined || this.#compare(place, this.#last) < 0;
+  }
+
+  add(entry: Entry): void {
+    if (!this.accepts(entry)) return;
+    this.#entries.push(entry);
+    if (this.#entries.length < 2 * this.#count + SPARE) return;
+    this.#entries.sort(this.#compare).length = this.#count;
+    this.#last = this.#entries[this.#count - 1];
+  }
+
+  list(): Entry[] {
+    return this.#entries.sort(this.#compare).slice(0, this.#count);
+  }
+}
+
+const SPARE = 100;
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
