@@ -1,7 +1,7 @@
 /**
- * Lists what changed for clients between schema.graphql of a git reference (default: the last tag) and the one of
- * the current folder: breaking changes, which fail valid documents, and dangerous ones, which may change their results. Exits with
- * 1 if there are breaking changes.
+ * Lists what changed for clients between schema.graphql of a git reference (default: the last tag) and the one of the
+ * current folder: breaking changes, which fail valid documents, and dangerous ones, which may change their results.
+ * Exits with 1 if there are breaking changes.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -22,7 +22,7 @@ const CONFIG = {
         withEdgeSuffix: true,
         // Retained messages, access rules and the like have no identity outside their list.
         shouldImplementNode: false,
-        // Connections have `nodes` beside `edges`, and short lists have no pages.
+        // Connections have `nodes` and `edges`, and short lists have no pages.
         listTypeCanWrapOnlyEdgeType: false,
       },
     ],
