@@ -49,7 +49,7 @@ async function twins(): Promise<readonly [StreamWorld, StreamWorld]> {
   const second = worldOf(service, id, url ?? '', { username: 'admin', password });
   for (const world of [first, second]) {
     await world.change('createStream', { name: 's', sourceTopic: 'in', targetTopic: 'out' });
-    await world.change('createAccessGroup', { groupName: 'g' }, 'group { id }');
+    await world.change('createAccessGroup', { change: { groupName: 'g' } }, 'group { id }');
     const client = await world.client({ clientId: 'c' });
     await expect(world.client({ clientId: 'refused', password: 'wrong' })).rejects.toThrow();
     await expect.poll(async () => (await world.graph(OF_BROKER)).broker.refusals.nodes.length).toBe(1);

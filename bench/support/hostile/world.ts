@@ -127,11 +127,11 @@ async function prepare(
   };
   const acls = ALL.map((aclType) => ({ aclType, topic: '#', allow: true, priority: 0 }));
   await graph('mutation ($i: CreateAccessRoleInput!) { createAccessRole(input: $i) { role { id } } }', {
-    i: { brokerId, roleName: 'everything', acls },
+    i: { brokerId, change: { roleName: 'everything', acls } },
   });
   for (const account of [HEALTHY, DEVICE])
     await graph('mutation ($i: CreateAccountInput!) { createAccount(input: $i) { account { id } } }', {
-      i: { brokerId, ...account, roles: [{ roleName: 'everything' }] },
+      i: { brokerId, change: { ...account, roles: [{ roleName: 'everything' }] } },
     });
   const target: Target = {
     host: '127.0.0.1',

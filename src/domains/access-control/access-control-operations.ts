@@ -52,7 +52,9 @@ export const mutation = (field: string) =>
   `mutation ($input: ${field.charAt(0).toUpperCase()}${field.slice(1)}Input!) { ${field}(input: $input) { outcome } }`;
 
 /** REST has no partial success, so all changes use `mustApply`. */
-export const target = ({ params }: RouteInput) => ({ ...params, mustApply: true });
+export const changeVariables = ({ params }: RouteInput, change: object) => ({
+  input: { ...params, mustApply: true, change },
+});
 
 /** In REST, null clears texts but leaves lists and passwords unchanged. */
 const unlessNull = (value: unknown) => value ?? undefined;
@@ -71,49 +73,40 @@ const groupReferences = (groups: unknown) =>
 
 export const accountInput = (input: RouteInput) => {
   const { username, password, clientid, groups, roles } = input.body;
-  return {
-    input: {
-      ...target(input),
-      username,
-      password: unlessNull(password),
-      clientId: clientid,
-      ...texts(input),
-      groups: unlessNull(groupReferences(groups)),
-      roles: roleReferences(roles),
-    },
-  };
+  return changeVariables(input, {
+    username,
+    password: unlessNull(password),
+    clientId: clientid,
+    ...texts(input),
+    groups: unlessNull(groupReferences(groups)),
+    roles: roleReferences(roles),
+  });
 };
 
 export const groupInput = (input: RouteInput) => {
   const { groupname, clients, roles } = input.body;
-  return {
-    input: {
-      ...target(input),
-      groupName: groupname,
-      ...texts(input),
-      members: unlessNull(clients),
-      roles: unlessNull(roleReferences(roles)),
-    },
-  };
+  return changeVariables(input, {
+    groupName: groupname,
+    ...texts(input),
+    members: unlessNull(clients),
+    roles: unlessNull(roleReferences(roles)),
+  });
 };
 
 export const roleInput = (input: RouteInput) => {
   const { rolename, allowwildcardsubs, acls } = input.body;
   const rules = acls as readonly { readonly acltype: string }[] | null | undefined;
-  return {
-    input: {
-      ...target(input),
-      roleName: rolename,
-      ...texts(input),
-      allowWildcardSubs: unlessNull(allowwildcardsubs),
-      acls: unlessNull(rules?.map(({ acltype, ...rule }) => ({ ...rule, aclType: enumName(ACL_SPELLING, acltype) }))),
-    },
-  };
+  return changeVariables(input, {
+    roleName: rolename,
+    ...texts(input),
+    allowWildcardSubs: unlessNull(allowwildcardsubs),
+    acls: unlessNull(rules?.map(({ acltype, ...rule }) => ({ ...rule, aclType: enumName(ACL_SPELLING, acltype) }))),
+  });
 };
 
 export const defaultAclInput = (input: RouteInput) => {
   const entries = input.list as readonly { readonly acltype: string; readonly allow: boolean }[];
-  return { input: { ...target(input), ...Object.fromEntries(entries.map(({ acltype, allow }) => [acltype, allow])) } };
+  return changeVariables(input, Object.fromEntries(entries.map(({ acltype, allow }) => [acltype, allow])));
 };
 
 export const wantsAll = ({ query }: RouteInput) =>

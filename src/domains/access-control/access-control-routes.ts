@@ -15,6 +15,7 @@ import {
 import {
   ACCOUNTS,
   accountInput,
+  changeVariables,
   DEFAULTS,
   defaultAclInput,
   GROUPS,
@@ -23,7 +24,6 @@ import {
   page,
   ROLES,
   roleInput,
-  target,
   wantsAll,
 } from './access-control-operations.ts';
 
@@ -33,7 +33,7 @@ const COMMON = { tag: 'Access control', since: '3.3' } as const;
 const DOCUMENTED = { ...COMMON, section: '4.7' } as const;
 const AFTER_WRITE =
   'Responds after the broker has executed the change. 503 with `info.outcome` UNKNOWN: the response of the broker was lost, and the result could not be read back.';
-const WRITE = { description: AFTER_WRITE, status: 204, errors: [400, ...READ_ERRORS] } as const;
+const WRITE = { description: AFTER_WRITE, status: 204, inputKey: 'change', errors: [400, ...READ_ERRORS] } as const;
 
 interface ObjectRoutes {
   /** Last step of the path without "s", and the noun in texts. */
@@ -130,7 +130,7 @@ function objectRoutes(routes: ObjectRoutes): Route[] {
       keywords: `remove ${keywords}`,
       query: bodies.nameQuery,
       operation: mutation(`delete${type}`),
-      variables: (input) => ({ input: { ...target(input), [nameField]: input.query[nameKey] } }),
+      variables: (input) => changeVariables(input, { [nameField]: input.query[nameKey] }),
       ...WRITE,
     },
   ];
@@ -193,9 +193,7 @@ export const accessControlRoutes: readonly Route[] = [
     keywords: 'account block ban lock suspend login',
     body: ACCESS_CLIENT_ENABLE,
     operation: mutation('setAccountEnabled'),
-    variables: (input) => ({
-      input: { ...target(input), username: input.body.username, enabled: input.body.enable },
-    }),
+    variables: (input) => changeVariables(input, { username: input.body.username, enabled: input.body.enable }),
     ...WRITE,
   },
   ...objectRoutes({

@@ -56,7 +56,8 @@ function targetById({ id }: AuditInput): AuditTarget | null {
   return kind === null ? null : { kind, id: known };
 }
 
-function onBroker(operation: string, brokerId: string, input: AuditInput): AuditTarget {
+function onBroker(operation: string, brokerId: string, { change, ...own }: AuditInput): AuditTarget {
+  const input = { ...own, ...(isObject(change) ? change : {}) };
   const named = /Stream/.test(operation) ? ([['name', 'stream'], ...NAMED] as const) : NAMED;
   for (const [field, kind] of named) {
     const name = textOf(input[field]);
@@ -80,6 +81,8 @@ export function idInPayload(kind: string, payload: unknown): string | null {
     null
   );
 }
+
+const isObject = (value: unknown): value is AuditInput => typeof value === 'object' && value !== null;
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 

@@ -5,11 +5,12 @@ import type { JsonSchema, Route } from './route.ts';
  * `/acls/0/acltype` of the body, or a query parameter. Names differ by case, by underscores, or as in `inputNames`.
  */
 export function requestPathOf(
-  { body, query, inputNames = {} }: Pick<Route, 'body' | 'query' | 'inputNames'>,
+  { body, query, inputNames = {}, inputKey }: Pick<Route, 'body' | 'query' | 'inputNames' | 'inputKey'>,
   path: string,
 ): string {
-  const [argument, first, ...rest] = path.split('.');
+  const [argument, ...below] = path.split('.');
   if (argument !== 'input') return inputNames[path] ?? path;
+  const [first, ...rest] = below[0] === inputKey ? below.slice(1) : below;
   const steps = first === undefined ? [] : [inputNames[first] ?? first, ...rest];
   if (body === undefined || (has(query, steps) && !has(body, steps))) return namesIn(query, steps).join('.') || path;
   return `/${namesIn(body, steps).join('/')}`;

@@ -50,6 +50,8 @@ export interface Route extends Existence {
   readonly isBodyOptional?: boolean;
   /** Keys of the request by the name in the operation's input, if more than case and underscores differs. */
   readonly inputNames?: Readonly<Record<string, string>>;
+  /** Field of the operation's input that has the keys of the request. Default: the input itself. */
+  readonly inputKey?: string;
   readonly operation: string;
   readonly variables?: (input: RouteInput) => Record<string, unknown>;
   /**
@@ -107,6 +109,8 @@ export interface RouteLists {
   /** Keys of these objects in the body, or in each entry of the body. */
   readonly within: readonly string[];
   readonly next: {
+    /** Field of the operation's input that has the keys of the request. Default: the input itself. */
+    readonly inputKey?: string;
     readonly operation: string;
     /** `first` and `after` are added. `entry` is the object that has the key `within`. */
     readonly variables: (

@@ -72,7 +72,7 @@ test('100 writes to a cluster at the same time reach every node, and a refused o
       a: createAccessRole(input: $a) { outcome nodes { nodeId outcome error { code } } }
       b: createAccessRole(input: $b) { outcome nodes { nodeId outcome error { code } } }
     }`,
-    { a: { brokerId: entryId, roleName: 'a' }, b: { brokerId: entryId, roleName: 'b' } },
+    { a: { brokerId: entryId, change: { roleName: 'a' } }, b: { brokerId: entryId, change: { roleName: 'b' } } },
   );
   const applied = { outcome: 'APPLIED', nodes: [1, 2].map((nodeId) => ({ nodeId, outcome: 'APPLIED', error: null })) };
   expect(report.data).toEqual({ a: applied, b: applied });

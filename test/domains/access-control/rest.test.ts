@@ -309,7 +309,7 @@ test('a write that a broker did in part is an error by REST, and an outcome in t
     `mutation ($input: CreateAccountInput!) { createAccount(input: $input) {
       outcome commands { command state } error { code } account { username roles { roleName } }
     } }`,
-    { input: { brokerId, username: 'two', password: 'hush hush', roles: [{ roleName: 'role-1' }] } },
+    { input: { brokerId, change: { username: 'two', password: 'hush hush', roles: [{ roleName: 'role-1' }] } } },
   );
   expect(errors).toBeUndefined();
   expect(data.createAccount).toEqual({

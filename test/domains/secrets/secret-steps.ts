@@ -272,7 +272,11 @@ export const SECRET_STEPS: readonly SecretStep[] = [
       const add = (more: object) =>
         graph(ADD_BROKER, { i: { projectId, name: 'other', type: 'SELF_HOSTED', ...more } });
       const about = { username: 'gateway', password: plant('broker password') };
-      ok(await graph(CREATE_CLIENT, { i: { brokerId, username: 'gateway', password: plant('broker password') } }));
+      ok(
+        await graph(CREATE_CLIENT, {
+          i: { brokerId, change: { username: 'gateway', password: plant('broker password') } },
+        }),
+      );
       const right = ok(await add({ name: 'right', url: mqttUrl, ...about })).addBroker.broker.id;
       const wrong = ok(await add({ name: 'wrong', url: mqttUrl, ...about, password: plant('wrong broker password') }));
       const nowhere = ok(await add({ name: 'nowhere', url: 'mqtt://127.0.0.1:1', ...about }));
@@ -317,17 +321,7 @@ export const SECRET_STEPS: readonly SecretStep[] = [
   },
   {
     name: 'access control: accounts, bulk changes, imports, dry runs',
-    covers: [
-      'CreateAccountInput.password',
-      'CreateAccountChange.password',
-      'UpdateAccountInput.password',
-      'UpdateAccountChange.password',
-      'PutAccountInput.password',
-      'PutAccountChange.password',
-      'SetAccountPasswordInput.password',
-      'SetAccountPasswordChange.password',
-      'AccountPasswordInput.password',
-    ],
+    covers: ['AccountChange.password', 'SetAccountPasswordChange.password', 'AccountPasswordInput.password'],
     run: async ({ graph, http, cli, plant, projectId, brokerId }) => {
       const PAYLOAD = '{ outcome error { message } account { username } commands { command fields } }';
       const password = plant('account password');
@@ -335,13 +329,17 @@ export const SECRET_STEPS: readonly SecretStep[] = [
         const field = `${kind.toLowerCase()}Account`;
         const document = `mutation ($i: ${kind}AccountInput!) { ${field}(input: $i) ${PAYLOAD} }`;
         for (const dryRun of [true, false])
-          ok(await graph(document, { i: { brokerId, username: 'meter', password, dryRun } }));
-        await graph(document, { i: { brokerId, username: 'meter', password, roles: [{ roleName: 'none' }] } });
-        await graph(document, { i: { brokerId: 'brk_none', username: 'meter', password } });
+          ok(await graph(document, { i: { brokerId, change: { username: 'meter', password }, dryRun } }));
+        await graph(document, {
+          i: { brokerId, change: { username: 'meter', password, roles: [{ roleName: 'none' }] } },
+        });
+        await graph(document, { i: { brokerId: 'brk_none', change: { username: 'meter', password } } });
       }
       const SET = `mutation ($i: SetAccountPasswordInput!) { setAccountPassword(input: $i) ${PAYLOAD} }`;
-      ok(await graph(SET, { i: { brokerId, username: 'meter', password: plant('next account password') } }));
-      await graph(SET, { i: { brokerId, username: 'nobody', password } });
+      ok(
+        await graph(SET, { i: { brokerId, change: { username: 'meter', password: plant('next account password') } } }),
+      );
+      await graph(SET, { i: { brokerId, change: { username: 'nobody', password } } });
       const CHANGE =
         'mutation ($i: ChangeAccessControlInput!) { changeAccessControl(input: $i) { changes { outcome commands { command fields error { message } } error { message } } } }';
       const changes = [

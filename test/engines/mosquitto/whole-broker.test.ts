@@ -32,10 +32,12 @@ test('a broker on Mosquitto is used like any other: who may connect, who is ther
     {
       role: {
         brokerId: id,
-        roleName: 'meter',
-        acls: [{ aclType: 'PUBLISH_CLIENT_SEND', topic: 'line/#', allow: true }],
+        change: {
+          roleName: 'meter',
+          acls: [{ aclType: 'PUBLISH_CLIENT_SEND', topic: 'line/#', allow: true }],
+        },
       },
-      client: { brokerId: id, username: 'meter-1', password: 'p', roles: [{ roleName: 'meter' }] },
+      client: { brokerId: id, change: { username: 'meter-1', password: 'p', roles: [{ roleName: 'meter' }] } },
     },
   );
   expect(errors).toBeUndefined();

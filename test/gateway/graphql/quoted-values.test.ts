@@ -10,7 +10,7 @@ test('no error quotes texts of the document, because they may be passwords', asy
   const service = await startTestService();
   const documents = [
     // Execution finds that a change has no member: graphql-js then quotes the whole argument.
-    inList(`{ createAccount: $c }, { ${client} }`, '($c: CreateAccountChange)'),
+    inList(`{ createAccount: $c }, { ${client} }`, '($c: AccountChange)'),
     inList(`{ ${client}, deleteAccessRole: $r }`, '($r: DeleteAccessRoleChange)'),
     inList(`{ createAccount: "${SECRET}" }`),
   ];

@@ -3,7 +3,8 @@ import { mayControl } from '../../../platform/auth/viewer.ts';
 import { invalid, withPlaces } from '../../../platform/errors.ts';
 import type { AccessChange } from '../writing/access-change.ts';
 import type { ChangeReport, WriteReport } from '../writing/access-report.ts';
-import { capitalized, DRY_RUN, MUTATIONS, target } from './access-mutations-schema.ts';
+import { MUTATIONS } from './access-mutations.ts';
+import { DRY_RUN, target } from './access-mutations-schema.ts';
 import { nodesField, writeReportFields } from './access-report-schema.ts';
 
 const MAX_CHANGES = 10_000;
@@ -12,18 +13,7 @@ const AccessChangeInput = builder.inputType('AccessChangeInput', {
   description: 'One change. Exactly one field is required.',
   isOneOf: true,
   fields: (t) =>
-    Object.fromEntries(
-      MUTATIONS.map(({ name, mutation: { description, fields } }) => [
-        name,
-        t.field({
-          description,
-          type: builder.inputType(`${capitalized(name)}Change`, {
-            description: `The change of \`${name}\` in a list of changes.`,
-            fields,
-          }),
-        }),
-      ]),
-    ),
+    Object.fromEntries(MUTATIONS.map(({ name, description, input }) => [name, t.field({ description, type: input })])),
 });
 
 const ChangeAccessControlInput = builder.inputType('ChangeAccessControlInput', {
@@ -88,5 +78,5 @@ function changeOf(input: Readonly<Record<string, unknown>>, index: number): Acce
   if (found === undefined || keys.length !== 1) {
     throw invalid([{ path: `input.changes.${index}`, reason: 'must have exactly one key' }]);
   }
-  return found.mutation.change(input[found.name] as Readonly<Record<string, unknown>>, pathOf(input, index));
+  return found.change(input[found.name] as Readonly<Record<string, unknown>>, pathOf(input, index));
 }

@@ -1,4 +1,5 @@
 import type { InputFieldMap, InputShapeFromFields } from '@pothos/core';
+import { builder } from '../../../gateway/graphql/builder.ts';
 import { DEFAULT_ACL_TYPES, type DefaultAclType } from '../policy/access-model.ts';
 import type { AccessChange, PutMode } from '../writing/access-change.ts';
 import {
@@ -17,60 +18,100 @@ import {
 } from './access-change-inputs.ts';
 import { AclType, DEFAULT_ACCESS, RULE } from './access-objects-schema.ts';
 
-export interface AccessMutation<Fields extends InputFieldMap = InputFieldMap> {
+export type ChangedObject = 'account' | 'group' | 'role' | 'defaultAcl';
+
+type ChangeInput<Fields extends InputFieldMap = InputFieldMap> = PothosSchemaTypes.InputObjectRef<
+  (typeof builder)['$inferSchemaTypes'],
+  InputShapeFromFields<Fields>
+>;
+
+/** A kind of change: a mutation, and a key of the entries of `changeAccessControl`. */
+interface AccessMutation<Fields extends InputFieldMap = InputFieldMap> {
+  readonly name: string;
   readonly description: string;
-  readonly fields: (t: InputFields) => Fields;
+  /** The objects in the payload. Deletions have none. */
+  readonly objects: readonly ChangedObject[];
+  readonly input: ChangeInput<Fields>;
   /** `path` is the path of the input, for errors. */
   change(input: InputShapeFromFields<Fields>, path: string): AccessChange;
 }
 
 type Change<Fields extends InputFieldMap> = AccessMutation<Fields>['change'];
 
-export type AccessMutations = Readonly<Record<string, AccessMutation>>;
+export const capitalized = (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 
 const mutation = <Fields extends InputFieldMap>(
+  name: string,
   description: string,
+  objects: readonly ChangedObject[],
   fields: (t: InputFields) => Fields,
   change: Change<Fields>,
-): AccessMutation<Fields> => ({ description, fields, change });
+): AccessMutation<Fields> => {
+  const type = `${capitalized(name)}Change`;
+  return {
+    name,
+    description,
+    objects,
+    input: builder.inputType(type, { description: `The change of \`${name}\`.`, fields }),
+    change,
+  };
+};
 
 function putMutations<Fields extends InputFieldMap>(
-  kind: 'Account' | 'AccessGroup' | 'AccessRole',
+  type: 'Account' | 'AccessGroup' | 'AccessRole',
+  object: ChangedObject,
   noun: string,
   fields: (t: InputFields) => Fields,
   put: (mode: PutMode, ...args: Parameters<Change<Fields>>) => AccessChange,
-): AccessMutations {
-  const inMode = (mode: PutMode, description: string) =>
-    mutation(description, fields, (input, path) => put(mode, input, path));
-  return {
-    [`create${kind}`]: inMode('CREATE', `Creates ${noun}.`),
-    [`update${kind}`]: inMode('UPDATE', `Updates ${noun}. Missing fields stay unchanged; null clears a field.`),
-    [`put${kind}`]: inMode('PUT', `Creates ${noun}, or updates the existing one.`),
-  };
+): AccessMutation[] {
+  const input = builder.inputType(`${type}Change`, { description: `The values of ${noun}.`, fields });
+  const inMode = (mode: PutMode, description: string): AccessMutation<Fields> => ({
+    name: `${mode.toLowerCase()}${type}`,
+    description,
+    objects: [object],
+    input,
+    change: (given, path) => put(mode, given, path),
+  });
+  return [
+    inMode('CREATE', `Creates ${noun}. ALREADY_EXISTS if the name is in use.`),
+    inMode(
+      'UPDATE',
+      `Updates ${noun}. Missing fields stay unchanged; null clears a field. NOT_FOUND if it does not exist.`,
+    ),
+    inMode('PUT', `Creates ${noun}, or updates the existing one like \`update${type}\`. Safe to repeat.`),
+  ];
 }
 
-export const ACCOUNT_MUTATIONS: AccessMutations = {
-  ...putMutations('Account', 'an account', accountFields, putAccount),
-  deleteAccount: mutation(
+const ACCOUNT_MUTATIONS: readonly AccessMutation[] = [
+  ...putMutations('Account', 'account', 'an account', accountFields, putAccount),
+  mutation(
+    'deleteAccount',
     'Deletes an account and disconnects its clients.',
+    [],
     (t) => names(t, 'username'),
     ({ username }) => ({ kind: 'DELETE_CLIENT', username }),
   ),
-  setAccountEnabled: mutation(
+  mutation(
+    'setAccountEnabled',
     'Enables an account, or disables it and disconnects its clients.',
+    ['account'],
     (t) => ({
       ...names(t, 'username'),
       enabled: t.boolean({ description: 'Whether clients may connect with the account.', required: true }),
     }),
     ({ username, enabled }) => ({ kind: 'PUT_CLIENT', username, mode: 'UPDATE', fields: { disabled: !enabled } }),
   ),
-  setAccountPassword: mutation(
+  mutation(
+    'setAccountPassword',
     'Sets the password of an account and disconnects its clients.',
+    ['account'],
     (t) => names(t, 'username', 'password'),
     ({ username, password }) => ({ kind: 'PUT_CLIENT', username, mode: 'UPDATE', fields: { password } }),
   ),
-  addAccountRole: mutation(
+  mutation(
+    'addAccountRole',
     'Adds a role to an account, or changes the priority of the role.',
+    ['account', 'role'],
     (t) => ({ ...names(t, 'username', 'roleName'), priority: priority(t) }),
     ({ username, roleName, ...input }) => ({
       kind: 'ADD_CLIENT_ROLE',
@@ -78,13 +119,17 @@ export const ACCOUNT_MUTATIONS: AccessMutations = {
       role: membership(roleName, input.priority),
     }),
   ),
-  removeAccountRole: mutation(
+  mutation(
+    'removeAccountRole',
     'Removes a role from an account.',
+    ['account', 'role'],
     (t) => names(t, 'username', 'roleName'),
     ({ username, roleName }) => ({ kind: 'REMOVE_CLIENT_ROLE', username, roleName }),
   ),
-  addAccountGroup: mutation(
+  mutation(
+    'addAccountGroup',
     'Adds an account to a group, or changes the priority of the group in the account.',
+    ['account', 'group'],
     (t) => ({ ...names(t, 'username', 'groupName'), priority: priority(t) }),
     ({ username, groupName, ...input }) => ({
       kind: 'ADD_CLIENT_GROUP',
@@ -92,22 +137,28 @@ export const ACCOUNT_MUTATIONS: AccessMutations = {
       group: membership(groupName, input.priority),
     }),
   ),
-  removeAccountGroup: mutation(
+  mutation(
+    'removeAccountGroup',
     'Removes an account from a group.',
+    ['account', 'group'],
     (t) => names(t, 'username', 'groupName'),
     ({ username, groupName }) => ({ kind: 'REMOVE_CLIENT_GROUP', username, groupName }),
   ),
-};
+];
 
-export const GROUP_MUTATIONS: AccessMutations = {
-  ...putMutations('AccessGroup', 'a group', groupFields, putGroup),
-  deleteAccessGroup: mutation(
+const GROUP_MUTATIONS: readonly AccessMutation[] = [
+  ...putMutations('AccessGroup', 'group', 'a group', groupFields, putGroup),
+  mutation(
+    'deleteAccessGroup',
     'Deletes a group, but not its accounts.',
+    [],
     (t) => names(t, 'groupName'),
     ({ groupName }) => ({ kind: 'DELETE_GROUP', groupName }),
   ),
-  addAccessGroupRole: mutation(
+  mutation(
+    'addAccessGroupRole',
     'Adds a role to a group, or changes the priority of the role.',
+    ['group', 'role'],
     (t) => ({ ...names(t, 'groupName', 'roleName'), priority: priority(t) }),
     ({ groupName, roleName, ...input }) => ({
       kind: 'ADD_GROUP_ROLE',
@@ -115,46 +166,58 @@ export const GROUP_MUTATIONS: AccessMutations = {
       role: membership(roleName, input.priority),
     }),
   ),
-  removeAccessGroupRole: mutation(
+  mutation(
+    'removeAccessGroupRole',
     'Removes a role from a group.',
+    ['group', 'role'],
     (t) => names(t, 'groupName', 'roleName'),
     ({ groupName, roleName }) => ({ kind: 'REMOVE_GROUP_ROLE', groupName, roleName }),
   ),
-  setAnonymousGroup: mutation(
+  mutation(
+    'setAnonymousGroup',
     'Sets the group of connections without a user name. The group can be replaced, but not removed.',
+    ['group'],
     (t) => names(t, 'groupName'),
     ({ groupName }) => ({ kind: 'SET_ANONYMOUS_GROUP', groupName }),
   ),
-};
+];
 
-export const ROLE_MUTATIONS: AccessMutations = {
-  ...putMutations('AccessRole', 'a role', roleFields, putRole),
-  deleteAccessRole: mutation(
+const ROLE_MUTATIONS: readonly AccessMutation[] = [
+  ...putMutations('AccessRole', 'role', 'a role', roleFields, putRole),
+  mutation(
+    'deleteAccessRole',
     'Deletes a role and removes it from all accounts and groups that hold it.',
+    [],
     (t) => names(t, 'roleName'),
     ({ roleName }) => ({ kind: 'DELETE_ROLE', roleName }),
   ),
-  putAclRule: mutation(
+  mutation(
+    'putAclRule',
     'Adds a rule to a role, or updates the existing rule with this type and topic.',
+    ['role'],
     (t) => ({
       ...names(t, 'roleName'),
       acl: t.field({ description: 'The rule to add or update.', type: AclRuleInput, required: true }),
     }),
     ({ roleName, acl }) => ({ kind: 'PUT_ROLE_ACL', roleName, acl: rule(acl) }),
   ),
-  removeAclRule: mutation(
+  mutation(
+    'removeAclRule',
     'Removes a rule from a role.',
+    ['role'],
     (t) => ({
       ...names(t, 'roleName', 'topic'),
       aclType: t.field({ description: RULE.aclType, type: AclType, required: true }),
     }),
     ({ roleName, aclType, topic }) => ({ kind: 'REMOVE_ROLE_ACL', roleName, aclType, topic }),
   ),
-};
+];
 
-export const DEFAULT_ACL_MUTATIONS: AccessMutations = {
-  setDefaultAcl: mutation(
+const DEFAULT_ACL_MUTATIONS: readonly AccessMutation[] = [
+  mutation(
+    'setDefaultAcl',
     'Sets the default ACL, which decides if no rule matches. Missing fields stay unchanged.',
+    ['defaultAcl'],
     (t) => ({
       publishClientSend: t.boolean({ description: DEFAULT_ACCESS.publishClientSend }),
       publishClientReceive: t.boolean({ description: DEFAULT_ACCESS.publishClientReceive }),
@@ -170,4 +233,12 @@ export const DEFAULT_ACL_MUTATIONS: AccessMutations = {
       return { kind: 'SET_DEFAULT_ACL', acl };
     },
   ),
-};
+];
+
+/** All kinds of changes. */
+export const MUTATIONS: readonly AccessMutation[] = [
+  ...ACCOUNT_MUTATIONS,
+  ...GROUP_MUTATIONS,
+  ...ROLE_MUTATIONS,
+  ...DEFAULT_ACL_MUTATIONS,
+];

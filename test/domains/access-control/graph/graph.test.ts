@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { namedNodeId } from '../../../../src/gateway/named-node-id.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
 import { startTestService } from '../../../support/service.ts';
 import { type AccessWorld, accessWorld, addBroker, KINDS } from '../access-service.ts';
@@ -9,16 +10,17 @@ const ANY_RULE = { aclType: 'SUBSCRIBE_PATTERN', topic: 'a/#', allow: true };
 const change = async (
   { graph }: AccessWorld,
   name: string,
-  input: Record<string, unknown>,
+  fields: Record<string, unknown>,
   selection = 'outcome commands { command state }',
-) => (await graph(document(name, selection), { input: await withBroker(graph, input) }))[name];
+) => (await graph(document(name, selection), { input: await withBroker(graph, fields) }))[name];
 
 const document = (name: string, selection = 'outcome') =>
   `mutation ($input: ${name.charAt(0).toUpperCase()}${name.slice(1)}Input!) { ${name}(input: $input) { ${selection} } }`;
 
-const withBroker = async (graph: AccessWorld['graph'], input: Record<string, unknown>) => ({
+const withBroker = async (graph: AccessWorld['graph'], { dryRun = false, ...fields }: Record<string, unknown>) => ({
   brokerId: (await graph('query ($b: ID!) { broker(id: $b) { id } }')).broker.id,
-  ...input,
+  dryRun,
+  change: fields,
 });
 
 /** A role, a group with it, and two accounts in the group. */
@@ -205,8 +207,20 @@ describe.each(KINDS)('on %s', (kind) => {
     await applied('setAccountPassword', { username: 'u', password: 'other' });
     await (await world.client({ clientId: 'u1', username: 'u', password: 'other' })).endAsync();
 
-    await applied('addAccountRole', { username: 'u', roleName: 'r', priority: 4 });
-    await applied('addAccountGroup', { username: 'u', groupName: 'g', priority: 6 });
+    expect(
+      await applied(
+        'addAccountRole',
+        { username: 'u', roleName: 'r', priority: 4 },
+        'account { username } role { accounts { nodes { username } } }',
+      ),
+    ).toMatchObject({ account: { username: 'u' }, role: { accounts: { nodes: [{ username: 'u' }] } } });
+    expect(
+      await applied(
+        'addAccountGroup',
+        { username: 'u', groupName: 'g', priority: 6 },
+        'account { username } group { accounts { nodes { username } } }',
+      ),
+    ).toMatchObject({ account: { username: 'u' }, group: { accounts: { nodes: [{ username: 'u' }] } } });
     // Without a priority it stays as it is, whichever way it is said.
     await applied('updateAccount', { username: 'u', roles: [{ roleName: 'r' }, { roleName: 'q' }] });
     expect((await ask('getClient', { username: 'u' })).client).toMatchObject({
@@ -262,10 +276,17 @@ describe.each(KINDS)('on %s', (kind) => {
     await applied('setAnonymousGroup', { groupName: 'g2' });
     expect((await ask('getAnonymousGroup')).group.groupname).toBe('g2');
 
-    expect((await applied('deleteAccount', { username: 'u' }, 'account { username }')).account).toBeNull();
+    const id = namedNodeId({ kind: 'account', brokerId: world.brokerId, name: 'u' });
+    const dry = await change(world, 'deleteAccount', { username: 'u', dryRun: true }, 'deletedAccountId');
+    expect(dry).toEqual({ deletedAccountId: null });
+    expect((await applied('deleteAccount', { username: 'u' }, 'deletedAccountId')).deletedAccountId).toBe(id);
     expect(await ask('getClient', { username: 'u' })).toBe('Client not found');
-    expect((await applied('deleteAccessGroup', { groupName: 'g' }, 'group { groupName }')).group).toBeNull();
-    expect((await applied('deleteAccessRole', { roleName: 'q' }, 'role { roleName }')).role).toBeNull();
+    expect(await applied('deleteAccessGroup', { groupName: 'g' }, 'deletedAccessGroupId')).toMatchObject({
+      deletedAccessGroupId: namedNodeId({ kind: 'accessGroup', brokerId: world.brokerId, name: 'g' }),
+    });
+    expect(await applied('deleteAccessRole', { roleName: 'q' }, 'deletedAccessRoleId')).toMatchObject({
+      deletedAccessRoleId: namedNodeId({ kind: 'accessRole', brokerId: world.brokerId, name: 'q' }),
+    });
     expect((await applied('putAccount', { username: 'w' }, 'account { username }')).account.username).toBe('w');
   });
 
@@ -286,11 +307,11 @@ describe.each(KINDS)('on %s', (kind) => {
     const badRule = { aclType: 'SUBSCRIBE_PATTERN', topic: 'a/#/b', allow: true };
     expect(await codeOf('putAclRule', { roleName: 'sensor', acl: badRule })).toMatchObject({
       code: 'INVALID',
-      info: { issues: [{ path: 'input.acl.topic', reason: expect.any(String) }] },
+      info: { issues: [{ path: 'input.change.acl.topic', reason: expect.any(String) }] },
     });
     expect(await codeOf('updateAccount', { username: 'pump', password: null })).toMatchObject({
       code: 'INVALID',
-      info: { issues: [{ path: 'input.password' }] },
+      info: { issues: [{ path: 'input.change.password' }] },
     });
     expect(await world.ask('listClients', { verbose: true })).toEqual(before);
   });
@@ -595,19 +616,19 @@ test('no refusal of a change quotes a password', async () => {
   const service = await startTestService();
   const id = await addBroker(service, 'mqtt://127.0.0.1:9');
   const refuse = async (input: Record<string, unknown>) => {
-    const answer = await service.graphql(document('createAccount'), { input: { brokerId: id, ...input } });
+    const answer = await service.graphql(document('createAccount'), { input: { brokerId: id, change: input } });
     expect(answer.errors?.[0]?.extensions.code).toBe('INVALID');
     expect(JSON.stringify(answer)).not.toMatch(/hush|8472/);
     return answer.errors?.[0]?.message;
   };
   expect(await refuse({ password: 'hush; hush' })).toBe(
-    'input: Field "username" of required type "String!" was not provided.',
+    'input.change: Field "username" of required type "String!" was not provided.',
   );
   expect(await refuse({ username: 'u', password: 8472 })).toBe(
-    'input.password: String cannot represent a non string value',
+    'input.change.password: String cannot represent a non string value',
   );
   await refuse({ username: 'u', password: 'hush', roles: [{ priority: 1 }] });
-  const literal = `mutation { createAccount(input: { brokerId: "${id}", username: "u", password: 8472 }) { outcome } }`;
+  const literal = `mutation { createAccount(input: { brokerId: "${id}", change: { username: "u", password: 8472 } }) { outcome } }`;
   expect(JSON.stringify(await service.graphql(literal))).not.toContain('8472');
 });
 
@@ -616,7 +637,7 @@ test('viewers may change access control as documented, unless the project is str
   const { service, brokerId } = world;
   const [viewer, editor] = [await service.person('VIEWER'), await service.person('EDITOR')];
   const create = (username: string, token: string, dryRun = false) =>
-    service.graphql(document('createAccount'), { input: { brokerId, username, dryRun } }, token);
+    service.graphql(document('createAccount'), { input: { brokerId, change: { username }, dryRun } }, token);
   expect((await create('one', viewer.token)).data.createAccount.outcome).toBe('APPLIED');
   await service.graphql(
     'mutation ($p: ID!) { updateProject(input: { projectId: $p, hasStrictRoles: true }) { project { id } } }',

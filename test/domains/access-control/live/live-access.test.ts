@@ -57,12 +57,15 @@ const has = (list: string, key: string, name: string) => (event: Event) =>
   event[list].some((object: Record<string, unknown>) => object[key] === name);
 
 const CREATE = `mutation ($b: ID!) {
-  createAccessRole(input: { brokerId: $b, roleName: "reader", acls: [{ aclType: SUBSCRIBE_LITERAL, topic: "a", allow: true }] }) { role { id } }
-  createAccessGroup(input: { brokerId: $b, groupName: "crew" }) { group { id } }
+  createAccessRole(input: {
+    brokerId: $b
+    change: { roleName: "reader", acls: [{ aclType: SUBSCRIBE_LITERAL, topic: "a", allow: true }] }
+  }) { role { id } }
+  createAccessGroup(input: { brokerId: $b, change: { groupName: "crew" } }) { group { id } }
 }`;
 
 const SET_DEFAULT = `mutation ($b: ID!) {
-  setDefaultAcl(input: { brokerId: $b, publishClientReceive: false }) { defaultAcl { subscribe } }
+  setDefaultAcl(input: { brokerId: $b, change: { publishClientReceive: false } }) { defaultAcl { subscribe } }
 }`;
 
 describe.each(KINDS)('%s', (kind) => {

@@ -48,7 +48,8 @@ test('an account with a value that is nested thousands of levels deep is returne
   expect(data.broker.accounts).toEqual({ totalCount: 1, nodes: [{ username: 'c0003' }] });
 });
 
-const CHANGE = 'mutation ($b: ID!) { deleteAccessRole(input: { brokerId: $b, roleName: "r" }) { outcome } }';
+const CHANGE =
+  'mutation ($b: ID!) { deleteAccessRole(input: { brokerId: $b, change: { roleName: "r" } }) { outcome } }';
 
 test('a change is refused soon where the list of accounts repeats one entry without end', async () => {
   const broker = await startDynsec({ clients: 0 });

@@ -225,7 +225,7 @@ describe.each(KINDS)('on %s', (kind) => {
     const { service, brokerId } = world;
     const viewer = (await service.person('VIEWER')).token;
     const { errors } = await service.graphql(
-      'mutation ($b: ID!) { setAccountPassword(input: { brokerId: $b, username: "deputy", password: "x" }) { outcome } }',
+      'mutation ($b: ID!) { setAccountPassword(input: { brokerId: $b, change: { username: "deputy", password: "x" } }) { outcome } }',
       { b: brokerId },
       viewer,
     );
