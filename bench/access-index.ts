@@ -65,7 +65,7 @@ try {
     new AccessView({ id: 'brk_1' } as BrokerRecord, await index.read(), () =>
       Promise.reject(new Error('not connected')),
     );
-  (await view()).accounts({ first: 50, filter: { value: 'x', mode: 'contains', target: 'textname' } });
+  await (await view()).accounts({ first: 50, filter: { value: 'x', mode: 'contains', target: 'textname' } });
   collect();
   console.log(`  with lists in order: ${((process.memoryUsage().heapUsed - empty) / 1_048_576).toFixed(1)} MB of heap`);
 
@@ -82,7 +82,7 @@ try {
     return { names: found.slice(0, 50).map(({ username }) => username), total: found.length };
   };
   const byIndex = async (value: string) => {
-    const { edges, totalCount } = (await view()).accounts({
+    const { edges, totalCount } = await (await view()).accounts({
       first: 50,
       filter: { value, mode: 'contains', target: 'textname' },
     });

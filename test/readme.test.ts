@@ -146,6 +146,7 @@ test('the steps of managing access work as printed', async () => {
   );
   expect(output).toContain('"settings":{"hasStrictRoles":true}');
   expect(output).toContain('{"data":{"explainAccess":{"allowed":true}}}');
+  expect(output).toContain('"accounts":{"totalCount":1,"nodes":[{"username":"meter-1"}]');
   expect(output).toContain('{"username":"meter-1","reason":"RULE"}');
   expect(output).toContain('"allowed":true,"reason":"RULE","decidedBy":{"roleName":"sensor"');
   expect(output).toContain('"outcome":"PLANNED"');

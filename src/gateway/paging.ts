@@ -32,12 +32,13 @@ export const pageOf = (entries: string): string =>
 export function listConnection<T extends { readonly id: string }>(
   items: readonly T[],
   args: PageArguments,
+  order: 'asc' | 'desc' = 'asc',
 ): ListConnection<T> {
   const { first, last } = checkedPage(args);
   let start = 0;
   let end = items.length;
-  if (args.after != null) start = countUpTo(items, args.after, true);
-  if (args.before != null) end = countUpTo(items, args.before, false);
+  if (args.after != null) start = countUpTo(items, args.after, { order, inclusive: true });
+  if (args.before != null) end = countUpTo(items, args.before, { order, inclusive: false });
   start = Math.min(start + (args.offset ?? 0), end);
   if (last === null) end = Math.min(end, start + (first ?? DEFAULT_PAGE));
   else {
@@ -74,13 +75,17 @@ export function checkedPage(args: PageArguments): { first: number | null; last: 
 }
 
 /** Number of entries that sort before `id`; with `inclusive`, the entry `id` counts as well. */
-function countUpTo(items: readonly { readonly id: string }[], id: string, inclusive: boolean): number {
+function countUpTo(
+  items: readonly { readonly id: string }[],
+  id: string,
+  { order, inclusive }: { readonly order: 'asc' | 'desc'; readonly inclusive: boolean },
+): number {
   let low = 0;
   let high = items.length;
   while (low < high) {
     const middle = (low + high) >> 1;
     const other = items[middle]?.id ?? '';
-    if (other < id || (inclusive && other === id)) low = middle + 1;
+    if ((order === 'asc' ? other < id : other > id) || (inclusive && other === id)) low = middle + 1;
     else high = middle;
   }
   return low;

@@ -3,8 +3,8 @@ import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { pageOf } from '../../../gateway/paging.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
-import { filterFields } from '../../clients/graph/client-filter-schema.ts';
 import { ConnectedClient } from '../../clients/graph/client-schema.ts';
+import { AccessGroupFilter, AccessRoleFilter, AccountFilter, AccountOrder } from './access-filter-schema.ts';
 import { AccessGroup, AccessRole, Account, DefaultAcl, OFFSET, totalCount } from './access-objects-schema.ts';
 import type { AccessView } from './access-view.ts';
 
@@ -55,57 +55,6 @@ export const AccessControlSummary = builder.objectRef<AccessView>('AccessControl
   }),
 });
 
-const filterTarget = (noun: string) =>
-  `The text of ${noun} that a filter compares. A missing text matches only an empty value.`;
-const TEXTS = {
-  TEXT_NAME: { value: 'textname', description: 'The display name.' },
-  TEXT_DESCRIPTION: { value: 'textdescription', description: 'The note of an administrator.' },
-} as const;
-
-const AccountFilterTarget = builder.enumType('AccountFilterTarget', {
-  description: filterTarget('an account'),
-  values: {
-    USERNAME: { value: 'username', description: 'The user name of the account.' },
-    CLIENT_ID: { value: 'clientid', description: 'The only client id that may use the account.' },
-    ...TEXTS,
-    ROLE_NAME: { value: 'rolename', description: 'The name of a role that the account holds directly.' },
-    GROUP_NAME: { value: 'groupname', description: 'The name of a group that the account belongs to.' },
-  } as const,
-});
-const GroupFilterTarget = builder.enumType('AccessGroupFilterTarget', {
-  description: filterTarget('a group'),
-  values: {
-    GROUP_NAME: { value: 'groupname', description: 'The name of the group.' },
-    ...TEXTS,
-    ROLE_NAME: { value: 'rolename', description: 'The name of a role of the group.' },
-    USERNAME: { value: 'username', description: 'The user name of a member.' },
-  } as const,
-});
-const RoleFilterTarget = builder.enumType('AccessRoleFilterTarget', {
-  description: filterTarget('a role'),
-  values: {
-    ROLE_NAME: { value: 'rolename', description: 'The name of the role.' },
-    ...TEXTS,
-    TOPIC: { value: 'topic', description: 'The topic of a rule of the role.' },
-  } as const,
-});
-
-const filterInput = <Target extends string>(
-  kind: 'Account' | 'AccessGroup' | 'AccessRole',
-  target: PothosSchemaTypes.EnumRef<(typeof builder)['$inferSchemaTypes'], Target>,
-  defaultValue: NoInfer<Target>,
-) =>
-  builder.inputType(`${kind}Filter`, {
-    description: 'Case-sensitive filter on one text of each entry.',
-    fields: (t) => ({
-      ...filterFields(t),
-      target: t.field({ description: 'The text that is compared with `value`.', type: target, defaultValue }),
-    }),
-  });
-const AccountFilter = filterInput('Account', AccountFilterTarget, 'username');
-const AccessGroupFilter = filterInput('AccessGroup', GroupFilterTarget, 'groupname');
-const AccessRoleFilter = filterInput('AccessRole', RoleFilterTarget, 'rolename');
-
 const FILTERED = 'Number of entries in the filtered list.';
 
 builder.interfaceFields(Broker, (t) => ({
@@ -118,12 +67,13 @@ builder.interfaceFields(Broker, (t) => ({
   }),
   accounts: t.connection(
     {
-      description: 'The accounts of the broker, sorted by user name.',
+      description: 'The accounts of the broker.',
       type: Account,
       nullable: true,
       complexity: pageCost,
       args: {
         filter: t.arg({ description: 'Returns only matching accounts.', type: AccountFilter }),
+        orderBy: t.arg({ description: 'Default: by user name, ascending.', type: AccountOrder }),
         offset: t.arg.int(OFFSET),
       },
       resolve: async (broker, args, { services }) => (await services.accessControl.view(broker)).accounts(args),

@@ -5,7 +5,8 @@ import { ServiceError, withPlaces } from '../../../platform/errors.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { ChangeReport } from '../writing/access-report.ts';
 import type { InputFields } from './access-change-inputs.ts';
-import { capitalized, MUTATIONS } from './access-mutations.ts';
+import { capitalized } from './access-mutation.ts';
+import { MUTATIONS } from './access-mutations.ts';
 import { BROKER_ID } from './access-objects-schema.ts';
 import { createPayload, type Written } from './access-payloads-schema.ts';
 

@@ -7,7 +7,7 @@ import type { ClientView } from '../../clients/client-view.ts';
 import type { AccessGroup, AccessPolicy, AccessRole, Account } from '../policy/access-model.ts';
 import type { AccessSnapshot } from '../reading/access-index.ts';
 import type {
-  AccountFilterTarget,
+  AccountPage,
   FilteredPage,
   GroupFilterTarget,
   Holder,
@@ -59,8 +59,10 @@ export class AccessView {
   }
 
   /** Pages are sorted by name (UTF-16 code units). A cursor is a name. Errors: INVALID. */
-  accounts(args: FilteredPage<AccountFilterTarget>): ListConnection<WithView<Account>> {
-    return this.#page(this.snapshot.lists.accounts(args.filter), args);
+  async accounts(args: AccountPage): Promise<ListConnection<WithView<Account>>> {
+    const list = await this.snapshot.lists.matchingAccounts(args.filter ?? {});
+    const order = args.orderBy?.order ?? 'asc';
+    return this.#page(order === 'asc' ? list : list.toReversed(), args, order);
   }
 
   groups(args: FilteredPage<GroupFilterTarget>): ListConnection<WithView<AccessGroup>> {
@@ -104,8 +106,8 @@ export class AccessView {
     }
   }
 
-  #page<T>(list: readonly Listed<T>[], args: PageArguments): ListConnection<WithView<T>> {
-    const { edges, ...page } = listConnection(list, args);
+  #page<T>(list: readonly Listed<T>[], args: PageArguments, order?: 'desc' | 'asc'): ListConnection<WithView<T>> {
+    const { edges, ...page } = listConnection(list, args, order);
     return { ...page, edges: edges.map(({ cursor, node }) => ({ cursor, node: { view: this, object: node.node } })) };
   }
 

@@ -1,4 +1,5 @@
 import type { PageArguments } from '../../../gateway/paging.ts';
+import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import { FITS, type FilterMode } from '../../../platform/text/text-filter.ts';
 import type {
   AccessGroup,
@@ -8,6 +9,7 @@ import type {
   Membership,
   PolicyObjects,
 } from '../policy/access-model.ts';
+import { type AccountConditions, matcherOf, matching } from './account-conditions.ts';
 
 export interface Listed<T> {
   readonly id: string;
@@ -64,6 +66,17 @@ export interface FilteredPage<Target extends string> extends PageArguments {
   readonly filter?: ListFilter<Target> | null | undefined;
 }
 
+/** An account must match the filter of its text, if there is a `value`, and all conditions. */
+export interface AccountFilter extends Omit<ListFilter<AccountFilterTarget>, 'value'>, AccountConditions {
+  readonly value?: string | null | undefined;
+}
+
+export interface AccountPage extends PageArguments {
+  readonly filter?: AccountFilter | null | undefined;
+  /** Default: by user name, ascending. */
+  readonly orderBy?: { readonly order: 'asc' | 'desc' } | null | undefined;
+}
+
 const MAX_FILTERED = 8;
 
 /** The objects of one policy sorted by name (UTF-16 code units). Each list is created when first used. */
@@ -102,6 +115,20 @@ export class AccessLists {
     );
   }
 
+  /** The accounts that match all conditions of the filter. Conditions run in slices of time. */
+  async matchingAccounts(filter: AccountFilter): Promise<readonly Listed<Account>[]> {
+    const { value, ...more } = filter;
+    const fitting = this.accounts(value == null ? null : { ...more, value });
+    const matches = matcherOf(filter);
+    if (matches === null) return fitting;
+    const key = `accounts:${JSON.stringify(filter)}`;
+    const cached = this.#filtered.get(key);
+    if (cached) return cached as readonly Listed<Account>[];
+    const found = await runInSlices(matching(fitting, ({ node }) => matches(node)));
+    this.#cache(key, found);
+    return found;
+  }
+
   groups(filter?: FilteredPage<GroupFilterTarget>['filter']): readonly Listed<AccessGroup>[] {
     this.#groups ??= sorted(this.#policy.groups);
     return this.#filter('groups', this.#groups, filter, 'groupname', (group, target) => {
@@ -136,9 +163,13 @@ export class AccessLists {
       if (texts === null) return false;
       return typeof texts === 'string' ? fits(texts, value) : texts.some(({ name }) => fits(name, value));
     });
+    this.#cache(key, found);
+    return found;
+  }
+
+  #cache(key: string, found: readonly Listed<unknown>[]): void {
     if (this.#filtered.size >= MAX_FILTERED) this.#filtered.delete(this.#filtered.keys().next().value ?? '');
     this.#filtered.set(key, found);
-    return found;
   }
 }
 

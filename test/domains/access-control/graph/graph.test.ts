@@ -149,6 +149,28 @@ describe.each(KINDS)('on %s', (kind) => {
       accessGroups: { nodes: [{ groupName: 'hall' }] },
       accessRoles: { nodes: [{ roleName: 'sensor' }] },
     });
+    const sorted = await graph(`query ($b: ID!) { broker(id: $b) {
+      first: accounts(first: 2, filter: { enabled: true, search: "ME" }, orderBy: { field: USERNAME, order: DESC }) {
+        totalCount nodes { username } pageInfo { endCursor hasNextPage }
+      }
+      next: accounts(after: "meter-2", filter: { search: "m" }, orderBy: { field: USERNAME, order: DESC }) {
+        nodes { username }
+      }
+      inGroup: accounts(filter: { groupName: "hall", value: "2", mode: ENDS_WITH }) { nodes { username } }
+      withRole: accounts(filter: { roleName: "sensor" }) { nodes { username } }
+      disabled: accounts(filter: { enabled: false }) { totalCount }
+    } }`);
+    expect(sorted.broker).toEqual({
+      first: {
+        totalCount: 2,
+        nodes: [{ username: 'meter-2' }, { username: 'meter-1' }],
+        pageInfo: { endCursor: 'meter-1', hasNextPage: false },
+      },
+      next: { nodes: [{ username: 'meter-1' }, { username: 'admin' }] },
+      inGroup: { nodes: [{ username: 'meter-2' }] },
+      withRole: { nodes: [{ username: 'pump' }] },
+      disabled: { totalCount: 0 },
+    });
     // Where the broker counts its changes it may be asked for that number.
     expect(answered().filter((command) => command !== 'getDetails')).toEqual([]);
   });

@@ -69,14 +69,14 @@ test('20,000 accounts and 500 groups are read in pages, never in one piece, and 
   const seen: string[] = [];
   let after: string | null = null;
   for (;;) {
-    const { edges, pageInfo, totalCount } = view.accounts({ first: 1_000, after, filter });
+    const { edges, pageInfo, totalCount } = await view.accounts({ first: 1_000, after, filter });
     expect(totalCount).toBe(expected.length);
     seen.push(...edges.map(({ cursor }) => cursor));
     if (!pageInfo.hasNextPage) break;
     after = pageInfo.endCursor;
   }
   expect(seen).toEqual(expected);
-  const inGroup = view.accounts({ filter: { value: 'group-000042', mode: 'equals', target: 'groupname' } });
+  const inGroup = await view.accounts({ filter: { value: 'group-000042', mode: 'equals', target: 'groupname' } });
   expect(inGroup.edges.map(({ cursor }) => cursor)).toEqual(accounts.groups[42]?.members);
   const groupOf = view.groups({ filter: { value: 'device-001042', mode: 'equals', target: 'username' } });
   expect(groupOf.edges.map(({ cursor }) => cursor)).toEqual(['group-000042']);
