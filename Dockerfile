@@ -12,6 +12,8 @@ RUN npm ci --no-audit --no-fund
 # Named one by one: a node_modules or data folder beside the Dockerfile is of no concern here.
 COPY scripts ./scripts
 COPY prisma ./prisma
+COPY console ./console
+COPY schema.graphql ./
 COPY src ./src
 # Without their mention, too: the Prisma client would keep its command line and the compiler as optional peers.
 RUN npm run build && npm pkg delete devDependencies && npm prune --omit=dev --omit=peer --no-audit --no-fund

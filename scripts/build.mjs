@@ -1,4 +1,4 @@
-/** Bundles src to dist, copies the generated files of GraphiQL and makes the command executable. */
+/** Bundles src to dist, copies the pages and makes the command executable. */
 import { chmodSync, cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundle, workers } from './bundle.mjs';
@@ -10,6 +10,8 @@ const FOR_PROGRAMS = ['app/service.ts', 'platform/config/config.ts'];
 const dist = join(root, 'dist');
 rmSync(dist, { recursive: true, force: true });
 await bundle(['main.ts', ...workers(), ...FOR_PROGRAMS], dist);
-cpSync(join(root, 'src/generated/graphiql'), join(dist, 'generated/graphiql'), { recursive: true });
+for (const page of ['console', 'graphiql']) {
+  cpSync(join(root, 'src/generated', page), join(dist, 'generated', page), { recursive: true });
+}
 chmodSync(join(dist, 'main.js'), 0o755);
 noteDone('compiled');

@@ -1,6 +1,6 @@
 /**
- * Generates src/generated: Prisma clients for SQLite and PostgreSQL from prisma/schema.prisma, the types of Pothos, and
- * GraphiQL.
+ * Generates src/generated: Prisma clients for SQLite and PostgreSQL from prisma/schema.prisma, the types of Pothos, the
+ * console and GraphiQL.
  * A Prisma client supports one provider, so each client is generated from a copy of the schema with its provider.
  * `prisma generate` requires the file of PRISMA_SCHEMA_ENGINE_BINARY but does not run it. Setting the variable avoids a
  * download, which fails on closed networks.
@@ -10,6 +10,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bundleConsole } from './console/bundle.mjs';
 import { bundleGraphiql } from './graphiql/bundle.mjs';
 import { noteDone, root } from './stamps.mjs';
 
@@ -63,6 +64,7 @@ generator pothos {
   );
   generate('postgresql');
   await bundleGraphiql();
+  await bundleConsole();
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

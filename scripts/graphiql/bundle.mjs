@@ -1,12 +1,8 @@
-/**
- * Bundles GraphiQL to src/generated/graphiql: a page, one script and one style sheet. Their names contain a hash of
- * their contents, and each has a copy compressed with Brotli and one with gzip.
- */
-import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+/** Bundles GraphiQL to src/generated/graphiql: a page, one script and one style sheet. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { rolldown } from 'rolldown';
+import { writePage } from '../page-files.mjs';
 import { root } from '../stamps.mjs';
 
 const folder = join(root, 'src/generated/graphiql');
@@ -33,19 +29,7 @@ export async function bundleGraphiql() {
   });
   const { output } = await bundle.generate({ format: 'esm', minify: true, codeSplitting: false });
   await bundle.close();
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'page.html'), pageWith(write('js', output[0].code), write('css', style)));
-}
-
-/** Returns the name of the file. */
-function write(ending, text) {
-  const name = `graphiql-${createHash('sha256').update(text).digest('hex').slice(0, 16)}.${ending}`;
-  const file = join(folder, name);
-  writeFileSync(file, text);
-  writeFileSync(`${file}.br`, brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_LGWIN]: 22 } }));
-  writeFileSync(`${file}.gz`, gzipSync(text, { level: 9 }));
-  return name;
+  writePage(folder, { name: 'graphiql', script: output[0].code, style }, pageWith);
 }
 
 /** Relative URLs, so that a proxy may serve the page below a path. */

@@ -20,8 +20,8 @@ export const documents = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', ...list
 }));
 
 /** `{ path, text, program, comments, imports, exports }` of each file; paths are relative to the repository. */
-export const sources = ['src', 'test', 'bench', 'scripts']
-  .flatMap((folder) => list(folder, '.ts', '.mjs'))
+export const sources = ['src', 'console', 'test', 'bench', 'scripts']
+  .flatMap((folder) => list(folder, '.ts', '.tsx', '.mjs'))
   .concat('vitest.config.ts')
   .map(parsed);
 

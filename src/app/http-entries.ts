@@ -5,6 +5,7 @@ import { SESSION_PATH, sessionEntry } from '../domains/sign-in/session-entry.ts'
 import { graphiqlFiles } from '../gateway/graphql/graphiql.ts';
 import { DEFAULT_LIMITS } from '../gateway/graphql/limits.ts';
 import { createGraphqlServer } from '../gateway/graphql/server.ts';
+import { consoleFiles, consolePage } from '../gateway/http/console-page.ts';
 import { forOrigins } from '../gateway/http/cross-origin.ts';
 import { addressOf, type RequestOrigin } from '../gateway/http/fetch-handler.ts';
 import { Gateway } from '../gateway/http/gateway.ts';
@@ -88,11 +89,15 @@ export function httpEntries(config: Config, parts: Parts, { url, http: { connect
   const gateway = new Gateway({
     graphql,
     paths: new Map([
+      ['/', consolePage()],
       [AUDIT_PATH, auditDownload({ contextFor: restContextFor, log })],
       [SESSION_PATH, sessionEntry({ schema, cookie, contextFor, traffic, log })],
     ]),
     ...(oidcSignIn && { auth: oidcEntries({ signIn: oidcSignIn, addressOf: callerAddress, log }) }),
-    pageFiles: graphiqlFiles,
+    folders: new Map([
+      ['/console/', consoleFiles],
+      ['/graphiql/', graphiqlFiles],
+    ]),
     rest: forOrigins(config.corsOrigins, 'GET, HEAD, POST, PUT, DELETE', rest),
     metrics,
     compression: traffic.compression,

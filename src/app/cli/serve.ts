@@ -29,6 +29,7 @@ export function startMessage(report: StartReport): string {
   const lines = [
     '',
     'Brokergraph is ready',
+    `  Console   ${url}/`,
     `  GraphQL   ${url}/graphql`,
     `  REST      ${url}/api   (documentation: ${url}/api/docs)`,
   ];

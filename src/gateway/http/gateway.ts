@@ -2,15 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { compressed } from './compressed-handler.ts';
 import { Compression } from './compression.ts';
-import {
-  emptyResponse,
-  type FetchHandler,
-  jsonResponse,
-  type NodeHandler,
-  onNode,
-  pathOf,
-  targetOf,
-} from './fetch-handler.ts';
+import { type FetchHandler, jsonResponse, type NodeHandler, onNode, pathOf, targetOf } from './fetch-handler.ts';
 
 export type RequestKind = 'graphql' | 'rest';
 
@@ -34,8 +26,8 @@ interface GatewayParts {
   /** Further ones by path. */
   readonly paths?: ReadonlyMap<string, FetchHandler>;
   readonly auth?: FetchHandler;
-  /** Serves what is below /graphiql/. */
-  readonly pageFiles?: FetchHandler;
+  /** Serve what is below these paths, such as `/graphiql/`. */
+  readonly folders?: ReadonlyMap<string, FetchHandler>;
   readonly metrics: RequestMetrics;
   readonly compression?: Compression;
   readonly metricsEntry?: FetchHandler;
@@ -71,7 +63,6 @@ const HEALTHY = entry(() => jsonResponse(200, { status: 'ok' }));
 const STARTING = entry(() =>
   jsonResponse(503, { message: 'The service is starting', code: 'STARTING', status: 503 }, { 'retry-after': '1' }),
 );
-const START_PAGE = entry(() => emptyResponse(302, { location: '/graphql' }));
 const UNKNOWN = entry((request) => {
   const message = `The path ${pathOf(targetOf(request))} does not exist`;
   return jsonResponse(404, { message, code: 'NOT_FOUND', status: 404 });
@@ -92,7 +83,7 @@ export class Gateway implements Served {
   readonly #rest: Entry;
   readonly #graphql: Entry;
   readonly #auth: Entry;
-  readonly #pageFiles: Entry;
+  readonly #folders: ReadonlyMap<string, Entry>;
   readonly #others: ReadonlyMap<string, Entry>;
   readonly upgrade: NonNullable<Served['upgrade']>;
 
@@ -101,7 +92,7 @@ export class Gateway implements Served {
     rest,
     paths = new Map(),
     auth,
-    pageFiles,
+    folders = new Map(),
     metrics,
     compression = new Compression(),
     metricsEntry,
@@ -115,7 +106,7 @@ export class Gateway implements Served {
       handle: (req, res) => graphql.handle(req, res),
     };
     this.#auth = auth ? entry(auth) : UNKNOWN;
-    this.#pageFiles = pageFiles ? entry(pageFiles) : UNKNOWN;
+    this.#folders = new Map([...folders].map(([path, handler]) => [path, entry(handler)]));
     const readiness = entry(() =>
       ready().then(
         () => jsonResponse(200, { status: 'ready' }),
@@ -127,7 +118,6 @@ export class Gateway implements Served {
       ['/api', this.#rest],
       ['/healthz', HEALTHY],
       ['/readyz', readiness],
-      ['/', START_PAGE],
       ...(metricsEntry ? [['/metrics', compressedEntry(metricsEntry, compression)] as const] : []),
       ...[...paths].map(([path, handler]) => [path, compressedEntry(handler, compression)] as const),
     ]);
@@ -137,8 +127,7 @@ export class Gateway implements Served {
   readonly entryOf = (path: string): Entry => {
     if (path.startsWith('/api/')) return this.#rest;
     if (path.startsWith('/auth/')) return this.#others.get(path) ?? this.#auth;
-    if (path.startsWith('/graphiql/')) return this.#pageFiles;
-    return this.#others.get(path) ?? UNKNOWN;
+    return this.#others.get(path) ?? this.#folders.get(path.slice(0, path.indexOf('/', 1) + 1)) ?? UNKNOWN;
   };
 
   /** Responds to a request that came without a socket of this service. Errors: the reason of an aborted request. */

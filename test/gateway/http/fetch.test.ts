@@ -72,7 +72,8 @@ test('the whole interface is served: documents, health, metrics, downloads, sing
   const service = await startTestService();
   for (const path of ['/healthz', '/readyz', '/api/openapi.json', '/api/docs', '/nowhere', '/auth/oidc', '/api/%ff'])
     await both(service, path);
-  expect((await service.fetch(requestOf('/'))).headers.get('location')).toBe('/graphql');
+  const page = await service.fetch(requestOf('/'));
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
   const head = await service.fetch(requestOf('/api/docs', { method: 'HEAD' }));
   expect([head.status, await head.text()]).toEqual([200, '']);
   const audit = await service.fetch(requestOf('/audit.jsonl', { headers: bearer(service.root) }));

@@ -1,4 +1,5 @@
-import { graphiqlPage, wantsPage } from '../graphiql.ts';
+import { wantsPage } from '../../http/page.ts';
+import { graphiqlPage } from '../graphiql.ts';
 import { isCrossSite } from './cross-site.ts';
 import type { YogaPlugin } from './yoga-plugin.ts';
 

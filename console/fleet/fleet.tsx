@@ -1,0 +1,34 @@
+import { useSearchParams } from 'wouter';
+import { graphql } from '../graph/graphql.ts';
+import { useQuery } from '../graph/use-query.ts';
+import { useTexts } from '../texts/texts.ts';
+import { Problem } from '../ui/problem.tsx';
+import { ProjectBrokers } from './project-brokers.tsx';
+
+const PROJECTS = graphql(`query Projects { projects(first: 100) { totalCount nodes { id name } } }`);
+
+/** All brokers of all projects at a glance. */
+export function Fleet() {
+  const text = useTexts();
+  const { data, error } = useQuery(PROJECTS, {});
+  const [search, setSearch] = useSearchParams();
+  const name = search.get('name') ?? '';
+  if (data === null) return <Problem error={error} />;
+  return (
+    <>
+      <header className="screen">
+        <h1>{text('fleet')}</h1>
+        <input
+          type="search"
+          aria-label={text('filterBrokers')}
+          placeholder={text('filterBrokers')}
+          value={name}
+          onInput={({ currentTarget: { value } }) => setSearch(value === '' ? {} : { name: value }, { replace: true })}
+        />
+      </header>
+      {data.projects.nodes.map((project) => (
+        <ProjectBrokers key={project.id} project={project} name={name} />
+      ))}
+    </>
+  );
+}

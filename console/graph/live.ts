@@ -1,0 +1,47 @@
+import type { TadaDocumentNode } from 'gql.tada';
+import { useEffect, useState } from 'react';
+import { onConnection, subscribe } from './sockets.ts';
+
+/** What all events of the graph's subscriptions have. */
+interface LiveEvent {
+  readonly kind: 'SNAPSHOT' | 'CHANGE' | 'GAP' | 'RESUMED';
+  readonly sequence: number;
+}
+
+interface Live<State> {
+  /** `null` until the first snapshot. */
+  readonly state: State | null;
+  /** Whether the state is that of now: not while the connection is lost, nor between a gap and the next snapshot. */
+  readonly isLive: boolean;
+}
+
+/**
+ * The state that a subscription describes. `apply` gets SNAPSHOT and CHANGE; the others concern only `isLive`. After a
+ * lost connection the subscription resumes at the last event.
+ */
+export function useLive<Data, Variables extends Record<string, unknown>, Event extends LiveEvent, State>(
+  document: TadaDocumentNode<Data, Variables>,
+  variables: Variables,
+  eventOf: (data: Data) => Event,
+  apply: (state: State | null, event: Event) => State,
+): Live<State> {
+  const [live, setLive] = useState<Live<State>>({ state: null, isLive: false });
+  // Variables are created at each rendering, so they are compared by their text.
+  const key = JSON.stringify(variables);
+  useEffect(() => {
+    const resumable: Variables & { after?: number } = { ...variables };
+    const receive = (data: Data) => {
+      const event = eventOf(data);
+      if (event.sequence > 0) resumable.after = event.sequence;
+      if (event.kind === 'GAP') setLive(({ state }) => ({ state, isLive: false }));
+      else if (event.kind === 'RESUMED') setLive(({ state }) => ({ state, isLive: true }));
+      else setLive(({ state }) => ({ state: apply(event.kind === 'SNAPSHOT' ? null : state, event), isLive: true }));
+    };
+    const lose = () => setLive(({ state }) => ({ state, isLive: false }));
+    const stops = [subscribe(document, resumable, receive, lose), onConnection((isOpen) => isOpen || lose())];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }, [key]);
+  return live;
+}

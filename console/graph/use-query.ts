@@ -1,0 +1,37 @@
+import type { TadaDocumentNode } from 'gql.tada';
+import { useEffect, useState } from 'react';
+import { ask } from './ask.ts';
+import type { RefusedError } from './refused.ts';
+
+interface Asked<Data> {
+  /** The last result, also if a later request failed. */
+  readonly data: Data | null;
+  readonly error: RefusedError | null;
+}
+
+/** The result of a query, asked again every `everyMs` milliseconds while the page is visible. */
+export function useQuery<Data, Variables>(
+  document: TadaDocumentNode<Data, Variables>,
+  variables: Variables,
+  everyMs: number | null = null,
+): Asked<Data> {
+  const [asked, setAsked] = useState<Asked<Data>>({ data: null, error: null });
+  // Variables are created at each rendering, so they are compared by their text.
+  const key = JSON.stringify(variables);
+  useEffect(() => {
+    let isWanted = true;
+    const renew = async () => {
+      const { data, error } = await ask(document, variables);
+      if (isWanted) setAsked((before) => ({ data: data ?? before.data, error }));
+    };
+    void renew();
+    const timer = everyMs === null ? undefined : setInterval(() => isHidden() || void renew(), everyMs);
+    return () => {
+      isWanted = false;
+      clearInterval(timer);
+    };
+  }, [key, everyMs]);
+  return asked;
+}
+
+const isHidden = (): boolean => document.visibilityState === 'hidden';

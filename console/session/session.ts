@@ -1,0 +1,61 @@
+import { addressOf } from '../graph/addresses.ts';
+import { ask } from '../graph/ask.ts';
+import { graphql, type ResultOf } from '../graph/graphql.ts';
+import { RefusedError } from '../graph/refused.ts';
+
+const VIEWER = graphql(`query Viewer { viewer { kind name email isRootAdmin } }`);
+const LOGIN = graphql(`mutation Login($input: LoginInput!) { login(input: $input) { token } }`);
+const COMPLETE = graphql(`mutation CompleteSignIn($input: CompleteSignInInput!) {
+  completeSignIn(input: $input) { token }
+}`);
+
+export type Viewer = ResultOf<typeof VIEWER>['viewer'];
+
+/** The person whose session the browser has; `null`: the sign-in is missing. */
+export async function currentViewer(): Promise<Viewer | null> {
+  const { data, error } = await ask(VIEWER, {});
+  if (data) return data.viewer;
+  if (error?.code !== 'UNAUTHORIZED') throw error;
+  // The cookie of a session that has ended would refuse the next sign-in.
+  await cookie('DELETE');
+  return null;
+}
+
+/** Errors: RefusedError; SECOND_FACTOR_REQUIRED if a code is missing. */
+export async function signIn(email: string, password: string, code: string | null): Promise<void> {
+  const { data, error } = await ask(LOGIN, { input: { email, password, ...(code !== null && { code }) } });
+  if (data === null) throw error;
+  await cookie('POST', data.login.token);
+}
+
+/** Completes a sign-in at the OpenID provider. */
+export async function completeSignIn(code: string, verifier: string | null): Promise<void> {
+  const { data, error } = await ask(COMPLETE, { input: { code, verifier } });
+  if (data === null) throw error;
+  await cookie('POST', data.completeSignIn.token);
+}
+
+export async function signOut(): Promise<void> {
+  await cookie('DELETE');
+  tabs.postMessage('signed out');
+}
+
+/** Other tabs of this browser lose the session as well. */
+const tabs = new BroadcastChannel('brokergraph-session');
+export const onSignedOut = (listener: () => void): void => {
+  tabs.onmessage = listener;
+};
+
+async function cookie(method: 'POST' | 'DELETE', token?: string): Promise<void> {
+  const response = await fetch(addressOf('auth/session'), {
+    method,
+    ...(token !== undefined && {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ token }),
+    }),
+  });
+  if (!response.ok) {
+    const { message, code } = await response.json();
+    throw new RefusedError(message, code);
+  }
+}

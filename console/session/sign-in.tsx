@@ -1,0 +1,79 @@
+import { type FormEvent, useEffect, useState } from 'react';
+import { graphql } from '../graph/graphql.ts';
+import { RefusedError } from '../graph/refused.ts';
+import { useQuery } from '../graph/use-query.ts';
+import { useTexts } from '../texts/texts.ts';
+import { leaveForProvider, returnedCode } from './open-id.ts';
+import { completeSignIn, signIn } from './session.ts';
+
+const OFFERS = graphql(`query SignInOffers { signInOffers { local ldap openIdConnect } }`);
+
+/** Signs a person in with a password, a second factor, or at the OpenID provider. */
+export function SignIn({ onSignedIn }: { readonly onSignedIn: () => void }) {
+  const text = useTexts();
+  const { data } = useQuery(OFFERS, {});
+  const [needsCode, setNeedsCode] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+
+  const run = async (work: () => Promise<void>) => {
+    setBusy(true);
+    try {
+      await work();
+      onSignedIn();
+    } catch (error) {
+      if (error instanceof RefusedError && error.code === 'SECOND_FACTOR_REQUIRED' && !needsCode) setNeedsCode(true);
+      else setProblem(error instanceof Error ? error.message : String(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  useEffect(() => {
+    const returned = returnedCode();
+    if (returned === null) return;
+    if (returned.code === null) setProblem(text('signInFailed'));
+    else void run(() => completeSignIn(returned.code ?? '', returned.verifier));
+  }, []);
+
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    setProblem(null);
+    const fields = new FormData(event.currentTarget);
+    const code = String(fields.get('code') ?? '').trim();
+    void run(() => signIn(String(fields.get('email')), String(fields.get('password')), code === '' ? null : code));
+  };
+
+  const hasPasswords = data === null || data.signInOffers.local || data.signInOffers.ldap;
+  return (
+    <main className="sign-in">
+      <h1>{text('signInTitle')}</h1>
+      {problem !== null && <p role="alert">{problem}</p>}
+      {hasPasswords && (
+        <form onSubmit={submit}>
+          <label>
+            {text('email')}
+            <input name="email" autoComplete="username" required />
+          </label>
+          <label>
+            {text('password')}
+            <input name="password" type="password" autoComplete="current-password" required />
+          </label>
+          {needsCode && (
+            <label>
+              {text('code')}
+              <input name="code" autoComplete="one-time-code" required />
+            </label>
+          )}
+          <button type="submit" disabled={isBusy}>
+            {text('signIn')}
+          </button>
+        </form>
+      )}
+      {data?.signInOffers.openIdConnect && (
+        <button type="button" disabled={isBusy} onClick={() => void leaveForProvider()}>
+          {text('signInOpenId')}
+        </button>
+      )}
+    </main>
+  );
+}

@@ -1,0 +1,20 @@
+import { useState } from 'react';
+import { useTexts } from '../texts/texts.ts';
+
+/** A command that a click copies. */
+export function CommandToCopy({ command }: { readonly command: string }) {
+  const text = useTexts();
+  const [isCopied, setCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(command);
+    setCopied(true);
+  };
+  return (
+    <div className="command">
+      <pre>{command}</pre>
+      <button type="button" onClick={() => void copy()}>
+        {text(isCopied ? 'copied' : 'copy')}
+      </button>
+    </div>
+  );
+}

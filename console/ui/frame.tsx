@@ -1,0 +1,67 @@
+import { type ReactNode, useEffect, useState } from 'react';
+import { Link, useRoute } from 'wouter';
+import { addressOf } from '../graph/addresses.ts';
+import { onConnection } from '../graph/sockets.ts';
+import type { Viewer } from '../session/session.ts';
+import { LANGUAGES, useTexts } from '../texts/texts.ts';
+
+interface FrameProps {
+  readonly viewer: Viewer;
+  readonly language: string;
+  readonly onLanguage: (language: string) => void;
+  readonly onSignOut: () => void;
+  readonly children: ReactNode;
+}
+
+/** What all screens have around them. */
+export function Frame({ viewer, language, onLanguage, onSignOut, children }: FrameProps) {
+  const text = useTexts();
+  const [isLost, setLost] = useState(false);
+  useEffect(() => onConnection((isOpen) => setLost(!isOpen)), []);
+  return (
+    <>
+      <button type="button" className="skip" onClick={() => document.getElementById('content')?.focus()}>
+        {text('skip')}
+      </button>
+      <nav aria-label={text('menu')}>
+        <strong>Brokergraph</strong>
+        <Entry href="/">{text('fleet')}</Entry>
+        <Entry href="/refusals">{text('refusals')}</Entry>
+        <a href={addressOf('graphql')}>{text('explorer')}</a>
+        <span className="space" />
+        <span>{viewer.email ?? viewer.name}</span>
+        <select
+          aria-label={text('language')}
+          value={language}
+          onChange={({ currentTarget: { value } }) => onLanguage(value)}
+        >
+          {Object.entries(LANGUAGES).map(([key, { name }]) => (
+            <option key={key} value={key}>
+              {name}
+            </option>
+          ))}
+        </select>
+        <button type="button" onClick={onSignOut}>
+          {text('signOut')}
+        </button>
+      </nav>
+      {isLost && (
+        <p className="lost" role="status">
+          {text('lost')}
+        </p>
+      )}
+      <main id="content" tabIndex={-1}>
+        {children}
+      </main>
+    </>
+  );
+}
+
+function Entry({ href, children }: { readonly href: string; readonly children: ReactNode }) {
+  const [isHere] = useRoute(href === '/' ? href : `${href}/*?`);
+  return (
+    <Link href={href} aria-current={isHere ? 'page' : undefined}>
+      {children}
+    </Link>
+  );
+}

@@ -1,0 +1,9 @@
+import type { RefusedError } from '../graph/refused.ts';
+import { useTexts } from '../texts/texts.ts';
+
+/** What is shown while there is no data: that it is loading, or why it cannot be shown. */
+export function Problem({ error }: { readonly error: RefusedError | null }) {
+  const text = useTexts();
+  if (error === null) return <p aria-busy="true">{text('loading')}</p>;
+  return <p role="alert">{error.code === 'UNREACHABLE' ? text('unreachable') : error.message}</p>;
+}

@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
+import { startClient, startMosquitto } from '../support/mosquitto.ts';
+import { startRelay } from '../support/relay.ts';
+import { PASSWORD, startTestService } from '../support/service.ts';
+import { firstBroker, openConsole, signIn } from './page.ts';
+
+describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () => {
+  test('shows brokers with their state, which follows a Mosquitto that stops, and a filter that a reload keeps', async () => {
+    const service = await startTestService({ embeddedBroker: true });
+    const embedded = await firstBroker(service);
+    const mosquitto = await startMosquitto();
+    const page = await openConsole(service);
+    await signIn(page);
+    const row = (name: string) => page.getByRole('row').filter({ has: page.getByRole('rowheader', { name }) });
+    await row(embedded.name).getByText('connected', { exact: true }).waitFor();
+    const added = await service.graphql(
+      'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }',
+      { input: { projectId: service.projectId, name: 'plant', url: `mqtt://127.0.0.1:${mosquitto.port}` } },
+    );
+    expect(added.errors).toBeUndefined();
+    await row('plant').getByText('connected', { exact: true }).waitFor();
+    await mosquitto.stop();
+    await row('plant').getByText('unreachable').waitFor();
+
+    await startClient(embedded.url, { clientId: 'dev-1', username: 'admin', password: embedded.password });
+    await row(embedded.name).getByRole('cell', { name: '1', exact: true }).first().waitFor();
+    await page.getByLabel('Filter by name').fill('plan');
+    await expect.poll(() => page.getByRole('rowheader').allTextContents()).toEqual(['plant']);
+    await page.reload();
+    await expect.poll(() => page.getByRole('rowheader').allTextContents()).toEqual(['plant']);
+  });
+
+  test('says how to add the first broker of a project, and shows a person only what they may see', async () => {
+    const service = await startTestService();
+    const { email } = await service.person('VIEWER');
+    const secret = await service.graphql('mutation { createProject(input: { name: "secret" }) { project { id } } }');
+    expect(secret.errors).toBeUndefined();
+    const page = await openConsole(service);
+    await signIn(page, { email, password: PASSWORD });
+    await page.getByText(`/api/projects/${service.projectId}/brokers`).waitFor();
+    expect(await page.getByRole('heading', { level: 2 }).count()).toBe(1);
+  });
+
+  test('says at once that its connection is lost, marks what is old, and goes on by itself', async () => {
+    const service = await startTestService({ embeddedBroker: true });
+    const relay = await startRelay(Number(new URL(service.url).port));
+    const page = await openConsole({ ...service, url: relay.url.replace('mqtt', 'http') });
+    await signIn(page);
+    const state = page.getByRole('cell', { name: 'connected' });
+    await state.waitFor();
+    // Recorded in the page, because the console may connect again before the test looks.
+    await page.evaluate(`
+      window.seen = [];
+      new MutationObserver(() => {
+        const isLost = document.querySelector('[role=status]') !== null;
+        const isStale = document.querySelector('td.state.stale') !== null;
+        window.seen.push(isLost + ' ' + isStale);
+      }).observe(document.body, { childList: true, subtree: true, attributes: true });
+    `);
+    relay.cut();
+    await expect.poll(() => page.evaluate('window.seen')).toContain('true true');
+    await page.locator('td.state.CONNECTED').waitFor();
+    expect(await page.getByRole('status').count()).toBe(0);
+  });
+});

@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import type { Page } from 'playwright-core';
+import { expect, onTestFinished } from 'vitest';
+import { passwordFile } from '../../src/engines/cloud-brokers/cloud-brokers.ts';
+import { startChromium } from '../support/chromium.ts';
+import { ROOT, type TestService } from '../support/service.ts';
+
+/**
+ * Opens the console in a real browser. After the test, nothing may have been logged as an error, requested from another
+ * host, or refused by the Content Security Policy.
+ */
+export async function openConsole(service: TestService, options: { readonly locale?: string } = {}): Promise<Page> {
+  const context = await (await startChromium()).newContext({ locale: options.locale ?? 'en-GB' });
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('console', (message) => {
+    // A refused sign-in is a response with status 401, which Chromium logs.
+    if (message.type() === 'error' && !/the server responded with a status of 40[01]/.test(message.text())) {
+      problems.push(message.text());
+    }
+  });
+  page.on('request', (request) => {
+    if (!request.url().startsWith(service.url) && !request.url().startsWith('data:')) problems.push(request.url());
+  });
+  onTestFinished(() => expect(problems).toEqual([]));
+  await page.goto(`${service.url}/`);
+  return page;
+}
+
+export async function signIn(page: Page, { email, password }: { email: string; password: string } = ROOT) {
+  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: 'Fleet' }).waitFor();
+}
+
+/** The address of the embedded broker, and the password of its account `admin`. */
+export async function firstBroker(service: TestService) {
+  const { id, name, url } = await service.storage.db.broker.findFirstOrThrow();
+  return { id, name, url: url ?? '', password: readFileSync(passwordFile(service.config.dataDir, id), 'utf8').trim() };
+}
