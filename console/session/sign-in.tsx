@@ -6,7 +6,7 @@ import { useTexts } from '../texts/texts.ts';
 import { leaveForProvider, returnedCode } from './open-id.ts';
 import { completeSignIn, signIn } from './session.ts';
 
-const OFFERS = graphql(`query SignInOffers { signInOffers { local ldap openIdConnect } }`);
+const OFFERS = graphql(`query SignInOffers { signInOffers { hasLocal hasLdap hasOpenIdConnect } }`);
 
 /** Signs a person in with a password, a second factor, or at the OpenID provider. */
 export function SignIn({ onSignedIn }: { readonly onSignedIn: () => void }) {
@@ -43,7 +43,7 @@ export function SignIn({ onSignedIn }: { readonly onSignedIn: () => void }) {
     void run(() => signIn(String(fields.get('email')), String(fields.get('password')), code === '' ? null : code));
   };
 
-  const hasPasswords = data === null || data.signInOffers.local || data.signInOffers.ldap;
+  const hasPasswords = data === null || data.signInOffers.hasLocal || data.signInOffers.hasLdap;
   return (
     <main className="sign-in">
       <h1>{text('signInTitle')}</h1>
@@ -69,7 +69,7 @@ export function SignIn({ onSignedIn }: { readonly onSignedIn: () => void }) {
           </button>
         </form>
       )}
-      {data?.signInOffers.openIdConnect && (
+      {data?.signInOffers.hasOpenIdConnect && (
         <button type="button" disabled={isBusy} onClick={() => void leaveForProvider()}>
           {text('signInOpenId')}
         </button>

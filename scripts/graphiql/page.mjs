@@ -38,8 +38,8 @@ query Fleet {
 
 subscription ConnectedClients($broker: ID!) {
   connectedClients(brokerId: $broker) {
-    kind sequence removed
-    clients { clientId username connected }
+    kind sequence removedIds
+    clients { clientId username isConnected }
   }
 }
 `;

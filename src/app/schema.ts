@@ -41,6 +41,7 @@ import '../domains/bridges/graph/bridge-mutations-schema.ts';
 import '../domains/bridges/graph/bridge-live-schema.ts';
 import '../domains/topic-tree/graph/topic-tree-schema.ts';
 import '../domains/topic-tree/graph/broker-topics-schema.ts';
+import '../domains/topic-tree/graph/topic-list-schema.ts';
 import '../domains/topic-tree/graph/topic-mutations-schema.ts';
 import '../domains/topic-tree/graph/topic-live-schema.ts';
 import '../domains/certificates/graph/certificate-schema.ts';

@@ -32,7 +32,7 @@ interface SessionEntryOptions {
  * session in a cookie; `DELETE` ends the session and deletes the cookie. Both only for pages of this service.
  */
 export function sessionEntry({ schema, cookie, contextFor, traffic, log }: SessionEntryOptions): FetchHandler {
-  const logout = compileOperation(schema, 'mutation { logout { loggedOut } }');
+  const logout = compileOperation(schema, 'mutation { logout { isLoggedOut } }');
 
   const open = async (rest: RestRequest): Promise<string> => {
     if (!isJsonType(rest.headers['content-type'], rest.headers['content-encoding'])) {

@@ -1,5 +1,7 @@
+import { parse, validate } from 'graphql';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { schema } from '../../../src/app/schema.ts';
 import { CHROMIUM_MISSING, hasChromium, startChromium } from '../../support/chromium.ts';
 import { ROOT, startTestService } from '../../support/service.ts';
 import { send } from './requests.ts';
@@ -70,6 +72,11 @@ test.skipIf(!hasChromium)(
     expect(bytes.files).toBeGreaterThan(100_000);
     expect(await first.locator('.graphiql-response').textContent()).not.toContain('UNAUTHORIZED');
 
+    const shown = await first
+      .locator('.graphiql-query-editor .CodeMirror')
+      .evaluate((element) => (element as unknown as Editor).CodeMirror.getValue());
+    expect(validate(schema, parse(shown)).map(({ message }) => message)).toEqual([]);
+
     await execute(first, 'TestSignIn', LOGIN);
     await first.getByText('Bearer bgs_').waitFor();
     await execute(first, 'TestStatus', `subscription TestStatus { brokerStatus(projectId: "${projectId}") { kind } }`);
@@ -99,7 +106,7 @@ async function execute(page: Page, name: string, text: string): Promise<void> {
 }
 
 interface Editor {
-  readonly CodeMirror: { setValue(text: string): void };
+  readonly CodeMirror: { getValue(): string; setValue(text: string): void };
 }
 
 /** Bytes that the page and its scripts and style sheets took, as the browser counts them. */

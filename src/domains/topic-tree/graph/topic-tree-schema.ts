@@ -1,15 +1,13 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
-import { selects } from '../../../gateway/graphql/document.ts';
-import { BROKER_QUERY_COST, COUNTED_BY_PAGE, pageCost, SEARCH_COST } from '../../../gateway/graphql/page-cost.ts';
-import { orderInput } from '../../../gateway/graphql/sort-order.ts';
+import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { timeField } from '../../../gateway/graphql/time-field.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
-import { mayQueryBroker, mayReturnText, walk } from '../../../gateway/graphql/walk-limit.ts';
-import type { RecorderState, TopicOrder as SortedBy } from '../model/topic-recorder.ts';
+import { mayQueryBroker } from '../../../gateway/graphql/walk-limit.ts';
+import type { RecorderState } from '../model/topic-recorder.ts';
 import type { TopicSettings } from '../model/topic-settings.ts';
 import { countsOf, kindsIn, reasonOf, type TopicTreeView } from '../topic-view.ts';
 import { IN_ORDER, levelsOf, TopicLevel, TopicLevelConnection } from './topic-level-schema.ts';
-import { kindArgument, selectsPayloads, Topic, TopicKindType } from './topic-schema.ts';
+import { kindArgument, Topic, TopicKindType } from './topic-schema.ts';
 
 export const TopicTreeState = builder.enumType('TopicTreeState', {
   description: 'Whether topics are recorded.',
@@ -24,21 +22,10 @@ export const TopicTreeState = builder.enumType('TopicTreeState', {
   } as const satisfies Record<RecorderState, object>,
 });
 
-const TopicSortField = builder.enumType('TopicSortField', {
-  description: 'Sort field of a list of topics. Topics with equal values are in the order of their names.',
-  values: {
-    TOPIC: { description: 'Level by level in the order of their names. A topic precedes the topics below it.' },
-    LAST_SEEN: { description: 'Time of the last use.' },
-    MESSAGES: { description: 'Number of messages, or of subscriptions.' },
-  } as const satisfies Record<SortedBy['field'], object>,
-});
-
-const TopicOrder = orderInput('TopicOrder', TopicSortField);
-
 const oneKind = { type: TopicKindType, description: 'Only topics of this kind. Default: both kinds.' } as const;
-const PREFIX =
+export const PREFIX =
   'Only this topic and the topics below it, by whole levels: `plant/line1` does not select `plant/line10`.';
-const UNSEEN = 'Null for SUBSCRIBED if subscriptions cannot be observed: see `unavailable`.';
+export const UNSEEN = 'Null for SUBSCRIBED if subscriptions cannot be observed: see `unavailable`.';
 
 const Unavailable = builder.objectRef<{ readonly subscribed: string }>('TopicTreeUnavailable').implement({
   description: 'Why topics cannot be recorded, and what would help.',
@@ -143,56 +130,6 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
       args: { kind: t.arg(oneKind) },
       resolve: (tree, { kind }) => kindsIn(tree, kind).some(({ isTruncated }) => isTruncated),
     }),
-    topics: t.connection(
-      {
-        description: `The topics. A page may have fewer than \`first\` topics if topics and payloads are long. ${UNSEEN}`,
-        type: Topic,
-        nullable: true,
-        complexity: (args) => ({
-          ...pageCost(args),
-          field: args.search == null && args.filter == null && args.orderBy == null ? BROKER_QUERY_COST : SEARCH_COST,
-        }),
-        args: {
-          kind: t.arg(kindArgument),
-          prefix: t.arg.string({ description: PREFIX }),
-          search: t.arg.string({ description: 'Only topics that contain this text. Upper and lower case are equal.' }),
-          filter: t.arg.string({ description: 'Only topics that match this MQTT topic filter.' }),
-          orderBy: t.arg({
-            type: TopicOrder,
-            description:
-              'Default: by topic, ascending. All other orders examine every topic, and are NOT_SUPPORTED_BY_BROKER for the combined topics of a cluster.',
-          }),
-          offset: t.arg.int({ description: 'Number of topics to skip.' }),
-        },
-        resolve: async (tree, args, context, info) => {
-          if (countsOf(tree, args.kind ?? 'PUBLISHED') === null || !(await mayQueryBroker(context, false))) return null;
-          const details = { withPayloads: selectsPayloads(info), withCount: selects(info, 'totalCount') };
-          const found = await context.services.topics.page(tree, context.viewer, { ...args, ...details });
-          return { ...found, edges: walk(context, found.edges) };
-        },
-      },
-      {
-        name: 'TopicConnection',
-        description: 'Topics of a broker.',
-        fields: (connection) => ({
-          totalCount: connection.int({
-            description:
-              'Number of topics on all pages. With `search` or `filter`, every topic is examined. In a cluster: the number of different topics if no node lists more than 10,000, otherwise the sum over the nodes.',
-            resolve: ({ totalCount }) => totalCount ?? 0,
-          }),
-          names: connection.stringList({
-            description: 'Only the names of the topics of the page.',
-            complexity: COUNTED_BY_PAGE,
-            resolve: ({ edges }, _args, context) => {
-              const names = edges.map(({ node }) => node.topic);
-              const characters = names.reduce((sum, { length }) => sum + length, 0);
-              return mayReturnText(context, characters) ? names : [];
-            },
-          }),
-        }),
-      },
-      { name: 'TopicEdge' },
-    ),
     children: t.connection(
       {
         description: `The levels directly below \`of\`, or the first levels of all topics, ${IN_ORDER} ${UNSEEN}`,
