@@ -28,7 +28,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 
 /** The access control of brokers follows the names of Mosquitto's dynamic security. */
 const ACCESS_CONTROL =
-  /^(Add|ChangeA|Create|Delete|Put|Remove|Set|Update)?(Access|Acl|AnonymousGroup|DefaultAcl)|^(BlastRadius|Grantee)$/;
+  /^(Add|Create|Delete|Put|Remove|RestD|Set|Update)?(Access|Account|Acl|AnonymousGroup|DefaultAcl|efaultAcl)|^(BlastRadius|Grantee)$/;
 
 const booleans = Object.values(schema.getTypeMap())
   .filter((type) => isObjectType(type) || isInterfaceType(type) || isInputObjectType(type))

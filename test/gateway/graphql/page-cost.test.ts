@@ -53,7 +53,7 @@ test('an argument without a calculable cost refuses the whole document', async (
   const { graphql, projectId } = await startTestService();
   const query = clients('(first: 1000)', '(first: 1000)', DETAILS)
     .replace('($id: ID!)', '($id: ID!, $v: String = "x")')
-    .replace('{ id ', '{ odd: connectedClients(filter: { value: $v }) { totalCount } ');
+    .replace('{ id ', '{ odd: refusals(filter: { value: $v }) { totalCount } ');
   const { data, errors } = await graphql(query, { id: projectId, v: null });
   expect(errors?.[0]?.extensions.code).toBe('INVALID');
   expect(data).toBeUndefined();

@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder, onBroker, writesAccessControl } from '../../../gateway/graphql/builder.ts';
 import { WHOLE_POLICY_COST } from '../../../gateway/graphql/page-cost.ts';
+import { payloadsWith } from '../../../gateway/graphql/payloads.ts';
 import { mayControl } from '../../../platform/auth/viewer.ts';
 import { invalid } from '../../../platform/errors.ts';
 import type { ImportReport, ImportRequest } from '../access-control-service.ts';
@@ -47,7 +48,7 @@ const IMPORT = {
   required: true,
 } as const;
 
-const AccessControlImport = builder.objectRef<ImportReport>('AccessControlImport').implement({
+const importPayload = payloadsWith<ImportReport>({
   description: 'The planned or executed changes. Empty `changes`: the broker already matches the source.',
   fields: (t) => ({
     ...writeReportFields(t, 'In the order of execution.'),
@@ -61,6 +62,9 @@ const AccessControlImport = builder.objectRef<ImportReport>('AccessControlImport
     }),
   }),
 });
+
+const PlannedImport = importPayload('planAccessControl');
+const AppliedImport = importPayload('applyAccessControl');
 
 type GivenPassword = typeof AccountPasswordInput.$inferInput;
 
@@ -111,7 +115,7 @@ builder.queryFields((t) => ({
   }),
   planAccessControl: t.field({
     description: 'Returns the changes that applyAccessControl would execute. Sends no command to the broker.',
-    type: AccessControlImport,
+    type: PlannedImport,
     ...onBroker('VIEWER'),
     complexity: WHOLE_POLICY_COST,
     args: { input: t.arg(IMPORT) },
@@ -123,7 +127,7 @@ builder.mutationField('applyAccessControl', (t) =>
   t.field({
     description:
       'Brings a broker to the state of a document. Idempotent, except that `setPasswords` sets passwords again.',
-    type: AccessControlImport,
+    type: AppliedImport,
     ...writesAccessControl,
     args: { input: t.arg(IMPORT) },
     resolve: (_root, args, context) => run(args, context, false),

@@ -23,7 +23,11 @@ for (const { name, description, objects, input: type, change: changeOf } of MUTA
     description: `Input of \`${name}\`: the broker, the change, and how the change is executed.`,
     fields: (t) => ({
       ...target(t),
-      change: t.field({ description: 'The change.', type, required: true }),
+      change: t.field({
+        description: 'What is created, changed or removed, with the new values.',
+        type,
+        required: true,
+      }),
       dryRun: t.boolean({ defaultValue: false, description: DRY_RUN }),
       mustApply: t.boolean({
         defaultValue: false,
