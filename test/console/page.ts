@@ -9,22 +9,30 @@ import { ROOT, type TestService } from '../support/service.ts';
  * Opens the console in a real browser. After the test, nothing may have been logged as an error, requested from another
  * host, or refused by the Content Security Policy.
  */
-export async function openConsole(service: TestService, options: { readonly locale?: string } = {}): Promise<Page> {
-  const context = await (await startChromium()).newContext({ locale: options.locale ?? 'en-GB' });
+export async function openConsole(
+  { url }: Pick<TestService, 'url'>,
+  { locale = 'en-GB', provider }: { readonly locale?: string; readonly provider?: string } = {},
+): Promise<Page> {
+  const context = await (await startChromium()).newContext({ locale });
   const page = await context.newPage();
   const problems: string[] = [];
-  page.on('pageerror', (error) => problems.push(error.message));
+  /** The pages of the OpenID provider are not those of the console. */
+  const record = (problem: string) => {
+    if (provider === undefined || !page.url().startsWith(provider)) problems.push(problem);
+  };
+  page.on('pageerror', (error) => record(error.message));
   page.on('console', (message) => {
     // A refused sign-in is a response with status 401, which Chromium logs.
     if (message.type() === 'error' && !/the server responded with a status of 40[01]/.test(message.text())) {
-      problems.push(message.text());
+      record(message.text());
     }
   });
   page.on('request', (request) => {
-    if (!request.url().startsWith(service.url) && !request.url().startsWith('data:')) problems.push(request.url());
+    const isNavigation = request.isNavigationRequest() && request.url().startsWith(provider ?? url);
+    if (!isNavigation && ![url, 'data:'].some((start) => request.url().startsWith(start))) record(request.url());
   });
   onTestFinished(() => expect(problems).toEqual([]));
-  await page.goto(`${service.url}/`);
+  await page.goto(`${url}/`);
   return page;
 }
 

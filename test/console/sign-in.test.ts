@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { startSignInWorld } from '../domains/sign-in/oidc-world.ts';
+import { addRule } from '../domains/sign-in/sign-in-steps.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { PASSWORD, ROOT, startTestService } from '../support/service.ts';
 import { openConsole, signIn } from './page.ts';
@@ -35,6 +37,20 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the sign-in of the console' : CHROM
     await other.reload();
     await other.getByRole('heading', { name: 'Sign in' }).waitFor();
     await signIn(other, { email, password: PASSWORD });
+  });
+
+  test('signs in at the OpenID provider, which returns to the console', async () => {
+    const { service, oidc } = await startSignInWorld();
+    await addRule(service, { pattern: 'plant-ops' });
+    const page = await openConsole(service, { provider: oidc.issuer });
+    await page.getByRole('button', { name: 'Sign in at the identity provider' }).click();
+    await page.fill('input[name=login]', 'ada');
+    await page.fill('input[name=password]', 'any');
+    await page.click('button[type=submit]');
+    // What the service asks for has to be allowed once.
+    await page.click('button[type=submit]');
+    await page.getByText('ada@example.com').waitFor();
+    expect(page.url()).not.toContain('code');
   });
 
   test('speaks German to a German browser, and remembers another choice', async () => {
