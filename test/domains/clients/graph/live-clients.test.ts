@@ -4,7 +4,7 @@ import { type EventStream, openStream, TRANSPORTS } from '../../../support/event
 import { startClient } from '../../../support/mosquitto.ts';
 import { startTestService } from '../../../support/service.ts';
 
-const WATCH = `subscription ($id: ID!, $filter: ConnectedClientFilter, $form: ConnectedClientsForm!, $after: Float) {
+const WATCH = `subscription ($id: ID!, $filter: ConnectedClientFilter, $form: ConnectedClientsForm!, $after: SafeInt) {
   connectedClients(brokerId: $id, filter: $filter, form: $form, after: $after) {
     kind sequence partsLeft totalCount connectedCount changedIds removedIds removed clients { id clientId }
   }

@@ -156,7 +156,7 @@ test('an offline persistent session remains listed, clients are filtered, and fi
     (await service.graphql(LIST, { id: brokerId, filter })).data.broker.connectedClients;
   await expect
     .poll(() => list({ isConnected: false }))
-    .toEqual({ totalCount: 1, nodes: [{ clientId: 'm1', connected: false }] });
+    .toEqual({ totalCount: 1, nodes: [{ clientId: 'm1', isConnected: false }] });
   expect(await list({ username: 'meters' })).toEqual({
     totalCount: 2,
     nodes: [
@@ -164,7 +164,9 @@ test('an offline persistent session remains listed, clients are filtered, and fi
       { clientId: 'm2', isConnected: true },
     ],
   });
-  expect((await list({ username: 'meters', isConnected: true })).nodes).toEqual([{ clientId: 'm2', connected: true }]);
+  expect((await list({ username: 'meters', isConnected: true })).nodes).toEqual([
+    { clientId: 'm2', isConnected: true },
+  ]);
   expect((await list({ username: 'meter' })).totalCount).toBe(0);
 
   const { data } = await service.graphql(

@@ -6,7 +6,7 @@ import { listed, publishAll } from './topic-world.ts';
 
 const TREE = `query ($b: ID!) { broker(id: $b) {
   topicTree { state reason deniedFilters count topics { names } unavailable { subscribed } }
-  connectedClients { totalCount } topicTtl accessRole(rolename: "admin") { rolename }
+  connectedClients { totalCount } topicTtl accessRole(roleName: "admin") { roleName }
 } }`;
 
 const FOLLOW = 'subscription ($b: ID!) { topics(brokerId: $b) { kind state reason } }';
