@@ -275,7 +275,7 @@ test('the metrics of a broker are read and watched as printed', async () => {
     here(functions + block, service),
   );
   const env = { ...process.env, BROKER: id, TOKEN: service.root };
-  const live = await outputOf(follow, env, (output) => output.includes('"isConnected":'));
+  const live = await outputOf(follow, env, (output) => output.includes('"isStale":'));
   expect(live).toMatch(
     /^event: next\ndata: \{"data":\{"brokerMetrics":\{"kind":"SNAPSHOT","sequence":\d+,"isConnected":/m,
   );

@@ -77,8 +77,9 @@ function installPackage(): { folder: string; env: NodeJS.ProcessEnv } {
   return { folder, env };
 }
 
-/** The page, and its script and style sheet with their compressed copies. */
-const GRAPHIQL = /^dist\/generated\/graphiql\/(page\.html|graphiql-[0-9a-f]{16}\.(js|css)(\.br|\.gz)?)$/;
+/** The pages, each with its script and style sheet and their compressed copies. */
+const PAGES =
+  /^dist\/generated\/(console|graphiql)\/(page\.html|(console|graphiql)-[0-9a-f]{16}\.(js|css)(\.br|\.gz)?)$/;
 
 /** Milliseconds. npm is slow on a busy machine. */
 const TIMEOUT = 240_000;
@@ -154,7 +155,7 @@ test('the package contains only compiled code, migrations and documents', () => 
   const imported = [...embedding.matchAll(/from 'brokergraph\/([^']+)'/g)].map(([, path]) => path);
   expect(imported).not.toEqual([]);
   expect(files).toEqual(expect.arrayContaining(imported));
-  expect(files.filter((path) => path.startsWith('dist/') && !path.endsWith('.js') && !GRAPHIQL.test(path))).toEqual([]);
+  expect(files.filter((path) => path.startsWith('dist/') && !path.endsWith('.js') && !PAGES.test(path))).toEqual([]);
   expect(files).toContain('dist/generated/graphiql/page.html');
   expect(files.some((path) => /^prisma\/migrations\/sqlite\/.*\/migration\.sql$/.test(path))).toBe(true);
   expect(files.some((path) => /^prisma\/migrations\/postgresql\/.*\/migration\.sql$/.test(path))).toBe(true);

@@ -34,7 +34,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'domains/clients/inspect/client-feeds.ts',
     'MAX_SELECTIONS',
   ],
-  'Client ids in a `connectedClients` subscription': ['domains/clients/client-service.ts', 'MAX_CLIENT_IDS'],
+  'Client ids in a `connectedClients` subscription': ['domains/clients/client-selection.ts', 'MAX_CLIENT_IDS'],
   'Different filters of subscriptions to the audit, per process': ['domains/audit/audit-tails.ts', 'MAX_TAILS'],
   'Concurrent subscriptions of one user or token': ['platform/auth/rights-guards.ts', 'MAX_GUARDS'],
   'Unsent bytes of one WebSocket above which it is not read': [

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { startBrokerProcess } from './broker-process.ts';
 import { type Command, dynsec, dynsecDone } from './dynsec.ts';
 import { ADMINISTRATOR, connect, startTestBroker, temporaryFolder } from './embedded.ts';
+import { FORMER_RETAINED } from './retained.ts';
 
 const ROUNDS = 6;
 
@@ -109,6 +110,7 @@ test('the account of an older folder becomes a client with its password', async 
   db.exec(`CREATE TABLE account (username TEXT PRIMARY KEY, password_hash TEXT NOT NULL) WITHOUT ROWID;
     INSERT INTO account SELECT username, password_hash FROM access_client;
     INSERT INTO account SELECT 'former "☃"', password_hash FROM access_client;
+    ${FORMER_RETAINED}
     DROP TABLE access_client; DROP TABLE access_group; DROP TABLE access_role; DELETE FROM setting;
     ALTER TABLE retained DROP COLUMN properties; ALTER TABLE message DROP COLUMN properties;
     ALTER TABLE message DROP COLUMN qos; ALTER TABLE message DROP COLUMN retain;
