@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { connectAsync } from 'mqtt';
+import { rolldown } from 'rolldown';
 import type { Account } from '../frame-wire.ts';
 import { freePort } from '../free-port.ts';
 import { pin } from '../pin.ts';
@@ -42,6 +43,26 @@ type Message =
   | { readonly type: 'log'; readonly text: string }
   | { readonly type: 'state' | 'stall' | 'collected' };
 
+/** The path of the broker process of the tests, in one file: Node 20 cannot run TypeScript. */
+async function bundledProgram(): Promise<string> {
+  // Inside node_modules, so that imports of packages resolve.
+  const file = join(process.cwd(), 'node_modules/.brokergraph/bench/broker-process.js');
+  const bundle = await rolldown({
+    input: join(process.cwd(), 'test/engines/embedded/broker-process.mjs'),
+    platform: 'node',
+    external: /^[^./]/,
+    plugins: [{ name: 'urls-of-sources', transform: withUrlOfSource }],
+    logLevel: 'silent',
+  });
+  await bundle.write({ file, codeSplitting: false });
+  await bundle.close();
+  return file;
+}
+
+/** Modules find files relative to their sources. */
+const withUrlOfSource = (code: string, id: string) =>
+  code.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(id).href));
+
 /**
  * run.mjs runs benchmarks in the root of the project. The broker is that of `npm run build`. Without `kept` its data
  * are in a new folder, which `close` removes.
@@ -51,13 +72,12 @@ export async function startEmbedded(kept?: string): Promise<Broker> {
   const isNew = readdirSync(folder).length === 0;
   const listener = { number: 1, protocol: 'MQTT', host: '127.0.0.1', port: 0, tls: false, requireCertificate: false };
   const worker = pathToFileURL(join(process.cwd(), 'dist/engines/embedded/worker.js'));
-  const child = fork(
-    join(process.cwd(), 'test/engines/embedded/broker-process.mjs'),
-    [folder, JSON.stringify([listener]), worker.href],
-    { execArgv: ['--import', COLLECTOR, ...(process.env.BENCH_NODE_OPTIONS?.split(' ') ?? [])] },
-  );
+  const child = fork(await bundledProgram(), [folder, JSON.stringify([listener]), worker.href], {
+    execArgv: ['--import', COLLECTOR, ...(process.env.BENCH_NODE_OPTIONS?.split(' ') ?? [])],
+  });
   process.once('exit', () => child.kill('SIGKILL'));
   const port = await new Promise<number>((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`The process of the embedded broker exited with code ${code}`)));
     child.on('message', (message: Message) => {
       if (message.type === 'running') resolve(message.listeners[0]?.port ?? 0);
       else if (message.type === 'failed') reject(new Error(`The embedded broker did not start: ${message.reason}`));
