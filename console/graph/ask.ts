@@ -3,7 +3,7 @@ import type { TadaDocumentNode } from 'gql.tada';
 import { GRAPH } from './addresses.ts';
 import { RefusedError } from './refused.ts';
 
-interface Answer<Data> {
+interface Result<Data> {
   /** `null` if the operation was refused. */
   readonly data: Data | null;
   /** Errors of single fields come with data, in which these fields are null. */
@@ -23,7 +23,7 @@ export function textOf(document: object): string {
 export async function ask<Data, Variables>(
   document: TadaDocumentNode<Data, Variables>,
   variables: Variables,
-): Promise<Answer<Data>> {
+): Promise<Result<Data>> {
   try {
     const response = await fetch(GRAPH, {
       method: 'POST',

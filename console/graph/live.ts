@@ -2,7 +2,7 @@ import type { TadaDocumentNode } from 'gql.tada';
 import { useEffect, useState } from 'react';
 import { onConnection, subscribe } from './sockets.ts';
 
-/** What all events of the graph's subscriptions have. */
+/** The fields that all events of subscriptions have. */
 interface LiveEvent {
   readonly kind: 'SNAPSHOT' | 'CHANGE' | 'GAP' | 'RESUMED';
   readonly sequence: number;

@@ -1,4 +1,4 @@
-/** A refusal of the service with its code. UNREACHABLE: there was no answer. */
+/** A refusal of the service with its code. UNREACHABLE: there was no response. */
 export class RefusedError extends Error {
   readonly code: string;
 

@@ -9,7 +9,7 @@ const BROKERS = graphql(`query BrokerNames {
   projects(first: 50) { nodes { id name brokers(first: 100) { nodes { id name url } } } }
 }`);
 
-/** Who was refused at a broker, and why. */
+/** Refused clients of a broker, with the reasons. */
 export function Refusals() {
   const text = useTexts();
   const { data, error } = useQuery(BROKERS, {});

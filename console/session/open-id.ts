@@ -17,7 +17,7 @@ export async function leaveForProvider(): Promise<void> {
   location.assign(addressOf(`auth/oidc?${query}`));
 }
 
-/** What the provider has returned in the address, which is removed from it; `null`: the page was opened otherwise. */
+/** The code that the provider has returned in the address, which is removed from it. `null` without one. */
 export function returnedCode(): { readonly code: string | null; readonly verifier: string | null } | null {
   const returned = new URLSearchParams(location.hash.slice(1));
   const code = returned.get('code');

@@ -13,7 +13,7 @@ interface FrameProps {
   readonly children: ReactNode;
 }
 
-/** What all screens have around them. */
+/** The menu, the account and the state of the connection, around every screen. */
 export function Frame({ viewer, language, onLanguage, onSignOut, children }: FrameProps) {
   const text = useTexts();
   const [isLost, setLost] = useState(false);

@@ -1,7 +1,7 @@
 import type { RefusedError } from '../graph/refused.ts';
 import { useTexts } from '../texts/texts.ts';
 
-/** What is shown while there is no data: that it is loading, or why it cannot be shown. */
+/** Shows that data is loading, or why it cannot be shown. */
 export function Problem({ error }: { readonly error: RefusedError | null }) {
   const text = useTexts();
   if (error === null) return <p aria-busy="true">{text('loading')}</p>;

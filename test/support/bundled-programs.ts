@@ -8,11 +8,25 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PARENT = join(ROOT, 'node_modules/.brokergraph');
 const PROGRAM = /^(src\/.*(^|[/-])worker\.ts|test\/.*-(process|worker)\.mjs)$/;
 
-/** Modules find files relative to their sources. */
+/** Bundles a program into one file. Packages with native code stay outside. */
+export async function bundleProgram(input: string, file: string): Promise<void> {
+  const bundle = await rolldown({
+    input,
+    platform: 'node',
+    // They load their code from their own folder.
+    external: [/better-sqlite3/, /@node-rs/, /pg-native/, /@prisma/],
+    plugins: [urlsOfSources],
+    logLevel: 'silent',
+  });
+  await bundle.write({ file, codeSplitting: false });
+  await bundle.close();
+}
+
+/** Modules of the project find files relative to their sources. */
 const urlsOfSources = {
   name: 'urls-of-sources',
   transform: (code: string, id: string) =>
-    id.startsWith(join(ROOT, 'src')) && code.includes('import.meta.url')
+    !id.includes('/node_modules/') && code.includes('import.meta.url')
       ? code.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(id).href))
       : null,
 };
@@ -31,16 +45,7 @@ export async function bundlePrograms(): Promise<{ readonly folder: string; remov
     readdirSync(join(ROOT, name), { recursive: true, encoding: 'utf8' }).map((path) => `${name}/${path}`),
   );
   for (const path of paths.filter((path) => PROGRAM.test(path))) {
-    // Packages with native code load it from their own folder.
-    const bundle = await rolldown({
-      input: join(ROOT, path),
-      platform: 'node',
-      external: [/better-sqlite3/, /@node-rs/, /pg-native/, /@prisma/],
-      plugins: [urlsOfSources],
-      logLevel: 'silent',
-    });
-    await bundle.write({ file: join(folder, path.replace(/\.\w+$/, '.js')), codeSplitting: false });
-    await bundle.close();
+    await bundleProgram(join(ROOT, path), join(folder, path.replace(/\.\w+$/, '.js')));
   }
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { connectAsync } from 'mqtt';
-import { rolldown } from 'rolldown';
+import { bundleProgram } from '../../../test/support/bundled-programs.ts';
 import type { Account } from '../frame-wire.ts';
 import { freePort } from '../free-port.ts';
 import { pin } from '../pin.ts';
@@ -47,21 +47,9 @@ type Message =
 async function bundledProgram(): Promise<string> {
   // Inside node_modules, so that imports of packages resolve.
   const file = join(process.cwd(), 'node_modules/.brokergraph/bench/broker-process.js');
-  const bundle = await rolldown({
-    input: join(process.cwd(), 'test/engines/embedded/broker-process.mjs'),
-    platform: 'node',
-    external: /^[^./]/,
-    plugins: [{ name: 'urls-of-sources', transform: withUrlOfSource }],
-    logLevel: 'silent',
-  });
-  await bundle.write({ file, codeSplitting: false });
-  await bundle.close();
+  await bundleProgram(join(process.cwd(), 'test/engines/embedded/broker-process.mjs'), file);
   return file;
 }
-
-/** Modules find files relative to their sources. */
-const withUrlOfSource = (code: string, id: string) =>
-  code.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(id).href));
 
 /**
  * run.mjs runs benchmarks in the root of the project. The broker is that of `npm run build`. Without `kept` its data

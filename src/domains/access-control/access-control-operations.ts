@@ -1,5 +1,6 @@
 import { enumName, type RouteInput, type Spelling } from '../../gateway/rest/route.ts';
 import { FILTER_MODES } from '../../gateway/rest/schemas.ts';
+import { capitalized } from '../../platform/text/capitalized.ts';
 import { ACL_SPELLING } from './access-control-bodies.ts';
 
 const list = (field: string, filter: string, entry: string) => `
@@ -49,7 +50,7 @@ export const DEFAULTS = `query ($projectId: ID!, $brokerId: ID!) {
 }`;
 
 export const mutation = (field: string) =>
-  `mutation ($input: ${field.charAt(0).toUpperCase()}${field.slice(1)}Input!) { ${field}(input: $input) { outcome } }`;
+  `mutation ($input: ${capitalized(field)}Input!) { ${field}(input: $input) { outcome } }`;
 
 /** REST has no partial success, so all changes use `mustApply`. */
 export const changeVariables = ({ params }: RouteInput, change: object) => ({

@@ -3,10 +3,10 @@ import { Response } from '@whatwg-node/server';
 import type { Logger } from 'pino';
 import type { RequestContext } from '../../gateway/context.ts';
 import type { RequestFacts } from '../../gateway/graphql/endpoint.ts';
-import { errorResponse } from '../../gateway/http/error-response.ts';
 import { emptyResponse, type FetchHandler } from '../../gateway/http/fetch-handler.ts';
 import { streamBody } from '../../gateway/http/stream-body.ts';
-import { RestRequest } from '../../gateway/rest/rest-request.ts';
+import { plainHandler } from '../../gateway/rest/plain-handler.ts';
+import type { RestRequest } from '../../gateway/rest/rest-request.ts';
 import type { AuditEntry } from '../../generated/sqlite/client.ts';
 import { requireRootAdmin } from '../../platform/auth/viewer.ts';
 import { invalid } from '../../platform/errors.ts';
@@ -59,13 +59,7 @@ export function auditDownload({ contextFor, log }: AuditDownloadOptions): FetchH
     });
   };
 
-  return async (request, origin) => {
-    const rest = new RestRequest(request, origin);
-    const { requestId } = rest;
-    const response = await respond(rest).catch((error: unknown) => errorResponse(error, { requestId, log }));
-    response.headers.set('x-request-id', requestId);
-    return response;
-  };
+  return plainHandler(respond, log);
 }
 
 function rangeOf(url: string): AuditRange {

@@ -1,5 +1,6 @@
 import { enumName, type Route, type RouteInput } from '../../gateway/rest/route.ts';
 import { epochMs } from '../../gateway/rest/values.ts';
+import { capitalized } from '../../platform/text/capitalized.ts';
 import {
   CLIENT_DETAIL_QUERY,
   CLIENT_DISCONNECT,
@@ -75,7 +76,7 @@ const CONTROL = `${BROKER}/client-control`;
 const ERRORS = [401, 403, 404, 405, 500, 503] as const;
 
 const mutation = (field: string) =>
-  `mutation ($input: ${field.charAt(0).toUpperCase()}${field.slice(1)}Input!) { ${field}(input: $input) { clientId } }`;
+  `mutation ($input: ${capitalized(field)}Input!) { ${field}(input: $input) { clientId } }`;
 
 const INSPECTED = { section: '4.8', tag: 'Client inspect', since: '3.3' } as const;
 const CONTROLLED = {

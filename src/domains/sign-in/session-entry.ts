@@ -4,12 +4,12 @@ import type { RequestContext } from '../../gateway/context.ts';
 import type { RequestFacts } from '../../gateway/graphql/endpoint.ts';
 import { isJsonType } from '../../gateway/graphql/http.ts';
 import { compileOperation } from '../../gateway/graphql/internal-operation.ts';
-import { errorResponse } from '../../gateway/http/error-response.ts';
 import { emptyResponse, type FetchHandler } from '../../gateway/http/fetch-handler.ts';
 import { receiveBody } from '../../gateway/http/read-body.ts';
 import type { SessionCookie } from '../../gateway/http/session-cookie.ts';
 import type { Traffic } from '../../gateway/http/traffic.ts';
-import { RestRequest } from '../../gateway/rest/rest-request.ts';
+import { plainHandler } from '../../gateway/rest/plain-handler.ts';
+import type { RestRequest } from '../../gateway/rest/rest-request.ts';
 import type { Viewer } from '../../platform/auth/viewer.ts';
 import { invalid, ServiceError } from '../../platform/errors.ts';
 import { networkOf } from '../../platform/limits/network.ts';
@@ -69,13 +69,7 @@ export function sessionEntry({ schema, cookie, contextFor, traffic, log }: Sessi
     return emptyResponse(204, { 'set-cookie': await change(rest), 'cache-control': 'no-store' });
   };
 
-  return async (request, origin) => {
-    const rest = new RestRequest(request, origin);
-    const { requestId } = rest;
-    const response = await respond(rest).catch((error: unknown) => errorResponse(error, { requestId, log }));
-    response.headers.set('x-request-id', requestId);
-    return response;
-  };
+  return plainHandler(respond, log);
 }
 
 function tokenIn(bytes: Buffer): string {

@@ -1,5 +1,6 @@
 import type { Route, RouteInput } from '../../gateway/rest/route.ts';
 import { invalid } from '../../platform/errors.ts';
+import { capitalized } from '../../platform/text/capitalized.ts';
 import { momentOf } from './rest-moments.ts';
 import { NEW_STREAM, STREAM_CHANGE, STREAM_REPLAY, STREAMNAME_QUERY, STREAMS, STREAMS_QUERY } from './stream-bodies.ts';
 
@@ -28,7 +29,7 @@ const LIST = `query ($projectId: ID!, $brokerId: ID!, $first: Int, $after: Strin
   }
 }`;
 
-const mutation = (field: string, type = `${field.charAt(0).toUpperCase()}${field.slice(1)}Input`) =>
+const mutation = (field: string, type = `${capitalized(field)}Input`) =>
   `mutation ($input: ${type}!) { ${field}(input: $input) { broker { id } } }`;
 
 /** Returns the value of a key with two spellings. Errors: INVALID if both are given with different values. */

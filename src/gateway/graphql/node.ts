@@ -1,4 +1,5 @@
 import { type IdKind, kindOfId } from '../../platform/ids.ts';
+import { capitalized } from '../../platform/text/capitalized.ts';
 import type { RequestContext, Services } from '../context.ts';
 import { type NamedNodeKind, parseNamedNodeId } from '../named-node-id.ts';
 import { builder } from './builder.ts';
@@ -42,7 +43,7 @@ export async function findNode(id: string, context: RequestContext): Promise<obj
   return found;
 }
 
-const nodeTypeName = (kind: IdKind): string => kind.charAt(0).toUpperCase() + kind.slice(1);
+const nodeTypeName = (kind: IdKind): string => capitalized(kind);
 
 /** The names of all types that `node` finds. */
 export const nodeTypeNames = (): string[] => [

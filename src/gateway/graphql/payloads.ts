@@ -1,3 +1,4 @@
+import { capitalized } from '../../platform/text/capitalized.ts';
 import { builder } from './builder.ts';
 
 type PayloadOptions<Shape> = Parameters<ReturnType<typeof builder.objectRef<Shape>>['implement']>[0];
@@ -9,4 +10,4 @@ type PayloadOptions<Shape> = Parameters<ReturnType<typeof builder.objectRef<Shap
 export const payloadsWith =
   <Shape extends object>(options: PayloadOptions<Shape>) =>
   (mutation: string) =>
-    builder.objectRef<Shape>(`${mutation.charAt(0).toUpperCase()}${mutation.slice(1)}Payload`).implement(options);
+    builder.objectRef<Shape>(`${capitalized(mutation)}Payload`).implement(options);

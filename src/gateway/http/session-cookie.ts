@@ -1,4 +1,5 @@
 import { ServiceError } from '../../platform/errors.ts';
+import { cookieValue } from './cookie-value.ts';
 
 type Fields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
@@ -45,8 +46,8 @@ export class SessionCookie {
   authorizationOf(headers: Fields): string | undefined {
     const { authorization, cookie } = headers;
     if (typeof authorization === 'string') return authorization;
-    const token = typeof cookie === 'string' && cookie.includes(this.#name) ? valueIn(cookie, this.#name) : undefined;
-    if (token === undefined) return undefined;
+    const token = typeof cookie === 'string' ? cookieValue(cookie, this.#name) : null;
+    if (token === null) return undefined;
     this.requireOwnPage(headers);
     return `Bearer ${token}`;
   }
@@ -62,13 +63,4 @@ export class SessionCookie {
     if (typeof origin !== 'string' || !URL.canParse(origin)) return false;
     return origin === this.#origin || new URL(origin).host === host;
   }
-}
-
-/** Several cookies of the same name: the first, which has the longest path (RFC 6265 5.4). */
-function valueIn(cookies: string, name: string): string | undefined {
-  for (const part of cookies.split(';')) {
-    const at = part.indexOf('=');
-    if (at > 0 && part.slice(0, at).trim() === name) return part.slice(at + 1).trim() || undefined;
-  }
-  return undefined;
 }

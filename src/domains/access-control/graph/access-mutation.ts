@@ -1,5 +1,6 @@
 import type { InputFieldMap, InputShapeFromFields } from '@pothos/core';
 import { builder } from '../../../gateway/graphql/builder.ts';
+import { capitalized } from '../../../platform/text/capitalized.ts';
 import type { AccessChange, PutMode } from '../writing/access-change.ts';
 import type { InputFields } from './access-change-inputs.ts';
 
@@ -22,8 +23,6 @@ export interface AccessMutation<Fields extends InputFieldMap = InputFieldMap> {
 }
 
 type Change<Fields extends InputFieldMap> = AccessMutation<Fields>['change'];
-
-export const capitalized = (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 
 export const mutation = <Fields extends InputFieldMap>(
   name: string,

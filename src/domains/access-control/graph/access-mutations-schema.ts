@@ -2,10 +2,10 @@ import { builder, writesAccessControl } from '../../../gateway/graphql/builder.t
 import { ofBroker, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { mayControl } from '../../../platform/auth/viewer.ts';
 import { ServiceError, withPlaces } from '../../../platform/errors.ts';
+import { capitalized } from '../../../platform/text/capitalized.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { ChangeReport } from '../writing/access-report.ts';
 import type { InputFields } from './access-change-inputs.ts';
-import { capitalized } from './access-mutation.ts';
 import { MUTATIONS } from './access-mutations.ts';
 import { BROKER_ID } from './access-objects-schema.ts';
 import { createPayload, type Written } from './access-payloads-schema.ts';

@@ -1,10 +1,11 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { namedNodeId } from '../../../gateway/named-node-id.ts';
+import { capitalized } from '../../../platform/text/capitalized.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { AccessChange } from '../writing/access-change.ts';
 import type { BlastRadius, ChangeReport, NodeReport } from '../writing/access-report.ts';
-import { type ChangedObject, capitalized } from './access-mutation.ts';
+import type { ChangedObject } from './access-mutation.ts';
 import { AccessGroup, AccessRole, Account, DefaultAcl } from './access-objects-schema.ts';
 import { reportFields } from './access-report-schema.ts';
 import type { AccessView } from './access-view.ts';

@@ -36,12 +36,8 @@ export const ConnectedClientFilter = builder.inputType('ConnectedClientFilter', 
   description:
     'Clients that match all given conditions. A client whose value is unknown does not match a condition on it.',
   fields: (t) => ({
+    ...filterFields(t),
     value: t.string({ description: 'Compared with the user name and the client id; one of them must match.' }),
-    mode: t.field({
-      description: 'The relation between a text and `value`.',
-      type: FilterMode,
-      defaultValue: 'contains' as const,
-    }),
     isConnected: t.boolean({
       description: 'true: only connected clients. false: only persistent sessions that are offline.',
     }),

@@ -1,6 +1,7 @@
 import { Response } from '@whatwg-node/server';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
+import { cookieValue } from '../../../gateway/http/cookie-value.ts';
 import { type FetchHandler, type RequestOrigin, targetOf } from '../../../gateway/http/fetch-handler.ts';
 import { hashSecret } from '../../../platform/auth/secrets.ts';
 import { ServiceError } from '../../../platform/errors.ts';
@@ -51,7 +52,7 @@ export function oidcEntries({ signIn, addressOf, log }: OidcEntriesOptions): Fet
 
   const end = async ({ headers }: Request, address: string, query: string) => {
     const name = cookieOf(new URLSearchParams(query).get('state') ?? '');
-    const location = await signIn.end(query, cookieIn(headers.get('cookie'), name), address);
+    const location = await signIn.end(query, cookieValue(headers.get('cookie'), name), address);
     const cookie = `${name}=; Max-Age=0; ${attributes}`;
     return location === null ? page(400, UNKNOWN_SIGN_IN, { 'set-cookie': cookie }) : redirect(location, cookie);
   };
@@ -73,14 +74,6 @@ function split(url: string): [string, string] {
 
 /** One cookie for each sign-in, because users begin several ones in browser tabs. */
 const cookieOf = (state: string): string => `brokergraph_sign_in_${hashSecret(state).slice(0, 12)}`;
-
-function cookieIn(header: string | null, name: string): string | null {
-  for (const part of (header ?? '').split(';')) {
-    const [key, value] = part.trim().split('=');
-    if (key === name && value) return value;
-  }
-  return null;
-}
 
 const UNKNOWN_SIGN_IN =
   'This sign-in is unknown: it was used before, has expired, or began in another browser. Begin again.';

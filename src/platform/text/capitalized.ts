@@ -1,0 +1,2 @@
+/** `updateBroker` as the beginning of the name of a type: `UpdateBroker`. */
+export const capitalized = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
