@@ -5,7 +5,7 @@ import type { LiveResults } from '../live/live-results.ts';
 import type { ResultText } from '../live/result-text.ts';
 import { type ResultSink, SubscriptionWriter } from '../live/subscription-writer.ts';
 
-/** Beyond this number of unsent bytes no result is written. */
+/** Beyond this number of unsent bytes no further result is written, except for one. */
 const HIGH_MARK = 65_536;
 const SILENT_COMMENTS = 4;
 const COMMENT = Buffer.from(':\n\n');
@@ -32,6 +32,8 @@ export class EventStreamBody extends Readable implements ResultSink {
   #silentComments = 0;
   #pushedBytes = 0;
   #sentBytes = 0;
+  /** Not from `readableLength`: it includes the chunk for whose removal the stream calls `_read`, once. */
+  #isWanted = false;
   #wake: (() => void) | null = null;
 
   constructor(results: LiveResults, options: EventStreamOptions) {
@@ -43,7 +45,7 @@ export class EventStreamBody extends Readable implements ResultSink {
   }
 
   get isReady(): boolean {
-    return this.readableLength < HIGH_MARK && !this.destroyed;
+    return this.#isWanted && !this.destroyed;
   }
 
   whenReady(wake: () => void): void {
@@ -52,7 +54,7 @@ export class EventStreamBody extends Readable implements ResultSink {
 
   write(result: ResultText): void {
     this.#pushedBytes += result.event.length;
-    this.push(result.event);
+    this.#isWanted = this.push(result.event);
   }
 
   flush(): void {
@@ -66,6 +68,7 @@ export class EventStreamBody extends Readable implements ResultSink {
   }
 
   override _read(): void {
+    this.#isWanted = true;
     if (this.#comments === undefined) {
       this.#comments = setInterval(() => this.#comment(), this.#options.keepAliveMs);
       this.push(COMMENT);

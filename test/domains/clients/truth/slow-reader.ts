@@ -13,6 +13,8 @@ const MAX_GROWTH_MB = 256;
 /** Between what is left after collections early and late in a stall that is long enough for several. */
 const MAX_DRIFT_MB = 64;
 const LONG_SECONDS = 30;
+/** Before the first comment of an event stream is due, which would wake a stream that forgot its reader. */
+const LATE_MS = 11_000;
 /** Events that are read before memory is taken for what it is under this load. */
 const WARM_UP_EVENTS = 10_000;
 
@@ -54,7 +56,7 @@ export async function checkSlowReaders(seconds: number): Promise<void> {
   const held = ({ mirror }: PausableWatcher) => mirror.held().map(({ clientId }) => clientId);
   for (const watcher of [...slow, steady]) {
     const { mirror } = watcher;
-    const late = AbortSignal.timeout(20_000);
+    const late = AbortSignal.timeout(LATE_MS);
     await mirror.until(() => mirror.size === truth.length && JSON.stringify(held(watcher)) === text, late);
     expect(held(watcher)).toEqual(truth);
   }
