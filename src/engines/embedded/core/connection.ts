@@ -203,7 +203,7 @@ export class Connection implements SubscriptionHolder {
   enableTcpKeepAlive(): void {
     if (this.#hasTcpKeepAlive) return;
     this.#hasTcpKeepAlive = true;
-    this.#socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS);
+    this.#socket.setKeepAlive(true, MIN_TCP_KEEP_ALIVE_MS + Math.random() * TCP_KEEP_ALIVE_SPREAD_MS);
   }
 
   /** Stops reading. Reading resumes when `resumeReading` was called as often as this method. */
@@ -278,7 +278,9 @@ const CHUNK_BYTES = 128;
 /** Minimum time of packets that is charged to a client that has time. */
 const CHARGED_MS = 1;
 /** Silence after which the system sends TCP keep-alive probes. */
-const TCP_KEEP_ALIVE_MS = 60_000;
+const MIN_TCP_KEEP_ALIVE_MS = 60_000;
+/** Probes for thousands of connections at one moment overflow the receive queue of Linux, which ends the connections. */
+const TCP_KEEP_ALIVE_SPREAD_MS = 60_000;
 
 const uncork = (stream: Duplex): void => stream.uncork();
 
