@@ -1,14 +1,15 @@
-import { useEffect, useState } from 'react';
+import { Suspense, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Route, Router, Switch } from 'wouter';
 import { useHashLocation } from 'wouter/use-hash-location';
-import { Fleet } from './fleet/fleet.tsx';
+import { BrokerFrame } from './broker/broker-frame.tsx';
 import { RefusedError } from './graph/refused.ts';
-import { Refusals } from './refusals/refusals.tsx';
-import { currentViewer, onSignedOut, signOut, type Viewer } from './session/session.ts';
+import { SCREENS } from './screens.tsx';
+import { currentViewer, onSignedOut, signOut, type Viewer, ViewerContext } from './session/session.ts';
 import { SignIn } from './session/sign-in.tsx';
 import { firstLanguage, Language, storeLanguage } from './texts/texts.ts';
 import { Frame } from './ui/frame.tsx';
+import { NoticeBoard } from './ui/notices.tsx';
 import { Problem } from './ui/problem.tsx';
 import './ui/style.css';
 
@@ -48,14 +49,22 @@ function Console() {
       {viewer === undefined && <Problem error={error} />}
       {viewer === null && <SignIn onSignedIn={() => void look()} />}
       {viewer && (
-        <Router hook={useHashLocation}>
-          <Frame viewer={viewer} language={language} onLanguage={choose} onSignOut={() => void leave()}>
-            <Switch>
-              <Route path="/refusals/:broker?" component={Refusals} />
-              <Route component={Fleet} />
-            </Switch>
-          </Frame>
-        </Router>
+        <ViewerContext.Provider value={viewer}>
+          <Router hook={useHashLocation}>
+            <Frame language={language} onLanguage={choose} onSignOut={() => void leave()}>
+              <NoticeBoard>
+                <Suspense fallback={<Problem error={null} />}>
+                  <Switch>
+                    <Route path="/brokers/:broker/*?" component={BrokerFrame} />
+                    {SCREENS.map(({ path, Screen }) => (
+                      <Route key={path} path={path} component={Screen} />
+                    ))}
+                  </Switch>
+                </Suspense>
+              </NoticeBoard>
+            </Frame>
+          </Router>
+        </ViewerContext.Provider>
       )}
     </Language.Provider>
   );

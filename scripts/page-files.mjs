@@ -5,21 +5,22 @@ import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
 /**
- * Replaces the files of a folder by a page and what it loads. `pageWith` returns the page with the names of the script
- * and the style sheet, which contain a hash of their contents.
+ * Replaces the files of a folder by a page and what it loads. `scripts` are the output of a bundler, whose names contain
+ * a hash, the entry first. `pageWith` returns the page with the names of the entry and the style sheet.
  */
-export function writePage(folder, { name, script, style }, pageWith) {
+export function writePage(folder, { name, scripts, style }, pageWith) {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const write = (ending, text) => {
-    const file = `${name}-${createHash('sha256').update(text).digest('hex').slice(0, 16)}.${ending}`;
+  const write = (file, text) => {
     writeFileSync(join(folder, file), text);
     writeFileSync(
       join(folder, `${file}.br`),
       brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_LGWIN]: 22 } }),
     );
     writeFileSync(join(folder, `${file}.gz`), gzipSync(text, { level: 9 }));
-    return file;
   };
-  writeFileSync(join(folder, 'page.html'), pageWith(write('js', script), write('css', style)));
+  for (const { fileName, code } of scripts) write(fileName, code);
+  const sheet = `${name}-${createHash('sha256').update(style).digest('hex').slice(0, 16)}.css`;
+  write(sheet, style);
+  writeFileSync(join(folder, 'page.html'), pageWith(scripts[0].fileName, sheet));
 }

@@ -4,12 +4,13 @@ import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Problem } from '../ui/problem.tsx';
 import { ProjectBrokers } from './project-brokers.tsx';
+import { fleetTexts } from './texts.ts';
 
 const PROJECTS = graphql(`query Projects { projects(first: 100) { totalCount nodes { id name } } }`);
 
 /** All brokers of all projects at a glance. */
 export function Fleet() {
-  const text = useTexts();
+  const text = useTexts(fleetTexts);
   const { data, error } = useQuery(PROJECTS, {});
   const [search, setSearch] = useSearchParams();
   const name = search.get('name') ?? '';

@@ -4,9 +4,12 @@ import { addressOf } from '../graph/addresses.ts';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useLive } from '../graph/live.ts';
 import { useQuery } from '../graph/use-query.ts';
-import { useTexts, useTimes } from '../texts/texts.ts';
+import { useNumbers, useTexts, useTimes } from '../texts/texts.ts';
+import type { Column } from '../ui/column.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { Table } from '../ui/table.tsx';
+import { fleetTexts } from './texts.ts';
 
 const BROKERS = graphql(`query ProjectBrokers($id: ID!) {
   project(id: $id) {
@@ -39,6 +42,8 @@ type StatusEvent = ResultOf<typeof STATUS>['brokerStatus'];
 type Statuses = ReadonlyMap<string, StatusEvent['brokers'][number]>;
 type Broker = NonNullable<ResultOf<typeof BROKERS>['project']>['brokers']['nodes'][number];
 
+type Metrics = NonNullable<Broker['metrics']>;
+
 /** Numbers of brokers are not live in a list, so they are read again. */
 const NUMBERS_MS = 5_000;
 
@@ -58,7 +63,9 @@ interface ProjectBrokersProps {
 }
 
 export function ProjectBrokers({ project, name }: ProjectBrokersProps) {
-  const text = useTexts();
+  const text = useTexts(fleetTexts);
+  const timeOf = useTimes();
+  const numberText = useNumbers();
   const heading = useId();
   const { data, error } = useQuery(BROKERS, { id: project.id }, NUMBERS_MS);
   const { state, isLive } = useLive(STATUS, { projectId: project.id }, ({ brokerStatus }) => brokerStatus, apply);
@@ -71,6 +78,63 @@ export function ProjectBrokers({ project, name }: ProjectBrokersProps) {
       daysLeft.set(id, Math.min(certificate.daysLeft, daysLeft.get(id) ?? Number.POSITIVE_INFINITY));
     }
   }
+  const stateOf = ({ id }: Broker) => state?.get(id)?.connection;
+  const number = (key: 'clients' | 'received' | 'sent', numberOf: (metrics: Metrics) => number | null | undefined) => ({
+    key,
+    title: text(key),
+    isNumber: true,
+    cell: ({ metrics }: Broker) => (
+      <span
+        className={metrics?.isStale === false ? undefined : 'stale'}
+        title={metrics ? text('numbersFrom', { time: timeOf(metrics.asOf) }) : undefined}
+      >
+        {format(metrics && numberOf(metrics))}
+      </span>
+    ),
+    value: ({ metrics }: Broker) => metrics && numberOf(metrics),
+  });
+  const format = (value: number | null | undefined) => (value == null ? '–' : numberText(value));
+  const columns: Column<Broker>[] = [
+    {
+      key: 'broker',
+      title: text('broker'),
+      cell: ({ id, name: title }) => <Link href={`/brokers/${id}`}>{title}</Link>,
+      value: ({ name: title }) => title,
+    },
+    {
+      key: 'state',
+      title: text('state'),
+      cell: (broker) => {
+        const connection = stateOf(broker);
+        if (!connection) return '–';
+        const className = isLive ? `state ${connection.state}` : 'state stale';
+        return (
+          <span className={className} title={connection.lastError ?? undefined}>
+            {text(connection.state)}
+          </span>
+        );
+      },
+      value: (broker) => stateOf(broker)?.state,
+    },
+    number('clients', ({ clients }) => clients.connected),
+    number('received', ({ rates }) => rates.publishReceivedPerSecond),
+    number('sent', ({ rates }) => rates.publishSentPerSecond),
+    {
+      key: 'refused',
+      title: text('refused'),
+      isNumber: true,
+      cell: ({ id, refusals }) =>
+        refusals ? <Link href={`/brokers/${id}/refusals`}>{refusals.totalCount}</Link> : '–',
+      value: ({ refusals }) => refusals?.totalCount,
+    },
+    {
+      key: 'certificates',
+      title: text('certificates'),
+      isNumber: true,
+      cell: ({ id }) => (daysLeft.has(id) ? text('daysLeft', { days: daysLeft.get(id) }) : '–'),
+      value: ({ id }) => daysLeft.get(id),
+    },
+  ];
   return (
     <section aria-labelledby={heading}>
       <h2 id={heading}>{project.name}</h2>
@@ -83,70 +147,14 @@ export function ProjectBrokers({ project, name }: ProjectBrokersProps) {
       )}
       {brokers.length > 0 && shown.length === 0 && <p>{text('noMatch')}</p>}
       {shown.length > 0 && (
-        <div className="wide">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">{text('broker')}</th>
-                <th scope="col">{text('state')}</th>
-                {(['clients', 'received', 'sent', 'refused', 'certificates'] as const).map((column) => (
-                  <th key={column} scope="col" className="number">
-                    {text(column)}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {shown.map((broker) => (
-                <BrokerRow
-                  key={broker.id}
-                  broker={broker}
-                  status={state?.get(broker.id)}
-                  isLive={isLive}
-                  daysLeft={daysLeft.get(broker.id)}
-                />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          label={text('brokersOf', { project: project.name })}
+          columns={columns}
+          rows={shown}
+          keyOf={({ id }) => id}
+        />
       )}
     </section>
-  );
-}
-
-interface BrokerRowProps {
-  readonly broker: Broker;
-  readonly status: StatusEvent['brokers'][number] | undefined;
-  readonly isLive: boolean;
-  readonly daysLeft: number | undefined;
-}
-
-function BrokerRow({ broker: { id, name, metrics, refusals }, status, isLive, daysLeft }: BrokerRowProps) {
-  const text = useTexts();
-  const timeOf = useTimes();
-  const from = metrics ? text('numbersFrom', { time: timeOf(metrics.asOf) }) : undefined;
-  const numbers = [
-    metrics?.clients.connected,
-    metrics?.rates.publishReceivedPerSecond?.toFixed(1),
-    metrics?.rates.publishSentPerSecond?.toFixed(1),
-  ];
-  return (
-    <tr>
-      <th scope="row">{name}</th>
-      <td
-        className={isLive ? `state ${status?.connection.state}` : 'state stale'}
-        title={status?.connection.lastError ?? undefined}
-      >
-        {status ? text(status.connection.state) : '–'}
-      </td>
-      {numbers.map((number, column) => (
-        <td key={column} className={metrics?.isStale === false ? 'number' : 'number stale'} title={from}>
-          {number ?? '–'}
-        </td>
-      ))}
-      <td className="number">{refusals ? <Link href={`/refusals/${id}`}>{refusals.totalCount}</Link> : '–'}</td>
-      <td className="number">{daysLeft === undefined ? '–' : text('daysLeft', { days: daysLeft })}</td>
-    </tr>
   );
 }
 

@@ -31,7 +31,8 @@ export async function ask<Data, Variables>(
       body: JSON.stringify({ query: textOf(document), variables }),
     });
     const { data = null, errors: [error] = [] } = await response.json();
-    return { data, error: error ? new RefusedError(error.message, error.extensions.code) : null };
+    const requestId = response.headers.get('x-request-id');
+    return { data, error: error ? new RefusedError(error.message, error.extensions.code, requestId) : null };
   } catch (reason) {
     return { data: null, error: new RefusedError(String(reason), 'UNREACHABLE') };
   }

@@ -1,45 +1,96 @@
-import { useLocation, useRoute } from 'wouter';
-import { graphql } from '../graph/graphql.ts';
+import { useBroker } from '../broker/broker-context.ts';
+import { graphql, type ResultOf } from '../graph/graphql.ts';
+import { useLive } from '../graph/live.ts';
 import { useQuery } from '../graph/use-query.ts';
-import { useTexts } from '../texts/texts.ts';
+import { useTexts, useTimes } from '../texts/texts.ts';
+import type { Column } from '../ui/column.ts';
+import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { Problem } from '../ui/problem.tsx';
-import { RefusalList } from './refusal-list.tsx';
+import { Table } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
+import { refusalTexts } from './texts.ts';
 
-const BROKERS = graphql(`query BrokerNames {
-  projects(first: 50) { nodes { id name brokers(first: 100) { nodes { id name url } } } }
+const REPORTED = graphql(`query ReportedRefusals($id: ID!) {
+  broker(id: $id) { refusals(first: 1) { since limit } }
 }`);
+
+const REFUSALS = graphql(`subscription Refusals($brokerId: ID!, $after: SafeInt) {
+  refusals(brokerId: $brokerId, after: $after) {
+    kind
+    sequence
+    removed
+    partsLeft
+    refusals {
+      id
+      lastAt
+      kind
+      reason
+      clientId
+      username
+      address
+      topic
+      detail
+      count
+      whatWouldHelp
+    }
+  }
+}`);
+
+type RefusalsEvent = ResultOf<typeof REFUSALS>['refusals'];
+type Refusal = RefusalsEvent['refusals'][number];
+
+/** By id, in the order in which they were last seen. */
+function apply(before: ReadonlyMap<string, Refusal> | null, { refusals, removed }: RefusalsEvent) {
+  const all = new Map(before);
+  for (const id of removed) all.delete(id);
+  for (const refusal of refusals) all.set(refusal.id, refusal);
+  return all;
+}
 
 /** Refused clients of a broker, with the reasons. */
 export function Refusals() {
-  const text = useTexts();
-  const { data, error } = useQuery(BROKERS, {});
-  const [, go] = useLocation();
-  const [, route] = useRoute('/refusals/:broker');
-  if (data === null) return <Problem error={error} />;
-  const projects = data.projects.nodes;
-  const brokers = projects.flatMap((project) => project.brokers.nodes);
-  const broker = brokers.find(({ id }) => id === route?.broker) ?? brokers[0];
+  const text = useTexts(refusalTexts);
+  const broker = useBroker();
+  const timeOf = useTimes();
+  const { data, error } = useQuery(REPORTED, { id: broker.id });
+  const { state, isLive } = useLive(REFUSALS, { brokerId: broker.id }, ({ refusals }) => refusals, apply);
+  const columns: Column<Refusal>[] = [
+    { key: 'last', title: text('last'), cell: ({ lastAt }) => <Time at={lastAt} />, value: ({ lastAt }) => lastAt },
+    { key: 'client', title: text('client'), cell: ({ clientId, address }) => clientId ?? address ?? '–' },
+    { key: 'address', title: text('address'), cell: ({ address }) => address ?? '–' },
+    { key: 'account', title: text('account'), cell: ({ username }) => username ?? '–' },
+    { key: 'topic', title: text('topic'), cell: ({ topic }) => topic ?? '–' },
+    {
+      key: 'why',
+      title: text('why'),
+      cell: ({ reason, detail }) => <span title={detail ?? undefined}>{inWords(reason)}</span>,
+      value: ({ reason }) => inWords(reason),
+    },
+    { key: 'whatHelps', title: text('whatHelps'), cell: ({ whatWouldHelp }) => whatWouldHelp },
+    { key: 'times', title: text('times'), cell: ({ count }) => count, isNumber: true },
+  ];
+  const reported = data?.broker?.refusals;
+  if (state === null || !reported) return <Problem error={error} />;
+  const refusals = [...state.values()].sort((a, b) => b.lastAt.localeCompare(a.lastAt));
   return (
     <>
-      <header className="screen">
-        <h1>{text('refusals')}</h1>
-        <select
-          aria-label={text('chooseBroker')}
-          value={broker?.id}
-          onChange={({ currentTarget: { value } }) => go(`/refusals/${value}`)}
-        >
-          {projects.map((project) => (
-            <optgroup key={project.id} label={project.name}>
-              {project.brokers.nodes.map(({ id, name }) => (
-                <option key={id} value={id}>
-                  {name}
-                </option>
-              ))}
-            </optgroup>
-          ))}
-        </select>
-      </header>
-      {broker && <RefusalList key={broker.id} broker={broker} />}
+      {reported.limit && <p className="note">{reported.limit}</p>}
+      {refusals.length === 0 && (
+        <>
+          <p>{text('noRefusals', { time: timeOf(reported.since) })}</p>
+          <CommandToCopy command={wrongPassword(broker.url)} />
+        </>
+      )}
+      {refusals.length > 0 && (
+        <Table label={text('refusals')} columns={columns} rows={refusals} keyOf={({ id }) => id} isStale={!isLive} />
+      )}
     </>
   );
+}
+
+const inWords = (reason: string): string => reason.toLowerCase().replaceAll('_', ' ');
+
+function wrongPassword(url: string | null): string {
+  const { hostname, port } = new URL(url ?? 'mqtt://127.0.0.1:1883');
+  return `mosquitto_pub -h ${hostname} -p ${port || 1883} -u nobody -P wrong -t a -m b`;
 }

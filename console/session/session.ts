@@ -1,3 +1,4 @@
+import { createContext, useContext } from 'react';
 import { addressOf } from '../graph/addresses.ts';
 import { ask } from '../graph/ask.ts';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
@@ -10,6 +11,15 @@ const COMPLETE = graphql(`mutation CompleteSignIn($input: CompleteSignInInput!) 
 }`);
 
 export type Viewer = ResultOf<typeof VIEWER>['viewer'];
+
+export const ViewerContext = createContext<Viewer | null>(null);
+
+/** The person who is signed in. */
+export function useViewer(): Viewer {
+  const viewer = useContext(ViewerContext);
+  if (viewer === null) throw new Error('Only screens after the sign-in have a viewer');
+  return viewer;
+}
 
 /** The person whose session the browser has; `null`: the sign-in is missing. */
 export async function currentViewer(): Promise<Viewer | null> {
@@ -56,6 +66,6 @@ async function cookie(method: 'POST' | 'DELETE', token?: string): Promise<void> 
   });
   if (!response.ok) {
     const { message, code } = await response.json();
-    throw new RefusedError(message, code);
+    throw new RefusedError(message, code, response.headers.get('x-request-id'));
   }
 }

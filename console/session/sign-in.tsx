@@ -5,12 +5,13 @@ import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
 import { leaveForProvider, returnedCode } from './open-id.ts';
 import { completeSignIn, signIn } from './session.ts';
+import { sessionTexts } from './texts.ts';
 
 const OFFERS = graphql(`query SignInOffers { signInOffers { hasLocal hasLdap hasOpenIdConnect } }`);
 
 /** Signs a person in with a password, a second factor, or at the OpenID provider. */
 export function SignIn({ onSignedIn }: { readonly onSignedIn: () => void }) {
-  const text = useTexts();
+  const text = useTexts(sessionTexts);
   const { data } = useQuery(OFFERS, {});
   const [needsCode, setNeedsCode] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);

@@ -1,8 +1,16 @@
 import { createContext, useContext } from 'react';
-import { de } from './de.ts';
-import { en, type Texts } from './en.ts';
+import { common } from './common.ts';
 
-export const LANGUAGES: Readonly<Record<string, Texts>> = { en, de };
+export const LANGUAGES = { en: 'English', de: 'Deutsch' } as const;
+type LanguageKey = keyof typeof LANGUAGES;
+
+/** Texts of a folder in all languages. */
+export type Catalogue<Key extends string> = Readonly<Record<LanguageKey, Readonly<Record<Key, string>>>>;
+
+/** Each language has the same keys. A text may have places for values: `{name}`. */
+export function catalogue<Key extends string>(texts: Catalogue<Key>): Catalogue<Key> {
+  return texts;
+}
 
 const STORED = 'brokergraph-language';
 
@@ -16,15 +24,30 @@ export const storeLanguage = (language: string): void => localStorage.setItem(ST
 
 export const Language = createContext('en');
 
-type Translate = (text: keyof Texts, values?: Readonly<Record<string, string | number>>) => string;
+export type Translate<Key extends string> = (
+  text: Key,
+  values?: Readonly<Record<string, string | number | null | undefined>>,
+) => string;
 
-export function useTexts(): Translate {
-  const texts = LANGUAGES[useContext(Language)] ?? en;
+type CommonKey = keyof typeof common.en;
+
+/** Translates the keys of a catalogue and the words that all screens share. */
+export function useTexts(): Translate<CommonKey>;
+export function useTexts<Key extends string>(texts: Catalogue<Key>): Translate<Key | CommonKey>;
+export function useTexts(texts?: Catalogue<string>): Translate<string> {
+  const language = useContext(Language) as LanguageKey;
+  const known: Readonly<Record<string, string>> = { ...common[language], ...texts?.[language] };
   return (text, values = {}) =>
-    texts[text].replaceAll(/\{(\w+)\}/g, (_all, name: string) => String(values[name] ?? ''));
+    (known[text] ?? text).replaceAll(/\{(\w+)\}/g, (_all, name: string) => String(values[name] ?? ''));
 }
 
-export function useTimes(): (time: string) => string {
+export function useNumbers(): (number: number) => string {
+  const format = new Intl.NumberFormat(useContext(Language), { maximumFractionDigits: 1 });
+  return (number) => format.format(number);
+}
+
+/** Local date and time. */
+export function useTimes(): (time: string | number) => string {
   const format = new Intl.DateTimeFormat(useContext(Language), { dateStyle: 'short', timeStyle: 'medium' });
   return (time) => format.format(new Date(time));
 }

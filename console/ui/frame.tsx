@@ -2,11 +2,10 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { Link, useRoute } from 'wouter';
 import { addressOf } from '../graph/addresses.ts';
 import { onConnection } from '../graph/sockets.ts';
-import type { Viewer } from '../session/session.ts';
+import { useViewer } from '../session/session.ts';
 import { LANGUAGES, useTexts } from '../texts/texts.ts';
 
 interface FrameProps {
-  readonly viewer: Viewer;
   readonly language: string;
   readonly onLanguage: (language: string) => void;
   readonly onSignOut: () => void;
@@ -14,8 +13,9 @@ interface FrameProps {
 }
 
 /** The menu, the account and the state of the connection, around every screen. */
-export function Frame({ viewer, language, onLanguage, onSignOut, children }: FrameProps) {
+export function Frame({ language, onLanguage, onSignOut, children }: FrameProps) {
   const text = useTexts();
+  const viewer = useViewer();
   const [isLost, setLost] = useState(false);
   useEffect(() => onConnection((isOpen) => setLost(!isOpen)), []);
   return (
@@ -26,7 +26,6 @@ export function Frame({ viewer, language, onLanguage, onSignOut, children }: Fra
       <nav aria-label={text('menu')}>
         <strong>Brokergraph</strong>
         <Entry href="/">{text('fleet')}</Entry>
-        <Entry href="/refusals">{text('refusals')}</Entry>
         <a href={addressOf('graphql')}>{text('explorer')}</a>
         <span className="space" />
         <span>{viewer.email ?? viewer.name}</span>
@@ -35,7 +34,7 @@ export function Frame({ viewer, language, onLanguage, onSignOut, children }: Fra
           value={language}
           onChange={({ currentTarget: { value } }) => onLanguage(value)}
         >
-          {Object.entries(LANGUAGES).map(([key, { name }]) => (
+          {Object.entries(LANGUAGES).map(([key, name]) => (
             <option key={key} value={key}>
               {name}
             </option>

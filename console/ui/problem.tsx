@@ -5,5 +5,17 @@ import { useTexts } from '../texts/texts.ts';
 export function Problem({ error }: { readonly error: RefusedError | null }) {
   const text = useTexts();
   if (error === null) return <p aria-busy="true">{text('loading')}</p>;
-  return <p role="alert">{error.code === 'UNREACHABLE' ? text('unreachable') : error.message}</p>;
+  return <Refusal error={error} />;
+}
+
+/** What the service refused, in words, with the number of the request. Nothing without an error. */
+export function Refusal({ error }: { readonly error: RefusedError | null }) {
+  const text = useTexts();
+  if (error === null) return null;
+  return (
+    <p role="alert">
+      {error.code === 'UNREACHABLE' ? text('unreachable') : error.message}
+      {error.requestId !== null && <small> {text('request', { id: error.requestId })}</small>}
+    </p>
+  );
 }

@@ -1,4 +1,4 @@
-/** Bundles the console to src/generated/console: a page, one script and one style sheet. Also writes its types. */
+/** Bundles the console to src/generated/console: a page, its scripts and one style sheet. Also writes its types. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { minifyIntrospection, outputIntrospectionFile } from '@gql.tada/internal';
@@ -18,12 +18,12 @@ const PREACT = {
 
 export async function bundleConsole() {
   writeGraphTypes();
-  let style = '';
-  const styles = {
+  const styles = new Map();
+  const collected = {
     name: 'styles',
     load(id) {
       if (!id.endsWith('.css')) return null;
-      style += readFileSync(id, 'utf8');
+      styles.set(id, readFileSync(id, 'utf8'));
       return { code: '', moduleType: 'js' };
     },
   };
@@ -32,16 +32,28 @@ export async function bundleConsole() {
     platform: 'browser',
     resolve: { alias: PREACT },
     transform: { jsx: { runtime: 'automatic' }, define: { 'process.env.NODE_ENV': '"production"' } },
-    plugins: [styles],
+    plugins: [collected],
     logLevel: 'silent',
   });
-  const { output } = await bundle.generate({ format: 'esm', minify: true, codeSplitting: false });
+  const { output } = await bundle.generate({
+    format: 'esm',
+    minify: true,
+    entryFileNames: 'console-[hash].js',
+    chunkFileNames: 'console-[name]-[hash].js',
+  });
   await bundle.close();
+  // Files are loaded in any order. The sheet of `ui` has the defaults, which those of the screens change.
+  const style = [...styles]
+    .sort(([a], [b]) => Number(isDefault(b)) - Number(isDefault(a)) || a.localeCompare(b))
+    .map(([, text]) => text)
+    .join('');
   const page = readFileSync(join(root, 'console/page.html'), 'utf8');
-  writePage(join(generated, 'console'), { name: 'console', script: output[0].code, style }, (scriptName, styleName) =>
+  writePage(join(generated, 'console'), { name: 'console', scripts: output, style }, (scriptName, styleName) =>
     page.replace('$SCRIPT', scriptName).replace('$STYLE', styleName),
   );
 }
+
+const isDefault = (file) => file.endsWith('console/ui/style.css');
 
 /** The types of operations of the console. */
 export function writeGraphTypes() {

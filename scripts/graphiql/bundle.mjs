@@ -27,9 +27,14 @@ export async function bundleGraphiql() {
     plugins: [replacements],
     logLevel: 'silent',
   });
-  const { output } = await bundle.generate({ format: 'esm', minify: true, codeSplitting: false });
+  const { output } = await bundle.generate({
+    format: 'esm',
+    minify: true,
+    codeSplitting: false,
+    entryFileNames: 'graphiql-[hash].js',
+  });
   await bundle.close();
-  writePage(folder, { name: 'graphiql', script: output[0].code, style }, pageWith);
+  writePage(folder, { name: 'graphiql', scripts: output, style }, pageWith);
 }
 
 /** Relative URLs, so that a proxy may serve the page below a path. */

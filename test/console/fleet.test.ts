@@ -3,7 +3,7 @@ import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startClient, startMosquitto } from '../support/mosquitto.ts';
 import { startRelay } from '../support/relay.ts';
 import { PASSWORD, startTestService } from '../support/service.ts';
-import { firstBroker, openConsole, signIn } from './page.ts';
+import { checkScreen, firstBroker, openConsole, signIn } from './page.ts';
 
 describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () => {
   test('shows brokers with their state, which follows a Mosquitto that stops, and a filter that a reload keeps', async () => {
@@ -20,6 +20,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () =
     );
     expect(added.errors).toBeUndefined();
     await row('plant').getByText('connected', { exact: true }).waitFor();
+    await checkScreen(page, 'fleet');
     await mosquitto.stop();
     await row('plant').getByText('unreachable').waitFor();
 
@@ -59,13 +60,13 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () =
       window.seen = [];
       new MutationObserver(() => {
         const isLost = document.querySelector('[role=status]') !== null;
-        const isStale = document.querySelector('td.state.stale') !== null;
+        const isStale = document.querySelector('.state.stale') !== null;
         window.seen.push(isLost + ' ' + isStale);
       }).observe(document.body, { childList: true, subtree: true, attributes: true });
     `);
     relay.cut();
     await expect.poll(() => page.evaluate('window.seen')).toContain('true true');
-    await page.locator('td.state.CONNECTED').waitFor();
+    await page.locator('.state.CONNECTED').waitFor();
     expect(await page.getByRole('status').count()).toBe(0);
   });
 });

@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
 import { passwordFile } from '../../src/engines/cloud-brokers/cloud-brokers.ts';
@@ -47,4 +49,50 @@ export async function signIn(page: Page, { email, password }: { email: string; p
 export async function firstBroker(service: TestService) {
   const { id, name, url } = await service.storage.db.broker.findFirstOrThrow();
   return { id, name, url: url ?? '', password: readFileSync(passwordFile(service.config.dataDir, id), 'utf8').trim() };
+}
+
+/** From the fleet to the first screen of a broker. */
+export async function openBroker(page: Page, name: string): Promise<void> {
+  await page.getByRole('rowheader', { name }).getByRole('link').click();
+  await page.getByRole('heading', { level: 1, name }).waitFor();
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const OPTIONS = {
+  runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] },
+};
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string }[];
+}
+const WIDE = { width: 1280, height: 800 };
+const NARROW = { width: 360, height: 740 };
+const LOOKS = [
+  { look: 'light', colorScheme: 'light', size: WIDE },
+  { look: 'dark', colorScheme: 'dark', size: WIDE },
+  { look: 'narrow', colorScheme: 'light', size: NARROW },
+] as const;
+
+/**
+ * Checks the screen that is shown in light, dark and on a narrow display: the rules of axe, and that the page does not
+ * scroll sideways. With SCREENSHOTS it also saves a picture of each to docs/console.
+ */
+export async function checkScreen(page: Page, name: string): Promise<void> {
+  for (const { look, colorScheme, size } of LOOKS) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize(size);
+    await page.evaluate(AXE);
+    const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(OPTIONS)})`)) as { violations: Violation[] };
+    const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+    expect(found, `${name}, ${look}`).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth'), `${name}, ${look}`).toBeLessThanOrEqual(
+      size.width,
+    );
+    if (process.env.SCREENSHOTS === undefined) continue;
+    const folder = join(import.meta.dirname, '../../docs/console');
+    mkdirSync(folder, { recursive: true });
+    await page.screenshot({ path: join(folder, `${name}-${look}.png`) });
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize(WIDE);
 }

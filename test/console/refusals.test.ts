@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { rawClient } from '../engines/embedded/raw-client.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startTestService } from '../support/service.ts';
-import { firstBroker, openConsole, signIn } from './page.ts';
+import { checkScreen, firstBroker, openBroker, openConsole, signIn } from './page.ts';
 
 describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, () => {
   test('say within a second who was refused, why, and what would help', async () => {
@@ -10,6 +10,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, (
     const broker = await firstBroker(service);
     const page = await openConsole(service);
     await signIn(page);
+    await openBroker(page, broker.name);
     await page.getByRole('link', { name: 'Refusals' }).click();
     await page.getByText('mosquitto_pub -h 127.0.0.1').waitFor();
     const port = Number(new URL(broker.url).port);
@@ -20,5 +21,6 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, (
     const text = await row.textContent();
     expect(text).toContain('nobody');
     expect(text).toContain('unknown account');
+    await checkScreen(page, 'refusals');
   });
 });

@@ -3,12 +3,14 @@ import { startSignInWorld } from '../domains/sign-in/oidc-world.ts';
 import { addRule } from '../domains/sign-in/sign-in-steps.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { PASSWORD, ROOT, startTestService } from '../support/service.ts';
-import { openConsole, signIn } from './page.ts';
+import { checkScreen, openConsole, signIn } from './page.ts';
 
 describe.skipIf(!hasChromium)(hasChromium ? 'the sign-in of the console' : CHROMIUM_MISSING, () => {
   test('refuses a wrong password in words, and keeps the session of a right one over a reload, out of reach of scripts', async () => {
     const service = await startTestService();
     const page = await openConsole(service);
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await checkScreen(page, 'sign-in');
     await page.getByLabel('E-mail address').fill(ROOT.email);
     await page.getByLabel('Password').fill('wrong');
     await page.keyboard.press('Enter');

@@ -1,0 +1,28 @@
+import { type ComponentType, lazy } from 'react';
+
+type Load = () => Promise<ComponentType>;
+
+/** A screen of the whole service. */
+interface Screen {
+  readonly path: string;
+  readonly Screen: ComponentType;
+}
+
+/** A screen of one broker, below `/brokers/:broker`. `key` is in the address, and in the catalogue of `broker`. */
+interface BrokerScreen<Key extends string> {
+  readonly key: Key;
+  readonly Screen: ComponentType;
+}
+
+const later = (load: Load): ComponentType => lazy(async () => ({ default: await load() }));
+const screen = (path: string, load: Load): Screen => ({ path, Screen: later(load) });
+const ofBroker = <Key extends string>(key: Key, load: Load): BrokerScreen<Key> => ({ key, Screen: later(load) });
+
+/** Each is loaded when it is first opened. */
+export const SCREENS = [screen('/', async () => (await import('./fleet/fleet.tsx')).Fleet)];
+
+/** In the order of the menu. The first is shown at `/brokers/:broker`. */
+export const BROKER_SCREENS = [
+  ofBroker('overview', async () => (await import('./broker/overview.tsx')).Overview),
+  ofBroker('refusals', async () => (await import('./refusals/refusals.tsx')).Refusals),
+] as const;

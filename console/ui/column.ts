@@ -1,0 +1,12 @@
+import type { ReactNode } from 'react';
+
+/** One column of a table. */
+export interface Column<Row> {
+  readonly key: string;
+  readonly title: string;
+  /** What the row shows. */
+  readonly cell: (row: Row) => ReactNode;
+  /** What the CSV file contains. Default: `cell`, if it is text or a number. */
+  readonly value?: (row: Row) => string | number | boolean | null | undefined;
+  readonly isNumber?: boolean;
+}

@@ -1,0 +1,45 @@
+import type { FormEvent, ReactNode } from 'react';
+import type { RefusedError } from '../graph/refused.ts';
+import { useTexts } from '../texts/texts.ts';
+import { Dialog } from './dialog.tsx';
+import { Refusal } from './problem.tsx';
+
+interface ConfirmationProps {
+  readonly title: string;
+  /** Names what happens: "Disconnect 12 clients". */
+  readonly action: string;
+  readonly isBusy: boolean;
+  /** False while the consequences are not known yet. */
+  readonly isReady?: boolean;
+  readonly error: RefusedError | null;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+  /** What the action changes, and whom it affects. */
+  readonly children: ReactNode;
+}
+
+/** Shows the consequences of an action, and runs it. */
+export function Confirmation(props: ConfirmationProps) {
+  const { title, action, isBusy, isReady = true, error, onConfirm, onClose, children } = props;
+  const text = useTexts();
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onConfirm();
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form onSubmit={submit}>
+        {children}
+        <Refusal error={error} />
+        <p className="buttons">
+          <button type="button" onClick={onClose}>
+            {text('cancel')}
+          </button>
+          <button type="submit" disabled={isBusy || !isReady} aria-busy={isBusy}>
+            {action}
+          </button>
+        </p>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,36 @@
+import { GRAPH } from '../graph/addresses.ts';
+import { textOf } from '../graph/ask.ts';
+import { useTexts } from '../texts/texts.ts';
+import { useNotices } from './notices.tsx';
+
+interface CopyAsProps {
+  readonly document: object;
+  readonly variables: object;
+}
+
+/** Copies the operation of a screen, for GraphiQL or for a command line. */
+export function CopyAs({ document, variables }: CopyAsProps) {
+  const text = useTexts();
+  const notify = useNotices();
+  const copy = async (value: string) => {
+    await navigator.clipboard.writeText(value);
+    notify(text('copied'));
+  };
+  const query = textOf(document);
+  return (
+    <span className="copy-as">
+      {text('copyAs')}
+      <button type="button" onClick={() => void copy(`${query}\n# ${JSON.stringify(variables)}`)}>
+        {text('copyGraphql')}
+      </button>
+      <button type="button" onClick={() => void copy(curl(query, variables))}>
+        {text('copyCurl')}
+      </button>
+    </span>
+  );
+}
+
+function curl(query: string, variables: object): string {
+  const body = JSON.stringify({ query, variables }).replaceAll("'", String.raw`'\''`);
+  return `curl ${GRAPH} -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '${body}'`;
+}

@@ -1,0 +1,38 @@
+import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { useTexts } from '../texts/texts.ts';
+
+interface DialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+/** A modal dialog while it is rendered. The browser keeps the focus in it, and returns it afterwards. */
+export function Dialog({ title, onClose, children }: DialogProps) {
+  const text = useTexts();
+  const ref = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  useEffect(() => {
+    const dialog = ref.current;
+    dialog?.showModal();
+    return () => dialog?.close();
+  }, []);
+  return (
+    <dialog
+      ref={ref}
+      aria-labelledby={heading}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <header>
+        <h2 id={heading}>{title}</h2>
+        <button type="button" aria-label={text('close')} onClick={onClose}>
+          ×
+        </button>
+      </header>
+      {children}
+    </dialog>
+  );
+}

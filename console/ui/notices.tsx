@@ -1,0 +1,29 @@
+import { createContext, type ReactNode, useContext, useState } from 'react';
+
+const Notices = createContext<(notice: string) => void>(() => undefined);
+
+/** How long a notice is shown, in milliseconds. */
+const SHOWN_MS = 6_000;
+
+/** Shows short messages about what was done, which screen readers announce. */
+export function NoticeBoard({ children }: { readonly children: ReactNode }) {
+  const [shown, setShown] = useState<readonly { readonly text: string; readonly key: number }[]>([]);
+  const notify = (text: string) => {
+    const key = performance.now();
+    setShown((before) => [...before.slice(-2), { text, key }]);
+    setTimeout(() => setShown((before) => before.filter((notice) => notice.key !== key)), SHOWN_MS);
+  };
+  return (
+    <Notices.Provider value={notify}>
+      {children}
+      <div className="notices" aria-live="polite">
+        {shown.map(({ text, key }) => (
+          <p key={key}>{text}</p>
+        ))}
+      </div>
+    </Notices.Provider>
+  );
+}
+
+/** The function that shows a message for some seconds. */
+export const useNotices = (): ((notice: string) => void) => useContext(Notices);

@@ -1,0 +1,60 @@
+import { useTexts } from '../texts/texts.ts';
+import type { Column } from './column.ts';
+import { saveCsv } from './csv.ts';
+
+interface TableProps<Row> {
+  /** For screen readers, and the name of the CSV file. */
+  readonly label: string;
+  /** The first column names the row. */
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string;
+  readonly isStale?: boolean;
+  /** Whether the rows can be saved as a CSV file. Default: true. */
+  readonly hasCsv?: boolean;
+}
+
+/** A table of at most some hundred rows. */
+export function Table<Row>({ label, columns, rows, keyOf, isStale = false, hasCsv = true }: TableProps<Row>) {
+  const text = useTexts();
+  return (
+    // Focusable, because the keyboard must be able to scroll it (WCAG 2.1.1).
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
+    <section className="wide" tabIndex={0} aria-label={label}>
+      <table className={isStale ? 'stale' : ''}>
+        <caption className="hidden">{label}</caption>
+        <thead>
+          <tr>
+            {columns.map(({ key, title, isNumber }) => (
+              <th key={key} scope="col" className={isNumber ? 'number' : undefined}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)}>
+              {columns.map(({ key, cell, isNumber }, index) =>
+                index === 0 ? (
+                  <th key={key} scope="row">
+                    {cell(row)}
+                  </th>
+                ) : (
+                  <td key={key} className={isNumber ? 'number' : undefined}>
+                    {cell(row)}
+                  </td>
+                ),
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {hasCsv && rows.length > 0 && (
+        <button type="button" className="quiet" onClick={() => saveCsv(label, columns, rows)}>
+          {text('csv')}
+        </button>
+      )}
+    </section>
+  );
+}
