@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
 /**
- * Replaces the files of a folder by a page and what it loads. `scripts` are the output of a bundler, whose names contain
- * a hash, the entry first. `pageWith` returns the page with the names of the entry and the style sheet.
+ * Replaces the files of a folder by a page and what it loads. `scripts` are the output of a bundler, the entry first;
+ * their names contain a hash. `pageWith` returns the page with the names of the entry and the style sheet.
  */
 export function writePage(folder, { name, scripts, style }, pageWith) {
   rmSync(folder, { recursive: true, force: true });

@@ -14,7 +14,7 @@ interface ConfirmationProps {
   readonly error: RefusedError | null;
   readonly onConfirm: () => void;
   readonly onClose: () => void;
-  /** What the action changes, and whom it affects. */
+  /** What the action changes, and the clients that it affects. */
   readonly children: ReactNode;
 }
 

@@ -279,7 +279,7 @@ const CHUNK_BYTES = 128;
 const CHARGED_MS = 1;
 /** Silence after which the system sends TCP keep-alive probes. */
 const MIN_TCP_KEEP_ALIVE_MS = 60_000;
-/** Probes for thousands of connections at one moment overflow the receive queue of Linux, which ends the connections. */
+/** Thousands of probes at one moment overflow the receive queue of Linux, which then ends connections. */
 const TCP_KEEP_ALIVE_SPREAD_MS = 60_000;
 
 const uncork = (stream: Duplex): void => stream.uncork();
