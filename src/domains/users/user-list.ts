@@ -10,7 +10,10 @@ interface UserFilter {
   readonly isVerified?: boolean | null | undefined;
 }
 
-type UserSortField = 'CREATED_AT' | 'NAME' | 'EMAIL';
+interface UserOrder {
+  readonly field: 'CREATED_AT' | 'NAME' | 'EMAIL';
+  readonly order: 'asc' | 'desc';
+}
 
 const MAX_FOUND = 10_000;
 
@@ -39,7 +42,7 @@ async function idsWith(db: Database, text: string): Promise<string[]> {
 }
 
 /** Ids are unique and sort by time of creation, so every order is total. */
-export function orderOf(field: UserSortField, order: 'asc' | 'desc'): Prisma.UserOrderByWithRelationInput[] {
+export function orderOf({ field, order }: UserOrder): Prisma.UserOrderByWithRelationInput[] {
   if (field === 'CREATED_AT') return [{ id: order }];
   return [field === 'NAME' ? { name: order } : { email: order }, { id: order }];
 }

@@ -30,13 +30,13 @@ const NO_SALES = {
 };
 const NO_SALES_IN_LIST = Object.fromEntries(Object.entries(NO_SALES).map(([key, value]) => [`data.${key}`, value]));
 
-const LIST = `query ($first: Int!, $offset: Int!, $sortField: UserSortField!, $sortOrder: SortOrder!) {
-  users(first: $first, offset: $offset, sortField: $sortField, sortOrder: $sortOrder) {
+const LIST = `query ($first: Int!, $offset: Int!, $orderBy: UserOrder!) {
+  users(first: $first, offset: $offset, orderBy: $orderBy) {
     total: totalCount
-    page
-    pageSize
-    sortField
-    sortOrder
+    page: restPage
+    pageSize: restPageSize
+    sortField: restSortField
+    sortOrder: restSortOrder
     data: nodes { ${USER_FIELDS} }
   }
 }`;
@@ -120,8 +120,10 @@ export const userRoutes: readonly Route[] = [
     operation: LIST,
     variables: (input) => ({
       ...pageOf(input),
-      sortField: enumName(USER_SORT_FIELDS, input.query.sortField),
-      sortOrder: enumName(SORT_ORDERS, input.query.sortOrder),
+      orderBy: {
+        field: enumName(USER_SORT_FIELDS, input.query.sortField),
+        order: enumName(SORT_ORDERS, input.query.sortOrder),
+      },
     }),
     pick: 'users',
     total: 'users.total',

@@ -3,7 +3,7 @@ import { builder, requires, rootAdmin } from '../../gateway/graphql/builder.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
 import { pageCost } from '../../gateway/graphql/page-cost.ts';
 import { payloadsWith } from '../../gateway/graphql/payloads.ts';
-import { SortOrder } from '../../gateway/graphql/sort-order.ts';
+import { orderInput, SortOrder } from '../../gateway/graphql/sort-order.ts';
 import { totalCount } from '../../gateway/graphql/total-count.ts';
 import { checkedPage, DEFAULT_PAGE, MAX_PAGE, type PageArguments } from '../../gateway/paging.ts';
 import { requireRootAdmin, requireSignedIn } from '../../platform/auth/viewer.ts';
@@ -108,6 +108,9 @@ const UserSortField = builder.enumType('UserSortField', {
   } as const,
 });
 
+const UserOrder = orderInput('UserOrder', UserSortField);
+const BY_CREATION = { field: 'CREATED_AT', order: 'asc' } as const;
+
 const UserFilterInput = builder.inputType('UserFilter', {
   description: 'Users that match all given conditions.',
   fields: (t) => ({
@@ -128,7 +131,7 @@ builder.queryFields((t) => ({
   }),
   users: t.prismaConnection(
     {
-      description: 'All users, by default in order of creation.',
+      description: 'All users.',
       type: 'User',
       cursor: 'id',
       defaultSize: DEFAULT_PAGE,
@@ -137,18 +140,7 @@ builder.queryFields((t) => ({
       ...rootAdmin,
       args: {
         filter: t.arg({ type: UserFilterInput, description: 'Default: all users.' }),
-        sortField: t.arg({
-          type: UserSortField,
-          required: true,
-          defaultValue: 'CREATED_AT',
-          description: 'Field by which the users are sorted.',
-        }),
-        sortOrder: t.arg({
-          type: SortOrder,
-          required: true,
-          defaultValue: 'asc',
-          description: 'Direction of the sort order.',
-        }),
+        orderBy: t.arg({ type: UserOrder, description: 'Default: in order of creation.' }),
         offset: t.arg.int({ description: 'Number of entries to skip at the start (after `after`).' }),
       },
       resolve: async (query, _root, args, { db }) => {
@@ -157,7 +149,7 @@ builder.queryFields((t) => ({
           ...query,
           skip: query.skip + (args.offset ?? 0),
           where: await whereOf(db, args.filter ?? {}),
-          orderBy: orderOf(args.sortField, args.sortOrder),
+          orderBy: orderOf(args.orderBy ?? BY_CREATION),
         });
       },
       totalCount: async (_root, { filter }, { db }) => db.user.count({ where: await whereOf(db, filter ?? {}) }),
@@ -167,23 +159,23 @@ builder.queryFields((t) => ({
       description: 'A page of users.',
       fields: (connection) => ({
         totalCount: totalCount(connection, 'Number of users that match the filter, on all pages.'),
-        page: connection.int({
-          description: 'Number of previous pages of this size, for clients that use page numbers.',
+        restPage: connection.int({
+          description: 'Internal: for the REST interface. Number of previous pages of this size.',
           resolve: ({ args: { offset }, args }) => Math.floor((offset ?? 0) / Math.max(sizeOf(args), 1)),
         }),
-        pageSize: connection.int({
-          description: 'Requested maximum number of entries.',
+        restPageSize: connection.int({
+          description: 'Internal: for the REST interface. Requested maximum number of entries.',
           resolve: ({ args }) => sizeOf(args),
         }),
-        sortField: connection.field({
-          description: 'Field by which the users are sorted.',
+        restSortField: connection.field({
+          description: 'Internal: for the REST interface.',
           type: UserSortField,
-          resolve: ({ args }) => args.sortField,
+          resolve: ({ args }) => (args.orderBy ?? BY_CREATION).field,
         }),
-        sortOrder: connection.field({
-          description: 'Direction of the sort order.',
+        restSortOrder: connection.field({
+          description: 'Internal: for the REST interface.',
           type: SortOrder,
-          resolve: ({ args }) => args.sortOrder,
+          resolve: ({ args }) => (args.orderBy ?? BY_CREATION).order,
         }),
       }),
     },

@@ -133,16 +133,16 @@ test('people are sorted, filtered and counted; what a filter may mean to LIKE me
   };
   expect(await list('filter: { text: "A_B" }')).toEqual([1, ['a_b@x.io']]);
   expect(await list('filter: { text: "%" }')).toEqual([1, ['a%b@x.io']]);
-  expect(await list('filter: { text: "Z a" }, sortField: EMAIL, sortOrder: DESC')).toEqual([
+  expect(await list('filter: { text: "Z a" }, orderBy: { field: EMAIL, order: DESC }')).toEqual([
     3,
     ['axb@x.io', 'a_b@x.io', 'a%b@x.io'],
   ]);
   expect(await list('filter: { text: "nobody" }')).toEqual([0, []]);
-  expect(await list('sortField: NAME, first: 1, offset: 1')).toEqual([4, ['a%b@x.io']]);
+  expect(await list('orderBy: { field: NAME }, first: 1, offset: 1')).toEqual([4, ['a%b@x.io']]);
   const paged: string[] = [];
   for (let after: string | null = null, more = true; more; ) {
     const { data }: Awaited<ReturnType<TestService['graphql']>> = await service.graphql(
-      'query ($after: String) { users(first: 2, after: $after, sortField: EMAIL) { nodes { email } pageInfo { hasNextPage endCursor } } }',
+      'query ($after: String) { users(first: 2, after: $after, orderBy: { field: EMAIL }) { nodes { email } pageInfo { hasNextPage endCursor } } }',
       { after },
     );
     paged.push(...data.users.nodes.map(({ email }: { email: string }) => email));
