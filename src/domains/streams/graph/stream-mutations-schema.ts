@@ -92,7 +92,7 @@ const ReplayStreamInput = builder.inputType('ReplayStreamInput', {
     ...oneStream(t),
     topic: t.string({ description: 'Topic without wildcards on which the messages are published.', required: true }),
     ...bounds(t),
-    limit: t.int({ description: 'Maximum number of messages. Default: all.' }),
+    limit: t.field({ description: 'Maximum number of messages. Default: all.', type: 'SafeInt' }),
     speed: t.float({ description: 'Factor of the original speed: 2.5 is 2.5 times as fast. Default: 1.' }),
     fastest: t.boolean({
       defaultValue: false,
