@@ -24,5 +24,6 @@ export const SCREENS = [screen('/', async () => (await import('./fleet/fleet.tsx
 /** In the order of the menu. The first is shown at `/brokers/:broker`. */
 export const BROKER_SCREENS = [
   ofBroker('overview', async () => (await import('./broker/overview.tsx')).Overview),
+  ofBroker('clients', async () => (await import('./clients/clients.tsx')).Clients),
   ofBroker('refusals', async () => (await import('./refusals/refusals.tsx')).Refusals),
 ] as const;

@@ -2,14 +2,21 @@ import type { Column } from './column.ts';
 
 /** Saves rows as a CSV file (RFC 4180) with a line of titles. */
 export function saveCsv<Row>(name: string, columns: readonly Column<Row>[], rows: readonly Row[]): void {
-  const lines = [
-    columns.map(({ title }) => title),
-    ...rows.map((row) => columns.map((column) => valueIn(column, row))),
-  ];
-  const text = lines.map((fields) => `${fields.map(field).join(',')}\r\n`).join('');
+  saveFile(`${name}.csv`, 'text/csv', [csvLines(columns, rows, true)]);
+}
+
+/** Lines of a CSV file, with titles in the first one if `hasTitles`. */
+export function csvLines<Row>(columns: readonly Column<Row>[], rows: readonly Row[], hasTitles = false): string {
+  const lines = rows.map((row) => columns.map((column) => valueIn(column, row)));
+  if (hasTitles) lines.unshift(columns.map(({ title }) => title));
+  return lines.map((fields) => `${fields.map(field).join(',')}\r\n`).join('');
+}
+
+/** Saves a file whose content is the parts one after the other. */
+export function saveFile(name: string, type: string, parts: readonly string[]): void {
   const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
-  link.download = `${name}.csv`;
+  link.href = URL.createObjectURL(new Blob([...parts], { type }));
+  link.download = name;
   link.click();
   URL.revokeObjectURL(link.href);
 }

@@ -1,0 +1,3 @@
+export function Client({ clientId }: { readonly clientId: string }) {
+  return <p>{clientId}</p>;
+}

@@ -1,0 +1,121 @@
+import { useEffect, useState } from 'react';
+import { useMutation } from '../graph/use-mutation.ts';
+import { useQuery } from '../graph/use-query.ts';
+import { useNumbers, useTexts } from '../texts/texts.ts';
+import { Confirmation } from '../ui/confirmation.tsx';
+import { Names } from './names.tsx';
+import { CLIENTS, DISCONNECT, type DisconnectReport } from './operations.ts';
+import { Outcome } from './outcome.tsx';
+import type { Selection } from './selection.ts';
+import { clientsTexts } from './texts.ts';
+
+/** The largest number that the service disconnects at once. */
+const MAX_CLIENTS = 100_000;
+/** Names in the dialog. */
+const MAX_NAMES = 100;
+/** Above this number of selected clients, only the counts of the results are shown. */
+const MAX_RESULTS = 1_000;
+
+interface BulkDisconnectProps {
+  readonly brokerId: string;
+  readonly selection: Selection;
+  readonly totalCount: number;
+  /** Number of selected clients that are connected now; `null` if it is unknown. */
+  readonly connectedCount: number | null;
+  readonly onClose: () => void;
+}
+
+/** Shows which of the selected clients would be disconnected, and disconnects them. */
+export function BulkDisconnect(props: BulkDisconnectProps) {
+  const { brokerId, selection, totalCount, connectedCount, onClose } = props;
+  const text = useTexts(clientsTexts);
+  const numberText = useNumbers();
+  // The list behind the dialog goes on, but the dialog is about the clients that were selected when it was opened.
+  const [filter] = useState({ ...selection.filter, isConnected: true });
+  const [withResults] = useState(totalCount <= MAX_RESULTS);
+  const [force, setForce] = useState(false);
+  const [preview, setPreview] = useState<DisconnectReport | null>(null);
+  const [report, setReport] = useState<DisconnectReport | null>(null);
+  const dryRun = useMutation(DISCONNECT);
+  const run = useMutation(DISCONNECT);
+  const names = useQuery(CLIENTS, { id: brokerId, filter, first: MAX_NAMES, withDrops: false });
+  const look = async (forced: boolean) => {
+    setPreview(null);
+    const input = { brokerId, filter, force: forced, dryRun: true, limit: MAX_CLIENTS };
+    const found = await dryRun.run({ input, withResults });
+    setPreview(found?.disconnectClients ?? null);
+  };
+  useEffect(() => {
+    void look(force);
+  }, [force]);
+  const confirm = async () => {
+    if (preview === null) return;
+    // If more clients match meanwhile, none is disconnected.
+    const input = { brokerId, filter, force, dryRun: false, limit: Math.max(1, selectedIn(preview)) };
+    const done = await run.run({ input, withResults });
+    if (done) setReport(done.disconnectClients);
+    else await look(force);
+  };
+  if (report) return <Outcome report={report} onClose={onClose} />;
+  const count = preview?.wouldDisconnectCount ?? 0;
+  const found = names.data?.broker?.connectedClients;
+  const refused = (preview?.results ?? []).filter(({ status }) => status === 'REFUSED');
+  return (
+    <Confirmation
+      title={text('disconnectSelected')}
+      action={text('disconnectCount', { count: numberText(count) })}
+      isBusy={run.isBusy}
+      isReady={count > 0}
+      error={run.error ?? dryRun.error}
+      onConfirm={() => void confirm()}
+      onClose={onClose}
+    >
+      {preview === null && dryRun.isBusy && <p aria-busy="true">{text('dryRunRuns')}</p>}
+      {preview && (
+        <>
+          <p>
+            <strong>{text('wouldDisconnect', { count: numberText(count) })}</strong> {text('theyReconnect')}
+          </p>
+          {!preview.isComplete && <p className="note">{text('mayBeMore')}</p>}
+          {found && count > 0 && (
+            <Names
+              title={text('whichClients')}
+              names={found.nodes.map(({ clientId }) => clientId)}
+              total={found.totalCount}
+            />
+          )}
+          {preview.alsoDisconnected.length > 0 && (
+            <>
+              <p role="alert">{text('alsoWould', { count: numberText(preview.alsoDisconnected.length) })}</p>
+              <Names
+                title={text('whichOthers')}
+                names={preview.alsoDisconnected.slice(0, MAX_NAMES)}
+                total={preview.alsoDisconnected.length}
+              />
+            </>
+          )}
+          {preview.refusedCount > 0 && (
+            <p>
+              {text('wouldRefuse', { count: numberText(preview.refusedCount) })} {refused[0]?.error?.message}
+            </p>
+          )}
+        </>
+      )}
+      {(force || (preview !== null && preview.refusedCount > 0)) && (
+        <label>
+          <input type="checkbox" checked={force} onChange={({ currentTarget }) => setForce(currentTarget.checked)} />{' '}
+          {text('force')}
+        </label>
+      )}
+      {run.isBusy && (
+        <p role="status">
+          <progress aria-label={text('disconnectSelected')} />{' '}
+          {connectedCount !== null && text('stillConnected', { count: numberText(connectedCount) })}
+        </p>
+      )}
+    </Confirmation>
+  );
+}
+
+const selectedIn = (preview: DisconnectReport): number =>
+  preview.wouldDisconnectCount + preview.refusedCount + preview.notFoundCount + preview.failedCount;

@@ -1,0 +1,115 @@
+import { useContext, useMemo } from 'react';
+import { Link } from 'wouter';
+import { Language, type Translate, useNumbers, useTexts } from '../texts/texts.ts';
+import type { Column } from '../ui/column.ts';
+import { Time } from '../ui/time.tsx';
+import { clientPath } from './client-address.ts';
+import type { ClientRow } from './operations.ts';
+import type { SortField } from './selection.ts';
+import { clientsTexts } from './texts.ts';
+
+export interface ClientColumn extends Column<ClientRow> {
+  readonly sortField?: SortField;
+}
+
+const PROTOCOL_NAMES = { MQTT: 'MQTT', MQTT_WS: 'WebSocket', MQTT_SN: 'MQTT-SN' } as const;
+const VERSION_NAMES = { V3_1: '3.1', V3_1_1: '3.1.1', V5: '5.0' } as const;
+
+export const protocolName = (protocol: keyof typeof PROTOCOL_NAMES): string => PROTOCOL_NAMES[protocol];
+export const versionName = (version: keyof typeof VERSION_NAMES): string => VERSION_NAMES[version];
+
+type ConnectionKey = 'connected' | 'offline' | 'unknown';
+
+/** The key of the text for the connection of a client. */
+export const connectionKey = (isConnected: boolean | null): ConnectionKey =>
+  isConnected === null ? 'unknown' : isConnected ? 'connected' : 'offline';
+
+/** The columns of the list and of its CSV file. */
+export function useClientColumns(brokerId: string, withDrops: boolean): readonly ClientColumn[] {
+  const text = useTexts(clientsTexts);
+  const numberText = useNumbers();
+  const language = useContext(Language);
+  // Rows are drawn again only if their client or the columns change.
+  return useMemo(() => columnsOf({ brokerId, withDrops, text, numberText }), [brokerId, withDrops, language]);
+}
+
+interface ColumnsOptions {
+  readonly brokerId: string;
+  readonly withDrops: boolean;
+  readonly text: ReturnType<typeof useTexts<keyof typeof clientsTexts.en>>;
+  readonly numberText: (number: number) => string;
+}
+
+function columnsOf({ brokerId, withDrops, text, numberText }: ColumnsOptions): readonly ClientColumn[] {
+  const count = (value: number | null | undefined) => (value == null ? '–' : numberText(value));
+  return [
+    {
+      key: 'client',
+      title: text('client'),
+      sortField: 'CLIENT_ID',
+      // The table handles the keyboard.
+      cell: ({ clientId, ...client }) => (
+        <>
+          <Link href={clientPath(brokerId, clientId)} tabIndex={-1}>
+            {clientId}
+          </Link>
+          {client.isGateway && <small title={text('isGateway')}> {text('gateway')}</small>}
+          {client.isBridge && <small> {text('bridge')}</small>}
+          {client.nodeId !== null && <small> {text('nodeNumber', { number: client.nodeId })}</small>}
+        </>
+      ),
+      value: ({ clientId }) => clientId,
+    },
+    {
+      key: 'state',
+      title: text('state'),
+      cell: ({ isConnected }) => (
+        <span className={isConnected ? 'state CONNECTED' : 'quiet'}>{text(connectionKey(isConnected))}</span>
+      ),
+      value: ({ isConnected }) => text(connectionKey(isConnected)),
+    },
+    { key: 'account', title: text('account'), sortField: 'USERNAME', cell: ({ username }) => username },
+    {
+      key: 'address',
+      title: text('address'),
+      sortField: 'ADDRESS',
+      cell: ({ address }) => address ?? '–',
+      value: ({ address }) => address,
+    },
+    { key: 'protocol', title: text('protocol'), cell: (client) => protocolOf(client, text) },
+    {
+      key: 'since',
+      title: text('lastConnected'),
+      sortField: 'CONNECTED_AT',
+      cell: ({ lastConnectedAt }) => <Time at={lastConnectedAt} />,
+      value: ({ lastConnectedAt }) => lastConnectedAt,
+    },
+    {
+      key: 'queued',
+      title: text('queued'),
+      sortField: 'QUEUED_MESSAGES',
+      isNumber: true,
+      cell: ({ queues }) => count(queues?.messagesOut),
+      value: ({ queues }) => queues?.messagesOut,
+    },
+    ...(withDrops
+      ? [
+          {
+            key: 'dropped',
+            title: text('dropped'),
+            sortField: 'DROPPED_MESSAGES',
+            isNumber: true,
+            cell: ({ numDropped }: ClientRow) => count(numDropped),
+            value: ({ numDropped }: ClientRow) => numDropped,
+          } as const,
+        ]
+      : []),
+  ];
+}
+
+function protocolOf({ protocol, protocolVersion }: ClientRow, text: Translate<'unknown'>): string {
+  if (protocol === null && protocolVersion === null) return text('unknown');
+  return [protocol && protocolName(protocol), protocolVersion && versionName(protocolVersion)]
+    .filter((part) => part !== null)
+    .join(' ');
+}

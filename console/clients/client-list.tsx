@@ -1,0 +1,107 @@
+import { useState } from 'react';
+import { useBroker } from '../broker/broker-context.ts';
+import { useQuery } from '../graph/use-query.ts';
+import { useNumbers, useTexts } from '../texts/texts.ts';
+import { CommandToCopy } from '../ui/command-to-copy.tsx';
+import { CopyAs } from '../ui/copy-as.tsx';
+import { Problem, Refusal } from '../ui/problem.tsx';
+import { Time } from '../ui/time.tsx';
+import { BulkDisconnect } from './bulk-disconnect.tsx';
+import { useClientColumns } from './client-columns.tsx';
+import { ClientGrid } from './client-grid.tsx';
+import { CsvExport } from './csv-export.tsx';
+import { FilterForm } from './filter-form.tsx';
+import { CLIENTS, MAY } from './operations.ts';
+import { PAGE_ROWS } from './row-cache.ts';
+import { useSelection } from './selection.ts';
+import { subscribeCommand } from './subscribe-command.ts';
+import { clientsTexts } from './texts.ts';
+import { useRows } from './use-rows.ts';
+import './style.css';
+
+/** The connected clients and persistent sessions of a broker, live. */
+export function ClientList() {
+  const text = useTexts(clientsTexts);
+  const numberText = useNumbers();
+  const { id: brokerId, name, url } = useBroker();
+  const { selection, values, set } = useSelection();
+  const { rows, error, connectedCount, isLive, show } = useRows(brokerId, selection);
+  const columns = useClientColumns(brokerId, selection.withDrops);
+  const { data: may } = useQuery(MAY, { id: brokerId });
+  const [isDisconnecting, setDisconnecting] = useState(false);
+  const totalCount = rows?.page.totalCount ?? 0;
+  const isEmpty = Object.keys(selection.filter).length === 0;
+  const canDisconnect = may?.broker?.viewerCanControlClients === true && selection.filter.isConnected !== false;
+  return (
+    <>
+      <FilterForm values={values} set={set} />
+      {rows && <Refusal error={error} />}
+      {!rows && <Problem error={error} />}
+      {rows && (
+        <>
+          {!rows.page.isComplete && (
+            <p className="note">
+              {text('incomplete')} <Time at={rows.page.since} />
+            </p>
+          )}
+          <div className="clients-bar">
+            <strong role="status">
+              {connectedCount === null || selection.filter.isConnected != null
+                ? text('matching', { total: numberText(totalCount) })
+                : text('matchingConnected', {
+                    total: numberText(totalCount),
+                    connected: numberText(connectedCount),
+                  })}
+            </strong>
+            <span className={isLive ? 'quiet' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
+            <span className="space" />
+            {canDisconnect && totalCount > 0 && connectedCount !== 0 && (
+              <button type="button" onClick={() => setDisconnecting(true)}>
+                {text('disconnectSelected')} …
+              </button>
+            )}
+            {totalCount > 0 && (
+              <CsvExport
+                key={JSON.stringify(selection)}
+                brokerId={brokerId}
+                name={text('fileName', { broker: name })}
+                selection={selection}
+                columns={columns}
+              />
+            )}
+            <CopyAs document={CLIENTS} variables={{ id: brokerId, ...selection, first: PAGE_ROWS }} />
+          </div>
+          {totalCount === 0 && (
+            <>
+              <p>{text(isEmpty ? 'noClients' : 'noMatch')}</p>
+              {isEmpty && <CommandToCopy command={subscribeCommand(url)} />}
+            </>
+          )}
+          {totalCount > 0 && (
+            <ClientGrid
+              brokerId={brokerId}
+              rows={rows}
+              columns={columns}
+              order={selection.orderBy}
+              onOrder={({ field, order }) => set({ sort: field === 'CLIENT_ID' ? '' : field, order: orderText(order) })}
+              onVisible={show}
+              listKey={JSON.stringify(selection)}
+              isStale={!isLive}
+            />
+          )}
+        </>
+      )}
+      {isDisconnecting && (
+        <BulkDisconnect
+          brokerId={brokerId}
+          selection={selection}
+          totalCount={totalCount}
+          connectedCount={connectedCount}
+          onClose={() => setDisconnecting(false)}
+        />
+      )}
+    </>
+  );
+}
+
+const orderText = (order: 'ASC' | 'DESC'): string => (order === 'ASC' ? '' : order);

@@ -1,0 +1,146 @@
+import { useEffect, useRef, useState } from 'react';
+import { useTexts } from '../texts/texts.ts';
+import { Field } from '../ui/field.tsx';
+import { protocolName, versionName } from './client-columns.tsx';
+import { CONDITIONS, type Condition, MODES, PROTOCOLS, SORT_FIELDS, VERSIONS } from './selection.ts';
+import { clientsTexts } from './texts.ts';
+
+interface FilterFormProps {
+  readonly values: URLSearchParams;
+  readonly set: (changes: Readonly<Record<string, string>>) => void;
+}
+
+/** Conditions that are shown on demand. */
+const MORE: readonly Condition[] = ['username', 'address', 'protocol', 'version', 'queued', 'dropped'];
+
+/** The conditions of the list and its order, which are in the address. */
+export function FilterForm({ values, set }: FilterFormProps) {
+  const text = useTexts(clientsTexts);
+  const props = (name: Condition) => ({ name, value: values.get(name) ?? '', onValue: set });
+  const isFiltered = CONDITIONS.some((name) => values.has(name));
+  return (
+    <search className="clients-filter">
+      <Field label={text('text')}>
+        <Input {...props('text')} type="search" />
+      </Field>
+      <Choice {...props('mode')} label={text('mode')} options={MODES.map((mode) => [mode, text(mode)])} />
+      <Choice
+        {...props('state')}
+        label={text('state')}
+        any={text('any')}
+        options={[
+          ['connected', text('connected')],
+          ['offline', text('offline')],
+        ]}
+      />
+      <Choice
+        name="sort"
+        value={values.get('sort') ?? ''}
+        onValue={set}
+        label={text('sort')}
+        options={SORT_FIELDS.map((field) => [field, text(field)])}
+      />
+      <Choice
+        name="order"
+        value={values.get('order') ?? ''}
+        onValue={set}
+        label={text('order')}
+        options={[
+          ['ASC', text('ASC')],
+          ['DESC', text('DESC')],
+        ]}
+      />
+      <details open={MORE.some((name) => values.has(name))}>
+        <summary>{text('moreConditions')}</summary>
+        <div className="clients-filter">
+          <Field label={text('account')}>
+            <Input {...props('username')} type="search" />
+          </Field>
+          <Field label={text('addressOrNetwork')}>
+            <Input {...props('address')} type="search" />
+          </Field>
+          <Choice
+            {...props('protocol')}
+            label={text('protocol')}
+            any={text('any')}
+            options={PROTOCOLS.map((protocol) => [protocol, protocolName(protocol)])}
+          />
+          <Choice
+            {...props('version')}
+            label={text('version')}
+            any={text('any')}
+            options={VERSIONS.map((version) => [version, versionName(version)])}
+          />
+          <Field label={text('minQueued')}>
+            <Input {...props('queued')} type="number" />
+          </Field>
+          <Field label={text('minDropped')}>
+            <Input {...props('dropped')} type="number" />
+          </Field>
+        </div>
+      </details>
+      {isFiltered && (
+        <button type="button" onClick={() => set(Object.fromEntries(CONDITIONS.map((name) => [name, ''])))}>
+          {text('clear')}
+        </button>
+      )}
+    </search>
+  );
+}
+
+/** How long the list waits for the next key, in milliseconds. */
+const TYPING_MS = 80;
+
+interface ValueProps {
+  readonly name: string;
+  readonly value: string;
+  readonly onValue: (changes: Readonly<Record<string, string>>) => void;
+}
+
+function Input({ name, value, onValue, type }: ValueProps & { readonly type: 'search' | 'number' }) {
+  const [typed, setTyped] = useState(value);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => setTyped(value), [value]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return (
+    <input
+      type={type}
+      min={type === 'number' ? 1 : undefined}
+      value={typed}
+      onInput={({ currentTarget }) => {
+        const next = currentTarget.value;
+        setTyped(next);
+        clearTimeout(timer.current);
+        timer.current = setTimeout(() => onValue({ [name]: next }), TYPING_MS);
+      }}
+    />
+  );
+}
+
+interface ChoiceProps extends ValueProps {
+  readonly label: string;
+  /** Text of the choice without a condition. Default: the first option is chosen. */
+  readonly any?: string;
+  readonly options: readonly (readonly [string, string])[];
+}
+
+function Choice({ name, value, onValue, label, any, options }: ChoiceProps) {
+  const [first] = any === undefined ? (options[0] ?? ['']) : [''];
+  return (
+    <Field label={label}>
+      <select
+        value={value === '' ? first : value}
+        onChange={({ currentTarget }) => {
+          onValue({ [name]: currentTarget.value === first ? '' : currentTarget.value });
+        }}
+      >
+        {any !== undefined && <option value="">{any}</option>}
+        {options.map(([key, title]) => (
+          <option key={key} value={key}>
+            {title}
+          </option>
+        ))}
+      </select>
+    </Field>
+  );
+}
