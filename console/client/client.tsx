@@ -1,3 +1,3 @@
 export function Client({ clientId }: { readonly clientId: string }) {
-  return <p>{clientId}</p>;
+  return <h2>{clientId}</h2>;
 }

@@ -12,7 +12,7 @@ import { ClientGrid } from './client-grid.tsx';
 import { CsvExport } from './csv-export.tsx';
 import { FilterForm } from './filter-form.tsx';
 import { CLIENTS, MAY } from './operations.ts';
-import { PAGE_ROWS } from './row-cache.ts';
+import { PAGE_ROWS, type Rows } from './row-cache.ts';
 import { useSelection } from './selection.ts';
 import { subscribeCommand } from './subscribe-command.ts';
 import { clientsTexts } from './texts.ts';
@@ -30,7 +30,7 @@ export function ClientList() {
   const { data: may } = useQuery(MAY, { id: brokerId });
   const [isDisconnecting, setDisconnecting] = useState(false);
   const totalCount = rows?.page.totalCount ?? 0;
-  const isEmpty = Object.keys(selection.filter).length === 0;
+  const isFiltered = Object.keys(selection.filter).length > 0;
   const canDisconnect = may?.broker?.viewerCanControlClients === true && selection.filter.isConnected !== false;
   return (
     <>
@@ -71,10 +71,11 @@ export function ClientList() {
             )}
             <CopyAs document={CLIENTS} variables={{ id: brokerId, ...selection, first: PAGE_ROWS }} />
           </div>
-          {totalCount === 0 && (
+          {isFiltered && totalCount === 0 && <p>{text('noMatch')}</p>}
+          {!isFiltered && hasOwnOnly(rows) && (
             <>
-              <p>{text(isEmpty ? 'noClients' : 'noMatch')}</p>
-              {isEmpty && <CommandToCopy command={subscribeCommand(url)} />}
+              <p>{text('noClients')}</p>
+              <CommandToCopy command={subscribeCommand(url)} />
             </>
           )}
           {totalCount > 0 && (
@@ -103,5 +104,11 @@ export function ClientList() {
     </>
   );
 }
+
+/** Whether no client is connected but the service itself, which has a few connections. */
+const hasOwnOnly = ({ page: { totalCount }, at }: Rows): boolean =>
+  totalCount < MAX_OWN && Array.from({ length: totalCount }, (_, index) => at(index)).every((row) => row?.isGateway);
+
+const MAX_OWN = 10;
 
 const orderText = (order: 'ASC' | 'DESC'): string => (order === 'ASC' ? '' : order);
