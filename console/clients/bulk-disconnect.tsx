@@ -6,7 +6,7 @@ import { Confirmation } from '../ui/confirmation.tsx';
 import { Names } from './names.tsx';
 import { CLIENTS, DISCONNECT, type DisconnectReport } from './operations.ts';
 import { Outcome } from './outcome.tsx';
-import type { Selection } from './selection.ts';
+import type { Filter } from './selection.ts';
 import { clientsTexts } from './texts.ts';
 
 /** The largest number that the service disconnects at once. */
@@ -18,7 +18,9 @@ const MAX_RESULTS = 1_000;
 
 interface BulkDisconnectProps {
   readonly brokerId: string;
-  readonly selection: Selection;
+  readonly title: string;
+  /** Selects clients, of which the connected ones are disconnected. */
+  readonly filter: Filter;
   readonly totalCount: number;
   /** Number of selected clients that are connected now; `null` if it is unknown. */
   readonly connectedCount: number | null;
@@ -27,11 +29,11 @@ interface BulkDisconnectProps {
 
 /** Shows which of the selected clients would be disconnected, and disconnects them. */
 export function BulkDisconnect(props: BulkDisconnectProps) {
-  const { brokerId, selection, totalCount, connectedCount, onClose } = props;
+  const { brokerId, title, totalCount, connectedCount, onClose } = props;
   const text = useTexts(clientsTexts);
   const numberText = useNumbers();
   // The list behind the dialog goes on, but the dialog is about the clients that were selected when it was opened.
-  const [filter] = useState({ ...selection.filter, isConnected: true });
+  const [filter] = useState({ ...props.filter, isConnected: true });
   const [withResults] = useState(totalCount <= MAX_RESULTS);
   const [force, setForce] = useState(false);
   const [preview, setPreview] = useState<DisconnectReport | null>(null);
@@ -56,14 +58,14 @@ export function BulkDisconnect(props: BulkDisconnectProps) {
     if (done) setReport(done.disconnectClients);
     else await look(force);
   };
-  if (report) return <Outcome report={report} onClose={onClose} />;
+  if (report) return <Outcome title={title} report={report} onClose={onClose} />;
   const count = preview?.wouldDisconnectCount ?? 0;
   const found = names.data?.broker?.connectedClients;
   const refused = (preview?.results ?? []).filter(({ status }) => status === 'REFUSED');
   return (
     <Confirmation
-      title={text('disconnectSelected')}
-      action={text('disconnectCount', { count: numberText(count) })}
+      title={title}
+      action={count === 1 ? text('disconnectOne') : text('disconnectCount', { count: numberText(count) })}
       isBusy={run.isBusy}
       isReady={count > 0}
       error={run.error ?? dryRun.error}
@@ -74,7 +76,10 @@ export function BulkDisconnect(props: BulkDisconnectProps) {
       {preview && (
         <>
           <p>
-            <strong>{text('wouldDisconnect', { count: numberText(count) })}</strong> {text('theyReconnect')}
+            <strong>
+              {count === 1 ? text('wouldDisconnectOne') : text('wouldDisconnect', { count: numberText(count) })}
+            </strong>{' '}
+            {text('theyReconnect')}
           </p>
           {!preview.isComplete && <p className="note">{text('mayBeMore')}</p>}
           {found && count > 0 && (
@@ -109,7 +114,7 @@ export function BulkDisconnect(props: BulkDisconnectProps) {
       )}
       {run.isBusy && (
         <p role="status">
-          <progress aria-label={text('disconnectSelected')} />{' '}
+          <progress aria-label={title} />{' '}
           {connectedCount !== null && text('stillConnected', { count: numberText(connectedCount) })}
         </p>
       )}

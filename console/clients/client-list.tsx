@@ -95,7 +95,8 @@ export function ClientList() {
       {isDisconnecting && (
         <BulkDisconnect
           brokerId={brokerId}
-          selection={selection}
+          title={text('disconnectSelected')}
+          filter={selection.filter}
           totalCount={totalCount}
           connectedCount={connectedCount}
           onClose={() => setDisconnecting(false)}

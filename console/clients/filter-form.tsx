@@ -17,6 +17,7 @@ const MORE: readonly Condition[] = ['username', 'address', 'protocol', 'version'
 export function FilterForm({ values, set }: FilterFormProps) {
   const text = useTexts(clientsTexts);
   const props = (name: Condition) => ({ name, value: values.get(name) ?? '', onValue: set });
+  const [isOpen] = useState(MORE.some((name) => values.has(name)));
   const isFiltered = CONDITIONS.some((name) => values.has(name));
   return (
     <search className="clients-filter">
@@ -50,7 +51,7 @@ export function FilterForm({ values, set }: FilterFormProps) {
           ['DESC', text('DESC')],
         ]}
       />
-      <details open={MORE.some((name) => values.has(name))}>
+      <details open={isOpen}>
         <summary>{text('moreConditions')}</summary>
         <div className="clients-filter">
           <Field label={text('account')}>

@@ -5,12 +5,13 @@ import type { DisconnectReport } from './operations.ts';
 import { clientsTexts } from './texts.ts';
 
 interface OutcomeProps {
+  readonly title: string;
   readonly report: DisconnectReport;
   readonly onClose: () => void;
 }
 
 /** What a disconnect of many clients has done, and why some clients are still connected. */
-export function Outcome({ report, onClose }: OutcomeProps) {
+export function Outcome({ title, report, onClose }: OutcomeProps) {
   const text = useTexts(clientsTexts);
   const numberText = useNumbers();
   const others = (report.results ?? []).filter(({ status }) => status !== 'DISCONNECTED');
@@ -22,7 +23,7 @@ export function Outcome({ report, onClose }: OutcomeProps) {
     ['FAILED', report.failedCount],
   ] as const;
   return (
-    <Dialog title={text('disconnectSelected')} onClose={onClose}>
+    <Dialog title={title} onClose={onClose}>
       <dl>
         {counts.map(
           ([key, count], index) =>

@@ -2,7 +2,7 @@ import { catalogue } from '../texts/texts.ts';
 
 export const clientsTexts = catalogue({
   en: {
-    text: 'Client id or account contains',
+    text: 'Client id or account',
     mode: 'Comparison',
     CONTAINS: 'contains',
     STARTS_WITH: 'starts with',
@@ -44,8 +44,10 @@ export const clientsTexts = catalogue({
     noMatch: 'No client matches the filter.',
     disconnectSelected: 'Disconnect the selected clients',
     disconnectCount: 'Disconnect {count} clients',
+    disconnectOne: 'Disconnect 1 client',
     dryRunRuns: 'The service finds out whom it would disconnect …',
     wouldDisconnect: '{count} connected clients would lose their connection.',
+    wouldDisconnectOne: '1 connected client would lose its connection.',
     theyReconnect: 'Most clients connect again by themselves.',
     mayBeMore: 'Clients that the service does not know may match as well. They stay connected.',
     whichClients: 'Which clients',
@@ -65,7 +67,7 @@ export const clientsTexts = catalogue({
     result: 'Result',
   },
   de: {
-    text: 'Client-Id oder Konto enthält',
+    text: 'Client-Id oder Konto',
     mode: 'Vergleich',
     CONTAINS: 'enthält',
     STARTS_WITH: 'beginnt mit',
@@ -107,8 +109,10 @@ export const clientsTexts = catalogue({
     noMatch: 'Kein Client entspricht dem Filter.',
     disconnectSelected: 'Ausgewählte Clients trennen',
     disconnectCount: '{count} Clients trennen',
+    disconnectOne: '1 Client trennen',
     dryRunRuns: 'Der Dienst ermittelt, wen er trennen würde …',
     wouldDisconnect: '{count} verbundene Clients würden ihre Verbindung verlieren.',
+    wouldDisconnectOne: '1 verbundener Client würde seine Verbindung verlieren.',
     theyReconnect: 'Die meisten Clients verbinden sich von selbst wieder.',
     mayBeMore: 'Es können auch Clients passen, die der Dienst nicht kennt. Diese bleiben verbunden.',
     whichClients: 'Welche Clients',

@@ -64,7 +64,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the clients' : CHROMIUM_MISSING, ()
     await sleepy.subscribeAsync('jobs', { qos: 1 });
     await sleepy.endAsync();
     await openClients(page, broker.name);
-    const text = page.getByLabel('Client id or account contains');
+    const text = page.getByLabel('Client id or account');
     await text.fill('plant');
     await expect.poll(() => shown(page)).toEqual(['plant/1', 'plant/2']);
     await page.getByRole('columnheader', { name: 'Client' }).getByRole('button').click();
@@ -85,8 +85,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the clients' : CHROMIUM_MISSING, ()
     await page.getByLabel('State').selectOption('any');
     await page.getByText('More conditions').click();
     await page.getByLabel('MQTT version').selectOption('5.0');
-    await expect.poll(() => shown(page)).toContain('five');
-    expect(await shown(page)).not.toContain('plant/1');
+    await expect.poll(() => shown(page)).not.toContain('plant/1');
+    expect(await shown(page)).toContain('five');
     await page.getByLabel('MQTT version').selectOption('any');
     const other = await device(broker, 'other');
     await other.publishAsync('jobs', 'a', { qos: 1 });
@@ -173,7 +173,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the clients' : CHROMIUM_MISSING, ()
     const clients = await Promise.all([...left, 'gate'].map((id) => device(broker, id)));
     const closed = clients.map((client) => new Promise((resolve) => void client.once('close', () => resolve(true))));
     await openClients(page, broker.name);
-    await page.getByLabel('Client id or account contains').fill('dev-');
+    await page.getByLabel('Client id or account').fill('dev-');
     await expect.poll(() => shown(page)).toEqual(left);
     const open = page.getByRole('button', { name: 'Disconnect the selected clients' });
     await open.focus();

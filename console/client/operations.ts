@@ -1,0 +1,153 @@
+import { graphql, type ResultOf } from '../graph/graphql.ts';
+
+/** What changes when a client connects or disconnects. */
+export const CLIENT = graphql(`subscription Client($brokerId: ID!, $clientIds: [ID!]!, $after: SafeInt) {
+  connectedClients(brokerId: $brokerId, filter: { clientIds: $clientIds }, after: $after) {
+    kind
+    sequence
+    removedIds
+    clients {
+      id
+      clientId
+      username
+      isConnected
+      isGateway
+      isBridge
+      source
+      nodeId
+      lastConnectedAt
+      lastDisconnectedAt
+      disconnectReason
+      address
+      remotePort
+      protocol
+      protocolVersion
+      keepalive
+      cleanSession
+      listener { bindAddress port }
+      tls { version ciphers clientCertificate }
+      will { topic payload qos retain delayInterval }
+    }
+  }
+}`);
+
+export type ClientEvent = ResultOf<typeof CLIENT>['connectedClients'];
+export type ClientState = ClientEvent['clients'][number];
+
+/** Numbers change with each message and send no events, so they are read again. */
+export const NUMBERS = graphql(`query ClientNumbers($id: ID!, $clientId: String!) {
+  broker(id: $id) {
+    connectedClient(clientId: $clientId) {
+      asOf
+      numSubscriptions
+      numPublished
+      numSubscribed
+      numDropped
+      bytesPublished
+      bytesSubscribed
+      queues { messagesOut messagesMax bytesOut bytesMax }
+      inflight { messagesIn messagesOut messagesMax messagesInMax messagesOutMax }
+      subscriptionDetails { topic qos noLocal retainAsPublished }
+      unknownFields { field reason }
+    }
+  }
+}`);
+
+export type ClientNumbers = NonNullable<NonNullable<ResultOf<typeof NUMBERS>['broker']>['connectedClient']>;
+
+/** The account of the client, and what it gets from roles and groups. */
+export const ACCESS = graphql(`query ClientAccess($id: ID!, $clientId: String!) {
+  broker(id: $id) {
+    viewerCanControlClients
+    connectedClient(clientId: $clientId) {
+      username
+      account {
+        username
+        textName
+        enabled
+        clientId
+        roles {
+          roleName
+          priority
+          role { allowWildcardSubs acls { aclType allow priority topic } }
+        }
+        groups {
+          groupName
+          priority
+          group {
+            roles {
+              roleName
+              priority
+              role { allowWildcardSubs acls { aclType allow priority topic } }
+            }
+          }
+        }
+      }
+    }
+    anonymousGroup {
+      groupName
+      roles {
+        roleName
+        priority
+        role { allowWildcardSubs acls { aclType allow priority topic } }
+      }
+    }
+  }
+}`);
+
+type AccessOfBroker = NonNullable<ResultOf<typeof ACCESS>['broker']>;
+export type ClientAccess = NonNullable<AccessOfBroker['connectedClient']>;
+export type AnonymousGroup = AccessOfBroker['anonymousGroup'];
+export type Account = NonNullable<ClientAccess['account']>;
+export type HeldRole = Account['roles'][number];
+export type Rule = NonNullable<HeldRole['role']>['acls'][number];
+
+export const REFUSALS = graphql(`query ClientRefusals($id: ID!, $clientId: String!) {
+  broker(id: $id) {
+    refusals(clientId: $clientId, first: 50) {
+      since
+      totalCount
+      limit
+      nodes { id lastAt kind reason topic detail count whatWouldHelp }
+    }
+  }
+}`);
+
+export const ROLES = graphql(`query RoleNames($id: ID!) {
+  broker(id: $id) { accessRoles(first: 500) { nodes { roleName } } }
+}`);
+
+export const EXPLAIN = graphql(`query Explain(
+  $brokerId: ID!
+  $username: String
+  $anonymous: Boolean!
+  $clientId: String!
+  $action: AccessAction!
+  $topic: String!
+  $withRoles: [HeldRoleInput!]
+) {
+  explainAccess(
+    brokerId: $brokerId
+    username: $username
+    anonymous: $anonymous
+    clientId: $clientId
+    action: $action
+    topic: $topic
+    withRoles: $withRoles
+  ) {
+    allowed
+    conditional
+    reason
+    defaultAclType
+    defaultAllows
+    elsewhere
+    remarks
+    asOf
+    lookedAtTotal
+    decidedBy { roleName groupName priority verdict rule { aclType allow priority topic } }
+    lookedAt { roleName groupName priority verdict rule { aclType allow priority topic } }
+  }
+}`);
+
+export type Explanation = ResultOf<typeof EXPLAIN>['explainAccess'];
+export type LookedAtRule = Explanation['lookedAt'][number];

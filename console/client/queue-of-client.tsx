@@ -1,0 +1,33 @@
+import { useNumbers, useTexts } from '../texts/texts.ts';
+import { Card, type Fact } from './card.tsx';
+import type { ClientNumbers } from './operations.ts';
+import { clientTexts } from './texts.ts';
+
+/** Messages that wait for a client, and its counters. */
+export function QueueOfClient({ numbers }: { readonly numbers: ClientNumbers | null }) {
+  const text = useTexts(clientTexts);
+  const numberText = useNumbers();
+  const count = (value: number | null | undefined) => (value == null ? null : numberText(value));
+  const of = (value: number | null | undefined, limit: number | null | undefined) =>
+    value != null && limit != null ? text('of', { value: numberText(value), limit: numberText(limit) }) : count(value);
+  const { queues, inflight } = numbers ?? {};
+  const waiting: Fact[] = [
+    [text('queuedMessages'), of(queues?.messagesOut, queues?.messagesMax)],
+    [text('queuedBytes'), of(queues?.bytesOut, queues?.bytesMax)],
+    [text('inflightOut'), of(inflight?.messagesOut, inflight?.messagesOutMax ?? inflight?.messagesMax)],
+    [text('inflightIn'), of(inflight?.messagesIn, inflight?.messagesInMax ?? inflight?.messagesMax)],
+    [text('droppedMessages'), count(numbers?.numDropped)],
+  ];
+  const counters: Fact[] = [
+    [text('published'), count(numbers?.numPublished)],
+    [text('publishedBytes'), count(numbers?.bytesPublished)],
+    [text('received'), count(numbers?.numSubscribed)],
+    [text('receivedBytes'), count(numbers?.bytesSubscribed)],
+  ];
+  return (
+    <>
+      <Card title={text('queue')} facts={waiting} />
+      <Card title={text('traffic')} facts={counters} />
+    </>
+  );
+}

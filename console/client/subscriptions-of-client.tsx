@@ -1,0 +1,43 @@
+import { useId } from 'react';
+import { useNumbers, useTexts } from '../texts/texts.ts';
+import type { Column } from '../ui/column.ts';
+import { Table } from '../ui/table.tsx';
+import type { ClientNumbers } from './operations.ts';
+import { clientTexts } from './texts.ts';
+
+type Subscription = NonNullable<ClientNumbers['subscriptionDetails']>[number];
+/** Rows in the page. A client may have many more subscriptions. */
+const MAX_ROWS = 200;
+
+/** The topic filters that a client subscribes to. */
+export function SubscriptionsOfClient({ numbers }: { readonly numbers: ClientNumbers }) {
+  const text = useTexts(clientTexts);
+  const numberText = useNumbers();
+  const heading = useId();
+  const { subscriptionDetails: all, numSubscriptions } = numbers;
+  const option = (value: boolean | null) => (value === null ? '–' : text(value ? 'yes' : 'no'));
+  const columns: Column<Subscription>[] = [
+    { key: 'filter', title: text('topicFilter'), cell: ({ topic }) => topic },
+    { key: 'qos', title: text('qos'), isNumber: true, cell: ({ qos }) => qos ?? '–' },
+    { key: 'noLocal', title: text('noLocal'), cell: ({ noLocal }) => option(noLocal) },
+    { key: 'retain', title: text('retainAsPublished'), cell: ({ retainAsPublished }) => option(retainAsPublished) },
+  ];
+  return (
+    <section aria-labelledby={heading}>
+      <h3 id={heading}>
+        {text('subscriptions')} {numSubscriptions !== null && `(${numberText(numSubscriptions)})`}
+      </h3>
+      {all === null && <p className="quiet">{text('unknown')}</p>}
+      {all?.length === 0 && <p className="quiet">{text('noSubscriptions')}</p>}
+      {all && all.length > 0 && (
+        <Table
+          label={text('subscriptions')}
+          columns={columns}
+          rows={all.slice(0, MAX_ROWS)}
+          keyOf={({ topic }) => topic}
+        />
+      )}
+      {all && all.length > MAX_ROWS && <p>{text('moreSubscriptions', { count: numberText(all.length - MAX_ROWS) })}</p>}
+    </section>
+  );
+}

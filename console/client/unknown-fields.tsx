@@ -1,0 +1,26 @@
+import { useTexts } from '../texts/texts.ts';
+import type { ClientNumbers } from './operations.ts';
+import { clientTexts } from './texts.ts';
+
+interface UnknownFieldsProps {
+  readonly fields: NonNullable<ClientNumbers['unknownFields']>;
+}
+
+/** Why some values are unknown, and what would change that. */
+export function UnknownFields({ fields }: UnknownFieldsProps) {
+  const text = useTexts(clientTexts);
+  const byReason = new Map<string, string[]>();
+  for (const { field, reason } of fields) byReason.set(reason, [...(byReason.get(reason) ?? []), field]);
+  if (byReason.size === 0) return null;
+  return (
+    <details>
+      <summary>{text('whyUnknown')}</summary>
+      <dl>
+        {[...byReason].map(([reason, names]) => [
+          <dt key={reason}>{names.join(', ')}</dt>,
+          <dd key={`${reason} text`}>{reason}</dd>,
+        ])}
+      </dl>
+    </details>
+  );
+}

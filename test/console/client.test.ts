@@ -1,0 +1,212 @@
+import type { IClientOptions, MqttClient } from 'mqtt';
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { addBroker } from '../domains/clients/graph/commercial-broker.ts';
+import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
+import { ADMIN, FOLLOWED_LOG, startClient, startMosquitto } from '../support/mosquitto.ts';
+import { PASSWORD, startTestService, type TestService } from '../support/service.ts';
+import { checkScreen, firstBroker, openBroker, openConsole, signIn } from './page.ts';
+
+/** As awkward as an address can get. */
+const PRESS = 'plant/press~1 %41?#';
+const LOGIN = { username: 'press', password: 'p' };
+
+const CREATE = `mutation ($reader: CreateAccessRoleInput!, $writer: CreateAccessRoleInput!, $group: CreateAccessGroupInput!, $account: CreateAccountInput!) {
+  reader: createAccessRole(input: $reader) { outcome }
+  writer: createAccessRole(input: $writer) { outcome }
+  createAccessGroup(input: $group) { outcome }
+  createAccount(input: $account) { outcome }
+}`;
+
+/** The account `press` may publish below `plant`, except to `plant/secret`, and reads there through a group. */
+async function createAccess({ graphql }: TestService, brokerId: string): Promise<void> {
+  const acl = (aclType: string, topic: string, allow = true) => ({ aclType, topic, allow, priority: allow ? 0 : 9 });
+  const { errors } = await graphql(CREATE, {
+    reader: {
+      brokerId,
+      change: {
+        roleName: 'reader',
+        acls: [acl('SUBSCRIBE_PATTERN', 'plant/#'), acl('PUBLISH_CLIENT_RECEIVE', 'plant/#')],
+      },
+    },
+    writer: {
+      brokerId,
+      change: {
+        roleName: 'writer',
+        acls: [acl('PUBLISH_CLIENT_SEND', 'plant/#'), acl('PUBLISH_CLIENT_SEND', 'plant/secret', false)],
+      },
+    },
+    group: { brokerId, change: { groupName: 'presses', roles: [{ roleName: 'reader' }] } },
+    account: {
+      brokerId,
+      change: { ...LOGIN, roles: [{ roleName: 'writer' }], groups: [{ groupName: 'presses' }] },
+    },
+  });
+  expect(errors).toBeUndefined();
+}
+
+async function startPress(options: IClientOptions = {}) {
+  const service = await startTestService({ embeddedBroker: true });
+  const broker = await firstBroker(service);
+  await createAccess(service, broker.id);
+  const join = (): Promise<MqttClient> =>
+    startClient(broker.url, { clientId: PRESS, ...LOGIN, protocolVersion: 5, keepalive: 42, ...options });
+  return { service, broker, join };
+}
+
+async function openClient(page: Page, name: string, clientId: string): Promise<void> {
+  await openBroker(page, name);
+  await page.getByRole('link', { name: 'Clients' }).click();
+  await page.getByRole('link', { name: clientId, exact: true }).click();
+  await page.getByRole('heading', { level: 2, name: clientId }).waitFor();
+}
+
+const state = (page: Page) => page.getByRole('heading', { level: 2 }).locator('..').getByRole('status');
+const section = (page: Page, name: string) => page.getByRole('region', { name });
+const fact = (page: Page, title: string, name: string) =>
+  section(page, title)
+    .locator('dt')
+    .filter({ hasText: new RegExp(`^${name}$`) })
+    .locator('+ dd')
+    .first();
+
+const ended = (client: MqttClient) => new Promise<void>((resolve) => void client.once('close', () => resolve()));
+
+describe.skipIf(!hasChromium)(hasChromium ? 'a client' : CHROMIUM_MISSING, () => {
+  test('shows its connection, session, will, subscriptions and access, and at once that it leaves and returns', async () => {
+    const { service, broker, join } = await startPress({
+      will: { topic: 'plant/gone', payload: Buffer.from('bye'), qos: 1, retain: false },
+    });
+    const press = await join();
+    await press.subscribeAsync('plant/+/state', { qos: 1 });
+    const page = await openConsole(service);
+    await signIn(page);
+    await openClient(page, broker.name, PRESS);
+    await expect.poll(() => state(page).textContent()).toBe('connected');
+    expect(await fact(page, 'Connection', 'Account').textContent()).toBe('press');
+    expect(await fact(page, 'Connection', 'Protocol').textContent()).toBe('MQTT');
+    expect(await fact(page, 'Connection', 'MQTT version').textContent()).toBe('5.0');
+    expect(await fact(page, 'Connection', 'Keep-alive').textContent()).toBe('42 s');
+    expect(await fact(page, 'Session', 'Ends with the connection').textContent()).toBe('yes');
+    expect(await fact(page, 'Will', 'Topic').textContent()).toBe('plant/gone');
+    expect(await fact(page, 'Will', 'Payload').textContent()).toBe('bye');
+    await section(page, 'Encryption').getByText('not encrypted').waitFor();
+    await page.getByRole('row', { name: 'plant/+/state' }).waitFor();
+    await press.publishAsync('plant/1', 'x', { qos: 1 });
+    await expect.poll(() => fact(page, 'Messages', 'Received from the client').textContent()).toBe('1');
+    const access = section(page, 'Account, groups, roles and rules');
+    await access.getByText('Roles of the group presses').waitFor();
+    await access.getByText('writer, priority').click();
+    await access.getByText('Denies to publish to plant/secret, priority 9').waitFor();
+
+    await press.endAsync();
+    let since = performance.now();
+    await expect.poll(() => state(page).textContent(), { interval: 20 }).toBe('not known to the broker');
+    expect(performance.now() - since).toBeLessThan(1_000);
+    await page.getByText('mosquitto_sub').waitFor();
+    await join();
+    since = performance.now();
+    await expect.poll(() => state(page).textContent(), { interval: 20 }).toBe('connected');
+    expect(performance.now() - since).toBeLessThan(1_000);
+    await page.reload();
+    await expect.poll(() => state(page).textContent()).toBe('connected');
+  });
+
+  test('shows what waits for it while it is offline', async () => {
+    const { service, broker, join } = await startPress({ clean: false, properties: { sessionExpiryInterval: 600 } });
+    const press = await join();
+    await press.subscribeAsync('plant/jobs', { qos: 1 });
+    await press.endAsync();
+    const page = await openConsole(service);
+    await signIn(page);
+    await openClient(page, broker.name, PRESS);
+    await expect.poll(() => state(page).textContent()).toBe('offline');
+    await page.getByText('Offline since').waitFor();
+    expect(await page.getByRole('button', { name: 'Disconnect' }).count()).toBe(0);
+    const other = await startClient(broker.url, { clientId: 'other', ...LOGIN });
+    for (const job of ['a', 'b']) await other.publishAsync('plant/jobs', job, { qos: 1 });
+    await expect.poll(() => fact(page, 'Queue', 'Messages waiting').textContent()).toMatch(/^2/);
+  });
+
+  test('shows which rule decides on a topic, what would help, and what the broker refused', async () => {
+    const { service, broker, join } = await startPress();
+    const press = await join();
+    const page = await openConsole(service);
+    await signIn(page);
+    await openClient(page, broker.name, PRESS);
+    const form = section(page, 'Test a topic');
+    await form.getByLabel('Topic or topic filter').fill('plant/secret');
+    await page.keyboard.press('Enter');
+    await form.getByText('Denied.').waitFor();
+    await form.getByText('Denies to publish to plant/secret, priority 9 (role writer)').first().waitFor();
+    await form.getByText('What would help: change this rule').waitFor();
+    await form.getByLabel('Topic or topic filter').fill('plant/1');
+    await form.getByRole('button', { name: 'Test', exact: true }).click();
+    await form.getByText('Allowed.').waitFor();
+    await form.getByLabel('The client wants to').selectOption('subscribe to');
+    await form.getByLabel('Topic or topic filter').fill('other/#');
+    await page.keyboard.press('Enter');
+    await form.getByText('No rule matched').waitFor();
+    await page.reload();
+    await form.getByText('No rule matched').waitFor();
+    expect(await form.getByLabel('Topic or topic filter').inputValue()).toBe('other/#');
+    // A change of access control is seen without a click.
+    await form.getByLabel('As if it also had the role').fill('admin');
+    await page.keyboard.press('Enter');
+    await form.getByText('Allowed.').waitFor();
+
+    await expect(press.publishAsync('plant/secret', 'x', { qos: 1 })).rejects.toThrow('Not authorized');
+    const row = section(page, 'Refusals').getByRole('row').filter({ hasText: 'plant/secret' });
+    await row.getByText('access denied').waitFor();
+    await checkScreen(page, 'client');
+  });
+
+  test('is disconnected after a dry run, which names the others of its account where the broker needs that', async () => {
+    const mosquitto = await startMosquitto({ access: 'dynsec', logTypes: FOLLOWED_LOG });
+    const service = await startTestService();
+    const brokerId = await addBroker(service, mosquitto.url, ADMIN);
+    const known = 'query ($id: ID!) { broker(id: $id) { name connectedClients(first: 50) { isComplete totalCount } } }';
+    const list = async () => (await service.graphql(known, { id: brokerId })).data.broker;
+    // Clients that connect before the log is followed are unknown.
+    await expect.poll(async () => (await list()).connectedClients?.isComplete).toBe(true);
+    const { name } = await list();
+    await createAccess(service, brokerId);
+    const clients = await Promise.all(['p-1', 'p-2'].map((clientId) => mosquitto.client({ clientId, ...LOGIN })));
+    const ends = clients.map(ended);
+    const page = await openConsole(service);
+    await signIn(page);
+    await openClient(page, name, 'p-1');
+    await page.getByText('Why some values are unknown').waitFor();
+    await page.getByRole('button', { name: 'Disconnect' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('1 clients would stay connected.').waitFor();
+    await dialog.getByText('"p-2" would be disconnected too').waitFor();
+    await dialog.getByRole('checkbox').check();
+    await dialog.getByText('1 other clients use the same accounts').waitFor();
+    await dialog.getByRole('button', { name: 'Disconnect 1 client' }).focus();
+    await page.keyboard.press('Enter');
+    await Promise.all(ends);
+    await dialog.getByText('Others of the same accounts').waitFor();
+    await page.keyboard.press('Escape');
+    await expect.poll(() => state(page).textContent()).toBe('not known to the broker');
+  });
+
+  test('has no button for a viewer that a strict project would refuse', async () => {
+    const { service, broker, join } = await startPress();
+    await join();
+    const strict = await service.graphql(
+      'mutation ($input: UpdateProjectInput!) { updateProject(input: $input) { project { id } } }',
+      { input: { projectId: service.projectId, hasStrictRoles: true } },
+    );
+    expect(strict.errors).toBeUndefined();
+    const { email } = await service.person('VIEWER');
+    const page = await openConsole(service);
+    await signIn(page, { email, password: PASSWORD });
+    await openClient(page, broker.name, PRESS);
+    await page.getByText('writer, priority').waitFor();
+    expect(await page.getByRole('button', { name: 'Disconnect' }).count()).toBe(0);
+    await page.getByLabel('Topic or topic filter').fill('plant/1');
+    await page.keyboard.press('Enter');
+    await page.getByText('Allowed.').waitFor();
+  });
+});
