@@ -14,11 +14,21 @@ export const BROKER = graphql(`query Broker($id: ID!) {
 
 export type Broker = NonNullable<ResultOf<typeof BROKER>['broker']>;
 
-export const BrokerContext = createContext<Broker | null>(null);
-
-/** The broker whose screens are shown. */
-export function useBroker(): Broker {
-  const broker = useContext(BrokerContext);
-  if (broker === null) throw new Error('Only screens of a broker have one');
-  return broker;
+interface Shown {
+  readonly broker: Broker;
+  /** Reads the broker again, after a change of its settings. */
+  readonly renew: () => void;
 }
+
+export const BrokerContext = createContext<Shown | null>(null);
+
+function useShown(): Shown {
+  const shown = useContext(BrokerContext);
+  if (shown === null) throw new Error('Only screens of a broker have one');
+  return shown;
+}
+
+/** The broker whose screens are shown. Its connection is live. */
+export const useBroker = (): Broker => useShown().broker;
+
+export const useRenewBroker = (): (() => void) => useShown().renew;

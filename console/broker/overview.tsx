@@ -1,15 +1,33 @@
 import { useTexts } from '../texts/texts.ts';
 import { useBroker } from './broker-context.ts';
-import { brokerTexts } from './texts.ts';
+import { Capabilities } from './capabilities.tsx';
+import { Charts } from './charts.tsx';
+import { Connection } from './connection.tsx';
+import { License } from './license.tsx';
+import { Listeners } from './listeners.tsx';
+import { useLiveNumbers } from './live-numbers.ts';
+import { CurrentNumbers } from './numbers.tsx';
+import { overviewTexts } from './overview-texts.ts';
+import './style.css';
 
-/** What a broker reports about itself. */
+/** What a broker reports about itself, and how the service connects to it. */
 export function Overview() {
-  const text = useTexts(brokerTexts);
-  const { url } = useBroker();
+  const text = useTexts(overviewTexts);
+  const { id, connection } = useBroker();
+  const { current, samples, isLive } = useLiveNumbers(id);
+  // What the broker reports once is read again after each reconnect.
+  const session = `${id} ${connection.state}`;
   return (
-    <dl>
-      <dt>{text('address')}</dt>
-      <dd>{url ?? '–'}</dd>
-    </dl>
+    <>
+      {connection.lastError !== null && <p role="alert">{connection.lastError}</p>}
+      {current === null && <p>{text('noNumbers')}</p>}
+      {current === undefined && <p aria-busy="true">{text('loading')}</p>}
+      {current && <CurrentNumbers current={current} isLive={isLive} />}
+      {samples.length > 0 && <Charts samples={samples} />}
+      <Connection />
+      <Listeners key={`listeners ${session}`} />
+      <Capabilities key={`capabilities ${session}`} />
+      <License key={`license ${session}`} version={current?.brokerVersion ?? null} />
+    </>
   );
 }

@@ -6,7 +6,9 @@ import { Problem } from '../ui/problem.tsx';
 import { ProjectBrokers } from './project-brokers.tsx';
 import { fleetTexts } from './texts.ts';
 
-const PROJECTS = graphql(`query Projects { projects(first: 100) { totalCount nodes { id name } } }`);
+const PROJECTS = graphql(
+  `query Projects { projects(first: 100) { totalCount nodes { id name viewerCanAddBrokers } } }`,
+);
 
 /** All brokers of all projects at a glance. */
 export function Fleet() {

@@ -1,5 +1,6 @@
 import { useId } from 'react';
 import { Link } from 'wouter';
+import { AddBroker } from '../broker/add-broker.tsx';
 import { addressOf } from '../graph/addresses.ts';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useLive } from '../graph/live.ts';
@@ -57,7 +58,7 @@ function apply(before: Statuses | null, { brokers }: StatusEvent): Statuses {
 }
 
 interface ProjectBrokersProps {
-  readonly project: { readonly id: string; readonly name: string };
+  readonly project: { readonly id: string; readonly name: string; readonly viewerCanAddBrokers: boolean };
   /** Only brokers whose name contains it are shown. */
   readonly name: string;
 }
@@ -67,7 +68,7 @@ export function ProjectBrokers({ project, name }: ProjectBrokersProps) {
   const timeOf = useTimes();
   const numberText = useNumbers();
   const heading = useId();
-  const { data, error } = useQuery(BROKERS, { id: project.id }, NUMBERS_MS);
+  const { data, error, renew } = useQuery(BROKERS, { id: project.id }, NUMBERS_MS);
   const { state, isLive } = useLive(STATUS, { projectId: project.id }, ({ brokerStatus }) => brokerStatus, apply);
   const found = data?.project;
   const brokers = found?.brokers.nodes ?? [];
@@ -137,7 +138,10 @@ export function ProjectBrokers({ project, name }: ProjectBrokersProps) {
   ];
   return (
     <section aria-labelledby={heading}>
-      <h2 id={heading}>{project.name}</h2>
+      <header className="screen">
+        <h2 id={heading}>{project.name}</h2>
+        {project.viewerCanAddBrokers && <AddBroker project={project} onAdded={renew} />}
+      </header>
       {data === null && <Problem error={error} />}
       {found && brokers.length === 0 && (
         <>

@@ -7,7 +7,11 @@ interface Asked<Data> {
   /** The last result, also if a later request failed. */
   readonly data: Data | null;
   readonly error: RefusedError | null;
+  /** Asks again at once, after a change. */
+  readonly renew: () => void;
 }
+
+type Result<Data> = Pick<Asked<Data>, 'data' | 'error'>;
 
 /** The result of a query, asked again every `everyMs` milliseconds while the page is visible. */
 export function useQuery<Data, Variables>(
@@ -15,7 +19,8 @@ export function useQuery<Data, Variables>(
   variables: Variables,
   everyMs: number | null = null,
 ): Asked<Data> {
-  const [asked, setAsked] = useState<Asked<Data>>({ data: null, error: null });
+  const [asked, setAsked] = useState<Result<Data>>({ data: null, error: null });
+  const [changes, setChanges] = useState(0);
   // Variables are created at each rendering, so they are compared by their text.
   const key = JSON.stringify(variables);
   useEffect(() => {
@@ -30,8 +35,8 @@ export function useQuery<Data, Variables>(
       isWanted = false;
       clearInterval(timer);
     };
-  }, [key, everyMs]);
-  return asked;
+  }, [key, everyMs, changes]);
+  return { ...asked, renew: () => setChanges((before) => before + 1) };
 }
 
 const isHidden = (): boolean => document.visibilityState === 'hidden';

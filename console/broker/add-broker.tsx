@@ -1,0 +1,56 @@
+import { useState } from 'react';
+import { graphql } from '../graph/graphql.ts';
+import { useMutation } from '../graph/use-mutation.ts';
+import { useTexts } from '../texts/texts.ts';
+import { Confirmation } from '../ui/confirmation.tsx';
+import { useNotices } from '../ui/notices.tsx';
+import { ConnectionFields } from './connection-fields.tsx';
+import { changesOf, NEW_CONNECTION } from './connection-input.ts';
+import { connectionTexts } from './connection-texts.ts';
+import './style.css';
+
+const ADD = graphql(`mutation AddBroker($input: AddBrokerInput!) {
+  addBroker(input: $input) { broker { id name } }
+}`);
+
+interface AddBrokerProps {
+  readonly project: { readonly id: string; readonly name: string };
+  readonly onAdded: () => void;
+}
+
+/** Adds a broker that runs elsewhere. The service connects to it at once. */
+export function AddBroker({ project, onAdded }: AddBrokerProps) {
+  const text = useTexts(connectionTexts);
+  const notify = useNotices();
+  const { run, isBusy, error } = useMutation(ADD);
+  const [input, setInput] = useState(NEW_CONNECTION);
+  const [isOpen, setOpen] = useState(false);
+  const add = async () => {
+    const added = await run({ input: { projectId: project.id, ...changesOf(NEW_CONNECTION, input) } });
+    if (added === null) return;
+    notify(text('wasAdded', { name: added.addBroker.broker.name }));
+    setOpen(false);
+    setInput(NEW_CONNECTION);
+    onAdded();
+  };
+  return (
+    <>
+      <button type="button" onClick={() => setOpen(true)}>
+        {text('addBroker')}
+      </button>
+      {isOpen && (
+        <Confirmation
+          title={text('addTo', { project: project.name })}
+          action={text('addBroker')}
+          isBusy={isBusy}
+          error={error}
+          onConfirm={() => void add()}
+          onClose={() => setOpen(false)}
+        >
+          <ConnectionFields input={input} onChange={setInput} isNew={true} hasConnection={true} />
+          <p className="note">{text('addNote')}</p>
+        </Confirmation>
+      )}
+    </>
+  );
+}

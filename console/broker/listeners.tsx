@@ -1,0 +1,65 @@
+import { graphql, type ResultOf } from '../graph/graphql.ts';
+import { useQuery } from '../graph/use-query.ts';
+import { useTexts } from '../texts/texts.ts';
+import type { Column } from '../ui/column.ts';
+import { Problem } from '../ui/problem.tsx';
+import { Table } from '../ui/table.tsx';
+import { useBroker } from './broker-context.ts';
+import { overviewTexts } from './overview-texts.ts';
+
+const LISTENERS = graphql(`query Listeners($id: ID!) {
+  broker(id: $id) {
+    listeners {
+      id
+      port
+      bindAddress
+      protocol
+      hasTls
+      requiresCertificate
+      server { filename daysLeft }
+    }
+  }
+}`);
+
+type Listener = NonNullable<NonNullable<ResultOf<typeof LISTENERS>['broker']>['listeners']>[number];
+
+/** Listeners change when certificates are deployed. */
+const EVERY_MS = 30_000;
+
+/** Where clients connect to the broker. */
+export function Listeners() {
+  const text = useTexts(overviewTexts);
+  const { id } = useBroker();
+  const { data, error } = useQuery(LISTENERS, { id }, EVERY_MS);
+  const listeners = data?.broker?.listeners;
+  const yesOrNo = (value: boolean | null) => text(value === null ? 'unknown' : value ? 'yes' : 'no');
+  const columns: Column<Listener>[] = [
+    { key: 'port', title: text('port'), cell: ({ port }) => port },
+    { key: 'address', title: text('address'), cell: ({ bindAddress }) => bindAddress ?? text('allAddresses') },
+    { key: 'protocol', title: text('protocol'), cell: ({ protocol }) => text(protocol) },
+    { key: 'tls', title: text('tls'), cell: ({ hasTls }) => yesOrNo(hasTls) },
+    {
+      key: 'certificates',
+      title: text('clientCertificates'),
+      cell: ({ requiresCertificate }) => yesOrNo(requiresCertificate),
+    },
+    {
+      key: 'server',
+      title: text('serverCertificate'),
+      cell: ({ server, hasTls }) =>
+        server
+          ? text('expiresIn', { name: server.filename, days: server.daysLeft })
+          : text(hasTls ? 'none' : 'notNeeded'),
+    },
+  ];
+  return (
+    <section>
+      <h2>{text('listeners')}</h2>
+      {!listeners && <Problem error={error} />}
+      {listeners?.length === 0 && <p>{text('none')}</p>}
+      {listeners && listeners.length > 0 && (
+        <Table label={text('listeners')} columns={columns} rows={listeners} keyOf={({ id: key }) => key} />
+      )}
+    </section>
+  );
+}

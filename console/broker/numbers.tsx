@@ -1,0 +1,69 @@
+import { useNumbers, useTexts } from '../texts/texts.ts';
+import { Age } from '../ui/age.tsx';
+import { CopyAs } from '../ui/copy-as.tsx';
+import { useBroker } from './broker-context.ts';
+import { LIVE_NUMBERS, type Numbers } from './live-numbers.ts';
+import { overviewTexts } from './overview-texts.ts';
+import { type Format, useBytes, useDurations } from './units.ts';
+
+interface CurrentNumbersProps {
+  readonly current: Numbers;
+  readonly isLive: boolean;
+}
+
+/** What the broker publishes about itself, as it publishes it. */
+export function CurrentNumbers({ current, isLive }: CurrentNumbersProps) {
+  const text = useTexts(overviewTexts);
+  const { id } = useBroker();
+  const numberText = useNumbers();
+  const bytesText = useBytes();
+  const durationText = useDurations();
+  const { clients, rates, publish, messages, heap } = current;
+  const show = (value: number | null, format: Format = numberText) => (value === null ? '–' : format(value));
+  const of = (value: number | null, key: Parameters<typeof text>[0], format: Format = numberText) =>
+    value === null ? undefined : text(key, { number: format(value) });
+  const numbers = [
+    { key: 'clients', value: show(clients.connected), more: of(clients.total, 'ofSessions') },
+    { key: 'received', value: show(rates.publishReceivedPerSecond), more: of(publish.received, 'inTotal') },
+    { key: 'sent', value: show(rates.publishSentPerSecond), more: of(publish.sent, 'inTotal') },
+    { key: 'dropped', value: show(rates.publishDroppedPerSecond), more: of(publish.dropped, 'inTotal') },
+    {
+      key: 'bytesReceived',
+      value: show(rates.bytesReceivedPerSecond, bytesText),
+      more: of(current.bytes.received, 'inTotal', bytesText),
+    },
+    {
+      key: 'bytesSent',
+      value: show(rates.bytesSentPerSecond, bytesText),
+      more: of(current.bytes.sent, 'inTotal', bytesText),
+    },
+    { key: 'subscriptions', value: show(current.subscriptions), more: of(current.sharedSubscriptions, 'shared') },
+    { key: 'retained', value: show(current.retainedMessages) },
+    { key: 'stored', value: show(messages.stored), more: of(messages.storedBytes, 'size', bytesText) },
+    { key: 'memory', value: show(heap.current, bytesText), more: of(heap.maximum, 'atMost', bytesText) },
+    { key: 'uptime', value: show(current.uptimeSeconds, durationText) },
+  ] as const;
+  return (
+    <section aria-label={text('numbers')}>
+      <dl className={isLive && !current.isStale ? 'numbers' : 'numbers stale'}>
+        {numbers.map((number) => (
+          <div key={number.key}>
+            <dt>{text(number.key)}</dt>
+            <dd>
+              <strong>{number.value}</strong>
+              {'more' in number && number.more !== undefined && <small>{number.more}</small>}
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <p>
+        {isLive && !current.isStale ? (
+          <span className="quiet">{text('live')}</span>
+        ) : (
+          <Age asOf={current.asOf} isStale={true} />
+        )}{' '}
+        <CopyAs document={LIVE_NUMBERS} variables={{ brokerId: id }} />
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,64 @@
+import UPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+
+interface PlotOptions {
+  /** Colours of the lines. They are read at each drawing, because the colour scheme may change. */
+  readonly colours: () => readonly string[];
+  readonly textColour: () => string;
+  readonly timeText: (time: number) => string;
+  readonly numberText: (number: number) => string;
+}
+
+interface Plot {
+  /** Times in seconds, then the values of each line. */
+  update(data: PlotData): void;
+  close(): void;
+}
+
+export type PlotData = [times: number[], ...values: (number | null)[][]];
+
+const HEIGHT = 180;
+const TIMES_APART = 110;
+
+/** Draws lines over time in an element, as wide as the element. */
+export function startPlot(element: HTMLElement, data: PlotData, options: PlotOptions): Plot {
+  const { colours, textColour, timeText, numberText } = options;
+  const axis = { stroke: textColour, grid: { stroke: '#8885' }, ticks: { stroke: '#8885' }, font: '12px system-ui' };
+  const plot = new UPlot(
+    {
+      width: element.clientWidth,
+      height: HEIGHT,
+      legend: { show: false },
+      cursor: { show: false },
+      scales: { y: { range: (_plot, _min, max) => [0, Math.max(1, max * 1.1)] } },
+      axes: [
+        { ...axis, space: TIMES_APART, values: (_plot, times) => times.map((time) => timeText(time * 1_000)) },
+        { ...axis, size: 80, values: (_plot, values) => values.map(numberText) },
+      ],
+      series: [
+        {},
+        ...data.slice(1).map((_values, index) => ({
+          stroke: () => colours()[index] ?? '#888',
+          width: 2,
+          spanGaps: false,
+          points: { show: false },
+        })),
+      ],
+    },
+    data,
+    element,
+  );
+  const sizes = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }));
+  sizes.observe(element);
+  const scheme = matchMedia('(prefers-color-scheme: dark)');
+  const draw = () => plot.redraw();
+  scheme.addEventListener('change', draw);
+  return {
+    update: (next) => plot.setData(next),
+    close: () => {
+      sizes.disconnect();
+      scheme.removeEventListener('change', draw);
+      plot.destroy();
+    },
+  };
+}

@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest';
+import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
+import { ADMIN, startClient, startMosquitto } from '../support/mosquitto.ts';
+import { PASSWORD, startTestService, type TestService } from '../support/service.ts';
+import { checkScreen, firstBroker, openBroker, openConsole, signIn } from './page.ts';
+
+async function addBroker(service: TestService, url: string, more: Record<string, unknown> = {}): Promise<string> {
+  const { data, errors } = await service.graphql(
+    'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }',
+    { input: { projectId: service.projectId, name: 'plant', url, ...more } },
+  );
+  expect(errors).toBeUndefined();
+  return data.addBroker.broker.id;
+}
+
+describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIUM_MISSING, () => {
+  test('shows the numbers as the broker publishes them, the last minutes as charts and tables, and what is missing', async () => {
+    const service = await startTestService({ embeddedBroker: true });
+    const broker = await firstBroker(service);
+    const page = await openConsole(service);
+    await signIn(page);
+    await openBroker(page, broker.name);
+    const number = (title: string) => page.locator('.numbers > div').filter({ hasText: title }).locator('strong');
+    await number('Clients').waitFor();
+    const clients = async () => Number(await number('Clients').textContent());
+    for (const clientId of ['dev-1', 'dev-2', 'dev-3']) {
+      await startClient(broker.url, { clientId, username: 'admin', password: broker.password });
+    }
+    await expect.poll(clients).toBeGreaterThanOrEqual(3);
+
+    await page.locator('.chart canvas').first().waitFor();
+    expect(await page.locator('.chart canvas').count()).toBe(3);
+    const table = page.getByRole('region', { name: 'Clients', exact: true });
+    await page.getByText('Clients as a table').focus();
+    await page.keyboard.press('Enter');
+    await expect
+      .poll(async () => Number(await table.getByRole('cell').first().textContent()))
+      .toBeGreaterThanOrEqual(3);
+
+    await page.getByRole('row').filter({ hasText: 'MQTT over TCP' }).getByText(new URL(broker.url).port).waitFor();
+    const capability = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: 'dynamic-security' }) });
+    await capability.getByText('the broker').waitFor();
+    await page.getByText('run by this service').waitFor();
+    await checkScreen(page, 'broker');
+  });
+
+  test('says for a plain Mosquitto what would help, and follows its connection', async () => {
+    const service = await startTestService();
+    const mosquitto = await startMosquitto();
+    await addBroker(service, mosquitto.url);
+    const page = await openConsole(service);
+    await signIn(page);
+    await openBroker(page, 'plant');
+    const state = page.locator('h1 + .state');
+    await expect.poll(() => state.textContent()).toBe('connected');
+    await page.getByText('mosquitto version 2').waitFor();
+    const capability = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: 'dynamic-security' }) });
+    await capability.getByText('not available').waitFor();
+    expect((await capability.getByRole('cell').last().textContent())?.length).toBeGreaterThan(10);
+    await mosquitto.stop();
+    await expect.poll(() => state.textContent()).toBe('unreachable');
+    await page.locator('.numbers.stale').waitFor();
+    await mosquitto.start();
+    await expect.poll(() => state.textContent()).toBe('connected');
+  });
+
+  test('adds a broker from the fleet, changes its credentials, and removes it, by keyboard and by mouse', async () => {
+    const service = await startTestService();
+    const mosquitto = await startMosquitto({ access: 'passwords' });
+    const page = await openConsole(service);
+    await signIn(page);
+    await page.getByRole('button', { name: 'Add broker' }).focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.type(mosquitto.url);
+    await page.getByLabel(/^Name/).fill('plant');
+    await page.keyboard.press('Enter');
+    const row = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: 'plant' }) });
+    await row.getByText('not authorized').waitFor();
+
+    await openBroker(page, 'plant');
+    await page.getByRole('button', { name: 'Change settings' }).click();
+    await page.getByText('The connection to the broker remains.').waitFor();
+    await page.getByLabel('User name').fill(ADMIN.username);
+    await page.getByLabel(/^Password/).fill(ADMIN.password);
+    await page.getByText('0 streams and 0 bridges').waitFor();
+    await page.getByLabel(/^Password/).press('Enter');
+    await expect.poll(() => page.locator('h1 + .state').textContent()).toBe('connected');
+    await page
+      .getByRole('definition')
+      .filter({ hasText: /^admin$/ })
+      .waitFor();
+
+    // A password is stored for one address only.
+    const other = await startMosquitto({ access: 'passwords' });
+    await page.getByRole('button', { name: 'Change settings' }).click();
+    await page.getByLabel(/^Address/).fill(other.url);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('dialog').getByRole('alert').getByText('is stored for another address').waitFor();
+    await page.getByLabel(/^Password/).fill(ADMIN.password);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('definition').filter({ hasText: other.url }).waitFor();
+    expect((await service.storage.db.broker.findFirstOrThrow()).url).toBe(other.url);
+
+    await page.getByRole('button', { name: 'Remove broker' }).click();
+    await page.getByText('The broker itself continues').waitFor();
+    await page.getByText('bridges that this service runs: 0').waitFor();
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+    await page.getByRole('button', { name: 'Remove broker' }).press('Enter');
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove broker' }).press('Enter');
+    await page.getByRole('heading', { name: 'Fleet' }).waitFor();
+    expect(await service.storage.db.broker.count()).toBe(0);
+  });
+
+  test('shows a VIEWER the numbers and settings, and no button that would be refused', async () => {
+    const service = await startTestService();
+    const mosquitto = await startMosquitto();
+    const id = await addBroker(service, mosquitto.url);
+    const { email } = await service.person('VIEWER');
+    const page = await openConsole(service);
+    await signIn(page, { email, password: PASSWORD });
+    await page.getByRole('rowheader', { name: 'plant' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Add broker' }).count()).toBe(0);
+    await openBroker(page, 'plant');
+    await page.getByText(id).waitFor();
+    for (const name of ['Change settings', 'Remove broker']) {
+      expect(await page.getByRole('button', { name }).count()).toBe(0);
+    }
+    // Another administrator removes the broker.
+    await service.graphql('mutation ($id: ID!) { deleteBroker(input: { brokerId: $id }) { deletedBrokerId } }', { id });
+    await page.getByText('This broker does not exist, or you may not see it.').waitFor();
+  });
+});
