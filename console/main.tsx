@@ -1,7 +1,6 @@
 import { Suspense, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Route, Router, Switch } from 'wouter';
-import { useHashLocation } from 'wouter/use-hash-location';
 import { BrokerFrame } from './broker/broker-frame.tsx';
 import { RefusedError } from './graph/refused.ts';
 import { SCREENS } from './screens.tsx';
@@ -9,6 +8,7 @@ import { currentViewer, onSignedOut, signOut, type Viewer, ViewerContext } from 
 import { SignIn } from './session/sign-in.tsx';
 import { firstLanguage, Language, storeLanguage } from './texts/texts.ts';
 import { Frame } from './ui/frame.tsx';
+import { useScreenLocation } from './ui/hash-location.ts';
 import { NoticeBoard } from './ui/notices.tsx';
 import { Problem } from './ui/problem.tsx';
 import './ui/style.css';
@@ -50,7 +50,7 @@ function Console() {
       {viewer === null && <SignIn onSignedIn={() => void look()} />}
       {viewer && (
         <ViewerContext.Provider value={viewer}>
-          <Router hook={useHashLocation}>
+          <Router hook={useScreenLocation}>
             <Frame language={language} onLanguage={choose} onSignOut={() => void leave()}>
               <NoticeBoard>
                 <Suspense fallback={<Problem error={null} />}>
