@@ -25,5 +25,6 @@ export const SCREENS = [screen('/', async () => (await import('./fleet/fleet.tsx
 export const BROKER_SCREENS = [
   ofBroker('overview', async () => (await import('./broker/overview.tsx')).Overview),
   ofBroker('clients', async () => (await import('./clients/clients.tsx')).Clients),
+  ofBroker('topics', async () => (await import('./topics/topics.tsx')).Topics),
   ofBroker('refusals', async () => (await import('./refusals/refusals.tsx')).Refusals),
 ] as const;

@@ -1,0 +1,81 @@
+import { useState } from 'react';
+import { payloadText, shortText } from '../messages/payload.ts';
+import { useNumbers, useTexts } from '../texts/texts.ts';
+import type { Column } from '../ui/column.ts';
+import { Problem, Refusal } from '../ui/problem.tsx';
+import { Table } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
+import { topicTexts } from './texts.ts';
+import { FOUND, type FoundTopic, type Place } from './topic-graph.ts';
+import { useFresh } from './use-fresh.ts';
+
+interface Terms {
+  readonly filter: string | null;
+  readonly search: string | null;
+}
+
+/** With a wildcard as a whole level, the text is a topic filter, otherwise a part of the topic. */
+export function termsOf(text: string): Terms {
+  const isFilter = text.split('/').some((level) => level === '+' || level === '#');
+  return isFilter ? { filter: text, search: null } : { filter: null, search: text };
+}
+
+interface FoundProps {
+  readonly place: Place;
+  readonly version: unknown;
+  readonly terms: Terms;
+  readonly isSelected: (topic: string) => boolean;
+  readonly onSelect: (topic: string) => void;
+}
+
+const PAGE = 100;
+
+/** The topics that a search found. */
+export function Found({ place, version, terms, isSelected, onSelect }: FoundProps) {
+  const text = useTexts(topicTexts);
+  const numberText = useNumbers();
+  const [first, setFirst] = useState(PAGE);
+  const { data, error } = useFresh(FOUND, { ...place, ...terms, first }, version);
+  const topics = data?.broker?.topicTree?.topics;
+  if (!topics) return <Problem error={error} />;
+  const columns: Column<FoundTopic>[] = [
+    {
+      key: 'topic',
+      title: text('topic'),
+      cell: ({ topic }) => (
+        <button type="button" className="topic" aria-pressed={isSelected(topic)} onClick={() => onSelect(topic)}>
+          {topic}
+        </button>
+      ),
+      value: ({ topic }) => topic,
+    },
+    {
+      key: 'payload',
+      title: text('lastPayload'),
+      cell: (found) => (found.payloadBase64 === null ? '–' : shortText(payloadText(found, 'auto'), 40)),
+    },
+    {
+      key: 'lastSeen',
+      title: text('lastSeen'),
+      cell: ({ lastSeen }) => <Time at={lastSeen} />,
+      value: ({ lastSeen }) => lastSeen,
+    },
+    { key: 'messages', title: text('uses'), cell: ({ messages }) => numberText(messages), isNumber: true },
+  ];
+  return (
+    <>
+      <p className="quiet" role="status">
+        {text(terms.filter === null ? 'foundText' : 'foundFilter', { count: numberText(topics.totalCount) })}
+      </p>
+      <Refusal error={error} />
+      {topics.nodes.length > 0 && (
+        <Table label={text('foundTopics')} columns={columns} rows={topics.nodes} keyOf={({ topic }) => topic} />
+      )}
+      {topics.totalCount > topics.nodes.length && (
+        <button type="button" onClick={() => setFirst(first + PAGE)}>
+          {text('more')}
+        </button>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,155 @@
+import { useState } from 'react';
+import { payloadText, shortText } from '../messages/payload.ts';
+import { PayloadView } from '../messages/payload-view.tsx';
+import { useNumbers, useTexts } from '../texts/texts.ts';
+import type { Column } from '../ui/column.ts';
+import { Problem, Refusal } from '../ui/problem.tsx';
+import { Table } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
+import { DeleteRetained, type Selection } from './delete-retained.tsx';
+import { topicTexts } from './texts.ts';
+import { RETAINED, type RetainedMessage } from './topic-graph.ts';
+import { useFresh } from './use-fresh.ts';
+
+interface RetainedProps {
+  readonly brokerId: string;
+  /** The topic whose branch is shown; `null`: all topics. */
+  readonly topic: string | null;
+  /** Each reading reads the whole branch from the broker, so it is done only if it is wanted. */
+  readonly isOpen: boolean;
+  readonly onOpen: (isOpen: boolean) => void;
+  readonly canDelete: boolean;
+  readonly onDeleted: () => void;
+}
+
+/** The retained messages of a branch, which can be deleted. */
+export function Retained({ brokerId, topic, isOpen, onOpen, canDelete, onDeleted }: RetainedProps) {
+  const text = useTexts(topicTexts);
+  const filter = topic === null ? '#' : `${topic}/#`;
+  return (
+    <>
+      <h3>{text('retainedMessages')}</h3>
+      <p>
+        <button type="button" aria-expanded={isOpen} onClick={() => onOpen(!isOpen)}>
+          {text(isOpen ? 'hideRetained' : 'readRetained', { filter })}
+        </button>
+      </p>
+      {isOpen && <RetainedList brokerId={brokerId} filter={filter} canDelete={canDelete} onDeleted={onDeleted} />}
+    </>
+  );
+}
+
+interface RetainedListProps {
+  readonly brokerId: string;
+  readonly filter: string;
+  readonly canDelete: boolean;
+  readonly onDeleted: () => void;
+}
+
+const PAGE = 50;
+const MOST = 500;
+
+function RetainedList({ brokerId, filter, canDelete, onDeleted }: RetainedListProps) {
+  const text = useTexts(topicTexts);
+  const numberText = useNumbers();
+  const [first, setFirst] = useState(PAGE);
+  const [readings, setReadings] = useState(0);
+  const [selection, setSelection] = useState<Selection | null>(null);
+  const { data, error } = useFresh(RETAINED, { id: brokerId, filter, first }, readings);
+  const retained = data?.broker?.retainedMessages;
+  if (!retained) return <Problem error={error} />;
+  const columns: Column<RetainedMessage>[] = [
+    {
+      key: 'topic',
+      title: text('topic'),
+      cell: ({ topic }) => <span className="whole">{topic}</span>,
+      value: ({ topic }) => topic,
+    },
+    {
+      key: 'payload',
+      title: text('payload'),
+      cell: (message) => <Preview message={message} />,
+      value: ({ payload }) => payload,
+    },
+    {
+      key: 'size',
+      title: text('size'),
+      cell: ({ payloadBytes }) => (payloadBytes === null ? '–' : text('bytes', { count: numberText(payloadBytes) })),
+      value: ({ payloadBytes }) => payloadBytes,
+      isNumber: true,
+    },
+    { key: 'qos', title: 'QoS', cell: ({ qos }) => qos ?? '–', isNumber: true },
+    {
+      key: 'expires',
+      title: text('expires'),
+      cell: ({ expiresAt }) => <Time at={expiresAt} />,
+      value: ({ expiresAt }) => expiresAt,
+    },
+  ];
+  if (canDelete) {
+    columns.push({
+      key: 'delete',
+      title: text('actions'),
+      cell: ({ topic }) => (
+        <button
+          type="button"
+          aria-label={text('deleteOf', { topic })}
+          onClick={() => setSelection({ topics: [topic] })}
+        >
+          {text('delete')}
+        </button>
+      ),
+      value: () => '',
+    });
+  }
+  return (
+    <>
+      <p role="status">
+        {text('retainedCount', { count: numberText(retained.totalCount), filter })}{' '}
+        <button type="button" onClick={() => setReadings(readings + 1)}>
+          {text('readAgain')}
+        </button>{' '}
+        {canDelete && retained.totalCount > 0 && (
+          <button type="button" onClick={() => setSelection({ filter })}>
+            {text('deleteBranch')}
+          </button>
+        )}
+      </p>
+      {retained.completeness !== 'COMPLETE' && <p className="note">{text(retained.completeness)}</p>}
+      <Refusal error={error} />
+      {retained.nodes.length > 0 && (
+        <Table label={text('retainedMessages')} columns={columns} rows={retained.nodes} keyOf={({ topic }) => topic} />
+      )}
+      {retained.totalCount > retained.nodes.length && first < MOST && (
+        <button type="button" onClick={() => setFirst(Math.min(first * 2, MOST))}>
+          {text('more')}
+        </button>
+      )}
+      {retained.totalCount > MOST && first >= MOST && <p className="quiet">{text('firstRetained')}</p>}
+      {selection && (
+        <DeleteRetained
+          brokerId={brokerId}
+          selection={selection}
+          onClose={(isChanged) => {
+            setSelection(null);
+            if (isChanged) onDeleted();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function Preview({ message }: { readonly message: RetainedMessage }) {
+  const text = useTexts(topicTexts);
+  if (message.payloadBase64 === null) return <>–</>;
+  const whole = payloadText(message, 'auto');
+  if (whole.length <= 40) return <>{shortText(whole)}</>;
+  return (
+    <details>
+      <summary>{shortText(whole, 40)}</summary>
+      <PayloadView label={text('payload')}>{payloadText(message, 'json')}</PayloadView>
+      {message.isPayloadTruncated && <small>{text('truncated')}</small>}
+    </details>
+  );
+}

@@ -1,0 +1,88 @@
+import { useState } from 'react';
+import { formatIn, payloadText } from '../messages/payload.ts';
+import { FormatChoice, PayloadView } from '../messages/payload-view.tsx';
+import { useNumbers, useTexts } from '../texts/texts.ts';
+import { Problem } from '../ui/problem.tsx';
+import { Time } from '../ui/time.tsx';
+import { Subscribed } from './subscribed.tsx';
+import { topicTexts } from './texts.ts';
+import { type Place, type RecordedTopic, TOPIC } from './topic-graph.ts';
+import { useFresh } from './use-fresh.ts';
+import { WhoMay } from './who-may.tsx';
+
+interface TopicDetailProps {
+  readonly place: Place;
+  readonly topic: string;
+  readonly version: unknown;
+}
+
+/** What is known about a topic: its last payload, who may use it, and who subscribes to it. */
+export function TopicDetail({ place, topic, version }: TopicDetailProps) {
+  const text = useTexts(topicTexts);
+  const numberText = useNumbers();
+  const { data, error } = useFresh(TOPIC, { ...place, topic }, version);
+  const tree = data?.broker?.topicTree;
+  if (!tree) return <Problem error={error} />;
+  const recorded = tree.topic;
+  return (
+    <>
+      <h2 className="whole">{topic === '' ? text('emptyLevel') : topic}</h2>
+      {recorded === null && <p className="quiet">{text('onlyBelow', { count: numberText(tree.count ?? 0) })}</p>}
+      {recorded && (
+        <dl>
+          <dt>{text('lastSeen')}</dt>
+          <dd>
+            <Time at={recorded.lastSeen} />
+          </dd>
+          <dt>{text('firstSeen')}</dt>
+          <dd>
+            <Time at={recorded.firstSeen} />
+          </dd>
+          <dt>{text(place.kind === 'PUBLISHED' ? 'messageCount' : 'subscriptionCount')}</dt>
+          <dd>{numberText(recorded.messages)}</dd>
+          {recorded.payloadBytes !== null && (
+            <>
+              <dt>{text('size')}</dt>
+              <dd>{text('bytes', { count: numberText(recorded.payloadBytes) })}</dd>
+            </>
+          )}
+          {place.kind === 'PUBLISHED' && tree.reportsRetain && (
+            <>
+              <dt>{text('retain')}</dt>
+              <dd>{text(recorded.retain ? 'yes' : 'no')}</dd>
+            </>
+          )}
+          {recorded.nodeIds.length > 0 && (
+            <>
+              <dt>{text('nodes')}</dt>
+              <dd>{recorded.nodeIds.join(', ')}</dd>
+            </>
+          )}
+        </dl>
+      )}
+      {recorded && tree.hasPayloads && place.kind === 'PUBLISHED' && <LastPayload recorded={recorded} />}
+      {place.kind === 'PUBLISHED' && (
+        <>
+          <WhoMay brokerId={place.id} topic={topic} action="PUBLISH" />
+          <WhoMay brokerId={place.id} topic={topic} action="RECEIVE" />
+          <Subscribed place={place} topic={topic} />
+        </>
+      )}
+      {place.kind === 'SUBSCRIBED' && <WhoMay brokerId={place.id} topic={topic} action="SUBSCRIBE" />}
+    </>
+  );
+}
+
+function LastPayload({ recorded }: { readonly recorded: RecordedTopic }) {
+  const text = useTexts(topicTexts);
+  const [format, setFormat] = useState(formatIn(null));
+  if (recorded.payloadBase64 === null) return <p className="quiet">{text('noPayload')}</p>;
+  return (
+    <>
+      <h3>{text('lastPayload')}</h3>
+      <FormatChoice format={format} onFormat={setFormat} />
+      <PayloadView label={text('lastPayload')}>{payloadText(recorded, format)}</PayloadView>
+      {recorded.isPayloadTruncated && <p className="quiet">{text('truncated')}</p>}
+    </>
+  );
+}

@@ -1,0 +1,141 @@
+import { useState } from 'react';
+import { useSearchParams } from 'wouter';
+import { useBroker } from '../broker/broker-context.ts';
+import { useLive } from '../graph/live.ts';
+import { useNumbers, useTexts } from '../texts/texts.ts';
+import { CommandToCopy } from '../ui/command-to-copy.tsx';
+import { CopyAs } from '../ui/copy-as.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { Found, termsOf } from './found.tsx';
+import { Recording } from './recording.tsx';
+import { Retained } from './retained.tsx';
+import { topicTexts } from './texts.ts';
+import { TopicDetail } from './topic-detail.tsx';
+import { CHANGES, LEVELS, OVERVIEW, type Place, type TopicKind } from './topic-graph.ts';
+import { TopicTree } from './topic-tree.tsx';
+import { useFresh } from './use-fresh.ts';
+import './style.css';
+
+/** The topics in use: a tree or what a search found, and the selected topic. */
+export function Topics() {
+  const text = useTexts(topicTexts);
+  const numberText = useNumbers();
+  const broker = useBroker();
+  const [address, setAddress] = useSearchParams();
+  const kind: TopicKind = address.get('kind') === 'SUBSCRIBED' ? 'SUBSCRIBED' : 'PUBLISHED';
+  const node = address.has('node') ? Number(address.get('node')) : null;
+  const place: Place = { id: broker.id, node, kind };
+  const topic = address.get('topic');
+  const search = address.get('search') ?? '';
+  const { state: sequence, isLive } = useLive(
+    CHANGES,
+    { brokerId: broker.id, kind },
+    ({ topics }) => topics,
+    (_before, event) => event.sequence,
+  );
+  // After a deletion the retained messages are read again.
+  const [deletions, setDeletions] = useState(0);
+  const { data, error } = useFresh(OVERVIEW, { ...place }, sequence);
+  const set = (name: string, value: string | null, replace = false) => {
+    const next = new URLSearchParams(address);
+    if (value === null) next.delete(name);
+    else next.set(name, value);
+    setAddress(next, { replace });
+  };
+  if (data === null) return <Problem error={error} />;
+  const found = data.broker;
+  const tree = found?.topicTree ?? null;
+  const nodes = found?.topicTrees ?? [];
+  const isSelected = (value: string) => value === topic;
+  return (
+    <>
+      <header className="screen">
+        <input
+          type="search"
+          aria-label={text('searchTopics')}
+          placeholder={text('searchTopics')}
+          title={text('searchHint')}
+          value={search}
+          onInput={({ currentTarget: { value } }) => set('search', value === '' ? null : value, true)}
+        />
+        <select
+          aria-label={text('kind')}
+          value={kind}
+          onChange={({ currentTarget: { value } }) => set('kind', value === 'SUBSCRIBED' ? value : null)}
+        >
+          <option value="PUBLISHED">{text('PUBLISHED')}</option>
+          <option value="SUBSCRIBED">{text('SUBSCRIBED')}</option>
+        </select>
+        {nodes.length > 0 && (
+          <select
+            aria-label={text('node')}
+            value={node ?? ''}
+            onChange={({ currentTarget: { value } }) => set('node', value === '' ? null : value)}
+          >
+            <option value="">–</option>
+            {nodes.map(({ nodeId }) => (
+              <option key={nodeId} value={nodeId ?? ''}>
+                {text('nodeOf', { node: nodeId })}
+              </option>
+            ))}
+          </select>
+        )}
+        {typeof tree?.count === 'number' && <span>{text('count', { count: numberText(tree.count) })}</span>}
+        <span className={isLive ? 'quiet' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
+        <CopyAs document={LEVELS} variables={{ ...place, first: 100 }} />
+      </header>
+      {tree === null && <p className="note">{text(nodes.length > 0 ? 'chooseNode' : 'noTree')}</p>}
+      {tree && (
+        <>
+          <Recording tree={tree} kind={kind} />
+          {tree.count === 0 && (
+            <>
+              <p>{text(kind === 'PUBLISHED' ? 'noTopics' : 'noFilters')}</p>
+              {kind === 'PUBLISHED' && <CommandToCopy command={publishCommand(broker.url)} />}
+            </>
+          )}
+          <div className="topics">
+            <section aria-label={text('topics')}>
+              {search === '' ? (
+                <TopicTree place={place} version={sequence} topic={topic} onSelect={(value) => set('topic', value)} />
+              ) : (
+                <Found
+                  key={`${kind} ${node}`}
+                  place={place}
+                  version={sequence}
+                  terms={termsOf(search)}
+                  isSelected={isSelected}
+                  onSelect={(value) => set('topic', value)}
+                />
+              )}
+            </section>
+            <section aria-label={text('selected')}>
+              {topic === null ? (
+                <p className="quiet">{text('nothingSelected')}</p>
+              ) : (
+                <TopicDetail key={`${kind} ${node} ${topic}`} place={place} topic={topic} version={sequence} />
+              )}
+              {found?.viewerCanReadMessages === true && kind === 'PUBLISHED' && (
+                <Retained
+                  key={`${topic} ${deletions}`}
+                  brokerId={broker.id}
+                  topic={topic}
+                  isOpen={address.has('retained')}
+                  onOpen={(isOpen) => set('retained', isOpen ? 'shown' : null, true)}
+                  canDelete={found.viewerCanDeleteRetainedMessages}
+                  onDeleted={() => setDeletions((count) => count + 1)}
+                />
+              )}
+              {found?.viewerCanReadMessages === false && <p className="note">{text('payloadsForEditors')}</p>}
+            </section>
+          </div>
+        </>
+      )}
+    </>
+  );
+}
+
+function publishCommand(url: string | null): string {
+  const { hostname, port } = new URL(url ?? 'mqtt://127.0.0.1:1883');
+  return `mosquitto_pub -h ${hostname} -p ${port || 1883} -u USER -P PASSWORD -t plant/line1/temperature -m 21.5`;
+}
