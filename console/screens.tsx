@@ -26,5 +26,6 @@ export const BROKER_SCREENS = [
   ofBroker('overview', async () => (await import('./broker/overview.tsx')).Overview),
   ofBroker('clients', async () => (await import('./clients/clients.tsx')).Clients),
   ofBroker('topics', async () => (await import('./topics/topics.tsx')).Topics),
+  ofBroker('messages', async () => (await import('./messages/messages.tsx')).Messages),
   ofBroker('refusals', async () => (await import('./refusals/refusals.tsx')).Refusals),
 ] as const;

@@ -1,0 +1,119 @@
+import { useState } from 'react';
+import { useSearchParams } from 'wouter';
+import { useBroker } from '../broker/broker-context.ts';
+import { useQuery } from '../graph/use-query.ts';
+import { useNumbers, useTexts } from '../texts/texts.ts';
+import { CopyAs } from '../ui/copy-as.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { FilterRows } from './filter-rows.tsx';
+import { MessageDetail } from './message-detail.tsx';
+import { MESSAGES, PAYLOAD_BYTES, RIGHTS } from './message-graph.ts';
+import { MessageList } from './message-list.tsx';
+import { STORED, type TailedMessage } from './message-tail.ts';
+import { formatIn } from './payload.ts';
+import { FormatChoice } from './payload-view.tsx';
+import { Publish } from './publish.tsx';
+import { messageTexts } from './texts.ts';
+import { useTail } from './use-tail.ts';
+
+const RATES = [10, 100, 1_000];
+
+/** Messages as they arrive, and a form that publishes one. */
+export function Messages() {
+  const text = useTexts(messageTexts);
+  const broker = useBroker();
+  const { data, error } = useQuery(RIGHTS, { id: broker.id });
+  if (data === null) return <Problem error={error} />;
+  return (
+    <>
+      {data.broker?.viewerCanPublishMessages === true && <Publish brokerId={broker.id} />}
+      {data.broker?.viewerCanReadMessages === true ? (
+        <Tail brokerId={broker.id} />
+      ) : (
+        <p className="note">{text('forEditors')}</p>
+      )}
+    </>
+  );
+}
+
+function Tail({ brokerId }: { readonly brokerId: string }) {
+  const text = useTexts(messageTexts);
+  const numberText = useNumbers();
+  const [address, setAddress] = useSearchParams();
+  const wanted = [...new Set(address.getAll('filter'))];
+  const maxRate = RATES.find((rate) => rate === Number(address.get('rate'))) ?? 100;
+  const format = formatIn(address.get('format'));
+  const search = address.get('show') ?? '';
+  const { messages, filters } = useTail(brokerId, wanted, maxRate);
+  /** The list when it was paused. */
+  const [paused, setPaused] = useState<readonly TailedMessage[] | null>(null);
+  const [selected, setSelected] = useState<TailedMessage | null>(null);
+  const set = (name: string, value: string | null, replace = false) => {
+    const next = new URLSearchParams(address);
+    if (value === null) next.delete(name);
+    else next.set(name, value);
+    setAddress(next, { replace });
+  };
+  const setFilters = (values: readonly string[]) => {
+    const next = new URLSearchParams(address);
+    next.delete('filter');
+    for (const value of values) next.append('filter', value);
+    setAddress(next);
+  };
+  const received = filters.reduce((sum, filter) => sum + filter.received, 0);
+  const newest = paused?.[0]?.key ?? 0;
+  const waiting = messages.filter(({ key }) => key > newest).length;
+  return (
+    <>
+      <FilterRows
+        filters={filters}
+        onAdd={(filter) => setFilters([...wanted, filter])}
+        onRemove={(filter) => setFilters(wanted.filter((other) => other !== filter))}
+      />
+      {wanted.length > 0 && (
+        <>
+          <div className="screen">
+            <button
+              type="button"
+              aria-pressed={paused !== null}
+              onClick={() => setPaused(paused === null ? messages : null)}
+            >
+              {text(paused === null ? 'pause' : 'resume')}
+            </button>
+            <input
+              type="search"
+              aria-label={text('filterShown')}
+              placeholder={text('filterShown')}
+              value={search}
+              onInput={({ currentTarget: { value } }) => set('show', value === '' ? null : value, true)}
+            />
+            <FormatChoice format={format} onFormat={(value) => set('format', value === 'auto' ? null : value)} />
+            <select
+              aria-label={text('maxRate')}
+              value={maxRate}
+              onChange={({ currentTarget: { value } }) => set('rate', value)}
+            >
+              {RATES.map((rate) => (
+                <option key={rate} value={rate}>
+                  {text('atMost', { rate: numberText(rate) })}
+                </option>
+              ))}
+            </select>
+            <CopyAs
+              document={MESSAGES}
+              variables={{ brokerId, filter: wanted[0], maxRate, maxPayloadBytes: PAYLOAD_BYTES }}
+            />
+          </div>
+          <p className="quiet">
+            {text('bound', { stored: numberText(STORED), received: numberText(received) })}
+            {paused !== null && ` ${text('waiting', { count: numberText(waiting) })}`}
+          </p>
+          {selected && (
+            <MessageDetail brokerId={brokerId} message={selected} format={format} onClose={() => setSelected(null)} />
+          )}
+          <MessageList messages={paused ?? messages} search={search} format={format} onSelect={setSelected} />
+        </>
+      )}
+    </>
+  );
+}
