@@ -2,10 +2,10 @@ import { Suspense, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Route, Router, Switch } from 'wouter';
 import { BrokerFrame } from './broker/broker-frame.tsx';
-import { RefusedError } from './graph/refused.ts';
 import { SCREENS } from './screens.tsx';
-import { currentViewer, onSignedOut, signOut, type Viewer, ViewerContext } from './session/session.ts';
+import { signOut, ViewerContext } from './session/session.ts';
 import { SignIn } from './session/sign-in.tsx';
+import { useSession } from './session/use-session.ts';
 import { firstLanguage, Language, storeLanguage } from './texts/texts.ts';
 import { Frame } from './ui/frame.tsx';
 import { useScreenLocation } from './ui/hash-location.ts';
@@ -13,26 +13,9 @@ import { NoticeBoard } from './ui/notices.tsx';
 import { Problem } from './ui/problem.tsx';
 import './ui/style.css';
 
-const RETRY_MS = 2_000;
-
 function Console() {
   const [language, setLanguage] = useState(firstLanguage);
-  /** `undefined` until it is known. */
-  const [viewer, setViewer] = useState<Viewer | null | undefined>(undefined);
-  const [error, setError] = useState<RefusedError | null>(null);
-  const look = async () => {
-    try {
-      setViewer(await currentViewer());
-      setError(null);
-    } catch (reason) {
-      setError(reason instanceof RefusedError ? reason : new RefusedError(String(reason), 'UNREACHABLE'));
-      setTimeout(() => void look(), RETRY_MS);
-    }
-  };
-  useEffect(() => {
-    onSignedOut(() => location.reload());
-    void look();
-  }, []);
+  const { viewer, error, hasEnded, renew } = useSession();
   useEffect(() => {
     document.documentElement.lang = language;
   }, [language]);
@@ -47,9 +30,9 @@ function Console() {
   return (
     <Language.Provider value={language}>
       {viewer === undefined && <Problem error={error} />}
-      {viewer === null && <SignIn onSignedIn={() => void look()} />}
+      {viewer === null && <SignIn hasEnded={hasEnded} onSignedIn={renew} />}
       {viewer && (
-        <ViewerContext.Provider value={viewer}>
+        <ViewerContext.Provider key={viewer.sessionId} value={viewer}>
           <Router hook={useScreenLocation}>
             <Frame language={language} onLanguage={choose} onSignOut={() => void leave()}>
               <NoticeBoard>

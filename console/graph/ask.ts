@@ -2,6 +2,7 @@ import { type DocumentNode, print } from '@0no-co/graphql.web';
 import type { TadaDocumentNode } from 'gql.tada';
 import { GRAPH } from './addresses.ts';
 import { RefusedError } from './refused.ts';
+import { announceSessionRefused } from './session-end.ts';
 
 interface Result<Data> {
   /** `null` if the operation was refused. */
@@ -32,6 +33,7 @@ export async function ask<Data, Variables>(
     });
     const { data = null, errors: [error] = [] } = await response.json();
     const requestId = response.headers.get('x-request-id');
+    if (error?.extensions.code === 'UNAUTHORIZED') announceSessionRefused();
     return { data, error: error ? new RefusedError(error.message, error.extensions.code, requestId) : null };
   } catch (reason) {
     return { data: null, error: new RefusedError(String(reason), 'UNREACHABLE') };

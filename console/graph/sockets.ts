@@ -2,8 +2,16 @@ import type { TadaDocumentNode } from 'gql.tada';
 import { createClient } from 'graphql-ws';
 import { GRAPH } from './addresses.ts';
 import { textOf } from './ask.ts';
+import { pause } from './connectivity.ts';
+import { announceSessionRefused } from './session-end.ts';
 
 const FORBIDDEN = 4403;
+/** Longest wait between two attempts to connect, in milliseconds. */
+const MAX_WAIT_MS = 10_000;
+/** A connection that is silent for longer than the sum is lost, for example because the computer slept. */
+const PING_MS = 12_000;
+const PONG_MS = 5_000;
+let pongTimer: ReturnType<typeof setTimeout> | undefined;
 const listeners = new Set<(isOpen: boolean) => void>();
 const announce = (isOpen: boolean) => {
   for (const listener of listeners) listener(isOpen);
@@ -18,14 +26,28 @@ export function onConnection(listener: (isOpen: boolean) => void): () => void {
 const client = createClient({
   url: GRAPH.replace('http', 'ws'),
   retryAttempts: Number.POSITIVE_INFINITY,
+  retryWait: (retries) => pause(Math.min(MAX_WAIT_MS, 1_000 * 2 ** retries) * (0.5 + Math.random() / 2)),
+  keepAlive: PING_MS,
   // A session that has ended stays ended.
   shouldRetry: (event) => (event as CloseEvent).code !== FORBIDDEN,
   on: {
     connected: () => announce(true),
-    // Without a subscription the client closes the connection itself.
-    closed: (event) => (event as CloseEvent).code !== 1000 && announce(false),
+    ping: (isReceived) => {
+      if (!isReceived) pongTimer = setTimeout(() => client.terminate(), PONG_MS);
+    },
+    pong: (isReceived) => isReceived && clearTimeout(pongTimer),
+    closed: (event) => {
+      clearTimeout(pongTimer);
+      const { code } = event as CloseEvent;
+      if (code === FORBIDDEN) announceSessionRefused();
+      // Without a subscription the client closes the connection itself.
+      if (code !== 1000) announce(false);
+    },
   },
 });
+
+// The browser reports the loss of the network earlier than the connection does.
+addEventListener('offline', () => client.terminate());
 
 /** Calls `receive` for each event. `variables` are read again after a reconnect. Returns how to stop. */
 export function subscribe<Data, Variables>(

@@ -1,6 +1,7 @@
 import type { TadaDocumentNode } from 'gql.tada';
 import { useEffect, useState } from 'react';
 import { ask } from './ask.ts';
+import { onReturn, pause } from './connectivity.ts';
 import type { RefusedError } from './refused.ts';
 
 interface Asked<Data> {
@@ -13,7 +14,13 @@ interface Asked<Data> {
 
 type Result<Data> = Pick<Asked<Data>, 'data' | 'error'>;
 
-/** The result of a query, asked again every `everyMs` milliseconds while the page is visible. */
+/** Wait before a request is sent again that had no response. */
+const RETRY_MS = 2_000;
+
+/**
+ * The result of a query, asked again every `everyMs` milliseconds while the page is visible. Without a response the
+ * request is sent again.
+ */
 export function useQuery<Data, Variables>(
   document: TadaDocumentNode<Data, Variables>,
   variables: Variables,
@@ -27,13 +34,19 @@ export function useQuery<Data, Variables>(
     let isWanted = true;
     const renew = async () => {
       const { data, error } = await ask(document, variables);
-      if (isWanted) setAsked((before) => ({ data: data ?? before.data, error }));
+      if (!isWanted) return;
+      setAsked((before) => ({ data: data ?? before.data, error }));
+      if (error?.code !== 'UNREACHABLE' || everyMs !== null) return;
+      await pause(RETRY_MS);
+      if (isWanted) await renew();
     };
     void renew();
+    const stop = everyMs === null ? undefined : onReturn(() => void renew());
     const timer = everyMs === null ? undefined : setInterval(() => isHidden() || void renew(), everyMs);
     return () => {
       isWanted = false;
       clearInterval(timer);
+      stop?.();
     };
   }, [key, everyMs, changes]);
   return { ...asked, renew: () => setChanges((before) => before + 1) };

@@ -4,13 +4,17 @@ import { ask } from '../graph/ask.ts';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { RefusedError } from '../graph/refused.ts';
 
-const VIEWER = graphql(`query Viewer { viewer { kind name email isRootAdmin } }`);
+const VIEWER = graphql(`query Viewer {
+  viewer { kind name email isRootAdmin sessions { id isCurrent } }
+}`);
 const LOGIN = graphql(`mutation Login($input: LoginInput!) { login(input: $input) { token } }`);
 const COMPLETE = graphql(`mutation CompleteSignIn($input: CompleteSignInInput!) {
   completeSignIn(input: $input) { token }
 }`);
 
-export type Viewer = ResultOf<typeof VIEWER>['viewer'];
+export interface Viewer extends Omit<ResultOf<typeof VIEWER>['viewer'], 'sessions'> {
+  readonly sessionId: string;
+}
 
 export const ViewerContext = createContext<Viewer | null>(null);
 
@@ -24,7 +28,10 @@ export function useViewer(): Viewer {
 /** The person whose session the browser has; `null`: the sign-in is missing. */
 export async function currentViewer(): Promise<Viewer | null> {
   const { data, error } = await ask(VIEWER, {});
-  if (data) return data.viewer;
+  if (data) {
+    const { sessions, ...viewer } = data.viewer;
+    return { ...viewer, sessionId: sessions.find(({ isCurrent }) => isCurrent)?.id ?? '' };
+  }
   if (error?.code !== 'UNAUTHORIZED') throw error;
   // The cookie of a session that has ended would refuse the next sign-in.
   await cookie('DELETE');
@@ -36,13 +43,15 @@ export async function signIn(email: string, password: string, code: string | nul
   const { data, error } = await ask(LOGIN, { input: { email, password, ...(code !== null && { code }) } });
   if (data === null) throw error;
   await cookie('POST', data.login.token);
+  tabs.postMessage('signed in');
 }
 
 /** Completes a sign-in at the OpenID provider. */
-export async function completeSignIn(code: string, verifier: string | null): Promise<void> {
+export async function completeSignIn(code: string, verifier: string): Promise<void> {
   const { data, error } = await ask(COMPLETE, { input: { code, verifier } });
   if (data === null) throw error;
   await cookie('POST', data.completeSignIn.token);
+  tabs.postMessage('signed in');
 }
 
 export async function signOut(): Promise<void> {
@@ -50,9 +59,11 @@ export async function signOut(): Promise<void> {
   tabs.postMessage('signed out');
 }
 
-/** Other tabs of this browser lose the session as well. */
+/** All tabs of this browser share the session. */
 const tabs = new BroadcastChannel('brokergraph-session');
-export const onSignedOut = (listener: () => void): void => {
+
+/** Calls `listener` when another tab has signed in or out. */
+export const onOtherTab = (listener: () => void): void => {
   tabs.onmessage = listener;
 };
 

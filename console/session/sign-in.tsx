@@ -9,8 +9,14 @@ import { sessionTexts } from './texts.ts';
 
 const OFFERS = graphql(`query SignInOffers { signInOffers { hasLocal hasLdap hasOpenIdConnect } }`);
 
+interface SignInProps {
+  /** Whether the page was in use when the session ended. */
+  readonly hasEnded: boolean;
+  readonly onSignedIn: () => void;
+}
+
 /** Signs a person in with a password, a second factor, or at the OpenID provider. */
-export function SignIn({ onSignedIn }: { readonly onSignedIn: () => void }) {
+export function SignIn({ hasEnded, onSignedIn }: SignInProps) {
   const text = useTexts(sessionTexts);
   const { data } = useQuery(OFFERS, {});
   const [needsCode, setNeedsCode] = useState(false);
@@ -32,8 +38,10 @@ export function SignIn({ onSignedIn }: { readonly onSignedIn: () => void }) {
   useEffect(() => {
     const returned = returnedCode();
     if (returned === null) return;
-    if (returned.code === null) setProblem(text('signInFailed'));
-    else void run(() => completeSignIn(returned.code ?? '', returned.verifier));
+    const { code, verifier } = returned;
+    // Without a verifier, another browser has begun the sign-in, perhaps that of an attacker.
+    if (code === null || verifier === null) setProblem(text('signInFailed'));
+    else void run(() => completeSignIn(code, verifier));
   }, []);
 
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -48,6 +56,11 @@ export function SignIn({ onSignedIn }: { readonly onSignedIn: () => void }) {
   return (
     <main className="sign-in">
       <h1>{text('signInTitle')}</h1>
+      {hasEnded && problem === null && (
+        <p className="note" role="status">
+          {text('sessionEnded')}
+        </p>
+      )}
       {problem !== null && <p role="alert">{problem}</p>}
       {hasPasswords && (
         <form onSubmit={submit}>

@@ -7,13 +7,21 @@ import { passwordFile } from '../../src/engines/cloud-brokers/cloud-brokers.ts';
 import { startChromium } from '../support/chromium.ts';
 import { ROOT, type TestService } from '../support/service.ts';
 
+interface ConsoleOptions {
+  readonly locale?: string;
+  /** URL of the OpenID provider. */
+  readonly provider?: string;
+  /** Errors that the browser logs in this test, for example because the service stops. Default: none. */
+  readonly expected?: RegExp;
+}
+
 /**
  * Opens the console in a real browser. After the test, nothing may have been logged as an error, requested from another
  * host, or refused by the Content Security Policy.
  */
 export async function openConsole(
   { url }: Pick<TestService, 'url'>,
-  { locale = 'en-GB', provider }: { readonly locale?: string; readonly provider?: string } = {},
+  { locale = 'en-GB', provider, expected }: ConsoleOptions = {},
 ): Promise<Page> {
   const context = await (await startChromium()).newContext({ locale });
   const page = await context.newPage();
@@ -25,9 +33,9 @@ export async function openConsole(
   page.on('pageerror', (error) => record(error.message));
   page.on('console', (message) => {
     // A refused sign-in is a response with status 401, which Chromium logs.
-    if (message.type() === 'error' && !/the server responded with a status of 40[01]/.test(message.text())) {
-      record(message.text());
-    }
+    const isExpected =
+      /the server responded with a status of 40[01]/.test(message.text()) || expected?.test(message.text());
+    if (message.type() === 'error' && !isExpected) record(message.text());
   });
   page.on('request', (request) => {
     const isNavigation = request.isNavigationRequest() && request.url().startsWith(provider ?? url);

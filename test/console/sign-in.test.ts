@@ -1,9 +1,13 @@
 import { describe, expect, test } from 'vitest';
+import { SESSION_LIFETIME_MS } from '../../src/platform/auth/sessions.ts';
 import { startSignInWorld } from '../domains/sign-in/oidc-world.ts';
 import { addRule } from '../domains/sign-in/sign-in-steps.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
+import { temporaryFolder } from '../support/database.ts';
+import { freePort } from '../support/free-port.ts';
+import { startRelay } from '../support/relay.ts';
 import { PASSWORD, ROOT, startTestService } from '../support/service.ts';
-import { checkScreen, openConsole, signIn } from './page.ts';
+import { checkScreen, firstBroker, openBroker, openConsole, signIn } from './page.ts';
 
 describe.skipIf(!hasChromium)(hasChromium ? 'the sign-in of the console' : CHROMIUM_MISSING, () => {
   test('refuses a wrong password in words, and keeps the session of a right one over a reload, out of reach of scripts', async () => {
@@ -45,6 +49,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the sign-in of the console' : CHROM
     const { service, oidc } = await startSignInWorld();
     await addRule(service, { pattern: 'plant-ops' });
     const page = await openConsole(service, { provider: oidc.issuer });
+    await page.evaluate("location.hash = '#/?name=plant'");
     await page.getByRole('button', { name: 'Sign in at the identity provider' }).click();
     await page.fill('input[name=login]', 'ada');
     await page.fill('input[name=password]', 'any');
@@ -52,7 +57,83 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the sign-in of the console' : CHROM
     // What the service asks for has to be allowed once.
     await page.click('button[type=submit]');
     await page.getByText('ada@example.com').waitFor();
-    expect(page.url()).not.toContain('code');
+    expect(new URL(page.url()).hash).toBe('#/?name=plant');
+  });
+
+  test('appears at once when the session is revoked, and leads back to the screen that was open', async () => {
+    const service = await startTestService({ embeddedBroker: true });
+    const broker = await firstBroker(service);
+    const { email, id } = await service.person('VIEWER');
+    const page = await openConsole(service);
+    await signIn(page, { email, password: PASSWORD });
+    await openBroker(page, broker.name);
+    await page.getByRole('link', { name: 'Refusals' }).click();
+    await page.getByText('mosquitto_pub -h 127.0.0.1').waitFor();
+    const address = page.url();
+    const other = await page.context().newPage();
+    await other.goto(`${service.url}/`);
+    await other.getByRole('heading', { name: 'Fleet' }).waitFor();
+    await service.services.auth.sessions.endAll(id);
+    for (const tab of [page, other]) await tab.getByText('Your session has ended').waitFor({ timeout: 2_000 });
+    await checkScreen(page, 'session-ended');
+    await page.getByLabel('E-mail address').fill(email);
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: broker.name }).waitFor();
+    expect(page.url()).toBe(address);
+    // The other tab has the new session as well, without a second sign-in.
+    await other.locator('.state.CONNECTED').waitFor();
+  });
+
+  test('appears when the session expires', async () => {
+    const service = await startTestService({ embeddedBroker: true });
+    const { email, id } = await service.person('VIEWER');
+    const { token } = await service.services.auth.sessions.open(id);
+    const soon = Date.now() + 4_000;
+    await service.storage.db.session.updateMany({
+      where: { userId: id },
+      data: { createdAt: new Date(soon - SESSION_LIFETIME_MS), expiresAt: new Date(soon) },
+    });
+    const page = await openConsole(service);
+    await page.context().addCookies([{ name: 'brokergraph-session', value: token, url: service.url }]);
+    await page.reload();
+    await page.locator('.state.CONNECTED').waitFor();
+    await page.getByText('Your session has ended').waitFor();
+    await signIn(page, { email, password: PASSWORD });
+  });
+
+  test('is not needed again after a restart of the service, during which the page says that it waits', async () => {
+    const env = { PORT: String(await freePort()) };
+    const dataDir = temporaryFolder();
+    const before = await startTestService({ embeddedBroker: true, dataDir, env });
+    const page = await openConsole(before, { expected: /ERR_|503/ });
+    await signIn(page);
+    await page.locator('.state.CONNECTED').waitFor();
+    await before.close();
+    await page.getByText('The connection is lost').waitFor();
+    await page.locator('.state.stale').waitFor();
+    // A screen that is opened meanwhile waits for its data.
+    await page.evaluate("location.hash = '#/brokers/brk_unknown'");
+    await page.getByText('The service does not respond').waitFor();
+    await page.evaluate("location.hash = '#/'");
+    await startTestService({ embeddedBroker: true, dataDir, env });
+    await page.locator('.state.CONNECTED').waitFor();
+    expect(await page.getByText('The connection is lost').count()).toBe(0);
+  });
+
+  test('is not needed again after the computer slept or had no network, and data is live again at once', async () => {
+    const service = await startTestService({ embeddedBroker: true });
+    const relay = await startRelay(Number(new URL(service.url).port));
+    const page = await openConsole({ ...service, url: relay.url.replace('mqtt', 'http') }, { expected: /ERR_/ });
+    await signIn(page);
+    await page.locator('.state.CONNECTED').waitFor();
+    await page.context().setOffline(true);
+    relay.cut();
+    await page.getByText('The connection is lost').waitFor();
+    await page.locator('.state.stale').waitFor();
+    await page.context().setOffline(false);
+    await page.locator('.state.CONNECTED').waitFor({ timeout: 2_000 });
+    expect(await page.getByText('The connection is lost').count()).toBe(0);
   });
 
   test('speaks German to a German browser, and remembers another choice', async () => {

@@ -1,0 +1,51 @@
+import { useEffect, useRef, useState } from 'react';
+import { pause } from '../graph/connectivity.ts';
+import { RefusedError } from '../graph/refused.ts';
+import { onSessionRefused } from '../graph/session-end.ts';
+import { currentViewer, onOtherTab, type Viewer } from './session.ts';
+
+const RETRY_MS = 2_000;
+
+interface Session {
+  /** `undefined` until it is known; `null`: the sign-in is missing. */
+  readonly viewer: Viewer | null | undefined;
+  readonly error: RefusedError | null;
+  /** Whether the page was in use when the session ended. */
+  readonly hasEnded: boolean;
+  readonly renew: () => void;
+}
+
+/** The session of the browser, which ends with a sign-out in any tab, at its expiry, or when it is revoked. */
+export function useSession(): Session {
+  const [viewer, setViewer] = useState<Viewer | null | undefined>(undefined);
+  const [error, setError] = useState<RefusedError | null>(null);
+  const [hasEnded, setEnded] = useState(false);
+  const isReading = useRef(false);
+  const read = async (): Promise<void> => {
+    try {
+      const current = await currentViewer();
+      setViewer((before) => {
+        setEnded(before != null && current === null);
+        return current;
+      });
+      setError(null);
+    } catch (reason) {
+      setError(reason instanceof RefusedError ? reason : new RefusedError(String(reason), 'UNREACHABLE'));
+      await pause(RETRY_MS);
+      await read();
+    }
+  };
+  const renew = async () => {
+    if (isReading.current) return;
+    isReading.current = true;
+    await read();
+    isReading.current = false;
+  };
+  useEffect(() => {
+    onOtherTab(() => void renew());
+    void renew();
+  }, []);
+  const isSignedIn = viewer != null;
+  useEffect(() => (isSignedIn ? onSessionRefused(() => void renew()) : undefined), [isSignedIn]);
+  return { viewer, error, hasEnded, renew: () => void renew() };
+}
