@@ -19,7 +19,10 @@ const screen = (path: string, load: Load): Screen => ({ path, Screen: later(load
 const ofBroker = <Key extends string>(key: Key, load: Load): BrokerScreen<Key> => ({ key, Screen: later(load) });
 
 /** Each is loaded when it is first opened. */
-export const SCREENS = [screen('/', async () => (await import('./fleet/fleet.tsx')).Fleet)];
+export const SCREENS = [
+  screen('/', async () => (await import('./fleet/fleet.tsx')).Fleet),
+  screen('/explorer', async () => (await import('./explorer/explorer.tsx')).Explorer),
+];
 
 /** In the order of the menu. The first is shown at `/brokers/:broker`. */
 export const BROKER_SCREENS = [

@@ -21,7 +21,7 @@ export async function bundleGraphiql() {
     },
   };
   const bundle = await rolldown({
-    input: join(root, 'scripts/graphiql/page.mjs'),
+    input: join(root, 'scripts/graphiql/start.mjs'),
     platform: 'browser',
     transform: { define: { 'process.env.NODE_ENV': '"production"' } },
     plugins: [replacements],

@@ -1,26 +1,19 @@
-/** The page at /graphql in a browser. `bundle.mjs` bundles it with its packages. */
+/** GraphiQL with the session of the browser. */
 
 import { GraphiQL } from 'graphiql';
 import { buildClientSchema, getIntrospectionQuery, getOperationAST } from 'graphql';
 import { createClient } from 'graphql-sse';
-import { createElement, useEffect, useMemo, useState } from 'react';
+import { createElement, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
+import { hasSession, post } from './session.mjs';
 import 'graphiql/style.css';
 import './page.css';
 
-const FIRST_QUERY = `# Welcome. Two steps:
+const FIRST_QUERY = `# You are signed in. Run Fleet, then
+# ConnectedClients with the id of a broker.
 #
-# 1. Run SignIn with your password. The page
-#    copies the token into "Headers" below.
-# 2. Run Fleet; then ConnectedClients with
-#    the id of a broker.
-
-mutation SignIn {
-  login(input: {
-    email: "admin@localhost"
-    password: ""
-  }) { token expiresAt }
-}
+# To act as another user or a project token,
+# set "Authorization" in "Headers" below.
 
 query Fleet {
   projects {
@@ -44,82 +37,35 @@ subscription ConnectedClients($broker: ID!) {
 }
 `;
 
-const headersWith = (token) => JSON.stringify({ Authorization: `Bearer ${token}` }, null, 2);
-const NO_TOKEN = headersWith('');
-const SCHEMA_DELAY_MS = 300;
 const { pathname } = location;
 
-/** Without an `Authorization` that has no token, which the service would refuse. */
-const sendable = (headers = {}) =>
-  Object.fromEntries(Object.entries(headers).filter(([, value]) => !/^bearer\s*$/i.test(value)));
+const hasOwnCredentials = (headers = {}) => Object.keys(headers).some((name) => /^authorization$/i.test(name));
 
-async function post(params, headers) {
-  const response = await fetch(pathname, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/graphql-response+json', ...sendable(headers) },
-    body: JSON.stringify(params),
-  });
-  return response.json();
-}
-
-/** A session token that a mutation has returned. */
-const tokenIn = ({ data }) => Object.values(data ?? {}).find((payload) => payload?.token?.startsWith?.('bgs_'))?.token;
-
-/** `undefined` while the user edits the text. */
-function authorizationIn(text) {
-  try {
-    const fields = Object.entries(JSON.parse(text)).map(([name, value]) => [name.toLowerCase(), value]);
-    return Object.fromEntries(fields).authorization;
-  } catch {
-    return undefined;
+async function fetcher(params, { headers, documentAST } = {}) {
+  if (documentAST && getOperationAST(documentAST, params.operationName)?.operation === 'subscription') {
+    return createClient({ url: pathname, headers, retryAttempts: 0 }).iterate(params);
   }
+  const result = await post(params, headers);
+  if (result.errors?.[0]?.extensions?.code === 'UNAUTHORIZED' && !hasOwnCredentials(headers)) await hasSession();
+  return result;
 }
 
-/** The schema as the caller may read it. Without a token that is usually none, which is not an error of the page. */
-function useSchema(authorization) {
+/** The schema as the session may read it. */
+function useSchema() {
   const [schema, setSchema] = useState(null);
   useEffect(() => {
-    let isCurrent = true;
-    const load = async () => {
-      const query = getIntrospectionQuery({ inputValueDeprecation: true, specifiedByUrl: true });
-      const { data } = await post({ query }, authorization ? { authorization } : {});
-      if (isCurrent && data) setSchema(buildClientSchema(data));
-    };
-    const timer = setTimeout(() => load().catch(() => undefined), SCHEMA_DELAY_MS);
-    return () => {
-      isCurrent = false;
-      clearTimeout(timer);
-    };
-  }, [authorization]);
+    const query = getIntrospectionQuery({ inputValueDeprecation: true, specifiedByUrl: true });
+    post({ query }).then(
+      ({ data }) => data && setSchema(buildClientSchema(data)),
+      () => undefined,
+    );
+  }, []);
   return schema;
 }
 
 function Page() {
-  const [headers, setHeaders] = useState(NO_TOKEN);
-  const schema = useSchema(authorizationIn(headers));
-  const fetcher = useMemo(
-    () =>
-      async (params, { headers: sent, documentAST } = {}) => {
-        if (documentAST && getOperationAST(documentAST, params.operationName)?.operation === 'subscription') {
-          return createClient({ url: pathname, headers: sendable(sent), retryAttempts: 0 }).iterate(params);
-        }
-        const result = await post(params, sent);
-        const token = tokenIn(result);
-        if (token !== undefined) setHeaders(headersWith(token));
-        return result;
-      },
-    [],
-  );
-  return createElement(GraphiQL, {
-    fetcher,
-    schema,
-    headers,
-    defaultQuery: FIRST_QUERY,
-    defaultHeaders: headers,
-    defaultEditorToolsVisibility: 'headers',
-    onEditHeaders: setHeaders,
-    shouldPersistHeaders: false,
-  });
+  const schema = useSchema();
+  return createElement(GraphiQL, { fetcher, schema, defaultQuery: FIRST_QUERY, shouldPersistHeaders: false });
 }
 
-createRoot(document.getElementById('graphiql')).render(createElement(Page));
+export const show = () => createRoot(document.getElementById('graphiql')).render(createElement(Page));

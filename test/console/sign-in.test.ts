@@ -49,7 +49,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the sign-in of the console' : CHROM
     const { service, oidc } = await startSignInWorld();
     await addRule(service, { pattern: 'plant-ops' });
     const page = await openConsole(service, { provider: oidc.issuer });
-    await page.evaluate("location.hash = '#/?name=plant'");
+    await page.goto(`${service.url}/?name=plant`);
     await page.getByRole('button', { name: 'Sign in at the identity provider' }).click();
     await page.fill('input[name=login]', 'ada');
     await page.fill('input[name=password]', 'any');
@@ -57,7 +57,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the sign-in of the console' : CHROM
     // What the service asks for has to be allowed once.
     await page.click('button[type=submit]');
     await page.getByText('ada@example.com').waitFor();
-    expect(new URL(page.url()).hash).toBe('#/?name=plant');
+    expect(page.url()).toBe(`${service.url}/?name=plant`);
   });
 
   test('appears at once when the session is revoked, and leads back to the screen that was open', async () => {
@@ -88,13 +88,13 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the sign-in of the console' : CHROM
   test('appears when the session expires', async () => {
     const service = await startTestService({ embeddedBroker: true });
     const { email, id } = await service.person('VIEWER');
+    const page = await openConsole(service);
     const { token } = await service.services.auth.sessions.open(id);
     const soon = Date.now() + 4_000;
     await service.storage.db.session.updateMany({
       where: { userId: id },
       data: { createdAt: new Date(soon - SESSION_LIFETIME_MS), expiresAt: new Date(soon) },
     });
-    const page = await openConsole(service);
     await page.context().addCookies([{ name: 'brokergraph-session', value: token, url: service.url }]);
     await page.reload();
     await page.locator('.state.CONNECTED').waitFor();

@@ -3,7 +3,7 @@ import { staticFiles } from '../http/static-files.ts';
 
 const FOLDER = new URL('../../generated/graphiql/', import.meta.url);
 
-/** Users enter a token, so the page may load from and connect to this service only, and no other page may frame it. */
+/** The page acts with the session of the user, so it loads from this service only, and no other page may frame it. */
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; " +
   "form-action 'none'; frame-ancestors 'none'";

@@ -383,7 +383,7 @@ describe('attacks', () => {
     const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? '';
     const parameters = { error: 'access_denied', state, iss: service.config.oidcIssuer ?? '' };
     const back = await visitor.visit(`${service.url}/auth/oidc/callback?${new URLSearchParams(parameters)}`);
-    expect(back.headers.get('location')).toBe(`${service.url}/graphql#error=access_denied`);
+    expect(back.headers.get('location')).toBe(`${service.url}/#error=access_denied`);
   });
 
   test('a code opens one session, and only with its verifier where a challenge was sent', async () => {
@@ -515,7 +515,7 @@ describe('where it runs', () => {
     const publicUrl = `${proxy}/brokers/`;
     const { service } = await startSignInWorld({ PORT: String(port), PUBLIC_URL: publicUrl });
     const address = await new WebVisitor().signIn(`${publicUrl}auth/oidc`, 'ada');
-    expect(address.href.split('#')[0]).toBe(`${publicUrl}graphql`);
+    expect(address.href.split('#')[0]).toBe(publicUrl);
     expect((await complete(service, { code: fragmentOf(address).code ?? '' })).errors).toBeUndefined();
   });
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Response } from '@whatwg-node/server';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
@@ -78,11 +79,13 @@ const cookieOf = (state: string): string => `brokergraph_sign_in_${hashSecret(st
 const UNKNOWN_SIGN_IN =
   'This sign-in is unknown: it was used before, has expired, or began in another browser. Begin again.';
 
+const STYLE = 'body { font-family: system-ui, sans-serif; max-width: 32rem; margin: 4rem auto; padding: 0 1rem }';
+
 const SAFE = {
   'cache-control': 'no-store',
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
-  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; frame-ancestors 'none'`,
 } as const;
 
 const redirect = (location: string, cookie: string): Response =>
@@ -100,9 +103,8 @@ function refusal(error: unknown, log: Logger): Response {
 
 /** `text` must not contain input of the caller. */
 function page(status: number, text: string, headers: Readonly<Record<string, string>> = {}): Response {
-  const style = 'font-family: system-ui, sans-serif; max-width: 32rem; margin: 4rem auto; padding: 0 1rem';
   return new Response(
-    `<!doctype html><html lang="en"><meta charset="utf-8"><title>Sign in</title><body style="${style}"><h1>Sign in</h1><p>${text}</p>`,
+    `<!doctype html><html lang="en"><meta charset="utf-8"><title>Sign in</title><style>${STYLE}</style><body><h1>Sign in</h1><p>${text}</p>`,
     { status, headers: { ...SAFE, 'content-type': 'text/html; charset=utf-8', ...headers } },
   );
 }

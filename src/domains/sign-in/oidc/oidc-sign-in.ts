@@ -113,14 +113,14 @@ const isSame = (one: string, other: string): boolean =>
 
 /**
  * The absolute return address, or `null` if it is not allowed: its owner receives the code for the session. An address
- * may be below an allowed one and have a query, but no fragment, which contains the code. Default: GraphiQL.
+ * may be below an allowed one and have a query, but no fragment, which contains the code. Default: the console.
  */
 function returnAddress(
   wanted: string | null,
   { publicUrl, returnTo }: Pick<OidcSignInOptions, 'publicUrl' | 'returnTo'>,
 ): string | null {
   const base = new URL(publicUrl.endsWith('/') ? publicUrl : `${publicUrl}/`);
-  if (wanted === null || wanted === '') return new URL('graphql', base).href;
+  if (wanted === null || wanted === '') return base.href;
   if (!URL.canParse(wanted, base)) return null;
   const address = new URL(wanted, base);
   const isPlain = address.username === '' && address.password === '' && address.hash === '' && !wanted.includes('#');

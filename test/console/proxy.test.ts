@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest';
+import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
+import { freePort } from '../support/free-port.ts';
+import { hasNginx, NGINX_MISSING, startNginx } from '../support/nginx.ts';
+import { startTestService } from '../support/service.ts';
+import { firstBroker, openBroker, openConsole, signIn } from './page.ts';
+
+const site = (listen: string, upstream: string) => `
+  map $http_upgrade $upgrade_or_not { default upgrade; '' ''; }
+  server {
+    listen ${listen};
+    location /mqtt/ {
+      proxy_pass ${upstream}/;
+      proxy_http_version 1.1;
+      proxy_set_header Upgrade $http_upgrade;
+      proxy_set_header Connection $upgrade_or_not;
+      proxy_set_header Host $http_host;
+    }
+  }`;
+
+describe.skipIf(!hasChromium || !hasNginx)(
+  hasChromium ? (hasNginx ? 'the console below a path of a proxy' : NGINX_MISSING) : CHROMIUM_MISSING,
+  () => {
+    test('signs in, shows live data, loads its screens, and opens the explorer', async () => {
+      const port = await freePort();
+      const proxy = await startNginx(`http://127.0.0.1:${port}`, site);
+      const url = `${proxy}/mqtt`;
+      const service = await startTestService({
+        embeddedBroker: true,
+        env: { PORT: String(port), PUBLIC_URL: `${url}/` },
+      });
+      const { name } = await firstBroker(service);
+      const page = await openConsole({ url });
+      await signIn(page);
+      await page.locator('.state.CONNECTED').waitFor();
+      await openBroker(page, name);
+      await page.getByRole('link', { name: 'Refusals' }).click();
+      await page.getByText('mosquitto_pub -h 127.0.0.1').waitFor();
+      await page.reload();
+      await page.getByText('mosquitto_pub -h 127.0.0.1').waitFor();
+      await page.getByRole('link', { name: 'Explorer' }).click();
+      await page.locator('.graphiql-query-editor .CodeMirror').waitFor();
+      expect(page.url()).toBe(`${url}/graphql`);
+      await page.goto(`${url}/`);
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.goto(`${url}/graphql`);
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+      expect(page.url()).toBe(`${url}/#/explorer`);
+    });
+  },
+);
