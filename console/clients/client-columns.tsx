@@ -1,8 +1,6 @@
 import { useContext, useMemo } from 'react';
-import { Link } from 'wouter';
-import { Language, type Translate, useNumbers, useTexts } from '../texts/texts.ts';
+import { Language, type Translate, useNumbers, useTexts, useTimes } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
-import { Time } from '../ui/time.tsx';
 import { clientPath } from './client-address.ts';
 import type { ClientRow } from './operations.ts';
 import type { SortField } from './selection.ts';
@@ -28,9 +26,10 @@ export const connectionKey = (isConnected: boolean | null): ConnectionKey =>
 export function useClientColumns(brokerId: string, withDrops: boolean): readonly ClientColumn[] {
   const text = useTexts(clientsTexts);
   const numberText = useNumbers();
+  const timeOf = useTimes();
   const language = useContext(Language);
   // Rows are drawn again only if their client or the columns change.
-  return useMemo(() => columnsOf({ brokerId, withDrops, text, numberText }), [brokerId, withDrops, language]);
+  return useMemo(() => columnsOf({ brokerId, withDrops, text, numberText, timeOf }), [brokerId, withDrops, language]);
 }
 
 interface ColumnsOptions {
@@ -38,21 +37,22 @@ interface ColumnsOptions {
   readonly withDrops: boolean;
   readonly text: ReturnType<typeof useTexts<keyof typeof clientsTexts.en>>;
   readonly numberText: (number: number) => string;
+  readonly timeOf: (time: string) => string;
 }
 
-function columnsOf({ brokerId, withDrops, text, numberText }: ColumnsOptions): readonly ClientColumn[] {
+function columnsOf({ brokerId, withDrops, text, numberText, timeOf }: ColumnsOptions): readonly ClientColumn[] {
   const count = (value: number | null | undefined) => (value == null ? '–' : numberText(value));
   return [
     {
       key: 'client',
       title: text('client'),
       sortField: 'CLIENT_ID',
-      // The table handles the keyboard.
+      // The table handles the keyboard. Links of wouter are too slow for a list that scrolls.
       cell: ({ clientId, ...client }) => (
         <>
-          <Link href={clientPath(brokerId, clientId)} tabIndex={-1}>
+          <a href={`#${clientPath(brokerId, clientId)}`} tabIndex={-1}>
             {clientId}
-          </Link>
+          </a>
           {client.isGateway && <small title={text('isGateway')}> {text('gateway')}</small>}
           {client.isBridge && <small> {text('bridge')}</small>}
           {client.nodeId !== null && <small> {text('nodeNumber', { number: client.nodeId })}</small>}
@@ -81,7 +81,12 @@ function columnsOf({ brokerId, withDrops, text, numberText }: ColumnsOptions): r
       key: 'since',
       title: text('lastConnected'),
       sortField: 'CONNECTED_AT',
-      cell: ({ lastConnectedAt }) => <Time at={lastConnectedAt} />,
+      cell: ({ lastConnectedAt }) =>
+        lastConnectedAt && (
+          <time dateTime={lastConnectedAt} title={lastConnectedAt}>
+            {timeOf(lastConnectedAt)}
+          </time>
+        ),
       value: ({ lastConnectedAt }) => lastConnectedAt,
     },
     {

@@ -90,7 +90,7 @@ export function FilterForm({ values, set }: FilterFormProps) {
 }
 
 /** How long the list waits for the next key, in milliseconds. */
-const TYPING_MS = 80;
+const TYPING_MS = 50;
 
 interface ValueProps {
   readonly name: string;
