@@ -30,5 +30,7 @@ export const BROKER_SCREENS = [
   ofBroker('clients', async () => (await import('./clients/clients.tsx')).Clients),
   ofBroker('topics', async () => (await import('./topics/topics.tsx')).Topics),
   ofBroker('messages', async () => (await import('./messages/messages.tsx')).Messages),
+  ofBroker('access', async () => (await import('./access/access.tsx')).Access),
+  ofBroker('why', async () => (await import('./why/why.tsx')).Why),
   ofBroker('refusals', async () => (await import('./refusals/refusals.tsx')).Refusals),
 ] as const;

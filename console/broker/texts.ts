@@ -1,6 +1,22 @@
 import { catalogue } from '../texts/texts.ts';
 
 export const brokerTexts = catalogue({
-  en: { screens: 'Screens of the broker', connection: 'Connection', topics: 'Topics', messages: 'Messages' },
-  de: { screens: 'Ansichten des Brokers', connection: 'Verbindung', topics: 'Topics', messages: 'Nachrichten' },
+  en: {
+    screens: 'Screens of the broker',
+    connection: 'Connection',
+    access: 'Access',
+    topics: 'Topics',
+    messages: 'Messages',
+    streams: 'Streams',
+    bridges: 'Bridges',
+  },
+  de: {
+    screens: 'Ansichten des Brokers',
+    connection: 'Verbindung',
+    access: 'Zugriff',
+    topics: 'Topics',
+    messages: 'Nachrichten',
+    streams: 'Streams',
+    bridges: 'Bridges',
+  },
 });

@@ -1,0 +1,122 @@
+import { type FormEvent, useState } from 'react';
+import { useTexts } from '../texts/texts.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { Field } from '../ui/field.tsx';
+import type { Change } from './change.ts';
+import { ChangeDialog } from './change-dialog.tsx';
+import { FormButtons, MeanwhileChanged, NameFields } from './form-parts.tsx';
+import { type Held, HeldList } from './held-list.tsx';
+import { accessTexts } from './texts.ts';
+import { useInitial } from './use-initial.ts';
+
+interface Editable {
+  readonly username: string;
+  readonly clientId: string | null;
+  readonly enabled: boolean;
+  readonly textName: string | null;
+  readonly textDescription: string | null;
+  readonly groups: readonly Held[];
+  readonly roles: readonly Held[];
+}
+
+interface AccountFormProps {
+  /** `null`: a new one. */
+  readonly account: Editable | null;
+  readonly onClose: () => void;
+}
+
+const NEW: Editable = {
+  username: '',
+  clientId: null,
+  enabled: true,
+  textName: null,
+  textDescription: null,
+  groups: [],
+  roles: [],
+};
+
+/** Creates or changes an account. Of an existing one only changed values are sent. */
+export function AccountForm({ account, onClose }: AccountFormProps) {
+  const text = useTexts(accessTexts);
+  const { initial, hasChanged } = useInitial(account ?? NEW);
+  const [values, setValues] = useState({ ...initial, password: '' });
+  const [changes, setChanges] = useState<readonly Change[] | null>(null);
+  const set = (part: Partial<typeof values>) => setValues((before) => ({ ...before, ...part }));
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    setChanges([account ? { updateAccount: changeOf(initial, values) } : { createAccount: changeOf(NEW, values) }]);
+  };
+  const title = account ? text('editName', { name: account.username }) : text('newAccount');
+  return (
+    <>
+      <Dialog title={title} onClose={onClose}>
+        <form onSubmit={submit} className="fields access-fields">
+          {hasChanged && <MeanwhileChanged />}
+          {!account && (
+            <Field label={text('username')}>
+              <input
+                value={values.username}
+                autoComplete="off"
+                required
+                onInput={({ currentTarget: { value } }) => set({ username: value })}
+              />
+            </Field>
+          )}
+          <Field label={text('password')} hint={text(account ? 'passwordStays' : 'passwordMissing')}>
+            <input
+              type="password"
+              autoComplete="new-password"
+              value={values.password}
+              onInput={({ currentTarget: { value } }) => set({ password: value })}
+            />
+          </Field>
+          <Field label={text('onlyClientId')} hint={text('anyClientId')}>
+            <input
+              value={values.clientId ?? ''}
+              onInput={({ currentTarget: { value } }) => set({ clientId: value === '' ? null : value })}
+            />
+          </Field>
+          <label>
+            <input
+              type="checkbox"
+              checked={values.enabled}
+              onChange={({ currentTarget: { checked } }) => set({ enabled: checked })}
+            />{' '}
+            {text('mayConnect')}
+          </label>
+          <NameFields values={values} onChange={set} />
+          <HeldList label={text('groups')} kind="groups" held={values.groups} onChange={(groups) => set({ groups })} />
+          <HeldList label={text('roles')} kind="roles" held={values.roles} onChange={(roles) => set({ roles })} />
+          <FormButtons onClose={onClose} />
+        </form>
+      </Dialog>
+      {changes && (
+        <ChangeDialog
+          title={title}
+          action={text(account ? 'saveAccount' : 'createAccount')}
+          changes={changes}
+          onDone={onClose}
+          onClose={() => setChanges(null)}
+        />
+      )}
+    </>
+  );
+}
+
+type Values = Editable & { readonly password: string };
+
+function changeOf(before: Editable, now: Values) {
+  const isChanged = (key: keyof Editable) => JSON.stringify(before[key]) !== JSON.stringify(now[key]);
+  return {
+    username: now.username,
+    ...(now.password !== '' && { password: now.password }),
+    ...(isChanged('clientId') && { clientId: now.clientId }),
+    ...(isChanged('enabled') && { enabled: now.enabled }),
+    ...(isChanged('textName') && { textName: now.textName }),
+    ...(isChanged('textDescription') && { textDescription: now.textDescription }),
+    ...(isChanged('groups') && {
+      groups: now.groups.map(({ name, priority }) => ({ groupName: name, priority })),
+    }),
+    ...(isChanged('roles') && { roles: now.roles.map(({ name, priority }) => ({ roleName: name, priority })) }),
+  };
+}

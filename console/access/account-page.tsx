@@ -1,0 +1,198 @@
+import { useEffect, useState } from 'react';
+import { Link, useLocation } from 'wouter';
+import { graphql, type ResultOf } from '../graph/graphql.ts';
+import { useTexts } from '../texts/texts.ts';
+import type { Column } from '../ui/column.ts';
+import { CopyAs } from '../ui/copy-as.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { Table } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
+import { useAccess } from './access-context.ts';
+import { AccountForm } from './account-form.tsx';
+import { accessAddress, whyAddress } from './addresses.ts';
+import type { Change } from './change.ts';
+import { ChangeDialog } from './change-dialog.tsx';
+import { Enabled } from './enabled.tsx';
+import { groups, HeldWords, roles } from './held-words.tsx';
+import { type ListedRule, Rules } from './rules.tsx';
+import { accessTexts } from './texts.ts';
+import { useFresh } from './use-fresh.ts';
+
+const ACCOUNT = graphql(`query Account($id: ID!, $username: String!) {
+  broker(id: $id) {
+    capabilities { api reason }
+    account(username: $username) {
+      username
+      clientId
+      enabled
+      textName
+      textDescription
+      isGateway
+      roles { roleName priority role { acls { aclType allow priority topic } } }
+      groups {
+        groupName
+        priority
+        group { roles { roleName priority role { acls { aclType allow priority topic } } } }
+      }
+      connections { clientId address lastConnectedAt isConnected }
+    }
+  }
+}`);
+
+type Account = NonNullable<NonNullable<ResultOf<typeof ACCOUNT>['broker']>['account']>;
+type Connection = NonNullable<Account['connections']>[number];
+type Dialog = 'edit' | 'enable' | 'delete';
+
+/** Connections are no part of the access control, so its changes do not report them. */
+const CONNECTIONS_MS = 1_000;
+
+/** One account: what it holds, what it may do, and who uses it. */
+export function AccountPage({ username }: { readonly username: string }) {
+  const text = useTexts(accessTexts);
+  const [, go] = useLocation();
+  const { brokerId, revision, canChange, isLive } = useAccess();
+  const [tick, setTick] = useState(0);
+  const [dialog, setDialog] = useState<Dialog | null>(null);
+  useEffect(() => {
+    const timer = setInterval(
+      () => document.visibilityState === 'hidden' || setTick((before) => before + 1),
+      CONNECTIONS_MS,
+    );
+    return () => clearInterval(timer);
+  }, []);
+  const variables = { id: brokerId, username };
+  const { data, error } = useFresh(ACCOUNT, variables, [revision, tick]);
+  if (!data?.broker) return <Problem error={error} />;
+  const { account } = data.broker;
+  const list = accessAddress(brokerId, 'accounts');
+  if (!account) {
+    return (
+      <>
+        <p role="alert">{text('noAccount', { name: username })}</p>
+        <Link href={list}>{text('allAccounts')}</Link>
+      </>
+    );
+  }
+  const close = () => setDialog(null);
+  const reason = data.broker.capabilities?.find(({ api }) => api === 'cedalo/inspect')?.reason;
+  return (
+    <>
+      <p>
+        <Link href={list}>{text('allAccounts')}</Link>
+      </p>
+      <header className="screen">
+        <h2>{account.username}</h2>
+        <Enabled account={account} />
+        <Link href={whyAddress(brokerId, { account: username })}>{text('why')}</Link>
+        {canChange && (
+          <span className="access-buttons">
+            <button type="button" onClick={() => setDialog('edit')}>
+              {text('edit')}
+            </button>
+            <button type="button" onClick={() => setDialog('enable')}>
+              {text(account.enabled ? 'disable' : 'enable')}
+            </button>
+            <button type="button" onClick={() => setDialog('delete')}>
+              {text('delete')}
+            </button>
+          </span>
+        )}
+      </header>
+      <dl>
+        <dt>{text('displayName')}</dt>
+        <dd>{account.textName ?? '–'}</dd>
+        <dt>{text('description')}</dt>
+        <dd>{account.textDescription ?? '–'}</dd>
+        <dt>{text('onlyClientId')}</dt>
+        <dd>{account.clientId ?? text('any')}</dd>
+        <dt>{text('groups')}</dt>
+        <dd>
+          <HeldWords kind="groups" held={groups(account.groups)} />
+        </dd>
+        <dt>{text('roles')}</dt>
+        <dd>
+          <HeldWords kind="roles" held={roles(account.roles)} />
+        </dd>
+      </dl>
+      <h3>{text('effectiveRules')}</h3>
+      <p className="quiet">{text('rulesInOrder')}</p>
+      <Rules label={text('effectiveRules')} rules={rulesOf(account)} />
+      <h3>{text('connections')}</h3>
+      <Connections account={account} reason={reason} />
+      <CopyAs document={ACCOUNT} variables={variables} />
+      {!isLive && <p className="stale">{text('notLive')}</p>}
+      {dialog === 'edit' && (
+        <AccountForm
+          account={{ ...account, groups: groups(account.groups), roles: roles(account.roles) }}
+          onClose={close}
+        />
+      )}
+      {dialog !== null && dialog !== 'edit' && (
+        <ChangeDialog
+          title={text(titleOf(dialog, account.enabled), { name: username })}
+          action={text(titleOf(dialog, account.enabled), { name: username })}
+          changes={[changeOf(dialog, account)]}
+          onDone={() => (dialog === 'delete' ? go(list) : close())}
+          onClose={close}
+        />
+      )}
+    </>
+  );
+}
+
+const titleOf = (dialog: 'enable' | 'delete', isEnabled: boolean) => {
+  if (dialog === 'delete') return 'deleteAccount' as const;
+  return isEnabled ? ('disableAccount' as const) : ('enableAccount' as const);
+};
+
+const changeOf = (dialog: 'enable' | 'delete', { username, enabled }: Account): Change =>
+  dialog === 'delete' ? { deleteAccount: { username } } : { setAccountEnabled: { username, enabled: !enabled } };
+
+/** In the order of evaluation: the roles of the account, then those of its groups. */
+function rulesOf(account: Account): readonly ListedRule[] {
+  const own = account.roles.map((held) => ({ ...held, groupName: null }));
+  const joined = account.groups.flatMap(({ groupName, group }) =>
+    (group?.roles ?? []).map((held) => ({ ...held, groupName })),
+  );
+  return [...own, ...joined].flatMap(({ roleName, groupName, role }) =>
+    (role?.acls ?? []).map((acl) => ({ ...acl, roleName, groupName })),
+  );
+}
+
+function Connections({ account, reason }: { readonly account: Account; readonly reason: string | null | undefined }) {
+  const text = useTexts(accessTexts);
+  const { brokerId } = useAccess();
+  if (account.connections === null) return <p className="note">{reason ?? text('unknownConnections')}</p>;
+  if (account.connections.length === 0) return <p>{text('noConnections')}</p>;
+  const columns: Column<Connection>[] = [
+    { key: 'client', title: text('client'), cell: ({ clientId }) => clientId },
+    { key: 'address', title: text('address'), cell: ({ address }) => address ?? '–' },
+    {
+      key: 'since',
+      title: text('since'),
+      cell: ({ lastConnectedAt }) => <Time at={lastConnectedAt} />,
+      value: ({ lastConnectedAt }) => lastConnectedAt,
+    },
+    {
+      key: 'why',
+      title: text('why'),
+      cell: ({ clientId }) => (
+        <Link
+          href={whyAddress(brokerId, { account: account.username, clientId })}
+          aria-label={text('whyName', { name: clientId })}
+        >
+          {text('why')}
+        </Link>
+      ),
+      value: () => '',
+    },
+  ];
+  return (
+    <Table
+      label={text('connections')}
+      columns={columns}
+      rows={account.connections}
+      keyOf={({ clientId }) => clientId}
+    />
+  );
+}

@@ -1,0 +1,167 @@
+import { useId, useState } from 'react';
+import { Link } from 'wouter';
+import { graphql, type ResultOf } from '../graph/graphql.ts';
+import { useTexts } from '../texts/texts.ts';
+import type { Column } from '../ui/column.ts';
+import { CommandToCopy } from '../ui/command-to-copy.tsx';
+import { CopyAs } from '../ui/copy-as.tsx';
+import { Problem, Refusal } from '../ui/problem.tsx';
+import { Table } from '../ui/table.tsx';
+import { useAccess } from './access-context.ts';
+import { AccountForm } from './account-form.tsx';
+import { AccountPage } from './account-page.tsx';
+import { accessAddress, whyAddress } from './addresses.ts';
+import { Enabled } from './enabled.tsx';
+import { FilterInput, useFilters } from './filters.tsx';
+import { groups, HeldWords, inText, roles } from './held-words.tsx';
+import { PAGE, Pager } from './pager.tsx';
+import { Suggestions } from './suggestions.tsx';
+import { accessTexts } from './texts.ts';
+import { useFresh } from './use-fresh.ts';
+
+const ACCOUNTS = graphql(`query Accounts($id: ID!, $offset: Int!, $filter: AccountFilter, $orderBy: AccountOrder) {
+  broker(id: $id) {
+    accounts(first: 50, offset: $offset, filter: $filter, orderBy: $orderBy) {
+      totalCount
+      nodes {
+        id
+        username
+        clientId
+        enabled
+        textName
+        isGateway
+        roles { roleName priority }
+        groups { groupName priority }
+      }
+    }
+  }
+}`);
+
+type Listed = NonNullable<NonNullable<ResultOf<typeof ACCOUNTS>['broker']>['accounts']>['nodes'][number];
+
+/** The accounts of a broker, or one of them. */
+export function Accounts() {
+  const filters = useFilters();
+  const name = filters.get('name');
+  return name === '' ? <AccountList /> : <AccountPage key={name} username={name} />;
+}
+
+function AccountList() {
+  const text = useTexts(accessTexts);
+  const { brokerId, revision, canChange, isLive } = useAccess();
+  const filters = useFilters();
+  const [groupList, roleList] = [useId(), useId()];
+  const [isCreating, setCreating] = useState(false);
+  const enabled = filters.get('enabled');
+  const group = filters.get('group');
+  const role = filters.get('role');
+  const order = filters.get('sort') === 'desc' ? ('DESC' as const) : ('ASC' as const);
+  const filter = {
+    search: filters.get('search'),
+    ...(enabled !== '' && { enabled: enabled === 'yes' }),
+    ...(group !== '' && { groupName: group }),
+    ...(role !== '' && { roleName: role }),
+  };
+  const variables = {
+    id: brokerId,
+    offset: (filters.page - 1) * PAGE,
+    filter,
+    orderBy: { field: 'USERNAME' as const, order },
+  };
+  const { data, error } = useFresh(ACCOUNTS, variables, revision);
+  const accounts = data?.broker?.accounts;
+  const columns: Column<Listed>[] = [
+    {
+      key: 'account',
+      title: text('account'),
+      cell: ({ username }) => <Link href={accessAddress(brokerId, 'accounts', { name: username })}>{username}</Link>,
+      value: ({ username }) => username,
+    },
+    { key: 'name', title: text('name'), cell: ({ textName }) => textName ?? '–' },
+    { key: 'client', title: text('onlyClientId'), cell: ({ clientId }) => clientId ?? text('any') },
+    {
+      key: 'enabled',
+      title: text('enabled'),
+      cell: (account) => <Enabled account={account} />,
+      value: (account) => account.enabled,
+    },
+    {
+      key: 'groups',
+      title: text('groups'),
+      cell: (account) => <HeldWords kind="groups" held={groups(account.groups)} />,
+      value: (account) => inText(groups(account.groups)),
+    },
+    {
+      key: 'roles',
+      title: text('roles'),
+      cell: (account) => <HeldWords kind="roles" held={roles(account.roles)} />,
+      value: (account) => inText(roles(account.roles)),
+    },
+    {
+      key: 'why',
+      title: text('why'),
+      cell: ({ username }) => (
+        <Link href={whyAddress(brokerId, { account: username })} aria-label={text('whyName', { name: username })}>
+          {text('why')}
+        </Link>
+      ),
+      value: () => '',
+    },
+  ];
+  const isFiltered = filter.search !== '' || Object.keys(filter).length > 1;
+  return (
+    <>
+      <div className="access-filters">
+        <FilterInput filters={filters} name="search" label={text('searchAccounts')} />
+        <FilterInput filters={filters} name="group" label={text('filterGroup')} list={groupList} />
+        <Suggestions id={groupList} kind="groups" typed={group} />
+        <FilterInput filters={filters} name="role" label={text('filterRole')} list={roleList} />
+        <Suggestions id={roleList} kind="roles" typed={role} />
+        <select
+          aria-label={text('enabled')}
+          value={enabled}
+          onChange={({ currentTarget: { value } }) => filters.set('enabled', value)}
+        >
+          <option value="">{text('enabledAndNot')}</option>
+          <option value="yes">{text('onlyEnabled')}</option>
+          <option value="no">{text('onlyDisabled')}</option>
+        </select>
+        <select
+          aria-label={text('order')}
+          value={order === 'DESC' ? 'desc' : ''}
+          onChange={({ currentTarget: { value } }) => filters.set('sort', value)}
+        >
+          <option value="">{text('ascending')}</option>
+          <option value="desc">{text('descending')}</option>
+        </select>
+        {canChange && (
+          <button type="button" onClick={() => setCreating(true)}>
+            {text('newAccount')}
+          </button>
+        )}
+      </div>
+      <Refusal error={data === null ? null : error} />
+      {!accounts && <Problem error={error} />}
+      {accounts && accounts.totalCount === 0 && (
+        <>
+          <p>{text(isFiltered ? 'noMatch' : 'noAccounts')}</p>
+          {!isFiltered && <CommandToCopy command="mosquitto_ctrl -u admin dynsec createClient meter-1" />}
+        </>
+      )}
+      {accounts && accounts.nodes.length > 0 && (
+        <Table
+          label={text('accounts')}
+          columns={columns}
+          rows={accounts.nodes}
+          keyOf={({ id }) => id}
+          isStale={!isLive}
+        />
+      )}
+      {accounts && (
+        <Pager page={filters.page} total={accounts.totalCount} onPage={(page) => filters.set('page', String(page))} />
+      )}
+      <CopyAs document={ACCOUNTS} variables={variables} />
+      {isCreating && <AccountForm account={null} onClose={() => setCreating(false)} />}
+    </>
+  );
+}

@@ -1,0 +1,93 @@
+import { useEffect, useState } from 'react';
+import { ask } from '../graph/ask.ts';
+import type { RefusedError } from '../graph/refused.ts';
+import { useMutation } from '../graph/use-mutation.ts';
+import { useTexts } from '../texts/texts.ts';
+import { Confirmation } from '../ui/confirmation.tsx';
+import { CopyAs } from '../ui/copy-as.tsx';
+import { useNotices } from '../ui/notices.tsx';
+import { useAccess } from './access-context.ts';
+import { BlastRadius } from './blast-radius.tsx';
+import { type Blast, CHANGE, type Change, type Outcome, type Report } from './change.ts';
+import { Changes } from './changes.tsx';
+import { accessTexts } from './texts.ts';
+
+interface ChangeDialogProps {
+  readonly title: string;
+  /** Names what happens: "Delete the role". */
+  readonly action: string;
+  readonly changes: readonly Change[];
+  /** Called after the broker has executed all changes. */
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+interface Known {
+  readonly outcome: Outcome;
+  readonly changes: readonly Report[];
+  readonly blastRadius: Blast;
+}
+
+/** Shows what a change sends to the broker and whom it disconnects, by a dry run, and then executes it. */
+export function ChangeDialog({ title, action, changes, onDone, onClose }: ChangeDialogProps) {
+  const text = useTexts(accessTexts);
+  const notify = useNotices();
+  const { brokerId, revision } = useAccess();
+  const [planned, setPlanned] = useState<Known | null>(null);
+  const [refusal, setRefusal] = useState<RefusedError | null>(null);
+  /** `null` until it was executed, and if it was executed completely. */
+  const [failed, setFailed] = useState<Known | null>(null);
+  const { run, isBusy, error } = useMutation(CHANGE);
+  const input = { brokerId, changes: [...changes] };
+  const key = JSON.stringify(changes);
+  // Another change meanwhile may have changed what this one does.
+  useEffect(() => {
+    let isWanted = true;
+    const plan = async () => {
+      const { data, error: refused } = await ask(CHANGE, { input: { ...input, dryRun: true } });
+      if (!isWanted) return;
+      setPlanned(data?.changeAccessControl ?? null);
+      setRefusal(refused);
+    };
+    void plan();
+    return () => {
+      isWanted = false;
+    };
+  }, [key, revision]);
+  const confirm = async () => {
+    const done = (await run({ input }))?.changeAccessControl;
+    if (!done) return;
+    if (done.outcome !== 'APPLIED' && done.outcome !== 'UNCHANGED') {
+      setFailed(done);
+      return;
+    }
+    notify(text('doneAndDisconnected', { count: done.blastRadius.clientCount }));
+    onDone();
+  };
+  const shown = failed ?? planned;
+  return (
+    <Confirmation
+      title={title}
+      action={action}
+      isBusy={isBusy}
+      isReady={planned?.outcome === 'PLANNED' && failed === null}
+      error={error ?? refusal}
+      onConfirm={() => void confirm()}
+      onClose={onClose}
+    >
+      {shown === null && refusal === null && <p aria-busy="true">{text('planning')}</p>}
+      {shown && (
+        <>
+          {failed && <p role="alert">{text(failed.outcome)}</p>}
+          <Changes changes={shown.changes} />
+          <BlastRadius blast={shown.blastRadius} />
+          <CopyAs document={CHANGE} variables={{ input: withoutSecrets({ ...input, dryRun: true }) }} />
+        </>
+      )}
+    </Confirmation>
+  );
+}
+
+/** Passwords do not belong into the clipboard. */
+const withoutSecrets = (value: object): object =>
+  JSON.parse(JSON.stringify(value, (key, part) => (key === 'password' ? '…' : part)));

@@ -1,0 +1,207 @@
+import { type FormEvent, useId, useState } from 'react';
+import { Link, useLocation } from 'wouter';
+import { graphql, type ResultOf } from '../graph/graphql.ts';
+import { useTexts } from '../texts/texts.ts';
+import type { Column } from '../ui/column.ts';
+import { CopyAs } from '../ui/copy-as.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { Table } from '../ui/table.tsx';
+import { useAccess } from './access-context.ts';
+import { accessAddress } from './addresses.ts';
+import type { Change } from './change.ts';
+import { ChangeDialog } from './change-dialog.tsx';
+import { useFilters } from './filters.tsx';
+import { GroupForm } from './group-form.tsx';
+import { HeldWords, roles } from './held-words.tsx';
+import { PAGE, Pager } from './pager.tsx';
+import { Suggestions } from './suggestions.tsx';
+import { accessTexts } from './texts.ts';
+import { useFresh } from './use-fresh.ts';
+
+const GROUP = graphql(`query AccessGroup($id: ID!, $groupName: String!, $offset: Int!) {
+  broker(id: $id) {
+    accessGroup(groupName: $groupName) {
+      groupName
+      textName
+      textDescription
+      isAnonymousGroup
+      roles { roleName priority }
+      accounts(first: 50, offset: $offset) { totalCount edges { priority node { username textName } } }
+    }
+  }
+}`);
+
+type Group = NonNullable<NonNullable<ResultOf<typeof GROUP>['broker']>['accessGroup']>;
+type Member = Group['accounts']['edges'][number];
+
+interface Asked {
+  readonly title: string;
+  readonly change: Change;
+  readonly leaves?: boolean;
+}
+
+/** One group with its roles and members. */
+export function GroupPage({ groupName }: { readonly groupName: string }) {
+  const text = useTexts(accessTexts);
+  const [, go] = useLocation();
+  const { brokerId, revision, canChange, isLive } = useAccess();
+  const filters = useFilters();
+  const [isEditing, setEditing] = useState(false);
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const variables = { id: brokerId, groupName, offset: (filters.page - 1) * PAGE };
+  const { data, error } = useFresh(GROUP, variables, revision);
+  if (!data?.broker) return <Problem error={error} />;
+  const group = data.broker.accessGroup;
+  const list = accessAddress(brokerId, 'groups');
+  const back = <Link href={list}>{text('allGroups')}</Link>;
+  if (!group) {
+    return (
+      <>
+        <p role="alert">{text('noGroup', { name: groupName })}</p>
+        {back}
+      </>
+    );
+  }
+  const columns: Column<Member>[] = [
+    {
+      key: 'account',
+      title: text('account'),
+      cell: ({ node: { username } }) => (
+        <Link href={accessAddress(brokerId, 'accounts', { name: username })}>{username}</Link>
+      ),
+      value: ({ node: { username } }) => username,
+    },
+    { key: 'name', title: text('name'), cell: ({ node: { textName } }) => textName ?? '–' },
+    { key: 'priority', title: text('priority'), cell: ({ priority }) => priority, isNumber: true },
+  ];
+  if (canChange) {
+    columns.push({
+      key: 'actions',
+      title: text('actions'),
+      cell: ({ node: { username } }) => (
+        <button
+          type="button"
+          aria-label={text('removeName', { name: username })}
+          onClick={() =>
+            setAsked({
+              title: text('removeMember', { name: username, group: groupName }),
+              change: { removeAccountGroup: { username, groupName } },
+            })
+          }
+        >
+          {text('remove')}
+        </button>
+      ),
+      value: () => '',
+    });
+  }
+  return (
+    <>
+      <p>{back}</p>
+      <header className="screen">
+        <h2>{group.groupName}</h2>
+        {group.isAnonymousGroup && <span className="quiet">{text('anonymousGroup')}</span>}
+        {canChange && (
+          <span className="access-buttons">
+            <button type="button" onClick={() => setEditing(true)}>
+              {text('edit')}
+            </button>
+            <button
+              type="button"
+              onClick={() =>
+                setAsked({
+                  title: text('deleteGroup', { name: groupName }),
+                  change: { deleteAccessGroup: { groupName } },
+                  leaves: true,
+                })
+              }
+            >
+              {text('delete')}
+            </button>
+          </span>
+        )}
+      </header>
+      <dl>
+        <dt>{text('displayName')}</dt>
+        <dd>{group.textName ?? '–'}</dd>
+        <dt>{text('description')}</dt>
+        <dd>{group.textDescription ?? '–'}</dd>
+        <dt>{text('roles')}</dt>
+        <dd>
+          <HeldWords kind="roles" held={roles(group.roles)} />
+        </dd>
+      </dl>
+      <h3>{text('members')}</h3>
+      {canChange && (
+        <AddMember
+          onAdd={(username, priority) =>
+            setAsked({
+              title: text('addMember', { name: username, group: groupName }),
+              change: { addAccountGroup: { username, groupName, priority } },
+            })
+          }
+        />
+      )}
+      {group.accounts.totalCount === 0 && <p>{text('noMembers')}</p>}
+      {group.accounts.edges.length > 0 && (
+        <Table
+          label={text('members')}
+          columns={columns}
+          rows={group.accounts.edges}
+          keyOf={({ node: { username } }) => username}
+          isStale={!isLive}
+        />
+      )}
+      <Pager
+        page={filters.page}
+        total={group.accounts.totalCount}
+        onPage={(page) => filters.set('page', String(page))}
+      />
+      <CopyAs document={GROUP} variables={variables} />
+      {isEditing && <GroupForm group={{ ...group, roles: roles(group.roles) }} onClose={() => setEditing(false)} />}
+      {asked && (
+        <ChangeDialog
+          title={asked.title}
+          action={asked.title}
+          changes={[asked.change]}
+          onDone={() => (asked.leaves ? go(list) : setAsked(null))}
+          onClose={() => setAsked(null)}
+        />
+      )}
+    </>
+  );
+}
+
+function AddMember({ onAdd }: { readonly onAdd: (username: string, priority: number) => void }) {
+  const text = useTexts(accessTexts);
+  const list = useId();
+  const [name, setName] = useState('');
+  const [priority, setPriority] = useState('-1');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onAdd(name, Number(priority));
+  };
+  return (
+    <form className="access-filters" onSubmit={submit}>
+      <input
+        aria-label={text('account')}
+        placeholder={text('account')}
+        list={list}
+        value={name}
+        required
+        onInput={({ currentTarget: { value } }) => setName(value)}
+      />
+      <Suggestions id={list} kind="accounts" typed={name} />
+      <input
+        type="number"
+        aria-label={text('priority')}
+        value={priority}
+        min={-100_000}
+        max={100_000}
+        required
+        onInput={({ currentTarget: { value } }) => setPriority(value)}
+      />
+      <button type="submit">{text('addAccount')}</button>
+    </form>
+  );
+}

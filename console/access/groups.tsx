@@ -1,0 +1,104 @@
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { graphql, type ResultOf } from '../graph/graphql.ts';
+import { useNumbers, useTexts } from '../texts/texts.ts';
+import type { Column } from '../ui/column.ts';
+import { CopyAs } from '../ui/copy-as.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { Table } from '../ui/table.tsx';
+import { useAccess } from './access-context.ts';
+import { accessAddress } from './addresses.ts';
+import { FilterInput, useFilters } from './filters.tsx';
+import { GroupForm } from './group-form.tsx';
+import { GroupPage } from './group-page.tsx';
+import { HeldWords, inText, roles } from './held-words.tsx';
+import { PAGE, Pager } from './pager.tsx';
+import { accessTexts } from './texts.ts';
+import { useFresh } from './use-fresh.ts';
+
+const GROUPS = graphql(`query AccessGroups($id: ID!, $offset: Int!, $search: String!) {
+  broker(id: $id) {
+    accessGroups(first: 50, offset: $offset, filter: { value: $search }) {
+      totalCount
+      nodes {
+        id
+        groupName
+        textName
+        isAnonymousGroup
+        roles { roleName priority }
+        accounts(first: 0) { totalCount }
+      }
+    }
+  }
+}`);
+
+type Listed = NonNullable<NonNullable<ResultOf<typeof GROUPS>['broker']>['accessGroups']>['nodes'][number];
+
+/** The groups of a broker, or one of them. */
+export function Groups() {
+  const filters = useFilters();
+  const name = filters.get('name');
+  return name === '' ? <GroupList /> : <GroupPage key={name} groupName={name} />;
+}
+
+function GroupList() {
+  const text = useTexts(accessTexts);
+  const numberOf = useNumbers();
+  const { brokerId, revision, canChange, isLive } = useAccess();
+  const filters = useFilters();
+  const [isCreating, setCreating] = useState(false);
+  const variables = { id: brokerId, offset: (filters.page - 1) * PAGE, search: filters.get('search') };
+  const { data, error } = useFresh(GROUPS, variables, revision);
+  const groups = data?.broker?.accessGroups;
+  const columns: Column<Listed>[] = [
+    {
+      key: 'group',
+      title: text('group'),
+      cell: ({ groupName, isAnonymousGroup }) => (
+        <>
+          <Link href={accessAddress(brokerId, 'groups', { name: groupName })}>{groupName}</Link>
+          {isAnonymousGroup && <span className="quiet"> {text('anonymousGroup')}</span>}
+        </>
+      ),
+      value: ({ groupName }) => groupName,
+    },
+    { key: 'name', title: text('name'), cell: ({ textName }) => textName ?? '–' },
+    {
+      key: 'members',
+      title: text('accounts'),
+      isNumber: true,
+      cell: ({ groupName, accounts }) => (
+        <Link href={accessAddress(brokerId, 'accounts', { group: groupName })}>{numberOf(accounts.totalCount)}</Link>
+      ),
+      value: ({ accounts }) => accounts.totalCount,
+    },
+    {
+      key: 'roles',
+      title: text('roles'),
+      cell: (group) => <HeldWords kind="roles" held={roles(group.roles)} />,
+      value: (group) => inText(roles(group.roles)),
+    },
+  ];
+  return (
+    <>
+      <div className="access-filters">
+        <FilterInput filters={filters} name="search" label={text('searchGroups')} />
+        {canChange && (
+          <button type="button" onClick={() => setCreating(true)}>
+            {text('newGroup')}
+          </button>
+        )}
+      </div>
+      {!groups && <Problem error={error} />}
+      {groups?.totalCount === 0 && <p>{text(variables.search === '' ? 'noGroups' : 'noMatch')}</p>}
+      {groups && groups.nodes.length > 0 && (
+        <Table label={text('groups')} columns={columns} rows={groups.nodes} keyOf={({ id }) => id} isStale={!isLive} />
+      )}
+      {groups && (
+        <Pager page={filters.page} total={groups.totalCount} onPage={(page) => filters.set('page', String(page))} />
+      )}
+      <CopyAs document={GROUPS} variables={variables} />
+      {isCreating && <GroupForm group={null} onClose={() => setCreating(false)} />}
+    </>
+  );
+}

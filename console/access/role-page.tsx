@@ -1,0 +1,107 @@
+import { useState } from 'react';
+import { Link, useLocation } from 'wouter';
+import { graphql } from '../graph/graphql.ts';
+import { useNumbers, useTexts } from '../texts/texts.ts';
+import { CopyAs } from '../ui/copy-as.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { useAccess } from './access-context.ts';
+import { accessAddress } from './addresses.ts';
+import { ChangeDialog } from './change-dialog.tsx';
+import { groups, HeldWords } from './held-words.tsx';
+import { RoleForm } from './role-form.tsx';
+import { Rules } from './rules.tsx';
+import { accessTexts } from './texts.ts';
+import { useFresh } from './use-fresh.ts';
+
+const ROLE = graphql(`query AccessRole($id: ID!, $roleName: String!) {
+  broker(id: $id) {
+    accessRole(roleName: $roleName) {
+      roleName
+      textName
+      textDescription
+      allowWildcardSubs
+      acls { aclType allow priority topic }
+      accounts(first: 20) { totalCount edges { priority node { username } } }
+      groups(first: 100) { totalCount edges { priority node { groupName } } }
+    }
+  }
+}`);
+
+/** One role with its rules, and who holds it. */
+export function RolePage({ roleName }: { readonly roleName: string }) {
+  const text = useTexts(accessTexts);
+  const numberOf = useNumbers();
+  const [, go] = useLocation();
+  const { brokerId, revision, canChange, knowsWildcardFlag, isLive } = useAccess();
+  const [dialog, setDialog] = useState<'edit' | 'delete' | null>(null);
+  const variables = { id: brokerId, roleName };
+  const { data, error } = useFresh(ROLE, variables, revision);
+  if (!data?.broker) return <Problem error={error} />;
+  const role = data.broker.accessRole;
+  const list = accessAddress(brokerId, 'roles');
+  const back = <Link href={list}>{text('allRoles')}</Link>;
+  if (!role) {
+    return (
+      <>
+        <p role="alert">{text('noRole', { name: roleName })}</p>
+        {back}
+      </>
+    );
+  }
+  const close = () => setDialog(null);
+  const holders = role.groups.edges.map(({ priority, node: { groupName } }) => ({ groupName, priority }));
+  return (
+    <>
+      <p>{back}</p>
+      <header className="screen">
+        <h2>{role.roleName}</h2>
+        {!isLive && <span className="stale">{text('notLive')}</span>}
+        {canChange && (
+          <span className="access-buttons">
+            <button type="button" onClick={() => setDialog('edit')}>
+              {text('edit')}
+            </button>
+            <button type="button" onClick={() => setDialog('delete')}>
+              {text('delete')}
+            </button>
+          </span>
+        )}
+      </header>
+      <dl>
+        <dt>{text('displayName')}</dt>
+        <dd>{role.textName ?? '–'}</dd>
+        <dt>{text('description')}</dt>
+        <dd>{role.textDescription ?? '–'}</dd>
+        {knowsWildcardFlag && (
+          <>
+            <dt>{text('wildcards')}</dt>
+            <dd>{text(role.allowWildcardSubs === false ? 'denied' : 'allowed')}</dd>
+          </>
+        )}
+        <dt>{text('groups')}</dt>
+        <dd>
+          <HeldWords kind="groups" held={groups(holders)} />
+        </dd>
+        <dt>{text('accounts')}</dt>
+        <dd>
+          <Link href={accessAddress(brokerId, 'accounts', { role: roleName })}>
+            {numberOf(role.accounts.totalCount)}
+          </Link>
+        </dd>
+      </dl>
+      <h3>{text('rules')}</h3>
+      <Rules label={text('rules')} rules={role.acls} />
+      <CopyAs document={ROLE} variables={variables} />
+      {dialog === 'edit' && <RoleForm edited={role} onClose={close} />}
+      {dialog === 'delete' && (
+        <ChangeDialog
+          title={text('deleteRole', { name: roleName })}
+          action={text('deleteRole', { name: roleName })}
+          changes={[{ deleteAccessRole: { roleName } }]}
+          onDone={() => go(list)}
+          onClose={close}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,107 @@
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { graphql, type ResultOf } from '../graph/graphql.ts';
+import { useNumbers, useTexts } from '../texts/texts.ts';
+import type { Column } from '../ui/column.ts';
+import { CopyAs } from '../ui/copy-as.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { Table } from '../ui/table.tsx';
+import { useAccess } from './access-context.ts';
+import { accessAddress } from './addresses.ts';
+import { FilterInput, useFilters } from './filters.tsx';
+import { PAGE, Pager } from './pager.tsx';
+import { RoleForm } from './role-form.tsx';
+import { RolePage } from './role-page.tsx';
+import { accessTexts } from './texts.ts';
+import { useFresh } from './use-fresh.ts';
+
+const ROLES = graphql(`query AccessRoles($id: ID!, $offset: Int!, $filter: AccessRoleFilter!) {
+  broker(id: $id) {
+    accessRoles(first: 50, offset: $offset, filter: $filter) {
+      totalCount
+      nodes {
+        id
+        roleName
+        textName
+        acls { topic }
+        accounts(first: 0) { totalCount }
+        groups(first: 0) { totalCount }
+      }
+    }
+  }
+}`);
+
+type Listed = NonNullable<NonNullable<ResultOf<typeof ROLES>['broker']>['accessRoles']>['nodes'][number];
+
+/** The roles of a broker, or one of them. */
+export function Roles() {
+  const filters = useFilters();
+  const name = filters.get('name');
+  return name === '' ? <RoleList /> : <RolePage key={name} roleName={name} />;
+}
+
+function RoleList() {
+  const text = useTexts(accessTexts);
+  const numberOf = useNumbers();
+  const { brokerId, revision, canChange, isLive } = useAccess();
+  const filters = useFilters();
+  const [isCreating, setCreating] = useState(false);
+  const topic = filters.get('topic');
+  // The graph filters by one text.
+  const filter =
+    topic === ''
+      ? { target: 'ROLE_NAME' as const, value: filters.get('search') }
+      : { target: 'TOPIC' as const, value: topic };
+  const variables = { id: brokerId, offset: (filters.page - 1) * PAGE, filter };
+  const { data, error } = useFresh(ROLES, variables, revision);
+  const roles = data?.broker?.accessRoles;
+  const columns: Column<Listed>[] = [
+    {
+      key: 'role',
+      title: text('role'),
+      cell: ({ roleName }) => <Link href={accessAddress(brokerId, 'roles', { name: roleName })}>{roleName}</Link>,
+      value: ({ roleName }) => roleName,
+    },
+    { key: 'name', title: text('name'), cell: ({ textName }) => textName ?? '–' },
+    { key: 'rules', title: text('rules'), cell: ({ acls }) => numberOf(acls.length), isNumber: true },
+    {
+      key: 'accounts',
+      title: text('accounts'),
+      isNumber: true,
+      cell: ({ roleName, accounts }) => (
+        <Link href={accessAddress(brokerId, 'accounts', { role: roleName })}>{numberOf(accounts.totalCount)}</Link>
+      ),
+      value: ({ accounts }) => accounts.totalCount,
+    },
+    {
+      key: 'groups',
+      title: text('groups'),
+      isNumber: true,
+      cell: ({ groups }) => numberOf(groups.totalCount),
+      value: ({ groups }) => groups.totalCount,
+    },
+  ];
+  return (
+    <>
+      <div className="access-filters">
+        {topic === '' && <FilterInput filters={filters} name="search" label={text('searchRoles')} />}
+        <FilterInput filters={filters} name="topic" label={text('searchRuleTopics')} />
+        {canChange && (
+          <button type="button" onClick={() => setCreating(true)}>
+            {text('newRole')}
+          </button>
+        )}
+      </div>
+      {!roles && <Problem error={error} />}
+      {roles?.totalCount === 0 && <p>{text(filter.value === '' ? 'noRoles' : 'noMatch')}</p>}
+      {roles && roles.nodes.length > 0 && (
+        <Table label={text('roles')} columns={columns} rows={roles.nodes} keyOf={({ id }) => id} isStale={!isLive} />
+      )}
+      {roles && (
+        <Pager page={filters.page} total={roles.totalCount} onPage={(page) => filters.set('page', String(page))} />
+      )}
+      <CopyAs document={ROLES} variables={variables} />
+      {isCreating && <RoleForm edited={null} onClose={() => setCreating(false)} />}
+    </>
+  );
+}

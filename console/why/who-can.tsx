@@ -1,0 +1,144 @@
+import { type FormEvent, useId, useState } from 'react';
+import { Link } from 'wouter';
+import { accessAddress, whyAddress } from '../access/addresses.ts';
+import { TopicSuggestions } from '../access/topic-suggestions.tsx';
+import { useFresh } from '../access/use-fresh.ts';
+import { useBroker } from '../broker/broker-context.ts';
+import { graphql, type ResultOf } from '../graph/graphql.ts';
+import { useNumbers, useTexts } from '../texts/texts.ts';
+import type { Column } from '../ui/column.ts';
+import { CopyAs } from '../ui/copy-as.tsx';
+import { Field } from '../ui/field.tsx';
+import { Problem, Refusal } from '../ui/problem.tsx';
+import { Table } from '../ui/table.tsx';
+import { ActionField } from './action-field.tsx';
+import { DecidingRule } from './looked-at.tsx';
+import { whyTexts } from './texts.ts';
+import { useWhy } from './use-why.ts';
+
+const WHO = graphql(`query WhoCan($brokerId: ID!, $action: AccessAction!, $topic: String!, $first: Int!) {
+  whoCan(brokerId: $brokerId, action: $action, topic: $topic, first: $first) {
+    totalCount
+    nodes {
+      username
+      conditional
+      reason
+      decidedBy { roleName groupName priority verdict rule { aclType topic allow priority } }
+    }
+  }
+}`);
+
+type Grantee = ResultOf<typeof WHO>['whoCan']['nodes'][number];
+
+const PAGE = 100;
+
+/** All accounts that may do something, with the rule for each. */
+export function WhoCan({ revision }: { readonly revision: number }) {
+  const { inputs } = useWhy();
+  const key = `${inputs.action} ${inputs.topic}`;
+  return (
+    <>
+      <WhoForm key={`form ${key}`} />
+      {inputs.topic !== '' && <Grantees key={key} revision={revision} />}
+    </>
+  );
+}
+
+function WhoForm() {
+  const text = useTexts(whyTexts);
+  const { inputs, set } = useWhy();
+  const [values, setValues] = useState({ action: inputs.action, topic: inputs.topic });
+  const topics = useId();
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    set(values);
+  };
+  return (
+    <form className="why-form" onSubmit={submit}>
+      <ActionField value={values.action} onChange={(action) => setValues({ ...values, action })} />
+      <Field label={text('topic')}>
+        <input
+          list={topics}
+          value={values.topic}
+          required
+          onInput={({ currentTarget: { value } }) => setValues({ ...values, topic: value })}
+        />
+      </Field>
+      <TopicSuggestions id={topics} typed={values.topic} />
+      <button type="submit">{text('whoCan')}</button>
+    </form>
+  );
+}
+
+function Grantees({ revision }: { readonly revision: number }) {
+  const text = useTexts(whyTexts);
+  const numberOf = useNumbers();
+  const { id } = useBroker();
+  const { inputs } = useWhy();
+  const { action, topic } = inputs;
+  const [first, setFirst] = useState(PAGE);
+  const variables = { brokerId: id, action, topic, first };
+  const { data, error, isCurrent } = useFresh(WHO, variables, revision);
+  if (data === null) return <Problem error={error} />;
+  const { nodes, totalCount } = data.whoCan;
+  const columns: Column<Grantee>[] = [
+    {
+      key: 'account',
+      title: text('account'),
+      cell: ({ username }) =>
+        username === null ? (
+          text('anonymous')
+        ) : (
+          <Link href={accessAddress(id, 'accounts', { name: username })}>{username}</Link>
+        ),
+      value: ({ username }) => username,
+    },
+    {
+      key: 'rule',
+      title: text('becauseOf'),
+      cell: ({ decidedBy, conditional }) => (
+        <>
+          {decidedBy ? <DecidingRule decidedBy={decidedBy} /> : text('theDefault')}
+          {conditional && <span className="quiet">{text('someClientIds')}</span>}
+        </>
+      ),
+      value: ({ decidedBy }) => (decidedBy ? `${decidedBy.roleName} ${decidedBy.rule?.topic ?? ''}` : 'default'),
+    },
+    {
+      key: 'why',
+      title: text('why'),
+      cell: ({ username }) => (
+        <Link
+          aria-label={text('whyName', { name: username ?? text('anonymous') })}
+          href={whyAddress(id, { account: username, ...(username === null && { anonymous: 'true' }), action, topic })}
+        >
+          {text('why')}
+        </Link>
+      ),
+      value: () => '',
+    },
+  ];
+  return (
+    <div aria-busy={!isCurrent}>
+      <Refusal error={error} />
+      <div role="status">
+        <h2>{text('whoMay', { count: numberOf(totalCount), action: text(action), topic })}</h2>
+      </div>
+      {nodes.length > 0 && (
+        <Table
+          label={text('whoCan')}
+          columns={columns}
+          rows={nodes}
+          keyOf={({ username }) => JSON.stringify(username)}
+          isStale={!isCurrent}
+        />
+      )}
+      {nodes.length < totalCount && (
+        <button type="button" onClick={() => setFirst(first + PAGE)}>
+          {text('more')}
+        </button>
+      )}
+      <CopyAs document={WHO} variables={variables} />
+    </div>
+  );
+}

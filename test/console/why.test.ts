@@ -1,0 +1,134 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { type AccessWorld, accessWorld, KINDS } from '../domains/access-control/access-service.ts';
+import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
+import { PASSWORD } from '../support/service.ts';
+import { checkScreen, openConsole, signIn } from './page.ts';
+
+/** A meter may publish its data through its group, and is denied what is secret. */
+async function furnish({ ask }: AccessWorld): Promise<void> {
+  const rule = (topic: string, allow: boolean, priority = 0) => ({
+    acltype: 'publishClientSend',
+    topic,
+    allow,
+    priority,
+  });
+  await ask('createRole', { rolename: 'sensor', acls: [rule('plant/secret/#', false, 9), rule('plant/#', true)] });
+  await ask('createRole', { rolename: 'writer', acls: [rule('plant/secret/door', true)] });
+  await ask('createGroup', { groupname: 'meters', roles: [{ rolename: 'sensor' }] });
+  await ask('createClient', { username: 'meter-1', password: 'one', groups: [{ groupname: 'meters' }] });
+  await ask('createClient', { username: 'writer-1', password: 'two', roles: [{ rolename: 'writer' }] });
+}
+
+async function open({ service, brokerId }: AccessWorld, path: string, query = ''): Promise<Page> {
+  const page = await openConsole(service);
+  await signIn(page);
+  await page.goto(`${service.url}/?${query}#/brokers/${brokerId}/${path}`);
+  return page;
+}
+
+const verdict = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text });
+
+describe.skipIf(!hasChromium)(hasChromium ? 'why' : CHROMIUM_MISSING, () => {
+  test.each(KINDS)(
+    '%s: the deciding rule of a denied publish is shown, what other roles would change, and each change of the broker',
+    async (kind) => {
+      const world = await accessWorld(kind);
+      await furnish(world);
+      const topic = 'plant/secret/door';
+      const isReported = kind === 'the embedded broker';
+      // Mosquitto reports no denied publishes.
+      const query = new URLSearchParams({ account: 'meter-1', clientId: 'm1', action: 'PUBLISH', topic });
+      const page = await (isReported ? open(world, 'refusals') : open(world, 'why', query.toString()));
+      const meter = (clientId: string) =>
+        world.client({ clientId, username: 'meter-1', password: 'one', protocolVersion: 5 });
+      // With MQTT 5 a broker reports a denied publish to its client as well.
+      await expect((await meter('m1')).publishAsync(topic, 'open', { qos: 1 })).rejects.toThrow();
+      if (isReported) {
+        const refusal = page.getByRole('row').filter({ hasText: topic });
+        await refusal.getByText('sensor: plant/secret/#').waitFor();
+        await refusal.getByRole('link', { name: 'Why' }).click();
+      }
+      await verdict(page, 'Denied: meter-1, publish, plant/secret/door').waitFor();
+      await page
+        .getByText('Role sensor: deny to publish to plant/secret/# (priority 9) through the group meters')
+        .waitFor();
+      expect(page.url()).toContain(`?${query}#`);
+
+      // Nothing is changed by an assumption.
+      await page.getByText('What if the account held other roles?').click();
+      await page.getByLabel('Further role').fill('writer');
+      await page.getByLabel('Priority').fill('8');
+      await page.getByRole('button', { name: 'Assume the role' }).press('Enter');
+      await verdict(page, 'Would be allowed: meter-1').waitFor();
+      await page.reload();
+      await verdict(page, 'Would be allowed: meter-1').waitFor();
+      await page.getByLabel('sensor').press(' ');
+      await page.getByRole('button', { name: 'Do not assume writer' }).press('Enter');
+      await verdict(page, 'Would be denied: meter-1').waitFor();
+      await page.getByText('No rule matches, so the default access for “publish to” decides.').waitFor();
+      await page.getByLabel('sensor').press(' ');
+      await verdict(page, 'Denied: meter-1').waitFor();
+      await checkScreen(page, 'why');
+
+      // Another program changes the role, and the broker decides as the screen says.
+      await world.ask('removeRoleACL', { rolename: 'sensor', acltype: 'publishClientSend', topic: 'plant/secret/#' });
+      await verdict(page, 'Allowed: meter-1, publish, plant/secret/door').waitFor();
+      await (await meter('m2')).publishAsync(topic, 'open', { qos: 1 });
+    },
+  );
+
+  test('a client id alone is enough while the client is connected, and inputs are suggested', async () => {
+    const world = await accessWorld('Mosquitto 2.0');
+    await furnish(world);
+    await world.client({ clientId: 'm1', username: 'meter-1', password: 'one' });
+    const page = await open(world, 'why');
+    await page.getByLabel('Client id').fill('m1');
+    await page.getByLabel('Action').selectOption('publish');
+    await page.getByLabel('Topic').fill('plant/1/data');
+    await page.keyboard.press('Enter');
+    await page.getByText('The client m1 is connected with the account meter-1.').waitFor();
+    await verdict(page, 'Allowed: meter-1, publish, plant/1/data').waitFor();
+    await page.getByLabel('Client id').fill('nobody');
+    await page.keyboard.press('Enter');
+    await page.getByText('No client nobody is connected').waitFor();
+    const options = page.locator('datalist option');
+    await page.getByLabel('Account', { exact: true }).fill('met');
+    await expect
+      .poll(() => options.evaluateAll((all) => all.map((option) => option.getAttribute('value'))))
+      .toContain('meter-1');
+    await page.getByLabel('without a user name').check();
+    await page.getByRole('button', { name: 'Explain' }).click();
+    await verdict(page, 'Denied: without a user name').waitFor();
+    await page.goBack();
+    await page.getByText('No client nobody is connected').waitFor();
+  });
+
+  test.each(KINDS)(
+    '%s: who can lists all accounts with their rules, also for a viewer, and follows changes',
+    async (kind) => {
+      const world = await accessWorld(kind);
+      await furnish(world);
+      const { service, brokerId, graph } = world;
+      const { email } = await service.person('VIEWER');
+      const page = await openConsole(service);
+      await signIn(page, { email, password: PASSWORD });
+      await page.goto(`${service.url}/#/brokers/${brokerId}/why/who-can`);
+      await page.getByLabel('Topic').fill('plant/secret/door');
+      await page.getByRole('button', { name: 'Who can' }).click();
+      const row = (name: string) =>
+        page.getByRole('row').filter({ has: page.getByRole('rowheader', { name, exact: true }) });
+      await row('writer-1').getByText('Role writer: allow to publish to plant/secret/door (priority 0)').waitFor();
+      expect(await row('meter-1').count()).toBe(0);
+      const { whoCan } = await graph(
+        'query ($b: ID!) { whoCan(brokerId: $b, action: PUBLISH, topic: "plant/secret/door") { totalCount nodes { username } } }',
+      );
+      await page.getByText(`Allowed to publish plant/secret/door: ${whoCan.totalCount}`).waitFor();
+      await checkScreen(page, 'who-can');
+      await world.ask('addClientRole', { username: 'meter-1', rolename: 'writer' });
+      await row('meter-1').waitFor();
+      await row('meter-1').getByRole('link', { name: 'Why, meter-1' }).click();
+      await verdict(page, 'Allowed: meter-1, publish, plant/secret/door').waitFor();
+    },
+  );
+});
