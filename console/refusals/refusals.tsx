@@ -1,3 +1,5 @@
+import { Link } from 'wouter';
+import { whyAddress } from '../access/addresses.ts';
 import { useBroker } from '../broker/broker-context.ts';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useLive } from '../graph/live.ts';
@@ -32,6 +34,7 @@ const REFUSALS = graphql(`subscription Refusals($brokerId: ID!, $after: SafeInt)
       detail
       count
       whatWouldHelp
+      decidedBy { roleName groupName rule { topic allow } }
     }
   }
 }`);
@@ -66,6 +69,16 @@ export function Refusals() {
       cell: ({ reason, detail }) => <span title={detail ?? undefined}>{inWords(reason)}</span>,
       value: ({ reason }) => inWords(reason),
     },
+    {
+      key: 'decidedBy',
+      title: text('decidedBy'),
+      cell: (refusal) => (
+        <>
+          {ruleOf(refusal)} <Link href={addressOfWhy(broker.id, refusal)}>{text('why')}</Link>
+        </>
+      ),
+      value: ruleOf,
+    },
     { key: 'whatHelps', title: text('whatHelps'), cell: ({ whatWouldHelp }) => whatWouldHelp },
     { key: 'times', title: text('times'), cell: ({ count }) => count, isNumber: true },
   ];
@@ -87,6 +100,16 @@ export function Refusals() {
     </>
   );
 }
+
+/** The role, with the topic of its rule. */
+const ruleOf = ({ decidedBy }: Refusal): string =>
+  decidedBy ? `${decidedBy.roleName}${decidedBy.rule ? `: ${decidedBy.rule.topic}` : ''}` : '';
+
+const addressOfWhy = (brokerId: string, { username, clientId, kind, topic }: Refusal): string =>
+  whyAddress(brokerId, { account: username, clientId, action: ACTIONS.find((action) => action === kind), topic });
+
+/** The kinds that are decisions about topics. */
+const ACTIONS = ['PUBLISH', 'SUBSCRIBE', 'UNSUBSCRIBE'] as const;
 
 const inWords = (reason: string): string => reason.toLowerCase().replaceAll('_', ' ');
 
