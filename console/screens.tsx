@@ -32,5 +32,6 @@ export const BROKER_SCREENS = [
   ofBroker('messages', async () => (await import('./messages/messages.tsx')).Messages),
   ofBroker('access', async () => (await import('./access/access.tsx')).Access),
   ofBroker('why', async () => (await import('./why/why.tsx')).Why),
+  ofBroker('streams', async () => (await import('./streams/streams.tsx')).Streams),
   ofBroker('refusals', async () => (await import('./refusals/refusals.tsx')).Refusals),
 ] as const;

@@ -1,0 +1,154 @@
+import { type FormEvent, useState } from 'react';
+import { useMutation } from '../graph/use-mutation.ts';
+import { useTexts } from '../texts/texts.ts';
+import { Field } from '../ui/field.tsx';
+import { Refusal } from '../ui/problem.tsx';
+import { JsonEditor } from './json-editor.tsx';
+import { jsonOf } from './json-text.ts';
+import { Preview } from './preview.tsx';
+import { CREATE, type CreateInput, type Stream, UPDATE } from './stream-graph.ts';
+import { streamTexts } from './texts.ts';
+
+interface StreamFormProps {
+  readonly brokerId: string;
+  /** `null`: a new one. */
+  readonly stream: Stream | null;
+  /** Whether samples may be taken from live messages. */
+  readonly canRead: boolean;
+  readonly onClose: () => void;
+  readonly onSaved: (name: string) => void;
+}
+
+const NEW = {
+  name: '',
+  sourceTopic: '',
+  targetTopic: '',
+  targetQos: -1,
+  textName: '',
+  textDescription: '',
+  ttl: 86_400,
+  isActive: true,
+  persist: false,
+  process: true,
+};
+const EXAMPLE = { select: [{ source: '[value]', target: '[value]' }] };
+
+/** The settings of a stream with its query, and what the query does with samples. */
+export function StreamForm({ brokerId, stream, canRead, onClose, onSaved }: StreamFormProps) {
+  const text = useTexts(streamTexts);
+  const [form, setForm] = useState<typeof NEW>({
+    ...NEW,
+    ...stream,
+    targetTopic: stream?.targetTopic ?? '',
+    textName: stream?.textName ?? '',
+    textDescription: stream?.textDescription ?? '',
+  });
+  const [query, setQuery] = useState(() => JSON.stringify(stream?.query ?? EXAMPLE, null, 2));
+  const create = useMutation(CREATE);
+  const update = useMutation(UPDATE);
+  const { value, problem } = jsonOf(query);
+  const change = (changed: Partial<typeof form>) => setForm({ ...form, ...changed });
+  const save = async (event: FormEvent) => {
+    event.preventDefault();
+    const { name, sourceTopic, targetQos, ttl, isActive, persist, process } = form;
+    const settings = {
+      targetTopic: given(form.targetTopic),
+      textName: given(form.textName),
+      textDescription: given(form.textDescription),
+      targetQos,
+      ttl,
+      isActive,
+      persist,
+      process,
+    };
+    const input: CreateInput = { brokerId, name, sourceTopic, ...settings, query: value };
+    const saved = await (stream ? update : create).run({ input });
+    if (saved) onSaved(name);
+  };
+  const line = (name: 'name' | 'sourceTopic' | 'targetTopic' | 'textName' | 'textDescription', isRequired = false) => (
+    <input
+      required={isRequired}
+      readOnly={name === 'name' && stream !== null}
+      value={form[name]}
+      onInput={({ currentTarget }) => change({ [name]: currentTarget.value })}
+    />
+  );
+  const check = (name: 'isActive' | 'persist' | 'process') => (
+    <label>
+      <input
+        type="checkbox"
+        checked={form[name]}
+        onChange={({ currentTarget: { checked } }) => change({ [name]: checked })}
+      />{' '}
+      {text(name)}
+    </label>
+  );
+  return (
+    <form className="stream-form" onSubmit={(event) => void save(event)}>
+      <h2>{stream ? text('changeOf', { name: stream.name }) : text('newStream')}</h2>
+      <div className="stream-columns">
+        <div className="fields">
+          <Field label={text('name')} hint={stream ? text('nameFixed') : undefined}>
+            {line('name', true)}
+          </Field>
+          <Field label={text('source')} hint={text('sourceHint')}>
+            {line('sourceTopic', true)}
+          </Field>
+          <Field label={text('target')} hint={text('targetHint')}>
+            {line('targetTopic')}
+          </Field>
+          <Field label={text('targetQos')}>
+            <select
+              value={form.targetQos}
+              onChange={({ currentTarget }) => change({ targetQos: Number(currentTarget.value) })}
+            >
+              <option value={-1}>{text('sameQos')}</option>
+              {[0, 1, 2].map((qos) => (
+                <option key={qos} value={qos}>
+                  {qos}
+                </option>
+              ))}
+            </select>
+          </Field>
+          <Field label={text('textName')}>{line('textName')}</Field>
+          <Field label={text('description')}>{line('textDescription')}</Field>
+          {check('isActive')}
+          {check('persist')}
+          {form.persist && (
+            <Field label={text('ttl')} hint={text('ttlHint')}>
+              <input
+                type="number"
+                min={0}
+                value={form.ttl}
+                onInput={({ currentTarget }) => change({ ttl: Number(currentTarget.value) })}
+              />
+            </Field>
+          )}
+          {check('process')}
+        </div>
+        <div>
+          <h3>{text('query')}</h3>
+          <JsonEditor label={text('query')} value={query} onChange={setQuery} />
+          {problem !== null && <p role="alert">{text('badJson', { problem })}</p>}
+          <Preview
+            brokerId={brokerId}
+            query={problem === null ? value : null}
+            source={form.sourceTopic}
+            canRead={canRead}
+          />
+        </div>
+      </div>
+      <Refusal error={create.error ?? update.error} />
+      <p className="buttons">
+        <button type="button" onClick={onClose}>
+          {text('cancel')}
+        </button>
+        <button type="submit" disabled={create.isBusy || update.isBusy || problem !== null}>
+          {text('save')}
+        </button>
+      </p>
+    </form>
+  );
+}
+
+const given = (text: string): string | null => (text === '' ? null : text);

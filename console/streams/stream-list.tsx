@@ -1,0 +1,124 @@
+import { useState } from 'react';
+import { useMutation } from '../graph/use-mutation.ts';
+import { useNumbers, useTexts } from '../texts/texts.ts';
+import type { Column } from '../ui/column.ts';
+import { Refusal } from '../ui/problem.tsx';
+import { Table } from '../ui/table.tsx';
+import { DeleteStream } from './delete-stream.tsx';
+import { ReplayForm } from './replay-form.tsx';
+import { DISABLE, ENABLE, type Stream } from './stream-graph.ts';
+import { streamTexts } from './texts.ts';
+
+interface StreamListProps {
+  readonly brokerId: string;
+  readonly streams: readonly Stream[];
+  readonly isStale: boolean;
+  readonly selected: string | null;
+  readonly onOpen: (name: string) => void;
+  readonly onEdit: (name: string) => void;
+}
+
+type Counter = 'received' | 'published' | 'stored' | 'filtered' | 'failed';
+
+/** The streams in a table, with what can be done with each. */
+export function StreamList({ brokerId, streams, isStale, selected, onOpen, onEdit }: StreamListProps) {
+  const text = useTexts(streamTexts);
+  const numberText = useNumbers();
+  const [deleted, setDeleted] = useState<Stream | null>(null);
+  const [replayed, setReplayed] = useState<Stream | null>(null);
+  const enable = useMutation(ENABLE);
+  const disable = useMutation(DISABLE);
+  const counter = (key: Counter): Column<Stream> => ({
+    key,
+    title: text(key),
+    cell: ({ counters }) => (counters ? numberText(counters[key]) : '–'),
+    value: ({ counters }) => counters?.[key],
+    isNumber: true,
+  });
+  const columns: Column<Stream>[] = [
+    {
+      key: 'name',
+      title: text('name'),
+      cell: ({ name, textName }) => (
+        <button type="button" className="stream-name" aria-pressed={name === selected} onClick={() => onOpen(name)}>
+          {textName ? `${textName} (${name})` : name}
+        </button>
+      ),
+      value: ({ name }) => name,
+    },
+    {
+      key: 'state',
+      title: text('state'),
+      cell: ({ state, isActive, problem }) => (
+        <span className={`state stream-${state}`} title={problem ?? undefined}>
+          {text(state ?? (isActive ? 'active' : 'INACTIVE'))}
+        </span>
+      ),
+      value: ({ state }) => state,
+    },
+    { key: 'source', title: text('source'), cell: ({ sourceTopic }) => sourceTopic },
+    { key: 'target', title: text('target'), cell: ({ targetTopic }) => targetTopic ?? '–' },
+    counter('received'),
+    counter('published'),
+    counter('stored'),
+    counter('filtered'),
+    counter('failed'),
+    {
+      key: 'actions',
+      title: text('actions'),
+      cell: (stream) => <div className="actions">{actionsOf(stream)}</div>,
+      value: () => '',
+    },
+  ];
+  const actionsOf = (stream: Stream) => {
+    const { name, isActive, persist, viewerCanUpdate, viewerCanDelete } = stream;
+    const switching = isActive ? disable : enable;
+    return (
+      <>
+        {viewerCanUpdate && (
+          <>
+            <button type="button" aria-label={text('changeOf', { name })} onClick={() => onEdit(name)}>
+              {text('change')}
+            </button>
+            <button
+              type="button"
+              disabled={switching.isBusy}
+              aria-label={text(isActive ? 'switchOffOf' : 'switchOnOf', { name })}
+              onClick={() => void switching.run({ input: { brokerId, name } })}
+            >
+              {text(isActive ? 'switchOff' : 'switchOn')}
+            </button>
+            {persist && (
+              <button type="button" aria-label={text('replayOf', { name })} onClick={() => setReplayed(stream)}>
+                {text('replay')}
+              </button>
+            )}
+          </>
+        )}
+        {viewerCanDelete && (
+          <button type="button" aria-label={text('deleteOf', { name })} onClick={() => setDeleted(stream)}>
+            {text('delete')}
+          </button>
+        )}
+      </>
+    );
+  };
+  return (
+    <>
+      <Refusal error={enable.error ?? disable.error} />
+      <Table label={text('streams')} columns={columns} rows={streams} keyOf={({ name }) => name} isStale={isStale} />
+      {deleted && <DeleteStream brokerId={brokerId} stream={deleted} onClose={() => setDeleted(null)} />}
+      {replayed && (
+        <ReplayForm
+          brokerId={brokerId}
+          stream={replayed}
+          onClose={() => setReplayed(null)}
+          onStarted={() => {
+            onOpen(replayed.name);
+            setReplayed(null);
+          }}
+        />
+      )}
+    </>
+  );
+}

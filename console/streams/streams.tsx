@@ -1,0 +1,107 @@
+import { useSearchParams } from 'wouter';
+import { useBroker } from '../broker/broker-context.ts';
+import { GRAPH } from '../graph/addresses.ts';
+import { useLive } from '../graph/live.ts';
+import { useQuery } from '../graph/use-query.ts';
+import { useTexts } from '../texts/texts.ts';
+import { CommandToCopy } from '../ui/command-to-copy.tsx';
+import { CopyAs } from '../ui/copy-as.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { StreamDetail } from './stream-detail.tsx';
+import { StreamForm } from './stream-form.tsx';
+import { RIGHTS, STREAMS, type Stream, type StreamsEvent } from './stream-graph.ts';
+import { StreamList } from './stream-list.tsx';
+import { streamTexts } from './texts.ts';
+import './style.css';
+
+interface Listed {
+  readonly streams: ReadonlyMap<string, Stream>;
+  readonly isComplete: boolean;
+  readonly isConnected: boolean;
+}
+
+function apply(before: Listed | null, event: StreamsEvent): Listed {
+  const streams = new Map(before?.streams);
+  for (const name of event.removed) streams.delete(name);
+  for (const stream of event.streams) streams.set(stream.name, stream);
+  return { streams, isComplete: event.partsLeft === 0, isConnected: event.isConnected ?? before?.isConnected ?? true };
+}
+
+/** The streams of a broker with their states and counters; one of them can be opened, changed and replayed. */
+export function Streams() {
+  const text = useTexts(streamTexts);
+  const broker = useBroker();
+  const [address, setAddress] = useSearchParams();
+  const { data, error } = useQuery(RIGHTS, { id: broker.id });
+  const { state, isLive } = useLive(STREAMS, { brokerId: broker.id }, ({ streams }) => streams, apply);
+  if (data === null || state === null) return <Problem error={error} />;
+  const canCreate = data.broker?.viewerCanCreateStreams === true;
+  const canRead = data.broker?.viewerCanReadMessages === true;
+  const name = address.get('stream');
+  const stream = name === null ? null : state.streams.get(name);
+  const isEdited = address.has('edit');
+  const open = (next: Record<string, string>) => setAddress(next);
+  if (canCreate && address.has('new')) {
+    return (
+      <StreamForm
+        brokerId={broker.id}
+        stream={null}
+        canRead={canRead}
+        onClose={() => open({})}
+        onSaved={(created) => open({ stream: created })}
+      />
+    );
+  }
+  if (stream && isEdited && stream.viewerCanUpdate) {
+    return (
+      <StreamForm
+        key={stream.name}
+        brokerId={broker.id}
+        stream={stream}
+        canRead={canRead}
+        onClose={() => open({ stream: stream.name })}
+        onSaved={() => open({ stream: stream.name })}
+      />
+    );
+  }
+  return (
+    <>
+      <header className="screen">
+        {canCreate && (
+          <button type="button" onClick={() => open({ new: 'stream' })}>
+            {text('newStream')}
+          </button>
+        )}
+        <span className={isLive ? 'quiet' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
+        <CopyAs document={STREAMS} variables={{ brokerId: broker.id }} />
+      </header>
+      {!state.isConnected && <p className="note">{text('lastKnown')}</p>}
+      {data.broker?.streams?.problem && <p className="note">{data.broker.streams.problem}</p>}
+      {state.isComplete && state.streams.size === 0 && (
+        <>
+          <p>{text('noStreams')}</p>
+          {canCreate && <CommandToCopy command={createCommand(broker.id)} />}
+        </>
+      )}
+      {state.streams.size > 0 && (
+        <StreamList
+          brokerId={broker.id}
+          streams={[...state.streams.values()]}
+          isStale={!isLive}
+          selected={name}
+          onOpen={(opened) => open({ stream: opened })}
+          onEdit={(edited) => open({ stream: edited, edit: 'stream' })}
+        />
+      )}
+      {stream && <StreamDetail key={stream.name} brokerId={broker.id} stream={stream} />}
+      {stream === undefined && <p role="alert">{text('noStream', { name })}</p>}
+    </>
+  );
+}
+
+function createCommand(brokerId: string): string {
+  const input = { brokerId, name: 'fast', sourceTopic: 'plant/+/state', targetTopic: 'fast' };
+  const query = 'mutation ($input: CreateStreamInput!) { createStream(input: $input) { stream { state } } }';
+  return `curl ${GRAPH} -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\
+  -d '${JSON.stringify({ query, variables: { input } })}'`;
+}

@@ -1,0 +1,153 @@
+import { describe, expect, test } from 'vitest';
+import { heardOn, inputOf } from '../domains/streams/stream-world.ts';
+import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
+import { startClient } from '../support/mosquitto.ts';
+import { PASSWORD, startTestService } from '../support/service.ts';
+import { checkScreen, firstBroker, openBroker, openConsole, signIn } from './page.ts';
+
+/** The screen of the embedded broker, and a client of it. */
+async function openStreams(role: 'root' | 'VIEWER' = 'root') {
+  const service = await startTestService({ embeddedBroker: true });
+  const broker = await firstBroker(service);
+  const credentials = { username: 'admin', password: broker.password };
+  const client = await startClient(broker.url, { clientId: 'dev-1', ...credentials });
+  if (role === 'VIEWER') {
+    const strict =
+      'mutation ($projectId: ID!) { updateProject(input: { projectId: $projectId, hasStrictRoles: true }) { project { id } } }';
+    expect((await service.graphql(strict, { projectId: service.projectId })).errors).toBeUndefined();
+  }
+  const page = await openConsole(service);
+  await signIn(page, role === 'root' ? undefined : { ...(await service.person(role)), password: PASSWORD });
+  await openBroker(page, broker.name);
+  await page.getByRole('link', { name: 'Streams' }).click();
+  await page.getByText('There is no stream yet').waitFor();
+  const change = async (name: string, input: object) => {
+    const { errors } = await service.graphql(
+      `mutation ($input: ${inputOf(name)}) { ${name}(input: $input) { broker { id } } }`,
+      { input: { brokerId: broker.id, ...input } },
+    );
+    expect(errors).toBeUndefined();
+  };
+  const streams = async () => {
+    const document = 'query ($b: ID!) { broker(id: $b) { streams { nodes { name isActive query targetTopic } } } }';
+    return (await service.graphql(document, { b: broker.id })).data.broker.streams.nodes;
+  };
+  const row = (name: string) => page.getByRole('row').filter({ has: page.getByRole('rowheader', { name }) });
+  return { client, page, change, streams, row };
+}
+
+const FAST = {
+  select: [{ source: '[speed]', target: '[speed]' }],
+  where: [{ operator: '>', left: '[speed]', right: 10 }],
+};
+
+describe.skipIf(!hasChromium)(hasChromium ? 'the streams' : CHROMIUM_MISSING, () => {
+  test('are created with a query that is tried on live messages, changed and deleted', async () => {
+    const { client, page, streams, row } = await openStreams();
+    const violations = await page.evaluateHandle(`
+      window.violations = [];
+      document.addEventListener('securitypolicyviolation', (event) => window.violations.push(event.violatedDirective));
+      window.violations;
+    `);
+    await page.getByRole('button', { name: 'New stream' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('fast');
+    await page.getByLabel('Source').fill('plant/+/state');
+    await page.getByLabel('Target', { exact: false }).first().fill('fast');
+    const editor = page.getByRole('textbox', { name: 'Query' });
+    await editor.focus();
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.press('Delete');
+    await page.keyboard.insertText('{ "select": ');
+    await page.getByText('The query is not JSON').waitFor();
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.insertText(JSON.stringify(FAST, null, 2));
+    await page.getByText('Live messages of plant/+/state are collected.').waitFor();
+    const take = page.getByRole('button', { name: /^Take [1-9]/ });
+    await expect
+      .poll(async () => {
+        await client.publishAsync('plant/line1/state', '{ "speed": 12.5 }', { qos: 1 });
+        return take.count();
+      })
+      .toBe(1);
+    await client.publishAsync('plant/line1/state', '{\n "speed": 3 }', { qos: 1 });
+    await expect
+      .poll(async () => {
+        await take.click();
+        return page.getByLabel('Samples').inputValue();
+      })
+      .toContain('{"speed":3}');
+    const preview = page.getByRole('region', { name: 'Preview' });
+    await preview.getByText('passes').first().waitFor();
+    await preview.getByText('filtered').waitFor();
+    expect(
+      await page.evaluate(
+        'getComputedStyle(document.querySelector(".json-editor").shadowRoot.querySelector(".cm-editor")).display',
+      ),
+    ).toBe('flex');
+    await checkScreen(page, 'stream-editor');
+    expect(await violations.jsonValue()).toEqual([]);
+
+    await page.getByRole('button', { name: 'Save' }).click();
+    await row('fast').getByText('running').waitFor();
+    expect(await streams()).toMatchObject([{ name: 'fast', query: FAST, targetTopic: 'fast' }]);
+    await client.publishAsync('plant/line1/state', '{ "speed": 30 }', { qos: 1 });
+    await client.publishAsync('plant/line1/state', '{ "speed": 4 }', { qos: 1 });
+    await expect
+      .poll(() => row('fast').getByRole('cell').allTextContents())
+      .toEqual(['running', 'plant/+/state', 'fast', '2', '1', '0', '1', '0', expect.anything()]);
+
+    await page.getByRole('button', { name: 'Change fast' }).click();
+    await page.getByLabel('Target', { exact: false }).first().fill('faster');
+    await page.keyboard.press('Enter');
+    await row('fast').getByText('faster').waitFor();
+    expect(await streams()).toMatchObject([{ name: 'fast', query: FAST, targetTopic: 'faster' }]);
+    await page.getByRole('button', { name: 'Switch off fast' }).focus();
+    await page.keyboard.press('Enter');
+    await row('fast').getByText('switched off').waitFor();
+    expect(await streams()).toMatchObject([{ isActive: false }]);
+    await page.getByRole('button', { name: 'Delete fast' }).click();
+    await page.getByText('no longer published on faster').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete fast' }).press('Enter');
+    await page.getByText('The stream fast is deleted.').waitFor();
+    await page.getByText('There is no stream yet').waitFor();
+    expect(await streams()).toEqual([]);
+  });
+
+  test('are replayed with progress, and a slow replay can be stopped', async () => {
+    const { client, page, change, row } = await openStreams();
+    await change('createStream', { name: 'stored', sourceTopic: 'in', persist: true });
+    await change('createStream', { name: '__proto__', sourceTopic: 'odd', isActive: false });
+    await row('stored').getByText('running').waitFor();
+    await Promise.all(Array.from({ length: 50 }, (_, i) => client.publishAsync('in', `{"i":${i}}`, { qos: 1 })));
+    await expect.poll(() => row('stored').getByRole('cell').nth(5).textContent()).toBe('50');
+    const { until } = await heardOn(client, 'replay/#');
+    await page.getByRole('button', { name: 'Replay stored' }).click();
+    await page.getByLabel('Topic of the replay').fill('replay/stored');
+    await page.getByLabel('Speed').fill('');
+    await page.keyboard.press('Enter');
+    await page.getByText('Messages: 50 of 50.').waitFor();
+    expect(await until(50)).toHaveLength(50);
+    await checkScreen(page, 'streams');
+
+    // At a hundredth of the speed, the pause before this message is minutes long.
+    await client.publishAsync('in', '{"i":50}', { qos: 1 });
+    await expect.poll(() => row('stored').getByRole('cell').nth(5).textContent()).toBe('51');
+    await page.getByRole('button', { name: 'Replay stored' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Topic of the replay').fill('replay/slow');
+    await page.getByLabel('Speed').fill('0.01');
+    await page.getByRole('button', { name: 'Start the replay' }).click();
+    await page.getByRole('button', { name: 'Stop the replay' }).click();
+    await page.getByText('Stopped.').waitFor();
+  });
+
+  test('are shown to a VIEWER without anything that changes them', async () => {
+    const { page, change, row } = await openStreams('VIEWER');
+    expect(await page.getByRole('button', { name: 'New stream' }).count()).toBe(0);
+    await change('createStream', { name: 'stored', sourceTopic: 'in', persist: true });
+    await row('stored').getByText('running').waitFor();
+    await page.getByRole('button', { name: 'stored' }).click();
+    await page.getByText('There was no replay').waitFor();
+    expect(await page.getByRole('button', { name: /Change|Switch|Replay|Delete|Stop/ }).count()).toBe(0);
+  });
+});
