@@ -2,6 +2,7 @@ import { Suspense, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Route, Router, Switch } from 'wouter';
 import { BrokerFrame } from './broker/broker-frame.tsx';
+import { ProjectFrame } from './project/project-frame.tsx';
 import { SCREENS } from './screens.tsx';
 import { signOut, ViewerContext } from './session/session.ts';
 import { SignIn } from './session/sign-in.tsx';
@@ -39,6 +40,7 @@ function Console() {
                 <Suspense fallback={<Problem error={null} />}>
                   <Switch>
                     <Route path="/brokers/:broker/*?" component={BrokerFrame} />
+                    <Route path="/projects/:project/*?" component={ProjectFrame} />
                     {SCREENS.map(({ path, Screen }) => (
                       <Route key={path} path={path} component={Screen} />
                     ))}

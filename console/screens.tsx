@@ -18,6 +18,9 @@ const later = (load: Load): ComponentType => lazy(async () => ({ default: await 
 const screen = (path: string, load: Load): Screen => ({ path, Screen: later(load) });
 const ofBroker = <Key extends string>(key: Key, load: Load): BrokerScreen<Key> => ({ key, Screen: later(load) });
 
+/** A screen of one project, below `/projects/:project`. `key` is in the address, and in the catalogue of `project`. */
+const ofProject = ofBroker;
+
 /** Each is loaded when it is first opened. */
 export const SCREENS = [
   screen('/', async () => (await import('./fleet/fleet.tsx')).Fleet),
@@ -34,4 +37,12 @@ export const BROKER_SCREENS = [
   ofBroker('why', async () => (await import('./why/why.tsx')).Why),
   ofBroker('streams', async () => (await import('./streams/streams.tsx')).Streams),
   ofBroker('refusals', async () => (await import('./refusals/refusals.tsx')).Refusals),
+] as const;
+
+/** In the order of the menu. The first is shown at `/projects/:project`. */
+export const PROJECT_SCREENS = [
+  ofProject('settings', async () => (await import('./project/settings.tsx')).Settings),
+  ofProject('members', async () => (await import('./project/members.tsx')).Members),
+  ofProject('tokens', async () => (await import('./project/tokens.tsx')).Tokens),
+  ofProject('rules', async () => (await import('./project/rules.tsx')).Rules),
 ] as const;

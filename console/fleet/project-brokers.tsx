@@ -139,7 +139,9 @@ export function ProjectBrokers({ project, name }: ProjectBrokersProps) {
   return (
     <section aria-labelledby={heading}>
       <header className="screen">
-        <h2 id={heading}>{project.name}</h2>
+        <h2 id={heading}>
+          <Link href={`/projects/${project.id}`}>{project.name}</Link>
+        </h2>
         {project.viewerCanAddBrokers && <AddBroker project={project} onAdded={renew} />}
       </header>
       {data === null && <Problem error={error} />}

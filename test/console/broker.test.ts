@@ -41,6 +41,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIU
     const capability = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: 'dynamic-security' }) });
     await capability.getByText('the broker').waitFor();
     await page.getByText('run by this service').waitFor();
+    // Rates need a second publication of the numbers.
+    await expect.poll(() => number('Messages received').textContent()).not.toBe('–');
     await checkScreen(page, 'broker');
   });
 
@@ -71,6 +73,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIU
     await signIn(page);
     await page.getByRole('button', { name: 'Add broker' }).focus();
     await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
     await page.keyboard.type(mosquitto.url);
     await page.getByLabel(/^Name/).fill('plant');
     await page.keyboard.press('Enter');

@@ -1,0 +1,63 @@
+import { catalogue } from '../texts/texts.ts';
+import { projectTexts } from './texts.ts';
+
+export const memberTexts = catalogue({
+  en: {
+    ...projectTexts.en,
+    ownerIs: 'The project belongs to {owner}. Root administrators are administrators of every project.',
+    noMembers: 'The project has no members. Create a user on the machine of the service, and add them here:',
+    email: 'E-mail address',
+    emailHint: 'Of an existing user',
+    role: 'Role',
+    VIEWERHint:
+      'Sees the project and its brokers. Without strict roles also changes access control, streams and bridges.',
+    EDITORHint: 'Also changes the settings of brokers, and reads payloads in topic trees.',
+    ADMINHint: 'Also adds and removes brokers, members and tokens, and reads the audit.',
+    roleOf: 'Role of {email}',
+    since: 'Member since',
+    addMember: 'Add member',
+    added: '{email} now has the role {role}.',
+    changeRole: 'Change role',
+    changes: '{email} has the role {role} and gets the role {newRole}.',
+    loses: '{email} has the role {role} and loses access to the project and all its brokers.',
+    liveEnds: 'This takes effect immediately: what they have open and may no longer see ends.',
+    tokensRemain: 'Tokens that they created remain valid: {count}. Revoke them under Tokens if necessary.',
+    isRoot: 'As a root administrator they still have access to every project.',
+    yourself: 'This is your own membership.',
+    removeMember: 'Remove member',
+    removeOf: 'Remove {email}',
+    removed: '{email} is no longer a member.',
+    previous: 'Previous page',
+    next: 'Next page',
+  },
+  de: {
+    ...projectTexts.de,
+    ownerIs: 'Das Projekt gehört {owner}. Root-Administratoren sind Administratoren jedes Projekts.',
+    noMembers:
+      'Das Projekt hat keine Mitglieder. Legen Sie auf dem Rechner des Dienstes einen Benutzer an, und fügen Sie ihn hier hinzu:',
+    email: 'E-Mail-Adresse',
+    emailHint: 'Eines vorhandenen Benutzers',
+    role: 'Rolle',
+    VIEWERHint:
+      'Sieht das Projekt und seine Broker. Ohne strenge Rollen auch Änderungen an Zugriffsrechten, Streams und Bridges.',
+    EDITORHint: 'Ändert auch die Einstellungen von Brokern und liest Inhalte in Topic-Bäumen.',
+    ADMINHint: 'Fügt auch Broker, Mitglieder und Token hinzu, entfernt sie, und liest das Audit.',
+    roleOf: 'Rolle von {email}',
+    since: 'Mitglied seit',
+    addMember: 'Mitglied hinzufügen',
+    added: '{email} hat jetzt die Rolle {role}.',
+    changeRole: 'Rolle ändern',
+    changes: '{email} hat die Rolle {role} und erhält die Rolle {newRole}.',
+    loses: '{email} hat die Rolle {role} und verliert den Zugang zum Projekt und zu allen seinen Brokern.',
+    liveEnds: 'Das gilt sofort: Was geöffnet ist und nicht mehr gesehen werden darf, endet.',
+    tokensRemain:
+      'Token, die dieses Mitglied angelegt hat, bleiben gültig: {count}. Widerrufen Sie sie bei Bedarf unter Token.',
+    isRoot: 'Als Root-Administrator bleibt der Zugang zu jedem Projekt bestehen.',
+    yourself: 'Das ist Ihre eigene Mitgliedschaft.',
+    removeMember: 'Mitglied entfernen',
+    removeOf: '{email} entfernen',
+    removed: '{email} ist kein Mitglied mehr.',
+    previous: 'Vorige Seite',
+    next: 'Nächste Seite',
+  },
+});

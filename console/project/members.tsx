@@ -1,0 +1,140 @@
+import { useState } from 'react';
+import { graphql, type ResultOf } from '../graph/graphql.ts';
+import { useQuery } from '../graph/use-query.ts';
+import { useTexts } from '../texts/texts.ts';
+import type { Column } from '../ui/column.ts';
+import { CommandToCopy } from '../ui/command-to-copy.tsx';
+import { CopyAs } from '../ui/copy-as.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { Table } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
+import { AddMember } from './add-member.tsx';
+import { ChangeMember, type MemberChange } from './change-member.tsx';
+import { memberTexts } from './member-texts.ts';
+import { useProject } from './project-context.ts';
+import { RoleSelect } from './role-select.tsx';
+
+const MEMBERS = graphql(`query Members($id: ID!, $after: String) {
+  project(id: $id) {
+    owner { name }
+    members(first: 100, after: $after) {
+      totalCount
+      pageInfo { hasNextPage endCursor }
+      nodes { createdAt role user { id name email isRootAdmin } }
+    }
+    tokens { issuer }
+    viewerCanManageMembers
+  }
+}`);
+
+type Member = NonNullable<NonNullable<ResultOf<typeof MEMBERS>['project']>['members']>['nodes'][number];
+
+/** Other administrators change members, too. */
+const EVERY_MS = 10_000;
+
+/** Who has which role in a project. */
+export function Members() {
+  const text = useTexts(memberTexts);
+  const { id } = useProject();
+  /** Cursors of the pages before the one that is shown. */
+  const [cursors, setCursors] = useState<readonly string[]>([]);
+  const variables = { id, after: cursors.at(-1) ?? null };
+  const { data, error, renew } = useQuery(MEMBERS, variables, EVERY_MS);
+  const [change, setChange] = useState<MemberChange | null>(null);
+  const found = data?.project;
+  if (!found?.members) return <Problem error={error} />;
+  const { members, viewerCanManageMembers: canManage } = found;
+  const tokensOf = (email: string) => found.tokens.filter(({ issuer }) => issuer === email).length;
+  const changeOf = ({ user, role }: Member, newRole: MemberChange['newRole']): MemberChange => ({
+    email: user.email,
+    isRootAdmin: user.isRootAdmin,
+    role,
+    newRole,
+    tokens: tokensOf(user.email),
+  });
+  const columns: Column<Member>[] = [
+    { key: 'email', title: text('email'), cell: ({ user }) => user.email },
+    { key: 'name', title: text('name'), cell: ({ user }) => user.name },
+    {
+      key: 'role',
+      title: text('role'),
+      cell: (member) =>
+        canManage ? (
+          <RoleSelect
+            label={text('roleOf', { email: member.user.email })}
+            value={member.role}
+            onChange={(role) => setChange(changeOf(member, role))}
+          />
+        ) : (
+          text(member.role)
+        ),
+      value: ({ role }) => role,
+    },
+    {
+      key: 'since',
+      title: text('since'),
+      cell: ({ createdAt }) => <Time at={createdAt} />,
+      value: ({ createdAt }) => createdAt,
+    },
+  ];
+  const actions: Column<Member> = {
+    key: 'actions',
+    title: text('actions'),
+    cell: (member) => (
+      <button
+        type="button"
+        aria-label={text('removeOf', { email: member.user.email })}
+        onClick={() => setChange(changeOf(member, null))}
+      >
+        {text('remove')}
+      </button>
+    ),
+    value: () => null,
+  };
+  const { hasNextPage, endCursor } = members.pageInfo;
+  return (
+    <>
+      <p className="quiet">{text('ownerIs', { owner: found.owner.name })}</p>
+      {canManage && <AddMember projectId={id} onAdded={renew} />}
+      {members.nodes.length === 0 && (
+        <>
+          <p>{text('noMembers')}</p>
+          <CommandToCopy command="brokergraph user create ada@example.com" />
+        </>
+      )}
+      {members.nodes.length > 0 && (
+        <Table
+          label={text('members')}
+          columns={canManage ? [...columns, actions] : columns}
+          rows={members.nodes}
+          keyOf={({ user }) => user.id}
+        />
+      )}
+      <p className="actions">
+        <span className="quiet">{text('total', { count: members.totalCount })}</span>
+        {cursors.length > 0 && (
+          <button type="button" onClick={() => setCursors(cursors.slice(0, -1))}>
+            {text('previous')}
+          </button>
+        )}
+        {hasNextPage && endCursor !== null && (
+          <button type="button" onClick={() => setCursors([...cursors, endCursor])}>
+            {text('next')}
+          </button>
+        )}
+        <CopyAs document={MEMBERS} variables={variables} />
+      </p>
+      {change && (
+        <ChangeMember
+          projectId={id}
+          change={change}
+          onDone={() => {
+            setChange(null);
+            renew();
+          }}
+          onClose={() => setChange(null)}
+        />
+      )}
+    </>
+  );
+}
