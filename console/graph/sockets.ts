@@ -1,5 +1,5 @@
 import type { TadaDocumentNode } from 'gql.tada';
-import { createClient } from 'graphql-ws';
+import { type Client, createClient } from 'graphql-ws';
 import { GRAPH } from './addresses.ts';
 import { textOf } from './ask.ts';
 import { pause } from './connectivity.ts';
@@ -11,7 +11,6 @@ const MAX_WAIT_MS = 10_000;
 /** A connection that is silent for longer than the sum is lost, for example because the computer slept. */
 const PING_MS = 12_000;
 const PONG_MS = 5_000;
-let pongTimer: ReturnType<typeof setTimeout> | undefined;
 const listeners = new Set<(isOpen: boolean) => void>();
 const announce = (isOpen: boolean) => {
   for (const listener of listeners) listener(isOpen);
@@ -23,31 +22,56 @@ export function onConnection(listener: (isOpen: boolean) => void): () => void {
   return () => void listeners.delete(listener);
 }
 
-const client = createClient({
-  url: GRAPH.replace('http', 'ws'),
-  retryAttempts: Number.POSITIVE_INFINITY,
-  retryWait: (retries) => pause(Math.min(MAX_WAIT_MS, 1_000 * 2 ** retries) * (0.5 + Math.random() / 2)),
-  keepAlive: PING_MS,
-  // A session that has ended stays ended.
-  shouldRetry: (event) => (event as CloseEvent).code !== FORBIDDEN,
-  on: {
-    connected: () => announce(true),
-    ping: (isReceived) => {
-      if (!isReceived) pongTimer = setTimeout(() => client.terminate(), PONG_MS);
+let current: Client | null = null;
+
+/**
+ * Opens the connection for live events, and opens it again when it is lost. It stays open without subscriptions, so
+ * that all screens know whether the service can be reached.
+ */
+export function openConnection(): Client {
+  current ??= connect();
+  return current;
+}
+
+/** Closes the connection with its subscriptions, for example because the next one is of another session. */
+export function closeConnection(): void {
+  void current?.dispose();
+  current = null;
+}
+
+function connect(): Client {
+  let pongTimer: ReturnType<typeof setTimeout> | undefined;
+  const client = createClient({
+    url: GRAPH.replace('http', 'ws'),
+    lazy: false,
+    // Reported by `closed` below.
+    onNonLazyError: () => undefined,
+    retryAttempts: Number.POSITIVE_INFINITY,
+    retryWait: (retries) => pause(Math.min(MAX_WAIT_MS, 1_000 * 2 ** retries) * (0.5 + Math.random() / 2)),
+    keepAlive: PING_MS,
+    // A session that has ended stays ended.
+    shouldRetry: (event) => (event as CloseEvent).code !== FORBIDDEN,
+    on: {
+      connected: () => announce(true),
+      ping: (isReceived) => {
+        if (!isReceived) pongTimer = setTimeout(() => client.terminate(), PONG_MS);
+      },
+      pong: (isReceived) => isReceived && clearTimeout(pongTimer),
+      closed: (event) => {
+        clearTimeout(pongTimer);
+        if (current !== client) return;
+        const isForbidden = (event as CloseEvent).code === FORBIDDEN;
+        if (isForbidden) current = null;
+        announce(false);
+        if (isForbidden) announceSessionRefused();
+      },
     },
-    pong: (isReceived) => isReceived && clearTimeout(pongTimer),
-    closed: (event) => {
-      clearTimeout(pongTimer);
-      const { code } = event as CloseEvent;
-      if (code === FORBIDDEN) announceSessionRefused();
-      // Without a subscription the client closes the connection itself.
-      if (code !== 1000) announce(false);
-    },
-  },
-});
+  });
+  return client;
+}
 
 // The browser reports the loss of the network earlier than the connection does.
-addEventListener('offline', () => client.terminate());
+addEventListener('offline', () => current?.terminate());
 
 /** Calls `receive` for each event. `variables` are read again after a reconnect. Returns how to stop. */
 export function subscribe<Data, Variables>(
@@ -56,7 +80,7 @@ export function subscribe<Data, Variables>(
   receive: (data: Data) => void,
   onError: (error: unknown) => void,
 ): () => void {
-  return client.subscribe<Data>(
+  return openConnection().subscribe<Data>(
     { query: textOf(document), variables },
     {
       next: ({ data, errors }) => (data ? receive(data) : onError(errors)),

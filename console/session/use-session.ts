@@ -1,10 +1,13 @@
 import { useEffect, useRef, useState } from 'react';
-import { pause } from '../graph/connectivity.ts';
+import { onReturn, pause } from '../graph/connectivity.ts';
 import { RefusedError } from '../graph/refused.ts';
 import { onSessionRefused } from '../graph/session-end.ts';
+import { closeConnection, openConnection } from '../graph/sockets.ts';
 import { currentViewer, onOtherTab, type Viewer } from './session.ts';
 
 const RETRY_MS = 2_000;
+/** Screens without live data do not notice the end of the session themselves. */
+const CHECK_MS = 5_000;
 
 interface Session {
   /** `undefined` until it is known; `null`: the sign-in is missing. */
@@ -21,13 +24,17 @@ export function useSession(): Session {
   const [error, setError] = useState<RefusedError | null>(null);
   const [hasEnded, setEnded] = useState(false);
   const isReading = useRef(false);
+  const sessionId = useRef<string | null>(null);
   const read = async (): Promise<void> => {
     try {
       const current = await currentViewer();
-      setViewer((before) => {
-        setEnded(before != null && current === null);
-        return current;
-      });
+      const currentId = current?.sessionId ?? null;
+      if (currentId !== sessionId.current) closeConnection();
+      if (currentId !== null) openConnection();
+      setEnded(currentId === null && sessionId.current !== null);
+      sessionId.current = currentId;
+      // An equal viewer is the same object, so that the screens are not rendered again.
+      setViewer((before) => (JSON.stringify(before) === JSON.stringify(current) ? before : current));
       setError(null);
     } catch (reason) {
       setError(reason instanceof RefusedError ? reason : new RefusedError(String(reason), 'UNREACHABLE'));
@@ -46,6 +53,15 @@ export function useSession(): Session {
     void renew();
   }, []);
   const isSignedIn = viewer != null;
-  useEffect(() => (isSignedIn ? onSessionRefused(() => void renew()) : undefined), [isSignedIn]);
+  useEffect(() => {
+    if (!isSignedIn) return;
+    const check = () => void (document.visibilityState === 'visible' && renew());
+    const timer = setInterval(check, CHECK_MS);
+    const stops = [onSessionRefused(() => void renew()), onReturn(check)];
+    return () => {
+      clearInterval(timer);
+      for (const stop of stops) stop();
+    };
+  }, [isSignedIn]);
   return { viewer, error, hasEnded, renew: () => void renew() };
 }
