@@ -2,11 +2,13 @@ import { Suspense, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Route, Router, Switch } from 'wouter';
 import { BrokerFrame } from './broker/broker-frame.tsx';
+import { applyTheme, storedTheme } from './own-account/theme.ts';
 import { ProjectFrame } from './project/project-frame.tsx';
 import { SCREENS } from './screens.tsx';
 import { signOut, ViewerContext } from './session/session.ts';
 import { SignIn } from './session/sign-in.tsx';
 import { useSession } from './session/use-session.ts';
+import { ChooseLanguage } from './texts/choose-language.ts';
 import { firstLanguage, Language, storeLanguage } from './texts/texts.ts';
 import { Frame } from './ui/frame.tsx';
 import { useScreenLocation } from './ui/hash-location.ts';
@@ -34,26 +36,29 @@ function Console() {
       {viewer === null && <SignIn hasEnded={hasEnded} onSignedIn={renew} />}
       {viewer && (
         <ViewerContext.Provider key={viewer.sessionId} value={viewer}>
-          <Router hook={useScreenLocation}>
-            <Frame language={language} onLanguage={choose} onSignOut={() => void leave()}>
-              <NoticeBoard>
-                <Suspense fallback={<Problem error={null} />}>
-                  <Switch>
-                    <Route path="/brokers/:broker/*?" component={BrokerFrame} />
-                    <Route path="/projects/:project/*?" component={ProjectFrame} />
-                    {SCREENS.map(({ path, Screen }) => (
-                      <Route key={path} path={path} component={Screen} />
-                    ))}
-                  </Switch>
-                </Suspense>
-              </NoticeBoard>
-            </Frame>
-          </Router>
+          <ChooseLanguage.Provider value={choose}>
+            <Router hook={useScreenLocation}>
+              <Frame language={language} onLanguage={choose} onSignOut={() => void leave()}>
+                <NoticeBoard>
+                  <Suspense fallback={<Problem error={null} />}>
+                    <Switch>
+                      <Route path="/brokers/:broker/*?" component={BrokerFrame} />
+                      <Route path="/projects/:project/*?" component={ProjectFrame} />
+                      {SCREENS.map(({ path, Screen }) => (
+                        <Route key={path} path={path} component={Screen} />
+                      ))}
+                    </Switch>
+                  </Suspense>
+                </NoticeBoard>
+              </Frame>
+            </Router>
+          </ChooseLanguage.Provider>
         </ViewerContext.Provider>
       )}
     </Language.Provider>
   );
 }
 
+applyTheme(storedTheme());
 const root = document.getElementById('console');
 if (root) createRoot(root).render(<Console />);

@@ -24,6 +24,8 @@ const ofProject = ofBroker;
 /** Each is loaded when it is first opened. */
 export const SCREENS = [
   screen('/', async () => (await import('./fleet/fleet.tsx')).Fleet),
+  screen('/people/:user?', async () => (await import('./people/people.tsx')).People),
+  screen('/account', async () => (await import('./own-account/own-account.tsx')).OwnAccount),
   screen('/explorer', async () => (await import('./explorer/explorer.tsx')).Explorer),
 ];
 

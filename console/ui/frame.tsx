@@ -26,9 +26,10 @@ export function Frame({ language, onLanguage, onSignOut, children }: FrameProps)
       <nav aria-label={text('menu')}>
         <strong>Brokergraph</strong>
         <Entry href="/">{text('fleet')}</Entry>
+        {viewer.isRootAdmin && <Entry href="/people">{text('people')}</Entry>}
         <a href={addressOf('graphql')}>{text('explorer')}</a>
         <span className="space" />
-        <span>{viewer.email ?? viewer.name}</span>
+        <Entry href="/account">{viewer.email ?? viewer.name}</Entry>
         <select
           aria-label={text('language')}
           value={language}

@@ -1,0 +1,85 @@
+import { type FormEvent, useState } from 'react';
+import { graphql } from '../graph/graphql.ts';
+import { useMutation } from '../graph/use-mutation.ts';
+import { useTexts } from '../texts/texts.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { Field } from '../ui/field.tsx';
+import { useNotices } from '../ui/notices.tsx';
+import { Refusal } from '../ui/problem.tsx';
+import { peopleTexts } from './texts.ts';
+
+const CREATE = graphql(`mutation CreateUser($input: CreateUserInput!) {
+  createUser(input: $input) { user { id email } }
+}`);
+
+interface CreatePersonProps {
+  readonly onCreated: () => void;
+  readonly onClose: () => void;
+}
+
+export function CreatePerson({ onCreated, onClose }: CreatePersonProps) {
+  const text = useTexts(peopleTexts);
+  const notify = useNotices();
+  const { run, isBusy, error } = useMutation(CREATE);
+  const [signsInBy, setSignsInBy] = useState<'' | 'SSO' | 'LDAP'>('');
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const fields = new FormData(event.currentTarget);
+    const value = (name: string) => String(fields.get(name) ?? '').trim();
+    const name = value('name');
+    const input = {
+      email: value('email'),
+      isRootAdmin: fields.has('isRootAdmin'),
+      isVerified: fields.has('isVerified'),
+      ...(name !== '' && { name }),
+      ...(signsInBy === '' ? { password: String(fields.get('password')) } : { ssoType: signsInBy }),
+    };
+    if (await run({ input })) {
+      notify(text('personCreated', { email: input.email }));
+      onCreated();
+      onClose();
+    }
+  };
+  return (
+    <Dialog title={text('createPerson')} onClose={onClose}>
+      <form className="fields" onSubmit={(event) => void submit(event)}>
+        <Field label={text('emailAddress')}>
+          <input name="email" type="email" autoComplete="off" required />
+        </Field>
+        <Field label={text('name')} hint={text('nameDefault')}>
+          <input name="name" autoComplete="off" maxLength={200} />
+        </Field>
+        <Field label={text('signsInBy')}>
+          <select
+            value={signsInBy}
+            onChange={({ currentTarget: { value } }) => setSignsInBy(value === 'SSO' || value === 'LDAP' ? value : '')}
+          >
+            <option value="">{text('password')}</option>
+            <option value="SSO">{text('openId')}</option>
+            <option value="LDAP">{text('directory')}</option>
+          </select>
+        </Field>
+        {signsInBy === '' && (
+          <Field label={text('firstPassword')} hint={text('firstPasswordHint')}>
+            <input name="password" type="password" autoComplete="new-password" minLength={8} required />
+          </Field>
+        )}
+        <label>
+          <input name="isVerified" type="checkbox" /> {text('isVerified')}
+        </label>
+        <label>
+          <input name="isRootAdmin" type="checkbox" /> {text('becomesRootAdministrator')}
+        </label>
+        <Refusal error={error} />
+        <p className="buttons">
+          <button type="button" onClick={onClose}>
+            {text('cancel')}
+          </button>
+          <button type="submit" disabled={isBusy}>
+            {text('create')}
+          </button>
+        </p>
+      </form>
+    </Dialog>
+  );
+}

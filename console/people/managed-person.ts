@@ -1,0 +1,16 @@
+export interface ManagedPerson {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string;
+  readonly isRootAdmin: boolean;
+  readonly isRemovable: boolean | null;
+  readonly ssoType: string | null;
+  readonly hasSecondFactor: boolean | null;
+  readonly projectCount: number | null;
+}
+
+export interface PersonActionProps {
+  readonly person: ManagedPerson;
+  readonly onChanged: () => void;
+  readonly onClose: () => void;
+}

@@ -1,0 +1,119 @@
+import { useState } from 'react';
+import { Link, useSearchParams } from 'wouter';
+import { graphql, type ResultOf } from '../graph/graphql.ts';
+import { useQuery } from '../graph/use-query.ts';
+import { useNumbers, useTexts } from '../texts/texts.ts';
+import type { Column } from '../ui/column.ts';
+import { CopyAs } from '../ui/copy-as.tsx';
+import { Problem, Refusal } from '../ui/problem.tsx';
+import { Table } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
+import { CreatePerson } from './create-person.tsx';
+import { peopleTexts } from './texts.ts';
+
+const PEOPLE = graphql(`query People($filter: UserFilter, $first: Int!) {
+  users(filter: $filter, first: $first, sortField: EMAIL) {
+    totalCount
+    nodes { id name email isRootAdmin ssoType hasSecondFactor projectCount createdAt }
+  }
+}`);
+
+type Listed = ResultOf<typeof PEOPLE>['users']['nodes'][number];
+
+const PAGE = 100;
+
+export function PeopleList() {
+  const text = useTexts(peopleTexts);
+  const numberText = useNumbers();
+  const [search, setSearch] = useSearchParams();
+  const [first, setFirst] = useState(PAGE);
+  const [isCreating, setCreating] = useState(false);
+  const found = search.get('find') ?? '';
+  const isRootAdmin = search.has('administrators');
+  const variables = {
+    first,
+    filter: { ...(found !== '' && { text: found }), ...(isRootAdmin && { isRootAdmin }) },
+  };
+  const { data, error, renew } = useQuery(PEOPLE, variables);
+  const filterBy = (key: string, value: string) =>
+    setSearch(
+      (before) => {
+        const after = new URLSearchParams(before);
+        if (value === '') after.delete(key);
+        else after.set(key, value);
+        return after;
+      },
+      { replace: true },
+    );
+  const columns: Column<Listed>[] = [
+    {
+      key: 'email',
+      title: text('emailAddress'),
+      cell: ({ id, email }) => <Link href={`/people/${id}`}>{email}</Link>,
+      value: ({ email }) => email,
+    },
+    { key: 'name', title: text('name'), cell: ({ name }) => name },
+    { key: 'role', title: text('role'), cell: (one) => text(one.isRootAdmin ? 'rootAdministrator' : 'person') },
+    { key: 'provider', title: text('signsInBy'), cell: ({ ssoType }) => ssoType ?? text('password') },
+    {
+      key: 'secondFactor',
+      title: text('secondFactor'),
+      cell: ({ hasSecondFactor }) => text(hasSecondFactor ? 'yes' : 'no'),
+    },
+    {
+      key: 'projects',
+      title: text('ownProjects'),
+      isNumber: true,
+      cell: ({ projectCount }) => projectCount,
+    },
+    {
+      key: 'created',
+      title: text('created'),
+      cell: ({ createdAt }) => <Time at={createdAt} />,
+      value: ({ createdAt }) => createdAt,
+    },
+  ];
+  return (
+    <>
+      <header className="screen">
+        <h1>{text('people')}</h1>
+        <input
+          type="search"
+          aria-label={text('findPerson')}
+          placeholder={text('findPerson')}
+          value={found}
+          onInput={({ currentTarget: { value } }) => filterBy('find', value)}
+        />
+        <label>
+          <input
+            type="checkbox"
+            checked={isRootAdmin}
+            onChange={({ currentTarget: { checked } }) => filterBy('administrators', checked ? 'only' : '')}
+          />{' '}
+          {text('onlyRootAdministrators')}
+        </label>
+        <button type="button" onClick={() => setCreating(true)}>
+          {text('createPerson')}
+        </button>
+        <CopyAs document={PEOPLE} variables={variables} />
+      </header>
+      {data === null ? <Problem error={error} /> : <Refusal error={error} />}
+      {data && (
+        <>
+          <p className="quiet">{text('total', { count: numberText(data.users.totalCount) })}</p>
+          {data.users.nodes.length === 0 ? (
+            <p>{text('noPerson')}</p>
+          ) : (
+            <Table label={text('people')} columns={columns} rows={data.users.nodes} keyOf={({ id }) => id} />
+          )}
+          {data.users.totalCount > data.users.nodes.length && (
+            <button type="button" onClick={() => setFirst(first + PAGE)}>
+              {text('more')}
+            </button>
+          )}
+        </>
+      )}
+      {isCreating && <CreatePerson onCreated={renew} onClose={() => setCreating(false)} />}
+    </>
+  );
+}

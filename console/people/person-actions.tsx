@@ -1,0 +1,42 @@
+import { type ComponentType, useState } from 'react';
+import { useTexts } from '../texts/texts.ts';
+import { ChangeRole } from './change-role.tsx';
+import { DeletePerson } from './delete-person.tsx';
+import type { ManagedPerson, PersonActionProps } from './managed-person.ts';
+import { RenamePerson } from './rename-person.tsx';
+import { ResetPassword } from './reset-password.tsx';
+import { EndSessions, ResetSecondFactor, UnlockPerson } from './simple-actions.tsx';
+import { peopleTexts } from './texts.ts';
+
+interface PersonActionsProps {
+  readonly person: ManagedPerson;
+  readonly sessionCount: number;
+  readonly onChanged: () => void;
+}
+
+/** The buttons of a person. What the service would refuse is not offered. */
+export function PersonActions({ person, sessionCount, onChanged }: PersonActionsProps) {
+  const text = useTexts(peopleTexts);
+  const [Open, setOpen] = useState<ComponentType<PersonActionProps> | null>(null);
+  const { isRootAdmin, isRemovable, ssoType, hasSecondFactor } = person;
+  const button = (label: string, action: ComponentType<PersonActionProps>) => (
+    <button type="button" onClick={() => setOpen(() => action)}>
+      {label}
+    </button>
+  );
+  return (
+    <>
+      <p className="screen">
+        {button(text('rename'), RenamePerson)}
+        {(!isRootAdmin || isRemovable) && button(text(isRootAdmin ? 'revokeRoot' : 'grantRoot'), ChangeRole)}
+        {ssoType === null && button(text('resetPassword'), ResetPassword)}
+        {ssoType === null && button(text('unlock'), UnlockPerson)}
+        {hasSecondFactor && button(text('resetSecondFactor'), ResetSecondFactor)}
+        {sessionCount > 0 && button(text('endSessions'), EndSessions)}
+        {isRemovable && button(text('deletePerson'), DeletePerson)}
+      </p>
+      {isRemovable === false && <p className="quiet">{text('notRemovable')}</p>}
+      {Open && <Open person={person} onChanged={onChanged} onClose={() => setOpen(null)} />}
+    </>
+  );
+}

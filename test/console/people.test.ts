@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest';
+import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
+import { PASSWORD, startTestService } from '../support/service.ts';
+import { checkScreen, openConsole, signIn } from './page.ts';
+
+describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () => {
+  test('are created, found and changed, and those who lose their session lose the page', async () => {
+    const service = await startTestService();
+    const page = await openConsole(service);
+    await signIn(page);
+    await page.getByRole('link', { name: 'People' }).click();
+    await page.getByRole('button', { name: 'Create an account' }).click();
+    await page.getByLabel('E-mail address').fill('Ada@Example.com');
+    await page.getByRole('dialog').getByLabel('Name').fill('Ada Lovelace');
+    await page.getByLabel('First password').fill(PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.getByRole('rowheader', { name: 'ada@example.com' }).waitFor();
+    await page.getByLabel('Find by address or name').fill('ada@');
+    await expect.poll(() => page.getByRole('rowheader').allTextContents()).toEqual(['ada@example.com']);
+    await page.reload();
+    await expect.poll(() => page.getByRole('rowheader').allTextContents()).toEqual(['ada@example.com']);
+    await checkScreen(page, 'people');
+
+    const other = await openConsole(service);
+    await signIn(other, { email: 'ada@example.com', password: PASSWORD });
+    expect(await other.getByRole('link', { name: 'People' }).count()).toBe(0);
+    await other.evaluate("location.hash = '#/people'");
+    await other.getByText('Only root administrators').waitFor();
+
+    await page.getByRole('link', { name: 'ada@example.com' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Ada Lovelace' }).waitFor();
+    await page.getByRole('rowheader', { name: '127.0.0.1' }).waitFor();
+    await checkScreen(page, 'person');
+    await page.getByRole('button', { name: 'End the session from 127.0.0.1' }).click();
+    await other.getByText('Your session has ended').waitFor();
+    await page.getByText('This person is not signed in.').waitFor();
+
+    await page.getByRole('button', { name: 'Rename' }).click();
+    await page.getByRole('dialog').getByLabel('Name').fill('Ada King');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Ada King' }).waitFor();
+    await page.getByRole('button', { name: 'Make root administrator' }).click();
+    await page.getByRole('dialog').getByText('may then do everything').waitFor();
+    await checkScreen(page, 'person-role');
+    await page.getByRole('dialog').getByRole('button', { name: 'Make root administrator' }).click();
+    await page.getByRole('button', { name: 'Revoke root administration' }).waitFor();
+    const ada = await service.services.users.byEmail('ada@example.com');
+    const { data } = await service.graphql('query ($id: ID!) { user(id: $id) { name isRootAdmin } }', { id: ada.id });
+    expect(data.user).toEqual({ name: 'Ada King', isRootAdmin: true });
+
+    await page.getByRole('button', { name: 'Set a new password' }).click();
+    await page.getByRole('textbox', { name: 'New password' }).fill('another good password');
+    await page.keyboard.press('Enter');
+    await page.getByText('ada@example.com has a new password.').waitFor();
+    expect(await service.login('ada@example.com', 'another good password')).toMatch(/^bgs_/);
+    await page.getByRole('button', { name: 'End all sessions' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'End all sessions' }).click();
+    await page.getByText('This person is not signed in.').waitFor();
+    expect(await service.storage.db.session.count({ where: { userId: ada.id } })).toBe(0);
+  });
+
+  test('are deleted with a new owner of their projects, except for the last root administrator', async () => {
+    const service = await startTestService();
+    const { id, email, token } = await service.person(null);
+    const created = await service.graphql(
+      'mutation { createProject(input: { name: "hers" }) { project { id } } }',
+      {},
+      token,
+    );
+    const page = await openConsole(service);
+    await signIn(page);
+    await page.evaluate(`location.hash = '#/people/${id}'`);
+    await page.getByRole('button', { name: 'Delete the account' }).click();
+    const dialog = page.getByRole('dialog');
+    if (created.errors === undefined) await dialog.getByLabel('New owner').selectOption('root@example.com');
+    await dialog.getByRole('button', { name: 'Delete the account' }).click();
+    await page.getByText(`The account ${email} is deleted.`).waitFor();
+    expect(await service.storage.db.user.count({ where: { id } })).toBe(0);
+    await page.getByRole('link', { name: 'root@example.com' }).last().click();
+    await page.getByText('cannot be removed or demoted').waitFor();
+    expect(await page.getByRole('button', { name: 'Delete the account' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Revoke root administration' }).count()).toBe(0);
+  });
+});
