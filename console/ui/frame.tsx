@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { Link, useRoute } from 'wouter';
 import { addressOf } from '../graph/addresses.ts';
 import { onConnection } from '../graph/sockets.ts';
+import { Search } from '../search/search.tsx';
 import { useViewer } from '../session/session.ts';
 import { LANGUAGES, useTexts } from '../texts/texts.ts';
 
@@ -29,6 +30,7 @@ export function Frame({ language, onLanguage, onSignOut, children }: FrameProps)
         {viewer.isRootAdmin && <Entry href="/people">{text('people')}</Entry>}
         <a href={addressOf('graphql')}>{text('explorer')}</a>
         <span className="space" />
+        <Search />
         <Entry href="/account">{viewer.email ?? viewer.name}</Entry>
         <select
           aria-label={text('language')}

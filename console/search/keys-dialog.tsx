@@ -1,0 +1,29 @@
+import { useTexts } from '../texts/texts.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { searchTexts } from './texts.ts';
+
+const KEYS = [
+  ['Ctrl K', 'keySearch'],
+  ['?', 'keyKeys'],
+  ['↑ ↓', 'keyChoose'],
+  ['Enter', 'keyOpen'],
+  ['Esc', 'keyClose'],
+  ['Tab', 'keyTab'],
+] as const;
+
+/** The keys of the console. */
+export function KeysDialog({ onClose }: { readonly onClose: () => void }) {
+  const text = useTexts(searchTexts);
+  return (
+    <Dialog title={text('keys')} onClose={onClose}>
+      <dl>
+        {KEYS.map(([key, meaning]) => [
+          <dt key={`${key} term`}>
+            <kbd>{key}</kbd>
+          </dt>,
+          <dd key={key}>{text(meaning)}</dd>,
+        ])}
+      </dl>
+    </Dialog>
+  );
+}

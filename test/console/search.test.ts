@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
+import { startClient } from '../support/mosquitto.ts';
+import { PASSWORD, startTestService } from '../support/service.ts';
+import { checkScreen, firstBroker, openConsole, signIn } from './page.ts';
+
+describe.skipIf(!hasChromium)(hasChromium ? 'the search' : CHROMIUM_MISSING, () => {
+  test('finds screens, projects, brokers, clients, accounts and topics by keyboard, and goes to them', async () => {
+    const service = await startTestService({ embeddedBroker: true });
+    const broker = await firstBroker(service);
+    const added = await service.graphql(
+      'mutation ($input: CreateAccountInput!) { createAccount(input: $input) { outcome } }',
+      { input: { brokerId: broker.id, change: { username: 'press/7', password: PASSWORD } } },
+    );
+    expect(added.errors).toBeUndefined();
+    const client = await startClient(broker.url, {
+      clientId: 'press 7/a',
+      username: 'admin',
+      password: broker.password,
+    });
+    await client.publishAsync('plant/press 7/state', 'on', { qos: 1, retain: true });
+    await expect
+      .poll(async () => {
+        const { data } = await service.graphql(
+          'query ($id: ID!) { broker(id: $id) { topicTree { topics(search: "press") { nodes { topic } } } } }',
+          { id: broker.id },
+        );
+        return data.broker.topicTree?.topics?.nodes?.length;
+      })
+      .toBe(1);
+    const page = await openConsole(service);
+    await signIn(page);
+    const result = (name: string) => page.getByRole('option', { name });
+    const find = async (term: string) => {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox', { name: 'Screens, projects' }).waitFor();
+      await page.keyboard.type(term);
+    };
+    await find('press');
+    await result('Topic plant/press 7/state').waitFor();
+    await result('Account press/7').waitFor();
+    await result('Client press 7/a').waitFor();
+    await page.getByText('searched at 1 of 1 brokers').waitFor();
+    await checkScreen(page, 'search');
+    await page.keyboard.press('Enter');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    const path = () => page.evaluate('location.search + location.hash') as Promise<string>;
+    await expect.poll(path).toMatch(new RegExp(`#/brokers/${broker.id}/clients/press%207%2Fa$`));
+    await page.getByRole('heading', { level: 1, name: broker.name }).waitFor();
+
+    await find('press');
+    await result('Account press/7').click();
+    await expect.poll(path).toMatch(new RegExp(`#/brokers/${broker.id}/access/accounts/press%2F7$`));
+    await find('press');
+    await result('Topic plant/press 7/state').waitFor();
+    for (const key of ['ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
+    await expect.poll(path).toBe(`?topic=plant%2Fpress%207%2Fstate#/brokers/${broker.id}/topics`);
+    await find(broker.name);
+    await page.keyboard.press('Enter');
+    await expect.poll(path).toMatch(new RegExp(`#/brokers/${broker.id}$`));
+    await find('peop');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'People' }).waitFor();
+    await find('nothing like this');
+    await page.getByText('Nothing was found.').waitFor();
+    await page.keyboard.press('Escape');
+
+    await page.keyboard.press('?');
+    await page.getByRole('heading', { name: 'Keys' }).waitFor();
+    await checkScreen(page, 'keys');
+    await page.keyboard.press('Escape');
+    await page.getByLabel('Find by address or name').focus();
+    await page.keyboard.press('?');
+    expect(await page.getByLabel('Find by address or name').inputValue()).toBe('?');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+  });
+
+  test('finds only what the viewer may see', async () => {
+    const service = await startTestService({ embeddedBroker: true });
+    const { name } = await firstBroker(service);
+    const { email } = await service.person(null);
+    const page = await openConsole(service);
+    await signIn(page, { email, password: PASSWORD });
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByRole('combobox', { name: 'Screens, projects' }).fill(name);
+    await page.getByText('Nothing was found.').waitFor();
+    await page.getByRole('combobox', { name: 'Screens, projects' }).fill('people');
+    await page.getByText('Nothing was found.').waitFor();
+  });
+});
