@@ -16,7 +16,8 @@ const PREACT = {
   'react/jsx-runtime': 'preact/jsx-runtime',
 };
 
-export async function bundleConsole() {
+/** With `isReact`, the console is bundled with React instead of Preact. */
+export async function bundleConsole({ folder = join(generated, 'console'), isReact = false } = {}) {
   writeGraphTypes();
   const styles = new Map();
   const collected = {
@@ -30,7 +31,7 @@ export async function bundleConsole() {
   const bundle = await rolldown({
     input: join(root, 'console/main.tsx'),
     platform: 'browser',
-    resolve: { alias: PREACT },
+    resolve: { alias: isReact ? {} : PREACT },
     transform: { jsx: { runtime: 'automatic' }, define: { 'process.env.NODE_ENV': '"production"' } },
     plugins: [collected],
     logLevel: 'silent',
@@ -48,7 +49,7 @@ export async function bundleConsole() {
     .map(([, text]) => text)
     .join('');
   const page = readFileSync(join(root, 'console/page.html'), 'utf8');
-  writePage(join(generated, 'console'), { name: 'console', scripts: output, style }, (scriptName, styleName) =>
+  writePage(folder, { name: 'console', scripts: output, style }, (scriptName, styleName) =>
     page.replace('$SCRIPT', scriptName).replace('$STYLE', styleName),
   );
 }

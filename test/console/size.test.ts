@@ -1,0 +1,57 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const FOLDER = join(import.meta.dirname, '../../src/generated/console');
+
+/** In bytes, compressed with gzip. */
+const MAX_FIRST_LOAD = 110_000;
+const MAX_SCREEN = 160_000;
+/** Editors of code are loaded when one is opened. */
+const EDITOR = /editor|codemirror/i;
+
+const scripts = readdirSync(FOLDER).filter((name) => name.endsWith('.js'));
+const textOf = (name: string) => readFileSync(join(FOLDER, name), 'utf8');
+const namesIn = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name]) => String(name));
+const staticImports = (name: string) =>
+  namesIn(textOf(name), /(?:\bfrom|\bimport)\s*["'`]\.\/(console-[\w.-]+\.js)["'`]/g);
+const lazyImports = (name: string) => namesIn(textOf(name), /\bimport\(\s*["'`]\.\/(console-[\w.-]+\.js)["'`]\s*\)/g);
+
+/** The files, and all that they import. */
+function loadedWith(...names: readonly string[]): ReadonlySet<string> {
+  const loaded = new Set<string>();
+  const add = (name: string) => {
+    if (loaded.has(name)) return;
+    loaded.add(name);
+    staticImports(name).forEach(add);
+  };
+  names.forEach(add);
+  return loaded;
+}
+
+const sizeOf = (loaded: ReadonlySet<string>) =>
+  [...loaded].reduce((total, name) => total + statSync(join(FOLDER, `${name}.gz`)).size, 0);
+
+const entry = String(namesIn(textOf('page.html'), /src="console\/(console-[\w.-]+\.js)"/g)[0]);
+const lazy = [...new Set(scripts.flatMap(lazyImports))];
+
+test('the first load with the fleet is small', () => {
+  const fleet = lazy.find((name) => name.includes('-fleet-'));
+  expect(fleet).toBeDefined();
+  const size = sizeOf(loadedWith(entry, String(fleet)));
+  expect(size).toBeGreaterThan(20_000);
+  expect(size).toBeLessThanOrEqual(MAX_FIRST_LOAD);
+});
+
+test('no screen loads much more, except for editors', () => {
+  expect(lazy.length).toBeGreaterThan(3);
+  const large = lazy
+    .filter((name) => !EDITOR.test(name))
+    .map((name) => ({ name, size: sizeOf(loadedWith(entry, name)) }))
+    .filter(({ size }) => size > MAX_SCREEN);
+  expect(large).toEqual([]);
+});
+
+test('each script is loaded by the page', () => {
+  expect([...loadedWith(entry, ...lazy)].sort()).toEqual(scripts.sort());
+});
