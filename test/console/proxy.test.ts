@@ -5,25 +5,29 @@ import { hasNginx, NGINX_MISSING, startNginx } from '../support/nginx.ts';
 import { startTestService } from '../support/service.ts';
 import { firstBroker, openBroker, openConsole, signIn } from './page.ts';
 
-const site = (listen: string, upstream: string) => `
+const site = (locations: string) => (listen: string) =>
+  `
   map $http_upgrade $upgrade_or_not { default upgrade; '' ''; }
   server {
     listen ${listen};
-    location /mqtt/ {
-      proxy_pass ${upstream}/;
+    ${locations}
+  }`;
+
+const location = (path: string, port: number) => `
+    location ${path} {
+      proxy_pass http://127.0.0.1:${port}/;
       proxy_http_version 1.1;
       proxy_set_header Upgrade $http_upgrade;
       proxy_set_header Connection $upgrade_or_not;
       proxy_set_header Host $http_host;
-    }
-  }`;
+    }`;
 
 describe.skipIf(!hasChromium || !hasNginx)(
   hasChromium ? (hasNginx ? 'the console below a path of a proxy' : NGINX_MISSING) : CHROMIUM_MISSING,
   () => {
     test('signs in, shows live data, loads its screens, and opens the explorer', async () => {
       const port = await freePort();
-      const proxy = await startNginx(`http://127.0.0.1:${port}`, site);
+      const proxy = await startNginx(`http://127.0.0.1:${port}`, site(location('/mqtt/', port)));
       const url = `${proxy}/mqtt`;
       const service = await startTestService({
         embeddedBroker: true,
@@ -43,9 +47,31 @@ describe.skipIf(!hasChromium || !hasNginx)(
       expect(page.url()).toBe(`${url}/graphql`);
       await page.goto(`${url}/`);
       await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
       await page.goto(`${url}/graphql`);
       await page.getByRole('heading', { name: 'Sign in' }).waitFor();
       expect(page.url()).toBe(`${url}/#/explorer`);
+    });
+
+    test('has a session of its own, besides that of another service of the host', async () => {
+      const ports = [await freePort(), await freePort()] as const;
+      const locations = location('/one/', ports[0]) + location('/two/', ports[1]);
+      const proxy = await startNginx(`http://127.0.0.1:${ports[0]}`, site(locations));
+      const start = (path: string, port: number) =>
+        startTestService({ env: { PORT: String(port), PUBLIC_URL: `${proxy}${path}` } });
+      await start('/one/', ports[0]);
+      await start('/two', ports[1]);
+      const page = await openConsole({ url: `${proxy}/one` });
+      await signIn(page);
+      const other = await page.context().newPage();
+      await other.goto(`${proxy}/two/`);
+      await signIn(other);
+      await page.reload();
+      await page.getByRole('heading', { name: 'Fleet' }).waitFor();
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+      await other.reload();
+      await other.getByRole('heading', { name: 'Fleet' }).waitFor();
     });
   },
 );

@@ -3,6 +3,10 @@ import { cookieValue } from './cookie-value.ts';
 
 type Fields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
+/** Services below several paths of one host receive each other's cookies, so the path is part of the name. */
+const placeOf = (publicUrl: string | undefined): string =>
+  publicUrl === undefined ? '' : new URL(publicUrl).pathname.replaceAll(/[^a-z\d]+/gi, '-').replace(/-$/, '');
+
 interface SessionCookieOptions {
   /** Address of the service in browsers; `undefined`: plain http. */
   readonly publicUrl?: string | undefined;
@@ -23,7 +27,7 @@ export class SessionCookie {
   constructor({ publicUrl, maxAge }: SessionCookieOptions) {
     const isSecure = publicUrl?.startsWith('https:') === true;
     // With this prefix, no other host and no page over plain http can set the cookie (RFC 6265bis 4.1.3.2).
-    this.#name = isSecure ? '__Host-brokergraph-session' : 'brokergraph-session';
+    this.#name = `${isSecure ? '__Host-' : ''}brokergraph-session${placeOf(publicUrl)}`;
     this.#attributes = `Path=/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
     this.#maxAge = maxAge;
     this.#origin = publicUrl === undefined ? null : new URL(publicUrl).origin;

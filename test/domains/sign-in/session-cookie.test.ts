@@ -47,12 +47,12 @@ test('a session becomes a cookie that scripts cannot read, with the prefix and S
   const person = await secure.person('VIEWER');
   const { headers } = await openSession(secure, person.token);
   expect(headers['set-cookie']).toEqual([
-    `__Host-brokergraph-session=${person.token}; Max-Age=2592000; Path=/; HttpOnly; SameSite=Strict; Secure`,
+    `__Host-brokergraph-session-plant=${person.token}; Max-Age=2592000; Path=/; HttpOnly; SameSite=Strict; Secure`,
   ]);
   // Another host of the domain may set a cookie without the prefix.
   const planted = await ask(secure, { cookie: `brokergraph-session=${person.token}`, ...OWN });
   expect(planted.errors[0].extensions.code).toBe('UNAUTHORIZED');
-  const own = await ask(secure, { cookie: `__Host-brokergraph-session=${person.token}`, ...OWN });
+  const own = await ask(secure, { cookie: `__Host-brokergraph-session-plant=${person.token}`, ...OWN });
   expect(own.data.viewer.user.email).toBe(person.email);
 });
 
