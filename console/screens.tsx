@@ -1,4 +1,5 @@
-import { type ComponentType, lazy } from 'react';
+import type { ComponentType } from 'react';
+import { later } from './ui/later.ts';
 
 type Load = () => Promise<ComponentType>;
 
@@ -14,7 +15,6 @@ interface BrokerScreen<Key extends string> {
   readonly Screen: ComponentType;
 }
 
-const later = (load: Load): ComponentType => lazy(async () => ({ default: await load() }));
 const screen = (path: string, load: Load): Screen => ({ path, Screen: later(load) });
 const ofBroker = <Key extends string>(key: Key, load: Load): BrokerScreen<Key> => ({ key, Screen: later(load) });
 

@@ -20,7 +20,7 @@ interface Searched {
   readonly name: string;
 }
 
-/** Searches brokers, some at the same time. Calls `add` with the results of each, in the order in which they respond. */
+/** Searches brokers, some at the same time. Calls `add` with the results of each as soon as it responds. */
 export async function searchBrokers(
   brokers: readonly Searched[],
   term: string,

@@ -1,9 +1,10 @@
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { Suspense, useEffect, useState } from 'react';
 import { useTexts } from '../texts/texts.ts';
+import { later } from '../ui/later.ts';
 import { searchTexts } from './texts.ts';
 
-const SearchDialog = lazy(async () => ({ default: (await import('./search-dialog.tsx')).SearchDialog }));
-const KeysDialog = lazy(async () => ({ default: (await import('./keys-dialog.tsx')).KeysDialog }));
+const SearchDialog = later(async () => (await import('./search-dialog.tsx')).SearchDialog);
+const KeysDialog = later(async () => (await import('./keys-dialog.tsx')).KeysDialog);
 
 /** The button of the search, and the keys that work on all screens. */
 export function Search() {

@@ -55,10 +55,10 @@ export function useSearch(term: string): Search {
     };
   }, [term, isLongEnough, numBrokers]);
   const screens = [
-    { name: text('fleet'), address: '/?' },
-    ...(isRootAdmin ? [{ name: text('people'), address: '/people?' }] : []),
-    { name: text('ownAccount'), address: '/account?' },
-    { name: text('explorer'), address: '/explorer?' },
+    { name: text('fleet'), address: '/' },
+    ...(isRootAdmin ? [{ name: text('people'), address: '/people' }] : []),
+    { name: text('ownAccount'), address: '/account' },
+    { name: text('explorer'), address: '/explorer' },
   ];
   const places: Found[] = [
     ...screens.map((one) => ({ ...one, kind: 'screen' as const, of: null })),

@@ -48,7 +48,8 @@ export async function bundleConsole({ folder = join(generated, 'console'), isRea
     .sort(([a], [b]) => Number(isDefault(b)) - Number(isDefault(a)) || a.localeCompare(b))
     .map(([, text]) => text)
     .join('');
-  const page = readFileSync(join(root, 'console/page.html'), 'utf8');
+  const preloads = output[0].imports.map((name) => `<link rel="modulepreload" href="console/${name}">`);
+  const page = readFileSync(join(root, 'console/page.html'), 'utf8').replace('$PRELOADS', preloads.join('\n'));
   writePage(folder, { name: 'console', scripts: output, style }, (scriptName, styleName) =>
     page.replace('$SCRIPT', scriptName).replace('$STYLE', styleName),
   );

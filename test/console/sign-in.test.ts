@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { SESSION_LIFETIME_MS } from '../../src/platform/auth/sessions.ts';
 import { startSignInWorld } from '../domains/sign-in/oidc-world.ts';
@@ -8,6 +9,8 @@ import { freePort } from '../support/free-port.ts';
 import { startRelay } from '../support/relay.ts';
 import { PASSWORD, ROOT, startTestService } from '../support/service.ts';
 import { checkScreen, firstBroker, openBroker, openConsole, signIn } from './page.ts';
+
+const PAGE = new URL('../../src/generated/console/page.html', import.meta.url);
 
 describe.skipIf(!hasChromium)(hasChromium ? 'the sign-in of the console' : CHROMIUM_MISSING, () => {
   test('refuses a wrong password in words, and keeps the session of a right one over a reload, out of reach of scripts', async () => {
@@ -106,7 +109,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the sign-in of the console' : CHROM
     const env = { PORT: String(await freePort()) };
     const dataDir = temporaryFolder();
     const before = await startTestService({ embeddedBroker: true, dataDir, env });
-    const page = await openConsole(before, { expected: /ERR_|503/ });
+    const page = await openConsole(before, { expected: /ERR_|503|404/ });
     await signIn(page);
     await page.locator('.state.CONNECTED').waitFor();
     await before.close();
@@ -134,6 +137,25 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the sign-in of the console' : CHROM
     await page.context().setOffline(false);
     await page.locator('.state.CONNECTED').waitFor({ timeout: 2_000 });
     expect(await page.getByText('The connection is lost').count()).toBe(0);
+  });
+
+  test('is not needed again after an update of the service, whose screens have other files', async () => {
+    const service = await startTestService({ embeddedBroker: true });
+    const broker = await firstBroker(service);
+    const page = await openConsole(service, { expected: /404/ });
+    await signIn(page);
+    await openBroker(page, broker.name);
+    await page.evaluate('window.isOld = true');
+    const isScreen = (url: URL) => url.pathname.includes('console-refusals');
+    await page.route(isScreen, (route) => route.fulfill({ status: 404 }), { times: 1 });
+    const updated = (await readFile(PAGE, 'utf8')).replaceAll(/console-[\w-]+\.js/g, 'console-new.js');
+    await page.route(`${service.url}/`, (route) => route.fulfill({ contentType: 'text/html', body: updated }), {
+      times: 1,
+    });
+    await page.getByRole('link', { name: 'Refusals' }).click();
+    await page.getByText('mosquitto_pub -h 127.0.0.1').waitFor();
+    expect(await page.evaluate('window.isOld')).toBeUndefined();
+    expect(page.url()).toContain('/refusals');
   });
 
   test('speaks German to a German browser, and remembers another choice', async () => {
