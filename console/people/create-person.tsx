@@ -6,6 +6,7 @@ import { Dialog } from '../ui/dialog.tsx';
 import { Field } from '../ui/field.tsx';
 import { useNotices } from '../ui/notices.tsx';
 import { Refusal } from '../ui/problem.tsx';
+import { type SignsInBy, SignsInBySelect } from './signs-in-by-select.tsx';
 import { peopleTexts } from './texts.ts';
 
 const CREATE = graphql(`mutation CreateUser($input: CreateUserInput!) {
@@ -21,7 +22,7 @@ export function CreatePerson({ onCreated, onClose }: CreatePersonProps) {
   const text = useTexts(peopleTexts);
   const notify = useNotices();
   const { run, isBusy, error } = useMutation(CREATE);
-  const [signsInBy, setSignsInBy] = useState<'' | 'SSO' | 'LDAP'>('');
+  const [signsInBy, setSignsInBy] = useState<SignsInBy>('');
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const fields = new FormData(event.currentTarget);
@@ -49,16 +50,7 @@ export function CreatePerson({ onCreated, onClose }: CreatePersonProps) {
         <Field label={text('name')} hint={text('nameDefault')}>
           <input name="name" autoComplete="off" maxLength={200} />
         </Field>
-        <Field label={text('signsInBy')}>
-          <select
-            value={signsInBy}
-            onChange={({ currentTarget: { value } }) => setSignsInBy(value === 'SSO' || value === 'LDAP' ? value : '')}
-          >
-            <option value="">{text('password')}</option>
-            <option value="SSO">{text('openId')}</option>
-            <option value="LDAP">{text('directory')}</option>
-          </select>
-        </Field>
+        <SignsInBySelect value={signsInBy} onChange={setSignsInBy} />
         {signsInBy === '' && (
           <Field label={text('firstPassword')} hint={text('firstPasswordHint')}>
             <input name="password" type="password" autoComplete="new-password" minLength={8} required />

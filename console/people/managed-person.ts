@@ -4,7 +4,8 @@ export interface ManagedPerson {
   readonly email: string;
   readonly isRootAdmin: boolean;
   readonly isRemovable: boolean | null;
-  readonly ssoType: string | null;
+  readonly isVerified: boolean;
+  readonly ssoType: 'SSO' | 'LDAP' | null;
   readonly hasSecondFactor: boolean | null;
   readonly projectCount: number | null;
 }

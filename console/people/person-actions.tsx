@@ -1,9 +1,9 @@
 import { type ComponentType, useState } from 'react';
 import { useTexts } from '../texts/texts.ts';
+import { ChangePerson } from './change-person.tsx';
 import { ChangeRole } from './change-role.tsx';
 import { DeletePerson } from './delete-person.tsx';
 import type { ManagedPerson, PersonActionProps } from './managed-person.ts';
-import { RenamePerson } from './rename-person.tsx';
 import { ResetPassword } from './reset-password.tsx';
 import { EndSessions, ResetSecondFactor, UnlockPerson } from './simple-actions.tsx';
 import { peopleTexts } from './texts.ts';
@@ -27,7 +27,7 @@ export function PersonActions({ person, sessionCount, onChanged }: PersonActions
   return (
     <>
       <p className="screen">
-        {button(text('rename'), RenamePerson)}
+        {button(text('changePerson'), ChangePerson)}
         {(!isRootAdmin || isRemovable) && button(text(isRootAdmin ? 'revokeRoot' : 'grantRoot'), ChangeRole)}
         {ssoType === null && button(text('resetPassword'), ResetPassword)}
         {ssoType === null && button(text('unlock'), UnlockPerson)}

@@ -33,7 +33,8 @@ export const peopleTexts = catalogue({
     noSessions: 'This person is not signed in.',
     notRemovable:
       'This root administrator cannot be removed or demoted, because the service needs one who can sign in.',
-    rename: 'Rename',
+    changePerson: 'Change',
+    changeSignInMeans: 'The password of {email} is deleted, and all sessions end.',
     grantRoot: 'Make root administrator',
     grantRootMeans: '{email} may then do everything, in every project, at once.',
     revokeRoot: 'Revoke root administration',
@@ -87,7 +88,8 @@ export const peopleTexts = catalogue({
     noSessions: 'Diese Person ist nicht angemeldet.',
     notRemovable:
       'Dieser Hauptadministrator kann nicht entfernt oder herabgestuft werden, weil der Dienst einen braucht, der sich anmelden kann.',
-    rename: 'Umbenennen',
+    changePerson: 'Ändern',
+    changeSignInMeans: 'Das Passwort von {email} wird gelöscht, und alle Sitzungen enden.',
     grantRoot: 'Zum Hauptadministrator machen',
     grantRootMeans: '{email} darf dann sofort alles, in jedem Projekt.',
     revokeRoot: 'Hauptadministration entziehen',

@@ -36,8 +36,10 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () 
     await other.getByText('Your session has ended').waitFor();
     await page.getByText('This person is not signed in.').waitFor();
 
-    await page.getByRole('button', { name: 'Rename' }).click();
-    await page.getByRole('dialog').getByLabel('Name').fill('Ada King');
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    await dialog.getByLabel('Name').fill('Ada King');
+    await dialog.getByLabel('Address is verified').check();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Ada King' }).waitFor();
     await page.getByRole('button', { name: 'Make root administrator' }).click();
@@ -46,8 +48,10 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () 
     await page.getByRole('dialog').getByRole('button', { name: 'Make root administrator' }).click();
     await page.getByRole('button', { name: 'Revoke root administration' }).waitFor();
     const ada = await service.services.users.byEmail('ada@example.com');
-    const { data } = await service.graphql('query ($id: ID!) { user(id: $id) { name isRootAdmin } }', { id: ada.id });
-    expect(data.user).toEqual({ name: 'Ada King', isRootAdmin: true });
+    const { data } = await service.graphql('query ($id: ID!) { user(id: $id) { name isRootAdmin isVerified } }', {
+      id: ada.id,
+    });
+    expect(data.user).toEqual({ name: 'Ada King', isRootAdmin: true, isVerified: true });
 
     await page.getByRole('button', { name: 'Set a new password' }).click();
     await page.getByRole('textbox', { name: 'New password' }).fill('another good password');
@@ -58,6 +62,14 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () 
     await page.getByRole('dialog').getByRole('button', { name: 'End all sessions' }).click();
     await page.getByText('This person is not signed in.').waitFor();
     expect(await service.storage.db.session.count({ where: { userId: ada.id } })).toBe(0);
+
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    await dialog.getByLabel('Signs in by').selectOption('directory (LDAP)');
+    await dialog.getByText('The password of ada@example.com is deleted').waitFor();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => page.getByRole('button', { name: 'Set a new password' }).count()).toBe(0);
+    const { ssoType, passwordHash } = await service.storage.db.user.findUniqueOrThrow({ where: { id: ada.id } });
+    expect([ssoType, passwordHash]).toEqual(['ldap', null]);
   });
 
   test('are deleted with a new owner of their projects, except for the last root administrator', async () => {

@@ -77,9 +77,8 @@ function installPackage(): { folder: string; env: NodeJS.ProcessEnv } {
   return { folder, env };
 }
 
-/** The pages, each with its script and style sheet and their compressed copies. */
-const PAGES =
-  /^dist\/generated\/(console|graphiql)\/(page\.html|(console|graphiql)-[0-9a-f]{16}\.(js|css)(\.br|\.gz)?)$/;
+/** The pages, each with its scripts and style sheet and their compressed copies. */
+const PAGES = /^dist\/generated\/(console|graphiql)\/(page\.html|(console|graphiql)-[\w-]+\.(js|css)(\.br|\.gz)?)$/;
 
 /** Milliseconds. npm is slow on a busy machine. */
 const TIMEOUT = 240_000;
