@@ -1,7 +1,9 @@
 import { Suspense, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
-import { Route, Router, Switch } from 'wouter';
+import { Route, Router, Switch, useLocation } from 'wouter';
 import { BrokerFrame } from './broker/broker-frame.tsx';
+import { NoScreen } from './failures/no-screen.tsx';
+import { ScreenFailure } from './failures/screen-failure.tsx';
 import { applyTheme, storedTheme } from './own-account/theme.ts';
 import { ProjectFrame } from './project/project-frame.tsx';
 import { SCREENS } from './screens.tsx';
@@ -40,15 +42,7 @@ function Console() {
             <Router hook={useScreenLocation}>
               <Frame language={language} onLanguage={choose} onSignOut={() => void leave()}>
                 <NoticeBoard>
-                  <Suspense fallback={<Problem error={null} />}>
-                    <Switch>
-                      <Route path="/brokers/:broker/*?" component={BrokerFrame} />
-                      <Route path="/projects/:project/*?" component={ProjectFrame} />
-                      {SCREENS.map(({ path, Screen }) => (
-                        <Route key={path} path={path} component={Screen} />
-                      ))}
-                    </Switch>
-                  </Suspense>
+                  <CurrentScreen />
                 </NoticeBoard>
               </Frame>
             </Router>
@@ -56,6 +50,24 @@ function Console() {
         </ViewerContext.Provider>
       )}
     </Language.Provider>
+  );
+}
+
+function CurrentScreen() {
+  const [address] = useLocation();
+  return (
+    <ScreenFailure address={address}>
+      <Suspense fallback={<Problem error={null} />}>
+        <Switch>
+          <Route path="/brokers/:broker/*?" component={BrokerFrame} />
+          <Route path="/projects/:project/*?" component={ProjectFrame} />
+          {SCREENS.map(({ path, Screen }) => (
+            <Route key={path} path={path} component={Screen} />
+          ))}
+          <Route component={NoScreen} />
+        </Switch>
+      </Suspense>
+    </ScreenFailure>
   );
 }
 

@@ -1,0 +1,27 @@
+import { describe, test } from 'vitest';
+import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
+import { startTestService } from '../support/service.ts';
+import { checkScreen, openConsole, signIn } from './page.ts';
+
+describe.skipIf(!hasChromium)(hasChromium ? 'failures of the console' : CHROMIUM_MISSING, () => {
+  test('stay within the screen, and an unknown address leads back to the fleet', async () => {
+    const service = await startTestService();
+    const page = await openConsole(service);
+    await signIn(page);
+    // A response that the service does not send, because the screens have no known fault.
+    await page.route(`${service.url}/graphql`, (route) =>
+      route.request().postData()?.includes('query People')
+        ? route.fulfill({ json: { data: { users: { totalCount: 1, nodes: null } } } })
+        : route.continue(),
+    );
+    await page.getByRole('link', { name: 'People' }).click();
+    await page.getByText('This screen has a fault.').waitFor();
+    await checkScreen(page, 'screen-failure');
+    await page.getByRole('link', { name: 'Fleet' }).click();
+    await page.getByRole('heading', { name: 'Fleet' }).waitFor();
+    await page.evaluate("location.hash = '#/nowhere'");
+    await page.getByText('There is no screen at this address.').waitFor();
+    await page.getByRole('main').getByRole('link', { name: 'Fleet' }).click();
+    await page.getByRole('heading', { name: 'Fleet' }).waitFor();
+  });
+});
