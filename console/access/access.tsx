@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 import { Link, useLocation, useParams } from 'wouter';
 import { useBroker } from '../broker/broker-context.ts';
 import { graphql } from '../graph/graphql.ts';
-import { useTexts } from '../texts/texts.ts';
+import { useNumbers, useTexts } from '../texts/texts.ts';
 import { Problem } from '../ui/problem.tsx';
 import { AccessContext, useAccessRevision } from './access-context.ts';
 import { Accounts } from './accounts.tsx';
@@ -46,6 +46,7 @@ const RETRY_MS = 5_000;
 /** Who may connect to a broker, and what they may do on it. */
 export function Access() {
   const text = useTexts(accessTexts);
+  const numberOf = useNumbers();
   const { id } = useBroker();
   const [path] = useLocation();
   const { '*': rest = '' } = useParams<{ '*': string }>();
@@ -78,7 +79,7 @@ export function Access() {
         {PARTS.map(({ key }) => (
           <Link key={key} href={accessAddress(id, key)} aria-current={key === here.key ? 'page' : undefined}>
             {text(key)}
-            {key in counts && ` (${counts[key as keyof typeof counts]})`}
+            {key in counts && ` (${numberOf(counts[key as keyof typeof counts])})`}
           </Link>
         ))}
         <span className={isLive ? 'quiet' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>

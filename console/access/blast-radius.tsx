@@ -4,7 +4,7 @@ import { accessTexts } from './texts.ts';
 
 const SHOWN = 100;
 
-/** Whom a change disconnects. */
+/** The clients that a change disconnects. */
 export function BlastRadius({ blast }: { readonly blast: Blast }) {
   const text = useTexts(accessTexts);
   const { clients, clientCount, usernames, anonymous, gateway, isComplete } = blast;

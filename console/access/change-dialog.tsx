@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { ask } from '../graph/ask.ts';
 import type { RefusedError } from '../graph/refused.ts';
 import { useMutation } from '../graph/use-mutation.ts';
@@ -20,6 +20,8 @@ interface ChangeDialogProps {
   /** Called after the broker has executed all changes. */
   readonly onDone: () => void;
   readonly onClose: () => void;
+  /** What else is to be seen before. */
+  readonly children?: ReactNode;
 }
 
 interface Known {
@@ -28,8 +30,8 @@ interface Known {
   readonly blastRadius: Blast;
 }
 
-/** Shows what a change sends to the broker and whom it disconnects, by a dry run, and then executes it. */
-export function ChangeDialog({ title, action, changes, onDone, onClose }: ChangeDialogProps) {
+/** Shows the commands of a change and the clients that it disconnects, by a dry run, and then executes it. */
+export function ChangeDialog({ title, action, changes, onDone, onClose, children }: ChangeDialogProps) {
   const text = useTexts(accessTexts);
   const notify = useNotices();
   const { brokerId, revision } = useAccess();
@@ -79,6 +81,7 @@ export function ChangeDialog({ title, action, changes, onDone, onClose }: Change
       {shown && (
         <>
           {failed && <p role="alert">{text(failed.outcome)}</p>}
+          {children}
           <Changes changes={shown.changes} />
           <BlastRadius blast={shown.blastRadius} />
           <CopyAs document={CHANGE} variables={{ input: withoutSecrets({ ...input, dryRun: true }) }} />

@@ -1,5 +1,6 @@
 import { useTexts } from '../texts/texts.ts';
 import type { Command, Report } from './change.ts';
+import { Mark } from './mark.tsx';
 import { accessTexts } from './texts.ts';
 
 /** More would fill the page; the number of the others is shown. */
@@ -39,12 +40,9 @@ function Line({ command: { command, fields, state, error } }: { readonly command
   const values = Object.entries(fields as Record<string, unknown>);
   return (
     <li className={kind}>
-      <span aria-hidden="true">{SIGNS[kind]} </span>
-      <strong>{command}</strong>{' '}
+      <Mark kind={kind} /> <strong>{command}</strong>{' '}
       {values.map(([key, value]) => (
-        <span key={key} className="access-value">
-          {key} <code>{inWords(value)}</code>{' '}
-        </span>
+        <Value key={key} name={key} value={value} />
       ))}
       {state !== 'PLANNED' && <span className="quiet">{text(state)}</span>}
       {error && <span role="alert">{error.message}</span>}
@@ -52,14 +50,40 @@ function Line({ command: { command, fields, state, error } }: { readonly command
   );
 }
 
-const SIGNS = { added: '+', removed: '−', changed: '~' } as const;
-
-function kindOf(command: string): keyof typeof SIGNS {
+function kindOf(command: string): 'added' | 'removed' | 'changed' {
   if (/^(create|add)/.test(command)) return 'added';
   return /^(delete|remove)/.test(command) ? 'removed' : 'changed';
 }
 
-/** Values of commands are texts, numbers, or lists of objects with few fields. */
+interface ValueProps {
+  readonly name: string;
+  readonly value: unknown;
+}
+
+/** A text or a number behind its name, a list below it. */
+function Value({ name, value }: ValueProps) {
+  if (!Array.isArray(value) || value.length === 0) {
+    return (
+      <>
+        {name} <code>{inWords(value)}</code>{' '}
+      </>
+    );
+  }
+  return (
+    <>
+      {name}
+      <ul>
+        {value.map((part) => (
+          <li key={JSON.stringify(part)}>
+            <code>{inWords(part)}</code>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+/** Lists of commands have objects with few fields. */
 function inWords(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? '–' : value.map(inWords).join('; ');
   if (typeof value === 'object' && value !== null) {

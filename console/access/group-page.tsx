@@ -1,4 +1,4 @@
-import { type FormEvent, useId, useState } from 'react';
+import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useTexts } from '../texts/texts.ts';
@@ -7,6 +7,7 @@ import { CopyAs } from '../ui/copy-as.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { useAccess } from './access-context.ts';
+import { AddMember } from './add-member.tsx';
 import { accessAddress } from './addresses.ts';
 import type { Change } from './change.ts';
 import { ChangeDialog } from './change-dialog.tsx';
@@ -14,7 +15,6 @@ import { useFilters } from './filters.tsx';
 import { GroupForm } from './group-form.tsx';
 import { HeldWords, roles } from './held-words.tsx';
 import { PAGE, Pager } from './pager.tsx';
-import { Suggestions } from './suggestions.tsx';
 import { accessTexts } from './texts.ts';
 import { useFresh } from './use-fresh.ts';
 
@@ -169,39 +169,5 @@ export function GroupPage({ groupName }: { readonly groupName: string }) {
         />
       )}
     </>
-  );
-}
-
-function AddMember({ onAdd }: { readonly onAdd: (username: string, priority: number) => void }) {
-  const text = useTexts(accessTexts);
-  const list = useId();
-  const [name, setName] = useState('');
-  const [priority, setPriority] = useState('-1');
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    onAdd(name, Number(priority));
-  };
-  return (
-    <form className="access-filters" onSubmit={submit}>
-      <input
-        aria-label={text('account')}
-        placeholder={text('account')}
-        list={list}
-        value={name}
-        required
-        onInput={({ currentTarget: { value } }) => setName(value)}
-      />
-      <Suggestions id={list} kind="accounts" typed={name} />
-      <input
-        type="number"
-        aria-label={text('priority')}
-        value={priority}
-        min={-100_000}
-        max={100_000}
-        required
-        onInput={({ currentTarget: { value } }) => setPriority(value)}
-      />
-      <button type="submit">{text('addAccount')}</button>
-    </form>
   );
 }

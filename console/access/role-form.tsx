@@ -6,6 +6,7 @@ import { useAccess } from './access-context.ts';
 import type { Change } from './change.ts';
 import { ChangeDialog } from './change-dialog.tsx';
 import { FormButtons, MeanwhileChanged, NameFields } from './form-parts.tsx';
+import { RuleDifference } from './rule-difference.tsx';
 import { type EditedRule, RuleEditor } from './rule-editor.tsx';
 import type { Rule } from './rules.tsx';
 import { accessTexts } from './texts.ts';
@@ -80,7 +81,9 @@ export function RoleForm({ edited: role, onClose }: RoleFormProps) {
           changes={changes}
           onDone={onClose}
           onClose={() => setChanges(null)}
-        />
+        >
+          <RuleDifference before={initial.acls} after={rules} />
+        </ChangeDialog>
       )}
     </>
   );

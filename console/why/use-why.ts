@@ -23,8 +23,8 @@ export interface Inputs {
 }
 
 /**
- * The inputs of the address: `account`, `anonymous=true`, `clientId`, `action`, `topic`, `with` and `priority` (once for
- * each assumed role, in the same order), `without`.
+ * The inputs of the address: `account`, `anonymous=true`, `clientId`, `action` and `topic`; `with` and `priority`, once
+ * for each assumed role in the same order; `without`.
  */
 export function useWhy(): { readonly inputs: Inputs; readonly set: (part: Partial<Inputs>) => void } {
   const [search, setSearch] = useSearchParams();

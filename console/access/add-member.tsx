@@ -1,0 +1,43 @@
+import { type FormEvent, useId, useState } from 'react';
+import { useTexts } from '../texts/texts.ts';
+import { Suggestions } from './suggestions.tsx';
+import { accessTexts } from './texts.ts';
+
+interface AddMemberProps {
+  readonly onAdd: (username: string, priority: number) => void;
+}
+
+/** Adds one account to a group. */
+export function AddMember({ onAdd }: AddMemberProps) {
+  const text = useTexts(accessTexts);
+  const list = useId();
+  const [name, setName] = useState('');
+  const [priority, setPriority] = useState('-1');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onAdd(name, Number(priority));
+  };
+  return (
+    <form className="access-filters" onSubmit={submit}>
+      <input
+        aria-label={text('account')}
+        placeholder={text('account')}
+        list={list}
+        value={name}
+        required
+        onInput={({ currentTarget: { value } }) => setName(value)}
+      />
+      <Suggestions id={list} kind="accounts" typed={name} />
+      <input
+        type="number"
+        aria-label={text('priority')}
+        value={priority}
+        min={-100_000}
+        max={100_000}
+        required
+        onInput={({ currentTarget: { value } }) => setPriority(value)}
+      />
+      <button type="submit">{text('addAccount')}</button>
+    </form>
+  );
+}
