@@ -46,7 +46,7 @@ export function SetUpSecondFactor({ onClose }: { readonly onClose: () => void })
               <p>{text('scanCode')}</p>
               <QrCode value={begun.url} label={text('qrCode')} />
               <p>
-                {text('orSecret')} <code>{begun.secret}</code>
+                {text('orSecret')} <code className="secret">{begun.secret}</code>
               </p>
             </>
           )}

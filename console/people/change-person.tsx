@@ -42,7 +42,7 @@ export function ChangePerson({ person, onChanged, onClose }: PersonActionProps) 
       <Field label={text('name')}>
         <input name="name" defaultValue={person.name} maxLength={200} required />
       </Field>
-      <label>
+      <label className="check">
         <input name="isVerified" type="checkbox" defaultChecked={person.isVerified} /> {text('isVerified')}
       </label>
       <SignsInBySelect value={signsInBy} onChange={setSignsInBy} />

@@ -56,10 +56,10 @@ export function CreatePerson({ onCreated, onClose }: CreatePersonProps) {
             <input name="password" type="password" autoComplete="new-password" minLength={8} required />
           </Field>
         )}
-        <label>
+        <label className="check">
           <input name="isVerified" type="checkbox" /> {text('isVerified')}
         </label>
-        <label>
+        <label className="check">
           <input name="isRootAdmin" type="checkbox" /> {text('becomesRootAdministrator')}
         </label>
         <Refusal error={error} />

@@ -84,7 +84,7 @@ export function PeopleList() {
           value={found}
           onInput={({ currentTarget: { value } }) => filterBy('find', value)}
         />
-        <label>
+        <label className="check">
           <input
             type="checkbox"
             checked={isRootAdmin}

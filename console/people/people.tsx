@@ -4,6 +4,7 @@ import { useTexts } from '../texts/texts.ts';
 import { PeopleList } from './people-list.tsx';
 import { Person } from './person.tsx';
 import { peopleTexts } from './texts.ts';
+import './style.css';
 
 /** The accounts of people, for root administrators. */
 export function People() {
