@@ -16,7 +16,6 @@ export const brokerAddress = (id: string): string => `/brokers/${id}`;
 export const clientAddress = (id: string, clientId: string): string => `/brokers/${id}/clients/${encoded(clientId)}`;
 export const accountAddress = (id: string, name: string): string => `/brokers/${id}/access/accounts/${encoded(name)}`;
 export const topicAddress = (id: string, topic: string): string => `/brokers/${id}/topics?topic=${encoded(topic)}`;
-/** The fleet shows brokers by project. */
-export const projectAddress = (): string => '/';
+export const projectAddress = (id: string): string => `/projects/${id}`;
 
 export const contains = (name: string, term: string): boolean => name.toLowerCase().includes(term.toLowerCase());

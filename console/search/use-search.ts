@@ -62,7 +62,7 @@ export function useSearch(term: string): Search {
   ];
   const places: Found[] = [
     ...screens.map((one) => ({ ...one, kind: 'screen' as const, of: null })),
-    ...projects.map(({ name }) => ({ kind: 'project' as const, name, of: null, address: projectAddress() })),
+    ...projects.map(({ id, name }) => ({ kind: 'project' as const, name, of: null, address: projectAddress(id) })),
     ...brokers.map(({ id, name, project }) => ({
       kind: 'broker' as const,
       name,

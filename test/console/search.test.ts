@@ -58,6 +58,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the search' : CHROMIUM_MISSING, () 
     await find(broker.name);
     await page.keyboard.press('Enter');
     await expect.poll(path).toMatch(new RegExp(`#/brokers/${broker.id}$`));
+    await find('First proj');
+    await page.keyboard.press('Enter');
+    await expect.poll(path).toMatch(new RegExp(`#/projects/${service.projectId}$`));
     await find('peop');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'People' }).waitFor();
