@@ -47,4 +47,5 @@ export const PROJECT_SCREENS = [
   ofProject('members', async () => (await import('./project/members.tsx')).Members),
   ofProject('tokens', async () => (await import('./project/tokens.tsx')).Tokens),
   ofProject('rules', async () => (await import('./project/rules.tsx')).Rules),
+  ofProject('certificates', async () => (await import('./certificates/certificates.tsx')).Certificates),
 ] as const;

@@ -26,7 +26,7 @@ interface RotateTokenProps {
   readonly onClose: () => void;
 }
 
-/** Gives a token a new secret. The previous one remains valid for a while, so that programs can change to the new one. */
+/** Gives a token a new secret. The previous one remains valid for a while, so that programs can change. */
 export function RotateToken({ token: { id, name }, onRotated, onClose }: RotateTokenProps) {
   const text = useTexts(tokenTexts);
   const { run, isBusy, error } = useMutation(ROTATE);

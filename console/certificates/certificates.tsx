@@ -1,0 +1,169 @@
+import { useState } from 'react';
+import { Link, useSearchParams } from 'wouter';
+import { useQuery } from '../graph/use-query.ts';
+import { useProject } from '../project/project-context.ts';
+import { useTexts } from '../texts/texts.ts';
+import type { Column } from '../ui/column.ts';
+import { CommandToCopy } from '../ui/command-to-copy.tsx';
+import { CopyAs } from '../ui/copy-as.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { Table } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
+import { CERTIFICATES, type Certificate, listenerText } from './certificates-query.ts';
+import { Chain } from './chain.tsx';
+import { DeleteCertificate } from './delete-certificate.tsx';
+import { DeployCertificate } from './deploy-certificate.tsx';
+import './style.css';
+import { certificateTexts } from './texts.ts';
+import { UndeployCertificate } from './undeploy-certificate.tsx';
+import { UploadCertificate } from './upload-certificate.tsx';
+
+/** Days left and deployments change slowly, but other administrators change them, too. */
+const EVERY_MS = 10_000;
+const SOON_DAYS = 30;
+
+type Open =
+  | { readonly kind: 'upload' }
+  | { readonly kind: 'replace' | 'deploy' | 'undeploy' | 'delete'; readonly certificate: Certificate };
+
+/** The certificates of a project, those that expire first on top. */
+export function Certificates() {
+  const text = useTexts(certificateTexts);
+  const { id } = useProject();
+  const [search, setSearch] = useSearchParams();
+  const variables = { id, after: search.get('after') };
+  const { data, error, renew } = useQuery(CERTIFICATES, variables, EVERY_MS);
+  const [open, setOpen] = useState<Open | null>(null);
+  const found = data?.project;
+  if (!found?.certificates) return <Problem error={error} />;
+  const { nodes, totalCount, pageInfo } = found.certificates;
+  const certificates = nodes.toSorted((a, b) => a.daysLeft - b.daysLeft);
+  const button = (kind: Exclude<Open['kind'], 'upload'>, certificate: Certificate) => (
+    <button
+      type="button"
+      aria-label={text(`${kind}Of`, { name: certificate.name })}
+      onClick={() => setOpen({ kind, certificate })}
+    >
+      {text(kind)}
+    </button>
+  );
+  const columns: Column<Certificate>[] = [
+    {
+      key: 'name',
+      title: text('name'),
+      cell: (certificate) => <Chain certificate={certificate} />,
+      value: ({ name }) => name,
+    },
+    {
+      key: 'kind',
+      title: text('kind'),
+      cell: ({ isAuthority, hasPrivateKey }) => text(hasPrivateKey ? 'server' : isAuthority ? 'authority' : 'noKey'),
+    },
+    {
+      key: 'daysLeft',
+      title: text('daysLeft'),
+      isNumber: true,
+      cell: ({ daysLeft }) => <span className={daysLeft < SOON_DAYS ? 'soon' : undefined}>{daysLeft}</span>,
+      value: ({ daysLeft }) => daysLeft,
+    },
+    {
+      key: 'validTo',
+      title: text('validTo'),
+      cell: ({ validTo }) => <Time at={validTo} />,
+      value: (one) => one.validTo,
+    },
+    { key: 'names', title: text('names'), cell: ({ subjectAltNames }) => subjectAltNames.join(', ') || '–' },
+    {
+      key: 'deployments',
+      title: text('deployedOn'),
+      cell: ({ deployments }) =>
+        deployments.length === 0 ? (
+          text('nowhere')
+        ) : (
+          <ul className="plain">
+            {deployments.map((deployment) => (
+              <li key={`${deployment.broker.id} ${listenerText(deployment)}`}>
+                <Link href={`/brokers/${deployment.broker.id}`}>{deployment.broker.name}</Link>{' '}
+                {text('onPort', { port: listenerText(deployment) })}
+              </li>
+            ))}
+          </ul>
+        ),
+      value: ({ deployments }) => deployments.map((one) => `${one.broker.name} ${listenerText(one)}`).join(', '),
+    },
+  ];
+  const canChange = certificates.some(({ viewerCanDeploy, viewerCanDelete }) => viewerCanDeploy || viewerCanDelete);
+  const actions: Column<Certificate> = {
+    key: 'actions',
+    title: text('actions'),
+    cell: (certificate) => {
+      const { viewerCanDeploy, viewerCanDelete, deployments } = certificate;
+      const isDeployed = deployments.length > 0;
+      return (
+        <span className="actions">
+          {viewerCanDeploy && button('deploy', certificate)}
+          {viewerCanDeploy && isDeployed && found.viewerCanCreateCertificates && button('replace', certificate)}
+          {viewerCanDeploy && isDeployed && button('undeploy', certificate)}
+          {viewerCanDelete && !isDeployed && button('delete', certificate)}
+        </span>
+      );
+    },
+    value: () => null,
+  };
+  const close = () => setOpen(null);
+  const done = () => {
+    close();
+    renew();
+  };
+  const { hasNextPage, endCursor } = pageInfo;
+  return (
+    <>
+      {found.viewerCanCreateCertificates && (
+        <p>
+          <button type="button" onClick={() => setOpen({ kind: 'upload' })}>
+            {text('upload')}
+          </button>
+        </p>
+      )}
+      {certificates.length === 0 && (
+        <>
+          <p>{text('noCertificates')}</p>
+          <CommandToCopy command={SELF_SIGNED} />
+        </>
+      )}
+      {certificates.length > 0 && (
+        <Table
+          label={text('certificates')}
+          columns={canChange ? [...columns, actions] : columns}
+          rows={certificates}
+          keyOf={(certificate) => certificate.id}
+        />
+      )}
+      <p className="actions">
+        <span className="quiet">{text('total', { count: totalCount })}</span>
+        {hasNextPage && endCursor !== null && (
+          <button type="button" onClick={() => setSearch({ after: endCursor })}>
+            {text('more')}
+          </button>
+        )}
+        <CopyAs document={CERTIFICATES} variables={variables} />
+      </p>
+      {open?.kind === 'upload' && (
+        <UploadCertificate projectId={id} replaced={null} onDone={done} onChange={renew} onClose={close} />
+      )}
+      {open?.kind === 'replace' && (
+        <UploadCertificate projectId={id} replaced={open.certificate} onDone={done} onChange={renew} onClose={close} />
+      )}
+      {open?.kind === 'deploy' && (
+        <DeployCertificate projectId={id} certificate={open.certificate} onChange={renew} onClose={close} />
+      )}
+      {open?.kind === 'undeploy' && (
+        <UndeployCertificate certificate={open.certificate} onChange={renew} onClose={close} />
+      )}
+      {open?.kind === 'delete' && <DeleteCertificate certificate={open.certificate} onDone={done} onClose={close} />}
+    </>
+  );
+}
+
+const SELF_SIGNED = `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 397 \\
+  -subj /CN=broker -addext 'subjectAltName = DNS:broker.example.com' -keyout broker.key -out broker.pem`;

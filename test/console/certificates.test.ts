@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { connect } from 'node:tls';
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { createAuthority, type TestCertificate } from '../support/certificates.ts';
+import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
+import { startClient } from '../support/mosquitto.ts';
+import { PASSWORD, startTestService, type TestService } from '../support/service.ts';
+import { checkScreen, firstBroker, openConsole, signIn } from './page.ts';
+
+const DAY_MS = 86_400_000;
+const root = createAuthority({ name: 'Plant' });
+const soon = root.issue({ name: 'broker', to: new Date(Date.now() + 10 * DAY_MS + DAY_MS / 2) });
+const later = root.issue({ name: 'broker' });
+
+async function openCertificates(page: Page): Promise<void> {
+  await page.getByRole('heading', { level: 2 }).getByRole('link').click();
+  await page.getByRole('link', { name: 'Certificates', exact: true }).click();
+}
+
+const dialog = (page: Page) => page.getByRole('dialog');
+const rowOf = (page: Page, name: string) =>
+  page.getByRole('row').filter({ has: page.getByText(name, { exact: true }) });
+
+async function tlsListener(service: TestService) {
+  const { id } = await firstBroker(service);
+  const { data } = await service.graphql('query ($id: ID!) { broker(id: $id) { listeners { port hasTls } } }', { id });
+  const { port } = data.broker.listeners.find(({ hasTls }: { hasTls: boolean }) => hasTls);
+  return { id, port: port as number };
+}
+
+/** The fingerprint of the certificate that a listener presents. */
+async function presented(port: number): Promise<string> {
+  const socket = connect({ port, host: '127.0.0.1', ca: root.cert, servername: 'localhost' });
+  await once(socket, 'secureConnect');
+  const { fingerprint256 } = socket.getPeerCertificate();
+  socket.destroy();
+  return fingerprint256;
+}
+
+async function enter(page: Page, filename: string, { cert, key }: TestCertificate): Promise<void> {
+  await page.getByLabel(/^Certificate and its chain/).fill(cert);
+  await page.getByLabel(/^Private key/).fill(key);
+  await page.getByLabel(/^File name/).fill(filename);
+}
+
+describe.skipIf(!hasChromium)(hasChromium ? 'the certificates of a project' : CHROMIUM_MISSING, () => {
+  test('are uploaded, deployed, replaced before they expire while clients stay connected, undeployed and deleted', async () => {
+    const service = await startTestService({ embeddedBroker: true, env: { MQTT_TLS_PORT: '0' } });
+    const broker = await firstBroker(service);
+    const { port } = await tlsListener(service);
+    const page = await openConsole(service);
+    await signIn(page);
+    await openCertificates(page);
+    await page.getByText('openssl req -x509').waitFor();
+
+    await page.getByRole('button', { name: 'Upload certificate' }).press('Enter');
+    await enter(page, 'broker.pem', { ...soon, key: later.key });
+    await dialog(page).getByRole('button', { name: 'Store' }).click();
+    await dialog(page).getByRole('alert').getByText('does not belong to the certificate').waitFor();
+    await page.getByLabel(/^Private key/).fill(soon.key);
+    await page.getByLabel(/^File name/).press('Enter');
+    const row = rowOf(page, 'broker.pem');
+    await row.getByText('nowhere').waitFor();
+    expect(await row.locator('.soon').textContent()).toBe('10');
+
+    await page.getByRole('button', { name: 'Deploy broker.pem' }).press('Enter');
+    await dialog(page).getByText('has no certificate yet').waitFor();
+    await dialog(page).getByRole('checkbox').press('Space');
+    await dialog(page).getByRole('button', { name: 'Deploy' }).press('Enter');
+    await row.getByText(`listener 127.0.0.1:${port}`).waitFor();
+    expect(await presented(port)).toBe(soon.fingerprint256);
+    await row.locator('summary').click();
+    await row.getByText('Clients must know the issuer: CN=Plant').waitFor();
+    await checkScreen(page, 'certificates');
+
+    const options = { username: 'admin', password: broker.password, ca: root.cert, clientId: 'dev-1' };
+    const client = await startClient(`mqtts://127.0.0.1:${port}`, options);
+    await page.getByRole('button', { name: 'Replace broker.pem' }).click();
+    await dialog(page).getByText(`listener 127.0.0.1:${port}`).waitFor();
+    await dialog(page).getByText('Connected clients stay connected').waitFor();
+    await enter(page, 'broker-2.pem', later);
+    await page.getByLabel(/^Name/).fill('broker 2');
+    await dialog(page).getByRole('button', { name: 'Replace' }).click();
+    await rowOf(page, 'broker 2').getByText(`listener 127.0.0.1:${port}`).waitFor();
+    await row.getByText('nowhere').waitFor();
+    expect(await presented(port)).toBe(later.fingerprint256);
+    expect(client.connected).toBe(true);
+
+    await page.getByRole('button', { name: 'Delete broker.pem' }).click();
+    await dialog(page).getByText('The key cannot be recovered').waitFor();
+    await dialog(page).getByRole('button', { name: 'Delete' }).click();
+    await expect.poll(() => row.count()).toBe(0);
+    await page.getByRole('button', { name: 'Undeploy broker 2' }).click();
+    await dialog(page).getByText('New clients cannot connect').waitFor();
+    await dialog(page).getByRole('button', { name: 'Undeploy' }).click();
+    await rowOf(page, 'broker 2').getByText('nowhere').waitFor();
+    await expect(presented(port)).rejects.toThrow();
+  });
+
+  test('are shown to a VIEWER without a button that would be refused', async () => {
+    const service = await startTestService();
+    const input = { projectId: service.projectId, filename: 'plant.pem', cert: root.cert };
+    const { errors } = await service.graphql(
+      'mutation ($input: CreateCertificateInput!) { createCertificate(input: $input) { certificate { id } } }',
+      { input },
+    );
+    expect(errors).toBeUndefined();
+    const { email } = await service.person('VIEWER');
+    const page = await openConsole(service);
+    await signIn(page, { email, password: PASSWORD });
+    await openCertificates(page);
+    await rowOf(page, 'plant.pem').getByText('authority of clients').waitFor();
+    const buttons = await page.getByRole('main').getByRole('button').allTextContents();
+    expect(buttons).toEqual(['Save as CSV', 'GraphQL', 'curl']);
+  });
+});
