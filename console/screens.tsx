@@ -48,4 +48,5 @@ export const PROJECT_SCREENS = [
   ofProject('tokens', async () => (await import('./project/tokens.tsx')).Tokens),
   ofProject('rules', async () => (await import('./project/rules.tsx')).Rules),
   ofProject('certificates', async () => (await import('./certificates/certificates.tsx')).Certificates),
+  ofProject('clusters', async () => (await import('./clusters/clusters.tsx')).Clusters),
 ] as const;
