@@ -27,6 +27,7 @@ export const SCREENS = [
   screen('/people/:user?', async () => (await import('./people/people.tsx')).People),
   screen('/account', async () => (await import('./own-account/own-account.tsx')).OwnAccount),
   screen('/explorer', async () => (await import('./explorer/explorer.tsx')).Explorer),
+  screen('/audit', async () => (await import('./audit/service-audit.tsx')).ServiceAudit),
 ];
 
 /** In the order of the menu. The first is shown at `/brokers/:broker`. */
@@ -49,4 +50,5 @@ export const PROJECT_SCREENS = [
   ofProject('rules', async () => (await import('./project/rules.tsx')).Rules),
   ofProject('certificates', async () => (await import('./certificates/certificates.tsx')).Certificates),
   ofProject('clusters', async () => (await import('./clusters/clusters.tsx')).Clusters),
+  ofProject('audit', async () => (await import('./audit/project-audit.tsx')).ProjectAudit),
 ] as const;

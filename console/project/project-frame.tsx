@@ -19,7 +19,7 @@ export function ProjectFrame() {
   if (!project)
     return error?.code === 'NOT_FOUND' ? <p role="alert">{text('noProject')}</p> : <Problem error={error} />;
   const [current = FIRST] = rest.split('/').filter((part) => part !== '');
-  const screens = PROJECT_SCREENS;
+  const screens = PROJECT_SCREENS.filter(({ key }) => key !== 'audit' || project.viewerCanReadAudit);
   return (
     <ProjectContext.Provider value={{ project, renew }}>
       <header className="screen">

@@ -28,6 +28,7 @@ export function Frame({ language, onLanguage, onSignOut, children }: FrameProps)
         <strong>Brokergraph</strong>
         <Entry href="/">{text('fleet')}</Entry>
         {viewer.isRootAdmin && <Entry href="/people">{text('people')}</Entry>}
+        {viewer.isRootAdmin && <Entry href="/audit">{text('audit')}</Entry>}
         <a href={addressOf('graphql')}>{text('explorer')}</a>
         <span className="space" />
         <Search />

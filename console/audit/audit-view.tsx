@@ -1,0 +1,110 @@
+import { useEffect } from 'react';
+import { Link, useLocation } from 'wouter';
+import { useTexts } from '../texts/texts.ts';
+import type { Column } from '../ui/column.ts';
+import { CommandToCopy } from '../ui/command-to-copy.tsx';
+import { CopyAs } from '../ui/copy-as.tsx';
+import { Table } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
+import type { Entry, NewEntries } from './audit-entry.ts';
+import { useAuditFilter } from './audit-filter.ts';
+import { EntryDetails } from './entry-details.tsx';
+import { FilterForm } from './filter-form.tsx';
+import { auditTexts } from './texts.ts';
+import './style.css';
+
+interface AuditViewProps {
+  /** `null`: not loaded yet. */
+  readonly page: {
+    readonly totalCount: number;
+    readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+    readonly nodes: readonly Entry[];
+  } | null;
+  readonly added: NewEntries | null;
+  readonly isLive: boolean;
+  /** Reads the page again, because entries may be missing between it and the live ones. */
+  readonly onSnapshot: () => void;
+  readonly document: object;
+  readonly variables: object;
+}
+
+/** Entries of the audit, newest first, with a filter. New ones appear on the first page. */
+export function AuditView({ page, added, isLive, onSnapshot, document, variables }: AuditViewProps) {
+  const text = useTexts(auditTexts);
+  const [path] = useLocation();
+  const { after, search } = useAuditFilter();
+  const since = added?.since;
+  useEffect(() => {
+    if (since !== undefined) onSnapshot();
+  }, [since]);
+  const isFirst = after === null;
+  const all = new Map<string, Entry>();
+  for (const entry of [...(isFirst ? (added?.entries ?? []) : []), ...(page?.nodes ?? [])]) all.set(entry.id, entry);
+  const entries = [...all.values()].sort((a, b) => b.sequence - a.sequence);
+  const columns: Column<Entry>[] = [
+    { key: 'at', title: text('time'), cell: ({ at }) => <Time at={at} />, value: ({ at }) => at },
+    {
+      key: 'actor',
+      title: text('actor'),
+      cell: ({ actorName, actorKind }) => actorName ?? text(actorKind),
+    },
+    { key: 'operation', title: text('operation'), cell: ({ operation }) => operation },
+    {
+      key: 'target',
+      title: text('target'),
+      cell: ({ targetKind, targetId }) => [targetKind, targetId].filter((part) => part !== null).join(' ') || '–',
+    },
+    {
+      key: 'result',
+      title: text('result'),
+      cell: ({ result, code }) => (
+        <span className={`result ${result}`}>
+          {text(result)}
+          {code !== null && ` (${code})`}
+        </span>
+      ),
+      value: ({ result, code }) => [result, code].filter((part) => part !== null).join(' '),
+    },
+    { key: 'via', title: text('via'), cell: ({ via }) => text(`via${via}`) },
+    {
+      key: 'change',
+      title: text('change'),
+      cell: (entry) => <EntryDetails entry={entry} />,
+      value: ({ before, after: now }) => JSON.stringify({ before, after: now }),
+    },
+  ];
+  const older = new URLSearchParams(search);
+  older.set('after', page?.pageInfo.endCursor ?? '');
+  const newest = new URLSearchParams(search);
+  newest.delete('after');
+  return (
+    <>
+      <FilterForm />
+      <p className="actions">
+        {page && <span className="quiet">{text('total', { count: page.totalCount })}</span>}
+        {isFirst && <span className="quiet">{text(isLive ? 'live' : 'notLive')}</span>}
+        <CopyAs document={document} variables={variables} />
+      </p>
+      {page === null && <p aria-busy="true">{text('loading')}</p>}
+      {page !== null && entries.length === 0 && (
+        <>
+          <p>{text('noEntries')}</p>
+          <CommandToCopy command="brokergraph audit export" />
+        </>
+      )}
+      {entries.length > 0 && (
+        <Table
+          label={text('audit')}
+          columns={columns}
+          rows={entries}
+          keyOf={({ id }) => id}
+          isStale={isFirst && !isLive}
+        />
+      )}
+      <p className="actions">
+        {!isFirst && <Link href={`${path}?${newest}`}>{text('newest')}</Link>}
+        {page?.pageInfo.hasNextPage && <Link href={`${path}?${older}`}>{text('older')}</Link>}
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,68 @@
+import type { FormEvent } from 'react';
+import { Link, useLocation, useSearchParams } from 'wouter';
+import { useTexts } from '../texts/texts.ts';
+import { Field } from '../ui/field.tsx';
+import { RESULTS, TEXT_KEYS, TIME_KEYS } from './audit-filter.ts';
+import { auditTexts } from './texts.ts';
+
+/** The filter, which the address contains once it is applied. */
+export function FilterForm() {
+  const text = useTexts(auditTexts);
+  const [path] = useLocation();
+  const [search, setSearch] = useSearchParams();
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const wanted = new URLSearchParams();
+    for (const [key, value] of new FormData(event.currentTarget)) {
+      if (typeof value !== 'string' || value === '') continue;
+      const isTime = TIME_KEYS.some((known) => known === key);
+      wanted.set(key, isTime ? new Date(value).toISOString() : value);
+    }
+    setSearch(wanted);
+  };
+  return (
+    <search>
+      <form key={String(search)} className="line filter" onSubmit={submit}>
+        {TEXT_KEYS.map((key) => (
+          <Field key={key} label={text(key)}>
+            <input
+              name={key}
+              type="search"
+              autoComplete="off"
+              spellCheck={false}
+              defaultValue={search.get(key) ?? ''}
+            />
+          </Field>
+        ))}
+        <Field label={text('result')}>
+          <select name="result" defaultValue={search.get('result') ?? ''}>
+            <option value="">{text('any')}</option>
+            {RESULTS.map((result) => (
+              <option key={result} value={result}>
+                {text(result)}
+              </option>
+            ))}
+          </select>
+        </Field>
+        {TIME_KEYS.map((key) => (
+          <Field key={key} label={text(key)}>
+            <input name={key} type="datetime-local" step={1} defaultValue={localTime(search.get(key))} />
+          </Field>
+        ))}
+        <button type="submit">{text('apply')}</button>
+        {search.size > 0 && <Link href={path}>{text('clear')}</Link>}
+      </form>
+    </search>
+  );
+}
+
+const MINUTE_MS = 60_000;
+
+/** In the form of the input: the local time without a zone. */
+function localTime(time: string | null): string {
+  const date = new Date(time ?? '');
+  if (Number.isNaN(date.getTime())) return '';
+  return new Date(date.getTime() - date.getTimezoneOffset() * MINUTE_MS)
+    .toISOString()
+    .slice(0, 'yyyy-mm-ddThh:mm:ss'.length);
+}

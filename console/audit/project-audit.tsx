@@ -1,0 +1,55 @@
+import { graphql } from '../graph/graphql.ts';
+import { useLive } from '../graph/live.ts';
+import { useQuery } from '../graph/use-query.ts';
+import { useProject } from '../project/project-context.ts';
+import { Refusal } from '../ui/problem.tsx';
+import { apply, ENTRY } from './audit-entry.ts';
+import { useAuditFilter } from './audit-filter.ts';
+import { AuditView } from './audit-view.tsx';
+
+const ENTRIES = graphql(
+  `query ProjectAudit($id: ID!, $filter: AuditFilter, $after: String) {
+    project(id: $id) {
+      auditEvents(first: 100, filter: $filter, after: $after) {
+        totalCount
+        pageInfo { hasNextPage endCursor }
+        nodes { ...Entry }
+      }
+    }
+  }`,
+  [ENTRY],
+);
+const NEW = graphql(
+  `subscription NewProjectAuditEntries($projectId: ID!, $filter: AuditFilter, $after: SafeInt) {
+    projectAuditEvents(projectId: $projectId, filter: $filter, after: $after) {
+      kind
+      sequence
+      auditEvents { ...Entry }
+    }
+  }`,
+  [ENTRY],
+);
+
+/** The entries of one project, for its administrators. */
+export function ProjectAudit() {
+  const { id } = useProject();
+  const { filter, after } = useAuditFilter();
+  const variables = { id, filter, after };
+  const { data, error, renew } = useQuery(ENTRIES, variables);
+  const { state, isLive } = useLive(NEW, { projectId: id, filter }, (event) => event.projectAuditEvents, apply);
+  return (
+    <>
+      <Refusal error={error} />
+      {(data !== null || error === null) && (
+        <AuditView
+          page={data?.project?.auditEvents ?? null}
+          added={state}
+          isLive={isLive}
+          onSnapshot={renew}
+          document={ENTRIES}
+          variables={variables}
+        />
+      )}
+    </>
+  );
+}

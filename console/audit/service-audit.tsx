@@ -1,0 +1,63 @@
+import { addressOf } from '../graph/addresses.ts';
+import { graphql } from '../graph/graphql.ts';
+import { useLive } from '../graph/live.ts';
+import { useQuery } from '../graph/use-query.ts';
+import { useTexts } from '../texts/texts.ts';
+import { Refusal } from '../ui/problem.tsx';
+import { apply, ENTRY } from './audit-entry.ts';
+import { useAuditFilter } from './audit-filter.ts';
+import { AuditView } from './audit-view.tsx';
+import { auditTexts } from './texts.ts';
+import { Verification } from './verification.tsx';
+
+const ENTRIES = graphql(
+  `query Audit($filter: AuditFilter, $after: String) {
+    auditEvents(first: 100, filter: $filter, after: $after) {
+      totalCount
+      pageInfo { hasNextPage endCursor }
+      nodes { ...Entry }
+    }
+  }`,
+  [ENTRY],
+);
+const NEW = graphql(
+  `subscription NewAuditEntries($filter: AuditFilter, $after: SafeInt) {
+    auditEvents(filter: $filter, after: $after) { kind sequence auditEvents { ...Entry } }
+  }`,
+  [ENTRY],
+);
+
+/** All entries of the service, for root administrators. */
+export function ServiceAudit() {
+  const text = useTexts(auditTexts);
+  const { filter, after } = useAuditFilter();
+  const variables = { filter, after };
+  const { data, error, renew } = useQuery(ENTRIES, variables);
+  const { state, isLive } = useLive(NEW, { filter }, ({ auditEvents }) => auditEvents, apply);
+  const range = new URLSearchParams();
+  for (const key of ['from', 'to'] as const) {
+    if (filter[key]) range.set(key, filter[key]);
+  }
+  return (
+    <>
+      <header className="screen">
+        <h1>{text('audit')}</h1>
+        <a href={`${addressOf('audit.jsonl')}?${range}`} download="audit.jsonl">
+          {text('export')}
+        </a>
+        <Verification />
+      </header>
+      <Refusal error={error} />
+      {(data !== null || error === null) && (
+        <AuditView
+          page={data?.auditEvents ?? null}
+          added={state}
+          isLive={isLive}
+          onSnapshot={renew}
+          document={ENTRIES}
+          variables={variables}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
+import { PASSWORD, ROOT, startTestService, type TestService } from '../support/service.ts';
+import { checkScreen, openConsole, signIn } from './page.ts';
+
+const UPDATE = 'mutation ($input: UpdateProjectInput!) { updateProject(input: $input) { project { id } } }';
+const rename = async ({ graphql, projectId }: TestService, name: string, token?: string) =>
+  await graphql(UPDATE, { input: { projectId, name } }, token);
+
+const rowOf = (page: Page, text: string) => page.getByRole('row').filter({ hasText: text });
+
+describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () => {
+  test('shows new entries within a second with their changes, filters them in the address, verifies and exports them', async () => {
+    const service = await startTestService();
+    const viewer = await service.person('VIEWER');
+    const page = await openConsole(service);
+    await signIn(page);
+    await page.getByRole('link', { name: 'Audit' }).press('Enter');
+    await page.getByText('live', { exact: true }).waitFor();
+    await rename(service, 'Plant 1');
+    await rename(service, 'Plant 2');
+    const row = rowOf(page, 'Plant 2');
+    await row.locator('summary').press('Enter');
+    await row.locator('del').getByText('Plant 1').waitFor();
+    expect(await row.locator('ins').allTextContents()).toContain('Plant 2');
+    await rename(service, 'Plant 3', viewer.token);
+    await rowOf(page, 'NOT_ALLOWED').getByText('refused').waitFor();
+    expect(await rowOf(page, viewer.email).count()).toBe(1);
+
+    await page.getByLabel('Result').selectOption('REFUSED');
+    await page.getByLabel('Caller (exact)').fill(viewer.email);
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.getByRole('rowheader').count()).toBe(1);
+    await page.reload();
+    await rowOf(page, 'NOT_ALLOWED').waitFor();
+    expect(await page.getByRole('rowheader').count()).toBe(1);
+    // New entries that do not match the filter stay away.
+    await rename(service, 'Plant 4');
+    await rename(service, 'Plant 5', viewer.token);
+    await expect.poll(() => page.getByRole('rowheader').count()).toBe(2);
+    await page.getByRole('link', { name: 'Clear the filter' }).click();
+    await rowOf(page, ROOT.email).first().waitFor();
+    await checkScreen(page, 'audit');
+
+    await page.getByRole('button', { name: 'Verify' }).press('Enter');
+    await page.getByRole('button', { name: 'Verify all entries' }).press('Enter');
+    await page.getByText('entries are intact').waitFor();
+    const head = (await page.getByRole('dialog').locator('pre').textContent()) ?? '';
+    const { data } = await service.graphql('query ($h: String) { verifyAudit(expect: $h) { isIntact } }', { h: head });
+    expect(data.verifyAudit.isIntact).toBe(true);
+    await page.keyboard.press('Escape');
+
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Export as JSON lines' }).click();
+    const lines = readFileSync(await (await downloading).path(), 'utf8')
+      .trim()
+      .split('\n');
+    expect(lines.map((line) => JSON.parse(line).operation)).toContain('updateProject');
+  });
+
+  test('of a project is a tab for its administrators; others see neither the tab nor the menu entry', async () => {
+    const service = await startTestService();
+    const admin = await service.person('ADMIN');
+    const page = await openConsole(service);
+    await signIn(page, { email: admin.email, password: PASSWORD });
+    expect(await page.getByRole('link', { name: 'Audit' }).count()).toBe(0);
+    await page.getByRole('heading', { level: 2 }).getByRole('link').click();
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await page.getByText('live', { exact: true }).waitFor();
+    await rename(service, 'Plant 1', admin.token);
+    await rowOf(page, 'updateProject').getByText(admin.email).waitFor();
+    await page.getByLabel('Operation').fill('createToken');
+    await page.keyboard.press('Enter');
+    await page.getByText('No entry matches the filter.').waitFor();
+
+    const viewer = await service.person('VIEWER');
+    const other = await openConsole(service);
+    await signIn(other, { email: viewer.email, password: PASSWORD });
+    await other.getByRole('heading', { level: 2 }).getByRole('link').click();
+    await other.getByRole('link', { name: 'Members' }).waitFor();
+    expect(await other.getByRole('link', { name: 'Audit' }).count()).toBe(0);
+  });
+});
