@@ -81,7 +81,11 @@ export function AuditView({ page, added, isLive, onSnapshot, document, variables
     <>
       <FilterForm />
       <p className="actions">
-        {page && <span className="quiet">{text('total', { count: page.totalCount })}</span>}
+        {page && (
+          <span className="quiet">
+            {text('total', { count: page.totalCount + entries.length - page.nodes.length })}
+          </span>
+        )}
         {isFirst && <span className="quiet">{text(isLive ? 'live' : 'notLive')}</span>}
         <CopyAs document={document} variables={variables} />
       </p>

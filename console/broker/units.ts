@@ -12,7 +12,8 @@ export function useBytes(): Format {
   return (bytes) => {
     const step = bytes < 1 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), BYTE_UNITS.length - 1);
     const unit = BYTE_UNITS[step] ?? 'byte';
-    const format = new Intl.NumberFormat(language, { style: 'unit', unit, maximumFractionDigits: 1 });
+    const unitDisplay = step === 0 ? 'long' : 'short';
+    const format = new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay, maximumFractionDigits: 1 });
     return format.format(bytes / 1_000 ** step);
   };
 }
