@@ -1,6 +1,6 @@
 /**
  * Shows many MQTT clients of the embedded broker in the console, in Chromium. Measures frames while the list scrolls,
- * the time from a key to the filtered list, the memory of the tab, and the longest task of the page while clients
+ * the time from a key to the filtered list, the time until a new client is listed, the memory of the tab, and the longest task of the page while clients
  * connect and disconnect. Linux only.
  *
  * `console [clients] [changes a second] [seconds]`, 100,000, 1,000 and 60 by default. The limit of open files and the
@@ -9,8 +9,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { generate } from 'mqtt-packet';
 import type { Page } from 'playwright-core';
 import { at } from './support/asked.ts';
 import { clientId } from './support/client-id.ts';
@@ -29,6 +31,8 @@ const MAX_FILTER_MS = 300;
 const MAX_TAB_MB = 150;
 const MAX_TASK_MS = 200;
 const FILTERS = 40;
+const ARRIVALS = 20;
+const MAX_ARRIVAL_MS = 1_000;
 
 const children: ChildProcess[] = [];
 const dataDir = mkdtempSync(join(tmpdir(), 'brokergraph-console-'));
@@ -45,6 +49,7 @@ try {
   await openList(tab.page);
   await scrolling(tab.page);
   await filters(tab.page);
+  await arrivals(tab.page);
   await memory('after scrolling and filtering');
   await changes(tab.page);
   await memory('after the changes');
@@ -120,6 +125,33 @@ async function filters(page: Page): Promise<void> {
   const p95 = at(times, 0.95);
   console.log(`  p50 ${at(times, 0.5).toFixed(0)} ms, longest ${(times.at(-1) ?? 0).toFixed(0)} ms`);
   check(`p95 ${p95.toFixed(0)} ms (at most ${MAX_FILTER_MS})`, p95 <= MAX_FILTER_MS);
+}
+
+/** From CONNACK until the client is in the list. */
+async function arrivals(page: Page): Promise<void> {
+  console.log('\na client that connects');
+  await page.locator('input[type=search]').first().fill('zz-passing');
+  await page.getByText('No client matches the filter.').waitFor();
+  const times: number[] = [];
+  for (let turn = 0; turn < ARRIVALS; turn++) {
+    const id = `zz-passing-${turn}`;
+    const row = page.getByRole('rowheader', { name: id, exact: true });
+    const shown = row.waitFor();
+    const socket = connect(product.mqttPort, '127.0.0.1');
+    const account = { username: 'admin', password: Buffer.from(product.mqttPassword) };
+    socket.write(generate({ cmd: 'connect', clientId: id, ...account, clean: true, keepalive: 0 }));
+    await once(socket, 'data');
+    const connected = performance.now();
+    await shown;
+    times.push(performance.now() - connected);
+    socket.destroy();
+    await row.waitFor({ state: 'detached' });
+  }
+  await page.getByRole('button', { name: 'Clear the filter' }).click();
+  times.sort((a, b) => a - b);
+  const longest = times.at(-1) ?? 0;
+  console.log(`  p50 ${at(times, 0.5).toFixed(0)} ms`);
+  check(`is shown within ${longest.toFixed(0)} ms (at most ${MAX_ARRIVAL_MS})`, longest <= MAX_ARRIVAL_MS);
 }
 
 async function changes(page: Page): Promise<void> {

@@ -90,7 +90,7 @@ export function Client({ clientId }: ClientProps) {
       )}
       {client && (
         <div className="client-cards">
-          <ConnectionOfClient client={client} />
+          <ConnectionOfClient client={client} unknown={new Set(known?.unknownFields?.map(({ field }) => field))} />
           <QueueOfClient numbers={known ?? null} />
         </div>
       )}

@@ -7,8 +7,14 @@ import type { ClientState } from './operations.ts';
 import { payloadText } from './payload-text.ts';
 import { clientTexts } from './texts.ts';
 
+interface ConnectionOfClientProps {
+  readonly client: ClientState;
+  /** Names of fields that are null because they are unknown. */
+  readonly unknown: ReadonlySet<string>;
+}
+
 /** The connection and the session of a client, its will and its encryption. */
-export function ConnectionOfClient({ client }: { readonly client: ClientState }) {
+export function ConnectionOfClient({ client, unknown }: ConnectionOfClientProps) {
   const text = useTexts(clientTexts);
   const listText = useTexts(clientsTexts);
   const { tls, will, listener, address, remotePort } = client;
@@ -35,7 +41,7 @@ export function ConnectionOfClient({ client }: { readonly client: ClientState })
       <Card title={text('session')} facts={session} />
       <Card
         title={text('will')}
-        none={text('noWill')}
+        none={text(unknown.has('will') ? 'unknown' : 'noWill')}
         facts={
           will
             ? [
@@ -50,7 +56,7 @@ export function ConnectionOfClient({ client }: { readonly client: ClientState })
       />
       <Card
         title={text('tls')}
-        none={text('noTls')}
+        none={text(unknown.has('tls') ? 'unknown' : 'noTls')}
         facts={
           tls
             ? [

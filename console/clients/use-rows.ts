@@ -27,7 +27,9 @@ const QUEUES_MS = 1_000;
 export function useRows(brokerId: string, selection: Selection): LiveRows {
   const [read, setRead] = useState<{ rows: Rows | null; error: RefusedError | null }>({ rows: null, error: null });
   const cache = useRef<RowCache | null>(null);
-  const { filter, isExact } = subscribable(selection.filter);
+  // The first rows of another filter come before its subscription, which would make the service search twice at once.
+  const [followed, setFollowed] = useState(selection.filter);
+  const { filter, isExact } = subscribable(followed);
   const { state, isLive } = useLive(
     COUNTS,
     { brokerId, filter },
@@ -39,7 +41,10 @@ export function useRows(brokerId: string, selection: Selection): LiveRows {
     const rows = new RowCache({
       brokerId,
       selection,
-      onRows: (found, error) => setRead((before) => ({ rows: found ?? (error ? null : before.rows), error })),
+      onRows: (found, error) => {
+        setRead((before) => ({ rows: found ?? (error ? null : before.rows), error }));
+        setFollowed(selection.filter);
+      },
     });
     cache.current = rows;
     const timer = setInterval(() => document.visibilityState === 'visible' && rows.outdate(), QUEUES_MS);
@@ -51,7 +56,8 @@ export function useRows(brokerId: string, selection: Selection): LiveRows {
   // Each event is a new state.
   useEffect(() => cache.current?.outdate(), [state]);
   const show = useCallback((first: number, last: number) => cache.current?.show(first, last), []);
-  return { ...read, connectedCount: isExact ? (state?.connectedCount ?? null) : null, isLive, show };
+  const isCounted = isExact && followed === selection.filter;
+  return { ...read, connectedCount: isCounted ? (state?.connectedCount ?? null) : null, isLive, show };
 }
 
 /** Subscriptions have no conditions on numbers of messages. Without them, they report changes of more clients. */

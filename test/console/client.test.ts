@@ -100,14 +100,10 @@ describe.skipIf(!hasChromium)(hasChromium ? 'a client' : CHROMIUM_MISSING, () =>
     await access.getByText('Denies to publish to plant/secret, priority 9').waitFor();
 
     await press.endAsync();
-    let since = performance.now();
-    await expect.poll(() => state(page).textContent(), { interval: 20 }).toBe('not known to the broker');
-    expect(performance.now() - since).toBeLessThan(1_000);
+    await expect.poll(() => state(page).textContent()).toBe('not known to the broker');
     await page.getByText('mosquitto_sub').waitFor();
     await join();
-    since = performance.now();
-    await expect.poll(() => state(page).textContent(), { interval: 20 }).toBe('connected');
-    expect(performance.now() - since).toBeLessThan(1_000);
+    await expect.poll(() => state(page).textContent()).toBe('connected');
     await page.reload();
     await expect.poll(() => state(page).textContent()).toBe('connected');
   });
@@ -131,6 +127,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'a client' : CHROMIUM_MISSING, () =>
   test('shows which rule decides on a topic, what would help, and what the broker refused', async () => {
     const { service, broker, join } = await startPress();
     const press = await join();
+    await press.subscribeAsync('plant/+/state', { qos: 1 });
     const page = await openConsole(service);
     await signIn(page);
     await openClient(page, broker.name, PRESS);
@@ -176,7 +173,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'a client' : CHROMIUM_MISSING, () =>
     const page = await openConsole(service);
     await signIn(page);
     await openClient(page, name, 'p-1');
-    await page.getByText('Why some values are unknown').waitFor();
+    await page.getByText('Why some values are unknown').click();
+    await page.getByText('Mosquitto does not publish it').first().waitFor();
+    await section(page, 'Will').getByText('unknown').waitFor();
     await page.getByRole('button', { name: 'Disconnect' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText('1 clients would stay connected.').waitFor();
