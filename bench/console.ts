@@ -1,7 +1,7 @@
 /**
  * Shows many MQTT clients of the embedded broker in the console, in Chromium. Measures frames while the list scrolls,
- * the time from a key to the filtered list, the time until a new client is listed, the memory of the tab, and the longest task of the page while clients
- * connect and disconnect. Linux only.
+ * the time from a key to the filtered list, the time until a new client is listed, the memory of the tab, and the
+ * longest task of the page while clients connect and disconnect. Linux only.
  *
  * `console [clients] [changes a second] [seconds]`, 100,000, 1,000 and 60 by default. The limit of open files and the
  * limit of the broker bound the number of connected clients. The other clients are offline with persistent sessions.
@@ -62,6 +62,8 @@ try {
 }
 
 async function openList(page: Page): Promise<void> {
+  page.setDefaultTimeout(120_000);
+  await page.reload();
   await page.getByRole('rowheader').getByRole('link').first().click();
   const opened = performance.now();
   await page.getByRole('link', { name: 'Clients' }).click();

@@ -22,6 +22,8 @@ export async function openTab(url: string, token: string): Promise<Tab> {
   const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 1280, height: 800 } });
   const page = await context.newPage();
   await page.goto(`${url}/`);
+  // The page first deletes the cookie of an earlier session.
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   // A request of the page itself, because the service refuses those of other origins.
   const body = JSON.stringify({ token });
   await page.evaluate(
