@@ -40,7 +40,6 @@ export function ConnectionFields({ input, onChange, isNew, hasConnection }: Conn
   const pem = (key: TextKey, hint: string): ReactNode => (
     <Field label={text(key)} hint={hint}>
       <textarea
-        className="pem"
         rows={PEM_ROWS}
         value={input[key]}
         spellCheck={false}

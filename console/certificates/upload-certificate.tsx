@@ -96,7 +96,6 @@ export function UploadCertificate({ projectId, replaced, onDone, onChange, onClo
         </Field>
         <Field label={text('cert')} hint={text('certHint')}>
           <textarea
-            className="pem"
             rows={PEM_ROWS}
             required={true}
             spellCheck={false}
@@ -106,7 +105,6 @@ export function UploadCertificate({ projectId, replaced, onDone, onChange, onClo
         </Field>
         <Field label={text('privateKey')} hint={text('keyHint')}>
           <textarea
-            className="pem"
             rows={PEM_ROWS / 2}
             spellCheck={false}
             value={privateKey}

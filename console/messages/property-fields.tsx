@@ -46,7 +46,6 @@ export function PropertyFields({ properties, onChange }: PropertyFieldsProps) {
         {field('correlationDataBase64', 'AAEC')}
         <Field label={text('userProperties')} hint={text('userPropertiesHint')}>
           <textarea
-            className="text-area"
             rows={2}
             value={properties.userProperties}
             onInput={({ currentTarget: { value } }) => onChange({ ...properties, userProperties: value })}

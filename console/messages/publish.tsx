@@ -76,12 +76,7 @@ export function Publish({ brokerId }: { readonly brokerId: string }) {
           </label>
         </div>
         <Field label={text('payload')}>
-          <textarea
-            className="text-area"
-            rows={4}
-            value={payload}
-            onInput={({ currentTarget: { value } }) => change({ payload: value })}
-          />
+          <textarea rows={4} value={payload} onInput={({ currentTarget: { value } }) => change({ payload: value })} />
         </Field>
         {retain && payload === '' && kind === 'text' && <p className="note">{text('deletesRetained')}</p>}
         <PropertyFields properties={properties} onChange={setProperties} />

@@ -3,6 +3,7 @@ import { graphql } from '../graph/graphql.ts';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { DialogButtons } from '../ui/dialog-buttons.tsx';
 import { Field } from '../ui/field.tsx';
 import { Refusal } from '../ui/problem.tsx';
 import { ownAccountTexts } from './texts.ts';
@@ -31,14 +32,7 @@ export function RemoveSecondFactor({ onClose }: { readonly onClose: () => void }
           <input name="code" autoComplete="one-time-code" required />
         </Field>
         <Refusal error={error} />
-        <p className="buttons">
-          <button type="button" onClick={onClose}>
-            {text('cancel')}
-          </button>
-          <button type="submit" disabled={isBusy}>
-            {text('removeSecondFactor')}
-          </button>
-        </p>
+        <DialogButtons action={text('removeSecondFactor')} isBusy={isBusy} onClose={onClose} />
       </form>
     </Dialog>
   );

@@ -3,6 +3,7 @@ import { graphql } from '../graph/graphql.ts';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { DialogButtons } from '../ui/dialog-buttons.tsx';
 import { Field } from '../ui/field.tsx';
 import { useNotices } from '../ui/notices.tsx';
 import { Refusal } from '../ui/problem.tsx';
@@ -63,14 +64,7 @@ export function CreatePerson({ onCreated, onClose }: CreatePersonProps) {
           <input name="isRootAdmin" type="checkbox" /> {text('becomesRootAdministrator')}
         </label>
         <Refusal error={error} />
-        <p className="buttons">
-          <button type="button" onClick={onClose}>
-            {text('cancel')}
-          </button>
-          <button type="submit" disabled={isBusy}>
-            {text('create')}
-          </button>
-        </p>
+        <DialogButtons action={text('create')} isBusy={isBusy} onClose={onClose} />
       </form>
     </Dialog>
   );

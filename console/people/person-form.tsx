@@ -1,7 +1,7 @@
 import type { FormEvent, ReactNode } from 'react';
 import type { RefusedError } from '../graph/refused.ts';
-import { useTexts } from '../texts/texts.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { DialogButtons } from '../ui/dialog-buttons.tsx';
 import { Refusal } from '../ui/problem.tsx';
 
 interface PersonFormProps {
@@ -16,7 +16,6 @@ interface PersonFormProps {
 
 /** A dialog that changes one thing of a person. */
 export function PersonForm({ title, action, isBusy, error, onSubmit, onClose, children }: PersonFormProps) {
-  const text = useTexts();
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     void onSubmit(new FormData(event.currentTarget));
@@ -26,14 +25,7 @@ export function PersonForm({ title, action, isBusy, error, onSubmit, onClose, ch
       <form className="fields" onSubmit={submit}>
         {children}
         <Refusal error={error} />
-        <p className="buttons">
-          <button type="button" onClick={onClose}>
-            {text('cancel')}
-          </button>
-          <button type="submit" disabled={isBusy}>
-            {action}
-          </button>
-        </p>
+        <DialogButtons action={action} isBusy={isBusy} onClose={onClose} />
       </form>
     </Dialog>
   );

@@ -26,7 +26,7 @@ interface RotateTokenProps {
   readonly onClose: () => void;
 }
 
-/** Gives a token a new secret. The previous one remains valid for a while, so that programs can change. */
+/** Gives a token a new secret. The previous one remains valid for a while, for programs that use it. */
 export function RotateToken({ token: { id, name }, onRotated, onClose }: RotateTokenProps) {
   const text = useTexts(tokenTexts);
   const { run, isBusy, error } = useMutation(ROTATE);

@@ -1,6 +1,8 @@
+import { accessAddress } from '../access/addresses.ts';
+import { clientPath } from '../clients/client-address.ts';
 import { ask } from '../graph/ask.ts';
 import { graphql } from '../graph/graphql.ts';
-import { accountAddress, clientAddress, type Found, topicAddress } from './found.ts';
+import { type Found, topicAddress } from './found.ts';
 
 /** Bounds of a search, because each broker may ask its engine. */
 export const MAX_BROKERS = 20;
@@ -49,13 +51,13 @@ async function searchBroker({ id, name: of }: Searched, term: string): Promise<r
       kind: 'client' as const,
       name: clientId,
       of,
-      address: clientAddress(id, clientId),
+      address: clientPath(id, clientId),
     })),
     ...accounts.map(({ username }) => ({
       kind: 'account' as const,
       name: username,
       of,
-      address: accountAddress(id, username),
+      address: accessAddress(id, 'accounts', { name: username }),
     })),
     ...topics.map(({ topic }) => ({ kind: 'topic' as const, name: topic, of, address: topicAddress(id, topic) })),
   ];

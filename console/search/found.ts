@@ -13,8 +13,6 @@ export interface Found {
 const encoded = encodeURIComponent;
 
 export const brokerAddress = (id: string): string => `/brokers/${id}`;
-export const clientAddress = (id: string, clientId: string): string => `/brokers/${id}/clients/${encoded(clientId)}`;
-export const accountAddress = (id: string, name: string): string => `/brokers/${id}/access/accounts/${encoded(name)}`;
 export const topicAddress = (id: string, topic: string): string => `/brokers/${id}/topics?topic=${encoded(topic)}`;
 export const projectAddress = (id: string): string => `/projects/${id}`;
 

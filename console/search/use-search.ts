@@ -56,7 +56,12 @@ export function useSearch(term: string): Search {
   }, [term, isLongEnough, numBrokers]);
   const screens = [
     { name: text('fleet'), address: '/' },
-    ...(isRootAdmin ? [{ name: text('people'), address: '/people' }] : []),
+    ...(isRootAdmin
+      ? [
+          { name: text('audit'), address: '/audit' },
+          { name: text('people'), address: '/people' },
+        ]
+      : []),
     { name: text('ownAccount'), address: '/account' },
     { name: text('explorer'), address: '/explorer' },
   ];

@@ -32,12 +32,7 @@ export function Preview({ brokerId, query, source, canRead }: PreviewProps) {
     <>
       <h3>{text('preview')}</h3>
       <Field label={text('samples')} hint={text('samplesHint')}>
-        <textarea
-          className="text-area"
-          rows={4}
-          value={lines}
-          onInput={({ currentTarget: { value } }) => setLines(value)}
-        />
+        <textarea rows={4} value={lines} onInput={({ currentTarget: { value } }) => setLines(value)} />
       </Field>
       {canRead && source !== '' && <LiveSamples brokerId={brokerId} source={source} onTake={setLines} />}
       {query !== null && samples.length > 0 && <Results query={query} samples={samples.slice(0, SAMPLES)} />}

@@ -2,6 +2,7 @@ import { type FormEvent, useState } from 'react';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { DialogButtons } from '../ui/dialog-buttons.tsx';
 import { Field } from '../ui/field.tsx';
 import { Refusal } from '../ui/problem.tsx';
 import { REPLAY, type Stream } from './stream-graph.ts';
@@ -73,14 +74,7 @@ export function ReplayForm({ brokerId, stream, onClose, onStarted }: ReplayFormP
           {text('reverse')}
         </label>
         <Refusal error={error} />
-        <p className="buttons">
-          <button type="button" onClick={onClose}>
-            {text('cancel')}
-          </button>
-          <button type="submit" disabled={isBusy}>
-            {text('startReplay')}
-          </button>
-        </p>
+        <DialogButtons action={text('startReplay')} isBusy={isBusy} onClose={onClose} />
       </form>
     </Dialog>
   );

@@ -11,7 +11,8 @@ export function CommandToCopy({ command }: { readonly command: string }) {
   };
   return (
     <div className="command">
-      <pre>{command}</pre>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must be able to scroll it (WCAG 2.1.1) */}
+      <pre tabIndex={0}>{command}</pre>
       <button type="button" onClick={() => void copy()}>
         {text(isCopied ? 'copied' : 'copy')}
       </button>

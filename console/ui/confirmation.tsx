@@ -1,7 +1,7 @@
 import type { FormEvent, ReactNode } from 'react';
 import type { RefusedError } from '../graph/refused.ts';
-import { useTexts } from '../texts/texts.ts';
 import { Dialog } from './dialog.tsx';
+import { DialogButtons } from './dialog-buttons.tsx';
 import { Refusal } from './problem.tsx';
 
 interface ConfirmationProps {
@@ -21,7 +21,6 @@ interface ConfirmationProps {
 /** Shows the consequences of an action, and runs it. */
 export function Confirmation(props: ConfirmationProps) {
   const { title, action, isBusy, isReady = true, error, onConfirm, onClose, children } = props;
-  const text = useTexts();
   const submit = (event: FormEvent) => {
     event.preventDefault();
     onConfirm();
@@ -31,14 +30,7 @@ export function Confirmation(props: ConfirmationProps) {
       <form onSubmit={submit}>
         {children}
         <Refusal error={error} />
-        <p className="buttons">
-          <button type="button" onClick={onClose}>
-            {text('cancel')}
-          </button>
-          <button type="submit" disabled={isBusy || !isReady} aria-busy={isBusy}>
-            {action}
-          </button>
-        </p>
+        <DialogButtons action={action} isBusy={isBusy} isReady={isReady} onClose={onClose} />
       </form>
     </Dialog>
   );

@@ -8,7 +8,7 @@ const FOLDER = join(import.meta.dirname, '../../src/generated/console');
 const MAX_FIRST_LOAD = 110_000;
 const MAX_SCREEN = 160_000;
 /** Editors of code are loaded when one is opened. */
-const EDITOR = /editor|codemirror/i;
+const EDITOR = /editor|code-?mirror/i;
 
 const scripts = readdirSync(FOLDER).filter((name) => name.endsWith('.js'));
 const textOf = (name: string) => readFileSync(join(FOLDER, name), 'utf8');
