@@ -39,6 +39,7 @@ export const BROKER_SCREENS = [
   ofBroker('access', async () => (await import('./access/access.tsx')).Access),
   ofBroker('why', async () => (await import('./why/why.tsx')).Why),
   ofBroker('streams', async () => (await import('./streams/streams.tsx')).Streams),
+  ofBroker('bridges', async () => (await import('./bridges/bridges.tsx')).Bridges),
   ofBroker('refusals', async () => (await import('./refusals/refusals.tsx')).Refusals),
 ] as const;
 

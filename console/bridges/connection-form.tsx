@@ -1,0 +1,87 @@
+import { type FormEvent, useState } from 'react';
+import { useMutation } from '../graph/use-mutation.ts';
+import { useQuery } from '../graph/use-query.ts';
+import { useTexts } from '../texts/texts.ts';
+import { useNotices } from '../ui/notices.tsx';
+import { Problem, Refusal } from '../ui/problem.tsx';
+import { type Bridge, CONFIG, UPDATE } from './bridge-graph.ts';
+import { connectionSchemaOf, connectionsOf, emptyOf, isFields, type Schema } from './schema.ts';
+import { SchemaField } from './schema-field.tsx';
+import { bridgeTexts } from './texts.ts';
+
+interface ConnectionFormProps {
+  readonly brokerId: string;
+  readonly bridge: Bridge;
+  /** The connection to change. `null`: a new one. */
+  readonly name: string | null;
+  readonly onClose: () => void;
+}
+
+/**
+ * A form for a connection, from the schema of its bridge. If a configuration is not a list of connections, the form is
+ * for the whole configuration.
+ */
+export function ConnectionForm(props: ConnectionFormProps) {
+  const text = useTexts(bridgeTexts);
+  const { data, error } = useQuery(CONFIG, { id: props.brokerId, key: props.bridge.key });
+  const found = data?.broker?.bridge;
+  if (!found || !isFields(found.schema)) return <Problem error={error} />;
+  const { config, schema } = found;
+  const ofConnection = connectionSchemaOf(schema);
+  if (!ofConnection) {
+    return <Form {...props} title={props.bridge.name} schema={schema} value={config} configOf={(value) => value} />;
+  }
+  const connections = connectionsOf(config);
+  const at = connections.findIndex((connection) => connection.name === props.name);
+  const configOf = (value: unknown) => ({
+    ...(isFields(config) && config),
+    connections: at === -1 ? [...connections, value] : connections.with(at, isFields(value) ? value : {}),
+  });
+  return (
+    <Form
+      {...props}
+      title={at === -1 ? text('newConnection') : (props.name ?? '')}
+      schema={ofConnection}
+      value={at === -1 ? emptyOf(ofConnection) : connections[at]}
+      configOf={configOf}
+    />
+  );
+}
+
+interface FormProps extends ConnectionFormProps {
+  readonly title: string;
+  readonly schema: Schema;
+  /** At first. */
+  readonly value: unknown;
+  readonly configOf: (value: unknown) => unknown;
+}
+
+function Form({ brokerId, bridge, title, schema, value: first, configOf, onClose }: FormProps) {
+  const text = useTexts(bridgeTexts);
+  const notify = useNotices();
+  const [value, setValue] = useState(first);
+  const { run, isBusy, error } = useMutation(UPDATE);
+  const save = async (event: FormEvent) => {
+    event.preventDefault();
+    const done = await run({ input: { brokerId, bridgeKey: bridge.key, config: configOf(value) } });
+    if (done === null) return;
+    notify(text('saved', { name: bridge.name }));
+    onClose();
+  };
+  return (
+    <form className="bridge-form" onSubmit={(event) => void save(event)}>
+      <h2>{bridge.name}</h2>
+      <p className="quiet">{text('secretsHint')}</p>
+      <SchemaField name={title} schema={schema} value={value} isRequired onChange={setValue} />
+      <Refusal error={error} />
+      <p className="buttons">
+        <button type="button" onClick={onClose}>
+          {text('cancel')}
+        </button>
+        <button type="submit" disabled={isBusy} aria-busy={isBusy}>
+          {text('save')}
+        </button>
+      </p>
+    </form>
+  );
+}
