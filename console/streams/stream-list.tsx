@@ -66,7 +66,7 @@ export function StreamList({ brokerId, streams, isStale, selected, onOpen, onEdi
     {
       key: 'actions',
       title: text('actions'),
-      cell: (stream) => <div className="actions">{actionsOf(stream)}</div>,
+      cell: (stream) => <div className="stream-actions">{actionsOf(stream)}</div>,
       value: () => '',
     },
   ];
