@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react';
 import { Link, useLocation, useParams } from 'wouter';
 import { useBroker } from '../broker/broker-context.ts';
 import { graphql } from '../graph/graphql.ts';
+import { useFresh } from '../graph/use-fresh.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import { Problem } from '../ui/problem.tsx';
 import { AccessContext, useAccessRevision } from './access-context.ts';
@@ -13,7 +14,6 @@ import { Groups } from './groups.tsx';
 import { Roles } from './roles.tsx';
 import { accessTexts } from './texts.ts';
 import { Unavailable } from './unavailable.tsx';
-import { useFresh } from './use-fresh.ts';
 import './style.css';
 
 const ACCESS = graphql(`query AccessOf($id: ID!) {

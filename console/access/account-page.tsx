@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
+import { useFresh } from '../graph/use-fresh.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
@@ -16,7 +17,6 @@ import { Enabled } from './enabled.tsx';
 import { groups, HeldWords, roles } from './held-words.tsx';
 import { type ListedRule, Rules } from './rules.tsx';
 import { accessTexts } from './texts.ts';
-import { useFresh } from './use-fresh.ts';
 
 const ACCOUNT = graphql(`query Account($id: ID!, $username: String!) {
   broker(id: $id) {

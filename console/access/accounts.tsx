@@ -1,6 +1,7 @@
 import { useId, useState } from 'react';
 import { Link } from 'wouter';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
+import { useFresh } from '../graph/use-fresh.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
@@ -17,7 +18,6 @@ import { groups, HeldWords, inText, roles } from './held-words.tsx';
 import { PAGE, Pager } from './pager.tsx';
 import { Suggestions } from './suggestions.tsx';
 import { accessTexts } from './texts.ts';
-import { useFresh } from './use-fresh.ts';
 
 const ACCOUNTS = graphql(`query Accounts($id: ID!, $offset: Int!, $filter: AccountFilter, $orderBy: AccountOrder) {
   broker(id: $id) {

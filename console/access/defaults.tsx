@@ -1,5 +1,6 @@
 import { type FormEvent, useId, useState } from 'react';
 import { graphql } from '../graph/graphql.ts';
+import { useFresh } from '../graph/use-fresh.ts';
 import { useTexts } from '../texts/texts.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Field } from '../ui/field.tsx';
@@ -10,7 +11,6 @@ import { ChangeDialog } from './change-dialog.tsx';
 import { groups, HeldWords } from './held-words.tsx';
 import { Suggestions } from './suggestions.tsx';
 import { accessTexts } from './texts.ts';
-import { useFresh } from './use-fresh.ts';
 
 const DEFAULTS = graphql(`query AccessDefaults($id: ID!) {
   broker(id: $id) {

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
+import { useFresh } from '../graph/use-fresh.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
@@ -16,7 +17,6 @@ import { GroupForm } from './group-form.tsx';
 import { HeldWords, roles } from './held-words.tsx';
 import { PAGE, Pager } from './pager.tsx';
 import { accessTexts } from './texts.ts';
-import { useFresh } from './use-fresh.ts';
 
 const GROUP = graphql(`query AccessGroup($id: ID!, $groupName: String!, $offset: Int!) {
   broker(id: $id) {

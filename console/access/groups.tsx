@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
+import { useFresh } from '../graph/use-fresh.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
@@ -14,7 +15,6 @@ import { GroupPage } from './group-page.tsx';
 import { HeldWords, inText, roles } from './held-words.tsx';
 import { PAGE, Pager } from './pager.tsx';
 import { accessTexts } from './texts.ts';
-import { useFresh } from './use-fresh.ts';
 
 const GROUPS = graphql(`query AccessGroups($id: ID!, $offset: Int!, $search: String!) {
   broker(id: $id) {

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 import { graphql } from '../graph/graphql.ts';
+import { useFresh } from '../graph/use-fresh.ts';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Confirmation } from '../ui/confirmation.tsx';
@@ -11,7 +12,6 @@ import { useAccess } from './access-context.ts';
 import { BlastRadius } from './blast-radius.tsx';
 import { Changes } from './changes.tsx';
 import { accessTexts } from './texts.ts';
-import { useFresh } from './use-fresh.ts';
 
 const PLAN = graphql(`query PlanAccessControl($input: AccessControlImportInput!) {
   planAccessControl(input: $input) {

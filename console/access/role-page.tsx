@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { graphql } from '../graph/graphql.ts';
+import { useFresh } from '../graph/use-fresh.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -11,7 +12,6 @@ import { groups, HeldWords } from './held-words.tsx';
 import { RoleForm } from './role-form.tsx';
 import { Rules } from './rules.tsx';
 import { accessTexts } from './texts.ts';
-import { useFresh } from './use-fresh.ts';
 
 const ROLE = graphql(`query AccessRole($id: ID!, $roleName: String!) {
   broker(id: $id) {

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
+import { useFresh } from '../graph/use-fresh.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
@@ -13,7 +14,6 @@ import { PAGE, Pager } from './pager.tsx';
 import { RoleForm } from './role-form.tsx';
 import { RolePage } from './role-page.tsx';
 import { accessTexts } from './texts.ts';
-import { useFresh } from './use-fresh.ts';
 
 const ROLES = graphql(`query AccessRoles($id: ID!, $offset: Int!, $filter: AccessRoleFilter!) {
   broker(id: $id) {

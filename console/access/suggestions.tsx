@@ -1,6 +1,6 @@
 import { useBroker } from '../broker/broker-context.ts';
 import { graphql } from '../graph/graphql.ts';
-import { useFresh } from './use-fresh.ts';
+import { useFresh } from '../graph/use-fresh.ts';
 
 const KNOWN = graphql(`query KnownNames(
   $id: ID!

@@ -12,7 +12,7 @@ import { peopleTexts } from './texts.ts';
 const DELETE = graphql(`mutation DeleteUser($input: DeleteUserInput!) {
   deleteUser(input: $input) { deletedUserId handedOverProjectIds }
 }`);
-const OTHERS = graphql(`query OtherPeople { users(first: 200, sortField: EMAIL) { nodes { id email } } }`);
+const OTHERS = graphql(`query OtherPeople { users(first: 200, orderBy: { field: EMAIL }) { nodes { id email } } }`);
 
 /** Deletes a person, whose projects get another owner. */
 export function DeletePerson({ person, onClose }: PersonActionProps) {

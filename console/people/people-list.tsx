@@ -12,7 +12,7 @@ import { CreatePerson } from './create-person.tsx';
 import { peopleTexts } from './texts.ts';
 
 const PEOPLE = graphql(`query People($filter: UserFilter, $first: Int!) {
-  users(filter: $filter, first: $first, sortField: EMAIL) {
+  users(filter: $filter, first: $first, orderBy: { field: EMAIL }) {
     totalCount
     nodes { id name email isRootAdmin ssoType hasSecondFactor projectCount createdAt }
   }

@@ -1,13 +1,14 @@
 import { useState } from 'react';
+import { useFresh } from '../graph/use-fresh.ts';
 import { payloadText, shortText } from '../messages/payload.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
+import { PAUSE_MS } from './pause.ts';
 import { topicTexts } from './texts.ts';
 import { FOUND, type FoundTopic, type Place } from './topic-graph.ts';
-import { useFresh } from './use-fresh.ts';
 
 interface Terms {
   readonly filter: string | null;
@@ -35,7 +36,7 @@ export function Found({ place, version, terms, isSelected, onSelect }: FoundProp
   const text = useTexts(topicTexts);
   const numberText = useNumbers();
   const [first, setFirst] = useState(PAGE);
-  const { data, error } = useFresh(FOUND, { ...place, ...terms, first }, version);
+  const { data, error } = useFresh(FOUND, { ...place, ...terms, first }, version, PAUSE_MS);
   const topics = data?.broker?.topicTree?.topics;
   if (!topics) return <Problem error={error} />;
   const columns: Column<FoundTopic>[] = [

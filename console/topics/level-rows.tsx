@@ -1,10 +1,11 @@
 import { createContext, type MouseEvent, useContext, useState } from 'react';
+import { useFresh } from '../graph/use-fresh.ts';
 import { payloadText, shortText } from '../messages/payload.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import { Refusal } from '../ui/problem.tsx';
+import { PAUSE_MS } from './pause.ts';
 import { topicTexts } from './texts.ts';
 import { LEVELS, type Level, type Place } from './topic-graph.ts';
-import { useFresh } from './use-fresh.ts';
 
 interface Branches {
   readonly place: Place;
@@ -33,7 +34,7 @@ export function LevelRows({ of, depth }: { readonly of: string | null; readonly 
   const numberText = useNumbers();
   const { place, version } = useBranches();
   const [first, setFirst] = useState(PAGE);
-  const { data, error } = useFresh(LEVELS, { ...place, of, first }, version);
+  const { data, error } = useFresh(LEVELS, { ...place, of, first }, version, PAUSE_MS);
   const levels = data?.broker?.topicTree?.children;
   if (!levels) return error ? <Refusal error={error} /> : <li role="none">{text('loading')}</li>;
   return (

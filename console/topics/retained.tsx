@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { useFresh } from '../graph/use-fresh.ts';
 import { payloadText, shortText } from '../messages/payload.ts';
 import { PayloadView } from '../messages/payload-view.tsx';
 import { useNumbers, useTexts } from '../texts/texts.ts';
@@ -7,9 +8,9 @@ import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { DeleteRetained, type Selection } from './delete-retained.tsx';
+import { PAUSE_MS } from './pause.ts';
 import { topicTexts } from './texts.ts';
 import { RETAINED, type RetainedMessage } from './topic-graph.ts';
-import { useFresh } from './use-fresh.ts';
 
 interface RetainedProps {
   readonly brokerId: string;
@@ -55,7 +56,7 @@ function RetainedList({ brokerId, filter, canDelete, onDeleted }: RetainedListPr
   const [first, setFirst] = useState(PAGE);
   const [readings, setReadings] = useState(0);
   const [selection, setSelection] = useState<Selection | null>(null);
-  const { data, error } = useFresh(RETAINED, { id: brokerId, filter, first }, readings);
+  const { data, error } = useFresh(RETAINED, { id: brokerId, filter, first }, readings, PAUSE_MS);
   const retained = data?.broker?.retainedMessages;
   if (!retained) return <Problem error={error} />;
   const columns: Column<RetainedMessage>[] = [

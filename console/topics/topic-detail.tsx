@@ -1,13 +1,14 @@
 import { useState } from 'react';
+import { useFresh } from '../graph/use-fresh.ts';
 import { formatIn, payloadText } from '../messages/payload.ts';
 import { FormatChoice, PayloadView } from '../messages/payload-view.tsx';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import { Problem } from '../ui/problem.tsx';
 import { Time } from '../ui/time.tsx';
+import { PAUSE_MS } from './pause.ts';
 import { Subscribed } from './subscribed.tsx';
 import { topicTexts } from './texts.ts';
 import { type Place, type RecordedTopic, TOPIC } from './topic-graph.ts';
-import { useFresh } from './use-fresh.ts';
 import { WhoMay } from './who-may.tsx';
 
 interface TopicDetailProps {
@@ -20,7 +21,7 @@ interface TopicDetailProps {
 export function TopicDetail({ place, topic, version }: TopicDetailProps) {
   const text = useTexts(topicTexts);
   const numberText = useNumbers();
-  const { data, error } = useFresh(TOPIC, { ...place, topic }, version);
+  const { data, error } = useFresh(TOPIC, { ...place, topic }, version, PAUSE_MS);
   const tree = data?.broker?.topicTree;
   if (!tree) return <Problem error={error} />;
   const recorded = tree.topic;

@@ -2,18 +2,19 @@ import { useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { useBroker } from '../broker/broker-context.ts';
 import { useLive } from '../graph/live.ts';
+import { useFresh } from '../graph/use-fresh.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Found, termsOf } from './found.tsx';
+import { PAUSE_MS } from './pause.ts';
 import { Recording } from './recording.tsx';
 import { Retained } from './retained.tsx';
 import { topicTexts } from './texts.ts';
 import { TopicDetail } from './topic-detail.tsx';
 import { CHANGES, LEVELS, OVERVIEW, type Place, type TopicKind } from './topic-graph.ts';
 import { TopicTree } from './topic-tree.tsx';
-import { useFresh } from './use-fresh.ts';
 import './style.css';
 
 /** The topics in use: a tree or what a search found, and the selected topic. */
@@ -35,7 +36,7 @@ export function Topics() {
   );
   // After a deletion the retained messages are read again.
   const [deletions, setDeletions] = useState(0);
-  const { data, error } = useFresh(OVERVIEW, { ...place }, sequence);
+  const { data, error } = useFresh(OVERVIEW, { ...place }, sequence, PAUSE_MS);
   const set = (name: string, value: string | null, replace = false) => {
     const next = new URLSearchParams(address);
     if (value === null) next.delete(name);

@@ -1,3 +1,4 @@
+import { useSyncExternalStore } from 'react';
 import { navigate, useHashLocation } from 'wouter/use-hash-location';
 
 type Location = ReturnType<typeof useHashLocation>;
@@ -8,7 +9,14 @@ type Location = ReturnType<typeof useHashLocation>;
  */
 export function useScreenLocation(options?: Parameters<typeof useHashLocation>[0]): Location {
   const [path] = useHashLocation(options);
+  useSyncExternalStore(onReturn, () => location.hash);
   return [path, (to, how) => navigate(to.includes('?') ? to : `${to}?`, how)];
+}
+
+/** "Back" to an address with another query is no change of the hash for browsers, but they report it. */
+function onReturn(listener: () => void): () => void {
+  addEventListener('popstate', listener);
+  return () => removeEventListener('popstate', listener);
 }
 
 /** Links work in new tabs as well. */

@@ -1,8 +1,8 @@
 import { type FormEvent, useId, useState } from 'react';
 import { Suggestions } from '../access/suggestions.tsx';
-import { useFresh } from '../access/use-fresh.ts';
 import { useBroker } from '../broker/broker-context.ts';
 import { graphql } from '../graph/graphql.ts';
+import { useFresh } from '../graph/use-fresh.ts';
 import { useTexts } from '../texts/texts.ts';
 import { whyTexts } from './texts.ts';
 import { useWhy } from './use-why.ts';

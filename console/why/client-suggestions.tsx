@@ -1,6 +1,6 @@
-import { useFresh } from '../access/use-fresh.ts';
 import { useBroker } from '../broker/broker-context.ts';
 import { graphql } from '../graph/graphql.ts';
+import { useFresh } from '../graph/use-fresh.ts';
 
 const CLIENTS = graphql(`query KnownClients($id: ID!, $typed: String!) {
   broker(id: $id) { connectedClients(first: 20, filter: { value: $typed }) { nodes { id clientId username } } }

@@ -1,6 +1,6 @@
-import { useFresh } from '../access/use-fresh.ts';
 import { useBroker } from '../broker/broker-context.ts';
 import { graphql } from '../graph/graphql.ts';
+import { useFresh } from '../graph/use-fresh.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Refusal } from '../ui/problem.tsx';
 import { ExplainForm } from './explain-form.tsx';

@@ -1,8 +1,8 @@
 import { Link } from 'wouter';
 import { accessAddress } from '../access/addresses.ts';
-import { useFresh } from '../access/use-fresh.ts';
 import { useBroker } from '../broker/broker-context.ts';
 import { graphql } from '../graph/graphql.ts';
+import { useFresh } from '../graph/use-fresh.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import { Age } from '../ui/age.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';

@@ -45,12 +45,13 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the search' : CHROMIUM_MISSING, () 
     await page.keyboard.press('Enter');
     expect(await page.getByRole('dialog').count()).toBe(0);
     const path = () => page.evaluate('location.search + location.hash') as Promise<string>;
-    await expect.poll(path).toMatch(new RegExp(`#/brokers/${broker.id}/clients/press%207%2Fa$`));
-    await page.getByRole('heading', { level: 1, name: broker.name }).waitFor();
+    await expect.poll(path).toMatch(new RegExp(`#/brokers/${broker.id}/clients/press~207~2Fa$`));
+    await page.getByRole('heading', { level: 2, name: 'press 7/a' }).waitFor();
 
     await find('press');
     await result('Account press/7').click();
-    await expect.poll(path).toMatch(new RegExp(`#/brokers/${broker.id}/access/accounts/press%2F7$`));
+    await expect.poll(path).toBe(`?name=press%2F7#/brokers/${broker.id}/access/accounts`);
+    await page.getByRole('heading', { level: 2, name: 'press/7' }).waitFor();
     await find('press');
     await result('Topic plant/press 7/state').waitFor();
     for (const key of ['ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);

@@ -92,8 +92,10 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the sign-in of the console' : CHROM
     const service = await startTestService({ embeddedBroker: true });
     const { email, id } = await service.person('VIEWER');
     const page = await openConsole(service);
+    // Until then the page may delete the cookie of an ended session.
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     const { token } = await service.services.auth.sessions.open(id);
-    const soon = Date.now() + 4_000;
+    const soon = Date.now() + 8_000;
     await service.storage.db.session.updateMany({
       where: { userId: id },
       data: { createdAt: new Date(soon - SESSION_LIFETIME_MS), expiresAt: new Date(soon) },

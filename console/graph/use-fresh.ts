@@ -1,7 +1,7 @@
 import type { TadaDocumentNode } from 'gql.tada';
 import { useEffect, useRef, useState } from 'react';
-import { ask } from '../graph/ask.ts';
-import type { RefusedError } from '../graph/refused.ts';
+import { ask } from './ask.ts';
+import type { RefusedError } from './refused.ts';
 
 interface Fresh<Data> {
   /** The last result, also while a newer one is on its way and if a later request failed. */
@@ -12,13 +12,14 @@ interface Fresh<Data> {
 }
 
 /**
- * The result of a query, asked again with each new `revision`. At most one request is on its way: of several changes
- * meanwhile only the last leads to another one.
+ * The result of a query, asked again with each new `revision`. At most one request is on its way, and the next one with
+ * the same variables waits `pauseMs` milliseconds: of several changes meanwhile only the last leads to a request.
  */
 export function useFresh<Data, Variables>(
   document: TadaDocumentNode<Data, Variables>,
   variables: Variables,
   revision: unknown,
+  pauseMs = 0,
 ): Fresh<Data> {
   const key = JSON.stringify([variables, revision]);
   const [fresh, setFresh] = useState<{ data: Data | null; error: RefusedError | null; key: string }>({
@@ -29,6 +30,8 @@ export function useFresh<Data, Variables>(
   const isAsking = useRef(false);
   const wanted = useRef({ key, variables });
   wanted.current = { key, variables };
+  const endPause = useRef<() => void>(() => undefined);
+  useEffect(() => endPause.current(), [JSON.stringify(variables)]);
   useEffect(() => {
     if (isAsking.current) return;
     isAsking.current = true;
@@ -38,6 +41,11 @@ export function useFresh<Data, Variables>(
         asked = now;
         const { data, error } = await ask(document, values);
         setFresh((before) => ({ data: data ?? before.data, error, key: now }));
+        if (pauseMs === 0) continue;
+        await new Promise<void>((resolve) => {
+          endPause.current = resolve;
+          setTimeout(resolve, pauseMs);
+        });
       }
       isAsking.current = false;
     };
