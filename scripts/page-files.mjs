@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { noticesFor } from './notices.mjs';
 
 /**
  * Replaces the files of a folder by a page and what it loads. `scripts` are the output of a bundler, the entry first;
@@ -20,6 +21,7 @@ export function writePage(folder, { name, scripts, style }, pageWith) {
     writeFileSync(join(folder, `${file}.gz`), gzipSync(text, { level: 9 }));
   };
   for (const { fileName, code } of scripts) write(fileName, code);
+  writeFileSync(join(folder, 'notices.txt'), noticesFor(scripts.flatMap(({ moduleIds }) => moduleIds)));
   const sheet = `${name}-${createHash('sha256').update(style).digest('hex').slice(0, 16)}.css`;
   write(sheet, style);
   writeFileSync(join(folder, 'page.html'), pageWith(scripts[0].fileName, sheet));

@@ -1,3 +1,4 @@
+import { useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { graphql } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
@@ -7,13 +8,17 @@ import { ProjectBrokers } from './project-brokers.tsx';
 import { fleetTexts } from './texts.ts';
 
 const PROJECTS = graphql(
-  `query Projects { projects(first: 100) { totalCount nodes { id name viewerCanAddBrokers } } }`,
+  `query Projects($first: Int!) { projects(first: $first) { totalCount nodes { id name viewerCanAddBrokers } } }`,
 );
+
+/** Projects that are shown at first, and that each click adds. */
+const PAGE = 20;
 
 /** All brokers of all projects at a glance. */
 export function Fleet() {
   const text = useTexts(fleetTexts);
-  const { data, error } = useQuery(PROJECTS, {});
+  const [first, setFirst] = useState(PAGE);
+  const { data, error } = useQuery(PROJECTS, { first });
   const [search, setSearch] = useSearchParams();
   const name = search.get('name') ?? '';
   if (data === null) return <Problem error={error} />;
@@ -32,6 +37,11 @@ export function Fleet() {
       {data.projects.nodes.map((project) => (
         <ProjectBrokers key={project.id} project={project} name={name} />
       ))}
+      {data.projects.totalCount > data.projects.nodes.length && (
+        <button type="button" onClick={() => setFirst(first + PAGE)}>
+          {text('moreProjects', { total: data.projects.totalCount })}
+        </button>
+      )}
     </>
   );
 }

@@ -1,4 +1,4 @@
-import { useId } from 'react';
+import { useId, useState } from 'react';
 import { Link } from 'wouter';
 import { AddBroker } from '../broker/add-broker.tsx';
 import { addressOf } from '../graph/addresses.ts';
@@ -12,9 +12,10 @@ import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { fleetTexts } from './texts.ts';
 
-const BROKERS = graphql(`query ProjectBrokers($id: ID!) {
+const BROKERS = graphql(`query ProjectBrokers($id: ID!, $first: Int!) {
   project(id: $id) {
-    brokers(first: 200) {
+    brokers(first: $first) {
+      totalCount
       nodes {
         id
         name
@@ -45,6 +46,8 @@ type Broker = NonNullable<ResultOf<typeof BROKERS>['project']>['brokers']['nodes
 
 type Metrics = NonNullable<Broker['metrics']>;
 
+/** Brokers that are shown at first, and that each click adds. */
+const PAGE = 200;
 /** Numbers of brokers are not live in a list, so they are read again. */
 const NUMBERS_MS = 5_000;
 
@@ -68,7 +71,8 @@ export function ProjectBrokers({ project, name }: ProjectBrokersProps) {
   const timeOf = useTimes();
   const numberText = useNumbers();
   const heading = useId();
-  const { data, error, renew } = useQuery(BROKERS, { id: project.id }, NUMBERS_MS);
+  const [first, setFirst] = useState(PAGE);
+  const { data, error, renew } = useQuery(BROKERS, { id: project.id, first }, NUMBERS_MS);
   const { state, isLive } = useLive(STATUS, { projectId: project.id }, ({ brokerStatus }) => brokerStatus, apply);
   const found = data?.project;
   const brokers = found?.brokers.nodes ?? [];
@@ -150,6 +154,14 @@ export function ProjectBrokers({ project, name }: ProjectBrokersProps) {
           <p>{text('noBrokers')}</p>
           <CommandToCopy command={addCommand(project.id)} />
         </>
+      )}
+      {found && found.brokers.totalCount > brokers.length && (
+        <p>
+          {text('shownOf', { shown: brokers.length, total: found.brokers.totalCount })}{' '}
+          <button type="button" onClick={() => setFirst(first + PAGE)}>
+            {text('more')}
+          </button>
+        </p>
       )}
       {brokers.length > 0 && shown.length === 0 && <p>{text('noMatch')}</p>}
       {shown.length > 0 && (

@@ -11,7 +11,9 @@ export const fleetTexts = catalogue({
     numbersFrom: 'Numbers from {time}',
     noBrokers: 'There is no broker yet. Add one with its address:',
     filterBrokers: 'Filter by name',
+    moreProjects: 'Show more of {total} projects',
     noMatch: 'No broker matches the filter.',
+    shownOf: '{shown} of {total} brokers are shown.',
   },
   de: {
     brokersOf: 'Broker von {project}',
@@ -23,6 +25,8 @@ export const fleetTexts = catalogue({
     numbersFrom: 'Zahlen von {time}',
     noBrokers: 'Es gibt noch keinen Broker. Fügen Sie einen mit seiner Adresse hinzu:',
     filterBrokers: 'Nach Namen filtern',
+    moreProjects: 'Weitere von {total} Projekten anzeigen',
     noMatch: 'Kein Broker entspricht dem Filter.',
+    shownOf: '{shown} von {total} Brokern werden gezeigt.',
   },
 });

@@ -48,6 +48,26 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () =
     expect(await page.getByRole('heading', { level: 2 }).count()).toBe(1);
   });
 
+  test('shows 250 brokers in two steps, each with its state', async () => {
+    const service = await startTestService();
+    const { projectId: project } = service;
+    const add = (number: number) =>
+      service.graphql('mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }', {
+        input: { projectId: project, name: `hall-${number}`, url: 'mqtt://127.0.0.1:1' },
+      });
+    for (let number = 0; number < 250; number += 10) {
+      const added = await Promise.all(Array.from({ length: 10 }, (_, index) => add(number + index)));
+      expect(added.flatMap(({ errors = [] }) => errors)).toEqual([]);
+    }
+    const page = await openConsole(service);
+    await signIn(page);
+    await page.getByText('200 of 250 brokers are shown.').waitFor();
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await expect.poll(() => page.getByRole('rowheader').count()).toBe(250);
+    await expect.poll(() => page.getByText('unreachable', { exact: true }).count()).toBe(250);
+    expect(await page.getByRole('button', { name: 'Show more' }).count()).toBe(0);
+  });
+
   test('says at once that its connection is lost, marks what is old, and goes on by itself', async () => {
     const service = await startTestService({ embeddedBroker: true });
     const relay = await startRelay(Number(new URL(service.url).port));

@@ -55,3 +55,9 @@ test('no screen loads much more, except for editors', () => {
 test('each script is loaded by the page', () => {
   expect([...loadedWith(entry, ...lazy)].sort()).toEqual(scripts.sort());
 });
+
+test('the licences of the packages in the scripts are with them', () => {
+  const notices = textOf('notices.txt');
+  for (const name of ['preact', 'wouter', 'uplot', '@codemirror/view']) expect(notices).toContain(`${name} `);
+  expect(notices.match(/Permission is hereby granted/g)?.length).toBeGreaterThan(10);
+});
