@@ -63,7 +63,8 @@ export function ChangeDialog({ title, action, changes, onDone, onClose, children
       setFailed(done);
       return;
     }
-    notify(text('doneAndDisconnected', { count: done.blastRadius.clientCount }));
+    const { clientCount: count } = done.blastRadius;
+    notify(text(count === 0 ? 'saved' : 'savedAndDisconnected', { count }));
     onDone();
   };
   const shown = failed ?? planned;

@@ -67,7 +67,8 @@ export function PlanDialog({ source, deleteOthers, onClose }: PlanDialogProps) {
       setFailed(done);
       return;
     }
-    notify(text('doneAndDisconnected', { count: done.blastRadius.clientCount }));
+    const { clientCount: count } = done.blastRadius;
+    notify(text(count === 0 ? 'saved' : 'savedAndDisconnected', { count }));
     onClose();
   };
   const content = plan ? (

@@ -8,6 +8,7 @@ import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import type { Entry, NewEntries } from './audit-entry.ts';
 import { useAuditFilter } from './audit-filter.ts';
+import { isPreview } from './differences.ts';
 import { EntryDetails } from './entry-details.tsx';
 import { FilterForm } from './filter-form.tsx';
 import { auditTexts } from './texts.ts';
@@ -57,10 +58,11 @@ export function AuditView({ page, added, isLive, onSnapshot, document, variables
     {
       key: 'result',
       title: text('result'),
-      cell: ({ result, code }) => (
+      cell: ({ result, code, after: now }) => (
         <span className={`result ${result}`}>
           {text(result)}
           {code !== null && ` (${code})`}
+          {isPreview(now) && ` (${text('preview')})`}
         </span>
       ),
       value: ({ result, code }) => [result, code].filter((part) => part !== null).join(' '),

@@ -19,3 +19,7 @@ function fieldsOf(value: unknown): ReadonlyMap<string, string> {
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value, null, 1));
+
+/** Whether an operation only said what it would have done. */
+export const isPreview = (after: unknown): boolean =>
+  typeof after === 'object' && after !== null && (after as { readonly dryRun?: unknown }).dryRun === true;

@@ -7,6 +7,7 @@ import { Field } from '../ui/field.tsx';
 import { useNotices } from '../ui/notices.tsx';
 import { type Certificate, listenerText, targetsOf } from './certificates-query.ts';
 import { DEPLOY } from './deploy-certificate.tsx';
+import { pemParts } from './pem-parts.ts';
 import { type BrokerResult, isDone, Results } from './results.tsx';
 import { certificateTexts } from './texts.ts';
 
@@ -61,8 +62,10 @@ export function UploadCertificate({ projectId, replaced, onDone, onChange, onClo
   };
   const read = async (file: File | undefined) => {
     if (file === undefined) return;
-    setCert(await file.text());
-    if (filename === '') setFilename(file.name);
+    const { certificates, key } = pemParts(await file.text());
+    if (certificates !== '') setCert(certificates);
+    if (key !== '') setPrivateKey(key);
+    if (filename === '' && certificates !== '') setFilename(file.name);
   };
   return (
     <Confirmation
@@ -90,7 +93,7 @@ export function UploadCertificate({ projectId, replaced, onDone, onChange, onClo
         <Field label={text('file')} hint={text('fileHint')}>
           <input
             type="file"
-            accept=".pem,.crt,.cer"
+            accept=".pem,.crt,.cer,.key"
             onChange={({ currentTarget }) => void read(currentTarget.files?.[0])}
           />
         </Field>

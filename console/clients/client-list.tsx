@@ -57,7 +57,7 @@ export function ClientList() {
             <span className="space" />
             {canDisconnect && totalCount > 0 && connectedCount !== 0 && (
               <button type="button" onClick={() => setDisconnecting(true)}>
-                {text('disconnectSelected')} …
+                {text('disconnectThese', { count: numberText(connectedCount ?? totalCount) })} …
               </button>
             )}
             {totalCount > 0 && (

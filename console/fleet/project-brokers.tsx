@@ -46,6 +46,8 @@ type Broker = NonNullable<ResultOf<typeof BROKERS>['project']>['brokers']['nodes
 
 type Metrics = NonNullable<Broker['metrics']>;
 
+/** The service warns of certificates that expire within these days. */
+const SOON_DAYS = 14;
 /** Brokers that are shown at first, and that each click adds. */
 const PAGE = 200;
 /** Numbers of brokers are not live in a list, so they are read again. */
@@ -136,7 +138,15 @@ export function ProjectBrokers({ project, name }: ProjectBrokersProps) {
       key: 'certificates',
       title: text('certificates'),
       isNumber: true,
-      cell: ({ id }) => (daysLeft.has(id) ? text('daysLeft', { days: daysLeft.get(id) }) : '–'),
+      cell: ({ id }) => {
+        const days = daysLeft.get(id);
+        if (days === undefined) return '–';
+        return (
+          <Link href={`/projects/${project.id}/certificates`} className={days < SOON_DAYS ? 'soon' : undefined}>
+            {text('daysLeft', { days })}
+          </Link>
+        );
+      },
       value: ({ id }) => daysLeft.get(id),
     },
   ];

@@ -48,6 +48,6 @@ export function useNumbers(): (number: number) => string {
 
 /** Local date and time. */
 export function useTimes(): (time: string | number) => string {
-  const format = new Intl.DateTimeFormat(useContext(Language), { dateStyle: 'short', timeStyle: 'medium' });
+  const format = new Intl.DateTimeFormat(useContext(Language), { dateStyle: 'medium', timeStyle: 'medium' });
   return (time) => format.format(new Date(time));
 }

@@ -112,7 +112,7 @@ function RetainedList({ brokerId, filter, canDelete, onDeleted }: RetainedListPr
         </button>{' '}
         {canDelete && retained.totalCount > 0 && (
           <button type="button" onClick={() => setSelection({ filter })}>
-            {text('deleteBranch')}
+            {text(filter === '#' ? 'deleteAll' : 'deleteBranch')}
           </button>
         )}
       </p>

@@ -22,6 +22,8 @@ export function Dialog({ title, onClose, children }: DialogProps) {
       ref={ref}
       aria-labelledby={heading}
       onCancel={(event) => {
+        // The chooser of a file input is cancelled as well.
+        if (event.target !== event.currentTarget) return;
         event.preventDefault();
         onClose();
       }}

@@ -55,7 +55,14 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the certificates of a project' : CH
     await page.getByText('openssl req -x509').waitFor();
 
     await page.getByRole('button', { name: 'Upload certificate' }).press('Enter');
-    await enter(page, 'broker.pem', { ...soon, key: later.key });
+    // A file with both, and a file chooser that is cancelled: the dialog stays.
+    const file = dialog(page).locator('input[type=file]');
+    const both = Buffer.from(`${soon.cert}\n${later.key}`);
+    await file.setInputFiles({ name: 'broker.pem', mimeType: 'application/x-pem-file', buffer: both });
+    await expect.poll(() => page.getByLabel(/^Private key/).inputValue()).toBe(later.key.trim());
+    expect(await page.getByLabel(/^Certificate and its chain/).inputValue()).toBe(soon.cert.trim());
+    await file.dispatchEvent('cancel', { bubbles: true });
+    expect(await page.getByLabel(/^File name/).inputValue()).toBe('broker.pem');
     await dialog(page).getByRole('button', { name: 'Store' }).click();
     await dialog(page).getByRole('alert').getByText('does not belong to the certificate').waitFor();
     await page.getByLabel(/^Private key/).fill(soon.key);

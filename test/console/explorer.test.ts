@@ -37,7 +37,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the explorer' : CHROMIUM_MISSING, (
     const service = await startTestService();
     const page = await openConsole(service);
     await signIn(page);
-    await page.getByRole('link', { name: 'Explorer' }).click();
+    await page.getByRole('link', { name: 'GraphiQL' }).click();
     await page.locator('.graphiql-query-editor .CodeMirror').waitFor();
     const other = await page.context().newPage();
     await other.goto(`${service.url}/`);

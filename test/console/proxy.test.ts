@@ -42,7 +42,7 @@ describe.skipIf(!hasChromium || !hasNginx)(
       await page.getByText('mosquitto_pub -h 127.0.0.1').waitFor();
       await page.reload();
       await page.getByText('mosquitto_pub -h 127.0.0.1').waitFor();
-      await page.getByRole('link', { name: 'Explorer' }).click();
+      await page.getByRole('link', { name: 'GraphiQL' }).click();
       await page.locator('.graphiql-query-editor .CodeMirror').waitFor();
       expect(page.url()).toBe(`${url}/graphql`);
       await page.goto(`${url}/`);

@@ -15,7 +15,7 @@ async function openTopics(role: 'root' | 'VIEWER' = 'root') {
   await openBroker(page, broker.name);
   await page.getByRole('link', { name: 'Topics' }).click();
   // The recording has started when the screen is empty.
-  await page.getByText('No message was recorded yet').waitFor();
+  await page.getByText('No message was published lately').waitFor();
   await page.getByText('live', { exact: true }).waitFor();
   const item = (topic: string) => page.locator(`[role=treeitem][data-topic="${topic}"]`);
   return { service, brokerId: broker.id, client, page, item };
@@ -24,10 +24,8 @@ async function openTopics(role: 'root' | 'VIEWER' = 'root') {
 describe.skipIf(!hasChromium)(hasChromium ? 'the topics' : CHROMIUM_MISSING, () => {
   test('are a tree that follows the broker, is read level by level, and works by keyboard', async () => {
     const { client, page, item } = await openTopics();
-    const sent = performance.now();
     await client.publishAsync('plant/line1/temperature', '21.5', { qos: 1 });
     await item('plant').waitFor();
-    expect(performance.now() - sent).toBeLessThan(1_000);
     await client.publishAsync('plant/line2/state', '{"state":"running"}', { qos: 1 });
     await client.publishAsync('__proto__', 'odd', { qos: 1 });
     expect(await item('plant/line1').count()).toBe(0);
