@@ -49,6 +49,8 @@ function connect(): Client {
     retryAttempts: Number.POSITIVE_INFINITY,
     retryWait: (retries) => pause(Math.min(MAX_WAIT_MS, 1_000 * 2 ** retries) * (0.5 + Math.random() / 2)),
     keepAlive: PING_MS,
+    // A service that is starting or ending may accept a connection and never respond.
+    connectionAckWaitTimeout: PONG_MS,
     // A session that has ended stays ended.
     shouldRetry: (event) => (event as CloseEvent).code !== FORBIDDEN,
     on: {
