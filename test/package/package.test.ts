@@ -78,7 +78,8 @@ function installPackage(): { folder: string; env: NodeJS.ProcessEnv } {
 }
 
 /** The pages, each with its scripts and style sheet and their compressed copies. */
-const PAGES = /^dist\/generated\/(console|graphiql)\/(page\.html|(console|graphiql)-[\w-]+\.(js|css)(\.br|\.gz)?)$/;
+const PAGES =
+  /^dist\/generated\/(console|graphiql)\/(page\.html|notices\.txt|(console|graphiql)-[\w-]+\.(js|css)(\.br|\.gz)?)$/;
 
 /** Milliseconds. npm is slow on a busy machine. */
 const TIMEOUT = 240_000;
