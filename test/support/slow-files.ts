@@ -32,6 +32,7 @@ const SLOW = [
   '/clusters/dynsec-processes',
   '/clusters/dynsec-storm',
   '/clusters/failing-database',
+  '/console/',
   '/embedded/durability',
   '/embedded/dynsec-durability',
   '/embedded/dynsec-hostile',
