@@ -1,10 +1,9 @@
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useTexts } from '../texts/texts.ts';
-import { Dialog } from '../ui/dialog.tsx';
 import { Field } from '../ui/field.tsx';
-import type { Change } from './change.ts';
-import { ChangeDialog } from './change-dialog.tsx';
-import { FormButtons, MeanwhileChanged, NameFields } from './form-parts.tsx';
+import { changedFields } from './changed-fields.ts';
+import { EditDialog } from './edit-dialog.tsx';
+import { NameFields } from './form-parts.tsx';
 import { type Held, HeldList } from './held-list.tsx';
 import { accessTexts } from './texts.ts';
 import { useInitial } from './use-initial.ts';
@@ -40,73 +39,61 @@ export function AccountForm({ account, onClose }: AccountFormProps) {
   const text = useTexts(accessTexts);
   const { initial, hasChanged } = useInitial(account ?? NEW);
   const [values, setValues] = useState({ ...initial, password: '' });
-  const [changes, setChanges] = useState<readonly Change[] | null>(null);
   const set = (part: Partial<typeof values>) => setValues((before) => ({ ...before, ...part }));
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    setChanges([account ? { updateAccount: changeOf(initial, values) } : { createAccount: changeOf(NEW, values) }]);
-  };
+  const change = () =>
+    account ? { updateAccount: changeOf(initial, values) } : { createAccount: changeOf(NEW, values) };
   const title = account ? text('editName', { name: account.username }) : text('newAccount');
   return (
-    <>
-      <Dialog title={title} onClose={onClose}>
-        <form onSubmit={submit} className="fields access-fields">
-          {hasChanged && <MeanwhileChanged />}
-          {!account && (
-            <Field label={text('username')}>
-              <input
-                value={values.username}
-                autoComplete="off"
-                required
-                onInput={({ currentTarget: { value } }) => set({ username: value })}
-              />
-            </Field>
-          )}
-          <Field label={text('password')} hint={text(account ? 'passwordStays' : 'passwordMissing')}>
-            <input
-              type="password"
-              autoComplete="new-password"
-              value={values.password}
-              onInput={({ currentTarget: { value } }) => set({ password: value })}
-            />
-          </Field>
-          <Field label={text('onlyClientId')} hint={text('anyClientId')}>
-            <input
-              value={values.clientId ?? ''}
-              onInput={({ currentTarget: { value } }) => set({ clientId: value === '' ? null : value })}
-            />
-          </Field>
-          <label>
-            <input
-              type="checkbox"
-              checked={values.enabled}
-              onChange={({ currentTarget: { checked } }) => set({ enabled: checked })}
-            />{' '}
-            {text('mayConnect')}
-          </label>
-          <NameFields values={values} onChange={set} />
-          <HeldList label={text('groups')} kind="groups" held={values.groups} onChange={(groups) => set({ groups })} />
-          <HeldList label={text('roles')} kind="roles" held={values.roles} onChange={(roles) => set({ roles })} />
-          <FormButtons onClose={onClose} />
-        </form>
-      </Dialog>
-      {changes && (
-        <ChangeDialog
-          title={title}
-          action={text(account ? 'saveAccount' : 'createAccount')}
-          changes={changes}
-          onDone={onClose}
-          onClose={() => setChanges(null)}
-        />
+    <EditDialog
+      title={title}
+      action={text(account ? 'saveAccount' : 'createAccount')}
+      hasChanged={hasChanged}
+      changeOf={change}
+      onClose={onClose}
+    >
+      {!account && (
+        <Field label={text('username')}>
+          <input
+            value={values.username}
+            autoComplete="off"
+            required
+            onInput={({ currentTarget: { value } }) => set({ username: value })}
+          />
+        </Field>
       )}
-    </>
+      <Field label={text('password')} hint={text(account ? 'passwordStays' : 'passwordMissing')}>
+        <input
+          type="password"
+          autoComplete="new-password"
+          value={values.password}
+          onInput={({ currentTarget: { value } }) => set({ password: value })}
+        />
+      </Field>
+      <Field label={text('onlyClientId')} hint={text('anyClientId')}>
+        <input
+          value={values.clientId ?? ''}
+          onInput={({ currentTarget: { value } }) => set({ clientId: value === '' ? null : value })}
+        />
+      </Field>
+      <label>
+        <input
+          type="checkbox"
+          checked={values.enabled}
+          onChange={({ currentTarget: { checked } }) => set({ enabled: checked })}
+        />{' '}
+        {text('mayConnect')}
+      </label>
+      <NameFields values={values} onChange={set} />
+      <HeldList label={text('groups')} kind="groups" held={values.groups} onChange={(groups) => set({ groups })} />
+      <HeldList label={text('roles')} kind="roles" held={values.roles} onChange={(roles) => set({ roles })} />
+    </EditDialog>
   );
 }
 
 type Values = Editable & { readonly password: string };
 
 function changeOf(before: Editable, now: Values) {
-  const isChanged = (key: keyof Editable) => JSON.stringify(before[key]) !== JSON.stringify(now[key]);
+  const isChanged = changedFields<Editable>(before, now);
   return {
     username: now.username,
     ...(now.password !== '' && { password: now.password }),

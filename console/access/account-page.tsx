@@ -15,6 +15,7 @@ import type { Change } from './change.ts';
 import { ChangeDialog } from './change-dialog.tsx';
 import { Enabled } from './enabled.tsx';
 import { groups, HeldWords, roles } from './held-words.tsx';
+import { Names } from './names.tsx';
 import { type ListedRule, Rules } from './rules.tsx';
 import { accessTexts } from './texts.ts';
 
@@ -99,10 +100,7 @@ export function AccountPage({ username }: { readonly username: string }) {
         )}
       </header>
       <dl>
-        <dt>{text('displayName')}</dt>
-        <dd>{account.textName ?? '–'}</dd>
-        <dt>{text('description')}</dt>
-        <dd>{account.textDescription ?? '–'}</dd>
+        <Names of={account} />
         <dt>{text('onlyClientId')}</dt>
         <dd>{account.clientId ?? text('any')}</dd>
         <dt>{text('groups')}</dt>

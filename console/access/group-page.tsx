@@ -15,6 +15,7 @@ import { ChangeDialog } from './change-dialog.tsx';
 import { useFilters } from './filters.tsx';
 import { GroupForm } from './group-form.tsx';
 import { HeldWords, roles } from './held-words.tsx';
+import { Names } from './names.tsx';
 import { PAGE, Pager } from './pager.tsx';
 import { accessTexts } from './texts.ts';
 
@@ -122,10 +123,7 @@ export function GroupPage({ groupName }: { readonly groupName: string }) {
         )}
       </header>
       <dl>
-        <dt>{text('displayName')}</dt>
-        <dd>{group.textName ?? '–'}</dd>
-        <dt>{text('description')}</dt>
-        <dd>{group.textDescription ?? '–'}</dd>
+        <Names of={group} />
         <dt>{text('roles')}</dt>
         <dd>
           <HeldWords kind="roles" held={roles(group.roles)} />

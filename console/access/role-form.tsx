@@ -1,11 +1,10 @@
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useTexts } from '../texts/texts.ts';
-import { Dialog } from '../ui/dialog.tsx';
 import { Field } from '../ui/field.tsx';
 import { useAccess } from './access-context.ts';
-import type { Change } from './change.ts';
-import { ChangeDialog } from './change-dialog.tsx';
-import { FormButtons, MeanwhileChanged, NameFields } from './form-parts.tsx';
+import { changedFields } from './changed-fields.ts';
+import { EditDialog } from './edit-dialog.tsx';
+import { NameFields } from './form-parts.tsx';
 import { RuleDifference } from './rule-difference.tsx';
 import { type EditedRule, RuleEditor } from './rule-editor.tsx';
 import type { Rule } from './rules.tsx';
@@ -36,61 +35,48 @@ export function RoleForm({ edited: role, onClose }: RoleFormProps) {
   const { initial, hasChanged } = useInitial(role ?? NEW);
   const [values, setValues] = useState(initial);
   const [rules, setRules] = useState<readonly EditedRule[]>(initial.acls.map((rule, key) => ({ ...rule, key })));
-  const [changes, setChanges] = useState<readonly Change[] | null>(null);
   const set = (part: Partial<Editable>) => setValues((before) => ({ ...before, ...part }));
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    const acls = rules.map(({ key: _key, ...rule }) => rule);
-    const change = changeOf(initial, { ...values, acls });
-    setChanges([role ? { updateAccessRole: change } : { createAccessRole: change }]);
+  const change = () => {
+    const changed = changeOf(initial, { ...values, acls: rules.map(({ key: _key, ...rule }) => rule) });
+    return role ? { updateAccessRole: changed } : { createAccessRole: changed };
   };
   const title = role ? text('editName', { name: role.roleName }) : text('newRole');
   return (
-    <>
-      <Dialog title={title} onClose={onClose}>
-        <form onSubmit={submit} className="fields access-fields">
-          {hasChanged && <MeanwhileChanged />}
-          {!role && (
-            <Field label={text('roleName')}>
-              <input
-                value={values.roleName}
-                required
-                onInput={({ currentTarget: { value } }) => set({ roleName: value })}
-              />
-            </Field>
-          )}
-          <NameFields values={values} onChange={set} />
-          {knowsWildcardFlag && (
-            <label>
-              <input
-                type="checkbox"
-                checked={values.allowWildcardSubs !== false}
-                onChange={({ currentTarget: { checked } }) => set({ allowWildcardSubs: checked })}
-              />{' '}
-              {text('allowWildcards')}
-            </label>
-          )}
-          <RuleEditor rules={rules} onChange={setRules} />
-          <FormButtons onClose={onClose} />
-        </form>
-      </Dialog>
-      {changes && (
-        <ChangeDialog
-          title={title}
-          action={text(role ? 'saveRole' : 'createRole')}
-          changes={changes}
-          onDone={onClose}
-          onClose={() => setChanges(null)}
-        >
-          <RuleDifference before={initial.acls} after={rules} />
-        </ChangeDialog>
+    <EditDialog
+      title={title}
+      action={text(role ? 'saveRole' : 'createRole')}
+      hasChanged={hasChanged}
+      changeOf={change}
+      difference={<RuleDifference before={initial.acls} after={rules} />}
+      onClose={onClose}
+    >
+      {!role && (
+        <Field label={text('roleName')}>
+          <input
+            value={values.roleName}
+            required
+            onInput={({ currentTarget: { value } }) => set({ roleName: value })}
+          />
+        </Field>
       )}
-    </>
+      <NameFields values={values} onChange={set} />
+      {knowsWildcardFlag && (
+        <label>
+          <input
+            type="checkbox"
+            checked={values.allowWildcardSubs !== false}
+            onChange={({ currentTarget: { checked } }) => set({ allowWildcardSubs: checked })}
+          />{' '}
+          {text('allowWildcards')}
+        </label>
+      )}
+      <RuleEditor rules={rules} onChange={setRules} />
+    </EditDialog>
   );
 }
 
 function changeOf(before: Editable, now: Editable) {
-  const isChanged = (key: keyof Editable) => JSON.stringify(before[key]) !== JSON.stringify(now[key]);
+  const isChanged = changedFields<Editable>(before, now);
   return {
     roleName: now.roleName,
     ...(isChanged('textName') && { textName: now.textName }),

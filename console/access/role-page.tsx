@@ -9,6 +9,7 @@ import { useAccess } from './access-context.ts';
 import { accessAddress } from './addresses.ts';
 import { ChangeDialog } from './change-dialog.tsx';
 import { groups, HeldWords } from './held-words.tsx';
+import { Names } from './names.tsx';
 import { RoleForm } from './role-form.tsx';
 import { Rules } from './rules.tsx';
 import { accessTexts } from './texts.ts';
@@ -68,10 +69,7 @@ export function RolePage({ roleName }: { readonly roleName: string }) {
         )}
       </header>
       <dl>
-        <dt>{text('displayName')}</dt>
-        <dd>{role.textName ?? '–'}</dd>
-        <dt>{text('description')}</dt>
-        <dd>{role.textDescription ?? '–'}</dd>
+        <Names of={role} />
         {knowsWildcardFlag && (
           <>
             <dt>{text('wildcards')}</dt>

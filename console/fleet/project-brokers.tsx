@@ -2,6 +2,7 @@ import { useId, useState } from 'react';
 import { Link } from 'wouter';
 import { AddBroker } from '../broker/add-broker.tsx';
 import { addressOf } from '../graph/addresses.ts';
+import { BROKER_STATUS, type BrokerStatusEvent } from '../graph/broker-status.ts';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useLive } from '../graph/live.ts';
 import { useQuery } from '../graph/use-query.ts';
@@ -32,16 +33,7 @@ const BROKERS = graphql(`query ProjectBrokers($id: ID!, $first: Int!) {
   }
 }`);
 
-const STATUS = graphql(`subscription BrokerStatus($projectId: ID!, $after: SafeInt) {
-  brokerStatus(projectId: $projectId, after: $after) {
-    kind
-    sequence
-    brokers { brokerId isRemoved connection { state lastError since } }
-  }
-}`);
-
-type StatusEvent = ResultOf<typeof STATUS>['brokerStatus'];
-type Statuses = ReadonlyMap<string, StatusEvent['brokers'][number]>;
+type Statuses = ReadonlyMap<string, BrokerStatusEvent['brokers'][number]>;
 type Broker = NonNullable<ResultOf<typeof BROKERS>['project']>['brokers']['nodes'][number];
 
 type Metrics = NonNullable<Broker['metrics']>;
@@ -53,7 +45,7 @@ const PAGE = 200;
 /** Numbers of brokers are not live in a list, so they are read again. */
 const NUMBERS_MS = 5_000;
 
-function apply(before: Statuses | null, { brokers }: StatusEvent): Statuses {
+function apply(before: Statuses | null, { brokers }: BrokerStatusEvent): Statuses {
   const statuses = new Map(before);
   for (const broker of brokers) {
     if (broker.isRemoved) statuses.delete(broker.brokerId);
@@ -75,7 +67,12 @@ export function ProjectBrokers({ project, name }: ProjectBrokersProps) {
   const heading = useId();
   const [first, setFirst] = useState(PAGE);
   const { data, error, renew } = useQuery(BROKERS, { id: project.id, first }, NUMBERS_MS);
-  const { state, isLive } = useLive(STATUS, { projectId: project.id }, ({ brokerStatus }) => brokerStatus, apply);
+  const { state, isLive } = useLive(
+    BROKER_STATUS,
+    { projectId: project.id },
+    ({ brokerStatus }) => brokerStatus,
+    apply,
+  );
   const found = data?.project;
   const brokers = found?.brokers.nodes ?? [];
   const shown = brokers.filter((broker) => broker.name.toLowerCase().includes(name.toLowerCase()));

@@ -1,11 +1,11 @@
 import { type FormEvent, useId, useState } from 'react';
 import { Suggestions } from '../access/suggestions.tsx';
-import { TopicSuggestions } from '../access/topic-suggestions.tsx';
 import { useTexts } from '../texts/texts.ts';
 import { Field } from '../ui/field.tsx';
 import { ActionField } from './action-field.tsx';
 import { ClientSuggestions } from './client-suggestions.tsx';
 import { whyTexts } from './texts.ts';
+import { TopicField } from './topic-field.tsx';
 import { useWhy } from './use-why.ts';
 
 /** Who, what and which topic. They are in the address once they are submitted. */
@@ -13,7 +13,7 @@ export function ExplainForm() {
   const text = useTexts(whyTexts);
   const { inputs, set } = useWhy();
   const [values, setValues] = useState(inputs);
-  const [accounts, clients, topics] = [useId(), useId(), useId()];
+  const [accounts, clients] = [useId(), useId()];
   const submit = (event: FormEvent) => {
     event.preventDefault();
     set(values);
@@ -47,15 +47,7 @@ export function ExplainForm() {
       </Field>
       <ClientSuggestions id={clients} typed={values.clientId} />
       <ActionField value={values.action} onChange={(action) => setValues({ ...values, action })} />
-      <Field label={text('topic')}>
-        <input
-          list={topics}
-          value={values.topic}
-          required
-          onInput={({ currentTarget: { value } }) => setValues({ ...values, topic: value })}
-        />
-      </Field>
-      <TopicSuggestions id={topics} typed={values.topic} />
+      <TopicField value={values.topic} onChange={(topic) => setValues({ ...values, topic })} />
       <button type="submit">{text('explain')}</button>
     </form>
   );

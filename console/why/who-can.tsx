@@ -1,19 +1,18 @@
-import { type FormEvent, useId, useState } from 'react';
+import { type FormEvent, useState } from 'react';
 import { Link } from 'wouter';
 import { accessAddress, whyAddress } from '../access/addresses.ts';
-import { TopicSuggestions } from '../access/topic-suggestions.tsx';
 import { useBroker } from '../broker/broker-context.ts';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useFresh } from '../graph/use-fresh.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
-import { Field } from '../ui/field.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { ActionField } from './action-field.tsx';
 import { DecidingRule } from './looked-at.tsx';
 import { whyTexts } from './texts.ts';
+import { TopicField } from './topic-field.tsx';
 import { useWhy } from './use-why.ts';
 
 const WHO = graphql(`query WhoCan($brokerId: ID!, $action: AccessAction!, $topic: String!, $first: Int!) {
@@ -48,7 +47,6 @@ function WhoForm() {
   const text = useTexts(whyTexts);
   const { inputs, set } = useWhy();
   const [values, setValues] = useState({ action: inputs.action, topic: inputs.topic });
-  const topics = useId();
   const submit = (event: FormEvent) => {
     event.preventDefault();
     set(values);
@@ -56,15 +54,7 @@ function WhoForm() {
   return (
     <form className="why-form" onSubmit={submit}>
       <ActionField value={values.action} onChange={(action) => setValues({ ...values, action })} />
-      <Field label={text('topic')}>
-        <input
-          list={topics}
-          value={values.topic}
-          required
-          onInput={({ currentTarget: { value } }) => setValues({ ...values, topic: value })}
-        />
-      </Field>
-      <TopicSuggestions id={topics} typed={values.topic} />
+      <TopicField value={values.topic} onChange={(topic) => setValues({ ...values, topic })} />
       <button type="submit">{text('whoCan')}</button>
     </form>
   );

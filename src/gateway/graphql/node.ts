@@ -39,16 +39,14 @@ export async function findNode(id: string, context: RequestContext): Promise<obj
   const kind = kindOfId(id);
   const found = kind && (await finders.get(kind)?.(id, context));
   if (!found) return null;
-  typeNames.set(found, nodeTypeName(kind));
+  typeNames.set(found, capitalized(kind));
   return found;
 }
-
-const nodeTypeName = (kind: IdKind): string => capitalized(kind);
 
 /** The names of all types that `node` finds. */
 export const nodeTypeNames = (): string[] => [
   ...Object.values(BROKER_TYPE_NAMES),
-  ...[...finders.keys()].filter((kind) => kind !== 'broker').map(nodeTypeName),
+  ...[...finders.keys()].filter((kind) => kind !== 'broker').map(capitalized),
 ];
 
 /** Types whose values have no global `id` define the field themselves. */

@@ -1,0 +1,46 @@
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { Dialog } from '../ui/dialog.tsx';
+import type { Change } from './change.ts';
+import { ChangeDialog } from './change-dialog.tsx';
+import { FormButtons, MeanwhileChanged } from './form-parts.tsx';
+
+interface EditDialogProps {
+  readonly title: string;
+  /** What the confirmation does: "Save the role". */
+  readonly action: string;
+  /** Whether another person or program has changed what the form shows. */
+  readonly hasChanged: boolean;
+  /** The change of the submitted values. */
+  readonly changeOf: () => Change;
+  /** What the confirmation shows besides the commands. */
+  readonly difference?: ReactNode;
+  readonly onClose: () => void;
+  /** The fields. */
+  readonly children: ReactNode;
+}
+
+/** A form of an account, a group or a role, whose change is confirmed after a dry run. */
+export function EditDialog(props: EditDialogProps) {
+  const { title, action, hasChanged, changeOf, difference, onClose, children } = props;
+  const [changes, setChanges] = useState<readonly Change[] | null>(null);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    setChanges([changeOf()]);
+  };
+  return (
+    <>
+      <Dialog title={title} onClose={onClose}>
+        <form onSubmit={submit} className="fields access-fields">
+          {hasChanged && <MeanwhileChanged />}
+          {children}
+          <FormButtons onClose={onClose} />
+        </form>
+      </Dialog>
+      {changes && (
+        <ChangeDialog title={title} action={action} changes={changes} onDone={onClose} onClose={() => setChanges(null)}>
+          {difference}
+        </ChangeDialog>
+      )}
+    </>
+  );
+}
