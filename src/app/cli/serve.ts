@@ -46,7 +46,7 @@ export function startMessage(report: StartReport): string {
     lines.push(
       '',
       `  Sign in as ${rootPassword.email} with the password ${rootPassword.generated}`,
-      '  It is shown only once: save it, or change it (mutation changePassword).',
+      '  It is shown only once: save it, or change it in the console.',
     );
   }
   if (passwordsOnlyFor) {
