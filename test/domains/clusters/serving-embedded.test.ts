@@ -87,7 +87,7 @@ test('the client list of a cluster has the acknowledged messages and the queues 
   ]);
   const byQueue = await graph(
     `query ($c: ID!) { broker(id: $c) {
-      connectedClients(filter: { value: "m-" }, orderBy: { field: QUEUED_MESSAGES, order: DESC }) { nodes { clientId nodeId } }
+      connectedClients(filter: { value: "m-", mode: STARTS_WITH }, orderBy: { field: QUEUED_MESSAGES, order: DESC }) { nodes { clientId nodeId } }
       ofNode: connectedClients(filter: { minQueuedMessages: 1, nodeId: 1 }) { nodes { clientId nodeId } }
     } }`,
     { c: entryId },
