@@ -69,4 +69,5 @@ builder.subscriptionType({
   authScopes: { signedIn: true },
 });
 
-export const schema: GraphQLSchema = audited(builder.toSchema());
+// Sorting it would make a start 60 ms longer; `printedSchema` sorts.
+export const schema: GraphQLSchema = audited(builder.toSchema({ sortSchema: false }));

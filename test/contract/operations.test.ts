@@ -5,7 +5,7 @@ import { apiRoutes } from '../../src/app/api-routes.ts';
 import { schema } from '../../src/app/schema.ts';
 import { compileOperation } from '../../src/gateway/graphql/internal-operation.ts';
 import { openApiOf } from '../../src/gateway/rest/openapi.ts';
-import { prepareRoute } from '../../src/gateway/rest/prepared-route.ts';
+import { routePreparer } from '../../src/gateway/rest/prepared-route.ts';
 import { roleOf } from '../../src/gateway/rest/route-role.ts';
 import type { RequiredRole } from '../../src/platform/auth/viewer.ts';
 import { createValidator } from '../../src/platform/text/json-schema.ts';
@@ -62,7 +62,7 @@ describe.each(apiRoutes.map((route) => ({ name: keyOf(route), route })))('$name'
   const operation = documented.find((entry) => keyOf(entry) === keyOf(route));
 
   test('is valid: operation, picks, spellings and schemas match the graph', () => {
-    expect(() => prepareRoute(route, schema, ajv)).not.toThrow();
+    expect(() => routePreparer(schema)(route)).not.toThrow();
     // Functions that are compiled at first use.
     for (const text of [route.operation, ...(route.lists ? [route.lists.next.operation] : [])]) {
       expect(() => compileOperation(schema, text, { hasRawLeaves: true }).compile()).not.toThrow();

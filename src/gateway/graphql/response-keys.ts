@@ -39,7 +39,7 @@ class Selection {
 
   below(types: Iterable<GraphQLObjectType>, sets: Iterable<SelectionSetNode>): ResponseKeys | null {
     const found = new Map<string, Found>();
-    const order: string[] = [];
+    const lists: string[][] = [];
     for (const type of types) {
       const fields = this.#listFields(type, sets);
       for (const [key, nodes] of fields) {
@@ -56,8 +56,10 @@ class Selection {
           if (selectionSet) entry.sets.add(selectionSet);
         }
       }
-      if (!merge(fields.keys(), order)) return null;
+      lists.push([...fields.keys()]);
     }
+    const order = commonOrder(lists);
+    if (order === null) return null;
     const keys = new Map<string, ResponseKeys | GraphQLOutputType>();
     for (const key of order) {
       const { type, types, sets } = found.get(key) as Found;
@@ -69,14 +71,14 @@ class Selection {
   }
 }
 
-/** Merges keys into a common order. Returns false if it has two of them in the opposite order. */
-function merge(own: Iterable<string>, order: string[]): boolean {
-  let index = 0;
-  for (const key of own) {
-    const known = order.indexOf(key);
-    if (known < 0) order.splice(index, 0, key);
-    else if (known < index) return false;
-    index = (known < 0 ? index : known) + 1;
+/** Empties the lists into one that keeps the order of each. `null` if two lists have two keys in opposite order. */
+function commonOrder(lists: readonly string[][]): string[] | null {
+  const order: string[] = [];
+  while (lists.some(({ length }) => length > 0)) {
+    const next = lists.find(([first]) => first !== undefined && lists.every((keys) => keys.indexOf(first) <= 0))?.[0];
+    if (next === undefined) return null;
+    order.push(next);
+    for (const keys of lists) if (keys[0] === next) keys.shift();
   }
-  return true;
+  return order;
 }

@@ -1,14 +1,13 @@
 import findMyWay from 'find-my-way';
 import { ServiceError } from '../../platform/errors.ts';
 import type { ApiDocument } from './docs/api-documents.ts';
-import type { PreparedRoute } from './prepared-route.ts';
 import { documentOf, emptyOf } from './responses.ts';
 import type { RestRequest } from './rest-request.ts';
 import { existsIn, type Revision } from './revisions.ts';
 import type { Route } from './route.ts';
 
 export interface PathEntry {
-  readonly entries: Map<string, PreparedRoute>;
+  readonly entries: Map<string, Route>;
   readonly document: ApiDocument | null;
 }
 
@@ -18,11 +17,7 @@ const MAX_PARAM_LENGTH = 256;
 export type Paths = ReturnType<typeof buildPaths>;
 
 /** Router of all paths, each stored under GET. Errors: an Error if a path has the same method twice. */
-export function buildPaths(
-  routes: readonly Route[],
-  prepared: ReadonlyMap<Route, PreparedRoute>,
-  documents: readonly ApiDocument[],
-) {
+export function buildPaths(routes: readonly Route[], documents: readonly ApiDocument[]) {
   const router = findMyWay({
     caseSensitive: true,
     // Otherwise DELETE …/clusters/ with an empty id would be DELETE …/clusters, which deletes all clusters.
@@ -39,9 +34,7 @@ export function buildPaths(
     paths.set(route.path, path);
     if (path.document || path.entries.has(route.method))
       throw new Error(`${route.method} ${route.path} is defined twice: remove one of the routes`);
-    const ready = prepared.get(route);
-    if (ready === undefined) throw new Error(`${route.method} ${route.path} was not prepared`);
-    path.entries.set(route.method, ready);
+    path.entries.set(route.method, route);
   }
   for (const [text, path] of paths) router.on('GET', text.replaceAll(/\{(\w+)\}/g, ':$1'), () => undefined, path);
   return router.compile();
@@ -67,7 +60,7 @@ function refuse(rest: RestRequest, method: string, allow: string): Response {
 /** The value of `Allow`: the methods of a path, or those besides `except`, whose operation refuses it. */
 export function allowed({ entries }: PathEntry, revision: Revision, except?: string): string {
   const methods: string[] = [];
-  for (const [method, { route }] of entries) {
+  for (const [method, route] of entries) {
     if (method === except || !existsIn(revision, route)) continue;
     methods.push(method);
     if (method === 'GET') methods.push('HEAD');

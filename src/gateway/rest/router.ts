@@ -14,7 +14,7 @@ import { requestPathOf } from './issue-paths.ts';
 import { pageOf } from './long-lists.ts';
 import { PageReader, type PageReaderOptions, type Pages } from './page-reader.ts';
 import { allowed, buildPaths, type PathEntry, type Paths, refuseMethod, serveDocument } from './paths.ts';
-import { type PreparedRoute, prepareRoutes } from './prepared-route.ts';
+import { type PreparedRoute, type PrepareRoute, routePreparer } from './prepared-route.ts';
 import { bodyOf, type Call, totalOf, wholeText } from './response-body.ts';
 import { emptyOf, errorOf, jsonOf } from './responses.ts';
 import { RestRequest } from './rest-request.ts';
@@ -46,7 +46,7 @@ type Params = Readonly<Record<string, string>>;
 const MAX_BODY_BYTES = 1024 * 1024;
 const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({});
 
-/** Checks all operations. Errors: an Error that names the first invalid route. */
+/** Errors: an Error if a path has the same method twice. */
 export function createRestServer(options: RestServerOptions): FetchHandler {
   const router = new RestRouter(options);
   return (request, origin) => router.handle(request, origin);
@@ -60,13 +60,15 @@ class RestRouter {
   readonly #options: RestServerOptions;
   readonly #traffic: Traffic;
   readonly #paths: Paths;
+  readonly #prepare: PrepareRoute;
   readonly #pages: PageReader;
 
   constructor(options: RestServerOptions) {
     const { routes, schema, documents = [], traffic = new Traffic() } = options;
     this.#options = options;
     this.#traffic = traffic;
-    this.#paths = buildPaths(routes, prepareRoutes(routes, schema), documents);
+    this.#paths = buildPaths(routes, documents);
+    this.#prepare = routePreparer(schema);
     this.#pages = new PageReader({ ...options, traffic });
   }
 
@@ -94,8 +96,9 @@ class RestRouter {
     }
     const method = rest.isHead ? 'GET' : request.method;
     if (path.document) return serveDocument(rest, path.document, method);
-    const prepared = path.entries.get(method);
-    if (prepared === undefined || !existsIn(rest.revision, prepared.route)) return refuseMethod(rest, path, method);
+    const route = path.entries.get(method);
+    if (route === undefined || !existsIn(rest.revision, route)) return refuseMethod(rest, path, method);
+    const prepared = this.#prepare(route);
     rest.allow = () => allowed(path, rest.revision, method);
     // find-my-way returns the unparsed text: see its querystringParser.
     const search = found.searchParams as unknown as string;

@@ -66,6 +66,21 @@ test('no writer is created if the order of keys depends on more than the documen
   expect(keys('{ things { ... on Pump { id on name } ... on Tank { id level name } } }')).not.toBeNull();
 });
 
+test('the order of keys does not depend on the order in which the schema lists its types', () => {
+  const types = ['type A implements Any { a: Int c: Int }', 'type B implements Any { b: Int c: Int }'];
+  const all = 'type C implements Any { a: Int b: Int c: Int }';
+  const text = '{ any { ... on C { a b c } ... on A { a c } ... on B { b c } } }';
+  for (const order of [
+    [...types, all],
+    [all, ...types],
+  ]) {
+    const graph = buildSchema(`interface Any { c: Int } ${order.join(' ')} type Query { any: Any }`);
+    const operation = operationDocument(parse(text));
+    const below = operation && responseKeys(graph, operation)?.get('any');
+    expect([...(below as ResponseKeys).keys()]).toEqual(['a', 'b', 'c']);
+  }
+});
+
 test('leaves are serialised by their types, and errors of types are thrown', () => {
   const write = createJsonWriter(keysOf(parse('{ pump { id on flow colours } }'), 'pump'), { serialise: true });
   expect(write({ id: 7, on: 1, flow: '2.5', colours: [['RED'], null] })).toBe(

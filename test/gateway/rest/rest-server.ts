@@ -282,7 +282,7 @@ interface RestCall {
 }
 
 /** The resolvers of lamps use nothing else of a context. */
-export function contextOf(viewer: Viewer | null, lamps: Lamp[]): RequestContext {
+function contextOf(viewer: Viewer | null, lamps: Lamp[]): RequestContext {
   const context: LampContext = { viewer, address: '', lamps };
   return context as unknown as RequestContext;
 }

@@ -4,11 +4,11 @@ import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Traffic } from '../../../src/gateway/http/traffic.ts';
+import { routePreparer } from '../../../src/gateway/rest/prepared-route.ts';
 import type { Route } from '../../../src/gateway/rest/route.ts';
-import { createRestServer } from '../../../src/gateway/rest/router.ts';
 import { ServiceError } from '../../../src/platform/errors.ts';
 import { runs } from '../../support/suite.ts';
-import { contextOf, lampRoutes, lampSchema, makeLamps, startLampServer } from './rest-server.ts';
+import { lampRoutes, lampSchema, makeLamps, startLampServer } from './rest-server.ts';
 
 const LAMPS = '/api/projects/p1/lamps';
 const ADD = { as: 'admin', body: { name: 'new' } } as const;
@@ -507,33 +507,20 @@ describe('complete lists without a socket', () => {
   });
 });
 
-describe('the start', () => {
-  const start = (change: Partial<Route>) => {
-    const route = {
-      ...lampRoutes.find(({ path, method }) => path.endsWith('/lamps') && method === 'GET'),
-      ...change,
-    } as Route;
-    return () =>
-      createRestServer({
-        routes: [route],
-        schema: lampSchema,
-        contextFor: () => contextOf(null, []),
-        authorize: () => undefined,
-        log: { error: () => undefined },
-      });
+test('an invalid route is an Error with its path and the reason', () => {
+  const prepare = (change: Partial<Route>) => {
+    const list = lampRoutes.find(({ path, method }) => path.endsWith('/lamps') && method === 'GET');
+    return () => routePreparer(lampSchema)({ ...list, ...change } as Route);
   };
-
-  test('fails for an invalid route', () => {
-    expect(start({})).not.toThrow();
-    expect(start({ operation: '{ lamps { nodes { colour } } }' })).toThrow(/GET .*lamps cannot be served: .*colour/);
-    expect(start({ operation: '{ lamps' })).toThrow(/cannot be served/);
-    expect(start({ pick: 'lamps.items' })).toThrow(/"items"/);
-    expect(start({ total: 'lamps.count' })).toThrow(/"count"/);
-    expect(start({ omitNull: ['room.colour'] })).toThrow(/"colour"/);
-    expect(start({ spell: { LampState: { ON: 'on' } } })).toThrow(/LampState.OFF/);
-    expect(start({ spell: { Colour: {} } })).toThrow(/not an enum/);
-    expect(start({ stream: { when: () => true, pageInfo: 'lamps.page', pageSize: 10 } })).toThrow(/"page"/);
-  });
+  expect(prepare({})).not.toThrow();
+  expect(prepare({ operation: '{ lamps { nodes { colour } } }' })).toThrow(/GET .*lamps cannot be served: .*colour/);
+  expect(prepare({ operation: '{ lamps' })).toThrow(/cannot be served/);
+  expect(prepare({ pick: 'lamps.items' })).toThrow(/"items"/);
+  expect(prepare({ total: 'lamps.count' })).toThrow(/"count"/);
+  expect(prepare({ omitNull: ['room.colour'] })).toThrow(/"colour"/);
+  expect(prepare({ spell: { LampState: { ON: 'on' } } })).toThrow(/LampState.OFF/);
+  expect(prepare({ spell: { Colour: {} } })).toThrow(/not an enum/);
+  expect(prepare({ stream: { when: () => true, pageInfo: 'lamps.page', pageSize: 10 } })).toThrow(/"page"/);
 });
 
 test('any request gets a response with the error body and the right status, and the process survives', async () => {
