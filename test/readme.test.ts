@@ -253,13 +253,14 @@ test('clients are listed, subscribed, unsubscribed and disconnected as printed',
   expect(code, output).toBe(0);
   await disconnected;
   expect(heard).toEqual(['news/today']);
-  const [list = '', slow = '', subscribed, unsubscribed, gone, many = '', takeover = ''] = output
+  const [list = '', slow = '', receiving = '', subscribed, unsubscribed, gone, many = '', takeover = ''] = output
     .split('\n')
     .filter(Boolean);
   expect(JSON.parse(list).data.broker.connectedClients.nodes).toContainEqual(
     expect.objectContaining({ clientId: 'dev-17', isGateway: false, source: 'BROKER', unknownFields: [] }),
   );
   expect(JSON.parse(slow).data.broker.connectedClients.nodes).toEqual([]);
+  expect(JSON.parse(receiving).data.broker.topicSubscribers).toEqual({ totalCount: 0, isComplete: true, nodes: [] });
   expect([subscribed, unsubscribed, gone]).toEqual(['204', '204', '{}200']);
   expect(JSON.parse(many).data.disconnectClients).toMatchObject({
     wouldDisconnectCount: 1,

@@ -1,39 +1,45 @@
+import { Link } from 'wouter';
+import { clientPath } from '../clients/client-address.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
-import { matches } from './matches.ts';
 import { topicTexts } from './texts.ts';
-import { type Place, SUBSCRIBED } from './topic-graph.ts';
+import { SUBSCRIBERS } from './topic-graph.ts';
 
-/** Number of filters that are compared with the topic. */
-const COMPARED = 2_000;
+interface SubscribedProps {
+  readonly brokerId: string;
+  readonly topic: string;
+}
+
 const SHOWN = 20;
 const EVERY_MS = 10_000;
 
-/** The subscriptions that match a topic, as far as the broker reports them. */
-export function Subscribed({ place, topic }: { readonly place: Place; readonly topic: string }) {
+/** The clients that subscribe to a topic, as far as the broker reports them. */
+export function Subscribed({ brokerId, topic }: SubscribedProps) {
   const text = useTexts(topicTexts);
   const numberText = useNumbers();
-  const { data, error } = useQuery(SUBSCRIBED, { id: place.id, node: place.node, first: COMPARED }, EVERY_MS);
-  const tree = data?.broker?.topicTree;
-  const filters = tree?.topics;
-  const matching = filters?.nodes.filter((filter) => matches(filter.topic, topic)) ?? [];
+  const { data, error } = useQuery(SUBSCRIBERS, { id: brokerId, topic, first: SHOWN }, EVERY_MS);
+  const found = data?.broker?.topicSubscribers;
+  const further = found ? found.totalCount - found.nodes.length : 0;
   return (
     <>
       <h3>{text('subscribers')}</h3>
-      {!tree && <p className="quiet">{error ? error.message : text('loading')}</p>}
-      {tree && !filters && <p className="quiet">{tree.unavailable?.subscribed ?? error?.message}</p>}
-      {filters && matching.length === 0 && <p>{text('noSubscriber')}</p>}
+      {!found && <p className="quiet">{error ? error.message : text('loading')}</p>}
+      {found?.totalCount === 0 && <p>{text('noSubscriber')}</p>}
       <ul>
-        {matching.slice(0, SHOWN).map((filter) => (
-          <li key={filter.topic}>
-            <code>{filter.topic}</code> {text('subscriptions', { count: numberText(filter.messages) })}
+        {found?.nodes.map(({ clientId, nodeId, filter, qos, isConnected, isGateway }) => (
+          <li key={`${clientId} ${nodeId} ${filter}`}>
+            <Link href={clientPath(brokerId, clientId)}>{clientId}</Link>
+            {nodeId !== null && ` ${text('onNode', { node: numberText(nodeId) })}`} <code>{filter}</code>{' '}
+            <span className="quiet">
+              {text('qos', { qos: numberText(qos) })}
+              {!isConnected && ` · ${text('offline')}`}
+              {isGateway && ` · ${text('ofThisService')}`}
+            </span>
           </li>
         ))}
       </ul>
-      {matching.length > SHOWN && <p>{text('further', { count: numberText(matching.length - SHOWN) })}</p>}
-      {filters && filters.totalCount > filters.nodes.length && (
-        <p className="quiet">{text('compared', { count: numberText(filters.nodes.length) })}</p>
-      )}
+      {further > 0 && <p>{text('further', { count: numberText(further) })}</p>}
+      {found && !found.isComplete && <p className="quiet">{text('maybeMore')}</p>}
     </>
   );
 }

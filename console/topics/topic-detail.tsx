@@ -66,7 +66,7 @@ export function TopicDetail({ place, topic, version }: TopicDetailProps) {
         <>
           <WhoMay brokerId={place.id} topic={topic} action="PUBLISH" />
           <WhoMay brokerId={place.id} topic={topic} action="RECEIVE" />
-          <Subscribed place={place} topic={topic} />
+          <Subscribed brokerId={place.id} topic={topic} />
         </>
       )}
       {place.kind === 'SUBSCRIBED' && <WhoMay brokerId={place.id} topic={topic} action="SUBSCRIBE" />}

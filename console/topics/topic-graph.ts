@@ -78,14 +78,12 @@ export const TOPIC = graphql(`query OneTopic($id: ID!, $node: Int, $kind: TopicK
   }
 }`);
 
-export const SUBSCRIBED = graphql(`query SubscribedFilters($id: ID!, $node: Int, $first: Int) {
+export const SUBSCRIBERS = graphql(`query TopicSubscribers($id: ID!, $topic: String!, $first: Int) {
   broker(id: $id) {
-    topicTree(nodeId: $node) {
-      unavailable { subscribed }
-      topics(kind: SUBSCRIBED, first: $first) {
-        totalCount
-        nodes { topic messages lastSeen }
-      }
+    topicSubscribers(topic: $topic, first: $first) {
+      totalCount
+      isComplete
+      nodes { clientId nodeId filter qos isConnected isGateway }
     }
   }
 }`);

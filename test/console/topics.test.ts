@@ -81,7 +81,10 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the topics' : CHROMIUM_MISSING, () 
     await page.reload();
     await expect.poll(found).toHaveLength(3);
     await page.getByRole('button', { name: 'plant/line3/temperature' }).click();
-    await page.getByText('plant/+/temperature', { exact: true }).waitFor();
+    // The client that gets its messages, linked.
+    const subscriber = page.getByRole('listitem').filter({ hasText: 'plant/+/temperature' });
+    await subscriber.getByText('QoS 0').waitFor();
+    expect(await subscriber.getByRole('link').getAttribute('href')).toMatch(/#\/brokers\/brk_\w+\/clients\/dev-1$/);
     await checkScreen(page, 'topics-search');
     await page.getByLabel('Kind of topics').selectOption('Filters of subscriptions');
     await page.getByRole('searchbox', { name: 'Search topics' }).fill('');

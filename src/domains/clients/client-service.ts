@@ -1,7 +1,8 @@
 import { stateIn } from '../../gateway/live/broadcast.ts';
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../gateway/paging.ts';
-import { ServiceError } from '../../platform/errors.ts';
+import { invalid, ServiceError } from '../../platform/errors.ts';
+import { topicProblem } from '../../protocol/mqtt/topics.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import { type ClientConditions, filterOf, selectionOf, type WatchArguments } from './client-selection.ts';
@@ -16,11 +17,19 @@ import { getClient } from './inspect/inspect-control.ts';
 import type { ClientSource, ConnectedClientDetail, ConnectedClientSummary } from './inspect/inspect-data.ts';
 import type { OwnConnections } from './own-connections.ts';
 import { QueueReader } from './queue-reader.ts';
+import { listSubscribers } from './subscribers/subscriber-control.ts';
+import { MAX_SUBSCRIBERS, type SubscriberList } from './subscribers/subscriber-list.ts';
 
 interface ClientConnection extends ListConnection<ClientView> {
   readonly isComplete: boolean;
   readonly since: number | null;
   readonly asOf: number;
+}
+
+/** The subscriptions of a broker that match a topic. */
+export interface SubscribersView extends SubscriberList {
+  readonly broker: BrokerRecord;
+  readonly isOwn: (clientId: string) => boolean;
 }
 
 /** The connected clients of a broker, without offline persistent sessions. */
@@ -137,6 +146,17 @@ export class ClientService {
       isComplete: page.complete,
       viewOf: (client) => new ListedClient(client, list),
     };
+  }
+
+  /** Errors: INVALID, NOT_SUPPORTED_BY_BROKER, and those of an unreachable broker. */
+  async subscribers(broker: BrokerRecord, topic: string, count: number): Promise<SubscribersView> {
+    const problem = topicProblem(topic);
+    if (problem !== null) throw invalid([{ path: 'topic', reason: problem }]);
+    if (count < 1 || count > MAX_SUBSCRIBERS) {
+      throw invalid([{ path: 'first', reason: `must be 1 to ${MAX_SUBSCRIBERS}` }]);
+    }
+    const list = await this.#runtimes.ask(broker, ({ controls }) => listSubscribers(controls, { topic, count }));
+    return { ...list, broker, isOwn: (clientId) => this.#own.has(clientId) };
   }
 
   expectEnds(broker: BrokerRecord, clientIds: readonly string[]): (ended: readonly string[]) => Promise<void> {

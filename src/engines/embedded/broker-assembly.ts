@@ -113,6 +113,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       new InspectPlugin({
         registry,
         incoming: store.incoming,
+        subscriptions: store.subscriptions,
         since,
         emit: (event) => control.emit('cedalo/inspect', event),
       }),

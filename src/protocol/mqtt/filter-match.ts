@@ -19,6 +19,10 @@ export function filterMatches(filter: string, topic: string): boolean {
   return position === topic.length;
 }
 
+/** The filter of a shared subscription without `$share/{ShareName}/` (MQTT 5, 4.8.2). */
+export const withoutShare = (filter: string): string =>
+  filter.startsWith('$share/') ? filter.replace(/^\$share\/[^/]+\//, '') : filter;
+
 /** Whether a filter matches every topic that another filter matches. */
 export function filterCovers(filter: string, other: string): boolean {
   if (!filterMatches(filter, other)) return false;

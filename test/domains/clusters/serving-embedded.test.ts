@@ -103,6 +103,16 @@ test('the client list of a cluster has the acknowledged messages and the queues 
     ofNode: { nodes: [{ clientId: 'm-kept', nodeId: 1 }] },
   });
 
+  const { broker: receiving } = await graph(
+    'query ($c: ID!) { broker(id: $c) { topicSubscribers(topic: "kept") { totalCount isComplete nodes { clientId nodeId isConnected } } } }',
+    { c: entryId },
+  );
+  expect(receiving.topicSubscribers).toEqual({
+    totalCount: 2,
+    isComplete: true,
+    nodes: [1, 2].map((nodeId) => ({ clientId: 'm-kept', nodeId, isConnected: false })),
+  });
+
   await visit(1, 'm-kept', false);
   const input = { brokerId: entryId, filter: { value: 'm-', mode: 'STARTS_WITH' } };
   const { disconnectClients: foreseen } = await graph(MANY, { input: { ...input, dryRun: true } });

@@ -324,7 +324,13 @@ test('changes beyond the limit of an event are sent in several events with seque
     events.push(event);
     check();
   };
-  const plugin = new InspectPlugin({ registry, incoming: store.incoming, since: 0, emit });
+  const plugin = new InspectPlugin({
+    registry,
+    incoming: store.incoming,
+    subscriptions: store.subscriptions,
+    since: 0,
+    emit,
+  });
   onTestFinished(() => plugin.close());
   for (let index = 0; index < 2_500; index += 1) {
     if (index % 2 === 0) store.sessions.subscribe(`c${index}`, 'a', { qos: 1 });

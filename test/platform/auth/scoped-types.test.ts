@@ -82,6 +82,7 @@ const SCOPED = {
     'Token',
     'Topic',
     'TopicLevel',
+    'TopicSubscribers',
     'TopicTree',
     'TopicsEvent',
     'UnsubscribeClientPayload',

@@ -1,3 +1,6 @@
+import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
+import { filterMatches, withoutShare } from '../../../protocol/mqtt/filter-match.ts';
+import { FirstSubscribers, type SubscriberList } from '../subscribers/subscriber-list.ts';
 import { AccountIndex, type AccountUse, AdministrativeDisconnects } from './account-index.ts';
 import { type ClientEntry, detailOf, newEntry, plainAddress, setConnection, summaryOf } from './client-entry.ts';
 import { FollowedSubscriptions } from './followed-subscriptions.ts';
@@ -88,6 +91,20 @@ export class ClientLedger {
   detail(clientid: string): ConnectedClientDetail | null {
     const entry = this.#entries.get(clientid);
     return entry ? detailOf(entry, this.subscriptionsFollowed) : null;
+  }
+
+  /** Clients that connect or subscribe meanwhile may be missing. */
+  *subscribers(topic: string, count: number, isComplete: boolean): SlicedTask<SubscriberList> {
+    const first = new FirstSubscribers(count);
+    let complete = isComplete;
+    for (const { clientid, connected, subscriptions, subscriptionsComplete } of this.#entries.values()) {
+      complete &&= subscriptionsComplete;
+      for (const [filter, qos] of subscriptions) {
+        if (filterMatches(withoutShare(filter), topic)) first.add({ clientid, filter, qos, connected });
+      }
+      yield;
+    }
+    return first.list(complete);
   }
 
   accountOf(clientid: string): AccountUse | null {

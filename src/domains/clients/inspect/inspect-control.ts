@@ -26,6 +26,7 @@ import { parseBacklogPage, parseClientDetail, parseClientList, parseQueues } fro
  *   - `getQueues` returns the queues of at most MAX_QUEUE_IDS `clientids`, because events do not contain them. An
  *     unknown client has `null`.
  *   - `listBacklogs` returns the clients with queued or dropped messages, in pages.
+ *   - `listSubscribers` returns the first `count` subscriptions that match a `topic`, and the number of all.
  *   - In a cluster whose nodes have clients of their own, each entry has a `node`, and a client id may occur once per
  *     node. `node` in `getClient` and `nodes` in `getQueues` select the node.
  */

@@ -1,4 +1,5 @@
 import { integerOf, isFields } from '../../../protocol/control/fields.ts';
+import type { Subscriber, SubscriberList } from '../subscribers/subscriber-list.ts';
 import type { ClientRef } from './client-key.ts';
 import {
   ANONYMOUS,
@@ -174,6 +175,17 @@ const backlog = objectOf<ClientBacklog & ClientRef>(
 export const parseBacklogPage: Reader<BacklogPage> = objectOf<BacklogPage>(
   { backlogs: listOf(backlog), next: text, unknownNodes: listOf(number) },
   'backlogs',
+);
+
+const subscriber = objectOf<Subscriber>(
+  { clientid: text, node: number, filter: text, qos: withDefault(number, 0), connected: withDefault(flag, true) },
+  'clientid',
+  'filter',
+);
+
+export const parseSubscriberList: Reader<SubscriberList> = objectOf<SubscriberList>(
+  { subscribers: listOf(subscriber), totalCount: withDefault(number, 0), complete: withDefault(flag, false) },
+  'subscribers',
 );
 
 export function parseClientDetail(data: unknown): ConnectedClientDetail | null {

@@ -1,3 +1,4 @@
+import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import type { Fields } from '../../../protocol/control/fields.ts';
 import {
@@ -9,6 +10,8 @@ import {
   type Unavailable,
 } from '../../../protocol/control/plugin.ts';
 import { unreachable } from '../../../protocol/mqtt/when-connected.ts';
+import { subscriberRequestOf } from '../subscribers/subscriber-control.ts';
+import type { SubscriberList } from '../subscribers/subscriber-list.ts';
 import { clientIdOf } from './client-key.ts';
 import type { FollowedClient } from './followed-account.ts';
 import type { ClientsChangedEvent } from './inspect-data.ts';
@@ -24,6 +27,8 @@ const MAX_WAIT_MS = 5_000;
 /** Interval in which changes are coalesced into one event. */
 const COALESCE_MS = 50;
 const MAX_CHANGED = 1_000;
+const NO_SUBSCRIPTIONS =
+  'The broker has logged no subscription yet: it needs `log_type subscribe` and `log_type unsubscribe`, or `log_type all`';
 
 export function inspectPluginFactory({ lineTimeoutMs = 2_000 }: InspectPluginOptions = {}): PluginFactory {
   const begin = (host: PluginHost) => (host.session.knock ? new InspectPlugin(host, lineTimeoutMs) : NO_LOG);
@@ -113,6 +118,8 @@ class InspectPlugin implements ControlPlugin, BegunPlugin {
         return this.#list(fields);
       case 'getclient':
         return this.#get(fields);
+      case 'listsubscribers':
+        return this.#subscribers({ command, ...fields });
       case 'describeconnection':
         return this.#describe(fields);
       case 'awaitend':
@@ -152,6 +159,16 @@ class InspectPlugin implements ControlPlugin, BegunPlugin {
     const detail = this.#follower.ledger.detail(clientIdOf(fields));
     if (!detail) throw new ControlRefusal('Client not found');
     return detail;
+  }
+
+  #subscribers(command: ControlCommand): Promise<SubscriberList> {
+    const { topic, count } = subscriberRequestOf(command);
+    const { ledger, state } = this.#follower;
+    if (!ledger.subscriptionsFollowed) {
+      const info = { api: this.api, reason: NO_SUBSCRIPTIONS };
+      throw new ControlRefusal(NO_SUBSCRIPTIONS, { code: 'NOT_SUPPORTED_BY_BROKER', info });
+    }
+    return runInSlices(ledger.subscribers(topic, count, state.complete));
   }
 
   async #describe(fields: Fields): Promise<FollowedClient> {

@@ -9,6 +9,8 @@ import type {
   ClientsChangedEvent,
   ListClientsData,
 } from '../../clients/inspect/inspect-data.ts';
+import { listSubscribers, subscriberRequestOf } from '../../clients/subscribers/subscriber-control.ts';
+import { FirstSubscribers, type SubscriberList } from '../../clients/subscribers/subscriber-list.ts';
 import { type FoundClient, findClients, latest } from './client-lookup.ts';
 import type { CallNode, ClusterNodes } from './cluster-nodes.ts';
 import { type ClusterCommands, clusterPlugin } from './cluster-plugin.ts';
@@ -58,6 +60,7 @@ class MergedInspect implements ClusterCommands {
     getclient: (command) => this.#get(command),
     getqueues: (command) => this.#queues(command),
     listbacklogs: () => this.#backlogs(),
+    listsubscribers: (command) => this.#subscribers(command),
   };
 
   readonly close = () => {
@@ -113,6 +116,21 @@ class MergedInspect implements ClusterCommands {
       backlogs: results.flatMap(({ nodeId: node, value }) => value.backlogs.map((backlog) => ({ ...backlog, node }))),
       unknownNodes: failures.map(({ node }) => node.nodeId),
     };
+  }
+
+  async #subscribers(command: ControlCommand): Promise<SubscriberList> {
+    const { nodes, call } = this.#options;
+    const request = subscriberRequestOf(command);
+    const { results, failures } = await nodes.callAll((node) =>
+      call(node, (controls) => listSubscribers(controls, request)),
+    );
+    const first = new FirstSubscribers(request.count);
+    let uncounted = 0;
+    for (const { nodeId: node, value } of results) {
+      for (const subscriber of value.subscribers) first.add({ ...subscriber, node });
+      uncounted += value.totalCount - value.subscribers.length;
+    }
+    return first.list(failures.length === 0 && results.every(({ value }) => value.complete), uncounted);
   }
 
   #scheduleEmit(): void {

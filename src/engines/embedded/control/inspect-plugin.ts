@@ -6,17 +6,21 @@ import type {
   ConnectedClientSummary,
   ListClientsData,
 } from '../../../domains/clients/inspect/inspect-data.ts';
+import { subscriberRequestOf } from '../../../domains/clients/subscribers/subscriber-control.ts';
+import { FirstSubscribers, type SubscriberList } from '../../../domains/clients/subscribers/subscriber-list.ts';
 import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import { fieldOf } from '../../../protocol/control/fields.ts';
 import { type ControlPlugin, ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { pageOf, requiredText, runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
 import type { ClientRegistry } from '../core/client-registry.ts';
 import type { IncomingStore } from '../store/incoming-store.ts';
+import type { SubscriptionIndex } from '../store/subscription-index.ts';
 import { ClientReport, type WireClientDetail } from './client-report.ts';
 
 interface InspectPluginOptions {
   readonly registry: ClientRegistry;
   readonly incoming: IncomingStore;
+  readonly subscriptions: SubscriptionIndex;
   /** Start time of the broker in epoch milliseconds. */
   readonly since: number;
   readonly emit: (event: ClientsChangedEvent) => void;
@@ -57,6 +61,7 @@ export class InspectPlugin implements ControlPlugin {
       getclient: (c: ControlCommand) => this.#get(c),
       getqueues: (c: ControlCommand) => this.#queues(c),
       listbacklogs: (c: ControlCommand) => this.#backlogs(c),
+      listsubscribers: (c: ControlCommand) => this.#subscribers(c),
     };
     return runCommandOf(table, command);
   }
@@ -102,6 +107,15 @@ export class InspectPlugin implements ControlPlugin {
       if (backlogs.length === MAX_BACKLOGS) return { backlogs, next: clientid };
     }
     return { backlogs };
+  }
+
+  #subscribers(command: ControlCommand): SubscriberList {
+    const { topic, count } = subscriberRequestOf(command);
+    const first = new FirstSubscribers(count);
+    for (const { clientId: clientid, topic: filter, qos, holder } of this.#options.subscriptions.matching(topic)) {
+      first.add({ clientid, filter, qos, connected: holder.isOnline });
+    }
+    return first.list(true);
   }
 
   #emitChanges(): void {

@@ -133,6 +133,15 @@ export class SubscriptionIndex {
     return { recipients: recipientsOf(this.#tree.match(topic), publisherId), groups: found.groups };
   }
 
+  /** Each subscription that matches the topic, with all members of shared subscriptions, in no order. */
+  *matching(topic: string): Generator<Subscription> {
+    yield* this.#tree.match(topic);
+    for (const { online, offline } of this.#groupTree.match(topic)) {
+      yield* online.members;
+      yield* offline.members;
+    }
+  }
+
   #remember(topic: string, match: CachedMatch): void {
     const { length } = match.recipients;
     if (this.#cache.size >= MAX_CACHED || this.#cachedRecipients + length > MAX_CACHED_RECIPIENTS) this.#forget();

@@ -1,0 +1,41 @@
+import { ServiceError } from '../../../platform/errors.ts';
+import type { ControlCommand } from '../../../protocol/control/envelope.ts';
+import { type ControlCaller, ControlRefusal } from '../../../protocol/control/plugin.ts';
+import { requiredText } from '../../../protocol/control/plugin-arguments.ts';
+import { topicProblem } from '../../../protocol/mqtt/topics.ts';
+import { INSPECT_API } from '../inspect/inspect-control.ts';
+import { parseSubscriberList } from '../inspect/inspect-parser.ts';
+import { MAX_SUBSCRIBERS, type SubscriberList } from './subscriber-list.ts';
+
+/** `listSubscribers` of `cedalo/inspect`, an extension of the providers of this service. */
+interface SubscriberRequest {
+  readonly topic: string;
+  readonly count: number;
+}
+
+/** Errors: as `ControlCaller`; INVALID, NOT_SUPPORTED_BY_BROKER. */
+export async function listSubscribers(
+  caller: ControlCaller,
+  { topic, count }: SubscriberRequest,
+): Promise<SubscriberList> {
+  try {
+    const list = parseSubscriberList(await caller.call(INSPECT_API, 'listSubscribers', { topic, count }));
+    if (list !== undefined) return list;
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'NOT_SUPPORTED_BY_BROKER') throw error;
+    // The provider knows the command and says what is missing.
+    if (error.info?.reason !== undefined) throw error;
+  }
+  throw notReported('The broker does not report which clients subscribe to a topic');
+}
+
+/** Errors: ControlRefusal. */
+export function subscriberRequestOf(command: ControlCommand): SubscriberRequest {
+  const topic = requiredText(command, 'topic');
+  if (topicProblem(topic) !== null) throw new ControlRefusal('Invalid/missing topic');
+  const { count } = command;
+  return { topic, count: typeof count === 'number' && count > 0 ? Math.trunc(count) : MAX_SUBSCRIBERS };
+}
+
+const notReported = (reason: string) =>
+  new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { api: INSPECT_API, reason } });
