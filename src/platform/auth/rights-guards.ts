@@ -24,9 +24,12 @@ interface Guard {
   readonly controller: AbortController;
 }
 
+type EndListener = (reason: ServiceError) => void;
+
 interface WatchedCredential {
   viewer: Viewer;
   readonly guards: Set<Guard>;
+  readonly endListeners: Set<EndListener>;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -55,8 +58,9 @@ interface RightsGuardsOptions {
 }
 
 /**
- * Watches the rights of long-lived operations. After a change a credential is read once, and the check of each of its
- * operations runs with the result. One credential is read at a time, so an older read never finishes last.
+ * Watches the rights of long-lived operations, and the credentials of connections. After a change a credential is read
+ * once, and the check of each of its operations runs with the result. One credential is read at a time, so an older
+ * read never finishes last.
  */
 export class RightsGuards {
   readonly #options: RightsGuardsOptions;
@@ -88,6 +92,18 @@ export class RightsGuards {
     return new HeldGuard(guard, watched, () => this.#drop(watched, guard));
   }
 
+  /**
+   * Calls `listener` once, after the operations of the credential have ended because it was revoked or has expired.
+   * Returns how to stop. Listeners are not counted.
+   */
+  onCredentialEnd(viewer: Viewer, listener: EndListener): () => void {
+    const watched = this.#watch(viewer);
+    watched.endListeners.add(listener);
+    return () => {
+      if (watched.endListeners.delete(listener)) this.#forgetUnused(watched);
+    };
+  }
+
   changed(concerns: (viewer: Viewer) => boolean): void {
     for (const watched of this.#matching(concerns)) this.#read(watched, this.#changed);
   }
@@ -102,7 +118,11 @@ export class RightsGuards {
   }
 
   async close(): Promise<void> {
-    for (const watched of this.#watched.values()) for (const guard of watched.guards) this.#drop(watched, guard);
+    for (const watched of this.#watched.values()) {
+      watched.endListeners.clear();
+      for (const guard of watched.guards) this.#drop(watched, guard);
+      this.#forgetUnused(watched);
+    }
     await this.#reading;
   }
 
@@ -121,7 +141,7 @@ export class RightsGuards {
 
   #watch(viewer: Viewer): WatchedCredential {
     const known = this.#watched.get(viewer.credentialId);
-    const watched = known ?? { viewer, guards: new Set(), timer: undefined };
+    const watched = known ?? { viewer, guards: new Set(), endListeners: new Set(), timer: undefined };
     if (known === undefined) {
       this.#watched.set(viewer.credentialId, watched);
       this.#schedule(watched);
@@ -134,13 +154,17 @@ export class RightsGuards {
 
   #drop(watched: WatchedCredential, guard: Guard): void {
     if (!watched.guards.delete(guard)) return;
-    const { id, credentialId } = watched.viewer;
+    const { id } = watched.viewer;
     const left = (this.#counts.get(id) ?? 1) - 1;
     if (left > 0) this.#counts.set(id, left);
     else this.#counts.delete(id);
-    if (watched.guards.size > 0) return;
+    this.#forgetUnused(watched);
+  }
+
+  #forgetUnused(watched: WatchedCredential): void {
+    if (watched.guards.size > 0 || watched.endListeners.size > 0) return;
     clearTimeout(watched.timer);
-    this.#watched.delete(credentialId);
+    this.#watched.delete(watched.viewer.credentialId);
     this.#changed.delete(watched);
     this.#possiblyChanged.delete(watched);
   }
@@ -175,12 +199,21 @@ export class RightsGuards {
       if (!isChanged) return this.#schedule(watched, RETRY_MS);
     }
     if (viewer === null) {
-      for (const guard of watched.guards) this.#end(watched, guard, unknownCredential());
+      this.#endAll(watched);
       return;
     }
     watched.viewer = viewer;
     this.#schedule(watched);
     this.#check(watched);
+  }
+
+  #endAll(watched: WatchedCredential): void {
+    const reason = unknownCredential();
+    for (const guard of watched.guards) this.#end(watched, guard, reason);
+    const listeners = [...watched.endListeners];
+    watched.endListeners.clear();
+    this.#forgetUnused(watched);
+    for (const listener of listeners) listener(reason);
   }
 
   #check(watched: WatchedCredential): void {
@@ -198,7 +231,7 @@ export class RightsGuards {
   /** Schedules the next read: when the credential expires, or after `afterMs`. */
   #schedule(watched: WatchedCredential, afterMs = REFRESH_MS): void {
     clearTimeout(watched.timer);
-    // The last guard may have been stopped during the read.
+    // The last guard or listener may have been stopped during the read.
     if (this.#watched.get(watched.viewer.credentialId) !== watched) return;
     const leftMs = Math.max(watched.viewer.expiresAt - Date.now(), 0) + 1;
     const queue = leftMs <= afterMs ? this.#changed : this.#possiblyChanged;

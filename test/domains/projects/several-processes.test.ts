@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { databaseOfRun } from '../../support/database.ts';
+import { idleSocket } from '../../support/idle-socket.ts';
 import { startTestService } from '../../support/service.ts';
 import { subscribe } from '../../support/subscription.ts';
 
@@ -49,5 +50,16 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two services on one d
     expect(await events.closed).toBe(4403);
     expect(Date.now() - removed).toBeLessThan(1_000);
     expect((await two.rest('GET', `/api/projects/${one.projectId}/brokers`, person.token)).status).toBe(404);
+  });
+
+  test('a session that one ends closes the WebSockets without an operation at the other', async () => {
+    const [one, two] = await start();
+    const [person, other] = [await one.person('VIEWER'), await one.person('VIEWER')];
+    const [socket, bystander] = [await idleSocket(two, person.token), await idleSocket(two, other.token)];
+    await one.graphql('mutation { logout { isLoggedOut } }', {}, person.token);
+    const ended = performance.now();
+    const { code, at } = await socket.closed;
+    expect([code, at - ended < 1_000]).toEqual([4403, true]);
+    expect(bystander.isOpen()).toBe(true);
   });
 });

@@ -5,8 +5,10 @@ import { onTestFinished } from 'vitest';
 import type { RequestContext } from '../../../src/gateway/context.ts';
 import type { RequestFacts } from '../../../src/gateway/graphql/endpoint.ts';
 import { createGraphqlServer, type GraphqlServerOptions } from '../../../src/gateway/graphql/server.ts';
+import { RightsGuards } from '../../../src/platform/auth/rights-guards.ts';
 import type { Viewer } from '../../../src/platform/auth/viewer.ts';
 import { ServiceError } from '../../../src/platform/errors.ts';
+import { silentLog } from '../../support/database.ts';
 import { createGraph, type GraphParts } from './graph.ts';
 
 export interface TestServer {
@@ -43,6 +45,12 @@ export async function startGraphqlServer({
   const logged: object[] = [];
   const revoked = new Set<string>();
   const test = { onFlood: (_n: number) => {} };
+  const guards = new RightsGuards({
+    read: async (viewer) => (revoked.has(viewer.name) ? null : viewer),
+    isCurrent: () => true,
+    log: silentLog,
+  });
+  const services = { auth: { guards } };
   const contextFor = ({ headers, address }: RequestFacts): RequestContext => {
     const token = headers.authorization?.replace('Bearer ', '');
     if (token !== undefined && (token === 'bad' || revoked.has(token))) {
@@ -54,6 +62,7 @@ export async function startGraphqlServer({
       viewer,
       requestId,
       address,
+      services,
       onFlood: (n: number) => test.onFlood(n),
     } as unknown as RequestContext;
   };

@@ -2,9 +2,9 @@
  * One WebSocket with the protocol graphql-transport-ws.
  *
  * Credentials come with `connection_init` (`authorization`, `Authorization` or `token`), otherwise with the header of
- * the upgrade request. Unknown ones close the socket with 4403. Every operation has a new context. A subscription whose
- * caller loses a permission ends with an error event; the socket then closes with 4403 if no other operation runs, or
- * if the credentials have ended.
+ * the upgrade request. The socket closes with 4403 if they are unknown, and when they end: also without an operation.
+ * Every operation has a new context. A subscription whose caller loses a permission ends with an error event; the
+ * socket then closes with 4403 if no other operation runs.
  *
  * Bounds: MAX_OPERATIONS, MAX_INIT_LENGTH and MAX_ID characters, and those of WebSocketFlow and WebSocketWriter. A
  * socket without credentials and without an operation is closed with 4401 after `anonymousIdleMs`.
@@ -15,10 +15,12 @@ import { CloseCode, makeServer } from 'graphql-ws';
 import type { WebSocket } from 'ws';
 import type { Viewer } from '../../../platform/auth/viewer.ts';
 import { ServiceError } from '../../../platform/errors.ts';
+import type { RequestContext } from '../../context.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { factsOf, type TransportOptions } from '../http.ts';
 import { type PublicError, type PublicResult, publicError } from '../public-error.ts';
 import { Heartbeat } from './heartbeat.ts';
+import { LastMessages } from './last-messages.ts';
 import { LiveResults } from './live-results.ts';
 import { WebSocketFlow } from './web-socket-flow.ts';
 import { WebSocketSubscription } from './web-socket-subscription.ts';
@@ -44,6 +46,7 @@ export class WebSocketConnection {
   readonly #req: IncomingMessage;
   readonly #socketWriter: WebSocketWriter;
   readonly #flow: WebSocketFlow;
+  readonly #lastMessages: LastMessages;
   readonly #subscriptions = new Set<WebSocketSubscription>();
   /** Starting operations by id; for each id the newest one. */
   readonly #starting = new Map<string, object>();
@@ -67,6 +70,7 @@ export class WebSocketConnection {
     const handle = (text: string) => this.#receive(text);
     const { traffic } = options;
     this.#flow = new WebSocketFlow({ socket, req, traffic, viewer: () => this.#viewer, handle });
+    this.#lastMessages = new LastMessages((reason) => forbid(socket, reason));
     this.#open();
   }
 
@@ -106,7 +110,7 @@ export class WebSocketConnection {
     }
     this.#unpaidBytes += text.length;
     try {
-      await this.#handleMessage(text);
+      await this.#lastMessages.handle(this.#handleMessage(text));
     } catch (error) {
       const requestId = this.#req.headers['x-request-id'];
       this.#options.endpoint.log.error({ err: error, requestId }, 'WebSocket message failed');
@@ -137,8 +141,9 @@ export class WebSocketConnection {
   async #connect(params: ConnectionParams | undefined): Promise<boolean> {
     this.#isInitialised = true;
     try {
-      const { viewer } = await this.#options.contextFor(factsOf(this.#req, authorizationOf(params)));
-      this.#viewer = viewer;
+      const context = await this.#options.contextFor(factsOf(this.#req, authorizationOf(params)));
+      this.#viewer = context.viewer;
+      this.#closeWithCredentials(context);
       return true;
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
@@ -147,6 +152,13 @@ export class WebSocketConnection {
       else forbid(this.#socket, error.message);
       return false;
     }
+  }
+
+  #closeWithCredentials({ viewer, services }: RequestContext): void {
+    const socket = this.#socket;
+    if (viewer === null || socket.readyState !== socket.OPEN) return;
+    const end = ({ message }: ServiceError) => this.#lastMessages.closeAfter(message);
+    socket.once('close', services.auth.guards.onCredentialEnd(viewer, end));
   }
 
   async #subscribe(
