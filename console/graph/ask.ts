@@ -21,13 +21,22 @@ export function textOf(document: object): string {
 }
 
 /** Runs a query or a mutation. The cookie of the session comes with each request, so there is no token here. */
-export async function ask<Data, Variables>(
+export const ask = <Data, Variables>(document: TadaDocumentNode<Data, Variables>, variables: Variables) =>
+  send(document, variables, 'same-origin');
+
+/** Runs an operation of the sign-in. The service would refuse it with the cookie of a session that has ended. */
+export const askWithoutSession = <Data, Variables>(document: TadaDocumentNode<Data, Variables>, variables: Variables) =>
+  send(document, variables, 'omit');
+
+async function send<Data, Variables>(
   document: TadaDocumentNode<Data, Variables>,
   variables: Variables,
+  credentials: RequestCredentials,
 ): Promise<Result<Data>> {
   try {
     const response = await fetch(GRAPH, {
       method: 'POST',
+      credentials,
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ query: textOf(document), variables }),
     });

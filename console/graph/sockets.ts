@@ -5,13 +5,15 @@ import { textOf } from './ask.ts';
 import { pause } from './connectivity.ts';
 import { announceSessionRefused } from './session-end.ts';
 
-const FORBIDDEN = 4403;
+/** Close codes of the service: the session has ended, or the browser no longer has its cookie. */
+const SESSION_ENDS: readonly number[] = [4403, 4401];
 /** Longest wait between two attempts to connect, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
 /** A connection that is silent for longer than the sum is lost, for example because the computer slept. */
 const PING_MS = 12_000;
 const PONG_MS = 5_000;
 const listeners = new Set<(isOpen: boolean) => void>();
+const endsSession = (event: unknown): boolean => SESSION_ENDS.includes((event as CloseEvent).code);
 const announce = (isOpen: boolean) => {
   for (const listener of listeners) listener(isOpen);
 };
@@ -52,7 +54,7 @@ function connect(): Client {
     // A service that is starting or ending may accept a connection and never respond.
     connectionAckWaitTimeout: PONG_MS,
     // A session that has ended stays ended.
-    shouldRetry: (event) => (event as CloseEvent).code !== FORBIDDEN,
+    shouldRetry: (event) => !endsSession(event),
     on: {
       connected: () => announce(true),
       ping: (isReceived) => {
@@ -62,10 +64,10 @@ function connect(): Client {
       closed: (event) => {
         clearTimeout(pongTimer);
         if (current !== client) return;
-        const isForbidden = (event as CloseEvent).code === FORBIDDEN;
-        if (isForbidden) current = null;
+        const hasEnded = endsSession(event);
+        if (hasEnded) current = null;
         announce(false);
-        if (isForbidden) announceSessionRefused();
+        if (hasEnded) announceSessionRefused();
       },
     },
   });

@@ -19,12 +19,13 @@ const RETRY_MS = 2_000;
 
 /**
  * The result of a query, asked again every `everyMs` milliseconds while the page is visible. Without a response the
- * request is sent again.
+ * request is sent again. `send`: how the query is sent.
  */
 export function useQuery<Data, Variables>(
   document: TadaDocumentNode<Data, Variables>,
   variables: Variables,
   everyMs: number | null = null,
+  send: typeof ask<Data, Variables> = ask,
 ): Asked<Data> {
   const [asked, setAsked] = useState<Result<Data>>({ data: null, error: null });
   const [changes, setChanges] = useState(0);
@@ -33,7 +34,7 @@ export function useQuery<Data, Variables>(
   useEffect(() => {
     let isWanted = true;
     const renew = async () => {
-      const { data, error } = await ask(document, variables);
+      const { data, error } = await send(document, variables);
       if (!isWanted) return;
       setAsked((before) => ({ data: data ?? before.data, error }));
       if (error?.code !== 'UNREACHABLE' || everyMs !== null) return;

@@ -1,6 +1,6 @@
 import { createContext, useContext } from 'react';
 import { addressOf } from '../graph/addresses.ts';
-import { ask } from '../graph/ask.ts';
+import { ask, askWithoutSession } from '../graph/ask.ts';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { RefusedError } from '../graph/refused.ts';
 
@@ -33,14 +33,15 @@ export async function currentViewer(): Promise<Viewer | null> {
     return { ...viewer, sessionId: sessions.find(({ isCurrent }) => isCurrent)?.id ?? '' };
   }
   if (error?.code !== 'UNAUTHORIZED') throw error;
-  // The cookie of a session that has ended would refuse the next sign-in.
-  await cookie('DELETE');
+  // The cookie stays: a deletion could arrive after a sign-in in another tab, and delete the cookie of the new session.
   return null;
 }
 
 /** Errors: RefusedError; SECOND_FACTOR_REQUIRED if a code is missing. */
 export async function signIn(email: string, password: string, code: string | null): Promise<void> {
-  const { data, error } = await ask(LOGIN, { input: { email, password, ...(code !== null && { code }) } });
+  const { data, error } = await askWithoutSession(LOGIN, {
+    input: { email, password, ...(code !== null && { code }) },
+  });
   if (data === null) throw error;
   await cookie('POST', data.login.token);
   tabs.postMessage('signed in');
@@ -48,7 +49,7 @@ export async function signIn(email: string, password: string, code: string | nul
 
 /** Completes a sign-in at the OpenID provider. */
 export async function completeSignIn(code: string, verifier: string): Promise<void> {
-  const { data, error } = await ask(COMPLETE, { input: { code, verifier } });
+  const { data, error } = await askWithoutSession(COMPLETE, { input: { code, verifier } });
   if (data === null) throw error;
   await cookie('POST', data.completeSignIn.token);
   tabs.postMessage('signed in');

@@ -1,4 +1,5 @@
 import { type FormEvent, useEffect, useState } from 'react';
+import { askWithoutSession } from '../graph/ask.ts';
 import { graphql } from '../graph/graphql.ts';
 import { RefusedError } from '../graph/refused.ts';
 import { useQuery } from '../graph/use-query.ts';
@@ -18,7 +19,7 @@ interface SignInProps {
 /** Signs a person in with a password, a second factor, or at the OpenID provider. */
 export function SignIn({ hasEnded, onSignedIn }: SignInProps) {
   const text = useTexts(sessionTexts);
-  const { data } = useQuery(OFFERS, {});
+  const { data } = useQuery(OFFERS, {}, null, askWithoutSession);
   const [needsCode, setNeedsCode] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);

@@ -6,8 +6,6 @@ import { closeConnection, openConnection } from '../graph/sockets.ts';
 import { currentViewer, onOtherTab, type Viewer } from './session.ts';
 
 const RETRY_MS = 2_000;
-/** Screens without live data do not notice the end of the session themselves. */
-const CHECK_MS = 5_000;
 
 interface Session {
   /** `undefined` until it is known; `null`: the sign-in is missing. */
@@ -18,14 +16,20 @@ interface Session {
   readonly renew: () => void;
 }
 
-/** The session of the browser, which ends with a sign-out in any tab, at its expiry, or when it is revoked. */
+/**
+ * The session of the browser, which ends with a sign-out in any tab, at its expiry, or when it is revoked. The service
+ * then closes the connection for live events, which is open on all screens.
+ */
 export function useSession(): Session {
   const [viewer, setViewer] = useState<Viewer | null | undefined>(undefined);
   const [error, setError] = useState<RefusedError | null>(null);
   const [hasEnded, setEnded] = useState(false);
   const isReading = useRef(false);
+  /** Whether another tab has signed in or out since the last request. */
+  const isOutdated = useRef(false);
   const sessionId = useRef<string | null>(null);
   const read = async (): Promise<void> => {
+    isOutdated.current = false;
     try {
       const current = await currentViewer();
       const currentId = current?.sessionId ?? null;
@@ -45,21 +49,24 @@ export function useSession(): Session {
   const renew = async () => {
     if (isReading.current) return;
     isReading.current = true;
-    await read();
+    do await read();
+    while (isOutdated.current);
     isReading.current = false;
   };
   useEffect(() => {
-    onOtherTab(() => void renew());
+    onOtherTab(() => {
+      isOutdated.current = true;
+      void renew();
+    });
     void renew();
   }, []);
   const isSignedIn = viewer != null;
   useEffect(() => {
     if (!isSignedIn) return;
-    const check = () => void (document.visibilityState === 'visible' && renew());
-    const timer = setInterval(check, CHECK_MS);
-    const stops = [onSessionRefused(() => void renew()), onReturn(check)];
+    const check = () => void renew();
+    // While the computer sleeps or the page is hidden, no message may arrive.
+    const stops = [onSessionRefused(check), onReturn(check)];
     return () => {
-      clearInterval(timer);
       for (const stop of stops) stop();
     };
   }, [isSignedIn]);

@@ -74,8 +74,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the sign-in of the console' : CHROM
     await page.getByText('mosquitto_pub -h 127.0.0.1').waitFor();
     const address = page.url();
     const other = await page.context().newPage();
-    await other.goto(`${service.url}/`);
-    await other.getByRole('heading', { name: 'Fleet' }).waitFor();
+    // A screen without live data.
+    await other.goto(`${service.url}/#/account`);
+    await other.getByRole('heading', { name: 'Your account' }).waitFor();
     await service.services.auth.sessions.endAll(id);
     for (const tab of [page, other]) await tab.getByText('Your session has ended').waitFor({ timeout: 2_000 });
     await checkScreen(page, 'session-ended');
@@ -85,15 +86,13 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the sign-in of the console' : CHROM
     await page.getByRole('heading', { level: 1, name: broker.name }).waitFor();
     expect(page.url()).toBe(address);
     // The other tab has the new session as well, without a second sign-in.
-    await other.locator('.state.CONNECTED').waitFor();
+    await other.getByRole('heading', { name: 'Your account' }).waitFor();
   });
 
   test('appears when the session expires', async () => {
     const service = await startTestService({ embeddedBroker: true });
     const { email, id } = await service.person('VIEWER');
     const page = await openConsole(service);
-    // Until then the page may delete the cookie of an ended session.
-    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     const { token } = await service.services.auth.sessions.open(id);
     const soon = Date.now() + 8_000;
     await service.storage.db.session.updateMany({
@@ -101,9 +100,11 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the sign-in of the console' : CHROM
       data: { createdAt: new Date(soon - SESSION_LIFETIME_MS), expiresAt: new Date(soon) },
     });
     await page.context().addCookies([{ name: 'brokergraph-session', value: token, url: service.url }]);
+    await page.goto(`${service.url}/#/account`);
     await page.reload();
-    await page.locator('.state.CONNECTED').waitFor();
+    await page.getByRole('heading', { name: 'Your account' }).waitFor();
     await page.getByText('Your session has ended').waitFor();
+    await page.goto(`${service.url}/#/`);
     await signIn(page, { email, password: PASSWORD });
   });
 
