@@ -53,6 +53,25 @@ describe.skipIf(!hasChromium || !hasNginx)(
       expect(page.url()).toBe(`${url}/#/explorer`);
     });
 
+    test('is besides the page of the REST interface, whose forms and links work there as well', async () => {
+      const port = await freePort();
+      const proxy = await startNginx(`http://127.0.0.1:${port}`, site(location('/mqtt/', port)));
+      const url = `${proxy}/mqtt`;
+      const service = await startTestService({ env: { PORT: String(port), PUBLIC_URL: `${url}/` } });
+      // Chromium requests an icon for a JSON document.
+      const page = await openConsole({ url }, { expected: /404/ });
+      await page.goto(`${url}/api/docs`);
+      await page.getByLabel('Token for').fill(service.root);
+      const entry = page.locator('details[id="GET-/api/projects"]');
+      await entry.locator('summary').click();
+      await entry.getByRole('button').click();
+      await entry.getByLabel('Response body').getByText(service.projectId).waitFor();
+      await page.getByRole('link', { name: 'OpenAPI' }).click();
+      await page.waitForURL(`${url}/api/openapi.json`);
+      const { servers } = JSON.parse(String(await page.locator('pre').textContent()));
+      expect(new URL(servers[0].url, page.url()).href).toBe(`${url}/`);
+    });
+
     test('has a session of its own, besides that of another service of the host', async () => {
       const ports = [await freePort(), await freePort()] as const;
       const locations = location('/one/', ports[0]) + location('/two/', ports[1]);

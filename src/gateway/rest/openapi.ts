@@ -55,7 +55,8 @@ export function openApiOf(routes: readonly Route[], schema: GraphQLSchema, versi
       ].join('\n\n'),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: '/' }],
+    // Relative to the address of the document: a proxy may serve the service below a path.
+    servers: [{ url: '..' }],
     security: [{ bearer: [] }],
     tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name, description: TAGS[name] })),
     paths,

@@ -121,7 +121,7 @@ test('the HTML page is public, has no external resources, and shows every route'
   expect(status).toBe(200);
   expect(headers['content-type']).toBe('text/html; charset=utf-8');
   expect(headers['content-security-policy']).toMatch(
-    /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
+    /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
   );
   for (const { method, path } of lampRoutes) expect(text).toContain(`id="${method}-${path}"`);
   expect(text).toContain('curl -X POST -H &quot;Authorization: Bearer $TOKEN&quot;');

@@ -16,7 +16,7 @@ import { typeOf } from './type-notation.ts';
 const digest = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
 export const DOCS_HEADERS = {
-  'content-security-policy': `default-src 'none'; style-src ${digest(STYLE)}; script-src ${digest(SCRIPT)}; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  'content-security-policy': `default-src 'none'; style-src ${digest(STYLE)}; script-src ${digest(SCRIPT)}; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   'referrer-policy': 'no-referrer',
 };
 
@@ -31,11 +31,11 @@ export function docsPage(routes: readonly Route[], schema: GraphQLSchema, versio
   );
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Brokergraph REST interface</title><style>${STYLE}</style></head><body>
+<title>Brokergraph REST interface</title><link rel="icon" href="data:,"><style>${STYLE}</style></head><body>
 <h1>Brokergraph REST interface</h1>
 <p class="s">Version ${escapeHtml(version)}, revision ${DEFAULT_REVISION}. Send <code>Authorization: Bearer …</code> with a session token
 of the <code>login</code> mutation or a project token. Every error has the body <code>{ message, code, status, info? }</code>.
-Machine-readable: <a href="/api/openapi.json">OpenAPI 3.1</a>.</p>
+Machine-readable: <a href="openapi.json">OpenAPI 3.1</a>.</p>
 <label>Token for “Try it” <input id="token" type="password" autocomplete="off" placeholder="bgs_… or bgp_…"></label>
 <p class="s">The token stays in the memory of this page until the page is closed or reloaded.</p>
 <input id="search" type="search" placeholder="Search by path, method, role or text" aria-label="Search" autofocus>

@@ -26,9 +26,11 @@ search.addEventListener('input', filter);
 filter();
 if (location.hash) { const entry = document.getElementById(decodeURIComponent(location.hash.slice(1))); if (entry) { entry.open = true; entry.scrollIntoView(); } }
 
+// A proxy may serve the service below a path. This page is at /api/docs.
+const root = new URL('..', location.href).pathname.slice(0, -1);
 const fieldsOf = (form, place) => [...form.querySelectorAll('[data-in="' + place + '"]')];
 function urlOf(form) {
-  let path = form.dataset.path;
+  let path = root + form.dataset.path;
   for (const { name, value } of fieldsOf(form, 'path')) path = path.replace('{' + name + '}', () => encodeURIComponent(value));
   const query = new URLSearchParams(fieldsOf(form, 'query').filter(({ value }) => value !== '').map(({ name, value }) => [name, value]));
   return query.size > 0 ? path + '?' + query : path;
