@@ -8,6 +8,7 @@ import { BrokerMetricsService } from '../domains/brokers/broker-metrics-service.
 import { CertificateService } from '../domains/certificates/certificate-service.ts';
 import { CertificateDeployer } from '../domains/certificates/deployment/certificate-deployer.ts';
 import { CertificateExpiry } from '../domains/certificates/expiry/certificate-expiry.ts';
+import type { ClientGroups } from '../domains/clients/client-groups.ts';
 import { openClients } from '../domains/clients/clients.ts';
 import { openClusters } from '../domains/clusters/clusters.ts';
 import { MessageService } from '../domains/messages/message-service.ts';
@@ -109,7 +110,9 @@ function openFeatures(
   });
 
   const metrics = closers.keep(new BrokerMetricsService(ofBrokers));
-  const { clients, clientControl } = openClients({ ...ofBrokers, closers });
+  // Access control uses the clients, so it exists only after them.
+  const groups: ClientGroups = { find: (broker, groupName) => accessControl.group(broker, groupName) };
+  const { clients, clientControl } = openClients({ ...ofBrokers, groups, closers });
   const messages = closers.keep(new MessageService({ ...ofBrokers, ...supportOf('a tail'), timeoutMs }));
   const refusals = closers.keep(
     new RefusalService({

@@ -15,6 +15,7 @@ import type { AccessAction, AccessQuery, Explanation, Grantee } from './explain/
 import { whoCan } from './explain/who-can.ts';
 import { AccessView, ANONYMOUS, type Viewed } from './graph/access-view.ts';
 import { ACCESS_CONTENT, type AccessEvent, type AccessState, accessSource } from './live/access-feed.ts';
+import { FollowedGroup } from './live/followed-group.ts';
 import { AccessIndex } from './reading/access-index.ts';
 import type { AccessWrite } from './writing/access-change.ts';
 import type { WriteReport } from './writing/access-report.ts';
@@ -90,6 +91,11 @@ export class AccessControlService {
   /** Errors: as `view`, before the first event. */
   watch(broker: BrokerRecord, options: SubscriberOptions): Promise<LiveSource<AccessEvent>> {
     return this.#options.runtimes.ask(broker, (runtime) => this.#feeds.watch(runtime, '', options));
+  }
+
+  /** The members of a group, for filters of clients. Errors: as `view`; NOT_FOUND. */
+  async group(broker: BrokerRecord, groupName: string): Promise<FollowedGroup> {
+    return new FollowedGroup(await this.view(broker), groupName, (signal) => this.watch(broker, { signal }));
   }
 
   /**

@@ -13,6 +13,7 @@ export interface ClientConditions {
   /** `true`: only connected clients. `false`: only offline persistent sessions. */
   readonly isConnected?: boolean | null | undefined;
   readonly username?: string | null | undefined;
+  readonly groupName?: string | null | undefined;
   readonly clientIds?: readonly string[] | null | undefined;
   /** An IP address or a network. */
   readonly address?: string | null | undefined;
@@ -32,10 +33,11 @@ export interface WatchArguments {
 export const MAX_CLIENT_IDS = 1_000;
 const MAX_VALUE = 1_000;
 
-/** Errors: INVALID, with paths below `path`. */
+/** Every condition but `groupName`, which is read from the broker. Errors: INVALID, with paths below `path`. */
 export function filterOf(conditions: ClientConditions | null | undefined, path = 'filter'): ClientFilter {
   if (conditions == null) return {};
-  const { value, mode, isConnected, address, nodeId, minQueuedMessages, minDroppedMessages, ...same } = conditions;
+  const { value, mode, isConnected, groupName, address, nodeId, ...others } = conditions;
+  const { minQueuedMessages, minDroppedMessages, ...same } = others;
   const addresses = address == null ? null : addressRangeOf(address);
   const issues: InputIssue[] = [];
   const refuse = (name: keyof ClientConditions, reason: string) => issues.push({ path: `${path}.${name}`, reason });

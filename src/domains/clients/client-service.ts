@@ -5,6 +5,7 @@ import { invalid, ServiceError } from '../../platform/errors.ts';
 import { topicProblem } from '../../protocol/mqtt/topics.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import type { ClientGroups } from './client-groups.ts';
 import { type ClientConditions, filterOf, selectionOf, type WatchArguments } from './client-selection.ts';
 import { type ClientList, type ClientView, ListedClient } from './client-view.ts';
 import type { ClientSelection } from './inspect/client-feeds.ts';
@@ -58,18 +59,21 @@ interface ClientServiceOptions {
   readonly runtimes: BrokerRuntimes;
   readonly brokers: Pick<BrokerCache, 'onRemove'>;
   readonly own: OwnConnections;
+  readonly groups: ClientGroups;
 }
 
 /** The clients of all brokers. All callers share one registry per broker. */
 export class ClientService {
   readonly #runtimes: BrokerRuntimes;
   readonly #own: OwnConnections;
+  readonly #groups: ClientGroups;
   readonly #stop: () => void;
   readonly #registries = new Map<string, ClientRegistry>();
 
-  constructor({ runtimes, brokers, own }: ClientServiceOptions) {
+  constructor({ runtimes, brokers, own, groups }: ClientServiceOptions) {
     this.#runtimes = runtimes;
     this.#own = own;
+    this.#groups = groups;
     // Changed settings of a broker create another runtime, with which watchers continue.
     runtimes.onRuntime(({ id, controls, link }, change) => {
       const registry = this.#registries.get(id);
@@ -82,7 +86,7 @@ export class ClientService {
     });
   }
 
-  /** Errors: INVALID, and those of an unreachable broker. */
+  /** Errors: INVALID, those of `groups`, and those of an unreachable broker. */
   async page(broker: BrokerRecord, args: ClientPageArguments): Promise<ClientConnection> {
     const { first, last } = checkedPage(args);
     if (last !== null || args.before != null) {
@@ -94,7 +98,7 @@ export class ClientService {
       count: first ?? DEFAULT_PAGE,
       after: after ?? undefined,
       ...(orderBy == null ? {} : { order: { field: orderBy.field, direction: orderBy.order } }),
-      ...filterOf(args.filter),
+      ...(await this.filterOf(broker, args.filter)),
     };
     const page = await this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).page(query));
     const list = this.#list(broker, page);
@@ -136,6 +140,17 @@ export class ClientService {
     });
   }
 
+  /** Errors: INVALID, with paths below `path`; for a group those of `groups`. */
+  async filterOf(
+    broker: BrokerRecord,
+    conditions: ClientConditions | null | undefined,
+    path = 'filter',
+  ): Promise<ClientFilter> {
+    const filter = filterOf(conditions, path);
+    if (conditions?.groupName == null) return filter;
+    return { ...filter, group: await this.#groups.find(broker, conditions.groupName) };
+  }
+
   /** All connected clients that match. Errors: those of an unreachable broker. */
   async connected(broker: BrokerRecord, filter: ClientFilter = {}): Promise<ConnectedClients> {
     const query = { ...filter, connected: true };
@@ -163,13 +178,13 @@ export class ClientService {
     return this.#registries.get(broker.id)?.expectEnds(clientIds) ?? (async () => undefined);
   }
 
-  /** Errors: INVALID, RATE_LIMITED, and those of an unreachable broker. */
+  /** Errors: INVALID, RATE_LIMITED, those of `groups`, and those of an unreachable broker. */
   async watch(
     broker: BrokerRecord,
     options: SubscriberOptions,
     selection: WatchArguments = {},
   ): Promise<LiveSource<ClientRegistryEvent>> {
-    const selected = selectionOf(selection);
+    const selected = { ...selectionOf(selection), ...(await this.filterOf(broker, selection.filter)) };
     return this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).watch(options, selected));
   }
 

@@ -21,7 +21,7 @@ export function selectionIssues({ clientIds, filter, limit }: BulkSelection): In
     issues.push({ path: 'input', reason: 'must select clients by clientIds, filter or both' });
   }
   if (clientIds?.length === 0) issues.push({ path: 'input.clientIds', reason: 'must not be empty' });
-  if (filter != null && matcherOf(filterOf(filter, 'input.filter')) === null) {
+  if (filter != null && matcherOf(filterOf(filter, 'input.filter')) === null && filter.groupName == null) {
     issues.push({ path: 'input.filter', reason: 'must have a condition: every client would match' });
   }
   if (filter?.isConnected === false) {

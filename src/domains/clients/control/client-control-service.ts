@@ -3,7 +3,6 @@ import { type InputIssue, invalid, ServiceError } from '../../../platform/errors
 import type { ControlProvider } from '../../../protocol/control/plugin.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
-import { filterOf } from '../client-selection.ts';
 import type { ClientService } from '../client-service.ts';
 import type { ClientView } from '../client-view.ts';
 import { type OwnConnections, ownConnection } from '../own-connections.ts';
@@ -127,14 +126,15 @@ export class ClientControlService {
   }
 
   /**
-   * Disconnects the selected clients. Errors: INVALID (no selection, or more clients than the limit), and those of an
-   * unreachable broker. Errors of single clients are in their results.
+   * Disconnects the selected clients. Errors: INVALID (no selection, or more clients than the limit), those of a
+   * filter by group, and those of an unreachable broker. Errors of single clients are in their results.
    */
   async disconnectMany(broker: BrokerRecord, input: BulkDisconnectInput): Promise<BulkDisconnectReport> {
     const { filter, force, dryRun } = input;
     const { clients, own } = this.#options;
     const { runtime, provider } = await this.#control(broker, null, selectionIssues(input));
-    const matching = filter == null ? null : await clients.connected(broker, filterOf(filter, 'input.filter'));
+    const matching =
+      filter == null ? null : await clients.connected(broker, await clients.filterOf(broker, filter, 'input.filter'));
     const { clientIds, unmatched } = selectionOf(input, matching);
     refuseTooMany(clientIds.length, input);
 

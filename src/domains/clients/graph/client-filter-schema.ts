@@ -42,6 +42,10 @@ export const ConnectedClientFilter = builder.inputType('ConnectedClientFilter', 
       description: 'true: only connected clients. false: only persistent sessions that are offline.',
     }),
     username: t.string({ description: 'Only clients of this user name.' }),
+    groupName: t.string({
+      description:
+        'Only clients of the accounts that are members of this group of the access control. Clients without a user name are members of the anonymous group. NOT_FOUND if the broker has no such group, NOT_SUPPORTED_BY_BROKER if it has no dynamic security. In subscriptions, a GAP and a new SNAPSHOT follow each change of the members.',
+    }),
     clientIds: t.idList({ description: `Only clients of these client ids. At most ${MAX_CLIENT_IDS}.` }),
     address: t.string({ description: 'IP address, or network such as `10.0.0.0/8`.' }),
     protocol: t.field({ description: 'The protocol of the connection.', type: ClientProtocol }),

@@ -20,6 +20,8 @@ const MAX_COMPARED = 200_000;
 
 interface Selected {
   readonly feed: ClientFeed;
+  /** Stops following the group of the selection. */
+  readonly stop: () => void;
   /** Epoch milliseconds since when the feed has no subscribers; `null` if it has some. */
   idleSince: number | null;
 }
@@ -66,7 +68,9 @@ export class ClientFeeds {
     for (const [key, selected] of this.#selected) {
       if (selected.feed.broadcast.subscriberCount > 0) selected.idleSince = null;
       else selected.idleSince ??= now;
-      if (selected.idleSince !== null && now - selected.idleSince >= idleMs) this.#selected.delete(key);
+      if (selected.idleSince === null || now - selected.idleSince < idleMs) continue;
+      selected.stop();
+      this.#selected.delete(key);
     }
   }
 
@@ -76,6 +80,7 @@ export class ClientFeeds {
   }
 
   close(): void {
+    for (const { stop } of this.#selected.values()) stop();
     for (const { broadcast } of this.#feeds()) broadcast.close();
   }
 
@@ -97,7 +102,8 @@ export class ClientFeeds {
       );
     }
     const feed = this.#create(selection, MAX_STORED.selected);
-    this.#selected.set(key, { feed, idleSince: null });
+    const stop = selection.group?.follow(() => feed.reset()) ?? (() => undefined);
+    this.#selected.set(key, { feed, stop, idleSince: null });
     return feed;
   }
 

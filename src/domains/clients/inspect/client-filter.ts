@@ -1,6 +1,7 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import { type AddressRange, addressKey } from '../../../platform/network/address-range.ts';
 import { FITS, type FilterMode } from '../../../platform/text/text-filter.ts';
+import type { ClientGroup } from '../client-groups.ts';
 import { type BacklogOf, listedBacklog } from './client-backlogs.ts';
 import { INSPECT_API } from './inspect-control.ts';
 import type { ClientBacklog, ClientProtocol, ClientProtocolVersion, ConnectedClientSummary } from './inspect-data.ts';
@@ -19,6 +20,8 @@ export interface ClientFilter {
   readonly protocol?: ClientProtocol;
   readonly protocolVersion?: ClientProtocolVersion;
   readonly node?: number;
+  /** Only clients of the members. */
+  readonly group?: ClientGroup;
   readonly minQueued?: number;
   readonly minDropped?: number;
 }
@@ -49,8 +52,8 @@ export function requireBacklogs(
 }
 
 /** Equal for filters with equal conditions. */
-export function filterKey({ value = '', mode = 'contains', clientIds, ...others }: ClientFilter): string {
-  const given = Object.entries(others).filter(([, condition]) => condition !== undefined);
+export function filterKey({ value = '', mode = 'contains', clientIds, group, ...others }: ClientFilter): string {
+  const given = Object.entries({ ...others, group: group?.name }).filter(([, condition]) => condition !== undefined);
   given.sort(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify([value, value === '' || mode, clientIds && [...new Set(clientIds)].sort(), given]);
 }
@@ -62,13 +65,15 @@ export function matcherOf(filter: ClientFilter, backlogOf: BacklogOf = listedBac
 }
 
 function* conditionsOf(filter: ClientFilter, backlogOf: BacklogOf): Generator<Fits> {
-  const { value = '', mode = 'contains', connected, username, clientIds, addresses, minQueued, minDropped } = filter;
+  const { value = '', mode = 'contains', connected, username, clientIds, group, addresses } = filter;
+  const { minQueued, minDropped } = filter;
   if (connected !== undefined) yield (client) => (client.connected !== false) === connected;
   if (username !== undefined) yield (client) => client.username === username;
   if (clientIds !== undefined) {
     const ids = new Set(clientIds);
     yield ({ clientid }) => ids.has(clientid);
   }
+  if (group !== undefined) yield (client) => group.has(client.username);
   for (const key of ['protocol', 'protocolVersion', 'node'] as const) {
     const wanted = filter[key];
     if (wanted !== undefined) yield (client) => client[key] === wanted;

@@ -104,8 +104,8 @@ export class SortedClients {
     if (clientIds !== undefined) {
       return [...new Set(clientIds)].sort().flatMap((id) => this.withId(id).filter(fits));
     }
-    // Backlogs change with every message.
-    if (needsBacklogs(filter)) return this.#sorted.filter(fits);
+    // Backlogs change with every message, and members of a group without a change of the clients.
+    if (needsBacklogs(filter) || filter.group !== undefined) return this.#sorted.filter(fits);
     const key = filterKey(filter);
     const known = this.#filtered.get(key);
     if (known) return known;
