@@ -21,6 +21,9 @@ export function selectionIssues({ clientIds, filter, limit }: BulkSelection): In
     issues.push({ path: 'input', reason: 'must select clients by clientIds, filter or both' });
   }
   if (clientIds?.length === 0) issues.push({ path: 'input.clientIds', reason: 'must not be empty' });
+  if ((clientIds?.length ?? 0) > MAX_LIMIT) {
+    issues.push({ path: 'input.clientIds', reason: `must have at most ${MAX_LIMIT} client ids` });
+  }
   if (filter != null && matcherOf(filterOf(filter, 'input.filter')) === null && filter.groupName == null) {
     issues.push({ path: 'input.filter', reason: 'must have a condition: every client would match' });
   }

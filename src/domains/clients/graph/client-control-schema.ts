@@ -104,8 +104,7 @@ const DisconnectClientsPayload = builder.objectRef<BulkDisconnectReport>('Discon
       });
     return {
       results: t.expose('results', {
-        description:
-          'One result per selected client, in the order of `clientIds`; without `clientIds` in the order of client ids.',
+        description: `One result per selected client, in the order of \`clientIds\`; without \`clientIds\` in the order of client ids. At most ${MAX_LIMIT}, because the input selects no more.`,
         type: [DisconnectResultType],
       }),
       disconnectedCount: count('DISCONNECTED'),
@@ -170,7 +169,9 @@ const DisconnectClientsInput = builder.inputType('DisconnectClientsInput', {
     'The clients to disconnect: those in `clientIds`, the connected clients that match `filter`, or with both the ids that match.',
   fields: (t) => ({
     ...target(t),
-    clientIds: t.stringList({ description: 'Client ids. If null, `filter` is required, and selects all that match.' }),
+    clientIds: t.stringList({
+      description: `Client ids, at most ${MAX_LIMIT}. If null, \`filter\` is required, and selects all that match.`,
+    }),
     filter: t.field({ description: 'If null, `clientIds` is required.', type: ConnectedClientFilter }),
     force: t.boolean({ defaultValue: false, description: FORCE }),
     dryRun: t.boolean({

@@ -173,6 +173,8 @@ test('invalid input is refused with its path, and connections of this service ar
   ]);
   expect(await bad(DISCONNECT_MANY, {})).toEqual(['input']);
   expect(await bad(DISCONNECT_MANY, { clientIds: [] })).toEqual(['input.clientIds']);
+  const tooMany = Array.from({ length: 100_001 }, () => 'm');
+  expect(await bad(DISCONNECT_MANY, { clientIds: tooMany })).toEqual(['input.clientIds']);
   expect(await bad(DISCONNECT_MANY, { clientIds: ['a', ''], limit: 0 })).toEqual(['input.limit', 'input.clientIds.1']);
   expect(await bad(DISCONNECT_MANY, { filter: { value: '' } })).toEqual(['input.filter']);
 
