@@ -2,7 +2,7 @@ import { accessAddress } from '../access/addresses.ts';
 import { clientPath } from '../clients/client-address.ts';
 import { ask } from '../graph/ask.ts';
 import { graphql } from '../graph/graphql.ts';
-import { type Found, topicAddress } from './found.ts';
+import { type Found, type Kind, topicAddress } from './found.ts';
 
 /** Bounds of a search, because each broker may ask its engine. */
 export const MAX_BROKERS = 20;
@@ -13,6 +13,8 @@ const SEARCH = graphql(`query SearchBroker($id: ID!, $term: String!, $first: Int
   broker(id: $id) {
     connectedClients(first: $first, filter: { value: $term }) { nodes { clientId } }
     accounts(first: $first, filter: { search: $term }) { nodes { username } }
+    accessGroups(first: $first, filter: { value: $term }) { nodes { groupName } }
+    accessRoles(first: $first, filter: { value: $term }) { nodes { roleName } }
     topicTree { topics(first: $first, search: $term) { nodes { topic } } }
   }
 }`);
@@ -22,43 +24,65 @@ interface Searched {
   readonly name: string;
 }
 
-/** Searches brokers, some at the same time. Calls `add` with the results of each as soon as it responds. */
+/** What the search of one broker found. */
+export interface BrokerResult {
+  readonly found: readonly Found[];
+  /** The broker that did not respond, so that its objects are unknown; `null` if it did. */
+  readonly missing: string | null;
+}
+
+/** Searches brokers, some at the same time. Calls `add` with the result of each as soon as it responds. */
 export async function searchBrokers(
   brokers: readonly Searched[],
   term: string,
-  add: (found: readonly Found[]) => void,
+  add: (result: BrokerResult) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const waiting = brokers.slice(0, MAX_BROKERS);
   const work = async () => {
     for (let broker = waiting.shift(); broker && !signal.aborted; broker = waiting.shift()) {
-      const found = await searchBroker(broker, term);
-      if (!signal.aborted) add(found);
+      const result = await searchBroker(broker, term);
+      if (!signal.aborted) add(result);
     }
   };
   await Promise.all(Array.from({ length: MAX_RUNNING }, work));
 }
 
+const NO_RESPONSE: ReadonlySet<string> = new Set(['BROKER_UNREACHABLE', 'BROKER_TIMEOUT', 'UNREACHABLE']);
+
 /** What the viewer may not see, and what the broker does not have, is null in the result. */
-async function searchBroker({ id, name: of }: Searched, term: string): Promise<readonly Found[]> {
-  const { data } = await ask(SEARCH, { id, term, first: MAX_OF_KIND });
+async function searchBroker({ id, name: of }: Searched, term: string): Promise<BrokerResult> {
+  const { data, error } = await ask(SEARCH, { id, term, first: MAX_OF_KIND });
   const broker = data?.broker;
-  const clients = broker?.connectedClients?.nodes ?? [];
-  const accounts = broker?.accounts?.nodes ?? [];
-  const topics = broker?.topicTree?.topics?.nodes ?? [];
-  return [
-    ...clients.map(({ clientId }) => ({
-      kind: 'client' as const,
-      name: clientId,
-      of,
-      address: clientPath(id, clientId),
-    })),
-    ...accounts.map(({ username }) => ({
-      kind: 'account' as const,
-      name: username,
-      of,
-      address: accessAddress(id, 'accounts', { name: username }),
-    })),
-    ...topics.map(({ topic }) => ({ kind: 'topic' as const, name: topic, of, address: topicAddress(id, topic) })),
+  const listed = (kind: Kind, names: readonly string[] | undefined, addressOf: (name: string) => string): Found[] =>
+    (names ?? []).map((name) => ({ kind, name, of, address: addressOf(name) }));
+  const inAccess = (part: 'accounts' | 'groups' | 'roles') => (name: string) => accessAddress(id, part, { name });
+  const found = [
+    ...listed(
+      'client',
+      broker?.connectedClients?.nodes.map(({ clientId }) => clientId),
+      (name) => clientPath(id, name),
+    ),
+    ...listed(
+      'account',
+      broker?.accounts?.nodes.map(({ username }) => username),
+      inAccess('accounts'),
+    ),
+    ...listed(
+      'group',
+      broker?.accessGroups?.nodes.map(({ groupName }) => groupName),
+      inAccess('groups'),
+    ),
+    ...listed(
+      'role',
+      broker?.accessRoles?.nodes.map(({ roleName }) => roleName),
+      inAccess('roles'),
+    ),
+    ...listed(
+      'topic',
+      broker?.topicTree?.topics?.nodes.map(({ topic }) => topic),
+      (name) => topicAddress(id, name),
+    ),
   ];
+  return { found, missing: error !== null && NO_RESPONSE.has(error.code) ? of : null };
 }

@@ -1,4 +1,4 @@
-export type Kind = 'screen' | 'project' | 'broker' | 'client' | 'account' | 'topic';
+export type Kind = 'screen' | 'project' | 'broker' | 'client' | 'account' | 'group' | 'role' | 'topic';
 
 /** A result of the search. */
 export interface Found {

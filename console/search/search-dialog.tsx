@@ -17,7 +17,7 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
   const [chosen, setChosen] = useState(0);
   const input = useRef<HTMLInputElement>(null);
   const list = useId();
-  const { found, isBusy, error, numBrokers, numSearched } = useSearch(term.trim());
+  const { found, isBusy, error, numBrokers, numSearched, missing } = useSearch(term.trim());
   const current = Math.min(chosen, found.length - 1);
   useEffect(() => input.current?.focus(), []);
   useEffect(() => {
@@ -76,10 +76,11 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
         {isBusy ? text('searching') : found.length === 0 ? text('nothingFound') : ''}
       </p>
       <p className="quiet">
-        {numSearched === 0
+        {numSearched === null
           ? text('typeMore')
           : text('searchBound', { searched: numSearched, brokers: numBrokers, count: MAX_OF_KIND })}
       </p>
+      {missing.length > 0 && <p className="note">{text('notReachable', { names: missing.join(', ') })}</p>}
     </Dialog>
   );
 }

@@ -4,7 +4,7 @@ import type { RefusedError } from '../graph/refused.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useViewer } from '../session/session.ts';
 import { useTexts } from '../texts/texts.ts';
-import { MAX_BROKERS, searchBrokers } from './broker-search.ts';
+import { type BrokerResult, searchBrokers } from './broker-search.ts';
 import { brokerAddress, contains, type Found, projectAddress } from './found.ts';
 import { searchTexts } from './texts.ts';
 
@@ -19,20 +19,25 @@ interface Search {
   readonly found: readonly Found[];
   readonly isBusy: boolean;
   readonly error: RefusedError | null;
-  /** Number of brokers of the viewer, and of those that were searched for clients, accounts and topics. */
+  /** Number of brokers of the viewer. */
   readonly numBrokers: number;
-  readonly numSearched: number;
+  /** Number of brokers that have responded; `null` if the text is too short to search them. */
+  readonly numSearched: number | null;
+  /** Names of the brokers that did not respond. */
+  readonly missing: readonly string[];
 }
 
-/** Screens, projects and brokers at once; clients, accounts and topics when the brokers respond. */
+interface Remote {
+  readonly results: readonly BrokerResult[];
+  readonly isBusy: boolean;
+}
+
+/** Screens, projects and brokers at once; what brokers have when they respond. */
 export function useSearch(term: string): Search {
   const text = useTexts(searchTexts);
   const { isRootAdmin } = useViewer();
   const { data, error } = useQuery(PLACES, {});
-  const [remote, setRemote] = useState<{ readonly found: readonly Found[]; readonly isBusy: boolean }>({
-    found: [],
-    isBusy: false,
-  });
+  const [remote, setRemote] = useState<Remote>({ results: [], isBusy: false });
   const projects = data?.projects.nodes ?? [];
   const brokers = projects.flatMap((project) =>
     project.brokers.nodes.map(({ id, name }) => ({ id, name, project: project.name })),
@@ -40,13 +45,13 @@ export function useSearch(term: string): Search {
   const numBrokers = brokers.length;
   const isLongEnough = term.length >= MIN_LENGTH;
   useEffect(() => {
-    setRemote({ found: [], isBusy: isLongEnough && numBrokers > 0 });
+    setRemote({ results: [], isBusy: isLongEnough && numBrokers > 0 });
     if (!isLongEnough || numBrokers === 0) return;
     const end = new AbortController();
-    const add = (more: readonly Found[]) => setRemote(({ found }) => ({ found: [...found, ...more], isBusy: true }));
+    const add = (result: BrokerResult) => setRemote(({ results }) => ({ results: [...results, result], isBusy: true }));
     const run = async () => {
       await searchBrokers(brokers, term, add, end.signal);
-      if (!end.signal.aborted) setRemote(({ found }) => ({ found, isBusy: false }));
+      if (!end.signal.aborted) setRemote(({ results }) => ({ results, isBusy: false }));
     };
     const timer = setTimeout(() => void run(), TYPING_MS);
     return () => {
@@ -75,11 +80,13 @@ export function useSearch(term: string): Search {
       address: brokerAddress(id),
     })),
   ];
+  const missing = remote.results.map((result) => result.missing).filter((name) => name !== null);
   return {
-    found: [...places.filter(({ name }) => contains(name, term)), ...remote.found],
+    found: [...places.filter(({ name }) => contains(name, term)), ...remote.results.flatMap(({ found }) => found)],
     isBusy: (data === null && error === null) || remote.isBusy,
     error,
     numBrokers,
-    numSearched: isLongEnough ? Math.min(numBrokers, MAX_BROKERS) : 0,
+    numSearched: isLongEnough ? remote.results.length - missing.length : null,
+    missing,
   };
 }

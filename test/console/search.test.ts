@@ -5,7 +5,7 @@ import { PASSWORD, startTestService } from '../support/service.ts';
 import { checkScreen, firstBroker, openConsole, signIn } from './page.ts';
 
 describe.skipIf(!hasChromium)(hasChromium ? 'the search' : CHROMIUM_MISSING, () => {
-  test('finds screens, projects, brokers, clients, accounts and topics by keyboard, and goes to them', async () => {
+  test('finds screens, projects, brokers, clients, access control and topics by keyboard, and goes to them', async () => {
     const service = await startTestService({ embeddedBroker: true });
     const broker = await firstBroker(service);
     const added = await service.graphql(
@@ -13,6 +13,14 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the search' : CHROMIUM_MISSING, () 
       { input: { brokerId: broker.id, change: { username: 'press/7', password: PASSWORD } } },
     );
     expect(added.errors).toBeUndefined();
+    const grouped = await service.graphql(
+      `mutation ($b: ID!) {
+        createAccessGroup(input: { brokerId: $b, change: { groupName: "press crew" } }) { outcome }
+        createAccessRole(input: { brokerId: $b, change: { roleName: "press reader" } }) { outcome }
+      }`,
+      { b: broker.id },
+    );
+    expect(grouped.errors).toBeUndefined();
     const client = await startClient(broker.url, {
       clientId: 'press 7/a',
       username: 'admin',
@@ -39,6 +47,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the search' : CHROMIUM_MISSING, () 
     await find('press');
     await result('Topic plant/press 7/state').waitFor();
     await result('Account press/7').waitFor();
+    await result('Group press crew').waitFor();
+    await result('Role press reader').waitFor();
     await result('Client press 7/a').waitFor();
     await page.getByText('searched at 1 of 1 brokers').waitFor();
     await checkScreen(page, 'search');
@@ -54,8 +64,14 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the search' : CHROMIUM_MISSING, () 
     await page.getByRole('heading', { level: 2, name: 'press/7' }).waitFor();
     await find('press');
     await result('Topic plant/press 7/state').waitFor();
-    for (const key of ['ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
+    for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
     await expect.poll(path).toBe(`?topic=plant%2Fpress%207%2Fstate#/brokers/${broker.id}/topics`);
+    await find('press');
+    await result('Group press crew').click();
+    await page.getByRole('heading', { level: 2, name: 'press crew' }).waitFor();
+    await find('press');
+    await result('Role press reader').click();
+    await page.getByRole('heading', { level: 2, name: 'press reader' }).waitFor();
     await find(broker.name);
     await page.keyboard.press('Enter');
     await expect.poll(path).toMatch(new RegExp(`#/brokers/${broker.id}$`));
@@ -77,6 +93,24 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the search' : CHROMIUM_MISSING, () 
     await page.keyboard.press('?');
     expect(await page.getByLabel('Find by address or name').inputValue()).toBe('?');
     expect(await page.getByRole('dialog').count()).toBe(0);
+  });
+
+  test('names the brokers that are not reachable, and does not count them as searched', async () => {
+    const service = await startTestService({ embeddedBroker: true });
+    // No server listens there.
+    const away = await service.graphql(
+      'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }',
+      { input: { projectId: service.projectId, name: 'away', url: 'mqtt://127.0.0.1:9' } },
+    );
+    expect(away.errors).toBeUndefined();
+    const page = await openConsole(service);
+    await signIn(page);
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByRole('combobox', { name: 'Screens, projects' }).fill('admin');
+    await page.getByText('searched at 1 of 2 brokers').waitFor();
+    await page.getByText('Not reachable, so not searched: away').waitFor();
+    await page.getByRole('option', { name: 'Account admin' }).waitFor();
+    await checkScreen(page, 'search-unreachable');
   });
 
   test('finds only what the viewer may see', async () => {
