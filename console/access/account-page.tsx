@@ -13,6 +13,7 @@ import { AccountForm } from './account-form.tsx';
 import { accessAddress, whyAddress } from './addresses.ts';
 import type { Change } from './change.ts';
 import { ChangeDialog } from './change-dialog.tsx';
+import { ClientsOf } from './clients-of.tsx';
 import { Enabled } from './enabled.tsx';
 import { groups, HeldWords, roles } from './held-words.tsx';
 import { Names } from './names.tsx';
@@ -116,6 +117,7 @@ export function AccountPage({ username }: { readonly username: string }) {
       <p className="quiet">{text('rulesInOrder')}</p>
       <Rules label={text('effectiveRules')} rules={rulesOf(account)} />
       <h3>{text('connections')}</h3>
+      <ClientsOf kind="account" name={username} />
       <Connections account={account} reason={reason} />
       <CopyAs document={ACCOUNT} variables={variables} />
       {!isLive && <p className="stale">{text('notLive')}</p>}

@@ -11,6 +11,12 @@ const withQuery = (path: string, values: Values): string => {
 export const accessAddress = (brokerId: string, part: Part, values: Values = {}): string =>
   withQuery(`/brokers/${brokerId}/access/${part}`, values);
 
+/** The address of the clients of an account or a group. */
+export const clientsAddress = (
+  brokerId: string,
+  values: { readonly username: string } | { readonly group: string },
+): string => withQuery(`/brokers/${brokerId}/clients`, values);
+
 /** The address of the screen that explains a decision of the broker. */
 export const whyAddress = (
   brokerId: string,

@@ -12,6 +12,7 @@ import { AddMember } from './add-member.tsx';
 import { accessAddress } from './addresses.ts';
 import type { Change } from './change.ts';
 import { ChangeDialog } from './change-dialog.tsx';
+import { ClientsOf } from './clients-of.tsx';
 import { useFilters } from './filters.tsx';
 import { GroupForm } from './group-form.tsx';
 import { HeldWords, roles } from './held-words.tsx';
@@ -129,6 +130,7 @@ export function GroupPage({ groupName }: { readonly groupName: string }) {
           <HeldWords kind="roles" held={roles(group.roles)} />
         </dd>
       </dl>
+      <ClientsOf kind="group" name={groupName} />
       <h3>{text('members')}</h3>
       {canChange && (
         <AddMember

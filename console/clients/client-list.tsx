@@ -34,7 +34,7 @@ export function ClientList() {
   const canDisconnect = may?.broker?.viewerCanControlClients === true && selection.filter.isConnected !== false;
   return (
     <>
-      <FilterForm values={values} set={set} />
+      <FilterForm brokerId={brokerId} values={values} set={set} />
       {rows && <Refusal error={error} />}
       {!rows && <Problem error={error} />}
       {rows && (

@@ -1,20 +1,23 @@
-import { useEffect, useRef, useState } from 'react';
-import { useTexts } from '../texts/texts.ts';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { graphql } from '../graph/graphql.ts';
+import { useQuery } from '../graph/use-query.ts';
+import { useNumbers, useTexts } from '../texts/texts.ts';
 import { Field } from '../ui/field.tsx';
 import { protocolName, versionName } from './client-columns.tsx';
 import { CONDITIONS, type Condition, MODES, PROTOCOLS, SORT_FIELDS, VERSIONS } from './selection.ts';
 import { clientsTexts } from './texts.ts';
 
 interface FilterFormProps {
+  readonly brokerId: string;
   readonly values: URLSearchParams;
   readonly set: (changes: Readonly<Record<string, string>>) => void;
 }
 
 /** Conditions that are shown on demand. */
-const MORE: readonly Condition[] = ['username', 'address', 'protocol', 'version', 'queued', 'dropped'];
+const MORE: readonly Condition[] = ['username', 'group', 'address', 'protocol', 'version', 'queued', 'dropped'];
 
 /** The conditions of the list and its order, which are in the address. */
-export function FilterForm({ values, set }: FilterFormProps) {
+export function FilterForm({ brokerId, values, set }: FilterFormProps) {
   const text = useTexts(clientsTexts);
   const props = (name: Condition) => ({ name, value: values.get(name) ?? '', onValue: set });
   const [isOpen] = useState(MORE.some((name) => values.has(name)));
@@ -57,6 +60,7 @@ export function FilterForm({ values, set }: FilterFormProps) {
           <Field label={text('account')}>
             <Input {...props('username')} type="search" />
           </Field>
+          <GroupChoice {...props('group')} brokerId={brokerId} />
           <Field label={text('addressOrNetwork')}>
             <Input {...props('address')} type="search" />
           </Field>
@@ -118,14 +122,36 @@ function Input({ name, value, onValue, type }: ValueProps & { readonly type: 'se
   );
 }
 
+const GROUPS = graphql(`query GroupsOfClients($id: ID!) {
+  broker(id: $id) { accessGroups(first: 500) { totalCount nodes { groupName } } }
+}`);
+
+/** Nothing at a broker without groups. */
+function GroupChoice({ brokerId, ...props }: ValueProps & { readonly brokerId: string }) {
+  const text = useTexts(clientsTexts);
+  const numberText = useNumbers();
+  const { data } = useQuery(GROUPS, { id: brokerId });
+  const groups = data?.broker?.accessGroups;
+  const names = new Set(groups?.nodes.map(({ groupName }) => groupName));
+  const further = (groups?.totalCount ?? 0) - names.size;
+  if (props.value !== '') names.add(props.value);
+  if (names.size === 0) return null;
+  return (
+    <Choice {...props} label={text('group')} any={text('any')} options={Array.from(names, (name) => [name, name])}>
+      {further > 0 && <option disabled={true}>{text('furtherGroups', { count: numberText(further) })}</option>}
+    </Choice>
+  );
+}
+
 interface ChoiceProps extends ValueProps {
   readonly label: string;
   /** Text of the choice without a condition. Default: the first option is chosen. */
   readonly any?: string;
   readonly options: readonly (readonly [string, string])[];
+  readonly children?: ReactNode;
 }
 
-function Choice({ name, value, onValue, label, any, options }: ChoiceProps) {
+function Choice({ name, value, onValue, label, any, options, children }: ChoiceProps) {
   const [first] = any === undefined ? (options[0] ?? ['']) : [''];
   return (
     <Field label={label}>
@@ -141,6 +167,7 @@ function Choice({ name, value, onValue, label, any, options }: ChoiceProps) {
             {title}
           </option>
         ))}
+        {children}
       </select>
     </Field>
   );

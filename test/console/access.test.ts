@@ -247,6 +247,48 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     await checkScreen(page, 'access-defaults');
   });
 
+  test('the clients of a group and of an account are counted, listed, and disconnected after a dry run', async () => {
+    const world = await accessWorld('the embedded broker');
+    await furnish(world);
+    await world.ask('addGroupClient', { groupname: 'meters', username: 'meter-2' });
+    const connect = (clientId: string, username: string, password: string) =>
+      world.client({ clientId, username, password });
+    const members = [await connect('m1', 'meter-1', 'one'), await connect('m2', 'meter-2', 'two')];
+    const pump = await connect('p1', 'pump', 'three');
+    const page = await openAccess(world.service, world.brokerId, 'groups');
+    await row(page, 'meters').getByRole('link', { name: 'meters' }).click();
+    await page.getByText('2 connected').waitFor();
+    await page.getByRole('link', { name: 'Clients of this group' }).click();
+    const listed = () => page.getByRole('rowheader').allTextContents();
+    await expect.poll(listed).toEqual(['m1', 'm2']);
+    expect(await page.getByLabel('Group of the account').inputValue()).toBe('meters');
+    await page.getByLabel('Group of the account').selectOption('any');
+    await expect.poll(listed).toContain('p1');
+    await page.goBack();
+    const gone = closed(members);
+    await page.getByRole('button', { name: 'Disconnect the members' }).click();
+    const question = dialog(page, 'Disconnect the clients of meters');
+    await question.getByText('2 connected clients would lose their connection.').waitFor();
+    expect(await question.getByRole('listitem').allTextContents()).toEqual(['m1', 'm2']);
+    await checkScreen(page, 'access-group-clients');
+    await question.getByRole('button', { name: 'Disconnect 2 clients' }).click();
+    await gone;
+    await question.getByRole('button', { name: 'Close' }).last().click();
+    await page.getByText('0 connected').waitFor();
+    expect(await page.getByRole('button', { name: 'Disconnect the members' }).count()).toBe(0);
+    expect(pump.connected).toBe(true);
+
+    await page.goto(`${world.service.url}/?name=pump#/brokers/${world.brokerId}/access/accounts`);
+    await page.getByText('1 connected').waitFor();
+    const ended = closed([pump]);
+    await page.getByRole('button', { name: 'Disconnect the clients' }).click();
+    await page.getByRole('button', { name: 'Disconnect 1 client', exact: true }).click();
+    await ended;
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
+    await page.getByRole('link', { name: 'Clients of this account' }).click();
+    await page.getByText('No client matches the filter.').waitFor();
+  });
+
   test('a document of one broker is planned with all differences, and applied to another broker', async () => {
     const world = await accessWorld('Mosquitto 2.0');
     await furnish(world);
@@ -283,6 +325,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
   test('a person who may not change it sees everything, and no button that would be refused', async () => {
     const world = await accessWorld(KINDS[0] ?? 'Mosquitto 2.0');
     await furnish(world);
+    await world.client({ clientId: 'm1', username: 'meter-1', password: 'one' });
     const { service, brokerId } = world;
     const strict = await service.graphql(
       'mutation ($id: ID!) { updateProject(input: { projectId: $id, hasStrictRoles: true }) { project { id } } }',
@@ -303,7 +346,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     await page.getByRole('heading', { name: 'meter-1' }).waitFor();
     await open(`?name=meters#/brokers/${brokerId}/access/groups`);
     await row(page, 'meter-1').waitFor();
-    expect(await page.getByRole('button', { name: /Edit|Delete|Add|Remove/ }).count()).toBe(0);
+    await page.getByText('1 connected').waitFor();
+    expect(await page.getByRole('button', { name: /Edit|Delete|Add|Remove|Disconnect/ }).count()).toBe(0);
     await open(`?name=sensor#/brokers/${brokerId}/access/roles`);
     await row(page, 'plant/+/data').waitFor();
     expect(await page.getByRole('button', { name: /Edit|Delete/ }).count()).toBe(0);
