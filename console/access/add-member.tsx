@@ -28,15 +28,17 @@ export function AddMember({ onAdd }: AddMemberProps) {
         onInput={({ currentTarget: { value } }) => setName(value)}
       />
       <Suggestions id={list} kind="accounts" typed={name} />
-      <input
-        type="number"
-        aria-label={text('priority')}
-        value={priority}
-        min={-100_000}
-        max={100_000}
-        required
-        onInput={({ currentTarget: { value } }) => setPriority(value)}
-      />
+      <label>
+        {text('priority')}{' '}
+        <input
+          type="number"
+          value={priority}
+          min={-100_000}
+          max={100_000}
+          required
+          onInput={({ currentTarget: { value } }) => setPriority(value)}
+        />
+      </label>
       <button type="submit">{text('addAccount')}</button>
     </form>
   );

@@ -20,6 +20,8 @@ interface ChangeDialogProps {
   /** Called after the broker has executed all changes. */
   readonly onDone: () => void;
   readonly onClose: () => void;
+  /** What closing does. Default: "Cancel". */
+  readonly closes?: string;
   /** What else is to be seen before. */
   readonly children?: ReactNode;
 }
@@ -31,7 +33,8 @@ interface Known {
 }
 
 /** Shows the commands of a change and the clients that it disconnects, by a dry run, and then executes it. */
-export function ChangeDialog({ title, action, changes, onDone, onClose, children }: ChangeDialogProps) {
+export function ChangeDialog(props: ChangeDialogProps) {
+  const { title, action, changes, onDone, onClose, closes, children } = props;
   const text = useTexts(accessTexts);
   const notify = useNotices();
   const { brokerId, revision } = useAccess();
@@ -77,6 +80,7 @@ export function ChangeDialog({ title, action, changes, onDone, onClose, children
       error={error ?? refusal}
       onConfirm={() => void confirm()}
       onClose={onClose}
+      closes={closes}
     >
       {shown === null && refusal === null && <p aria-busy="true">{text('planning')}</p>}
       {shown && (

@@ -1,8 +1,10 @@
 import { type FormEvent, type ReactNode, useState } from 'react';
+import { useTexts } from '../texts/texts.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import type { Change } from './change.ts';
 import { ChangeDialog } from './change-dialog.tsx';
 import { FormButtons, MeanwhileChanged } from './form-parts.tsx';
+import { accessTexts } from './texts.ts';
 
 interface EditDialogProps {
   readonly title: string;
@@ -19,28 +21,36 @@ interface EditDialogProps {
   readonly children: ReactNode;
 }
 
-/** A form of an account, a group or a role, whose change is confirmed after a dry run. */
+/** A form of an account, a group or a role. Its change is confirmed after a dry run, in the place of the form. */
 export function EditDialog(props: EditDialogProps) {
   const { title, action, hasChanged, changeOf, difference, onClose, children } = props;
+  const text = useTexts(accessTexts);
   const [changes, setChanges] = useState<readonly Change[] | null>(null);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setChanges([changeOf()]);
   };
+  if (changes) {
+    return (
+      <ChangeDialog
+        title={title}
+        action={action}
+        changes={changes}
+        onDone={onClose}
+        onClose={() => setChanges(null)}
+        closes={text('backToForm')}
+      >
+        {difference}
+      </ChangeDialog>
+    );
+  }
   return (
-    <>
-      <Dialog title={title} onClose={onClose}>
-        <form onSubmit={submit} className="fields access-fields">
-          {hasChanged && <MeanwhileChanged />}
-          {children}
-          <FormButtons onClose={onClose} />
-        </form>
-      </Dialog>
-      {changes && (
-        <ChangeDialog title={title} action={action} changes={changes} onDone={onClose} onClose={() => setChanges(null)}>
-          {difference}
-        </ChangeDialog>
-      )}
-    </>
+    <Dialog title={title} onClose={onClose}>
+      <form onSubmit={submit} className="fields access-fields">
+        {hasChanged && <MeanwhileChanged />}
+        {children}
+        <FormButtons onClose={onClose} />
+      </form>
+    </Dialog>
   );
 }

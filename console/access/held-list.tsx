@@ -33,18 +33,21 @@ export function HeldList({ label, kind, held, onChange }: HeldListProps) {
       {held.map((one) => (
         <p key={one.name}>
           <span>{one.name}</span>
-          <input
-            type="number"
-            aria-label={text('priorityOf', { name: one.name })}
-            value={one.priority}
-            min={-100_000}
-            max={100_000}
-            required
-            onInput={({ currentTarget: { valueAsNumber } }) =>
-              Number.isNaN(valueAsNumber) ||
-              onChange(held.map((other) => (other === one ? { ...one, priority: valueAsNumber } : other)))
-            }
-          />
+          <label>
+            {text('priority')}{' '}
+            <input
+              type="number"
+              aria-label={text('priorityOf', { name: one.name })}
+              value={one.priority}
+              min={-100_000}
+              max={100_000}
+              required
+              onInput={({ currentTarget: { valueAsNumber } }) =>
+                Number.isNaN(valueAsNumber) ||
+                onChange(held.map((other) => (other === one ? { ...one, priority: valueAsNumber } : other)))
+              }
+            />
+          </label>
           <button
             type="button"
             aria-label={text('removeName', { name: one.name })}

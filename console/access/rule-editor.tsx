@@ -61,17 +61,20 @@ export function RuleEditor({ rules, onChange }: RuleEditorProps) {
               <option value="true">{text('allows')}</option>
               <option value="false">{text('denies')}</option>
             </select>
-            <input
-              type="number"
-              aria-label={text('priorityOfRule', { number })}
-              value={priority}
-              min={-100_000}
-              max={100_000}
-              required
-              onInput={({ currentTarget: { valueAsNumber } }) =>
-                Number.isNaN(valueAsNumber) || set(key, { priority: valueAsNumber })
-              }
-            />
+            <label>
+              {text('priority')}{' '}
+              <input
+                type="number"
+                aria-label={text('priorityOfRule', { number })}
+                value={priority}
+                min={-100_000}
+                max={100_000}
+                required
+                onInput={({ currentTarget: { valueAsNumber } }) =>
+                  Number.isNaN(valueAsNumber) || set(key, { priority: valueAsNumber })
+                }
+              />
+            </label>
             <button
               type="button"
               aria-label={text('removeRule', { number })}

@@ -98,6 +98,7 @@ export const accessTexts = catalogue({
     addTheGroup: 'Add the group',
     meanwhileChanged: 'The broker has other values since this form was opened. Only what you change here is sent.',
     showChanges: 'Show what it changes',
+    backToForm: 'Back to the form',
     showGroupChange: 'Show what the new group changes',
     planning: 'Finding out what this changes …',
     sends: 'Commands to the broker: {count}',
@@ -285,6 +286,7 @@ export const accessTexts = catalogue({
     meanwhileChanged:
       'Der Broker hat andere Werte, seit dieses Formular geöffnet wurde. Gesendet wird nur, was Sie hier ändern.',
     showChanges: 'Zeigen, was es ändert',
+    backToForm: 'Zurück zum Formular',
     showGroupChange: 'Zeigen, was die neue Gruppe ändert',
     planning: 'Wird ermittelt, was das ändert …',
     sends: 'Befehle an den Broker: {count}',

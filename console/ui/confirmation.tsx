@@ -14,13 +14,15 @@ interface ConfirmationProps {
   readonly error: RefusedError | null;
   readonly onConfirm: () => void;
   readonly onClose: () => void;
+  /** What closing does. Default: "Cancel". */
+  readonly closes?: string | undefined;
   /** What the action changes, and the clients that it affects. */
   readonly children: ReactNode;
 }
 
 /** Shows the consequences of an action, and runs it. */
 export function Confirmation(props: ConfirmationProps) {
-  const { title, action, isBusy, isReady = true, error, onConfirm, onClose, children } = props;
+  const { title, action, isBusy, isReady = true, error, onConfirm, onClose, closes, children } = props;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     onConfirm();
@@ -30,7 +32,7 @@ export function Confirmation(props: ConfirmationProps) {
       <form onSubmit={submit}>
         {children}
         <Refusal error={error} />
-        <DialogButtons action={action} isBusy={isBusy} isReady={isReady} onClose={onClose} />
+        <DialogButtons action={action} isBusy={isBusy} isReady={isReady} onClose={onClose} closes={closes} />
       </form>
     </Dialog>
   );

@@ -7,15 +7,17 @@ interface DialogButtonsProps {
   /** Default: true. */
   readonly isReady?: boolean;
   readonly onClose: () => void;
+  /** What the other button does. Default: "Cancel". */
+  readonly closes?: string | undefined;
 }
 
 /** The buttons of a form in a dialog. */
-export function DialogButtons({ action, isBusy, isReady = true, onClose }: DialogButtonsProps) {
+export function DialogButtons({ action, isBusy, isReady = true, onClose, closes }: DialogButtonsProps) {
   const text = useTexts();
   return (
     <p className="buttons">
       <button type="button" onClick={onClose}>
-        {text('cancel')}
+        {closes ?? text('cancel')}
       </button>
       <button type="submit" disabled={isBusy || !isReady} aria-busy={isBusy}>
         {action}

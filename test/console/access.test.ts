@@ -104,6 +104,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     await row(page, 'sensor').getByRole('link', { name: 'sensor' }).click();
     await page.getByRole('button', { name: 'Edit' }).click();
     await page.getByLabel('Priority of rule 1').fill('7');
+    // The number has a visible label besides its name for screen readers.
+    await page.locator('.access-rules label').getByText('Priority').waitFor();
     await checkScreen(page, 'access-role-form');
     await page.getByRole('button', { name: 'Show what it changes' }).click();
     await expect.poll(() => disconnected(page)).toEqual(['m1 meter-1']);
@@ -116,7 +118,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     await furnish(world);
     const page = await openAccess(world.service, world.brokerId);
     await page.getByRole('button', { name: 'New account' }).press('Enter');
-    const form = dialog(page, 'New account').first();
+    const form = dialog(page, 'New account');
     await form.getByLabel('User name').fill('lamp/<b>');
     await page.keyboard.press('Tab');
     await page.keyboard.type('a long secret');
@@ -128,6 +130,14 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     await form.getByLabel('Display name').press('Enter');
     await page.getByText('No client is disconnected.').waitFor();
     expect(await page.getByText('a long secret').count()).toBe(0);
+    // The confirmation takes the place of the form, which has its values if one goes back.
+    expect(await page.getByRole('dialog').count()).toBe(1);
+    await page.getByRole('button', { name: 'Back to the form' }).press('Enter');
+    expect(await form.getByLabel('User name').inputValue()).toBe('lamp/<b>');
+    expect(await form.getByLabel('Priority of meters').inputValue()).toBe('3');
+    expect(await page.getByRole('dialog').count()).toBe(1);
+    await form.getByLabel('Display name').press('Enter');
+    await page.getByText('No client is disconnected.').waitFor();
     await page.getByRole('button', { name: 'Create the account' }).press('Enter');
     await row(page, 'lamp/<b>').getByRole('link', { name: 'watcher' }).waitFor();
     const { client: stored } = await world.ask('getClient', { username: 'lamp/<b>' });
