@@ -4,8 +4,8 @@ import type { ControlPlugin } from '../../../protocol/control/plugin.ts';
 import { tablePlugin } from '../../table-plugin.ts';
 import type { ListenerInfo } from '../core/connection.ts';
 
-/** The latest time with a year of four digits in ISO 8601: the licence does not expire. */
-const NEVER = Date.UTC(9999, 11, 31, 23, 59, 59);
+/** The latest time with a year of four digits in ISO 8601. The graph reports it as a licence that does not expire. */
+const NEVER = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 export const brokerPlugin = (
   version: string,
