@@ -1,7 +1,7 @@
 import { useContext } from 'react';
 import { Language } from '../texts/texts.ts';
 
-const BYTE_UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
+const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
 const SECONDS = { day: 86_400, hour: 3_600, minute: 60, second: 1 } as const;
 
 export type Format = (number: number) => string;
@@ -10,11 +10,9 @@ export type Format = (number: number) => string;
 export function useBytes(): Format {
   const language = useContext(Language);
   return (bytes) => {
-    const step = bytes < 1 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), BYTE_UNITS.length - 1);
-    const unit = BYTE_UNITS[step] ?? 'byte';
-    const unitDisplay = step === 0 ? 'long' : 'short';
-    const format = new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay, maximumFractionDigits: 1 });
-    return format.format(bytes / 1_000 ** step);
+    const step = bytes < 1_000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), BYTE_UNITS.length - 1);
+    const format = new Intl.NumberFormat(language, { maximumFractionDigits: step === 0 ? 0 : 1 });
+    return `${format.format(bytes / 1_000 ** step)}\u00a0${BYTE_UNITS[step]}`;
   };
 }
 
@@ -28,7 +26,7 @@ export function useDurations(): Format {
       const count = Math.floor(left / size);
       left -= count * size;
       if (count === 0 && (parts.length > 0 || size > 1)) continue;
-      parts.push(new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'long' }).format(count));
+      parts.push(new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'short' }).format(count));
     }
     return parts.slice(0, 2).join(' ');
   };
@@ -36,6 +34,6 @@ export function useDurations(): Format {
 
 /** The time of day, for axes of charts. */
 export function useClock(): (time: string | number) => string {
-  const format = new Intl.DateTimeFormat(useContext(Language), { timeStyle: 'medium' });
+  const format = new Intl.DateTimeFormat(useContext(Language), { timeStyle: 'medium', hourCycle: 'h23' });
   return (time) => format.format(new Date(time));
 }

@@ -1,3 +1,4 @@
+import { useBytes } from '../broker/units.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import { Card, type Fact } from './card.tsx';
 import type { ClientNumbers } from './operations.ts';
@@ -7,22 +8,23 @@ import { clientTexts } from './texts.ts';
 export function QueueOfClient({ numbers }: { readonly numbers: ClientNumbers | null }) {
   const text = useTexts(clientTexts);
   const numberText = useNumbers();
-  const count = (value: number | null | undefined) => (value == null ? null : numberText(value));
-  const of = (value: number | null | undefined, limit: number | null | undefined) =>
-    value != null && limit != null ? text('of', { value: numberText(value), limit: numberText(limit) }) : count(value);
+  const bytesText = useBytes();
+  const count = (value: number | null | undefined, format = numberText) => (value == null ? null : format(value));
+  const of = (value: number | null | undefined, limit: number | null | undefined, format = numberText) =>
+    value != null && limit != null ? text('of', { value: format(value), limit: format(limit) }) : count(value, format);
   const { queues, inflight } = numbers ?? {};
   const waiting: Fact[] = [
     [text('queuedMessages'), of(queues?.messagesOut, queues?.messagesMax)],
-    [text('queuedBytes'), of(queues?.bytesOut, queues?.bytesMax)],
+    [text('queuedBytes'), of(queues?.bytesOut, queues?.bytesMax, bytesText)],
     [text('inflightOut'), of(inflight?.messagesOut, inflight?.messagesOutMax ?? inflight?.messagesMax)],
     [text('inflightIn'), of(inflight?.messagesIn, inflight?.messagesInMax ?? inflight?.messagesMax)],
     [text('droppedMessages'), count(numbers?.numDropped)],
   ];
   const counters: Fact[] = [
     [text('published'), count(numbers?.numPublished)],
-    [text('publishedBytes'), count(numbers?.bytesPublished)],
+    [text('publishedBytes'), count(numbers?.bytesPublished, bytesText)],
     [text('received'), count(numbers?.numSubscribed)],
-    [text('receivedBytes'), count(numbers?.bytesSubscribed)],
+    [text('receivedBytes'), count(numbers?.bytesSubscribed, bytesText)],
   ];
   return (
     <>

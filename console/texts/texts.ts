@@ -46,8 +46,15 @@ export function useNumbers(): (number: number) => string {
   return (number) => format.format(number);
 }
 
-/** Local date and time. */
+const MOMENT = { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
+
+/** Local date and time, in 24 hours. The year is shown if it is another one than now. */
 export function useTimes(): (time: string | number) => string {
-  const format = new Intl.DateTimeFormat(useContext(Language), { dateStyle: 'medium', timeStyle: 'medium' });
-  return (time) => format.format(new Date(time));
+  const language = useContext(Language);
+  const formatOf = (year?: 'numeric') => new Intl.DateTimeFormat(language, { ...MOMENT, hourCycle: 'h23', year });
+  const [short, long] = [formatOf(), formatOf('numeric')];
+  return (time) => {
+    const moment = new Date(time);
+    return (moment.getFullYear() === new Date().getFullYear() ? short : long).format(moment);
+  };
 }
