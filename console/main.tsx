@@ -16,6 +16,9 @@ import { Frame } from './ui/frame.tsx';
 import { useScreenLocation } from './ui/hash-location.ts';
 import { NoticeBoard } from './ui/notices.tsx';
 import { Problem } from './ui/problem.tsx';
+import './ui/controls.css';
+import './ui/navigation.css';
+import './ui/state.css';
 import './ui/style.css';
 
 function Console() {

@@ -82,7 +82,7 @@ export function Access() {
             {key in counts && ` (${numberOf(counts[key as keyof typeof counts])})`}
           </Link>
         ))}
-        <span className={isLive ? 'quiet' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
+        <span className={isLive ? 'live' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
       </nav>
       {!data.broker.viewerCanChangeAccessControl && <p className="note">{text('mayNotChange')}</p>}
       {!access.isSettled && <p className="note">{text('notSettled')}</p>}

@@ -10,7 +10,7 @@ export function Enabled({ account: { enabled, isGateway } }: EnabledProps) {
   const text = useTexts(accessTexts);
   return (
     <>
-      <span className={enabled ? undefined : 'access-denied'}>{text(enabled ? 'isEnabled' : 'isDisabled')}</span>
+      <span className={enabled ? 'state ACTIVE' : 'state'}>{text(enabled ? 'isEnabled' : 'isDisabled')}</span>
       {isGateway && <span className="quiet"> {text('ofThisService')}</span>}
     </>
   );

@@ -107,7 +107,7 @@ export function BridgeSection({ brokerId, bridge, onEdit }: BridgeSectionProps) 
       <header className="screen">
         <h2 id={heading}>{bridge.name}</h2>
         <code>{bridge.key}</code>
-        <span className={isLive ? 'quiet' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
+        <span className={isLive ? 'live' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
         {canChange && (
           <button
             type="button"

@@ -79,7 +79,7 @@ export function ClusterSection({ cluster, free, isLive, onChange }: ClusterSecti
         <h2 id={heading}>
           <Link href={`/brokers/${brokerId}`}>{name}</Link>
         </h2>
-        <span className={isLive ? `cluster ${state}` : 'stale'}>{text(state ?? 'unknown')}</span>
+        <span className={isLive ? `state cluster ${state}` : 'state stale'}>{text(state ?? 'unknown')}</span>
         <span className="quiet">{text(mode)}</span>
         <span className="quiet">{text(keeper === 'GATEWAY' ? 'keptHere' : 'keptThere')}</span>
       </header>

@@ -4,9 +4,11 @@ import { graphql } from '../graph/graphql.ts';
 import { RefusedError } from '../graph/refused.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
+import { Logo } from '../ui/logo.tsx';
 import { leaveForProvider, returnedCode } from './open-id.ts';
 import { completeSignIn, signIn } from './session.ts';
 import { sessionTexts } from './texts.ts';
+import './style.css';
 
 const OFFERS = graphql(`query SignInOffers { signInOffers { hasLocal hasLdap hasOpenIdConnect } }`);
 
@@ -56,6 +58,7 @@ export function SignIn({ hasEnded, onSignedIn }: SignInProps) {
   const hasPasswords = data === null || data.signInOffers.hasLocal || data.signInOffers.hasLdap;
   return (
     <main className="sign-in">
+      <Logo />
       <h1>{text('signInTitle')}</h1>
       {hasEnded && problem === null && (
         <p className="note" role="status">

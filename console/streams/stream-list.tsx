@@ -40,7 +40,7 @@ export function StreamList({ brokerId, streams, isStale, selected, onOpen, onEdi
       key: 'name',
       title: text('name'),
       cell: ({ name, textName }) => (
-        <button type="button" className="stream-name" aria-pressed={name === selected} onClick={() => onOpen(name)}>
+        <button type="button" className="link" aria-pressed={name === selected} onClick={() => onOpen(name)}>
           {textName ? `${textName} (${name})` : name}
         </button>
       ),
@@ -50,7 +50,7 @@ export function StreamList({ brokerId, streams, isStale, selected, onOpen, onEdi
       key: 'state',
       title: text('state'),
       cell: ({ state, isActive, problem }) => (
-        <span className={`state stream-${state}`} title={problem ?? undefined}>
+        <span className={`state ${state}`} title={problem ?? undefined}>
           {text(state ?? (isActive ? 'active' : 'INACTIVE'))}
         </span>
       ),

@@ -72,7 +72,7 @@ export function Streams() {
             {text('newStream')}
           </button>
         )}
-        <span className={isLive ? 'quiet' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
+        <span className={isLive ? 'live' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
         <CopyAs document={STREAMS} variables={{ brokerId: broker.id }} />
       </header>
       {!state.isConnected && <p className="note">{text('lastKnown')}</p>}

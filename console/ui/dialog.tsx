@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useId, useRef } from 'react';
 import { useTexts } from '../texts/texts.ts';
+import './dialog.css';
 
 interface DialogProps {
   readonly title: string;

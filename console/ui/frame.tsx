@@ -5,6 +5,7 @@ import { onConnection } from '../graph/sockets.ts';
 import { Search } from '../search/search.tsx';
 import { useViewer } from '../session/session.ts';
 import { LANGUAGES, useTexts } from '../texts/texts.ts';
+import { Logo } from './logo.tsx';
 
 interface FrameProps {
   readonly language: string;
@@ -25,7 +26,9 @@ export function Frame({ language, onLanguage, onSignOut, children }: FrameProps)
         {text('skip')}
       </button>
       <nav aria-label={text('menu')}>
-        <strong>Brokergraph</strong>
+        <strong>
+          <Logo /> Brokergraph
+        </strong>
         <Entry href="/">{text('fleet')}</Entry>
         {viewer.isRootAdmin && <Entry href="/people">{text('people')}</Entry>}
         {viewer.isRootAdmin && <Entry href="/audit">{text('audit')}</Entry>}

@@ -1,4 +1,4 @@
-import { type ComponentType, Suspense } from 'react';
+import { type ComponentType, Suspense, useEffect, useRef } from 'react';
 import { Link, Route, Switch } from 'wouter';
 import { Problem } from './problem.tsx';
 
@@ -24,9 +24,14 @@ interface ScreenTabsProps {
 export function ScreenTabs({ label, address, path, rest, tabs }: ScreenTabsProps) {
   const first = tabs[0]?.key;
   const [current = first] = rest.split('/').filter((part) => part !== '');
+  const menu = useRef<HTMLElement>(null);
+  // A narrow display shows only some of the tabs.
+  useEffect(() => {
+    menu.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [current]);
   return (
     <>
-      <nav className="tabs" aria-label={label}>
+      <nav ref={menu} className="tabs" aria-label={label}>
         {tabs.map(({ key, title }) => (
           <Link
             key={key}

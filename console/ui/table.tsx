@@ -1,6 +1,7 @@
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from './column.ts';
 import { saveCsv } from './csv.ts';
+import './table.css';
 
 interface TableProps<Row> {
   /** For screen readers, and the name of the CSV file. */
@@ -18,43 +19,44 @@ interface TableProps<Row> {
 export function Table<Row>({ label, columns, rows, keyOf, isStale = false, hasCsv = true }: TableProps<Row>) {
   const text = useTexts();
   return (
-    // Focusable, because the keyboard must be able to scroll it (WCAG 2.1.1).
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
-    <section className="wide" tabIndex={0} aria-label={label}>
-      <table className={isStale ? 'stale' : ''}>
-        <caption className="hidden">{label}</caption>
-        <thead>
-          <tr>
-            {columns.map(({ key, title, isNumber }) => (
-              <th key={key} scope="col" className={isNumber ? 'number' : undefined}>
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={keyOf(row)}>
-              {columns.map(({ key, cell, isNumber }, index) =>
-                index === 0 ? (
-                  <th key={key} scope="row">
-                    {cell(row)}
-                  </th>
-                ) : (
-                  <td key={key} className={isNumber ? 'number' : undefined}>
-                    {cell(row)}
-                  </td>
-                ),
-              )}
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must be able to scroll it (WCAG 2.1.1) */}
+      <section className="wide" tabIndex={0} aria-label={label}>
+        <table className={isStale ? 'stale' : ''}>
+          <caption className="hidden">{label}</caption>
+          <thead>
+            <tr>
+              {columns.map(({ key, title, isNumber }) => (
+                <th key={key} scope="col" className={isNumber ? 'number' : undefined}>
+                  {title}
+                </th>
+              ))}
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr key={keyOf(row)}>
+                {columns.map(({ key, cell, isNumber }, index) =>
+                  index === 0 ? (
+                    <th key={key} scope="row">
+                      {cell(row)}
+                    </th>
+                  ) : (
+                    <td key={key} className={isNumber ? 'number' : undefined}>
+                      {cell(row)}
+                    </td>
+                  ),
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
       {hasCsv && rows.length > 0 && (
-        <button type="button" className="quiet" onClick={() => saveCsv(label, columns, rows)}>
+        <button type="button" className="csv" onClick={() => saveCsv(label, columns, rows)}>
           {text('csv')}
         </button>
       )}
-    </section>
+    </>
   );
 }

@@ -26,7 +26,7 @@ export function Why() {
         <Link href={`/brokers/${id}/why/who-can?${query}`} aria-current={isWho ? 'page' : undefined}>
           {text('whoCan')}
         </Link>
-        <span className={isLive ? 'quiet' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
+        <span className={isLive ? 'live' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
       </nav>
       {isWho ? <WhoCan revision={revision} /> : <Explain revision={revision} />}
     </>

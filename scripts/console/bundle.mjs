@@ -43,7 +43,7 @@ export async function bundleConsole({ folder = join(generated, 'console'), isRea
     chunkFileNames: 'console-[name]-[hash].js',
   });
   await bundle.close();
-  // Files are loaded in any order. The sheet of `ui` has the defaults, which those of the screens change.
+  // Files are loaded in any order. The sheets of `ui` have the defaults, which those of the screens change.
   const style = [...styles]
     .sort(([a], [b]) => Number(isDefault(b)) - Number(isDefault(a)) || a.localeCompare(b))
     .map(([, text]) => text)
@@ -55,7 +55,7 @@ export async function bundleConsole({ folder = join(generated, 'console'), isRea
   );
 }
 
-const isDefault = (file) => file.endsWith('console/ui/style.css');
+const isDefault = (file) => file.includes('/console/ui/');
 
 /** The types of operations of the console. */
 export function writeGraphTypes() {
