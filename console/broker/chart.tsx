@@ -28,12 +28,15 @@ export function Chart({ title, lines, samples, format }: ChartProps) {
   const legend = useRef<HTMLParagraphElement>(null);
   const plot = useRef<ReturnType<typeof startPlot> | null>(null);
   const [hasTable, setHasTable] = useState(false);
+  /** The sample that the pointer is at. */
+  const [point, setPoint] = useState<number | null>(null);
   const data: PlotData = [
     samples.map(({ asOf }) => Date.parse(asOf) / 1_000),
     ...lines.map(({ numberOf }) => samples.map(numberOf)),
   ];
   const latest = useRef(data);
   latest.current = data;
+  const current = samples[point ?? samples.length - 1];
   useEffect(() => {
     let isWanted = true;
     const start = async () => {
@@ -46,6 +49,7 @@ export function Chart({ title, lines, samples, format }: ChartProps) {
         textColour: () => colourOf(element),
         timeText: clock,
         numberText: format,
+        onPoint: setPoint,
       });
     };
     void start();
@@ -56,25 +60,27 @@ export function Chart({ title, lines, samples, format }: ChartProps) {
     };
   }, []);
   useEffect(() => plot.current?.update(latest.current));
+  const show = (value: number | null) => (value === null ? '–' : format(value));
   const columns: Column<Numbers>[] = [
     { key: 'time', title: text('time'), cell: ({ asOf }) => clock(asOf), value: ({ asOf }) => asOf },
     ...lines.map(({ key, title: heading, numberOf }) => ({
       key,
       title: heading,
       isNumber: true,
-      cell: (sample: Numbers) => {
-        const value = numberOf(sample);
-        return value === null ? '–' : format(value);
-      },
+      cell: (sample: Numbers) => show(numberOf(sample)),
       value: numberOf,
     })),
   ];
   return (
     <figure className="chart">
-      <figcaption>{title}</figcaption>
+      <figcaption>
+        {title} {point !== null && current && <small>{clock(current.asOf)}</small>}
+      </figcaption>
       <p className="legend" ref={legend}>
-        {lines.map(({ key, title: line }) => (
-          <span key={key}>{line}</span>
+        {lines.map(({ key, title: line, numberOf }) => (
+          <span key={key}>
+            {line} <strong>{show(current ? numberOf(current) : null)}</strong>
+          </span>
         ))}
       </p>
       <div className="plot" ref={area} role="img" aria-label={text('chartOf', { title })} />

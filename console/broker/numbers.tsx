@@ -56,12 +56,12 @@ export function CurrentNumbers({ current, isLive }: CurrentNumbersProps) {
           </div>
         ))}
       </dl>
-      <p>
+      <p className="screen">
         {isLive && !current.isStale ? (
-          <span className="quiet">{text('live')}</span>
+          <span className="live">{text('live')}</span>
         ) : (
           <Age asOf={current.asOf} isStale={true} />
-        )}{' '}
+        )}
         <CopyAs document={LIVE_NUMBERS} variables={{ brokerId: id }} />
       </p>
     </section>

@@ -24,10 +24,12 @@ export function Overview() {
       {current === undefined && <p aria-busy="true">{text('loading')}</p>}
       {current && <CurrentNumbers current={current} isLive={isLive} />}
       {samples.length > 0 && <Charts samples={samples} />}
-      <Connection />
+      <div className="sections">
+        <Connection />
+        <License key={`license ${session}`} version={current?.brokerVersion ?? null} />
+      </div>
       <Listeners key={`listeners ${session}`} />
       <Capabilities key={`capabilities ${session}`} />
-      <License key={`license ${session}`} version={current?.brokerVersion ?? null} />
     </>
   );
 }

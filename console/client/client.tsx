@@ -115,4 +115,4 @@ export function Client({ clientId }: ClientProps) {
   );
 }
 
-const stateClass = (isConnected: boolean): string => (isConnected ? 'state CONNECTED' : 'quiet');
+const stateClass = (isConnected: boolean): string => (isConnected ? 'state CONNECTED' : 'state');

@@ -64,7 +64,7 @@ function columnsOf({ brokerId, withDrops, text, numberText, timeOf }: ColumnsOpt
       key: 'state',
       title: text('state'),
       cell: ({ isConnected }) => (
-        <span className={isConnected ? 'state CONNECTED' : 'quiet'}>{text(connectionKey(isConnected))}</span>
+        <span className={isConnected ? 'state CONNECTED' : 'state'}>{text(connectionKey(isConnected))}</span>
       ),
       value: ({ isConnected }) => text(connectionKey(isConnected)),
     },

@@ -53,7 +53,7 @@ export function ClientList() {
                     connected: numberText(connectedCount),
                   })}
             </strong>
-            <span className={isLive ? 'quiet' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
+            <span className={isLive ? 'live' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
             <span className="space" />
             {canDisconnect && totalCount > 0 && connectedCount !== 0 && (
               <button type="button" onClick={() => setDisconnecting(true)}>
