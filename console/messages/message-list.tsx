@@ -34,7 +34,7 @@ export const MessageList = memo(function MessageList({ messages, search, format,
       key: 'topic',
       title: text('topic'),
       cell: (message) => (
-        <button type="button" className="message-topic" onClick={() => onSelect(message)}>
+        <button type="button" className="link" onClick={() => onSelect(message)}>
           {message.topic}
         </button>
       ),

@@ -44,7 +44,7 @@ export function Found({ place, version, terms, isSelected, onSelect }: FoundProp
       key: 'topic',
       title: text('topic'),
       cell: ({ topic }) => (
-        <button type="button" className="topic" aria-pressed={isSelected(topic)} onClick={() => onSelect(topic)}>
+        <button type="button" className="link" aria-pressed={isSelected(topic)} onClick={() => onSelect(topic)}>
           {topic}
         </button>
       ),

@@ -29,7 +29,7 @@ export function Retained({ brokerId, topic, isOpen, onOpen, canDelete, onDeleted
   const filter = topic === null ? '#' : `${topic}/#`;
   return (
     <>
-      <h3>{text('retainedMessages')}</h3>
+      <h2>{text('retainedMessages')}</h2>
       <p>
         <button type="button" aria-expanded={isOpen} onClick={() => onOpen(!isOpen)}>
           {text(isOpen ? 'hideRetained' : 'readRetained', { filter })}

@@ -29,6 +29,7 @@ export function TopicDetail({ place, topic, version }: TopicDetailProps) {
     <>
       <h2 className="whole">{topic === '' ? text('emptyLevel') : topic}</h2>
       {recorded === null && <p className="quiet">{text('onlyBelow', { count: numberText(tree.count ?? 0) })}</p>}
+      {recorded && tree.hasPayloads && place.kind === 'PUBLISHED' && <LastPayload recorded={recorded} />}
       {recorded && (
         <dl>
           <dt>{text('lastSeen')}</dt>
@@ -61,7 +62,6 @@ export function TopicDetail({ place, topic, version }: TopicDetailProps) {
           )}
         </dl>
       )}
-      {recorded && tree.hasPayloads && place.kind === 'PUBLISHED' && <LastPayload recorded={recorded} />}
       {place.kind === 'PUBLISHED' && (
         <>
           <WhoMay brokerId={place.id} topic={topic} action="PUBLISH" />
@@ -80,8 +80,10 @@ function LastPayload({ recorded }: { readonly recorded: RecordedTopic }) {
   if (recorded.payloadBase64 === null) return <p className="quiet">{text('noPayload')}</p>;
   return (
     <>
-      <h3>{text('lastPayload')}</h3>
-      <FormatChoice format={format} onFormat={setFormat} />
+      <header className="screen">
+        <h3>{text('lastPayload')}</h3>
+        <FormatChoice format={format} onFormat={setFormat} />
+      </header>
       <PayloadView label={text('lastPayload')}>{payloadText(recorded, format)}</PayloadView>
       {recorded.isPayloadTruncated && <p className="quiet">{text('truncated')}</p>}
     </>

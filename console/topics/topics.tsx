@@ -82,7 +82,7 @@ export function Topics() {
           </select>
         )}
         {typeof tree?.count === 'number' && <span>{text('count', { count: numberText(tree.count) })}</span>}
-        <span className={isLive ? 'quiet' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
+        <span className={isLive ? 'live' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
         <CopyAs document={LEVELS} variables={{ ...place, first: 100 }} />
       </header>
       {tree === null && <p className="note">{text(nodes.length > 0 ? 'chooseNode' : 'noTree')}</p>}

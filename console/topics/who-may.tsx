@@ -23,7 +23,10 @@ export function WhoMay({ brokerId, topic, action }: WhoMayProps) {
   const further = (grantees?.totalCount ?? 0) - (grantees?.nodes.length ?? 0);
   return (
     <>
-      <h3>{text(action)}</h3>
+      <header className="screen">
+        <h3>{text(action)}</h3>
+        <Link href={`/brokers/${brokerId}/why?${query}`}>{text(`why${action}`)}</Link>
+      </header>
       {!grantees && <p className="quiet">{error ? error.message : text('loading')}</p>}
       {grantees && (
         <p>
@@ -37,7 +40,6 @@ export function WhoMay({ brokerId, topic, action }: WhoMayProps) {
           {further > 0 && ` ${text('further', { count: numberText(further) })}`}
         </p>
       )}
-      <Link href={`/brokers/${brokerId}/why?${query}`}>{text(`why${action}`)}</Link>
     </>
   );
 }
