@@ -82,6 +82,7 @@ export function ProjectBrokers({ project, name }: ProjectBrokersProps) {
       daysLeft.set(id, Math.min(certificate.daysLeft, daysLeft.get(id) ?? Number.POSITIVE_INFINITY));
     }
   }
+  const apart = [...(state?.values() ?? [])].filter(({ connection }) => connection?.state !== 'CONNECTED').length;
   const stateOf = ({ id }: Broker) => state?.get(id)?.connection;
   const number = (key: 'clients' | 'received' | 'sent', numberOf: (metrics: Metrics) => number | null | undefined) => ({
     key,
@@ -153,6 +154,11 @@ export function ProjectBrokers({ project, name }: ProjectBrokersProps) {
         <h2 id={heading}>
           <Link href={`/projects/${project.id}`}>{project.name}</Link>
         </h2>
+        {found && isLive && apart > 0 && (
+          <span className="state UNREACHABLE">
+            {text('notConnected', { count: apart, total: found.brokers.totalCount })}
+          </span>
+        )}
         {project.viewerCanAddBrokers && <AddBroker project={project} onAdded={renew} />}
       </header>
       {data === null && <Problem error={error} />}
