@@ -1,7 +1,7 @@
 /** A tab of Chromium that shows a page of the product. Linux only. */
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { chromium, type Page } from 'playwright-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
 import { memoryOf } from './memory.ts';
 
 const FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
@@ -13,17 +13,19 @@ interface Tab {
   close(): Promise<void>;
 }
 
-/** Opens the console, signed in. */
-export async function openTab(url: string, token: string): Promise<Tab> {
+export async function launchChromium(): Promise<Browser> {
   const folders = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'chromium'));
   const executablePath = folders.find((path) => existsSync(path));
   if (executablePath === undefined) throw new Error('chromium is not installed (Debian: apt-get install chromium)');
-  const browser = await chromium.launch({ executablePath, args: FLAGS });
+  return chromium.launch({ executablePath, args: FLAGS });
+}
+
+/** Opens the console, signed in. */
+export async function openTab(url: string, token: string): Promise<Tab> {
+  const browser = await launchChromium();
   const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 1280, height: 800 } });
   const page = await context.newPage();
   await page.goto(`${url}/`);
-  // The page first deletes the cookie of an earlier session.
-  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   // A request of the page itself, because the service refuses those of other origins.
   const body = JSON.stringify({ token });
   await page.evaluate(
