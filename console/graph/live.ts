@@ -6,12 +6,14 @@ import { onConnection, subscribe } from './sockets.ts';
 interface LiveEvent {
   readonly kind: 'SNAPSHOT' | 'CHANGE' | 'GAP' | 'RESUMED';
   readonly sequence: number;
+  /** Number of further events of the same snapshot. Subscriptions whose snapshots have one part do not have it. */
+  readonly partsLeft?: number;
 }
 
 interface Live<State> {
   /** `null` until the first snapshot. */
   readonly state: State | null;
-  /** Whether the state is that of now: not while the connection is lost, nor between a gap and the next snapshot. */
+  /** Whether the state is that of now: not while the connection is lost, nor from a gap until the last part of a snapshot. */
   readonly isLive: boolean;
 }
 
@@ -35,7 +37,10 @@ export function useLive<Data, Variables extends Record<string, unknown>, Event e
       if (event.sequence > 0) resumable.after = event.sequence;
       if (event.kind === 'GAP') setLive(({ state }) => ({ state, isLive: false }));
       else if (event.kind === 'RESUMED') setLive(({ state }) => ({ state, isLive: true }));
-      else setLive(({ state }) => ({ state: apply(event.kind === 'SNAPSHOT' ? null : state, event), isLive: true }));
+      else {
+        const isLive = (event.partsLeft ?? 0) === 0;
+        setLive(({ state }) => ({ state: apply(event.kind === 'SNAPSHOT' ? null : state, event), isLive }));
+      }
     };
     const lose = () => setLive(({ state }) => ({ state, isLive: false }));
     const stops = [subscribe(document, resumable, receive, lose), onConnection((isOpen) => isOpen || lose())];
