@@ -88,8 +88,16 @@ export const AuditEvent = builder.prismaObject('AuditEntry', {
     operation: t.exposeString('operation', {
       description: 'Name of the mutation or of the refused field, or a name of the same form for other events.',
     }),
-    projectId: t.exposeID('projectId', { nullable: true, description: 'The project of the target.' }),
-    brokerId: t.exposeID('brokerId', { nullable: true, description: 'The broker of the target.' }),
+    projectId: t.exposeID('projectId', { nullable: true, description: 'Id of the project of the target.' }),
+    project: t.field({
+      type: Project,
+      nullable: true,
+      description: 'The project of the target. Null if there is none, or if it was deleted.',
+      select: { projectId: true },
+      resolve: ({ projectId }, _args, { services, viewer }) =>
+        projectId !== null && services.projects.exists(projectId) ? services.projects.visible(projectId, viewer) : null,
+    }),
+    brokerId: t.exposeID('brokerId', { nullable: true, description: 'Id of the broker of the target.' }),
     targetKind: t.exposeString('targetKind', {
       nullable: true,
       description: 'Kind of the target, such as project, broker, user, account.',
@@ -97,6 +105,14 @@ export const AuditEvent = builder.prismaObject('AuditEntry', {
     targetId: t.exposeID('targetId', {
       nullable: true,
       description: 'Id of the target, as in the graph. Null if the target was not created.',
+    }),
+    targetName: t.string({
+      nullable: true,
+      description:
+        'Current name of the target, or the e-mail address of a user; for a deleted target the name in the entry. Null if the target has no name, or if the caller may not see it.',
+      select: { targetKind: true, targetId: true, before: true, after: true },
+      resolve: (entry, _args, { services, viewer }) =>
+        services.audit.targetNames.nameOf(entry, requireSignedIn(viewer)),
     }),
     before: t.field({
       type: 'JSON',

@@ -25,6 +25,7 @@ import {
   targetOf,
   targetOfRead,
 } from './audit-target.ts';
+import { AuditTargetNames } from './audit-target-names.ts';
 import { type AuditVerification, verifyChain } from './audit-verification.ts';
 import { AuditWitness } from './audit-witness.ts';
 import { type CountedAttempts, type RefusedAttempt, RefusedAttempts } from './refused-attempts.ts';
@@ -66,6 +67,7 @@ export class AuditService {
   readonly #log: AuditLog;
   readonly #witness: AuditWitness;
   readonly #tails: AuditTails;
+  readonly targetNames: AuditTargetNames;
   #lostEntries: ChainProblem | null = null;
   readonly #refusedAttempts = new RefusedAttempts((counted) => this.#recordCounted(counted));
 
@@ -78,6 +80,7 @@ export class AuditService {
     this.#journal = new AuditJournal(dataDir, log);
     this.#witness = new AuditWitness(dataDir, marks, log);
     this.#tails = new AuditTails(db);
+    this.targetNames = new AuditTargetNames(options);
     this.#log = new AuditLog({
       db,
       marks,

@@ -93,11 +93,12 @@ interface CachedRows<Row = object> {
 export interface TargetReaderParts {
   readonly db: Database;
   readonly sealer: Pick<Sealer, 'open'>;
-  readonly projects: CachedRows<{ readonly id: string }>;
-  readonly brokers: CachedRows<{ readonly id: string; readonly projectId: string }>;
+  readonly projects: CachedRows<{ readonly id: string; readonly name: string }>;
+  readonly brokers: CachedRows<{ readonly id: string; readonly projectId: string; readonly name: string }>;
   readonly certificates: CachedRows<{
     readonly id: string;
     readonly projectId: string;
+    readonly name: string;
     readonly cert: string;
     readonly chain: unknown;
   }>;

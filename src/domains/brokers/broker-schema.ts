@@ -4,6 +4,7 @@ import { BROKER_QUERY_COST, pageCost } from '../../gateway/graphql/page-cost.ts'
 import { belongsToBroker } from '../../gateway/graphql/type-scopes.ts';
 import { ofBroker, ofProject, viewerCan } from '../../gateway/graphql/viewer-can.ts';
 import { listConnection } from '../../gateway/paging.ts';
+import { AuditEvent } from '../audit/audit-schema.ts';
 import { Project, RestProjectSettings } from '../projects/project-schema.ts';
 import type { BrokerRecord } from './broker-cache.ts';
 import {
@@ -252,5 +253,16 @@ builder.queryFields((t) => ({
     args: { id: t.arg.id({ description: BROKER_ID, required: true }) },
     ...requires('VIEWER', { elsewhere: 'NOT_FOUND' }),
     resolve: (_root, { id }, { services, viewer }) => services.brokers.visible(id, viewer),
+  }),
+}));
+
+builder.prismaObjectFields(AuditEvent, (t) => ({
+  broker: t.field({
+    type: Broker,
+    nullable: true,
+    description: 'The broker of the target. Null if there is none, or if it was deleted.',
+    select: { brokerId: true },
+    resolve: ({ brokerId }, _args, { services, viewer }) =>
+      brokerId === null ? null : services.brokers.seen(brokerId, viewer),
   }),
 }));

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { runCommand } from '../../../src/app/cli/program.ts';
 import { hashOf } from '../../../src/domains/audit/audit-chain.ts';
 import { swapClusterId } from '../../../src/gateway/cluster-id.ts';
@@ -87,6 +87,99 @@ test('what is refused in one project is no news in another, whatever else the ca
   const theirs = await service.graphql(inProject(service.projectId));
   expect(theirs.data.project.auditEvents.nodes[0].operation).toBe('leaveCluster');
 });
+
+const NAMES = `query ($p: ID!) {
+  project(id: $p) { auditEvents(first: 100, orderBy: { field: TIME, order: ASC }) {
+    nodes { operation targetKind targetId targetName project { name } broker { name } }
+  } }
+}`;
+
+test('an entry has the current names of its project, broker and target, and those that it has itself of deleted objects', async () => {
+  const service = await startTestService();
+  const { projectId } = service;
+  const admin = await service.person('ADMIN');
+  const run = (mutation: string) => service.graphql(`mutation { ${mutation} }`);
+  const { data: added } = await run(
+    `addBroker(input: { projectId: "${projectId}", name: "One", url: "mqtt://b.invalid" }) { broker { id } }`,
+  );
+  const brokerId: string = added.addBroker.broker.id;
+  await run(`updateBroker(input: { brokerId: "${brokerId}", name: "Two" }) { broker { id } }`);
+  await run(`disconnectClient(input: { brokerId: "${brokerId}", clientId: "pump 7" }) { __typename }`);
+  const { data: made } = await run(
+    `createToken(input: { projectId: "${projectId}", name: "robot", role: EDITOR }) { token { id } }`,
+  );
+  await run(
+    `setProjectMember(input: { projectId: "${projectId}", email: "${admin.email}", role: ADMIN }) { __typename }`,
+  );
+  const namesOf = async (token: string) => {
+    const { data } = await service.graphql(NAMES, { p: projectId }, token);
+    const nodes: Record<string, { name: string } & string>[] = data.project.auditEvents.nodes;
+    const wanted = ['addBroker', 'updateBroker', 'disconnectClient', 'createToken', 'setProjectMember'];
+    return wanted.map((operation) => {
+      const entry = nodes.find((node) => node.operation === operation);
+      return [operation, entry?.targetName, entry?.project?.name, entry?.broker?.name];
+    });
+  };
+  const project = (await service.storage.db.project.findUniqueOrThrow({ where: { id: projectId } })).name;
+  const expected = [
+    ['addBroker', 'Two', project, 'Two'],
+    ['updateBroker', 'Two', project, 'Two'],
+    ['disconnectClient', 'pump 7', project, 'Two'],
+    ['createToken', 'robot', project, undefined],
+    ['setProjectMember', project, project, undefined],
+  ];
+  expect(await namesOf(service.root)).toEqual(expected);
+  expect(await namesOf(admin.token)).toEqual(expected);
+  await run(`deleteBroker(input: { brokerId: "${brokerId}" }) { deletedBrokerId }`);
+  await run(`revokeToken(input: { tokenId: "${made.createToken.token.id}" }) { revokedTokenId }`);
+  expect(await namesOf(admin.token)).toEqual([
+    ['addBroker', 'One', project, undefined],
+    ['updateBroker', 'One', project, undefined],
+    ['disconnectClient', 'pump 7', project, undefined],
+    ['createToken', 'robot', project, undefined],
+    ['setProjectMember', project, project, undefined],
+  ]);
+});
+
+test('the name of a target is for those who may see the target itself', async () => {
+  const service = await startTestService();
+  const { projectId, services } = service;
+  const [admin, other] = [await service.person('ADMIN'), await service.person(null)];
+  const target = (kind: string, id: string) =>
+    ({ operation: 'test', result: 'DONE', projectId, target: { kind, id } }) as const;
+  const made = await service.graphql(
+    'mutation { createProject(input: { name: "Theirs" }) { project { id } } }',
+    {},
+    other.token,
+  );
+  const theirs: string = made.data.createProject.project.id;
+  const token = await tokenOf(service, theirs);
+  for (const [kind, id] of [
+    ['user', admin.id],
+    ['user', other.id],
+    ['project', theirs],
+    ['token', token],
+  ] as const) {
+    await services.audit.record(target(kind, id));
+  }
+  const namesFor = async (caller: string) => {
+    const { data } = await service.graphql(NAMES, { p: projectId }, caller);
+    const nodes: { operation: string; targetName: string | null }[] = data.project.auditEvents.nodes;
+    return nodes.filter(({ operation }) => operation === 'test').map(({ targetName }) => targetName);
+  };
+  const reads = vi.spyOn(service.storage.db.user, 'findMany');
+  expect(await namesFor(service.root)).toEqual([admin.email, other.email, 'Theirs', 'of theirs']);
+  // Both users of the page are read with one query.
+  expect(reads).toHaveBeenCalledTimes(1);
+  expect(await namesFor(admin.token)).toEqual([admin.email, null, null, null]);
+});
+
+async function tokenOf(service: TestService, projectId: string): Promise<string> {
+  const { data } = await service.graphql(
+    `mutation { createToken(input: { projectId: "${projectId}", name: "of theirs", role: VIEWER }) { token { id } } }`,
+  );
+  return data.createToken.token.id;
+}
 
 test('filters leave what fits, and pages follow each other, the newest first', async () => {
   const service = await startTestService();
