@@ -33,7 +33,7 @@ export function entryOf({ operation, actor = SERVICE_ACTOR, target = null, ...fa
   };
 }
 
-const jsonOf = (value: unknown): string | null =>
+export const jsonOf = (value: unknown): string | null =>
   value === undefined || value === null ? null : JSON.stringify(value);
 
 /** Replaces U+0000 and lone surrogates, which PostgreSQL refuses. */
@@ -71,6 +71,12 @@ interface Outcome {
   readonly text: string;
   readonly isNothing: boolean;
   readonly code: ErrorCode;
+}
+
+/** The previous values of an object that is not in the database, as the member `before` of a payload. */
+export function beforeOf(payload: unknown): object | null {
+  if (typeof payload !== 'object' || payload === null || !('before' in payload)) return null;
+  return typeof payload.before === 'object' ? payload.before : null;
 }
 
 /** The outcome of a payload whose parts may fail separately. `null` if no part failed. */

@@ -118,7 +118,7 @@ export const AuditEvent = builder.prismaObject('AuditEntry', {
       type: 'JSON',
       nullable: true,
       description:
-        'The previous values of the changed fields; for a deletion all fields. Only for objects in the database of this service.',
+        'The previous values of the changed fields; for a deletion all fields. Only for objects in the database of this service, and for single changes of access control.',
       select: { before: true },
       resolve: ({ before }) => parsed(before),
     }),

@@ -8,7 +8,7 @@ import { ServiceError } from '../../platform/errors.ts';
 import { networkOf } from '../../platform/limits/network.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import { type ChainPosition, type ChainProblem, Marks, type UnchainedEntry } from './audit-chain.ts';
-import { codeOf, entryOf, MAX_NAME, outcomeOf, refusedReadOf, resultOf } from './audit-entry.ts';
+import { beforeOf, codeOf, entryOf, jsonOf, MAX_NAME, outcomeOf, refusedReadOf, resultOf } from './audit-entry.ts';
 import { type AuditCaller, type AuditFacts, type AuditTarget, actorOf, NOBODY } from './audit-event.ts';
 import { AuditJournal } from './audit-journal.ts';
 import { AuditLog } from './audit-log.ts';
@@ -282,10 +282,12 @@ export class AuditService {
 
   async #done(entry: UnchainedEntry, payload: unknown): Promise<UnchainedEntry> {
     const outcome = outcomeOf(payload);
+    const before = beforeOf(payload);
     const done: UnchainedEntry = {
       ...entry,
       result: outcome?.isNothing ? 'FAILED' : 'DONE',
       code: outcome?.isNothing ? outcome.code : null,
+      before: before === null ? entry.before : jsonOf(masked(before)),
       after: outcome === null ? entry.after : withOutcome(entry.after, outcome.text),
     };
     const userId = entry.actorKind === 'NOBODY' ? idInPayload('user', payload) : null;

@@ -5,6 +5,7 @@ import { schema } from '../../../src/app/schema.ts';
 import { targetOf } from '../../../src/domains/audit/audit-target.ts';
 import { bearer, PASSWORD, ROOT, startTestService } from '../../support/service.ts';
 import { runs } from '../../support/suite.ts';
+import { accessWorld } from '../access-control/access-service.ts';
 import { codeOf, eventsOf, leftBy } from './audited-service.ts';
 
 const LOGIN = 'mutation ($input: LoginInput!) { login(input: $input) { token } }';
@@ -115,6 +116,50 @@ test('an entry has the actor, the transport, the previous values and the input, 
   expect(JSON.stringify(await service.storage.db.auditEntry.findMany())).not.toMatch(/hidden-|bgp_|argon2/);
   // A deleted user remains in the entries.
   expect((await eventsOf(service, { actorId: admin.id })).length).toBe(2);
+});
+
+test('a change of access control has the previous values, read when it was planned', async () => {
+  const { service, graph, brokerId } = await accessWorld('the embedded broker');
+  const run = (mutation: string) => graph(`mutation ($b: ID!) { ${mutation} }`);
+  const change = (name: string, values: string, rest = '') =>
+    run(`${name}(input: { brokerId: $b, change: { ${values} }${rest} }) { outcome }`);
+  const events = await leftBy(service, async () => {
+    await change('createAccessRole', 'roleName: "sensor"');
+    await change('createAccount', 'username: "meter", textName: "Old", password: "hidden-one"');
+    await change('updateAccount', 'username: "meter", textName: "New", enabled: false, password: "hidden-two"');
+    await change('setAccountPassword', 'username: "meter", password: "hidden-three"');
+    await change('addAccountRole', 'username: "meter", roleName: "sensor", priority: 3');
+    const rule = (allow: boolean) =>
+      `roleName: "sensor", acl: { aclType: PUBLISH_CLIENT_SEND, topic: "plant/#", allow: ${allow} }`;
+    await change('putAclRule', rule(true));
+    await change('putAclRule', rule(false), ', dryRun: true');
+    await change('setDefaultAcl', 'subscribe: true');
+    await change('deleteAccount', 'username: "meter"');
+  });
+  expect(events).toMatchObject(events.map(() => ({ brokerId, result: 'DONE' })));
+  const acl = { aclType: 'publishClientSend', topic: 'plant/#', allow: true, priority: 0 };
+  expect(events.map(({ operation, before }) => [operation, before])).toEqual([
+    ['createAccessRole', null],
+    ['createAccount', null],
+    ['updateAccount', { textName: 'Old', enabled: true }],
+    ['setAccountPassword', null],
+    ['addAccountRole', { roles: [] }],
+    ['putAclRule', null],
+    ['putAclRule', { acl }],
+    ['setDefaultAcl', { subscribe: false }],
+    [
+      'deleteAccount',
+      {
+        clientId: null,
+        textName: 'New',
+        textDescription: null,
+        enabled: false,
+        roles: [{ roleName: 'sensor', priority: 3 }],
+        groups: [],
+      },
+    ],
+  ]);
+  expect(JSON.stringify(await service.storage.db.auditEntry.findMany())).not.toMatch(/hidden-/);
 });
 
 test('refused and permitted operations each leave an entry', async () => {

@@ -1,6 +1,7 @@
 import type { ServiceError } from '../../../platform/errors.ts';
 import type { AccessChange } from './access-change.ts';
 import type { DynsecWrite } from './dynsec-writes.ts';
+import type { PreviousValues } from './previous-values.ts';
 
 export type TouchedObject =
   | { readonly kind: 'CLIENT' | 'GROUP' | 'ROLE'; readonly name: string }
@@ -22,6 +23,7 @@ export type PlannedCommand = DynsecWrite & {
 export interface PlannedChange {
   readonly change: AccessChange;
   readonly commands: readonly PlannedCommand[];
+  readonly before: PreviousValues | null;
   /** Why it is impossible: INVALID, NOT_FOUND, ALREADY_EXISTS, IN_USE, NOT_SUPPORTED_BY_BROKER or NOT_ALLOWED. */
   readonly error: ServiceError | null;
 }

@@ -13,6 +13,7 @@ import { GROUP_PLANS } from './plan-group.ts';
 import type { Plans } from './plan-references.ts';
 import { ROLE_PLANS } from './plan-role.ts';
 import { PolicyDraft } from './policy-draft.ts';
+import { previousValues } from './previous-values.ts';
 
 /**
  * Plans a list of changes, each on the result of the previous ones. Values that the broker already has need no command,
@@ -41,6 +42,7 @@ export class AccessPlanner {
   /** Without `mayControl`, ControlRights refuses changes of rights on `$CONTROL/`. */
   next(change: AccessChange, mayControl: boolean): PlannedChange {
     const draft = this.#draft;
+    const before = previousValues(draft, change);
     const undo = draft.checkpoint();
     try {
       const commands = writesOf(draft, this.#dialect, change).map((write) => {
@@ -52,11 +54,11 @@ export class AccessPlanner {
         return command;
       });
       this.#gateway.checkChange(commands, draft);
-      return { change, commands, error: null };
+      return { change, commands, before, error: null };
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       undo();
-      return { change, commands: [], error };
+      return { change, commands: [], before, error };
     }
   }
 }

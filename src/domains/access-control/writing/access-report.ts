@@ -1,6 +1,7 @@
 import type { ServiceError } from '../../../platform/errors.ts';
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { PlannedCommand } from './access-plan.ts';
+import type { PreviousValues } from './previous-values.ts';
 
 /**
  * UNCHANGED: nothing was sent. REJECTED: nothing was applied, also if a read after a lost response shows this. UNKNOWN:
@@ -23,6 +24,8 @@ export interface CommandReport {
 export interface ChangeReport {
   readonly outcome: ChangeOutcome;
   readonly commands: readonly CommandReport[];
+  /** For the audit. */
+  readonly before: PreviousValues | null;
   readonly error: ServiceError | null;
 }
 
@@ -54,6 +57,7 @@ export interface WriteReport {
 
 export interface ChangeProgress {
   commands: readonly CommandProgress[];
+  before: PreviousValues | null;
   error: ServiceError | null;
 }
 
@@ -69,10 +73,11 @@ export function* reportOf(changes: readonly ChangeProgress[], blastRadius: Blast
   return { outcome: worstOf(new Set(reports.map(({ outcome }) => outcome))), changes: reports, blastRadius };
 }
 
-function changeReportOf({ commands, error }: ChangeProgress): ChangeReport {
+function changeReportOf({ commands, before, error }: ChangeProgress): ChangeReport {
   return {
     outcome: outcomeOf(commands, error),
     commands: commands.map(commandReportOf),
+    before,
     error: error ?? commands.find((command) => command.error !== null)?.error ?? null,
   };
 }

@@ -58,7 +58,9 @@ export class WriteRun {
     this.#parts = parts;
     this.#now = now;
     this.#changes = writes.flatMap(({ changes, mayControl }) => changes.map((change) => ({ change, mayControl })));
-    this.writes = writes.map(({ changes }) => changes.map(() => ({ commands: [], error: null, sent: 0 })));
+    this.writes = writes.map(({ changes }) =>
+      changes.map(() => ({ commands: [], before: null, error: null, sent: 0 })),
+    );
     this.progress = this.writes.flat();
     this.#planner = this.#plannerOn(now.policy);
   }
@@ -166,8 +168,9 @@ export class WriteRun {
     const progress = this.progress[this.#planned];
     this.#planned += 1;
     if (!requested || !progress) return;
-    const { commands, error } = this.#planner.next(requested.change, requested.mayControl);
+    const { commands, before, error } = this.#planner.next(requested.change, requested.mayControl);
     progress.commands = commands.map((command) => ({ command, state: 'PLANNED', error: null }));
+    progress.before = before;
     progress.error = error;
   }
 

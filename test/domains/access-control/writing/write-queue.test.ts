@@ -137,7 +137,7 @@ test('beyond 10,000 waiting changes a write is refused, and accepted again after
     await gate;
     return writes.map(({ changes }) => ({
       outcome: 'APPLIED',
-      changes: changes.map(() => ({ outcome: 'APPLIED', commands: [], error: null })),
+      changes: changes.map(() => ({ outcome: 'APPLIED', commands: [], before: null, error: null })),
       blastRadius: { clients: [], usernames: [], anonymous: false, gateway: false, isComplete: true },
     }));
   });
