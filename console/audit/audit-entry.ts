@@ -10,10 +10,12 @@ export const ENTRY = graphql(`fragment Entry on AuditEvent @_unmask {
   address
   via
   operation
+  actorId
   targetKind
   targetId
-  projectId
-  brokerId
+  targetName
+  project { id name }
+  broker { id name }
   requestId
   result
   code

@@ -4,14 +4,18 @@ import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { saveCsv } from '../ui/csv.ts';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import type { Entry, NewEntries } from './audit-entry.ts';
 import { useAuditFilter } from './audit-filter.ts';
+import { codeTexts } from './code-texts.ts';
 import { isPreview } from './differences.ts';
 import { EntryDetails } from './entry-details.tsx';
 import { FilterForm } from './filter-form.tsx';
 import { auditTexts } from './texts.ts';
+import { targetText, useOperation, What } from './what.tsx';
+import { Who } from './who.tsx';
 import './style.css';
 
 interface AuditViewProps {
@@ -32,6 +36,8 @@ interface AuditViewProps {
 /** Entries of the audit, newest first, with a filter. New ones appear on the first page. */
 export function AuditView({ page, added, isLive, onSnapshot, document, variables }: AuditViewProps) {
   const text = useTexts(auditTexts);
+  const reason = useTexts(codeTexts);
+  const operationOf = useOperation();
   const [path] = useLocation();
   const { after, search } = useAuditFilter();
   const since = added?.since;
@@ -47,13 +53,19 @@ export function AuditView({ page, added, isLive, onSnapshot, document, variables
     {
       key: 'actor',
       title: text('actor'),
-      cell: ({ actorName, actorKind }) => actorName ?? text(actorKind),
+      cell: (entry) => <Who entry={entry} />,
+      value: ({ actorName, actorKind }) => actorName ?? text(actorKind),
     },
-    { key: 'operation', title: text('operation'), cell: ({ operation }) => operation },
     {
-      key: 'target',
-      title: text('target'),
-      cell: ({ targetKind, targetId }) => [targetKind, targetId].filter((part) => part !== null).join(' ') || '–',
+      key: 'what',
+      title: text('what'),
+      cell: (entry) => (
+        <>
+          <What entry={entry} />
+          <EntryDetails entry={entry} />
+        </>
+      ),
+      value: operationOf,
     },
     {
       key: 'result',
@@ -61,19 +73,20 @@ export function AuditView({ page, added, isLive, onSnapshot, document, variables
       cell: ({ result, code, after: now }) => (
         <span className={`result ${result}`}>
           {text(result)}
-          {code !== null && ` (${code})`}
+          {code !== null && `: ${reason(code)}`}
           {isPreview(now) && ` (${text('preview')})`}
         </span>
       ),
       value: ({ result, code }) => [result, code].filter((part) => part !== null).join(' '),
     },
+  ];
+  const onlyInFile: Column<Entry>[] = [
+    { key: 'target', title: text('target'), cell: targetText },
+    { key: 'broker', title: text('broker'), cell: ({ broker }) => broker?.name },
+    { key: 'project', title: text('project'), cell: ({ project }) => project?.name },
+    { key: 'operation', title: text('operation'), cell: ({ operation }) => operation },
     { key: 'via', title: text('via'), cell: ({ via }) => text(`via${via}`) },
-    {
-      key: 'change',
-      title: text('change'),
-      cell: (entry) => <EntryDetails entry={entry} />,
-      value: ({ before, after: now }) => JSON.stringify({ before, after: now }),
-    },
+    { key: 'change', title: text('change'), cell: ({ before, after: now }) => JSON.stringify({ before, after: now }) },
   ];
   const older = new URLSearchParams(search);
   older.set('after', page?.pageInfo.endCursor ?? '');
@@ -99,13 +112,23 @@ export function AuditView({ page, added, isLive, onSnapshot, document, variables
         </>
       )}
       {entries.length > 0 && (
-        <Table
-          label={text('audit')}
-          columns={columns}
-          rows={entries}
-          keyOf={({ id }) => id}
-          isStale={isFirst && !isLive}
-        />
+        <>
+          <Table
+            label={text('audit')}
+            columns={columns}
+            rows={entries}
+            keyOf={({ id }) => id}
+            isStale={isFirst && !isLive}
+            hasCsv={false}
+          />
+          <button
+            type="button"
+            className="quiet"
+            onClick={() => saveCsv(text('audit'), [...columns, ...onlyInFile], entries)}
+          >
+            {text('csv')}
+          </button>
+        </>
       )}
       <p className="actions">
         {!isFirst && <Link href={`${path}?${newest}`}>{text('newest')}</Link>}

@@ -1,37 +1,44 @@
 import { useTexts } from '../texts/texts.ts';
 import type { Entry } from './audit-entry.ts';
-import { differencesOf } from './differences.ts';
+import { differencesOf, fieldsOf } from './differences.ts';
 import { auditTexts } from './texts.ts';
+
+const ELEMENTS = { same: 'span', added: 'ins', removed: 'del' } as const;
 
 /** What an entry changed: the previous and the new values, and where the request came from. */
 export function EntryDetails({ entry }: { readonly entry: Entry }) {
   const text = useTexts(auditTexts);
-  const { before, after, sequence, actorKind, actorIssuer, address, requestId, projectId, brokerId, hash } = entry;
+  const { operation, after, code, sequence, actorKind, via, address, requestId, targetId, hash } = entry;
   const facts = [
-    ['number', sequence],
+    ['outcome', fieldsOf(after).get('outcome') ?? null],
+    ['code', code],
+    ['operation', operation],
+    ['targetId', targetId],
     ['actorKind', text(actorKind)],
-    ['actorIssuer', actorIssuer],
+    ['via', text(`via${via}`)],
     ['address', address],
     ['requestId', requestId],
-    ['projectId', projectId],
-    ['brokerId', brokerId],
+    ['number', sequence],
     ['hash', hash],
   ] as const;
-  const differences = differencesOf(before, after);
+  const differences = differencesOf(entry);
   return (
     <details className="entry">
-      <summary>{differences.length === 0 ? text('details') : differences.map(({ key }) => key).join(', ')}</summary>
+      <summary>{[text('details'), differences.map(({ key }) => key).join(', ')].filter(Boolean).join(': ')}</summary>
       <dl>
-        {differences.map((difference) => (
-          <div key={difference.key}>
-            <dt>{difference.key}</dt>
+        {differences.map(({ key, lines }) => (
+          <div key={key}>
+            <dt>{key}</dt>
             <dd>
-              {difference.before !== null && difference.before !== difference.after && <del>{difference.before}</del>}{' '}
-              {difference.after !== null &&
-                (difference.before === difference.after ? difference.after : <ins>{difference.after}</ins>)}
+              {lines.map(({ kind, text: line }, index) => {
+                const Line = ELEMENTS[kind];
+                return <Line key={index}>{line}</Line>;
+              })}
             </dd>
           </div>
         ))}
+      </dl>
+      <dl>
         {facts.map(([key, value]) =>
           value === null || value === '' ? null : (
             <div key={key}>

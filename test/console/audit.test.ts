@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
+import { accessWorld } from '../domains/access-control/access-service.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { PASSWORD, ROOT, startTestService, type TestService } from '../support/service.ts';
-import { checkScreen, openConsole, signIn } from './page.ts';
+import { checkScreen, firstBroker, openConsole, signIn } from './page.ts';
 
 const UPDATE = 'mutation ($input: UpdateProjectInput!) { updateProject(input: $input) { project { id } } }';
 const rename = async ({ graphql, projectId }: TestService, name: string, token?: string) =>
@@ -21,12 +22,14 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () =
     await page.getByText('live', { exact: true }).waitFor();
     await rename(service, 'Plant 1');
     await rename(service, 'Plant 2');
-    const row = rowOf(page, 'Plant 2');
+    const changes = rowOf(page, 'Change a project: ');
+    const row = changes.filter({ has: page.locator('ins').getByText('Plant 2') });
     await row.locator('summary').press('Enter');
     await row.locator('del').getByText('Plant 1').waitFor();
     expect(await row.locator('ins').allTextContents()).toContain('Plant 2');
     await rename(service, 'Plant 3', viewer.token);
-    await rowOf(page, 'NOT_ALLOWED').getByText('refused').waitFor();
+    const refusal = 'refused: the caller has no right to this';
+    await rowOf(page, refusal).waitFor();
     expect(await rowOf(page, viewer.email).count()).toBe(1);
 
     await page.getByLabel('Result').selectOption('REFUSED');
@@ -34,7 +37,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () =
     await page.keyboard.press('Enter');
     await expect.poll(() => page.getByRole('rowheader').count()).toBe(1);
     await page.reload();
-    await rowOf(page, 'NOT_ALLOWED').waitFor();
+    await rowOf(page, refusal).waitFor();
     expect(await page.getByRole('rowheader').count()).toBe(1);
     // New entries that do not match the filter stay away.
     await rename(service, 'Plant 4');
@@ -60,6 +63,56 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () =
     expect(lines.map((line) => JSON.parse(line).operation)).toContain('updateProject');
   });
 
+  test('says what was done to which object in words, with links, and shows the previous values line by line', async () => {
+    const world = await accessWorld('the embedded broker');
+    const { service, graph } = world;
+    const { name } = await service.storage.db.broker.findFirstOrThrow();
+    const change = (mutation: string, values: string, rest = '') =>
+      graph(`mutation ($b: ID!) { ${mutation}(input: { brokerId: $b, change: { ${values} }${rest} }) { outcome } }`);
+    const rule = (allow: boolean) =>
+      `roleName: "sensor", acl: { aclType: PUBLISH_CLIENT_SEND, topic: "plant/#", allow: ${allow} }`;
+    await change('createAccessRole', 'roleName: "sensor"');
+    await change('putAclRule', rule(true));
+    await change('putAclRule', rule(false));
+    await change('createAccount', 'username: "meter 7", textName: "Old"');
+    await change('updateAccount', 'username: "meter 7", textName: "Next"', ', dryRun: true');
+    await change('updateAccount', 'username: "meter 7", textName: "New"');
+    await change('addAccountRole', 'username: "meter 7", roleName: "sensor"');
+    await world.client({ clientId: 'pump/7', username: 'admin', password: (await firstBroker(service)).password });
+    await graph('mutation ($b: ID!) { disconnectClient(input: { brokerId: $b, clientId: "pump/7" }) { __typename } }');
+
+    const page = await openConsole(service);
+    await signIn(page);
+    await page.getByRole('link', { name: 'Audit' }).click();
+    const given = rowOf(page, 'Give a role to an account: meter 7 · sensor');
+    await given.getByRole('link', { name, exact: true }).waitFor();
+    await given.getByRole('link', { name: ROOT.email }).waitFor();
+    const table = page.getByRole('region', { name: 'Audit' });
+    // Nothing is cut off at the side.
+    expect(await table.evaluate((region) => region.scrollWidth - region.clientWidth)).toBe(0);
+
+    const changed = rowOf(page, 'Change an account: meter 7');
+    await expect.poll(() => changed.count()).toBe(2);
+    const preview = changed.filter({ hasText: 'preview, nothing changed' });
+    await preview.locator('summary').click();
+    const done = changed.filter({ hasNotText: 'preview, nothing changed' });
+    await done.locator('summary').click();
+    expect(await done.locator('del').allTextContents()).toEqual(['Old']);
+    expect(await done.locator('ins').allTextContents()).toEqual(['New']);
+    const rules = rowOf(page, 'Add or change a rule of an access role: sensor').first();
+    await rules.locator('summary').click();
+    expect(await rules.locator('del').allTextContents()).toEqual([' "allow": true,']);
+    expect(await rules.locator('ins').allTextContents()).toEqual([' "allow": false,']);
+    await checkScreen(page, 'audit-words');
+
+    await rowOf(page, 'Disconnect a client: pump/7').getByRole('link', { name: 'pump/7' }).click();
+    await page.getByRole('heading', { name: 'pump/7' }).waitFor();
+    await page.goBack();
+    await done.getByRole('link', { name: 'meter 7' }).click();
+    await page.waitForURL(/access\/accounts/);
+    await page.getByRole('heading', { name: 'meter 7' }).waitFor();
+  });
+
   test('of a project is a tab for its administrators; others see neither the tab nor the menu entry', async () => {
     const service = await startTestService();
     const admin = await service.person('ADMIN');
@@ -70,7 +123,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () =
     await page.getByRole('link', { name: 'Audit' }).click();
     await page.getByText('live', { exact: true }).waitFor();
     await rename(service, 'Plant 1', admin.token);
-    await rowOf(page, 'updateProject').getByText(admin.email).waitFor();
+    await rowOf(page, 'Change a project').getByText(admin.email).waitFor();
     await page.getByLabel('Operation').fill('createToken');
     await page.keyboard.press('Enter');
     await page.getByText('No entry matches the filter.').waitFor();

@@ -1,0 +1,46 @@
+import { catalogue } from '../texts/texts.ts';
+import type { Entry } from './audit-entry.ts';
+
+/** Why an operation was refused or failed. */
+export const codeTexts = catalogue<NonNullable<Entry['code']>>({
+  en: {
+    ALREADY_EXISTS: 'it exists already',
+    BROKER_REJECTED: 'the broker rejected it',
+    BROKER_TIMEOUT: 'the broker did not respond in time',
+    BROKER_UNREACHABLE: 'the broker was not connected',
+    INTERNAL_ERROR: 'an error of the service, which its log describes',
+    INVALID: 'the input was not valid',
+    IN_USE: 'it is in use',
+    LAST_ADMINISTRATOR: 'the service needs an administrator who can sign in',
+    METHOD_NOT_ALLOWED: 'the address does not support this method',
+    NOT_ALLOWED: 'the caller has no right to this',
+    NOT_FOUND: 'it does not exist, or the caller may not see it',
+    NOT_SUPPORTED_BY_BROKER: 'the broker does not support it',
+    RATE_LIMITED: 'too many attempts in a short time',
+    SECOND_FACTOR_REQUIRED: 'a second factor is required',
+    SIGN_IN_UNAVAILABLE: 'the provider of the sign-in was not available',
+    TOO_COMPLEX: 'the request exceeded a limit',
+    TOO_LARGE: 'it was too large',
+    UNAUTHORIZED: 'without valid credentials',
+  },
+  de: {
+    ALREADY_EXISTS: 'es ist schon vorhanden',
+    BROKER_REJECTED: 'der Broker hat es abgelehnt',
+    BROKER_TIMEOUT: 'der Broker hat nicht rechtzeitig geantwortet',
+    BROKER_UNREACHABLE: 'der Broker war nicht verbunden',
+    INTERNAL_ERROR: 'ein Fehler des Dienstes, den sein Protokoll beschreibt',
+    INVALID: 'die Eingabe war ungültig',
+    IN_USE: 'es wird benutzt',
+    LAST_ADMINISTRATOR: 'der Dienst braucht einen Administrator, der sich anmelden kann',
+    METHOD_NOT_ALLOWED: 'die Adresse unterstützt diese Methode nicht',
+    NOT_ALLOWED: 'der Aufrufer hat kein Recht dazu',
+    NOT_FOUND: 'es ist nicht vorhanden, oder der Aufrufer darf es nicht sehen',
+    NOT_SUPPORTED_BY_BROKER: 'der Broker unterstützt es nicht',
+    RATE_LIMITED: 'zu viele Versuche in kurzer Zeit',
+    SECOND_FACTOR_REQUIRED: 'ein zweiter Faktor ist nötig',
+    SIGN_IN_UNAVAILABLE: 'der Anbieter der Anmeldung war nicht verfügbar',
+    TOO_COMPLEX: 'die Anfrage hat eine Grenze überschritten',
+    TOO_LARGE: 'es war zu groß',
+    UNAUTHORIZED: 'ohne gültige Zugangsdaten',
+  },
+});
