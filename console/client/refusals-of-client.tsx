@@ -1,6 +1,8 @@
 import { useId } from 'react';
 import { Link } from 'wouter';
 import { useQuery } from '../graph/use-query.ts';
+import { type RefusalReason, reasonTexts } from '../refusals/reason-texts.ts';
+import { type RefusalKind, refusalTexts } from '../refusals/texts.ts';
 import { useTexts, useTimes } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { Problem } from '../ui/problem.tsx';
@@ -14,8 +16,8 @@ const REFUSALS_MS = 1_000;
 interface Refusal {
   readonly id: string;
   readonly lastAt: string;
-  readonly kind: string;
-  readonly reason: string;
+  readonly kind: RefusalKind;
+  readonly reason: RefusalReason;
   readonly topic: string | null;
   readonly detail: string | null;
   readonly count: number;
@@ -30,19 +32,21 @@ interface RefusalsOfClientProps {
 /** What the broker refused to a client. */
 export function RefusalsOfClient({ brokerId, clientId }: RefusalsOfClientProps) {
   const text = useTexts(clientTexts);
+  const reasonText = useTexts(reasonTexts);
+  const kindText = useTexts(refusalTexts);
   const timeOf = useTimes();
   const heading = useId();
   const { data, error } = useQuery(REFUSALS, { id: brokerId, clientId }, REFUSALS_MS);
   const refusals = data?.broker?.refusals;
   const columns: Column<Refusal>[] = [
     { key: 'last', title: text('last'), cell: ({ lastAt }) => <Time at={lastAt} />, value: ({ lastAt }) => lastAt },
-    { key: 'kind', title: text('kind'), cell: ({ kind }) => inWords(kind) },
+    { key: 'kind', title: text('kind'), cell: ({ kind }) => kindText(kind) },
     { key: 'topic', title: text('topic'), cell: ({ topic }) => topic ?? '–' },
     {
       key: 'why',
       title: text('why'),
-      cell: ({ reason, detail }) => <span title={detail ?? undefined}>{inWords(reason)}</span>,
-      value: ({ reason }) => inWords(reason),
+      cell: ({ reason, detail }) => <span title={detail ?? undefined}>{reasonText(reason)}</span>,
+      value: ({ reason }) => reasonText(reason),
     },
     { key: 'help', title: text('whatHelps'), cell: ({ whatWouldHelp }) => whatWouldHelp },
     { key: 'times', title: text('times'), isNumber: true, cell: ({ count }) => count },
@@ -66,5 +70,3 @@ export function RefusalsOfClient({ brokerId, clientId }: RefusalsOfClientProps) 
     </section>
   );
 }
-
-const inWords = (reason: string): string => reason.toLowerCase().replaceAll('_', ' ');

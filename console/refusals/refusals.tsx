@@ -1,6 +1,7 @@
-import { Link } from 'wouter';
-import { whyAddress } from '../access/addresses.ts';
+import { Link, useSearchParams } from 'wouter';
+import { accessAddress } from '../access/addresses.ts';
 import { useBroker } from '../broker/broker-context.ts';
+import { clientPath } from '../clients/client-address.ts';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useLive } from '../graph/live.ts';
 import { useQuery } from '../graph/use-query.ts';
@@ -10,6 +11,9 @@ import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
+import { reasonTexts } from './reason-texts.ts';
+import { addressOfWhy } from './refusal-address.ts';
+import { RefusalPage } from './refusal-page.tsx';
 import { refusalTexts } from './texts.ts';
 
 const REPORTED = graphql(`query ReportedRefusals($id: ID!) {
@@ -50,24 +54,44 @@ function apply(before: ReadonlyMap<string, Refusal> | null, { refusals, removed 
   return all;
 }
 
-/** Refused clients of a broker, with the reasons. */
+/** The refusals of a broker, or one of them. */
 export function Refusals() {
+  const [search] = useSearchParams();
+  const id = search.get('id');
+  return id === null ? <RefusalList /> : <RefusalPage key={id} id={id} />;
+}
+
+/** Refused clients of a broker, with the reasons. */
+function RefusalList() {
   const text = useTexts(refusalTexts);
+  const reasonText = useTexts(reasonTexts);
   const broker = useBroker();
   const timeOf = useTimes();
   const { data, error } = useQuery(REPORTED, { id: broker.id });
   const { state, isLive } = useLive(REFUSALS, { brokerId: broker.id }, ({ refusals }) => refusals, apply);
   const columns: Column<Refusal>[] = [
     { key: 'last', title: text('last'), cell: ({ lastAt }) => <Time at={lastAt} />, value: ({ lastAt }) => lastAt },
-    { key: 'client', title: text('client'), cell: ({ clientId, address }) => clientId ?? address ?? '–' },
+    {
+      key: 'client',
+      title: text('client'),
+      cell: ({ clientId, address }) =>
+        clientId ? <Link href={clientPath(broker.id, clientId)}>{clientId}</Link> : (address ?? '–'),
+      value: ({ clientId, address }) => clientId ?? address,
+    },
     { key: 'address', title: text('address'), cell: ({ address }) => address ?? '–' },
-    { key: 'account', title: text('account'), cell: ({ username }) => username ?? '–' },
+    {
+      key: 'account',
+      title: text('account'),
+      cell: ({ username }) =>
+        username ? <Link href={accessAddress(broker.id, 'accounts', { name: username })}>{username}</Link> : '–',
+      value: ({ username }) => username,
+    },
     { key: 'topic', title: text('topic'), cell: ({ topic }) => topic ?? '–' },
     {
       key: 'why',
       title: text('why'),
-      cell: ({ reason, detail }) => <span title={detail ?? undefined}>{inWords(reason)}</span>,
-      value: ({ reason }) => inWords(reason),
+      cell: ({ reason, detail }) => <span title={detail ?? undefined}>{reasonText(reason)}</span>,
+      value: ({ reason }) => reasonText(reason),
     },
     {
       key: 'decidedBy',
@@ -104,14 +128,6 @@ export function Refusals() {
 /** The role, with the topic of its rule. */
 const ruleOf = ({ decidedBy }: Refusal): string =>
   decidedBy ? `${decidedBy.roleName}${decidedBy.rule ? `: ${decidedBy.rule.topic}` : ''}` : '';
-
-const addressOfWhy = (brokerId: string, { username, clientId, kind, topic }: Refusal): string =>
-  whyAddress(brokerId, { account: username, clientId, action: ACTIONS.find((action) => action === kind), topic });
-
-/** The kinds that are decisions about topics. */
-const ACTIONS = ['PUBLISH', 'SUBSCRIBE', 'UNSUBSCRIBE'] as const;
-
-const inWords = (reason: string): string => reason.toLowerCase().replaceAll('_', ' ');
 
 function wrongPassword(url: string | null): string {
   const { hostname, port } = new URL(url ?? 'mqtt://127.0.0.1:1883');

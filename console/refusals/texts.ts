@@ -1,4 +1,7 @@
+import type { introspection } from '../../src/generated/graph.d.ts';
 import { catalogue } from '../texts/texts.ts';
+
+export type RefusalKind = introspection['types']['RefusalKind']['enumValues'];
 
 export const refusalTexts = catalogue({
   en: {
@@ -6,6 +9,27 @@ export const refusalTexts = catalogue({
     decidedBy: 'Decided by',
     times: 'Times',
     last: 'Last',
+    first: 'First',
+    refused: 'Refused',
+    CONNECT: 'a connection',
+    PACKET: 'a packet, which closed the connection',
+    PUBLISH: 'a publish',
+    SUBSCRIBE: 'a subscription',
+    UNSUBSCRIBE: 'the end of a subscription',
+    becauseOf: 'Refused: {reason}',
+    listenerPort: 'Port of the listener',
+    detail: 'In the words of the broker',
+    reasonCode: 'Reason code of MQTT',
+    isMerged: 'Several clients of one network are counted together, without their names.',
+    allRefusals: 'All refusals',
+    noRefusal: 'This refusal is not in the list any more.',
+    setPassword: 'Set a new password of the account {name}',
+    toAccount: 'To the account {name}',
+    createAccount: 'To the accounts, to create one',
+    toGroups: 'To the groups, to set one for clients without a user name',
+    toListeners: 'To the listeners of the broker',
+    toCertificates: 'To the certificates of the project',
+    toTopics: 'To the retained messages',
     noRefusals: 'Nobody was refused since {time}. Try it with a wrong password:',
   },
   de: {
@@ -13,6 +37,27 @@ export const refusalTexts = catalogue({
     decidedBy: 'Entschieden von',
     times: 'Anzahl',
     last: 'Zuletzt',
+    first: 'Zuerst',
+    refused: 'Abgewiesen',
+    CONNECT: 'eine Verbindung',
+    PACKET: 'ein Paket, das die Verbindung beendete',
+    PUBLISH: 'eine Veröffentlichung',
+    SUBSCRIBE: 'ein Abonnement',
+    UNSUBSCRIBE: 'das Ende eines Abonnements',
+    becauseOf: 'Abgewiesen: {reason}',
+    listenerPort: 'Port des Listeners',
+    detail: 'In den Worten des Brokers',
+    reasonCode: 'Grund-Code von MQTT',
+    isMerged: 'Mehrere Clients eines Netzes sind zusammengezählt, ohne ihre Namen.',
+    allRefusals: 'Alle Abweisungen',
+    noRefusal: 'Diese Abweisung steht nicht mehr in der Liste.',
+    setPassword: 'Neues Passwort des Kontos {name} setzen',
+    toAccount: 'Zum Konto {name}',
+    createAccount: 'Zu den Konten, um eines anzulegen',
+    toGroups: 'Zu den Gruppen, um eine für Clients ohne Benutzernamen festzulegen',
+    toListeners: 'Zu den Listenern des Brokers',
+    toCertificates: 'Zu den Zertifikaten des Projekts',
+    toTopics: 'Zu den Retained-Nachrichten',
     noRefusals: 'Seit {time} wurde niemand abgewiesen. Versuchen Sie es mit einem falschen Passwort:',
   },
 });

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { accessWorld } from '../domains/access-control/access-service.ts';
+import { sendRaw } from '../domains/refusals/refused-clients.ts';
 import { rawClient } from '../engines/embedded/raw-client.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startClient } from '../support/mosquitto.ts';
@@ -23,6 +25,61 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, (
     expect(text).toContain('nobody');
     expect(text).toContain('unknown account');
     await checkScreen(page, 'refusals');
+    // Rules decide about topics only, so this leads to what is known about the connection.
+    await row.getByRole('link', { name: 'Why' }).click();
+    await page.getByRole('heading', { name: 'Refused: unknown account' }).waitFor();
+    await page.getByText('Create the account "nobody"').waitFor();
+    await page.getByRole('link', { name: 'To the accounts, to create one' }).waitFor();
+    await page.goBack();
+    await row.getByRole('link', { name: 'dev-17' }).click();
+    await page.getByRole('heading', { name: 'dev-17' }).waitFor();
+  });
+
+  test('lead from a wrong password to the account, from a rule to its explanation, and from other reasons to what helps', async () => {
+    const world = await accessWorld('the embedded broker');
+    const { service, brokerId } = world;
+    await world.ask('createClient', { username: 'meter', password: 'one' });
+    const { port } = new URL((await firstBroker(service)).url);
+    const page = await openConsole(service);
+    await signIn(page);
+    await page.goto(`${service.url}/#/brokers/${brokerId}/refusals`);
+    const connect = (clientId: string, username?: string, password = 'one') =>
+      sendRaw(Number(port), { clientId, ...(username && { username, password: Buffer.from(password) }) });
+    const row = (text: string) => page.getByRole('row').filter({ hasText: text });
+    const why = (text: string) => row(text).getByRole('link', { name: 'Why' });
+    const said = (reason: string) => page.getByRole('heading', { name: `Refused: ${reason}` });
+
+    connect('m1', 'meter', 'wrong');
+    await why('wrong password').click();
+    await said('wrong password').waitFor();
+    await checkScreen(page, 'refusal');
+    await page.getByRole('link', { name: 'Set a new password of the account meter' }).click();
+    await page.getByRole('heading', { name: 'meter' }).waitFor();
+    await page.goBack();
+    await page.getByRole('link', { name: 'All refusals' }).click();
+    await row('wrong password').getByRole('link', { name: 'meter' }).click();
+    await page.getByRole('heading', { name: 'meter' }).waitFor();
+    await page.goBack();
+
+    await world.ask('disableClient', { username: 'meter' });
+    connect('m2', 'meter');
+    await why('disabled account').click();
+    await said('disabled account').waitFor();
+    await page.getByRole('link', { name: 'To the account meter' }).waitFor();
+    await page.goBack();
+    connect('m3');
+    await why('no user name').click();
+    await said('no user name').waitFor();
+    await page.getByRole('link', { name: 'To the groups' }).waitFor();
+    await page.goBack();
+
+    await world.ask('enableClient', { username: 'meter' });
+    const meter = await world.client({ clientId: 'm4', username: 'meter', password: 'one', protocolVersion: 5 });
+    await expect(meter.publishAsync('plant/1', 'x', { qos: 1 })).rejects.toThrow();
+    await why('plant/1').click();
+    await page.getByRole('status').filter({ hasText: 'Denied: meter, publish, plant/1' }).waitFor();
+    await page.goto(`${service.url}/?id=rfs_gone#/brokers/${brokerId}/refusals`);
+    await page.getByText('This refusal is not in the list any more.').waitFor();
   });
 
   test('are not live before the last part of a long list has come', async () => {
