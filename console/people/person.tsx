@@ -6,6 +6,7 @@ import { useTexts } from '../texts/texts.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Time } from '../ui/time.tsx';
+import { Memberships } from './memberships.tsx';
 import { PersonActions } from './person-actions.tsx';
 import { peopleTexts } from './texts.ts';
 
@@ -13,6 +14,10 @@ const PERSON = graphql(`query Person($id: ID!) {
   user(id: $id) {
     id name email isRootAdmin isVerified isRemovable ssoType hasSecondFactor projectCount brokerCount createdAt
     identities { provider subject checkedAt }
+    memberships(first: 100) {
+      totalCount
+      nodes { createdAt role project { id name } }
+    }
   }
   userSessions(userId: $id) { id address createdAt lastUsedAt provider isCurrent }
 }`);
@@ -59,6 +64,9 @@ export function Person({ id }: { readonly id: string }) {
         </dd>
       </dl>
       <PersonActions person={user} sessionCount={sessions.length} onChanged={renew} />
+      <h2>{text('memberships')}</h2>
+      {user.isRootAdmin && <p className="quiet">{text('rootIsMember')}</p>}
+      {user.memberships && <Memberships memberships={user.memberships} />}
       <h2>{text('sessions')}</h2>
       {sessions.length === 0 ? (
         <p>{text('noSessions')}</p>

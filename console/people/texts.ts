@@ -29,6 +29,10 @@ export const peopleTexts = catalogue({
     unknownPerson: 'This account does not exist.',
     identity: 'Account at {provider}',
     projectsWithBrokers: '{projects}, with {brokers} brokers',
+    memberships: 'Projects',
+    memberSince: 'Member since',
+    noMemberships: 'This person is no member of a project.',
+    rootIsMember: 'A root administrator has the role administrator in every project, also without a membership.',
     sessions: 'Sessions',
     noSessions: 'This person is not signed in.',
     notRemovable:
@@ -84,6 +88,10 @@ export const peopleTexts = catalogue({
     unknownPerson: 'Dieses Konto gibt es nicht.',
     identity: 'Konto bei {provider}',
     projectsWithBrokers: '{projects}, mit {brokers} Brokern',
+    memberships: 'Projekte',
+    memberSince: 'Mitglied seit',
+    noMemberships: 'Diese Person ist in keinem Projekt Mitglied.',
+    rootIsMember: 'Ein Hauptadministrator hat in jedem Projekt die Rolle Administrator, auch ohne Mitgliedschaft.',
     sessions: 'Sitzungen',
     noSessions: 'Diese Person ist nicht angemeldet.',
     notRemovable:

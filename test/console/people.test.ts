@@ -31,6 +31,17 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () 
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Ada Lovelace' }).waitFor();
     await page.getByRole('rowheader', { name: '127.0.0.1' }).waitFor();
+    await page.getByText('This person is no member of a project.').waitFor();
+    await service.graphql(
+      'mutation ($input: SetProjectMemberInput!) { setProjectMember(input: $input) { member { role } } }',
+      { input: { projectId: service.projectId, email: 'ada@example.com', role: 'EDITOR' } },
+    );
+    const { name } = await service.storage.db.project.findFirstOrThrow();
+    const membership = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name, exact: true }) });
+    await membership.getByText('editor').waitFor();
+    expect(await membership.getByRole('link', { name }).getAttribute('href')).toMatch(
+      `/projects/${service.projectId}/members`,
+    );
     await checkScreen(page, 'person');
     await page.getByRole('button', { name: 'End the session from 127.0.0.1' }).click();
     await other.getByText('Your session has ended').waitFor();

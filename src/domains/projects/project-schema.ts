@@ -1,4 +1,4 @@
-import { builder, checkedByService, requires, signedIn } from '../../gateway/graphql/builder.ts';
+import { builder, checkedByService, requires, rootAdmin, signedIn } from '../../gateway/graphql/builder.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
 import { pageCost } from '../../gateway/graphql/page-cost.ts';
 import { totalCount } from '../../gateway/graphql/total-count.ts';
@@ -6,6 +6,7 @@ import { belongsToProject } from '../../gateway/graphql/type-scopes.ts';
 import { ofProject, viewerCan } from '../../gateway/graphql/viewer-can.ts';
 import { listConnection } from '../../gateway/paging.ts';
 import { requireSignedIn, requireWholeProject } from '../../platform/auth/viewer.ts';
+import { User } from '../users/user-schema.ts';
 import type { ProjectRecord } from './project-cache.ts';
 
 export const ProjectRole = builder.enumType('ProjectRole', {
@@ -43,6 +44,11 @@ export const ProjectMember = builder.prismaObject('ProjectMember', {
   select: { projectId: true },
   fields: (t) => ({
     user: t.relation('user', { description: 'The account of the member.' }),
+    project: t.field({
+      description: 'The project.',
+      type: Project,
+      resolve: ({ projectId }, _args, { services, viewer }) => services.projects.visible(projectId, viewer),
+    }),
     role: t.expose('role', { description: 'Role of the member in the project.', type: ProjectRole }),
     createdAt: t.expose('createdAt', { description: 'Time at which the member was added.', type: 'DateTime' }),
   }),
@@ -100,6 +106,27 @@ export const Project = builder.prismaObject('Project', {
     }),
   }),
 });
+
+builder.prismaObjectFields(User, (t) => ({
+  memberships: t.relatedConnection(
+    'memberships',
+    {
+      nullable: true,
+      description:
+        'The projects of which the user is a member, in the order in which the user was added. Projects that the user owns are not included. A page has at most 100 entries. Default: 20. For root administrators.',
+      ...rootAdmin,
+      cursor: 'projectId_userId',
+      totalCount: true,
+      query: { orderBy: [{ createdAt: 'asc' }, { projectId: 'asc' }] },
+    },
+    {
+      name: 'MembershipConnection',
+      description: 'A page of the memberships of a user.',
+      fields: (connection) => ({ totalCount: totalCount(connection, 'Number of memberships on all pages.') }),
+    },
+    { name: 'MembershipEdge' },
+  ),
+}));
 
 findsNode('project', (id, { services, viewer }) => services.projects.visible(id, viewer));
 

@@ -74,3 +74,24 @@ test('the last owner of an organization stays until there is another', async () 
   );
   await services.users.remove(owner.id);
 });
+
+test('root administrators see the roles of a user in projects; others do not, also not those of other members', async () => {
+  const { graphql, person, projectId } = await startTestService();
+  const editor = await person('EDITOR');
+  const viewer = await person('VIEWER');
+  const { data: found } = await graphql(
+    'query ($id: ID!) { user(id: $id) { memberships { totalCount nodes { role project { id } } } } }',
+    { id: editor.id },
+  );
+  expect(found.user.memberships).toEqual({ totalCount: 1, nodes: [{ role: 'EDITOR', project: { id: projectId } }] });
+  const { data, errors } = await graphql(
+    'query ($id: ID!) { project(id: $id) { members { nodes { user { id memberships { totalCount } } } } } }',
+    { id: projectId },
+    viewer.token,
+  );
+  const users: { id: string; memberships: unknown }[] = data.project.members.nodes.map(
+    ({ user }: { user: unknown }) => user,
+  );
+  expect(users).toContainEqual({ id: editor.id, memberships: null });
+  expect(errors?.map(({ extensions }) => extensions.code)).toEqual(users.map(() => 'NOT_ALLOWED'));
+});
