@@ -7,6 +7,7 @@ import { useNotices } from '../ui/notices.tsx';
 import { Refusal } from '../ui/problem.tsx';
 import { memberTexts } from './member-texts.ts';
 import { type Role, RoleSelect } from './role-select.tsx';
+import { ViewerNote } from './viewer-note.tsx';
 
 export const SET_MEMBER = graphql(`mutation SetMember($input: SetProjectMemberInput!) {
   setProjectMember(input: $input) { member { role user { email } } }
@@ -48,6 +49,7 @@ export function AddMember({ projectId, onAdded }: AddMemberProps) {
       <button type="submit" disabled={isBusy}>
         {text('addMember')}
       </button>
+      <ViewerNote role={role} />
       <Refusal error={error} />
     </form>
   );

@@ -7,6 +7,7 @@ import { useNotices } from '../ui/notices.tsx';
 import { SET_MEMBER } from './add-member.tsx';
 import { memberTexts } from './member-texts.ts';
 import { ROLES, type Role } from './role-select.tsx';
+import { ViewerNote } from './viewer-note.tsx';
 
 const REMOVE = graphql(`mutation RemoveMember($input: RemoveProjectMemberInput!) {
   removeProjectMember(input: $input) { __typename }
@@ -60,6 +61,7 @@ export function ChangeMember({ projectId, change, onDone, onClose }: ChangeMembe
           : text('changes', { email, role: text(role), newRole: text(newRole) })}
       </p>
       {newRole !== null && <p>{text(`${newRole}Hint`)}</p>}
+      <ViewerNote role={newRole} />
       {isWeaker && <p>{text('liveEnds')}</p>}
       {isWeaker && tokens > 0 && <p>{text('tokensRemain', { count: tokens })}</p>}
       {isRootAdmin && <p>{text('isRoot')}</p>}

@@ -6,6 +6,7 @@ import { Confirmation } from '../ui/confirmation.tsx';
 import { Field } from '../ui/field.tsx';
 import { type Role, RoleSelect } from './role-select.tsx';
 import { tokenTexts } from './token-texts.ts';
+import { ViewerNote } from './viewer-note.tsx';
 
 const CREATE = graphql(`mutation CreateToken($input: CreateTokenInput!) {
   createToken(input: $input) { secret }
@@ -64,6 +65,7 @@ export function CreateToken({ projectId, brokers, onCreated, onClose }: CreateTo
         <Field label={text('role')}>
           <RoleSelect value={role} onChange={setRole} />
         </Field>
+        <ViewerNote role={role} />
         <label className="choice">
           <input
             type="checkbox"

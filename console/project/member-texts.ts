@@ -9,8 +9,7 @@ export const memberTexts = catalogue({
     email: 'E-mail address',
     emailHint: 'Of an existing user',
     role: 'Role',
-    VIEWERHint:
-      'Sees the project and its brokers. Without strict roles also changes access control, streams and bridges.',
+    VIEWERHint: 'Sees the project and its brokers.',
     EDITORHint: 'Also changes the settings of brokers, and reads payloads in topic trees.',
     ADMINHint: 'Also adds and removes brokers, members and tokens, and reads the audit.',
     roleOf: 'Role of {email}',
@@ -38,8 +37,7 @@ export const memberTexts = catalogue({
     email: 'E-Mail-Adresse',
     emailHint: 'Eines vorhandenen Benutzers',
     role: 'Rolle',
-    VIEWERHint:
-      'Sieht das Projekt und seine Broker. Ohne strenge Rollen auch Änderungen an Zugriffsrechten, Streams und Bridges.',
+    VIEWERHint: 'Sieht das Projekt und seine Broker.',
     EDITORHint: 'Ändert auch die Einstellungen von Brokern und liest Inhalte in Topic-Bäumen.',
     ADMINHint: 'Fügt auch Broker, Mitglieder und Token hinzu, entfernt sie, und liest das Audit.',
     roleOf: 'Rolle von {email}',

@@ -7,6 +7,7 @@ import { Field } from '../ui/field.tsx';
 import { useNotices } from '../ui/notices.tsx';
 import { type Role, RoleSelect } from './role-select.tsx';
 import { ruleTexts } from './rule-texts.ts';
+import { ViewerNote } from './viewer-note.tsx';
 
 const CREATE = graphql(`mutation CreateRule($input: CreateSignInRulesInput!) {
   createSignInRules(input: $input) { rules { id } }
@@ -101,6 +102,7 @@ export function RuleForm({ projectId, rule, isLdap, onDone, onClose }: RuleFormP
         <Field label={text('role')}>
           <RoleSelect value={role} onChange={setRole} />
         </Field>
+        <ViewerNote role={role} />
       </div>
       <p className="note">{text(rule === null ? 'createNote' : 'changeNote')}</p>
     </Confirmation>

@@ -56,6 +56,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the screens of a project' : CHROMIU
     const page = await openConsole(service);
     await signIn(page);
     await openProject(page, 'Members');
+    // The form says what viewers may do here, and where that is changed.
+    await page.getByText('In this project viewers may also change access control').waitFor();
     await page.getByLabel(/^E-mail address/).fill('unknown@example.com');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').waitFor();
@@ -66,10 +68,12 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the screens of a project' : CHROMIU
     const roleOf = async (id: string) =>
       (await service.storage.db.projectMember.findFirst({ where: { userId: id } }))?.role ?? null;
     expect(await roleOf(ada.id)).toBe('EDITOR');
+    expect(await page.getByText('In this project viewers may').count()).toBe(0);
     await checkScreen(page, 'project-members');
 
     await page.getByLabel(`Role of ${ada.email}`).selectOption('VIEWER');
     await dialog(page).getByText('has the role editor and gets the role viewer').waitFor();
+    await dialog(page).getByText('In this project viewers may also change access control').waitFor();
     await page.getByRole('button', { name: 'Change role' }).press('Enter');
     await expect.poll(() => roleOf(ada.id)).toBe('VIEWER');
 
@@ -159,6 +163,20 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the screens of a project' : CHROMIU
     await dialog(page).getByRole('button', { name: 'Remove' }).click();
     await page.getByText('The project has no sign-in rules.').waitFor();
     expect(await service.storage.db.signInRule.count()).toBe(0);
+  });
+
+  test('say nothing about viewers who may change access control after strict roles were turned on from there', async () => {
+    const service = await startTestService();
+    const page = await openConsole(service);
+    await signIn(page);
+    await openProject(page, 'Members');
+    await page.getByRole('link', { name: 'Turn on strict roles in the settings' }).click();
+    await page.getByLabel(/^Strict roles/).press(' ');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('can no longer change').waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Members' }).click();
+    await page.getByText('Sees the project and its brokers.').waitFor();
+    expect(await page.getByText('In this project viewers may').count()).toBe(0);
   });
 
   test('show a VIEWER everything that they may see, and no button that would be refused', async () => {
