@@ -116,38 +116,3 @@ export const REFUSALS = graphql(`query ClientRefusals($id: ID!, $clientId: Strin
 export const ROLES = graphql(`query RoleNames($id: ID!) {
   broker(id: $id) { accessRoles(first: 500) { nodes { roleName } } }
 }`);
-
-export const EXPLAIN = graphql(`query Explain(
-  $brokerId: ID!
-  $username: String
-  $anonymous: Boolean!
-  $clientId: String!
-  $action: AccessAction!
-  $topic: String!
-  $withRoles: [HeldRoleInput!]
-) {
-  explainAccess(
-    brokerId: $brokerId
-    username: $username
-    anonymous: $anonymous
-    clientId: $clientId
-    action: $action
-    topic: $topic
-    withRoles: $withRoles
-  ) {
-    allowed
-    conditional
-    reason
-    defaultAclType
-    defaultAllows
-    elsewhere
-    remarks
-    asOf
-    lookedAtTotal
-    decidedBy { roleName groupName priority verdict rule { aclType allow priority topic } }
-    lookedAt { roleName groupName priority verdict rule { aclType allow priority topic } }
-  }
-}`);
-
-export type Explanation = ResultOf<typeof EXPLAIN>['explainAccess'];
-export type LookedAtRule = Explanation['lookedAt'][number];

@@ -1,14 +1,14 @@
 import { type FormEvent, useId, useState } from 'react';
+import { useAccessRevision } from '../access/access-context.ts';
 import { useAddressValues } from '../clients/address-values.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Field } from '../ui/field.tsx';
+import { Explanation } from '../why/explanation.tsx';
+import { ACTIONS, type Inputs } from '../why/use-why.ts';
 import { ANONYMOUS } from './access-of-client.tsx';
-import { Explained } from './explained.tsx';
 import { ROLES } from './operations.ts';
 import { clientTexts } from './texts.ts';
-
-const ACTIONS = ['PUBLISH', 'SUBSCRIBE', 'RECEIVE', 'UNSUBSCRIBE'] as const;
 
 const actionOf = (name: string | null) => ACTIONS.find((known) => known === name) ?? 'PUBLISH';
 
@@ -31,14 +31,14 @@ export function TopicTest({ brokerId, clientId, username }: TopicTestProps) {
   const [chosen, setChosen] = useState(action);
   const role = values.get('testRole') ?? '';
   const account = values.get('testAccount') ?? (username === ANONYMOUS ? '' : (username ?? ''));
-  const variables = {
-    brokerId,
+  const inputs: Inputs = {
+    account,
+    isAnonymous: account === '',
     clientId,
     action,
     topic,
-    anonymous: account === '',
-    username: account === '' ? null : account,
-    withRoles: role === '' ? null : [{ roleName: role }],
+    withRoles: role === '' ? [] : [{ name: role, priority: -1 }],
+    withoutRoles: [],
   };
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -77,7 +77,13 @@ export function TopicTest({ brokerId, clientId, username }: TopicTestProps) {
         </datalist>
         <button type="submit">{text('test')}</button>
       </form>
-      {topic !== '' && <Explained key={JSON.stringify(variables)} variables={variables} />}
+      {topic !== '' && <Decision brokerId={brokerId} inputs={inputs} />}
     </section>
   );
+}
+
+/** Access control may change at any time. */
+function Decision({ brokerId, inputs }: { readonly brokerId: string; readonly inputs: Inputs }) {
+  const { revision } = useAccessRevision(brokerId);
+  return <Explanation revision={revision} account={inputs.isAnonymous ? null : inputs.account} inputs={inputs} />;
 }

@@ -3,6 +3,7 @@ import { graphql } from '../graph/graphql.ts';
 import { useFresh } from '../graph/use-fresh.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Refusal } from '../ui/problem.tsx';
+import { Assumptions } from './assumptions.tsx';
 import { ExplainForm } from './explain-form.tsx';
 import { Explanation } from './explanation.tsx';
 import { whyTexts } from './texts.ts';
@@ -65,5 +66,9 @@ function Explained({ revision, account }: ExplainedProps) {
   const text = useTexts(whyTexts);
   const { inputs } = useWhy();
   if (inputs.topic === '') return <p className="note">{text('topicMissing')}</p>;
-  return <Explanation revision={revision} account={account} inputs={inputs} />;
+  return (
+    <Explanation revision={revision} account={account} inputs={inputs}>
+      <Assumptions account={account} revision={revision} />
+    </Explanation>
+  );
 }

@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { accessAddress } from '../access/addresses.ts';
 import { useBroker } from '../broker/broker-context.ts';
@@ -7,10 +8,10 @@ import { useNumbers, useTexts } from '../texts/texts.ts';
 import { Age } from '../ui/age.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
-import { Assumptions } from './assumptions.tsx';
 import { DecidingRule, RulesLookedAt } from './looked-at.tsx';
 import { whyTexts } from './texts.ts';
 import type { Inputs } from './use-why.ts';
+import './style.css';
 
 const EXPLAIN = graphql(`query ExplainAccess(
   $brokerId: ID!
@@ -51,10 +52,12 @@ interface ExplanationProps {
   /** `null`: without a user name. */
   readonly account: string | null;
   readonly inputs: Inputs;
+  /** Follows what decided. */
+  readonly children?: ReactNode;
 }
 
 /** The decision of the broker with all that led to it. */
-export function Explanation({ revision, account, inputs }: ExplanationProps) {
+export function Explanation({ revision, account, inputs, children }: ExplanationProps) {
   const text = useTexts(whyTexts);
   const numberOf = useNumbers();
   const { id } = useBroker();
@@ -79,19 +82,26 @@ export function Explanation({ revision, account, inputs }: ExplanationProps) {
   return (
     <section aria-label={text('decision')} aria-busy={!isCurrent} className={isCurrent ? '' : 'stale'}>
       <div role="status">
-        <h2 className={found.allowed ? 'why-allowed' : 'why-denied'}>
+        <p className={`why-verdict ${found.allowed ? 'why-allowed' : 'why-denied'}`}>
           {text(isAssumed ? `${verdict}Assumed` : verdict, {
             who: account ?? text('anonymous'),
             action: text(inputs.action),
             topic: inputs.topic,
           })}
-        </h2>
+        </p>
       </div>
       <p>
         {text(found.reason, { kind: text(found.defaultAclType) })}{' '}
         {found.conditional && <strong>{text('conditional')}</strong>}
       </p>
       {found.decidedBy && <DecidingRule decidedBy={found.decidedBy} />}
+      {!found.allowed && (
+        <p>
+          {text('help', {
+            help: text(`help${found.reason}`, { topic: inputs.topic, what: text(found.defaultAclType) }),
+          })}
+        </p>
+      )}
       {found.elsewhere !== null && <p className="note">{found.elsewhere}</p>}
       {found.remarks.map((remark) => (
         <p key={remark} className="note">
@@ -110,9 +120,11 @@ export function Explanation({ revision, account, inputs }: ExplanationProps) {
         {!found.decidedBy && <Link href={accessAddress(id, 'defaults')}>{text('toDefaults')}</Link>}
         <Age asOf={found.asOf} />
       </p>
-      <Assumptions account={account} revision={revision} />
-      <h3>{text('lookedAt', { count: numberOf(found.lookedAtTotal) })}</h3>
-      {found.lookedAtTotal > 0 && <RulesLookedAt rules={found.lookedAt} />}
+      {children}
+      <details>
+        <summary>{text('lookedAt', { count: numberOf(found.lookedAtTotal) })}</summary>
+        {found.lookedAtTotal > 0 && <RulesLookedAt rules={found.lookedAt} />}
+      </details>
       <p className="quiet">
         {text(found.defaultAllows ? 'defaultAllows' : 'defaultDenies', { kind: text(found.defaultAclType) })}
       </p>

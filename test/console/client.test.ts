@@ -134,23 +134,23 @@ describe.skipIf(!hasChromium)(hasChromium ? 'a client' : CHROMIUM_MISSING, () =>
     const form = section(page, 'Test a topic');
     await form.getByLabel('Topic or topic filter').fill('plant/secret');
     await page.keyboard.press('Enter');
-    await form.getByText('Denied.').waitFor();
-    await form.getByText('Denies to publish to plant/secret, priority 9 (role writer)').first().waitFor();
+    await form.getByRole('status').getByText('Denied: press, publish, plant/secret').waitFor();
+    await form.getByText('Role writer: deny to publish to plant/secret (priority 9)').waitFor();
     await form.getByText('What would help: change this rule').waitFor();
     await form.getByLabel('Topic or topic filter').fill('plant/1');
     await form.getByRole('button', { name: 'Test', exact: true }).click();
-    await form.getByText('Allowed.').waitFor();
+    await form.getByText('Allowed: press, publish, plant/1').waitFor();
     await form.getByLabel('The client wants to').selectOption('subscribe to');
     await form.getByLabel('Topic or topic filter').fill('other/#');
     await page.keyboard.press('Enter');
-    await form.getByText('No rule matched').waitFor();
+    await form.getByText('No rule matches, so the default access').waitFor();
     await page.reload();
-    await form.getByText('No rule matched').waitFor();
+    await form.getByText('No rule matches, so the default access').waitFor();
     expect(await form.getByLabel('Topic or topic filter').inputValue()).toBe('other/#');
     // A change of access control is seen without a click.
     await form.getByLabel('As if it also had the role').fill('admin');
     await page.keyboard.press('Enter');
-    await form.getByText('Allowed.').waitFor();
+    await form.getByText('Would be allowed: press, subscribe, other/#').waitFor();
 
     await expect(press.publishAsync('plant/secret', 'x', { qos: 1 })).rejects.toThrow('Not authorized');
     const row = section(page, 'Refusals').getByRole('row').filter({ hasText: 'plant/secret' });
@@ -206,6 +206,6 @@ describe.skipIf(!hasChromium)(hasChromium ? 'a client' : CHROMIUM_MISSING, () =>
     expect(await page.getByRole('button', { name: 'Disconnect' }).count()).toBe(0);
     await page.getByLabel('Topic or topic filter').fill('plant/1');
     await page.keyboard.press('Enter');
-    await page.getByText('Allowed.').waitFor();
+    await page.getByText('Allowed: press, publish, plant/1').waitFor();
   });
 });
