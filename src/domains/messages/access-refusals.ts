@@ -1,6 +1,7 @@
 import { ServiceError } from '../../platform/errors.ts';
 import type { AccessControlService } from '../access-control/access-control-service.ts';
 import type { AccessAction, Explanation } from '../access-control/explain/access-explanation.ts';
+import { ALLOWING_RULE, denialAdvice } from '../access-control/explain/denial-advice.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
 
 interface OwnAccess {
@@ -11,7 +12,6 @@ interface OwnAccess {
 }
 
 const VERBS = { PUBLISH: 'publish to', SUBSCRIBE: 'subscribe to' } as const;
-const RULES = { PUBLISH: 'publishClientSend', SUBSCRIBE: 'subscribePattern' } as const;
 
 /** Explains with the access control of a broker why the account of this service may not use a topic. */
 export class AccessRefusals {
@@ -44,9 +44,9 @@ export function notAllowed(
   explanation: Explanation | null,
   cause?: ServiceError,
 ): ServiceError {
-  const whatWouldHelp = helpOf(action, topic, explanation);
+  const whatWouldHelp = helpOf({ action, topic, username }, explanation);
   const account = username === null ? 'without a user name' : `with the account "${username}"`;
-  const message = `The broker does not allow this service, which is connected ${account}, to ${VERBS[action]} "${topic}": ${whatWouldHelp}`;
+  const message = `The broker does not allow this service, which is connected ${account}, to ${VERBS[action]} "${topic}". ${whatWouldHelp}`;
   const info = { ...cause?.info, username, action, topic, decision: decisionOf(explanation), whatWouldHelp };
   return new ServiceError('NOT_ALLOWED', message, { info, cause });
 }
@@ -58,18 +58,16 @@ function decisionOf(explanation: Explanation | null) {
   return { allowed, reason, decidedBy: decidedBy && { roleName, groupName, priority, rule }, defaultAclType };
 }
 
-function helpOf(action: OwnAccess['action'], topic: string, explanation: Explanation | null): string {
-  const needed = `${RULES[action]} on "${topic}"`;
-  if (explanation === null) return `the account needs the permission of the broker (in dynamic security ${needed})`;
-  const { allowed, decidedBy, defaultAclType } = explanation;
-  if (allowed) {
-    return 'dynamic security allows this, so another plugin or the ACL file of the broker decides';
+function helpOf(
+  access: Omit<OwnAccess, 'clientId'> & { readonly username: string | null },
+  explanation: Explanation | null,
+): string {
+  if (explanation === null) {
+    return `The account needs the permission of the broker (in dynamic security ${ALLOWING_RULE[access.action]} on "${access.topic}").`;
   }
-  if (decidedBy === null) {
-    return `no rule matches, and the default ACL ${defaultAclType} denies it: give the account a role that allows ${needed}`;
+  if (explanation.allowed) {
+    return 'Dynamic security allows this, so another plugin or the ACL file of the broker decides.';
   }
-  const { rolename, group, rule } = decidedBy;
-  const held = group === null ? `the role "${rolename}"` : `the role "${rolename}" of the group "${group}"`;
-  const which = rule === null ? 'denies subscriptions with wildcards' : `denies it by ${rule.aclType} "${rule.topic}"`;
-  return `${held} ${which}: change the rule, or give the account a role with a higher priority that allows ${needed}`;
+  const { reason, decidedBy } = explanation;
+  return denialAdvice({ ...access, reason, decidedBy });
 }

@@ -1,4 +1,4 @@
-import { DEFAULT_ACL_OF } from '../access-control/policy/acl-evaluation.ts';
+import { denialAdvice } from '../access-control/explain/denial-advice.ts';
 import type { Refusal, RefusalReason } from './refusal.ts';
 
 /** What an operator can do about a refusal. */
@@ -72,20 +72,8 @@ const ADVICE: Readonly<Record<RefusalReason, Advice>> = {
 };
 
 function accessAdvice({ kind, topic, username, denial }: Refusal): string {
-  const account = username === null ? 'the anonymous group' : `the account${quoted(username)}`;
-  const { decision, decidedBy } = denial ?? {};
-  if (decision === 'BROKER') {
-    return `Use another topic in the client: the broker reserves${quoted(topic)}, whatever the access rules are.`;
-  }
-  if (decidedBy) {
-    const { rolename, rule } = decidedBy;
-    if (rule === null) {
-      return `The role "${rolename}" denies subscriptions with wildcards. Subscribe to single topics, or allow wildcards in the role.`;
-    }
-    return `The role "${rolename}" has a rule that denies "${rule.topic}" (${rule.aclType}, priority ${rule.priority}). Change it, or give ${account} a rule of higher priority that allows${quoted(topic)}.`;
-  }
-  const rule =
-    kind === 'PUBLISH' ? 'publishClientSend' : kind === 'SUBSCRIBE' ? 'subscribePattern' : 'unsubscribePattern';
+  // The will of a connection is a publish.
   const action = kind === 'CONNECT' || kind === 'PACKET' ? 'PUBLISH' : kind;
-  return `No rule allows this, and the default of ${DEFAULT_ACL_OF[action]} denies it. Add a rule ${rule} that allows${quoted(topic)} to a role of ${account}.`;
+  const { decision: reason = null, decidedBy = null } = denial ?? {};
+  return denialAdvice({ action, topic, username, reason, decidedBy });
 }

@@ -1,0 +1,41 @@
+import type { AclType } from '../policy/access-model.ts';
+import { DEFAULT_ACL_OF } from '../policy/acl-evaluation.ts';
+import type { AccessAction, DecisionReason, LookedAtRule } from './access-explanation.ts';
+
+interface DeniedAccess {
+  readonly action: AccessAction;
+  /** `null` if it is not known. */
+  readonly topic: string | null;
+  /** `null` for a connection without a user name. */
+  readonly username: string | null;
+  readonly reason: DecisionReason | null;
+  /** `null` if no rule matched. */
+  readonly decidedBy: LookedAtRule | null;
+}
+
+/** The rule that allows an action, whatever the filter of the client is. */
+export const ALLOWING_RULE = {
+  PUBLISH: 'publishClientSend',
+  RECEIVE: 'publishClientReceive',
+  SUBSCRIBE: 'subscribePattern',
+  UNSUBSCRIBE: 'unsubscribePattern',
+} as const satisfies Readonly<Record<AccessAction, AclType>>;
+
+/** What an operator can do about a denied access, in whole sentences. */
+export function denialAdvice({ action, topic, username, reason, decidedBy }: DeniedAccess): string {
+  const access = topic === null ? 'it' : `"${topic}"`;
+  const account = username === null ? 'the anonymous group' : `the account "${username}"`;
+  if (reason === 'BROKER') {
+    return `Use another topic in the client: the broker reserves ${access}, whatever the access rules are.`;
+  }
+  const needed = `rule ${ALLOWING_RULE[action]} that allows ${access}`;
+  if (decidedBy === null) {
+    return `No rule allows this, and the default ACL ${DEFAULT_ACL_OF[action]} denies it. Add a ${needed} to a role of ${account}.`;
+  }
+  const { rolename, group, rule } = decidedBy;
+  const role = group === null ? `The role "${rolename}"` : `The role "${rolename}" of the group "${group}"`;
+  if (rule === null) {
+    return `${role} denies subscriptions with wildcards. Subscribe to single topics, or allow wildcards in the role.`;
+  }
+  return `${role} has a rule that denies "${rule.topic}" (${rule.aclType}, priority ${rule.priority}). Change it, or give ${account} a role of higher priority with a ${needed}.`;
+}
