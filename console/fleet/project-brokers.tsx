@@ -129,7 +129,7 @@ export function ProjectBrokers({ project, name }: ProjectBrokersProps) {
       title: text('refused'),
       isNumber: true,
       cell: ({ id, refusals }) =>
-        refusals ? <Link href={`/brokers/${id}/refusals`}>{refusals.totalCount}</Link> : '–',
+        refusals ? <Link href={`/brokers/${id}/refusals`}>{numberText(refusals.totalCount)}</Link> : '–',
       value: ({ refusals }) => refusals?.totalCount,
     },
     {

@@ -5,6 +5,8 @@ import { useTexts } from '../texts/texts.ts';
 export function Problem({ error }: { readonly error: RefusedError | null }) {
   const text = useTexts();
   if (error === null) return <p aria-busy="true">{text('loading')}</p>;
+  // What a broker does not have is no failure of it.
+  if (error.code === 'NOT_SUPPORTED_BY_BROKER') return <p className="note">{error.message}</p>;
   return <Refusal error={error} />;
 }
 

@@ -66,7 +66,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the messages' : CHROMIUM_MISSING, (
     const { client, page, follow } = await openMessages();
     await follow('plant/#');
     await follow('office/#');
-    await page.getByLabel('Rate limit').selectOption('At most 10 / s');
+    await page.getByLabel('Rate limit').selectOption('At most 10/s');
     const row = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: 'plant/#' }) });
     await row.getByText('live', { exact: true }).waitFor();
     const topics = Array.from({ length: 200 }, (_, n) => `plant/line${n}`);

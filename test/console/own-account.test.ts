@@ -78,14 +78,14 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the own account' : CHROMIUM_MISSING
     await page.getByRole('link', { name: 'root@example.com' }).click();
     await page.getByLabel('Theme').selectOption('dark');
     const background = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
-    expect(await background()).toBe('rgb(20, 23, 28)');
+    expect(await background()).toBe('rgb(15, 18, 23)');
     await page.getByLabel('Language of the console').selectOption('Deutsch');
     await page.getByRole('heading', { name: 'Ihr Konto' }).waitFor();
     await page.reload();
     await page.getByRole('heading', { name: 'Ihr Konto' }).waitFor();
-    expect(await background()).toBe('rgb(20, 23, 28)');
+    expect(await background()).toBe('rgb(15, 18, 23)');
     await page.getByLabel('Farben').selectOption('wie das System');
-    expect(await background()).toBe('rgb(255, 255, 255)');
+    expect(await background()).toBe('rgb(247, 248, 250)');
     await page.getByRole('textbox', { name: 'Name' }).fill('Grace Hopper');
     await page.getByRole('button', { name: 'Namen speichern' }).click();
     await page.getByText('Der Name ist geändert.').waitFor();
