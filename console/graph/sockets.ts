@@ -37,7 +37,8 @@ export function openConnection(): Client {
 
 /** Closes the connection with its subscriptions, for example because the next one is of another session. */
 export function closeConnection(): void {
-  void current?.dispose();
+  // The service may close a connection that is being opened, for example because its session has ended.
+  Promise.resolve(current?.dispose()).catch(() => undefined);
   current = null;
 }
 
