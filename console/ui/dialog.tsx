@@ -8,15 +8,18 @@ interface DialogProps {
   readonly children: ReactNode;
 }
 
-/** A modal dialog while it is rendered. The browser keeps the focus in it, and returns it afterwards. */
+/** A modal dialog while it is rendered. The focus stays in it, and returns afterwards. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const text = useTexts();
   const ref = useRef<HTMLDialogElement>(null);
   const heading = useId();
   useEffect(() => {
-    const dialog = ref.current;
-    dialog?.showModal();
-    return () => dialog?.close();
+    const opener = document.activeElement;
+    ref.current?.showModal();
+    // The dialog is no longer in the page then, so the browser does not return the focus.
+    return () => {
+      if (opener instanceof HTMLElement) opener.focus();
+    };
   }, []);
   return (
     <dialog
