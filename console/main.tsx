@@ -4,13 +4,11 @@ import { Route, Router, Switch, useLocation } from 'wouter';
 import { BrokerFrame } from './broker/broker-frame.tsx';
 import { NoScreen } from './failures/no-screen.tsx';
 import { ScreenFailure } from './failures/screen-failure.tsx';
-import { applyTheme, storedTheme } from './own-account/theme.ts';
 import { ProjectFrame } from './project/project-frame.tsx';
 import { SCREENS } from './screens.tsx';
 import { signOut, ViewerContext } from './session/session.ts';
 import { SignIn } from './session/sign-in.tsx';
 import { useSession } from './session/use-session.ts';
-import { ChooseLanguage } from './texts/choose-language.ts';
 import { firstLanguage, Language, storeLanguage } from './texts/texts.ts';
 import { Frame } from './ui/frame.tsx';
 import { useScreenLocation } from './ui/hash-location.ts';
@@ -19,6 +17,7 @@ import { Problem } from './ui/problem.tsx';
 import './ui/controls.css';
 import './ui/navigation.css';
 import './ui/state.css';
+import { applyTheme, storedTheme } from './user-menu/theme.ts';
 import './ui/style.css';
 
 function Console() {
@@ -41,15 +40,13 @@ function Console() {
       {viewer === null && <SignIn hasEnded={hasEnded} onSignedIn={renew} />}
       {viewer && (
         <ViewerContext.Provider key={viewer.sessionId} value={viewer}>
-          <ChooseLanguage.Provider value={choose}>
-            <Router hook={useScreenLocation}>
-              <Frame language={language} onLanguage={choose} onSignOut={() => void leave()}>
-                <NoticeBoard>
-                  <CurrentScreen />
-                </NoticeBoard>
-              </Frame>
-            </Router>
-          </ChooseLanguage.Provider>
+          <Router hook={useScreenLocation}>
+            <Frame language={language} onLanguage={choose} onSignOut={() => void leave()}>
+              <NoticeBoard>
+                <CurrentScreen />
+              </NoticeBoard>
+            </Frame>
+          </Router>
         </ViewerContext.Provider>
       )}
     </Language.Provider>

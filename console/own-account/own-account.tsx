@@ -4,7 +4,6 @@ import { useQuery } from '../graph/use-query.ts';
 import { SessionTable } from '../session/session-table.tsx';
 import { useTexts } from '../texts/texts.ts';
 import { Problem, Refusal } from '../ui/problem.tsx';
-import { Appearance } from './appearance.tsx';
 import { OwnName } from './own-name.tsx';
 import { OwnPassword } from './own-password.tsx';
 import { SecondFactor } from './second-factor.tsx';
@@ -21,7 +20,7 @@ const OWN = graphql(`query OwnAccount {
 
 const END_OTHERS = graphql(`mutation EndOtherSessions { endOtherSessions { __typename } }`);
 
-/** What people change about their own account, and about the console in this browser. */
+/** What people change about their own account. */
 export function OwnAccount() {
   const text = useTexts(ownAccountTexts);
   const { data, error, renew } = useQuery(OWN, {});
@@ -62,7 +61,6 @@ export function OwnAccount() {
           </button>
         </p>
       )}
-      <Appearance />
     </>
   );
 }

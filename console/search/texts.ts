@@ -15,13 +15,6 @@ export const searchTexts = catalogue({
     searchBound:
       'Clients, accounts, groups, roles and topics: searched at {searched} of {brokers} brokers, at most {count} of each kind per broker.',
     notReachable: 'Not reachable, so not searched: {names}',
-    keys: 'Keys',
-    keySearch: 'Search',
-    keyKeys: 'Show the keys',
-    keyChoose: 'Choose a result of the search',
-    keyOpen: 'Open the chosen result, or run the action of a form',
-    keyClose: 'Close a dialog',
-    keyTab: 'To the next link, button or table; arrows scroll a table',
   },
   de: {
     search: 'Suche',
@@ -37,12 +30,5 @@ export const searchTexts = catalogue({
     searchBound:
       'Clients, Konten, Gruppen, Rollen und Topics: gesucht bei {searched} von {brokers} Brokern, höchstens {count} jeder Art je Broker.',
     notReachable: 'Nicht erreichbar und deshalb nicht durchsucht: {names}',
-    keys: 'Tasten',
-    keySearch: 'Suche',
-    keyKeys: 'Tasten zeigen',
-    keyChoose: 'Ein Ergebnis der Suche wählen',
-    keyOpen: 'Das gewählte Ergebnis öffnen oder die Aktion eines Formulars ausführen',
-    keyClose: 'Einen Dialog schließen',
-    keyTab: 'Zum nächsten Link, Knopf oder zur nächsten Tabelle; Pfeile verschieben eine Tabelle',
   },
 });

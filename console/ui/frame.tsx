@@ -4,7 +4,8 @@ import { addressOf } from '../graph/addresses.ts';
 import { onConnection } from '../graph/sockets.ts';
 import { Search } from '../search/search.tsx';
 import { useViewer } from '../session/session.ts';
-import { LANGUAGES, useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/texts.ts';
+import { UserMenu } from '../user-menu/user-menu.tsx';
 import { Logo } from './logo.tsx';
 
 interface FrameProps {
@@ -14,7 +15,7 @@ interface FrameProps {
   readonly children: ReactNode;
 }
 
-/** The menu, the account and the state of the connection, around every screen. */
+/** The menu, the menu of the user and the state of the connection, around every screen. */
 export function Frame({ language, onLanguage, onSignOut, children }: FrameProps) {
   const text = useTexts();
   const viewer = useViewer();
@@ -35,21 +36,7 @@ export function Frame({ language, onLanguage, onSignOut, children }: FrameProps)
         <a href={addressOf('graphql')}>{text('explorer')}</a>
         <span className="space" />
         <Search />
-        <Entry href="/account">{viewer.email ?? viewer.name}</Entry>
-        <select
-          aria-label={text('language')}
-          value={language}
-          onChange={({ currentTarget: { value } }) => onLanguage(value)}
-        >
-          {Object.entries(LANGUAGES).map(([key, name]) => (
-            <option key={key} value={key}>
-              {name}
-            </option>
-          ))}
-        </select>
-        <button type="button" onClick={onSignOut}>
-          {text('signOut')}
-        </button>
+        <UserMenu language={language} onLanguage={onLanguage} onSignOut={onSignOut} />
       </nav>
       {isLost && (
         <p className="lost" role="status">

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { PASSWORD, startTestService } from '../support/service.ts';
-import { openConsole, signIn } from './page.ts';
+import { openConsole, signIn, signOut } from './page.ts';
 
 const QUERY = encodeURIComponent('query Own { viewer { email } }');
 
@@ -41,7 +41,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the explorer' : CHROMIUM_MISSING, (
     await page.locator('.graphiql-query-editor .CodeMirror').waitFor();
     const other = await page.context().newPage();
     await other.goto(`${service.url}/`);
-    await other.getByRole('button', { name: 'Sign out' }).click();
+    await signOut(other);
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   });
 

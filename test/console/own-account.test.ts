@@ -2,7 +2,7 @@ import { TOTP } from 'otpauth';
 import { describe, expect, test } from 'vitest';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { PASSWORD, startTestService } from '../support/service.ts';
-import { checkScreen, openConsole, signIn } from './page.ts';
+import { checkScreen, openConsole, openUserMenu, signIn, signOut } from './page.ts';
 
 describe.skipIf(!hasChromium)(hasChromium ? 'the own account' : CHROMIUM_MISSING, () => {
   test('changes the password, and ends other sessions', async () => {
@@ -10,7 +10,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the own account' : CHROMIUM_MISSING
     const { email, id } = await service.person('VIEWER');
     const page = await openConsole(service);
     await signIn(page, { email, password: PASSWORD });
-    await page.getByRole('link', { name: email }).click();
+    await openUserMenu(page);
+    await page.getByRole('link', { name: 'Your account' }).click();
     await page.getByRole('heading', { name: 'Your account' }).waitFor();
     await page.getByText('Only a root administrator can change it.').waitFor();
     await page.getByRole('button', { name: /^End the session from/ }).waitFor();
@@ -40,7 +41,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the own account' : CHROMIUM_MISSING
     const { email } = await service.person('VIEWER');
     const page = await openConsole(service);
     await signIn(page, { email, password: PASSWORD });
-    await page.getByRole('link', { name: email }).click();
+    await openUserMenu(page);
+    await page.getByRole('link', { name: 'Your account' }).click();
     await page.getByRole('button', { name: 'Set up a second factor' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Current password').fill(PASSWORD);
@@ -56,7 +58,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the own account' : CHROMIUM_MISSING
     await dialog.getByRole('button', { name: 'The codes are saved' }).click();
     await page.getByText('10 recovery codes are left').waitFor();
 
-    await page.getByRole('button', { name: 'Sign out' }).click();
+    await signOut(page);
     await page.getByLabel('E-mail address').fill(email);
     await page.getByLabel('Password').fill(PASSWORD);
     await page.keyboard.press('Enter');
@@ -71,24 +73,15 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the own account' : CHROMIUM_MISSING
     expect(await service.login(email, PASSWORD)).toMatch(/^bgs_/);
   });
 
-  test('remembers theme and language in this browser', async () => {
+  test('of a root administrator changes its name', async () => {
     const service = await startTestService();
     const page = await openConsole(service);
     await signIn(page);
-    await page.getByRole('link', { name: 'root@example.com' }).click();
-    await page.getByLabel('Theme').selectOption('dark');
-    const background = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
-    expect(await background()).toBe('rgb(15, 18, 23)');
-    await page.getByLabel('Language of the console').selectOption('Deutsch');
-    await page.getByRole('heading', { name: 'Ihr Konto' }).waitFor();
-    await page.reload();
-    await page.getByRole('heading', { name: 'Ihr Konto' }).waitFor();
-    expect(await background()).toBe('rgb(15, 18, 23)');
-    await page.getByLabel('Farben').selectOption('wie das System');
-    expect(await background()).toBe('rgb(247, 248, 250)');
+    await openUserMenu(page);
+    await page.getByRole('link', { name: 'Your account' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('Grace Hopper');
-    await page.getByRole('button', { name: 'Namen speichern' }).click();
-    await page.getByText('Der Name ist geändert.').waitFor();
+    await page.getByRole('button', { name: 'Save the name' }).click();
+    await page.getByText('The name is changed.').waitFor();
     expect((await service.services.users.byEmail('root@example.com')).name).toBe('Grace Hopper');
   });
 });

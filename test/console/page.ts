@@ -53,6 +53,13 @@ export async function signIn(page: Page, { email, password }: { email: string; p
   await page.getByRole('heading', { name: 'Fleet' }).waitFor();
 }
 
+export const openUserMenu = (page: Page) => page.locator('[popovertarget=user-menu]').click();
+
+export async function signOut(page: Page): Promise<void> {
+  await openUserMenu(page);
+  await page.getByRole('button', { name: 'Sign out' }).click();
+}
+
 /** The address of the embedded broker, and the password of its account `admin`. */
 export async function firstBroker(service: TestService) {
   const { id, name, url } = await service.storage.db.broker.findFirstOrThrow();

@@ -3,7 +3,7 @@ import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { freePort } from '../support/free-port.ts';
 import { hasNginx, NGINX_MISSING, startNginx } from '../support/nginx.ts';
 import { startTestService } from '../support/service.ts';
-import { firstBroker, openBroker, openConsole, signIn } from './page.ts';
+import { firstBroker, openBroker, openConsole, signIn, signOut } from './page.ts';
 
 const site = (locations: string) => (listen: string) =>
   `
@@ -46,7 +46,7 @@ describe.skipIf(!hasChromium || !hasNginx)(
       await page.locator('.graphiql-query-editor .CodeMirror').waitFor();
       expect(page.url()).toBe(`${url}/graphql`);
       await page.goto(`${url}/`);
-      await page.getByRole('button', { name: 'Sign out' }).click();
+      await signOut(page);
       await page.getByRole('heading', { name: 'Sign in' }).waitFor();
       await page.goto(`${url}/graphql`);
       await page.getByRole('heading', { name: 'Sign in' }).waitFor();
@@ -87,7 +87,7 @@ describe.skipIf(!hasChromium || !hasNginx)(
       await signIn(other);
       await page.reload();
       await page.getByRole('heading', { name: 'Fleet' }).waitFor();
-      await page.getByRole('button', { name: 'Sign out' }).click();
+      await signOut(page);
       await page.getByRole('heading', { name: 'Sign in' }).waitFor();
       await other.reload();
       await other.getByRole('heading', { name: 'Fleet' }).waitFor();

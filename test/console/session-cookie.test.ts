@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { PASSWORD, ROOT, startTestService, type TestService } from '../support/service.ts';
-import { openConsole, signIn } from './page.ts';
+import { openConsole, signIn, signOut } from './page.ts';
 
 const NAME = 'brokergraph-session';
 
@@ -73,7 +73,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the session cookie of the console' 
     // A script cannot replace the cookie of the session, because it is HttpOnly.
     await plant(page, planted);
     expect(await cookieOf(page)).toEqual([secret]);
-    await page.getByRole('button', { name: 'Sign out' }).click();
+    await signOut(page);
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     await signIn(page);
     const [next = ''] = await cookieOf(page);
@@ -90,7 +90,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the session cookie of the console' 
     await page.reload();
     // The page shows whose session it is.
     await page.getByText(attacker.email).waitFor();
-    await page.getByRole('button', { name: 'Sign out' }).click();
+    await signOut(page);
     await signIn(page, { email: person.email, password: PASSWORD });
     await page.getByText(person.email).waitFor();
     expect(await cookieOf(page)).not.toContain(attacker.token);

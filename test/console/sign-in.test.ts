@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
 import { startRelay } from '../support/relay.ts';
 import { PASSWORD, ROOT, startTestService } from '../support/service.ts';
-import { checkScreen, firstBroker, openBroker, openConsole, signIn } from './page.ts';
+import { checkScreen, firstBroker, openBroker, openConsole, openUserMenu, signIn, signOut } from './page.ts';
 
 const PAGE = new URL('../../src/generated/console/page.html', import.meta.url);
 
@@ -38,7 +38,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the sign-in of the console' : CHROM
     const other = await page.context().newPage();
     await other.goto(`${service.url}/`);
     await other.getByText(email).waitFor();
-    await page.getByRole('button', { name: 'Sign out' }).click();
+    await signOut(page);
     for (const tab of [page, other]) await tab.getByRole('heading', { name: 'Sign in' }).waitFor();
     expect(await service.storage.db.session.count({ where: { userId: id } })).toBe(1);
     await signIn(other, { email, password: PASSWORD });
@@ -167,6 +167,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the sign-in of the console' : CHROM
     await page.getByLabel('Passwort').fill(ROOT.password);
     await page.getByLabel('E-Mail-Adresse').fill(ROOT.email);
     await page.getByRole('button', { name: 'Anmelden' }).click();
+    await openUserMenu(page);
     await page.getByLabel('Sprache').selectOption('English');
     await page.getByRole('heading', { name: 'Fleet' }).waitFor();
     await page.reload();

@@ -1,6 +1,6 @@
 import { useTexts } from '../texts/texts.ts';
 import { Dialog } from '../ui/dialog.tsx';
-import { searchTexts } from './texts.ts';
+import { userMenuTexts } from './texts.ts';
 
 const KEYS = [
   ['Ctrl K', 'keySearch'],
@@ -13,7 +13,7 @@ const KEYS = [
 
 /** The keys of the console. */
 export function KeysDialog({ onClose }: { readonly onClose: () => void }) {
-  const text = useTexts(searchTexts);
+  const text = useTexts(userMenuTexts);
   return (
     <Dialog title={text('keys')} onClose={onClose}>
       <dl>
