@@ -82,32 +82,40 @@ interface Violation {
 }
 const WIDE = { width: 1280, height: 800 };
 const NARROW = { width: 360, height: 740 };
+const IN_NARROW = { look: 'narrow', colorScheme: 'light', size: NARROW } as const;
 const LOOKS = [
   { look: 'light', colorScheme: 'light', size: WIDE },
   { look: 'dark', colorScheme: 'dark', size: WIDE },
-  { look: 'narrow', colorScheme: 'light', size: NARROW },
+  IN_NARROW,
 ] as const;
+type Look = (typeof LOOKS)[number];
 
 /**
  * Checks the screen that is shown in light, dark and on a narrow display: the rules of axe, and that the page does not
  * scroll sideways. With SCREENSHOTS it also saves a picture of each to docs/console.
  */
 export async function checkScreen(page: Page, name: string): Promise<void> {
-  for (const { look, colorScheme, size } of LOOKS) {
-    await page.emulateMedia({ colorScheme });
-    await page.setViewportSize(size);
-    await page.evaluate(AXE);
-    const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(OPTIONS)})`)) as { violations: Violation[] };
-    const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
-    expect(found, `${name}, ${look}`).toEqual([]);
-    expect(await page.evaluate('document.documentElement.scrollWidth'), `${name}, ${look}`).toBeLessThanOrEqual(
-      size.width,
-    );
+  for (const look of LOOKS) {
+    await checkLook(page, name, look);
     if (process.env.SCREENSHOTS === undefined) continue;
     const folder = join(import.meta.dirname, '../../docs/console');
     mkdirSync(folder, { recursive: true });
-    await page.screenshot({ path: join(folder, `${name}-${look}.png`) });
+    await page.screenshot({ path: join(folder, `${name}-${look.look}.png`) });
   }
   await page.emulateMedia({ colorScheme: 'light' });
   await page.setViewportSize(WIDE);
+}
+
+/** The same on a narrow display only, which remains. */
+export const checkNarrow = (page: Page, name: string): Promise<void> => checkLook(page, name, IN_NARROW);
+
+async function checkLook(page: Page, name: string, { look, colorScheme, size }: Look): Promise<void> {
+  await page.emulateMedia({ colorScheme });
+  await page.setViewportSize(size);
+  await page.evaluate(AXE);
+  const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(OPTIONS)})`)) as { violations: Violation[] };
+  const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+  expect(found, `${name}, ${look}`).toEqual([]);
+  const width = await page.evaluate('document.documentElement.scrollWidth');
+  expect(width, `${name}, ${look}`).toBeLessThanOrEqual(size.width);
 }

@@ -1,0 +1,99 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { common } from '../../console/texts/common.ts';
+import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
+import { ROOT, startTestService } from '../support/service.ts';
+import { checkNarrow, firstBroker, openConsole } from './page.ts';
+
+const FOLDER = join(import.meta.dirname, '../../console');
+
+type Texts = Readonly<Record<string, string>>;
+
+/** The catalogues of all screens. */
+async function catalogues(): Promise<{ readonly en: Texts; readonly de: Texts }[]> {
+  const files = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('texts.ts'));
+  const modules = await Promise.all(files.map((name) => import(join(FOLDER, name))));
+  const isCatalogue = (value: unknown) => typeof value === 'object' && value !== null && 'en' in value && 'de' in value;
+  return [common, ...modules.flatMap((module) => Object.values(module)).filter(isCatalogue)] as never;
+}
+
+/** Texts that a German page must not show: keys without a text, and texts that exist only in English. */
+async function foreignTexts(): Promise<ReadonlySet<string>> {
+  const all = await catalogues();
+  expect(all.length).toBeGreaterThan(20);
+  const german = new Set(all.flatMap(({ de }) => Object.values(de)));
+  // A key such as `name` is also a word.
+  const keys = all.flatMap(({ en }) => Object.keys(en)).filter((key) => /[a-z][A-Z]/.test(key));
+  return new Set(
+    [...keys, ...all.flatMap(({ en }) => Object.values(en))].filter((text) => !german.has(text) && !NAMES.has(text)),
+  );
+}
+
+/** Operations and values in the audit have the names of the graph. */
+const NAMES = new Set(['password', 'viewer']);
+
+/** All texts of the page that people see or hear. */
+const textsOf = (page: Page) =>
+  page.evaluate<string[]>(`(() => {
+    const texts = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) texts.push(walker.currentNode.data.trim());
+    for (const element of document.querySelectorAll('[aria-label], [title], [placeholder]'))
+      for (const name of ['aria-label', 'title', 'placeholder']) texts.push(element.getAttribute(name) ?? '');
+    return texts.filter((text) => text !== '');
+  })()`);
+
+/** Addresses of the screens in a menu of the page. */
+const screensOf = (page: Page) =>
+  page.evaluate<string[]>(`[...document.querySelectorAll('nav.tabs a')].map(({ hash }) => hash)`);
+
+async function openGerman() {
+  const service = await startTestService({ embeddedBroker: true });
+  const page = await openConsole(service, { locale: 'de-DE' });
+  const foreign = await foreignTexts();
+  const check = async (name: string) => {
+    await page.locator('main h1, main h2').first().waitFor();
+    await expect.poll(() => page.getByText(common.de.loading).count()).toBe(0);
+    const found = (await textsOf(page)).filter((text) => foreign.has(text));
+    expect({ [name]: found }).toEqual({ [name]: [] });
+    await checkNarrow(page, name);
+  };
+  const checkScreens = async (address: string, least: number) => {
+    await page.goto(`${service.url}/${address}`);
+    await page.locator('nav.tabs').waitFor();
+    const screens = await screensOf(page);
+    expect(screens.length).toBeGreaterThanOrEqual(least);
+    for (const screen of screens) {
+      await page.goto(`${service.url}/${screen}`);
+      await check(screen);
+    }
+  };
+  const signIn = async () => {
+    await page.getByLabel('E-Mail-Adresse').fill(ROOT.email);
+    await page.getByLabel('Passwort').fill(ROOT.password);
+    await page.getByRole('button', { name: 'Anmelden' }).click();
+    await page.getByRole('heading', { name: 'Flotte' }).waitFor();
+  };
+  return { service, page, check, checkScreens, signIn };
+}
+
+describe.skipIf(!hasChromium)(hasChromium ? 'the console in German' : CHROMIUM_MISSING, () => {
+  test('has no English text on the screens of the service and of a project, nor one that is too wide', async () => {
+    const { service, page, check, checkScreens, signIn } = await openGerman();
+    await check('sign-in');
+    await signIn();
+    for (const screen of ['#/', '#/people', '#/account', '#/audit', '#/nowhere']) {
+      await page.goto(`${service.url}/${screen}`);
+      await check(screen);
+    }
+    await checkScreens(`#/projects/${service.projectId}`, 7);
+  });
+
+  test('has no English text on the screens of a broker, nor one that is too wide', async () => {
+    const { service, checkScreens, signIn } = await openGerman();
+    await signIn();
+    await checkScreens(`#/brokers/${(await firstBroker(service)).id}`, 9);
+  });
+});
