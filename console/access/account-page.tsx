@@ -91,10 +91,14 @@ export function AccountPage({ username }: { readonly username: string }) {
             <button type="button" onClick={() => setDialog('edit')}>
               {text('edit')}
             </button>
-            <button type="button" onClick={() => setDialog('enable')}>
+            <button
+              type="button"
+              className={account.enabled ? 'danger' : undefined}
+              onClick={() => setDialog('enable')}
+            >
               {text(account.enabled ? 'disable' : 'enable')}
             </button>
-            <button type="button" onClick={() => setDialog('delete')}>
+            <button type="button" className="danger" onClick={() => setDialog('delete')}>
               {text('delete')}
             </button>
           </span>
@@ -131,6 +135,7 @@ export function AccountPage({ username }: { readonly username: string }) {
         <ChangeDialog
           title={text(titleOf(dialog, account.enabled), { name: username })}
           action={text(titleOf(dialog, account.enabled), { name: username })}
+          isDestructive={dialog === 'delete' || account.enabled}
           changes={[changeOf(dialog, account)]}
           onDone={() => (dialog === 'delete' ? go(list) : close())}
           onClose={close}

@@ -17,6 +17,8 @@ interface ChangeDialogProps {
   /** Names what happens: "Delete the role". */
   readonly action: string;
   readonly changes: readonly Change[];
+  /** Whether it deletes or takes away something. Default: false. */
+  readonly isDestructive?: boolean | undefined;
   /** Called after the broker has executed all changes. */
   readonly onDone: () => void;
   readonly onClose: () => void;
@@ -34,7 +36,7 @@ interface Known {
 
 /** Shows the commands of a change and the clients that it disconnects, by a dry run, and then executes it. */
 export function ChangeDialog(props: ChangeDialogProps) {
-  const { title, action, changes, onDone, onClose, closes, children } = props;
+  const { title, action, changes, isDestructive, onDone, onClose, closes, children } = props;
   const text = useTexts(accessTexts);
   const notify = useNotices();
   const { brokerId, revision } = useAccess();
@@ -77,6 +79,7 @@ export function ChangeDialog(props: ChangeDialogProps) {
       action={action}
       isBusy={isBusy}
       isReady={planned?.outcome === 'PLANNED' && failed === null}
+      isDestructive={isDestructive}
       error={error ?? refusal}
       onConfirm={() => void confirm()}
       onClose={onClose}

@@ -37,7 +37,7 @@ export function ClientsOf({ kind, name }: ClientsOfProps) {
         </Link>{' '}
         {count !== null && <span className="quiet">{text('connectedNow', { count: numberText(count) })}</span>}{' '}
         {canDisconnect && (
-          <button type="button" onClick={() => setDisconnecting(true)}>
+          <button type="button" className="danger" onClick={() => setDisconnecting(true)}>
             {text(kind === 'group' ? 'disconnectMembers' : 'disconnectAccount')} …
           </button>
         )}

@@ -39,6 +39,7 @@ type Member = Group['accounts']['edges'][number];
 interface Asked {
   readonly title: string;
   readonly change: Change;
+  readonly isDestructive?: boolean;
   readonly leaves?: boolean;
 }
 
@@ -83,10 +84,12 @@ export function GroupPage({ groupName }: { readonly groupName: string }) {
       cell: ({ node: { username } }) => (
         <button
           type="button"
+          className="danger"
           aria-label={text('removeName', { name: username })}
           onClick={() =>
             setAsked({
               title: text('removeMember', { name: username, group: groupName }),
+              isDestructive: true,
               change: { removeAccountGroup: { username, groupName } },
             })
           }
@@ -110,9 +113,11 @@ export function GroupPage({ groupName }: { readonly groupName: string }) {
             </button>
             <button
               type="button"
+              className="danger"
               onClick={() =>
                 setAsked({
                   title: text('deleteGroup', { name: groupName }),
+                  isDestructive: true,
                   change: { deleteAccessGroup: { groupName } },
                   leaves: true,
                 })
@@ -163,6 +168,7 @@ export function GroupPage({ groupName }: { readonly groupName: string }) {
         <ChangeDialog
           title={asked.title}
           action={asked.title}
+          isDestructive={asked.isDestructive}
           changes={[asked.change]}
           onDone={() => (asked.leaves ? go(list) : setAsked(null))}
           onClose={() => setAsked(null)}

@@ -115,6 +115,7 @@ export function PlanDialog({ source, deleteOthers, onClose }: PlanDialogProps) {
     <Confirmation
       title={text('planTitle')}
       action={text('apply')}
+      isDestructive={deleteOthers}
       isBusy={isBusy}
       isReady={data?.planAccessControl.outcome === 'PLANNED' && failed === null}
       error={error}

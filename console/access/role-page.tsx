@@ -62,7 +62,7 @@ export function RolePage({ roleName }: { readonly roleName: string }) {
             <button type="button" onClick={() => setDialog('edit')}>
               {text('edit')}
             </button>
-            <button type="button" onClick={() => setDialog('delete')}>
+            <button type="button" className="danger" onClick={() => setDialog('delete')}>
               {text('delete')}
             </button>
           </span>
@@ -95,6 +95,7 @@ export function RolePage({ roleName }: { readonly roleName: string }) {
         <ChangeDialog
           title={text('deleteRole', { name: roleName })}
           action={text('deleteRole', { name: roleName })}
+          isDestructive={true}
           changes={[{ deleteAccessRole: { roleName } }]}
           onDone={() => go(list)}
           onClose={close}

@@ -91,6 +91,7 @@ export function BridgeSection({ brokerId, bridge, onEdit }: BridgeSectionProps) 
           </button>
           <button
             type="button"
+            className="danger"
             aria-label={text('removeOf', { name: connection.name })}
             onClick={() => setRemoved(connection)}
           >

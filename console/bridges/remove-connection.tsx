@@ -40,6 +40,7 @@ export function RemoveConnection({ brokerId, bridge, connection, onClose }: Remo
     <Confirmation
       title={text('removeConnection', { name })}
       action={text('removeOf', { name })}
+      isDestructive={true}
       isBusy={isBusy}
       error={error ?? readError}
       onConfirm={() => void confirm()}

@@ -71,7 +71,7 @@ export function Connection() {
           </button>
         )}
         {settings.viewerCanDelete && (
-          <button type="button" onClick={() => setOpen('remove')}>
+          <button type="button" className="danger" onClick={() => setOpen('remove')}>
             {text('removeBroker')}
           </button>
         )}

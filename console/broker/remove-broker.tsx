@@ -34,6 +34,7 @@ export function RemoveBroker({ settings, onClose }: RemoveBrokerProps) {
     <Confirmation
       title={text('removeOf', { name })}
       action={text('removeBroker')}
+      isDestructive={true}
       isBusy={isBusy}
       isReady={found !== null && cluster === null}
       error={error ?? problem}

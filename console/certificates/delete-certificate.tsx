@@ -29,7 +29,8 @@ export function DeleteCertificate({ certificate, onDone, onClose }: DeleteCertif
   return (
     <Confirmation
       title={text('deleteOf', { name })}
-      action={text('delete')}
+      action={text('deleteOf', { name })}
+      isDestructive={true}
       isBusy={isBusy}
       error={error}
       onConfirm={() => void remove()}

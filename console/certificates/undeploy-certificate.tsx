@@ -48,7 +48,8 @@ export function UndeployCertificate({ certificate, onChange, onClose }: Undeploy
   return (
     <Confirmation
       title={text('undeployOf', { name })}
-      action={text('undeploy')}
+      action={text('undeployOf', { name })}
+      isDestructive={true}
       isBusy={isBusy}
       isReady={chosen.length > 0}
       error={error}

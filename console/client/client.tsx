@@ -69,7 +69,7 @@ export function Client({ clientId }: ClientProps) {
         {client?.isGateway && <span className="quiet">{listText('isGateway')}</span>}
         {client?.isBridge && <span className="quiet">{listText('bridge')}</span>}
         {held?.viewerCanControlClients && isConnected && !client.isGateway && (
-          <button type="button" onClick={() => setDisconnecting(true)}>
+          <button type="button" className="danger" onClick={() => setDisconnecting(true)}>
             {text('disconnect')} …
           </button>
         )}

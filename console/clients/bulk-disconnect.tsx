@@ -66,6 +66,7 @@ export function BulkDisconnect(props: BulkDisconnectProps) {
     <Confirmation
       title={title}
       action={count === 1 ? text('disconnectOne') : text('disconnectCount', { count: numberText(count) })}
+      isDestructive={true}
       isBusy={run.isBusy}
       isReady={count > 0}
       error={run.error ?? dryRun.error}

@@ -56,7 +56,7 @@ export function ClientList() {
             <span className={isLive ? 'live' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
             <span className="space" />
             {canDisconnect && totalCount > 0 && connectedCount !== 0 && (
-              <button type="button" onClick={() => setDisconnecting(true)}>
+              <button type="button" className="danger" onClick={() => setDisconnecting(true)}>
                 {text('disconnectThese', { count: numberText(connectedCount ?? totalCount) })} …
               </button>
             )}

@@ -95,7 +95,8 @@ export function ClusterActions({ cluster, free, open, onDone, onClose }: Cluster
     return (
       <Confirmation
         title={text('leaveOf', { node })}
-        action={text('leave')}
+        action={text('leaveOf', { node })}
+        isDestructive={true}
         isBusy={leave.isBusy}
         error={leave.error}
         onClose={onClose}
@@ -123,6 +124,7 @@ export function ClusterActions({ cluster, free, open, onDone, onClose }: Cluster
     <Confirmation
       title={text('deleteOf', { name })}
       action={text('delete')}
+      isDestructive={true}
       isBusy={remove.isBusy}
       error={remove.error}
       onClose={onClose}

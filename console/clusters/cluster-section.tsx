@@ -64,6 +64,7 @@ export function ClusterSection({ cluster, free, isLive, onChange }: ClusterSecti
         )}
         <button
           type="button"
+          className="danger"
           aria-label={text('leaveOf', { node: node.name })}
           onClick={() => setOpen({ kind: 'leave', node })}
         >
@@ -103,7 +104,7 @@ export function ClusterSection({ cluster, free, isLive, onChange }: ClusterSecti
           </button>
         )}
         {viewerCanDelete && (
-          <button type="button" onClick={() => setOpen({ kind: 'delete' })}>
+          <button type="button" className="danger" onClick={() => setOpen({ kind: 'delete' })}>
             {text('delete')}
           </button>
         )}

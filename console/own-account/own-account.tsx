@@ -56,7 +56,7 @@ export function OwnAccount() {
       <Refusal error={endOthers.error} />
       {hasOthers && (
         <p>
-          <button type="button" disabled={endOthers.isBusy} onClick={() => void runEndOthers()}>
+          <button type="button" className="danger" disabled={endOthers.isBusy} onClick={() => void runEndOthers()}>
             {text('endOthers')}
           </button>
         </p>

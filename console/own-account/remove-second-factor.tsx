@@ -32,7 +32,7 @@ export function RemoveSecondFactor({ onClose }: { readonly onClose: () => void }
           <input name="code" autoComplete="one-time-code" required />
         </Field>
         <Refusal error={error} />
-        <DialogButtons action={text('removeSecondFactor')} isBusy={isBusy} onClose={onClose} />
+        <DialogButtons action={text('removeSecondFactor')} isBusy={isBusy} isDestructive={true} onClose={onClose} />
       </form>
     </Dialog>
   );

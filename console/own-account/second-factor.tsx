@@ -24,7 +24,7 @@ export function SecondFactor({ isActive, recoveryCodesLeft, onChanged }: SecondF
       <h2>{text('secondFactor')}</h2>
       <p>{isActive ? text('secondFactorOn', { count: recoveryCodesLeft }) : text('secondFactorOff')}</p>
       <p>
-        <button type="button" onClick={() => setOpen(true)}>
+        <button type="button" className={isActive ? 'danger' : undefined} onClick={() => setOpen(true)}>
           {text(isActive ? 'removeSecondFactor' : 'setUpSecondFactor')}
         </button>
       </p>

@@ -23,6 +23,7 @@ export function ChangeRole({ person: { email, isRootAdmin }, onChanged, onClose 
     <Confirmation
       title={action}
       action={action}
+      isDestructive={isRootAdmin}
       isBusy={isBusy}
       error={error}
       onConfirm={() => void confirm()}

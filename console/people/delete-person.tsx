@@ -34,6 +34,7 @@ export function DeletePerson({ person, onClose }: PersonActionProps) {
     <PersonForm
       title={text('deletePerson')}
       action={text('deletePerson')}
+      isDestructive={true}
       isBusy={isBusy}
       error={error}
       onSubmit={confirm}

@@ -19,8 +19,8 @@ export function PersonActions({ person, sessionCount, onChanged }: PersonActions
   const text = useTexts(peopleTexts);
   const [Open, setOpen] = useState<ComponentType<PersonActionProps> | null>(null);
   const { isRootAdmin, isRemovable, ssoType, hasSecondFactor } = person;
-  const button = (label: string, action: ComponentType<PersonActionProps>) => (
-    <button type="button" onClick={() => setOpen(() => action)}>
+  const button = (label: string, action: ComponentType<PersonActionProps>, isDestructive = false) => (
+    <button type="button" className={isDestructive ? 'danger' : undefined} onClick={() => setOpen(() => action)}>
       {label}
     </button>
   );
@@ -28,12 +28,13 @@ export function PersonActions({ person, sessionCount, onChanged }: PersonActions
     <>
       <p className="screen">
         {button(text('changePerson'), ChangePerson)}
-        {(!isRootAdmin || isRemovable) && button(text(isRootAdmin ? 'revokeRoot' : 'grantRoot'), ChangeRole)}
+        {(!isRootAdmin || isRemovable) &&
+          button(text(isRootAdmin ? 'revokeRoot' : 'grantRoot'), ChangeRole, isRootAdmin)}
         {ssoType === null && button(text('resetPassword'), ResetPassword)}
         {ssoType === null && button(text('unlock'), UnlockPerson)}
-        {hasSecondFactor && button(text('resetSecondFactor'), ResetSecondFactor)}
-        {sessionCount > 0 && button(text('endSessions'), EndSessions)}
-        {isRemovable && button(text('deletePerson'), DeletePerson)}
+        {hasSecondFactor && button(text('resetSecondFactor'), ResetSecondFactor, true)}
+        {sessionCount > 0 && button(text('endSessions'), EndSessions, true)}
+        {isRemovable && button(text('deletePerson'), DeletePerson, true)}
       </p>
       {isRemovable === false && <p className="quiet">{text('notRemovable')}</p>}
       {Open && <Open person={person} onChanged={onChanged} onClose={() => setOpen(null)} />}

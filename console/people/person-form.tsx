@@ -7,6 +7,7 @@ import { Refusal } from '../ui/problem.tsx';
 interface PersonFormProps {
   readonly title: string;
   readonly action: string;
+  readonly isDestructive?: boolean;
   readonly isBusy: boolean;
   readonly error: RefusedError | null;
   readonly onSubmit: (fields: FormData) => Promise<void>;
@@ -15,7 +16,8 @@ interface PersonFormProps {
 }
 
 /** A dialog that changes one thing of a person. */
-export function PersonForm({ title, action, isBusy, error, onSubmit, onClose, children }: PersonFormProps) {
+export function PersonForm(props: PersonFormProps) {
+  const { title, action, isDestructive, isBusy, error, onSubmit, onClose, children } = props;
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     void onSubmit(new FormData(event.currentTarget));
@@ -25,7 +27,7 @@ export function PersonForm({ title, action, isBusy, error, onSubmit, onClose, ch
       <form className="fields" onSubmit={submit}>
         {children}
         <Refusal error={error} />
-        <DialogButtons action={action} isBusy={isBusy} onClose={onClose} />
+        <DialogButtons action={action} isBusy={isBusy} isDestructive={isDestructive} onClose={onClose} />
       </form>
     </Dialog>
   );

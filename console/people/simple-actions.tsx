@@ -36,6 +36,7 @@ const simpleAction = <Data,>(document: TadaDocumentNode<Data, { input: { userId:
       <Confirmation
         title={text(key)}
         action={text(key)}
+        isDestructive={key !== 'unlock'}
         isBusy={isBusy}
         error={error}
         onConfirm={() => void confirm()}

@@ -50,6 +50,7 @@ export function ChangeMember({ projectId, change, onDone, onClose }: ChangeMembe
     <Confirmation
       title={text(newRole === null ? 'removeOf' : 'roleOf', { email })}
       action={text(newRole === null ? 'removeMember' : 'changeRole')}
+      isDestructive={newRole === null}
       isBusy={set.isBusy || remove.isBusy}
       error={set.error ?? remove.error}
       onConfirm={() => void confirm()}

@@ -48,6 +48,7 @@ export function DeleteProject({ project: { id, name }, onClose }: DeleteProjectP
     <Confirmation
       title={text('deleteOf', { name })}
       action={text('deleteProject')}
+      isDestructive={true}
       isBusy={isBusy}
       isReady={found != null && entered === name}
       error={error ?? (found ? null : problem)}

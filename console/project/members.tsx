@@ -83,6 +83,7 @@ export function Members() {
     cell: (member) => (
       <button
         type="button"
+        className="danger"
         aria-label={text('removeOf', { email: member.user.email })}
         onClick={() => setChange(changeOf(member, null))}
       >

@@ -29,7 +29,8 @@ export function RemoveRule({ rule, onDone, onClose }: RemoveRuleProps) {
   return (
     <Confirmation
       title={text('removeOf', { pattern })}
-      action={text('remove')}
+      action={text('removeOf', { pattern })}
+      isDestructive={true}
       isBusy={isBusy}
       error={error}
       onConfirm={() => void remove()}

@@ -38,7 +38,8 @@ export function RevokeToken({ token, scope, onRevoked, onClose }: RevokeTokenPro
   return (
     <Confirmation
       title={text('revokeOf', { name })}
-      action={text('revoke')}
+      action={text('revokeOf', { name })}
+      isDestructive={true}
       isBusy={isBusy}
       error={error}
       onConfirm={() => void revoke()}

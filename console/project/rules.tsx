@@ -77,6 +77,7 @@ export function Rules() {
         </button>
         <button
           type="button"
+          className="danger"
           aria-label={text('removeOf', { pattern: rule.pattern })}
           onClick={() => setOpen({ kind: 'remove', rule })}
         >

@@ -62,7 +62,7 @@ export function Settings() {
       </dl>
       {found.viewerCanDelete && (
         <p>
-          <button type="button" onClick={() => setDeleting(true)}>
+          <button type="button" className="danger" onClick={() => setDeleting(true)}>
             {text('deleteProject')}
           </button>
         </p>

@@ -105,6 +105,7 @@ export function Tokens() {
           </button>
           <button
             type="button"
+            className="danger"
             aria-label={text('revokeOf', { name: token.name })}
             onClick={() => setOpen({ kind: 'revoke', token })}
           >

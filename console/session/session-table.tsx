@@ -57,6 +57,7 @@ export function SessionTable({ label, sessions, onEnded }: SessionTableProps) {
         ) : (
           <button
             type="button"
+            className="danger"
             aria-label={text('endSessionFrom', { address: address ?? text('unknown') })}
             disabled={end.isBusy}
             onClick={() => void run(id)}

@@ -28,6 +28,7 @@ export function DeleteStream({ brokerId, stream, onClose }: DeleteStreamProps) {
     <Confirmation
       title={text('deleteStream', { name })}
       action={text('deleteOf', { name })}
+      isDestructive={true}
       isBusy={isBusy}
       error={error}
       onConfirm={() => void confirm()}

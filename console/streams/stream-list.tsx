@@ -96,7 +96,12 @@ export function StreamList({ brokerId, streams, isStale, selected, onOpen, onEdi
           </>
         )}
         {viewerCanDelete && (
-          <button type="button" aria-label={text('deleteOf', { name })} onClick={() => setDeleted(stream)}>
+          <button
+            type="button"
+            className="danger"
+            aria-label={text('deleteOf', { name })}
+            onClick={() => setDeleted(stream)}
+          >
             {text('delete')}
           </button>
         )}

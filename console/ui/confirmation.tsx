@@ -11,6 +11,8 @@ interface ConfirmationProps {
   readonly isBusy: boolean;
   /** False while the consequences are not known yet. */
   readonly isReady?: boolean;
+  /** Whether the action deletes, disconnects or takes away something. Default: false. */
+  readonly isDestructive?: boolean | undefined;
   readonly error: RefusedError | null;
   readonly onConfirm: () => void;
   readonly onClose: () => void;
@@ -22,7 +24,7 @@ interface ConfirmationProps {
 
 /** Shows the consequences of an action, and runs it. */
 export function Confirmation(props: ConfirmationProps) {
-  const { title, action, isBusy, isReady = true, error, onConfirm, onClose, closes, children } = props;
+  const { title, action, isBusy, isReady = true, isDestructive, error, onConfirm, onClose, closes, children } = props;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     onConfirm();
@@ -32,7 +34,14 @@ export function Confirmation(props: ConfirmationProps) {
       <form onSubmit={submit}>
         {children}
         <Refusal error={error} />
-        <DialogButtons action={action} isBusy={isBusy} isReady={isReady} onClose={onClose} closes={closes} />
+        <DialogButtons
+          action={action}
+          isBusy={isBusy}
+          isReady={isReady}
+          isDestructive={isDestructive}
+          onClose={onClose}
+          closes={closes}
+        />
       </form>
     </Dialog>
   );

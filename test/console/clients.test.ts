@@ -193,6 +193,36 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the clients' : CHROMIUM_MISSING, ()
     await dialog.getByText('is a connection of this service itself').waitFor();
   });
 
+  test('have buttons that disconnect in a colour of their own, filled where it is confirmed', async () => {
+    const { broker, page } = await startClients();
+    await device(broker, 'dev-1');
+    await openClients(page, broker.name);
+    await page.getByLabel('Client id or account').fill('dev-1');
+    await expect.poll(() => shown(page)).toEqual(['dev-1']);
+    const look = (selector: string) =>
+      page.evaluate(
+        `(({ color, backgroundColor }) => [color, backgroundColor])(getComputedStyle(document.querySelector('${selector}')))`,
+      ) as Promise<string[]>;
+    const open = page.getByRole('button', { name: 'Disconnect these' });
+    await open.click();
+    const confirm = page.getByRole('button', { name: 'Disconnect 1 client', exact: true });
+    await expect.poll(() => confirm.isEnabled()).toBe(true);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      const [normalLook, openLook, confirmLook] = [
+        await look('.clients-bar button:not(.danger)'),
+        await look('.clients-bar button.danger'),
+        await look('dialog button[type=submit]'),
+      ];
+      expect(openLook[0]).not.toBe(normalLook[0]);
+      expect(openLook[1]).toBe(normalLook[1]);
+      // The colour that the opener is written in fills the button that confirms.
+      expect(confirmLook[1]).toBe(openLook[0]);
+      expect(confirmLook[0]).not.toBe(confirmLook[1]);
+    }
+    await checkScreen(page, 'clients-disconnect');
+  });
+
   test('show a viewer no button that a strict project would refuse', async () => {
     const service = await startTestService({ embeddedBroker: true });
     const broker = await firstBroker(service);
