@@ -38,7 +38,7 @@ export function CurrentNumbers({ current, isLive }: CurrentNumbersProps) {
       more: of(current.bytes.sent, 'inTotal', bytesText),
     },
     { key: 'subscriptions', value: show(current.subscriptions), more: of(current.sharedSubscriptions, 'shared') },
-    { key: 'retained', value: show(current.retainedMessages) },
+    { key: 'retained', value: show(current.retainedMessages), more: of(current.retainedMessages, 'withSys') },
     { key: 'stored', value: show(messages.stored), more: of(messages.storedBytes, 'size', bytesText) },
     { key: 'memory', value: show(heap.current, bytesText), more: of(heap.maximum, 'atMost', bytesText) },
     { key: 'uptime', value: show(current.uptimeSeconds, durationText) },

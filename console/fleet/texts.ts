@@ -3,8 +3,8 @@ import { catalogue } from '../texts/texts.ts';
 export const fleetTexts = catalogue({
   en: {
     brokersOf: 'Brokers of {project}',
-    received: 'Received/s',
-    sent: 'Sent/s',
+    received: 'Messages received/s',
+    sent: 'Messages delivered/s',
     refused: 'Refused',
     certificates: 'Certificates',
     daysLeft: '{days} days left',
@@ -18,8 +18,8 @@ export const fleetTexts = catalogue({
   },
   de: {
     brokersOf: 'Broker von {project}',
-    received: 'Empfangen/s',
-    sent: 'Gesendet/s',
+    received: 'Empfangene Nachrichten/s',
+    sent: 'Zugestellte Nachrichten/s',
     refused: 'Abgewiesen',
     certificates: 'Zertifikate',
     daysLeft: 'noch {days} Tage',

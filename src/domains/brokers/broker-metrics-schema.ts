@@ -159,7 +159,8 @@ const BrokerMetricsType = builder.objectRef<BrokerMetrics>('BrokerMetrics').impl
     }),
     retainedMessages: t.expose('retainedMessages', {
       type: 'SafeInt',
-      description: 'Topics with a retained message now.',
+      description:
+        'Number of retained messages, as the broker counts them. Mosquitto includes those of `$SYS`, which `retainedMessages` of a broker does not list.',
       nullable: true,
     }),
     load: t.expose('load', { description: 'Averages that the broker computes.', type: Load }),
