@@ -61,6 +61,7 @@ export function DeleteRetained({ brokerId, selection, onClose }: DeleteRetainedP
     <Confirmation
       title={text('deleteRetained')}
       action={text(count === 1 ? 'deleteOne' : 'deleteCount', { count: plan ? numberText(count) : '…' })}
+      isDestructive={true}
       isBusy={isBusy}
       isReady={count > 0}
       error={error ?? planError}

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import type { ResultOf } from '../graph/graphql.ts';
 import { useFresh } from '../graph/use-fresh.ts';
 import { payloadText, shortText } from '../messages/payload.ts';
 import { PayloadView } from '../messages/payload-view.tsx';
@@ -14,6 +15,8 @@ import { RETAINED, type RetainedMessage } from './topic-graph.ts';
 
 interface RetainedProps {
   readonly brokerId: string;
+  /** A node of a cluster whose nodes have their own topics. */
+  readonly node: number | null;
   /** The topic whose branch is shown; `null`: all topics. */
   readonly topic: string | null;
   /** Each reading reads the whole branch from the broker, so it is done only if it is wanted. */
@@ -24,7 +27,7 @@ interface RetainedProps {
 }
 
 /** The retained messages of a branch, which can be deleted. */
-export function Retained({ brokerId, topic, isOpen, onOpen, canDelete, onDeleted }: RetainedProps) {
+export function Retained({ brokerId, node, topic, isOpen, onOpen, canDelete, onDeleted }: RetainedProps) {
   const text = useTexts(topicTexts);
   const filter = topic === null ? '#' : `${topic}/#`;
   return (
@@ -35,13 +38,16 @@ export function Retained({ brokerId, topic, isOpen, onOpen, canDelete, onDeleted
           {text(isOpen ? 'hideRetained' : 'readRetained', { filter })}
         </button>
       </p>
-      {isOpen && <RetainedList brokerId={brokerId} filter={filter} canDelete={canDelete} onDeleted={onDeleted} />}
+      {isOpen && (
+        <RetainedList brokerId={brokerId} node={node} filter={filter} canDelete={canDelete} onDeleted={onDeleted} />
+      )}
     </>
   );
 }
 
 interface RetainedListProps {
   readonly brokerId: string;
+  readonly node: number | null;
   readonly filter: string;
   readonly canDelete: boolean;
   readonly onDeleted: () => void;
@@ -50,15 +56,17 @@ interface RetainedListProps {
 const PAGE = 50;
 const MOST = 500;
 
-function RetainedList({ brokerId, filter, canDelete, onDeleted }: RetainedListProps) {
+function RetainedList({ brokerId, node, filter, canDelete, onDeleted }: RetainedListProps) {
   const text = useTexts(topicTexts);
   const numberText = useNumbers();
   const [first, setFirst] = useState(PAGE);
   const [readings, setReadings] = useState(0);
   const [selection, setSelection] = useState<Selection | null>(null);
-  const { data, error } = useFresh(RETAINED, { id: brokerId, filter, first }, readings, PAUSE_MS);
+  const { data, error } = useFresh(RETAINED, { id: brokerId, node, filter, first }, readings, PAUSE_MS);
   const retained = data?.broker?.retainedMessages;
   if (!retained) return <Problem error={error} />;
+  const listed = listedIn(data);
+  const numUnlisted = listed && retained.nodes.filter(({ topic }) => !listed.has(topic)).length;
   const columns: Column<RetainedMessage>[] = [
     {
       key: 'topic',
@@ -79,6 +87,11 @@ function RetainedList({ brokerId, filter, canDelete, onDeleted }: RetainedListPr
       value: ({ payloadBytes }) => payloadBytes,
       isNumber: true,
     },
+    {
+      key: 'inTree',
+      title: text('inTree'),
+      cell: ({ topic }) => (listed === null ? '–' : text(listed.has(topic) ? 'yes' : 'no')),
+    },
     { key: 'qos', title: 'QoS', cell: ({ qos }) => qos ?? '–', isNumber: true },
     {
       key: 'expires',
@@ -94,6 +107,7 @@ function RetainedList({ brokerId, filter, canDelete, onDeleted }: RetainedListPr
       cell: ({ topic }) => (
         <button
           type="button"
+          className="danger"
           aria-label={text('deleteOf', { topic })}
           onClick={() => setSelection({ topics: [topic] })}
         >
@@ -111,11 +125,15 @@ function RetainedList({ brokerId, filter, canDelete, onDeleted }: RetainedListPr
           {text('readAgain')}
         </button>{' '}
         {canDelete && retained.totalCount > 0 && (
-          <button type="button" onClick={() => setSelection({ filter })}>
+          <button type="button" className="danger" onClick={() => setSelection({ filter })}>
             {text(filter === '#' ? 'deleteAll' : 'deleteBranch')}
           </button>
         )}
       </p>
+      <p className="quiet">{text('retainedMeans')}</p>
+      {numUnlisted !== null && numUnlisted > 0 && (
+        <p className="note">{text('retainedOnly', { count: numberText(numUnlisted) })}</p>
+      )}
       {retained.completeness !== 'COMPLETE' && <p className="note">{text(retained.completeness)}</p>}
       <Refusal error={error} />
       {retained.nodes.length > 0 && (
@@ -139,6 +157,12 @@ function RetainedList({ brokerId, filter, canDelete, onDeleted }: RetainedListPr
       )}
     </>
   );
+}
+
+/** The topics of the branch that the tree lists; `null` if there are too many to compare. */
+function listedIn({ broker }: ResultOf<typeof RETAINED>): ReadonlySet<string> | null {
+  const topics = broker?.topicTree?.topics;
+  return topics && topics.totalCount <= topics.names.length ? new Set(topics.names) : null;
 }
 
 function Preview({ message }: { readonly message: RetainedMessage }) {

@@ -22,7 +22,8 @@ export const topicTexts = catalogue({
     denied: 'Refused filters: {filters}',
     leftOut: 'Topics are missing because a limit is reached: {count} uses were not recorded.',
     dropped: 'The broker dropped {count} messages for slow readers, so topics may be missing.',
-    listedFor: 'Topics that are not used for {duration} min are no longer listed.',
+    listedFor:
+      'Topics that are not used for {duration} min are no longer listed, even if a message of them is retained.',
     noTopics: 'No message was published lately. Topics are listed for a while after each message. Publish one:',
     noFilters: 'No subscription was recorded yet.',
     selected: 'Selected topic',
@@ -68,6 +69,10 @@ export const topicTexts = catalogue({
     retainedMessages: 'Retained messages',
     readRetained: 'Read retained messages of {filter}',
     hideRetained: 'Hide retained messages',
+    retainedMeans:
+      'Read from the broker itself, so topics that are no longer in the tree are included. Topics that begin with $, and those that the account of this service may not read, are not.',
+    retainedOnly: 'Retained messages whose topics are not in the tree: {count}',
+    inTree: 'In the tree',
     readAgain: 'Read again',
     retainedCount: 'Retained messages that match {filter}: {count}',
     firstRetained: 'Only the first 500 are shown. Select a branch with fewer messages.',
@@ -120,7 +125,8 @@ export const topicTexts = catalogue({
     denied: 'Abgewiesene Filter: {filters}',
     leftOut: 'Topics fehlen, weil eine Grenze erreicht ist: {count} Verwendungen wurden nicht aufgezeichnet.',
     dropped: 'Der Broker hat {count} Nachrichten für langsame Leser verworfen, deshalb können Topics fehlen.',
-    listedFor: 'Topics, die {duration} min lang nicht verwendet werden, sind nicht mehr aufgeführt.',
+    listedFor:
+      'Topics, die {duration} min lang nicht verwendet werden, sind nicht mehr aufgeführt, auch wenn eine Nachricht von ihnen gespeichert ist.',
     noTopics:
       'In letzter Zeit wurde nichts veröffentlicht. Topics stehen nach jeder Nachricht eine Weile in der Liste. Veröffentlichen Sie eine:',
     noFilters: 'Es wurde noch kein Abonnement aufgezeichnet.',
@@ -166,6 +172,10 @@ export const topicTexts = catalogue({
     retainedMessages: 'Gespeicherte Nachrichten (retained)',
     readRetained: 'Gespeicherte Nachrichten von {filter} lesen',
     hideRetained: 'Gespeicherte Nachrichten ausblenden',
+    retainedMeans:
+      'Direkt vom Broker gelesen, also auch mit Topics, die nicht mehr im Baum stehen. Topics, die mit $ beginnen, und solche, die das Konto dieses Dienstes nicht lesen darf, sind nicht dabei.',
+    retainedOnly: 'Gespeicherte Nachrichten, deren Topics nicht im Baum stehen: {count}',
+    inTree: 'Im Baum',
     readAgain: 'Erneut lesen',
     retainedCount: 'Gespeicherte Nachrichten, die {filter} entsprechen: {count}',
     firstRetained: 'Nur die ersten 500 werden gezeigt. Wählen Sie einen Zweig mit weniger Nachrichten.',

@@ -95,8 +95,9 @@ export const WHO_CAN = graphql(`query WhoCanUseTopic($id: ID!, $topic: String!, 
   }
 }`);
 
-export const RETAINED = graphql(`query RetainedMessages($id: ID!, $filter: String, $first: Int) {
+export const RETAINED = graphql(`query RetainedMessages($id: ID!, $node: Int, $filter: String, $first: Int) {
   broker(id: $id) {
+    topicTree(nodeId: $node) { topics(filter: $filter, first: 1000) { totalCount names } }
     retainedMessages(filter: $filter, first: $first, maxPayloadBytes: 1024) {
       totalCount
       completeness

@@ -97,7 +97,7 @@ export function Topics() {
           )}
           <div className="topics">
             <section aria-label={text('topics')}>
-              {search === '' ? (
+              {tree.count === 0 ? null : search === '' ? (
                 <TopicTree place={place} version={sequence} topic={topic} onSelect={(value) => set('topic', value)} />
               ) : (
                 <Found
@@ -120,6 +120,7 @@ export function Topics() {
                 <Retained
                   key={`${topic} ${deletions}`}
                   brokerId={broker.id}
+                  node={node}
                   topic={topic}
                   isOpen={address.has('retained')}
                   onOpen={(isOpen) => set('retained', isOpen ? 'shown' : null, true)}

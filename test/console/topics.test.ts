@@ -124,6 +124,33 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the topics' : CHROMIUM_MISSING, () 
     expect((await retained({ service, brokerId })).nodes).toMatchObject([{ topic: 'office/door' }]);
   });
 
+  test('name the retained messages whose topics are no longer in the tree', async () => {
+    const { service, brokerId, client, page, item } = await openTopics();
+    await client.publishAsync('office/old', 'kept', { retain: true, qos: 1 });
+    await item('office').waitFor();
+    const ttl = await service.graphql(
+      'mutation ($b: ID!) { setTopicTtl(input: { brokerId: $b, ttl: 1 }) { broker { id } } }',
+      { b: brokerId },
+    );
+    expect(ttl.errors).toBeUndefined();
+    await item('office').waitFor({ state: 'detached' });
+    await page.getByText('no longer listed, even if a message of them is retained').waitFor();
+    await page.getByRole('button', { name: 'Read retained messages of #' }).click();
+    await page.getByText('Retained messages that match #: 1').waitFor();
+    await page.getByText('Retained messages whose topics are not in the tree: 1').waitFor();
+    const row = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: 'office/old' }) });
+    await row.getByRole('cell', { name: 'no', exact: true }).waitFor();
+    await checkScreen(page, 'topics-retained');
+    // A topic that is used is in the tree.
+    const settings = 'mutation ($b: ID!) { setTopicTtl(input: { brokerId: $b, ttl: 3600 }) { broker { id } } }';
+    expect((await service.graphql(settings, { b: brokerId })).errors).toBeUndefined();
+    await client.publishAsync('office/old', 'again', { retain: true, qos: 1 });
+    await item('office').waitFor();
+    await page.getByRole('button', { name: 'Read again' }).click();
+    await row.getByRole('cell', { name: 'yes', exact: true }).waitFor();
+    expect(await page.getByText('not in the tree:').count()).toBe(0);
+  });
+
   test('show a VIEWER which topics there are, and neither payloads nor retained messages', async () => {
     const { client, page, item } = await openTopics('VIEWER');
     await client.publishAsync('plant', 'secret', { qos: 1, retain: true });
