@@ -13,7 +13,7 @@ interface LiveEvent {
 interface Live<State> {
   /** `null` until the first snapshot. */
   readonly state: State | null;
-  /** Whether the state is that of now: not while the connection is lost, nor from a gap until the last part of a snapshot. */
+  /** Whether the state is that of now: not without a connection, nor from a gap to the last part of a snapshot. */
   readonly isLive: boolean;
 }
 
