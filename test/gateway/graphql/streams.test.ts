@@ -222,6 +222,28 @@ test('an id that is completed while its operation starts, and reused, belongs to
   await until(() => ticks.subscriberCount === 0);
 });
 
+test('a client whose connection fails by a fault of the service connects again by itself', async () => {
+  let failures = 2;
+  const contextFor = (): RequestContext => {
+    if (failures === 0) return { viewer: null, requestId: '', address: '' } as RequestContext;
+    failures -= 1;
+    throw new Error('The database is closed');
+  };
+  const server = await startGraphqlServer({ contextFor });
+  const closings: number[] = [];
+  const client = createClient({
+    url: server.url.replace('http', 'ws'),
+    webSocketImpl: WebSocket,
+    retryAttempts: 5,
+    retryWait: () => nextTurn(),
+    on: { closed: (event) => closings.push((event as CloseEvent).code) },
+  });
+  onTestFinished(() => client.dispose());
+  const { value } = await client.iterate({ query: '{ hello }' }).next();
+  expect([value?.errors, closings]).toEqual([undefined, [1013, 1013]]);
+  expect(server.logged).toHaveLength(2);
+});
+
 test('an operation id above the limit is refused', async () => {
   const server = await startGraphqlServer(createTicks());
   const { seen, subscribeAs, closed } = await rawSocket(server);

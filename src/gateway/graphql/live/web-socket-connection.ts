@@ -114,7 +114,8 @@ export class WebSocketConnection {
     } catch (error) {
       const requestId = this.#req.headers['x-request-id'];
       this.#options.endpoint.log.error({ err: error, requestId }, 'WebSocket message failed');
-      this.#socket.close(CloseCode.InternalServerError, 'Internal server error');
+      // The fault may be of this moment, as while the service ends. Clients reconnect after 1013 and not after 4500.
+      closeWith(this.#socket, TRY_AGAIN_LATER, 'Internal server error');
     }
   }
 
