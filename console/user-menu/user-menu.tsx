@@ -32,8 +32,8 @@ export function UserMenu({ language, onLanguage, onSignOut }: UserMenuProps) {
   useKey(isHelpKey, showKeys);
   return (
     <>
-      <button type="button" popoverTarget="user-menu">
-        {viewer.email ?? viewer.name} <span aria-hidden="true">▾</span>
+      <button type="button" className="user" popoverTarget="user-menu">
+        <span>{viewer.email ?? viewer.name}</span> <span aria-hidden="true">▾</span>
       </button>
       <section id="user-menu" popover="auto" aria-label={text('userMenu')} ref={menu}>
         <Link href="/account" onClick={hide}>

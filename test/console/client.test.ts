@@ -178,7 +178,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'a client' : CHROMIUM_MISSING, () =>
     await section(page, 'Will').getByText('unknown').waitFor();
     await page.getByRole('button', { name: 'Disconnect' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText('1 clients would stay connected.').waitFor();
+    await dialog.getByText('Clients that would stay connected: 1').waitFor();
     await dialog.getByText('"p-2" would be disconnected too').waitFor();
     await dialog.getByRole('checkbox').check();
     await dialog.getByText('1 other clients use the same accounts').waitFor();

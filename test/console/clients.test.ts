@@ -189,7 +189,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the clients' : CHROMIUM_MISSING, ()
     // The connections of the service itself stay.
     await page.getByRole('button', { name: 'Clear the filter' }).click();
     await open.click();
-    await dialog.getByText('would stay connected').waitFor();
+    await dialog.getByText('would stay connected: ').waitFor();
     await dialog.getByText('is a connection of this service itself').waitFor();
   });
 
