@@ -40,10 +40,16 @@ async function send<Data, Variables>(
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ query: textOf(document), variables }),
     });
-    const { data = null, errors: [error] = [] } = await response.json();
+    const { data, errors = [] } = await response.json();
+    const [error] = errors;
+    // A service that is starting, or a proxy in front of one that has ended, responds without a result.
+    if (data === undefined && !error) throw new Error(`Status ${response.status}`);
     const requestId = response.headers.get('x-request-id');
     if (error?.extensions.code === 'UNAUTHORIZED') announceSessionRefused();
-    return { data, error: error ? new RefusedError(error.message, error.extensions.code, requestId) : null };
+    return {
+      data: data ?? null,
+      error: error ? new RefusedError(error.message, error.extensions.code, requestId) : null,
+    };
   } catch (reason) {
     return { data: null, error: new RefusedError(String(reason), 'UNREACHABLE') };
   }

@@ -1,5 +1,6 @@
 import { type ComponentType, Suspense, useEffect, useRef } from 'react';
 import { Link, Route, Switch } from 'wouter';
+import { NoScreen } from '../failures/no-screen.tsx';
 import { Problem } from './problem.tsx';
 
 interface Tab {
@@ -47,6 +48,7 @@ export function ScreenTabs({ label, address, path, rest, tabs }: ScreenTabsProps
           {tabs.map(({ key, Screen }) => (
             <Route key={key} path={key === first ? path : `${path}/${key}/*?`} component={Screen} />
           ))}
+          <Route component={NoScreen} />
         </Switch>
       </Suspense>
     </>

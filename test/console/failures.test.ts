@@ -23,5 +23,23 @@ describe.skipIf(!hasChromium)(hasChromium ? 'failures of the console' : CHROMIUM
     await page.getByText('There is no screen at this address.').waitFor();
     await page.getByRole('main').getByRole('link', { name: 'Fleet' }).click();
     await page.getByRole('heading', { name: 'Fleet' }).waitFor();
+    await page.evaluate(`location.hash = '#/projects/${service.projectId}/nowhere'`);
+    await page.getByText('There is no screen at this address.').waitFor();
+    await page.getByRole('link', { name: 'Members' }).click();
+    await page.getByRole('button', { name: 'Add member' }).waitFor();
+  });
+
+  test('end by themselves when the service was starting', async () => {
+    const service = await startTestService();
+    const page = await openConsole(service, { expected: /503/ });
+    await signIn(page);
+    await page.getByRole('link', { name: 'People' }).click();
+    await page.getByRole('heading', { name: 'People' }).waitFor();
+    const starting = { message: 'The service is starting', code: 'STARTING', status: 503 };
+    await page.route(`${service.url}/graphql`, (route) => route.fulfill({ status: 503, json: starting }));
+    await page.getByRole('link', { name: 'Fleet' }).click();
+    await page.getByText('The service does not respond').waitFor();
+    await page.unroute(`${service.url}/graphql`);
+    await page.getByRole('link', { name: 'Test', exact: true }).waitFor();
   });
 });
