@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
+import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import { useTexts } from '../texts/texts.ts';
 import { Dialog } from '../ui/dialog.tsx';
@@ -19,7 +19,7 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
   const list = useId();
   const { found, isBusy, error, numBrokers, numSearched, missing } = useSearch(term.trim());
   const current = Math.min(chosen, found.length - 1);
-  useEffect(() => input.current?.focus(), []);
+  useLayoutEffect(() => input.current?.focus(), []);
   useEffect(() => {
     document.getElementById(`${list}-${current}`)?.scrollIntoView({ block: 'nearest' });
   }, [current, list]);

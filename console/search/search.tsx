@@ -1,15 +1,18 @@
-import { Suspense, useState } from 'react';
+import { Suspense, useEffect, useState } from 'react';
 import { useTexts } from '../texts/texts.ts';
 import { later } from '../ui/later.ts';
 import { useKey } from '../ui/use-key.ts';
 import { searchTexts } from './texts.ts';
 
-const SearchDialog = later(async () => (await import('./search-dialog.tsx')).SearchDialog);
+const load = async () => (await import('./search-dialog.tsx')).SearchDialog;
+const SearchDialog = later(load);
 
 /** The button of the search, and its key, which works on all screens. */
 export function Search() {
   const text = useTexts(searchTexts);
   const [isOpen, setOpen] = useState(false);
+  // Otherwise letters that are typed right after the first Ctrl-K would be lost.
+  useEffect(() => void load().catch(() => undefined), []);
   useKey(isSearchKey, () => setOpen(true));
   return (
     <>

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
 import { useTexts } from '../texts/texts.ts';
 import './dialog.css';
 
@@ -13,7 +13,8 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   const text = useTexts();
   const ref = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  useEffect(() => {
+  // Before the next key: it belongs to the dialog.
+  useLayoutEffect(() => {
     const opener = document.activeElement;
     ref.current?.showModal();
     // The dialog is no longer in the page then, so the browser does not return the focus.
