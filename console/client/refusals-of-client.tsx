@@ -3,7 +3,7 @@ import { Link } from 'wouter';
 import { useQuery } from '../graph/use-query.ts';
 import { type RefusalReason, reasonTexts } from '../refusals/reason-texts.ts';
 import { type RefusalKind, refusalTexts } from '../refusals/texts.ts';
-import { useTexts, useTimes } from '../texts/texts.ts';
+import { useNumbers, useTexts, useTimes } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
@@ -35,6 +35,7 @@ export function RefusalsOfClient({ brokerId, clientId }: RefusalsOfClientProps) 
   const reasonText = useTexts(reasonTexts);
   const kindText = useTexts(refusalTexts);
   const timeOf = useTimes();
+  const numberText = useNumbers();
   const heading = useId();
   const { data, error } = useQuery(REFUSALS, { id: brokerId, clientId }, REFUSALS_MS);
   const refusals = data?.broker?.refusals;
@@ -49,7 +50,13 @@ export function RefusalsOfClient({ brokerId, clientId }: RefusalsOfClientProps) 
       value: ({ reason }) => reasonText(reason),
     },
     { key: 'help', title: text('whatHelps'), cell: ({ whatWouldHelp }) => whatWouldHelp },
-    { key: 'times', title: text('times'), isNumber: true, cell: ({ count }) => count },
+    {
+      key: 'times',
+      title: text('times'),
+      isNumber: true,
+      cell: ({ count }) => numberText(count),
+      value: ({ count }) => count,
+    },
   ];
   return (
     <section aria-labelledby={heading}>

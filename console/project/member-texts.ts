@@ -31,7 +31,7 @@ export const memberTexts = catalogue({
   },
   de: {
     ...projectTexts.de,
-    ownerIs: 'Das Projekt gehört {owner}. Root-Administratoren sind Administratoren jedes Projekts.',
+    ownerIs: 'Das Projekt gehört {owner}. Hauptadministratoren sind Administratoren jedes Projekts.',
     noMembers:
       'Das Projekt hat keine Mitglieder. Legen Sie auf dem Rechner des Dienstes einen Benutzer an, und fügen Sie ihn hier hinzu:',
     email: 'E-Mail-Adresse',
@@ -50,7 +50,7 @@ export const memberTexts = catalogue({
     liveEnds: 'Das gilt sofort: Was geöffnet ist und nicht mehr gesehen werden darf, endet.',
     tokensRemain:
       'Token, die dieses Mitglied angelegt hat, bleiben gültig: {count}. Widerrufen Sie sie bei Bedarf unter Token.',
-    isRoot: 'Als Root-Administrator bleibt der Zugang zu jedem Projekt bestehen.',
+    isRoot: 'Als Hauptadministrator bleibt der Zugang zu jedem Projekt bestehen.',
     yourself: 'Das ist Ihre eigene Mitgliedschaft.',
     removeMember: 'Mitglied entfernen',
     removeOf: '{email} entfernen',

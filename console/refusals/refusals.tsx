@@ -5,7 +5,7 @@ import { clientPath } from '../clients/client-address.ts';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useLive } from '../graph/live.ts';
 import { useQuery } from '../graph/use-query.ts';
-import { useTexts, useTimes } from '../texts/texts.ts';
+import { useNumbers, useTexts, useTimes } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -67,6 +67,7 @@ function RefusalList() {
   const reasonText = useTexts(reasonTexts);
   const broker = useBroker();
   const timeOf = useTimes();
+  const numberText = useNumbers();
   const { data, error } = useQuery(REPORTED, { id: broker.id });
   const { state, isLive } = useLive(REFUSALS, { brokerId: broker.id }, ({ refusals }) => refusals, apply);
   const columns: Column<Refusal>[] = [
@@ -104,7 +105,13 @@ function RefusalList() {
       value: ruleOf,
     },
     { key: 'whatHelps', title: text('whatHelps'), cell: ({ whatWouldHelp }) => whatWouldHelp },
-    { key: 'times', title: text('times'), cell: ({ count }) => count, isNumber: true },
+    {
+      key: 'times',
+      title: text('times'),
+      cell: ({ count }) => numberText(count),
+      value: ({ count }) => count,
+      isNumber: true,
+    },
   ];
   const reported = data?.broker?.refusals;
   if (state === null || !reported) return <Problem error={error} />;
