@@ -166,6 +166,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     let gone = closed([lamp]);
     await page.getByRole('button', { name: 'Save the account' }).press('Enter');
     await gone;
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     lamp = await world.client({ clientId: 'l2', username: 'lamp/<b>', password: 'another secret' });
     await row(page, 'l2').waitFor();
 
@@ -174,6 +175,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     gone = closed([lamp]);
     await page.getByRole('button', { name: 'Disable the account' }).press('Enter');
     await gone;
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Enable' }).waitFor();
     await page.getByText('No client is connected with this account.').waitFor();
 

@@ -45,7 +45,7 @@ export const ProjectMember = builder.prismaObject('ProjectMember', {
   fields: (t) => ({
     user: t.relation('user', { description: 'The account of the member.' }),
     project: t.field({
-      description: 'The project.',
+      description: 'The project in which the user has the role.',
       type: Project,
       resolve: ({ projectId }, _args, { services, viewer }) => services.projects.visible(projectId, viewer),
     }),
