@@ -41,7 +41,7 @@ export function Certificates() {
   const button = (kind: Exclude<Open['kind'], 'upload'>, certificate: Certificate) => (
     <button
       type="button"
-      className={kind === 'deploy' ? undefined : 'danger'}
+      className={kind === 'undeploy' || kind === 'delete' ? 'danger' : undefined}
       aria-label={text(`${kind}Of`, { name: certificate.name })}
       onClick={() => setOpen({ kind, certificate })}
     >
