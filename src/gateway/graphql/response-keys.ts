@@ -71,14 +71,32 @@ class Selection {
   }
 }
 
-/** Empties the lists into one that keeps the order of each. `null` if two lists have two keys in opposite order. */
-function commonOrder(lists: readonly string[][]): string[] | null {
-  const order: string[] = [];
-  while (lists.some(({ length }) => length > 0)) {
-    const next = lists.find(([first]) => first !== undefined && lists.every((keys) => keys.indexOf(first) <= 0))?.[0];
-    if (next === undefined) return null;
-    order.push(next);
-    for (const keys of lists) if (keys[0] === next) keys.shift();
+/**
+ * One list that has the order of each list. `null` if two lists have two keys in opposite order. Callers choose the
+ * keys, so the time is linear in their number.
+ */
+function commonOrder(lists: readonly (readonly string[])[]): string[] | null {
+  const followers = new Map<string, string[]>();
+  /** Number of lists in which the key before is not in the order yet. */
+  const waits = new Map<string, number>();
+  for (const keys of lists) {
+    for (const [index, key] of keys.entries()) {
+      waits.set(key, (waits.get(key) ?? 0) + (index > 0 ? 1 : 0));
+      const next = keys[index + 1];
+      if (next === undefined) continue;
+      const known = followers.get(key);
+      if (known) known.push(next);
+      else followers.set(key, [next]);
+    }
   }
-  return order;
+  const order = [...waits.keys()].filter((key) => waits.get(key) === 0);
+  // Grows while it is read.
+  for (const key of order) {
+    for (const next of followers.get(key) ?? []) {
+      const left = (waits.get(next) ?? 0) - 1;
+      waits.set(next, left);
+      if (left === 0) order.push(next);
+    }
+  }
+  return order.length === waits.size ? order : null;
 }
