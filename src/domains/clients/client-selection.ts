@@ -57,8 +57,8 @@ export function filterOf(conditions: ClientConditions | null | undefined, path =
   });
 }
 
-/** Errors: INVALID. */
-export function selectionOf({ filter, form }: WatchArguments): ClientSelection {
+/** Errors: INVALID for a condition that a subscription cannot have. */
+export function refuseBacklogs(filter: WatchArguments['filter']): void {
   const issues = (['minQueuedMessages', 'minDroppedMessages'] as const)
     .filter((name) => filter?.[name] != null)
     .map((name) => ({
@@ -66,7 +66,6 @@ export function selectionOf({ filter, form }: WatchArguments): ClientSelection {
       reason: 'is not possible in a subscription, because changes of queues send no events: query the list instead',
     }));
   if (issues.length > 0) throw invalid(issues);
-  return { ...filterOf(filter), form: form ?? 'CLIENTS' };
 }
 
 const given = (

@@ -6,7 +6,7 @@ import { topicProblem } from '../../protocol/mqtt/topics.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { ClientGroups } from './client-groups.ts';
-import { type ClientConditions, filterOf, selectionOf, type WatchArguments } from './client-selection.ts';
+import { type ClientConditions, filterOf, refuseBacklogs, type WatchArguments } from './client-selection.ts';
 import { type ClientList, type ClientView, ListedClient } from './client-view.ts';
 import type { ClientSelection } from './inspect/client-feeds.ts';
 import type { ClientFilter } from './inspect/client-filter.ts';
@@ -182,9 +182,10 @@ export class ClientService {
   async watch(
     broker: BrokerRecord,
     options: SubscriberOptions,
-    selection: WatchArguments = {},
+    { filter, form }: WatchArguments = {},
   ): Promise<LiveSource<ClientRegistryEvent>> {
-    const selected = { ...selectionOf(selection), ...(await this.filterOf(broker, selection.filter)) };
+    refuseBacklogs(filter);
+    const selected = { ...(await this.filterOf(broker, filter)), form: form ?? 'CLIENTS' };
     return this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).watch(options, selected));
   }
 
