@@ -1,4 +1,5 @@
 import { invalid } from '../errors.ts';
+import { byCodeUnits } from './by-code-units.ts';
 
 export interface ListOrder<Field extends string> {
   readonly field: Field;
@@ -11,10 +12,8 @@ export interface Place {
   readonly key: string;
 }
 
-const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-
 export const comparison =
-  (direction: ListOrder<string>['direction'], compareKeys = byText) =>
+  (direction: ListOrder<string>['direction'], compareKeys = byCodeUnits) =>
   (a: Place, b: Place): number => {
     if (a.value === b.value) return compareKeys(a.key, b.key);
     if (a.value === null) return 1;

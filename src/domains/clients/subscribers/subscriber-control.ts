@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import { type ControlCaller, ControlRefusal } from '../../../protocol/control/plugin.ts';
-import { requiredText } from '../../../protocol/control/plugin-arguments.ts';
+import { pageOf, requiredText } from '../../../protocol/control/plugin-arguments.ts';
 import { topicProblem } from '../../../protocol/mqtt/topics.ts';
 import { INSPECT_API } from '../inspect/inspect-control.ts';
 import { parseSubscriberList } from '../inspect/inspect-parser.ts';
@@ -33,8 +33,7 @@ export async function listSubscribers(
 export function subscriberRequestOf(command: ControlCommand): SubscriberRequest {
   const topic = requiredText(command, 'topic');
   if (topicProblem(topic) !== null) throw new ControlRefusal('Invalid/missing topic');
-  const { count } = command;
-  return { topic, count: typeof count === 'number' && count > 0 ? Math.trunc(count) : MAX_SUBSCRIBERS };
+  return { topic, count: Math.min(pageOf(command).count, MAX_SUBSCRIBERS) };
 }
 
 const notReported = (reason: string) =>

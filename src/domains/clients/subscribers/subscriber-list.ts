@@ -1,3 +1,5 @@
+import { byCodeUnits } from '../../../platform/sorting/by-code-units.ts';
+import { FirstItems } from '../../../platform/sorting/first-items.ts';
 import type { ClientRef } from '../inspect/client-key.ts';
 
 /** A subscription that matches a topic. */
@@ -20,38 +22,26 @@ export interface SubscriberList {
 
 export const MAX_SUBSCRIBERS = 1_000;
 
-/** Collects the first of many subscribers in the order of a list. Keeps at most twice as many as are wanted. */
+/** Collects the first of many subscribers, and counts all. */
 export class FirstSubscribers {
-  readonly #wanted: number;
-  #kept: Subscriber[] = [];
-  /** The last one that is wanted, as far as known. */
-  #last: Subscriber | undefined;
+  readonly #first: FirstItems<Subscriber>;
   #totalCount = 0;
 
+  /** `wanted` is at least 1. */
   constructor(wanted: number) {
-    this.#wanted = Math.min(wanted, MAX_SUBSCRIBERS);
+    this.#first = new FirstItems(Math.min(wanted, MAX_SUBSCRIBERS), inOrder);
   }
 
   add(subscriber: Subscriber): void {
     this.#totalCount += 1;
-    if (this.#last !== undefined && inOrder(subscriber, this.#last) > 0) return;
-    this.#kept.push(subscriber);
-    if (this.#kept.length >= 2 * this.#wanted) this.#cut();
+    this.#first.add(subscriber);
   }
 
   /** `uncounted`: number of further matching subscriptions that were not added. */
   list(complete: boolean, uncounted = 0): SubscriberList {
-    this.#cut();
-    return { subscribers: this.#kept, totalCount: this.#totalCount + uncounted, complete };
-  }
-
-  #cut(): void {
-    this.#kept = this.#kept.sort(inOrder).slice(0, this.#wanted);
-    if (this.#kept.length === this.#wanted) this.#last = this.#kept.at(-1);
+    return { subscribers: this.#first.sorted(), totalCount: this.#totalCount + uncounted, complete };
   }
 }
 
 const inOrder = (a: Subscriber, b: Subscriber): number =>
-  byText(a.clientid, b.clientid) || (a.node ?? 0) - (b.node ?? 0) || byText(a.filter, b.filter);
-
-const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+  byCodeUnits(a.clientid, b.clientid) || (a.node ?? 0) - (b.node ?? 0) || byCodeUnits(a.filter, b.filter);

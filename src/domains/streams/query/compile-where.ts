@@ -1,3 +1,4 @@
+import { byCodeUnits } from '../../../platform/sorting/by-code-units.ts';
 import type { Condition, Operator } from '../model/stream-query.ts';
 import { compilePath } from './json-path.ts';
 import { filtered, type Processed } from './stream-processor.ts';
@@ -51,7 +52,7 @@ function numberTest(operator: Order, right: number): Test {
 }
 
 function textTest(operator: Order, right: string): Test {
-  const compare = ABOVE_SURROGATES.test(right) ? compareBytes : compareUnits;
+  const compare = ABOVE_SURROGATES.test(right) ? compareBytes : byCodeUnits;
   switch (operator) {
     case '>':
       return (value) => typeof value === 'string' && compare(value, right) > 0;
@@ -66,7 +67,5 @@ function textTest(operator: Order, right: string): Test {
 
 /** UTF-16 and UTF-8 order differ only if one text has such characters and the other one surrogates. */
 const ABOVE_SURROGATES = /[\uD800-\uFFFF]/;
-
-const compareUnits = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 const compareBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));

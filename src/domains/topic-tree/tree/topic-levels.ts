@@ -1,3 +1,4 @@
+import { byCodeUnits } from '../../../platform/sorting/by-code-units.ts';
 import { HashChains } from './hash-chains.ts';
 import { hashOfPair, hashOfText } from './hashing.ts';
 import { LevelNames } from './level-names.ts';
@@ -109,7 +110,7 @@ export class TopicLevels {
 
   /** The first child whose name comes after a name, or NONE. */
   childAfter(parent: number, name: string): number {
-    const compareTo = (other: number) => compareTexts(this.textOf(other), name);
+    const compareTo = (other: number) => byCodeUnits(this.textOf(other), name);
     const wide = this.#wideOf(parent);
     if (wide) return wide.firstAfter(name, compareTo);
     let child = this.firstChildOf(parent);
@@ -290,8 +291,6 @@ const WIDE_BYTES = 200;
 
 const renumbered = (number: number, numberOf: (number: number) => number): number =>
   number === NONE ? NONE : numberOf(number);
-
-export const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 function endOfLevel(topic: string, from: number): number {
   const slash = topic.indexOf('/', from);

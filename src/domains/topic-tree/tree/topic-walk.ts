@@ -1,6 +1,7 @@
+import { byCodeUnits } from '../../../platform/sorting/by-code-units.ts';
 import { ALL, ANY, BELOW, type Matching } from './matching.ts';
 import { NONE } from './rows.ts';
-import { compareTexts, ROOT, type TopicLevels } from './topic-levels.ts';
+import { ROOT, type TopicLevels } from './topic-levels.ts';
 import { compareTopics, isAtOrBelow } from './topic-order.ts';
 
 /** Visits the nodes at and below a prefix in the order of topics, and skips subtrees that cannot match. */
@@ -92,7 +93,7 @@ export class TopicWalk {
     const only = this.#only();
     if (only !== ANY) {
       const child = this.#firstChild();
-      return child !== NONE && compareTexts(levels.textOf(child), name) >= 0 ? child : NONE;
+      return child !== NONE && byCodeUnits(levels.textOf(child), name) >= 0 ? child : NONE;
     }
     const known = levels.names.find(name, 0, name.length);
     const child = known === NONE ? NONE : levels.child(this.node, known);

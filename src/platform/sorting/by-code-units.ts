@@ -1,0 +1,2 @@
+/** Compares two texts by their UTF-16 code units. */
+export const byCodeUnits = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
