@@ -17,7 +17,7 @@ interface ChangeDialogProps {
   /** Names what happens: "Delete the role". */
   readonly action: string;
   readonly changes: readonly Change[];
-  /** Whether it deletes or takes away something. Default: false. */
+  /** Whether it deletes or revokes something. Default: false. */
   readonly isDestructive?: boolean | undefined;
   /** Called after the broker has executed all changes. */
   readonly onDone: () => void;

@@ -11,7 +11,7 @@ interface ConfirmationProps {
   readonly isBusy: boolean;
   /** False while the consequences are not known yet. */
   readonly isReady?: boolean;
-  /** Whether the action deletes, disconnects or takes away something. Default: false. */
+  /** Whether the action deletes, disconnects or revokes something. Default: false. */
   readonly isDestructive?: boolean | undefined;
   readonly error: RefusedError | null;
   readonly onConfirm: () => void;

@@ -6,7 +6,7 @@ interface DialogButtonsProps {
   readonly isBusy: boolean;
   /** Default: true. */
   readonly isReady?: boolean;
-  /** Whether the action deletes, disconnects or takes away something. Default: false. */
+  /** Whether the action deletes, disconnects or revokes something. Default: false. */
   readonly isDestructive?: boolean | undefined;
   readonly onClose: () => void;
   /** What the other button does. Default: "Cancel". */

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { swapClusterId } from '../../gateway/cluster-id.ts';
 import { parseNamedNodeId } from '../../gateway/named-node-id.ts';
 import type { AuditEntry } from '../../generated/sqlite/client.ts';
@@ -12,20 +12,20 @@ type Target = Pick<AuditEntry, 'targetKind' | 'targetId' | 'before' | 'after'>;
 /** Finds the current names of the targets of entries. The rows of a page are read with one query of each kind. */
 export class AuditTargetNames {
   readonly #parts: NamesParts;
-  readonly #users: RowsOfTurn<{ readonly id: string; readonly email: string }>;
-  readonly #tokens: RowsOfTurn<{ readonly id: string; readonly name: string; readonly projectId: string }>;
-  readonly #organizations: RowsOfTurn<{ readonly id: string; readonly name: string }>;
+  readonly #users: BatchedRows<{ readonly id: string; readonly email: string }>;
+  readonly #tokens: BatchedRows<{ readonly id: string; readonly name: string; readonly projectId: string }>;
+  readonly #organizations: BatchedRows<{ readonly id: string; readonly name: string }>;
 
   constructor(parts: NamesParts) {
     const { db } = parts;
     this.#parts = parts;
-    this.#users = new RowsOfTurn((ids) =>
+    this.#users = new BatchedRows((ids) =>
       db.user.findMany({ where: { id: { in: ids } }, select: { id: true, email: true } }),
     );
-    this.#tokens = new RowsOfTurn((ids) =>
+    this.#tokens = new BatchedRows((ids) =>
       db.projectToken.findMany({ where: { id: { in: ids } }, select: { id: true, name: true, projectId: true } }),
     );
-    this.#organizations = new RowsOfTurn((ids) =>
+    this.#organizations = new BatchedRows((ids) =>
       db.organization.findMany({ where: { id: { in: ids } }, select: { id: true, name: true } }),
     );
   }
@@ -74,8 +74,8 @@ function textIn(json: string | null, field: string): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** Reads rows by id: all that are requested in one turn of the event loop, such as those of a page, with one query. */
-class RowsOfTurn<Row extends { readonly id: string }> {
+/** Reads rows by id: all that are requested in one iteration of the event loop, such as a page, with one query. */
+class BatchedRows<Row extends { readonly id: string }> {
   readonly #find: (ids: string[]) => PromiseLike<readonly Row[]>;
   #requested = new Set<string>();
   #reading: Promise<ReadonlyMap<string, Row>> | null = null;
@@ -91,7 +91,7 @@ class RowsOfTurn<Row extends { readonly id: string }> {
   }
 
   async #read(): Promise<ReadonlyMap<string, Row>> {
-    await nextTurn();
+    await nextIteration();
     const ids = [...this.#requested];
     this.#requested = new Set();
     this.#reading = null;
