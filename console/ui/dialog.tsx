@@ -15,12 +15,10 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   const heading = useId();
   // Before the next key: it belongs to the dialog.
   useLayoutEffect(() => {
-    const opener = document.activeElement;
-    ref.current?.showModal();
-    // The dialog is no longer in the page then, so the browser does not return the focus.
-    return () => {
-      if (opener instanceof HTMLElement) opener.focus();
-    };
+    const dialog = ref.current;
+    dialog?.showModal();
+    // Not only removed: the browser returns the focus of a dialog that is closed.
+    return () => dialog?.close();
   }, []);
   return (
     <dialog
