@@ -87,6 +87,6 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () =
     relay.cut();
     await expect.poll(() => page.evaluate('window.seen')).toContain('true true');
     await page.locator('.state.CONNECTED').waitFor();
-    expect(await page.getByRole('status').count()).toBe(0);
+    await page.getByRole('status').waitFor({ state: 'detached' });
   });
 });

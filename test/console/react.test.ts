@@ -51,9 +51,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the console with React instead of P
     await checkScreen(page, 'people-react');
     await page.keyboard.press('Enter');
     await page.getByRole('rowheader', { name: 'ada@example.com' }).waitFor();
-    expect(await page.getByRole('dialog').count()).toBe(0);
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Create an account' }).click();
     await page.keyboard.press('Escape');
-    expect(await page.getByRole('dialog').count()).toBe(0);
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 });

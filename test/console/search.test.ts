@@ -56,7 +56,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the search' : CHROMIUM_MISSING, () 
     await page.getByText('searched at 1 of 1 brokers').waitFor();
     await checkScreen(page, 'search');
     await page.keyboard.press('Enter');
-    expect(await page.getByRole('dialog').count()).toBe(0);
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     const path = () => page.evaluate('location.search + location.hash') as Promise<string>;
     await expect.poll(path).toMatch(new RegExp(`#/brokers/${broker.id}/clients/press~207~2Fa$`));
     await page.getByRole('heading', { level: 2, name: 'press 7/a' }).waitFor();
@@ -87,11 +87,12 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the search' : CHROMIUM_MISSING, () 
     await find('nothing like this');
     await page.getByText('Nothing was found.').waitFor();
     await page.keyboard.press('Escape');
-
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.keyboard.press('?');
     await page.getByRole('heading', { name: 'Keys' }).waitFor();
     await checkScreen(page, 'keys');
     await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.getByLabel('Find by address or name').focus();
     await page.keyboard.press('?');
     expect(await page.getByLabel('Find by address or name').inputValue()).toBe('?');
