@@ -46,8 +46,8 @@ const factFields = <Parent>(
   };
 };
 
-const CertificateInfo = builder.objectRef<CertificateFacts>('CertificateInfo').implement({
-  description: 'A certificate of a chain.',
+export const CertificateInfo = builder.objectRef<CertificateFacts>('CertificateInfo').implement({
+  description: 'What a certificate contains.',
   fields: (t) => factFields(t, (facts) => facts),
 });
 
