@@ -13,6 +13,7 @@ import { CERTIFICATES, type Certificate, listenerText } from './certificates-que
 import { Chain } from './chain.tsx';
 import { DeleteCertificate } from './delete-certificate.tsx';
 import { DeployCertificate } from './deploy-certificate.tsx';
+import { ReplaceCertificate } from './replace-certificate.tsx';
 import './style.css';
 import { certificateTexts } from './texts.ts';
 import { UndeployCertificate } from './undeploy-certificate.tsx';
@@ -149,11 +150,9 @@ export function Certificates() {
         )}
         <CopyAs document={CERTIFICATES} variables={variables} />
       </p>
-      {open?.kind === 'upload' && (
-        <UploadCertificate projectId={id} replaced={null} onDone={done} onChange={renew} onClose={close} />
-      )}
+      {open?.kind === 'upload' && <UploadCertificate projectId={id} onDone={done} onClose={close} />}
       {open?.kind === 'replace' && (
-        <UploadCertificate projectId={id} replaced={open.certificate} onDone={done} onChange={renew} onClose={close} />
+        <ReplaceCertificate projectId={id} replaced={open.certificate} onDone={done} onChange={renew} onClose={close} />
       )}
       {open?.kind === 'deploy' && (
         <DeployCertificate projectId={id} certificate={open.certificate} onChange={renew} onClose={close} />

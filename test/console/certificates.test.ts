@@ -1,8 +1,9 @@
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { createAuthority, type TestCertificate } from '../support/certificates.ts';
+import { createAuthority } from '../support/certificates.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startClient } from '../support/mosquitto.ts';
 import { PASSWORD, startTestService, type TestService } from '../support/service.ts';
@@ -11,7 +12,7 @@ import { checkScreen, firstBroker, openConsole, signIn } from './page.ts';
 const DAY_MS = 86_400_000;
 const root = createAuthority({ name: 'Plant' });
 const soon = root.issue({ name: 'broker', to: new Date(Date.now() + 10 * DAY_MS + DAY_MS / 2) });
-const later = root.issue({ name: 'broker' });
+const later = root.issue({ name: 'plant-broker', altNames: ['DNS:localhost'] });
 
 async function openCertificates(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 2 }).getByRole('link').click();
@@ -38,11 +39,11 @@ async function presented(port: number): Promise<string> {
   return fingerprint256;
 }
 
-async function enter(page: Page, filename: string, { cert, key }: TestCertificate): Promise<void> {
-  await page.getByLabel(/^Certificate and its chain/).fill(cert);
-  await page.getByLabel(/^Private key/).fill(key);
-  await page.getByLabel(/^File name/).fill(filename);
-}
+const pemFile = (name: string, text: string) => ({
+  name,
+  mimeType: 'application/x-pem-file',
+  buffer: Buffer.from(text),
+});
 
 describe.skipIf(!hasChromium)(hasChromium ? 'the certificates of a project' : CHROMIUM_MISSING, () => {
   test('are uploaded, deployed, replaced before they expire while clients stay connected, undeployed and deleted', async () => {
@@ -57,8 +58,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the certificates of a project' : CH
     await page.getByRole('button', { name: 'Upload certificate' }).press('Enter');
     // A file with both, and a file chooser that is cancelled: the dialog stays.
     const file = dialog(page).locator('input[type=file]');
-    const both = Buffer.from(`${soon.cert}\n${later.key}`);
-    await file.setInputFiles({ name: 'broker.pem', mimeType: 'application/x-pem-file', buffer: both });
+    await file.setInputFiles(pemFile('broker.pem', `${soon.cert}\n${later.key}`));
     await expect.poll(() => page.getByLabel(/^Private key/).inputValue()).toBe(later.key.trim());
     expect(await page.getByLabel(/^Certificate and its chain/).inputValue()).toBe(soon.cert.trim());
     await file.dispatchEvent('cancel', { bubbles: true });
@@ -84,10 +84,28 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the certificates of a project' : CH
     const options = { username: 'admin', password: broker.password, ca: root.cert, clientId: 'dev-1' };
     const client = await startClient(`mqtts://127.0.0.1:${port}`, options);
     await page.getByRole('button', { name: 'Replace broker.pem' }).click();
+    // The certificate and its key are in two files.
+    await dialog(page)
+      .getByLabel(/^Files of the certificate and its private key/)
+      .setInputFiles([pemFile('broker-2.pem', later.cert), pemFile('broker-2.key', later.key)]);
+    await expect.poll(() => page.getByLabel(/^Private key/).inputValue()).toBe(later.key.trim());
+    expect(await page.getByLabel(/^File name/).inputValue()).toBe('broker-2.pem');
+    await page.getByLabel(/^Name/).fill('broker 2');
+    await page.getByLabel(/^Certificate and its chain/).fill('broker');
+    await dialog(page).getByRole('button', { name: 'Compare' }).click();
+    await dialog(page).getByRole('alert').getByText('cert').waitFor();
+    expect(await dialog(page).getByRole('button', { name: 'Replace' }).isDisabled()).toBe(true);
+    await dialog(page).getByRole('button', { name: 'Back' }).click();
+    await page.getByLabel(/^Certificate and its chain/).fill(later.cert);
+    await dialog(page).getByRole('button', { name: 'Compare' }).click();
+    await dialog(page).getByRole('row', { name: 'Subject CN=broker CN=plant-broker' }).waitFor();
+    await dialog(page).getByRole('row', { name: 'Names DNS:localhost, IP:127.0.0.1 DNS:localhost' }).waitFor();
+    const expiry = dialog(page).getByRole('row', { name: 'Valid until' }).locator('time');
+    const dates = await expiry.evaluateAll((times) => times.map((time) => time.getAttribute('datetime')));
+    expect(dates).toEqual([soon, later].map(({ leaf }) => new Date(new X509Certificate(leaf).validTo).toISOString()));
     await dialog(page).getByText(`listener 127.0.0.1:${port}`).waitFor();
     await dialog(page).getByText('Connected clients stay connected').waitFor();
-    await enter(page, 'broker-2.pem', later);
-    await page.getByLabel(/^Name/).fill('broker 2');
+    await checkScreen(page, 'certificates-replace');
     await dialog(page).getByRole('button', { name: 'Replace' }).click();
     await rowOf(page, 'broker 2').getByText(`listener 127.0.0.1:${port}`).waitFor();
     await row.getByText('nowhere').waitFor();
