@@ -27,7 +27,7 @@ type Open =
   | { readonly kind: 'upload' }
   | { readonly kind: 'replace' | 'deploy' | 'undeploy' | 'delete'; readonly certificate: Certificate };
 
-/** The certificates of a project, those that expire first on top. */
+/** The certificates of a project: those in use, then the others, each by expiry. */
 export function Certificates() {
   const text = useTexts(certificateTexts);
   const { id } = useProject();
@@ -38,7 +38,7 @@ export function Certificates() {
   const found = data?.project;
   if (!found?.certificates) return <Problem error={error} />;
   const { nodes, totalCount, pageInfo } = found.certificates;
-  const certificates = nodes.toSorted((a, b) => a.daysLeft - b.daysLeft);
+  const certificates = nodes.toSorted((a, b) => Number(isInUse(b)) - Number(isInUse(a)) || a.daysLeft - b.daysLeft);
   const button = (kind: Exclude<Open['kind'], 'upload'>, certificate: Certificate) => (
     <button
       type="button"
@@ -78,18 +78,18 @@ export function Certificates() {
     {
       key: 'deployments',
       title: text('deployedOn'),
-      cell: ({ deployments }) =>
-        deployments.length === 0 ? (
-          text('nowhere')
-        ) : (
+      cell: (certificate) =>
+        isInUse(certificate) ? (
           <ul className="plain">
-            {deployments.map((deployment) => (
+            {certificate.deployments.map((deployment) => (
               <li key={`${deployment.broker.id} ${listenerText(deployment)}`}>
                 <Link href={`/brokers/${deployment.broker.id}`}>{deployment.broker.name}</Link>{' '}
                 {text('onPort', { port: listenerText(deployment) })}
               </li>
             ))}
           </ul>
+        ) : (
+          <span className="state">{text('notInUse')}</span>
         ),
       value: ({ deployments }) => deployments.map((one) => `${one.broker.name} ${listenerText(one)}`).join(', '),
     },
@@ -99,8 +99,8 @@ export function Certificates() {
     key: 'actions',
     title: text('actions'),
     cell: (certificate) => {
-      const { viewerCanDeploy, viewerCanDelete, deployments } = certificate;
-      const isDeployed = deployments.length > 0;
+      const { viewerCanDeploy, viewerCanDelete } = certificate;
+      const isDeployed = isInUse(certificate);
       return (
         <span className="actions">
           {viewerCanDeploy && button('deploy', certificate)}
@@ -164,6 +164,8 @@ export function Certificates() {
     </>
   );
 }
+
+const isInUse = ({ deployments }: Certificate): boolean => deployments.length > 0;
 
 const SELF_SIGNED = `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 397 \\
   -subj /CN=broker -addext 'subjectAltName = DNS:broker.example.com' -keyout broker.key -out broker.pem`;

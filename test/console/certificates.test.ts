@@ -68,7 +68,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the certificates of a project' : CH
     await page.getByLabel(/^Private key/).fill(soon.key);
     await page.getByLabel(/^File name/).press('Enter');
     const row = rowOf(page, 'broker.pem');
-    await row.getByText('nowhere').waitFor();
+    await row.getByText('not in use').waitFor();
     expect(await row.locator('.soon').textContent()).toBe('10');
 
     await page.getByRole('button', { name: 'Deploy broker.pem' }).press('Enter');
@@ -108,7 +108,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the certificates of a project' : CH
     await checkScreen(page, 'certificates-replace');
     await dialog(page).getByRole('button', { name: 'Replace' }).click();
     await rowOf(page, 'broker 2').getByText(`listener 127.0.0.1:${port}`).waitFor();
-    await row.getByText('nowhere').waitFor();
+    await row.getByText('not in use').waitFor();
+    const names = await page.getByRole('rowheader').locator('summary').allTextContents();
+    expect(names).toEqual(['broker 2', 'broker.pem']);
     expect(await presented(port)).toBe(later.fingerprint256);
     expect(client.connected).toBe(true);
 
@@ -119,7 +121,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the certificates of a project' : CH
     await page.getByRole('button', { name: 'Undeploy broker 2' }).click();
     await dialog(page).getByText('New clients cannot connect').waitFor();
     await dialog(page).getByRole('button', { name: 'Undeploy' }).click();
-    await rowOf(page, 'broker 2').getByText('nowhere').waitFor();
+    await rowOf(page, 'broker 2').getByText('not in use').waitFor();
     await expect(presented(port)).rejects.toThrow();
   });
 
