@@ -85,7 +85,7 @@ export function AccountPage({ username }: { readonly username: string }) {
       <header className="screen">
         <h2>{account.username}</h2>
         <Enabled account={account} />
-        <Link href={whyAddress(brokerId, { account: username })}>{text('why')}</Link>
+        <Link href={whyAddress(brokerId, { account: username })}>{text('explain')}</Link>
         {canChange && (
           <span className="access-buttons">
             <button type="button" onClick={() => setDialog('edit')}>
@@ -179,14 +179,14 @@ function Connections({ account, reason }: { readonly account: Account; readonly 
       value: ({ lastConnectedAt }) => lastConnectedAt,
     },
     {
-      key: 'why',
-      title: text('why'),
+      key: 'explain',
+      title: text('explain'),
       cell: ({ clientId }) => (
         <Link
           href={whyAddress(brokerId, { account: account.username, clientId })}
-          aria-label={text('whyName', { name: clientId })}
+          aria-label={text('explainOf', { name: clientId })}
         >
-          {text('why')}
+          {text('explain')}
         </Link>
       ),
       value: () => '',

@@ -98,11 +98,11 @@ function AccountList() {
       value: (account) => inText(roles(account.roles)),
     },
     {
-      key: 'why',
-      title: text('why'),
+      key: 'explain',
+      title: text('explain'),
       cell: ({ username }) => (
-        <Link href={whyAddress(brokerId, { account: username })} aria-label={text('whyName', { name: username })}>
-          {text('why')}
+        <Link href={whyAddress(brokerId, { account: username })} aria-label={text('explainOf', { name: username })}>
+          {text('explain')}
         </Link>
       ),
       value: () => '',

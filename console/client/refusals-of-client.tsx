@@ -44,8 +44,8 @@ export function RefusalsOfClient({ brokerId, clientId }: RefusalsOfClientProps) 
     { key: 'kind', title: text('kind'), cell: ({ kind }) => kindText(kind) },
     { key: 'topic', title: text('topic'), cell: ({ topic }) => topic ?? '–' },
     {
-      key: 'why',
-      title: text('why'),
+      key: 'reason',
+      title: text('reason'),
       cell: ({ reason, detail }) => <span title={detail ?? undefined}>{reasonText(reason)}</span>,
       value: ({ reason }) => reasonText(reason),
     },

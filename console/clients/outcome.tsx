@@ -39,7 +39,7 @@ export function Outcome({ title, report, onClose }: OutcomeProps) {
           columns={[
             { key: 'client', title: text('client'), cell: ({ clientId }) => clientId },
             { key: 'result', title: text('result'), cell: ({ status }) => text(status) },
-            { key: 'why', title: text('why'), cell: ({ error }) => error?.message ?? '' },
+            { key: 'reason', title: text('reason'), cell: ({ error }) => error?.message ?? '' },
           ]}
           rows={others}
           keyOf={({ clientId }) => clientId}

@@ -89,8 +89,8 @@ function RefusalList() {
     },
     { key: 'topic', title: text('topic'), cell: ({ topic }) => topic ?? '–' },
     {
-      key: 'why',
-      title: text('why'),
+      key: 'reason',
+      title: text('reason'),
       cell: ({ reason, detail }) => <span title={detail ?? undefined}>{reasonText(reason)}</span>,
       value: ({ reason }) => reasonText(reason),
     },
@@ -99,7 +99,7 @@ function RefusalList() {
       title: text('decidedBy'),
       cell: (refusal) => (
         <>
-          {ruleOf(refusal)} <Link href={addressOfWhy(broker.id, refusal)}>{text('why')}</Link>
+          {ruleOf(refusal)} <Link href={addressOfWhy(broker.id, refusal)}>{text('explain')}</Link>
         </>
       ),
       value: ruleOf,

@@ -11,7 +11,6 @@ export type AclType =
 export const whyTexts = catalogue({
   en: {
     whatToAsk: 'What to ask',
-    explain: 'Explain',
     whoCan: 'Who can',
     anonymous: 'without a user name',
     clientId: 'Client id',
@@ -86,11 +85,9 @@ export const whyTexts = catalogue({
     becauseOf: 'Because of',
     theDefault: 'the default access',
     someClientIds: 'not for all client ids',
-    whyName: 'Why, {name}',
   },
   de: {
     whatToAsk: 'Was gefragt wird',
-    explain: 'Erklären',
     whoCan: 'Wer darf',
     anonymous: 'ohne Benutzernamen',
     clientId: 'Client-ID',
@@ -165,6 +162,5 @@ export const whyTexts = catalogue({
     becauseOf: 'Wegen',
     theDefault: 'des vorgegebenen Zugriffs',
     someClientIds: 'nicht für alle Client-IDs',
-    whyName: 'Warum, {name}',
   },
 });

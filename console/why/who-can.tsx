@@ -95,14 +95,14 @@ function Grantees({ revision }: { readonly revision: number }) {
       value: ({ decidedBy }) => (decidedBy ? `${decidedBy.roleName} ${decidedBy.rule?.topic ?? ''}` : 'default'),
     },
     {
-      key: 'why',
-      title: text('why'),
+      key: 'explain',
+      title: text('explain'),
       cell: ({ username }) => (
         <Link
-          aria-label={text('whyName', { name: username ?? text('anonymous') })}
+          aria-label={text('explainOf', { name: username ?? text('anonymous') })}
           href={whyAddress(id, { account: username, ...(username === null && { anonymous: 'true' }), action, topic })}
         >
-          {text('why')}
+          {text('explain')}
         </Link>
       ),
       value: () => '',

@@ -26,7 +26,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, (
     expect(text).toContain('unknown account');
     await checkScreen(page, 'refusals');
     // Rules decide about topics only, so this leads to what is known about the connection.
-    await row.getByRole('link', { name: 'Why' }).click();
+    await row.getByRole('link', { name: 'Explain' }).click();
     await page.getByRole('heading', { name: 'Refused: unknown account' }).waitFor();
     await page.getByText('Create the account "nobody"').waitFor();
     await page.getByRole('link', { name: 'To the accounts, to create one' }).waitFor();
@@ -46,11 +46,11 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, (
     const connect = (clientId: string, username?: string, password = 'one') =>
       sendRaw(Number(port), { clientId, ...(username && { username, password: Buffer.from(password) }) });
     const row = (text: string) => page.getByRole('row').filter({ hasText: text });
-    const why = (text: string) => row(text).getByRole('link', { name: 'Why' });
+    const explanation = (text: string) => row(text).getByRole('link', { name: 'Explain' });
     const said = (reason: string) => page.getByRole('heading', { name: `Refused: ${reason}` });
 
     connect('m1', 'meter', 'wrong');
-    await why('wrong password').click();
+    await explanation('wrong password').click();
     await said('wrong password').waitFor();
     await checkScreen(page, 'refusal');
     await page.getByRole('link', { name: 'Set a new password of the account meter' }).click();
@@ -63,12 +63,12 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, (
 
     await world.ask('disableClient', { username: 'meter' });
     connect('m2', 'meter');
-    await why('disabled account').click();
+    await explanation('disabled account').click();
     await said('disabled account').waitFor();
     await page.getByRole('link', { name: 'To the account meter' }).waitFor();
     await page.goBack();
     connect('m3');
-    await why('no user name').click();
+    await explanation('no user name').click();
     await said('no user name').waitFor();
     await page.getByRole('link', { name: 'To the groups' }).waitFor();
     await page.goBack();
@@ -76,7 +76,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, (
     await world.ask('enableClient', { username: 'meter' });
     const meter = await world.client({ clientId: 'm4', username: 'meter', password: 'one', protocolVersion: 5 });
     await expect(meter.publishAsync('plant/1', 'x', { qos: 1 })).rejects.toThrow();
-    await why('plant/1').click();
+    await explanation('plant/1').click();
     await page.getByRole('status').filter({ hasText: 'Denied: meter, publish, plant/1' }).waitFor();
     await page.goto(`${service.url}/?id=rfs_gone#/brokers/${brokerId}/refusals`);
     await page.getByText('This refusal is not in the list any more.').waitFor();

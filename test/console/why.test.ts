@@ -47,7 +47,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'why' : CHROMIUM_MISSING, () => {
       if (isReported) {
         const refusal = page.getByRole('row').filter({ hasText: topic });
         await refusal.getByText('sensor: plant/secret/#').waitFor();
-        await refusal.getByRole('link', { name: 'Why' }).click();
+        await refusal.getByRole('link', { name: 'Explain' }).click();
       }
       await verdict(page, 'Denied: meter-1, publish, plant/secret/door').waitFor();
       await page
@@ -128,7 +128,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'why' : CHROMIUM_MISSING, () => {
       await world.ask('addClientRole', { username: 'meter-1', rolename: 'writer' });
       await row('meter-1').waitFor();
       // The link is one for other tabs and other people as well.
-      const href = await row('meter-1').getByRole('link', { name: 'Why, meter-1' }).getAttribute('href');
+      const href = await row('meter-1').getByRole('link', { name: 'Explain meter-1' }).getAttribute('href');
       const tab = await page.context().newPage();
       await tab.goto(new URL(href ?? '', page.url()).href);
       await verdict(tab, 'Allowed: meter-1, publish, plant/secret/door').waitFor();
