@@ -3,7 +3,7 @@ import { useMutation } from '../graph/use-mutation.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import { Confirmation } from '../ui/confirmation.tsx';
-import { Names } from './names.tsx';
+import { MAX_NAMES, Names } from './names.tsx';
 import { CLIENTS, DISCONNECT, type DisconnectReport } from './operations.ts';
 import { Outcome } from './outcome.tsx';
 import type { Filter } from './selection.ts';
@@ -11,8 +11,6 @@ import { clientsTexts } from './texts.ts';
 
 /** The largest number that the service disconnects at once. */
 const MAX_CLIENTS = 100_000;
-/** Names in the dialog. */
-const MAX_NAMES = 100;
 /** Above this number of selected clients, only the counts of the results are shown. */
 const MAX_RESULTS = 1_000;
 
@@ -95,7 +93,7 @@ export function BulkDisconnect(props: BulkDisconnectProps) {
               <p role="alert">{text('alsoWould', { count: numberText(preview.alsoDisconnected.length) })}</p>
               <Names
                 title={text('whichOthers')}
-                names={preview.alsoDisconnected.slice(0, MAX_NAMES)}
+                names={preview.alsoDisconnected}
                 total={preview.alsoDisconnected.length}
               />
             </>

@@ -1,10 +1,14 @@
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import { clientsTexts } from './texts.ts';
 
+/** Number of names that a dialog shows. */
+export const MAX_NAMES = 10;
+
 interface NamesProps {
   readonly title: string;
+  /** At least the first `MAX_NAMES`, if there are so many. */
   readonly names: readonly string[];
-  /** Number of all; only the first ones have their names here. */
+  /** Number of all. */
   readonly total: number;
 }
 
@@ -12,15 +16,16 @@ interface NamesProps {
 export function Names({ title, names, total }: NamesProps) {
   const text = useTexts(clientsTexts);
   const numberText = useNumbers();
+  const shown = names.slice(0, MAX_NAMES);
   return (
-    <details open={names.length <= 20}>
-      <summary>{title}</summary>
+    <>
+      <h3>{title}</h3>
       <ul className="clients-names">
-        {names.map((name) => (
+        {shown.map((name) => (
           <li key={name}>{name}</li>
         ))}
-        {total > names.length && <li>{text('andMore', { count: numberText(total - names.length) })}</li>}
+        {total > shown.length && <li>{text('andMore', { count: numberText(total - shown.length) })}</li>}
       </ul>
-    </details>
+    </>
   );
 }

@@ -193,6 +193,19 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the clients' : CHROMIUM_MISSING, ()
     await dialog.getByText('is a connection of this service itself').waitFor();
   });
 
+  test('are named up to 10 before they are disconnected, and the others are counted', async () => {
+    const { broker, page } = await startClients();
+    const ids = numbered(23);
+    await Promise.all(ids.map((id) => device(broker, id)));
+    await openClients(page, broker.name);
+    await page.getByLabel('Client id or account').fill('dev-');
+    await page.getByRole('button', { name: 'Disconnect these 23 clients' }).click();
+    const names = page.getByRole('dialog').getByRole('listitem');
+    await names.getByText('and 13 more').waitFor();
+    expect(await names.allTextContents()).toEqual([...ids.slice(0, 10), 'and 13 more']);
+    await checkScreen(page, 'clients-many-disconnect');
+  });
+
   test('have buttons that disconnect in a colour of their own, filled where it is confirmed', async () => {
     const { broker, page } = await startClients();
     await device(broker, 'dev-1');
