@@ -108,7 +108,19 @@ export const REFUSALS = graphql(`query ClientRefusals($id: ID!, $clientId: Strin
       since
       totalCount
       limit
-      nodes { id lastAt kind reason topic detail count whatWouldHelp }
+      nodes {
+        id
+        lastAt
+        kind
+        reason
+        clientId
+        username
+        topic
+        detail
+        count
+        whatWouldHelp
+        decidedBy { roleName rule { topic } }
+      }
     }
   }
 }`);

@@ -1,28 +1,19 @@
 import { useId } from 'react';
 import { Link } from 'wouter';
+import type { ResultOf } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
-import { type RefusalReason, reasonTexts } from '../refusals/reason-texts.ts';
-import { type RefusalKind, refusalTexts } from '../refusals/texts.ts';
-import { useNumbers, useTexts, useTimes } from '../texts/texts.ts';
+import { useRefusalColumns } from '../refusals/refusal-columns.tsx';
+import { refusalTexts } from '../refusals/texts.ts';
+import { useTexts, useTimes } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
-import { Time } from '../ui/time.tsx';
 import { REFUSALS } from './operations.ts';
 import { clientTexts } from './texts.ts';
 
 const REFUSALS_MS = 1_000;
 
-interface Refusal {
-  readonly id: string;
-  readonly lastAt: string;
-  readonly kind: RefusalKind;
-  readonly reason: RefusalReason;
-  readonly topic: string | null;
-  readonly detail: string | null;
-  readonly count: number;
-  readonly whatWouldHelp: string;
-}
+type Refusal = NonNullable<NonNullable<ResultOf<typeof REFUSALS>['broker']>['refusals']>['nodes'][number];
 
 interface RefusalsOfClientProps {
   readonly brokerId: string;
@@ -32,32 +23,13 @@ interface RefusalsOfClientProps {
 /** What the broker refused to a client. */
 export function RefusalsOfClient({ brokerId, clientId }: RefusalsOfClientProps) {
   const text = useTexts(clientTexts);
-  const reasonText = useTexts(reasonTexts);
   const kindText = useTexts(refusalTexts);
   const timeOf = useTimes();
-  const numberText = useNumbers();
   const heading = useId();
   const { data, error } = useQuery(REFUSALS, { id: brokerId, clientId }, REFUSALS_MS);
   const refusals = data?.broker?.refusals;
-  const columns: Column<Refusal>[] = [
-    { key: 'last', title: text('last'), cell: ({ lastAt }) => <Time at={lastAt} />, value: ({ lastAt }) => lastAt },
-    { key: 'kind', title: text('kind'), cell: ({ kind }) => kindText(kind) },
-    { key: 'topic', title: text('topic'), cell: ({ topic }) => topic ?? '–' },
-    {
-      key: 'reason',
-      title: text('reason'),
-      cell: ({ reason, detail }) => <span title={detail ?? undefined}>{reasonText(reason)}</span>,
-      value: ({ reason }) => reasonText(reason),
-    },
-    { key: 'help', title: text('whatHelps'), cell: ({ whatWouldHelp }) => whatWouldHelp },
-    {
-      key: 'times',
-      title: text('times'),
-      isNumber: true,
-      cell: ({ count }) => numberText(count),
-      value: ({ count }) => count,
-    },
-  ];
+  const { last, topic, reason, decidedBy, whatHelps, times } = useRefusalColumns(brokerId);
+  const kind: Column<Refusal> = { key: 'kind', title: text('kind'), cell: (refusal) => kindText(refusal.kind) };
   return (
     <section aria-labelledby={heading}>
       <h3 id={heading}>
@@ -69,7 +41,7 @@ export function RefusalsOfClient({ brokerId, clientId }: RefusalsOfClientProps) 
       {refusals && refusals.totalCount > 0 && (
         <Table
           label={text('refusalsOf', { client: clientId })}
-          columns={columns}
+          columns={[last, kind, topic, reason, decidedBy, whatHelps, times]}
           rows={refusals.nodes}
           keyOf={({ id }) => id}
         />

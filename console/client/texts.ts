@@ -82,10 +82,7 @@ export const clientTexts = catalogue({
     test: 'Test',
     refusalsOf: 'Refusals of {client}',
     noRefusals: 'The broker refused nothing to this client since {time}.',
-    last: 'Last',
     kind: 'What',
-    whatHelps: 'What would help',
-    times: 'Times',
     whyUnknown: 'Why some values are unknown',
   },
   de: {
@@ -169,10 +166,7 @@ export const clientTexts = catalogue({
     test: 'Prüfen',
     refusalsOf: 'Abweisungen von {client}',
     noRefusals: 'Der Broker hat diesem Client seit {time} nichts verweigert.',
-    last: 'Zuletzt',
     kind: 'Was',
-    whatHelps: 'Was helfen würde',
-    times: 'Anzahl',
     whyUnknown: 'Warum manche Werte unbekannt sind',
   },
 });

@@ -1,7 +1,7 @@
 import { whyAddress } from '../access/addresses.ts';
 import type { RefusalReason } from './reason-texts.ts';
 
-interface Refused {
+export interface Refused {
   readonly id: string;
   readonly kind: string;
   readonly reason: RefusalReason;

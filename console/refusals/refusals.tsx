@@ -5,14 +5,12 @@ import { clientPath } from '../clients/client-address.ts';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useLive } from '../graph/live.ts';
 import { useQuery } from '../graph/use-query.ts';
-import { useNumbers, useTexts, useTimes } from '../texts/texts.ts';
+import { useTexts, useTimes } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
-import { Time } from '../ui/time.tsx';
-import { reasonTexts } from './reason-texts.ts';
-import { addressOfWhy } from './refusal-address.ts';
+import { useRefusalColumns } from './refusal-columns.tsx';
 import { RefusalPage } from './refusal-page.tsx';
 import { refusalTexts } from './texts.ts';
 
@@ -38,7 +36,7 @@ const REFUSALS = graphql(`subscription Refusals($brokerId: ID!, $after: SafeInt)
       detail
       count
       whatWouldHelp
-      decidedBy { roleName groupName rule { topic allow } }
+      decidedBy { roleName rule { topic } }
     }
   }
 }`);
@@ -64,14 +62,13 @@ export function Refusals() {
 /** Refused clients of a broker, with the reasons. */
 function RefusalList() {
   const text = useTexts(refusalTexts);
-  const reasonText = useTexts(reasonTexts);
   const broker = useBroker();
   const timeOf = useTimes();
-  const numberText = useNumbers();
   const { data, error } = useQuery(REPORTED, { id: broker.id });
   const { state, isLive } = useLive(REFUSALS, { brokerId: broker.id }, ({ refusals }) => refusals, apply);
+  const { last, topic, reason, decidedBy, whatHelps, times } = useRefusalColumns(broker.id);
   const columns: Column<Refusal>[] = [
-    { key: 'last', title: text('last'), cell: ({ lastAt }) => <Time at={lastAt} />, value: ({ lastAt }) => lastAt },
+    last,
     {
       key: 'client',
       title: text('client'),
@@ -87,31 +84,11 @@ function RefusalList() {
         username ? <Link href={accessAddress(broker.id, 'accounts', { name: username })}>{username}</Link> : '–',
       value: ({ username }) => username,
     },
-    { key: 'topic', title: text('topic'), cell: ({ topic }) => topic ?? '–' },
-    {
-      key: 'reason',
-      title: text('reason'),
-      cell: ({ reason, detail }) => <span title={detail ?? undefined}>{reasonText(reason)}</span>,
-      value: ({ reason }) => reasonText(reason),
-    },
-    {
-      key: 'decidedBy',
-      title: text('decidedBy'),
-      cell: (refusal) => (
-        <>
-          {ruleOf(refusal)} <Link href={addressOfWhy(broker.id, refusal)}>{text('explain')}</Link>
-        </>
-      ),
-      value: ruleOf,
-    },
-    { key: 'whatHelps', title: text('whatHelps'), cell: ({ whatWouldHelp }) => whatWouldHelp },
-    {
-      key: 'times',
-      title: text('times'),
-      cell: ({ count }) => numberText(count),
-      value: ({ count }) => count,
-      isNumber: true,
-    },
+    topic,
+    reason,
+    decidedBy,
+    whatHelps,
+    times,
   ];
   const reported = data?.broker?.refusals;
   if (state === null || !reported) return <Problem error={error} />;
@@ -131,10 +108,6 @@ function RefusalList() {
     </>
   );
 }
-
-/** The role, with the topic of its rule. */
-const ruleOf = ({ decidedBy }: Refusal): string =>
-  decidedBy ? `${decidedBy.roleName}${decidedBy.rule ? `: ${decidedBy.rule.topic}` : ''}` : '';
 
 function wrongPassword(url: string | null): string {
   const { hostname, port } = new URL(url ?? 'mqtt://127.0.0.1:1883');

@@ -155,7 +155,10 @@ describe.skipIf(!hasChromium)(hasChromium ? 'a client' : CHROMIUM_MISSING, () =>
     await expect(press.publishAsync('plant/secret', 'x', { qos: 1 })).rejects.toThrow('Not authorized');
     const row = section(page, 'Refusals').getByRole('row').filter({ hasText: 'plant/secret' });
     await row.getByText('access denied').waitFor();
+    await row.getByText('writer: plant/secret').waitFor();
     await checkScreen(page, 'client');
+    await row.getByRole('link', { name: 'Explain' }).click();
+    await page.getByText('Denied: press, publish, plant/secret').waitFor();
   });
 
   test('is disconnected after a dry run, which names the others of its account where the broker needs that', async () => {

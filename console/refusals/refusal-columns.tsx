@@ -1,0 +1,59 @@
+import { Link } from 'wouter';
+import { useNumbers, useTexts } from '../texts/texts.ts';
+import type { Column } from '../ui/column.ts';
+import { Time } from '../ui/time.tsx';
+import { reasonTexts } from './reason-texts.ts';
+import { addressOfWhy, type Refused } from './refusal-address.ts';
+import { refusalTexts } from './texts.ts';
+
+export interface ListedRefusal extends Refused {
+  readonly lastAt: string;
+  readonly detail: string | null;
+  readonly count: number;
+  readonly whatWouldHelp: string;
+  readonly decidedBy: { readonly roleName: string; readonly rule: { readonly topic: string } | null } | null;
+}
+
+/** The columns that all lists of refusals have, with the link to the explanation. */
+export function useRefusalColumns(brokerId: string) {
+  const text = useTexts(refusalTexts);
+  const reasonText = useTexts(reasonTexts);
+  const numberText = useNumbers();
+  return {
+    last: {
+      key: 'last',
+      title: text('last'),
+      cell: ({ lastAt }) => <Time at={lastAt} />,
+      value: ({ lastAt }) => lastAt,
+    },
+    topic: { key: 'topic', title: text('topic'), cell: ({ topic }) => topic ?? '–' },
+    reason: {
+      key: 'reason',
+      title: text('reason'),
+      cell: ({ reason, detail }) => <span title={detail ?? undefined}>{reasonText(reason)}</span>,
+      value: ({ reason }) => reasonText(reason),
+    },
+    decidedBy: {
+      key: 'decidedBy',
+      title: text('decidedBy'),
+      cell: (refusal) => (
+        <>
+          {ruleOf(refusal)} <Link href={addressOfWhy(brokerId, refusal)}>{text('explain')}</Link>
+        </>
+      ),
+      value: ruleOf,
+    },
+    whatHelps: { key: 'whatHelps', title: text('whatHelps'), cell: ({ whatWouldHelp }) => whatWouldHelp },
+    times: {
+      key: 'times',
+      title: text('times'),
+      isNumber: true,
+      cell: ({ count }) => numberText(count),
+      value: ({ count }) => count,
+    },
+  } satisfies Record<string, Column<ListedRefusal>>;
+}
+
+/** The role, with the topic of its rule. */
+const ruleOf = ({ decidedBy }: ListedRefusal): string =>
+  decidedBy ? `${decidedBy.roleName}${decidedBy.rule ? `: ${decidedBy.rule.topic}` : ''}` : '';
