@@ -1,13 +1,30 @@
 import { type DiffLine, diffOf } from '../messages/diff.ts';
-import type { Entry } from './audit-entry.ts';
 
-interface Difference {
+export interface Difference {
   readonly key: string;
   readonly lines: readonly DiffLine[];
 }
 
-/** Where and how the operation was executed: they are no values of its target. */
-const OF_REQUEST: ReadonlySet<string> = new Set(['brokerId', 'projectId', 'dryRun', 'mustApply', 'outcome', 'count']);
+interface Values {
+  readonly operation: string;
+  readonly before: unknown;
+  readonly after: unknown;
+  readonly isDone: boolean;
+  readonly targetId: string | null;
+  readonly targetName: string | null;
+}
+
+/** Where and how the operation was executed, and lists of changes: they are no values of its target. */
+const OF_REQUEST: ReadonlySet<string> = new Set([
+  'brokerId',
+  'projectId',
+  'dryRun',
+  'mustApply',
+  'outcome',
+  'outcomes',
+  'changes',
+  'count',
+]);
 
 /** Identify the target, if they have its name. */
 const OF_TARGET: ReadonlySet<string> = new Set(['username', 'groupName', 'roleName', 'clientId']);
@@ -15,12 +32,11 @@ const OF_TARGET: ReadonlySet<string> = new Set(['username', 'groupName', 'roleNa
 const DELETES = /^(?:delete|revoke|removeAclRule|remove\w+Member)/;
 
 /** The fields of the previous values and of the input, in the order in which they occur. */
-export function differencesOf({ operation, before, after, result, targetId, targetName }: Entry): Difference[] {
-  const isDone = result === 'DONE' && !isPreview(after);
+export function differencesOf({ operation, before, after, isDone, targetId, targetName }: Values): Difference[] {
   const [previous, requested] = [fieldsOf(before), fieldsOf(after)];
   const isTarget = (key: string) =>
-    !previous.has(key) &&
-    (requested.get(key) === targetId || (OF_TARGET.has(key) && requested.get(key) === targetName));
+    (!previous.has(key) && requested.get(key) === targetId) ||
+    (OF_TARGET.has(key) && requested.get(key) === targetName && (previous.get(key) ?? targetName) === targetName);
   const keys = [...new Set([...previous.keys(), ...requested.keys()])].filter(
     (key) => !OF_REQUEST.has(key) && !isTarget(key),
   );

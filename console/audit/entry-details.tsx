@@ -1,13 +1,16 @@
 import { useTexts } from '../texts/texts.ts';
 import type { Entry } from './audit-entry.ts';
-import { differencesOf, fieldsOf } from './differences.ts';
+import { changesOf } from './changes-of-entry.ts';
+import { type Difference, differencesOf, fieldsOf, isPreview } from './differences.ts';
 import { auditTexts } from './texts.ts';
+import { useOperationName } from './what.tsx';
 
 const ELEMENTS = { same: 'span', added: 'ins', removed: 'del' } as const;
 
 /** What an entry changed: the previous and the new values, and where the request came from. */
 export function EntryDetails({ entry }: { readonly entry: Entry }) {
   const text = useTexts(auditTexts);
+  const operationName = useOperationName();
   const { operation, after, code, sequence, actorKind, via, address, requestId, targetId, hash } = entry;
   const facts = [
     ['outcome', fieldsOf(after).get('outcome') ?? null],
@@ -21,23 +24,28 @@ export function EntryDetails({ entry }: { readonly entry: Entry }) {
     ['number', sequence],
     ['hash', hash],
   ] as const;
-  const differences = differencesOf(entry);
+  const changes = changesOf(entry);
+  const isDone = entry.result === 'DONE' && !isPreview(after) && changes.length === 0;
+  const differences = differencesOf({ ...entry, isDone });
+  const subjects = new Set([
+    ...changes.map((change) => operationName(change.operation)),
+    ...differences.map(({ key }) => key),
+  ]);
   return (
     <details className="entry">
-      <summary>{[text('details'), differences.map(({ key }) => key).join(', ')].filter(Boolean).join(': ')}</summary>
-      <dl>
-        {differences.map(({ key, lines }) => (
-          <div key={key}>
-            <dt>{key}</dt>
-            <dd>
-              {lines.map(({ kind, text: line }, index) => {
-                const Line = ELEMENTS[kind];
-                return <Line key={index}>{line}</Line>;
-              })}
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <summary>{[text('details'), [...subjects].join(', ')].filter(Boolean).join(': ')}</summary>
+      {changes.map((change, index) => (
+        <section key={index}>
+          <p>
+            {operationName(change.operation)}
+            {change.name !== null && ': '}
+            {change.name !== null && <strong>{change.name}</strong>}
+            {change.outcome !== null && ` (${text(`outcome${change.outcome}`)})`}
+          </p>
+          <Differences differences={change.differences} />
+        </section>
+      ))}
+      <Differences differences={differences} />
       <dl>
         {facts.map(([key, value]) =>
           value === null || value === '' ? null : (
@@ -49,5 +57,24 @@ export function EntryDetails({ entry }: { readonly entry: Entry }) {
         )}
       </dl>
     </details>
+  );
+}
+
+function Differences({ differences }: { readonly differences: readonly Difference[] }) {
+  if (differences.length === 0) return null;
+  return (
+    <dl>
+      {differences.map(({ key, lines }) => (
+        <div key={key}>
+          <dt>{key}</dt>
+          <dd>
+            {lines.map(({ kind, text: line }, index) => {
+              const Line = ELEMENTS[kind];
+              return <Line key={index}>{line}</Line>;
+            })}
+          </dd>
+        </div>
+      ))}
+    </dl>
   );
 }

@@ -39,13 +39,19 @@ export function What({ entry }: { readonly entry: Entry }) {
   );
 }
 
+/** An operation in words. */
+export function useOperationName(): (operation: string) => string {
+  const operationText = useTexts(operationTexts);
+  return (operation) => (isOperation(operation) ? operationText(operation) : operation);
+}
+
 /** The operation in words, with the number of attempts that the entry stands for. */
 export function useOperation(): (entry: Entry) => string {
   const text = useTexts(auditTexts);
-  const operationText = useTexts(operationTexts);
+  const operationName = useOperationName();
   return ({ operation, result, after }) => {
     const isRead = result === 'REFUSED' && !isOperation(operation);
-    const words = isOperation(operation) ? operationText(operation) : text(isRead ? 'read' : 'other', { operation });
+    const words = isRead ? text('read', { operation }) : operationName(operation);
     const count = fieldsOf(after).get('count');
     return count === undefined || result === 'DONE' ? words : text('furtherAttempts', { words, count });
   };

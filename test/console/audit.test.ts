@@ -113,6 +113,35 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () =
     await page.getByRole('heading', { name: 'meter 7' }).waitFor();
   });
 
+  test('shows each of several changes with its previous values and its outcome', async () => {
+    const { service, graph } = await accessWorld('the embedded broker');
+    const change = (changes: readonly object[]) =>
+      graph(
+        'mutation ($b: ID!, $c: [AccessChangeInput!]!) { changeAccessControl(input: { brokerId: $b, changes: $c }) { outcome } }',
+        { c: changes },
+      );
+    await change([{ createAccount: { username: 'meter 7', textName: 'Old' } }]);
+    await change([
+      { updateAccount: { username: 'meter 7', textName: 'New' } },
+      { deleteAccount: { username: 'nobody' } },
+      { setDefaultAcl: { unsubscribe: true } },
+    ]);
+
+    const page = await openConsole(service);
+    await signIn(page);
+    await page.getByRole('link', { name: 'Audit' }).click();
+    const row = rowOf(page, 'Details: Change an account, Delete an account, Change the default access');
+    await row.locator('summary').press('Enter');
+    expect(await row.locator('section > p').allTextContents()).toEqual([
+      'Change an account: meter 7',
+      'Delete an account: nobody (rejected)',
+      'Change the default access (was so already)',
+    ]);
+    expect(await row.locator('del').allTextContents()).toEqual(['Old']);
+    expect(await row.locator('ins').allTextContents()).toEqual(['New']);
+    await checkScreen(page, 'audit-changes');
+  });
+
   test('of a project is a tab for its administrators; others see neither the tab nor the menu entry', async () => {
     const service = await startTestService();
     const admin = await service.person('ADMIN');

@@ -28,7 +28,9 @@ export interface ImportRequest extends Omit<DiffOptions, 'gatewayUsername'> {
   readonly mayControl: boolean;
 }
 
-export interface ImportReport extends WriteReport, Omit<AccessDiff, 'changes'> {}
+export interface ImportReport extends WriteReport, Omit<AccessDiff, 'changes'> {
+  readonly requested: AccessDiff['changes'];
+}
 
 export interface SharedAccess {
   /** Returns the broker whose access control is read. Errors: BROKER_UNREACHABLE. */
@@ -143,7 +145,7 @@ export class AccessControlService {
     const { changes, ...plan } = await runInSlices(
       planImport(policy, dialect, source, { ...options, gatewayUsername }),
     );
-    return { ...plan, ...(await this.write(broker, { changes, mayControl }, dryRun)) };
+    return { ...plan, requested: changes, ...(await this.write(broker, { changes, mayControl }, dryRun)) };
   }
 
   /** For the synchronization of clusters: also returns the access control of a single node. Errors: see `view`. */

@@ -73,10 +73,17 @@ interface Outcome {
   readonly code: ErrorCode;
 }
 
-/** The previous values of an object that is not in the database, as the member `before` of a payload. */
-export function beforeOf(payload: unknown): object | null {
-  if (typeof payload !== 'object' || payload === null || !('before' in payload)) return null;
-  return typeof payload.before === 'object' ? payload.before : null;
+interface Recorded {
+  /** The previous values of objects that are not in the database. */
+  readonly before: object | null;
+  /** Added to the input. */
+  readonly after: object | null;
+}
+
+/** The members of a payload that are meant for the audit. */
+export function recordedIn(payload: unknown): Recorded {
+  const { before, after } = (payload ?? {}) as Readonly<Record<string, unknown>>;
+  return { before: typeof before === 'object' ? before : null, after: typeof after === 'object' ? after : null };
 }
 
 /** The outcome of a payload whose parts may fail separately. `null` if no part failed. */

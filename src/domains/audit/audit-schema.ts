@@ -118,14 +118,15 @@ export const AuditEvent = builder.prismaObject('AuditEntry', {
       type: 'JSON',
       nullable: true,
       description:
-        'The previous values of the changed fields; for a deletion all fields. Only for objects in the database of this service, and for single changes of access control.',
+        'The previous values of the changed fields; for a deletion all fields. Only for objects in the database of this service, and for access control. For several changes of access control, `changes` has them at the positions of the changes, `null` for changes that replaced nothing.',
       select: { before: true },
       resolve: ({ before }) => parsed(before),
     }),
     after: t.field({
       type: 'JSON',
       nullable: true,
-      description: 'The input of the operation. An entry with `count` stands for that many further refused attempts.',
+      description:
+        'The input of the operation. For several changes of access control also `outcomes`, and `changes` if they follow from a document. An entry with `count` stands for that many further refused attempts.',
       select: { after: true },
       resolve: ({ after }) => parsed(after),
     }),

@@ -8,7 +8,7 @@ import { ServiceError } from '../../platform/errors.ts';
 import { networkOf } from '../../platform/limits/network.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import { type ChainPosition, type ChainProblem, Marks, type UnchainedEntry } from './audit-chain.ts';
-import { beforeOf, codeOf, entryOf, jsonOf, MAX_NAME, outcomeOf, refusedReadOf, resultOf } from './audit-entry.ts';
+import { codeOf, entryOf, jsonOf, MAX_NAME, outcomeOf, recordedIn, refusedReadOf, resultOf } from './audit-entry.ts';
 import { type AuditCaller, type AuditFacts, type AuditTarget, actorOf, NOBODY } from './audit-event.ts';
 import { AuditJournal } from './audit-journal.ts';
 import { AuditLog } from './audit-log.ts';
@@ -282,13 +282,13 @@ export class AuditService {
 
   async #done(entry: UnchainedEntry, payload: unknown): Promise<UnchainedEntry> {
     const outcome = outcomeOf(payload);
-    const before = beforeOf(payload);
+    const { before, after } = recordedIn(payload);
     const done: UnchainedEntry = {
       ...entry,
       result: outcome?.isNothing ? 'FAILED' : 'DONE',
       code: outcome?.isNothing ? outcome.code : null,
       before: before === null ? entry.before : jsonOf(masked(before)),
-      after: outcome === null ? entry.after : withOutcome(entry.after, outcome.text),
+      after: withAdded(entry.after, { ...(masked(after) as object), ...(outcome && { outcome: outcome.text }) }),
     };
     const userId = entry.actorKind === 'NOBODY' ? idInPayload('user', payload) : null;
     if (userId !== null) {
@@ -339,5 +339,5 @@ export class AuditService {
 
 const originOf = ({ address, via = 'GRAPHQL' }: AuditCaller) => ({ address, via });
 
-const withOutcome = (after: string | null, outcome: string): string =>
-  JSON.stringify({ ...(JSON.parse(after ?? '{}') as object), outcome });
+const withAdded = (after: string | null, added: object): string | null =>
+  Object.keys(added).length === 0 ? after : JSON.stringify({ ...(JSON.parse(after ?? '{}') as object), ...added });

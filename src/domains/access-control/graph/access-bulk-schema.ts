@@ -1,11 +1,11 @@
 import { builder, writesAccessControl } from '../../../gateway/graphql/builder.ts';
 import { mayControl } from '../../../platform/auth/viewer.ts';
 import { invalid, withPlaces } from '../../../platform/errors.ts';
-import type { AccessChange } from '../writing/access-change.ts';
 import type { ChangeReport, WriteReport } from '../writing/access-report.ts';
 import { MUTATIONS } from './access-mutations.ts';
 import { DRY_RUN, target } from './access-mutations-schema.ts';
 import { nodesField, writeReportFields } from './access-report-schema.ts';
+import { type NamedChange, recordOf } from './recorded-changes.ts';
 
 const MAX_CHANGES = 10_000;
 
@@ -46,18 +46,20 @@ builder.mutationField('changeAccessControl', (t) =>
     args: {
       input: t.arg({ description: 'The broker and the changes.', type: ChangeAccessControlInput, required: true }),
     },
-    resolve: async (_root, { input: { brokerId, changes, dryRun } }, { services, viewer }): Promise<WriteReport> => {
+    resolve: async (_root, { input: { brokerId, changes, dryRun } }, { services, viewer }) => {
       if (changes.length > MAX_CHANGES) {
         throw invalid([{ path: 'input.changes', reason: `must not have more than ${MAX_CHANGES} entries` }]);
       }
       const broker = services.brokers.visible(brokerId, viewer);
+      const requested = changes.map(changeOf);
       const report = await services.accessControl.write(
         broker,
-        { changes: changes.map(changeOf), mayControl: mayControl(viewer, broker) },
+        { changes: requested.map(({ change }) => change), mayControl: mayControl(viewer, broker) },
         dryRun ?? false,
       );
       return {
         ...report,
+        ...recordOf(requested, report),
         changes: report.changes.map((change, index) => withPaths(change, changes[index] ?? {}, index)),
       };
     },
@@ -71,12 +73,13 @@ function withPaths(report: ChangeReport, input: object, index: number): ChangeRe
 
 const pathOf = (input: object, index: number): string => `input.changes.${index}.${Object.keys(input)[0]}`;
 
-function changeOf(input: Readonly<Record<string, unknown>>, index: number): AccessChange {
+function changeOf(input: Readonly<Record<string, unknown>>, index: number): NamedChange {
   const keys = Object.keys(input);
   const found = MUTATIONS.find(({ name }) => name === keys[0]);
   // GraphQL validates this, too, but the commands for the broker must not depend on it.
   if (found === undefined || keys.length !== 1) {
     throw invalid([{ path: `input.changes.${index}`, reason: 'must have exactly one key' }]);
   }
-  return found.change(input[found.name] as Readonly<Record<string, unknown>>, pathOf(input, index));
+  const change = found.change(input[found.name] as Readonly<Record<string, unknown>>, pathOf(input, index));
+  return { mutation: found.name, change };
 }

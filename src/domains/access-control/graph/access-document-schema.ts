@@ -10,6 +10,7 @@ import { passwordProblem } from '../policy/access-names.ts';
 import { names } from './access-change-inputs.ts';
 import { BROKER_ID } from './access-objects-schema.ts';
 import { writeReportFields } from './access-report-schema.ts';
+import { recordOfDerived } from './recorded-changes.ts';
 
 const AccountPasswordInput = builder.inputType('AccountPasswordInput', {
   description: 'The password of an account that the source names.',
@@ -130,6 +131,9 @@ builder.mutationField('applyAccessControl', (t) =>
     type: AppliedImport,
     ...writesAccessControl,
     args: { input: t.arg(IMPORT) },
-    resolve: (_root, args, context) => run(args, context, false),
+    resolve: async (_root, args, context) => {
+      const report = await run(args, context, false);
+      return { ...report, ...recordOfDerived(report.requested, report) };
+    },
   }),
 );

@@ -1,9 +1,9 @@
-import type { AccessGroup, AccessRole, Account, Membership } from '../policy/access-model.ts';
+import type { AccessGroup, AccessRole, Account } from '../policy/access-model.ts';
 import type { AccessChange } from './access-change.ts';
+import { type GraphFields, graphFields } from './graph-fields.ts';
 import type { PolicyDraft } from './policy-draft.ts';
 
-/** Values by their names in the inputs of the graph. */
-export type PreviousValues = Readonly<Record<string, unknown>>;
+export type PreviousValues = GraphFields;
 
 /** The values that a change replaces, or all values of an object that it deletes. `null` if there are none. */
 export function previousValues(draft: PolicyDraft, change: AccessChange): PreviousValues | null {
@@ -48,14 +48,14 @@ function only(values: PreviousValues | null, changed: object): PreviousValues | 
 
 function fieldsOfAccount(account: Account | undefined): PreviousValues | null {
   if (account === undefined) return null;
-  const { username: _name, disabled, roles, groups, ...fields } = account;
-  return { ...fields, enabled: !disabled, roles: rolesOf(roles), groups: groups.map(named('groupName')) };
+  const { username: _name, ...fields } = account;
+  return graphFields(fields);
 }
 
 function fieldsOfGroup(group: AccessGroup | undefined): PreviousValues | null {
   if (group === undefined) return null;
-  const { groupname: _name, roles, ...fields } = group;
-  return { ...fields, roles: rolesOf(roles) };
+  const { groupname: _name, ...fields } = group;
+  return graphFields(fields);
 }
 
 function fieldsOfRole(role: AccessRole | undefined): PreviousValues | null {
@@ -72,9 +72,3 @@ function previousRule(
   const acl = draft.roles.get(roleName)?.acls.find((rule) => rule.aclType === aclType && rule.topic === topic);
   return acl === undefined ? null : { acl };
 }
-
-const named =
-  (key: 'groupName' | 'roleName') =>
-  ({ name, priority }: Membership) => ({ [key]: name, priority });
-
-const rolesOf = (roles: readonly Membership[]) => roles.map(named('roleName'));
