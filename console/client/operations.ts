@@ -1,4 +1,5 @@
 import { graphql, type ResultOf } from '../graph/graphql.ts';
+import { ADVISED } from '../refusals/use-advice.ts';
 
 /** What changes when a client connects or disconnects. */
 export const CLIENT = graphql(`subscription Client($brokerId: ID!, $clientIds: [ID!]!, $after: SafeInt) {
@@ -102,28 +103,19 @@ export type Account = NonNullable<ClientAccess['account']>;
 export type HeldRole = Account['roles'][number];
 export type Rule = NonNullable<HeldRole['role']>['acls'][number];
 
-export const REFUSALS = graphql(`query ClientRefusals($id: ID!, $clientId: String!) {
+export const REFUSALS = graphql(
+  `query ClientRefusals($id: ID!, $clientId: String!) {
   broker(id: $id) {
     refusals(clientId: $clientId, first: 50) {
       since
       totalCount
       limit
-      nodes {
-        id
-        lastAt
-        kind
-        reason
-        clientId
-        username
-        topic
-        detail
-        count
-        whatWouldHelp
-        decidedBy { roleName rule { topic } }
-      }
+      nodes { id lastAt kind topic detail count ...Advised }
     }
   }
-}`);
+}`,
+  [ADVISED],
+);
 
 export const ROLES = graphql(`query RoleNames($id: ID!) {
   broker(id: $id) { accessRoles(first: 500) { nodes { roleName } } }

@@ -5,19 +5,20 @@ import { Time } from '../ui/time.tsx';
 import { reasonTexts } from './reason-texts.ts';
 import { addressOfWhy, type Refused } from './refusal-address.ts';
 import { refusalTexts } from './texts.ts';
+import { type Advised, useAdvice } from './use-advice.ts';
 
-export interface ListedRefusal extends Refused {
-  readonly lastAt: string;
-  readonly detail: string | null;
-  readonly count: number;
-  readonly whatWouldHelp: string;
-  readonly decidedBy: { readonly roleName: string; readonly rule: { readonly topic: string } | null } | null;
-}
+type ListedRefusal = Refused &
+  Advised & {
+    readonly lastAt: string;
+    readonly detail: string | null;
+    readonly count: number;
+  };
 
 /** The columns that all lists of refusals have, with the link to the explanation. */
 export function useRefusalColumns(brokerId: string) {
   const text = useTexts(refusalTexts);
   const reasonText = useTexts(reasonTexts);
+  const adviceOf = useAdvice();
   const numberText = useNumbers();
   return {
     last: {
@@ -43,7 +44,7 @@ export function useRefusalColumns(brokerId: string) {
       ),
       value: ruleOf,
     },
-    whatHelps: { key: 'whatHelps', title: text('whatHelps'), cell: ({ whatWouldHelp }) => whatWouldHelp },
+    whatHelps: { key: 'whatHelps', title: text('whatHelps'), cell: adviceOf },
     times: {
       key: 'times',
       title: text('times'),

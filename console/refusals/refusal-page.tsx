@@ -11,29 +11,30 @@ import { Problem } from '../ui/problem.tsx';
 import { Time } from '../ui/time.tsx';
 import { reasonTexts } from './reason-texts.ts';
 import { refusalTexts } from './texts.ts';
+import { ADVISED, useAdvice } from './use-advice.ts';
 import { WhatToDo } from './what-to-do.tsx';
 
-const REFUSAL = graphql(`query Refusal($id: ID!) {
+const REFUSAL = graphql(
+  `query Refusal($id: ID!) {
   node(id: $id) {
     __typename
     ... on Refusal {
       kind
-      reason
       detail
-      whatWouldHelp
       firstAt
       lastAt
       count
       isMerged
-      clientId
-      username
       address
       listenerPort
       topic
       reasonCode
+      ...Advised
     }
   }
-}`);
+}`,
+  [ADVISED],
+);
 
 /** The number of refusals grows. */
 const COUNT_MS = 2_000;
@@ -42,6 +43,7 @@ const COUNT_MS = 2_000;
 export function RefusalPage({ id }: { readonly id: string }) {
   const text = useTexts(refusalTexts);
   const reasonText = useTexts(reasonTexts);
+  const adviceOf = useAdvice();
   const broker = useBroker();
   const { data, error } = useQuery(REFUSAL, { id }, COUNT_MS);
   const list = <Link href={`/brokers/${broker.id}/refusals`}>{text('allRefusals')}</Link>;
@@ -88,7 +90,7 @@ export function RefusalPage({ id }: { readonly id: string }) {
         )}
       </dl>
       <h3>{text('whatHelps')}</h3>
-      <p>{refusal.whatWouldHelp}</p>
+      <p>{adviceOf(refusal)}</p>
       <WhatToDo reason={reason} username={username} />
       <CopyAs document={REFUSAL} variables={{ id }} />
     </>

@@ -13,12 +13,14 @@ import { Table } from '../ui/table.tsx';
 import { useRefusalColumns } from './refusal-columns.tsx';
 import { RefusalPage } from './refusal-page.tsx';
 import { refusalTexts } from './texts.ts';
+import { ADVISED } from './use-advice.ts';
 
 const REPORTED = graphql(`query ReportedRefusals($id: ID!) {
   broker(id: $id) { refusals(first: 1) { since limit } }
 }`);
 
-const REFUSALS = graphql(`subscription Refusals($brokerId: ID!, $after: SafeInt) {
+const REFUSALS = graphql(
+  `subscription Refusals($brokerId: ID!, $after: SafeInt) {
   refusals(brokerId: $brokerId, after: $after) {
     kind
     sequence
@@ -28,18 +30,16 @@ const REFUSALS = graphql(`subscription Refusals($brokerId: ID!, $after: SafeInt)
       id
       lastAt
       kind
-      reason
-      clientId
-      username
       address
       topic
       detail
       count
-      whatWouldHelp
-      decidedBy { roleName rule { topic } }
+      ...Advised
     }
   }
-}`);
+}`,
+  [ADVISED],
+);
 
 type RefusalsEvent = ResultOf<typeof REFUSALS>['refusals'];
 type Refusal = RefusalsEvent['refusals'][number];

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { common } from '../../console/texts/common.ts';
+import { rawClient } from '../engines/embedded/raw-client.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
+import { startClient } from '../support/mosquitto.ts';
 import { ROOT, startTestService } from '../support/service.ts';
 import { checkNarrow, firstBroker, openConsole } from './page.ts';
 
@@ -89,6 +91,32 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the console in German' : CHROMIUM_M
       await check(screen);
     }
     await checkScreens(`#/projects/${service.projectId}`, 7);
+  });
+
+  test('says in German what would help against refusals', async () => {
+    const { service, page, check, signIn } = await openGerman();
+    const { id, url, password } = await firstBroker(service);
+    const { port } = new URL(url);
+    const refused = rawClient(Number(port), { clientId: 'dev-17', username: 'nobody', password: Buffer.from('wrong') });
+    await refused.catch(() => {});
+    const admin = await startClient(url, { username: 'admin', password, protocolVersion: 5 });
+    await admin.publishAsync('$SYS/mine', 'x', { qos: 1 }).catch(() => undefined);
+    const { data } = await service.graphql(
+      'query ($id: ID!) { broker(id: $id) { refusals { nodes { whatWouldHelp } } } }',
+      {
+        id,
+      },
+    );
+    const english: string[] = data.broker.refusals.nodes.map(
+      ({ whatWouldHelp }: { whatWouldHelp: string }) => whatWouldHelp,
+    );
+    expect(english).toHaveLength(2);
+    await signIn();
+    await page.goto(`${service.url}/#/brokers/${id}/refusals`);
+    await page.getByText('Legen Sie das Konto „nobody“ an').waitFor();
+    await check('refusals');
+    const texts = await textsOf(page);
+    for (const sentence of english) expect(texts.filter((text) => text.includes(sentence))).toEqual([]);
   });
 
   test('has no English text on the screens of a broker, nor one that is too wide', async () => {

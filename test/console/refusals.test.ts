@@ -28,7 +28,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, (
     // Rules decide about topics only, so this leads to what is known about the connection.
     await row.getByRole('link', { name: 'Explain' }).click();
     await page.getByRole('heading', { name: 'Refused: unknown account' }).waitFor();
-    await page.getByText('Create the account "nobody"').waitFor();
+    await page.getByText('Create the account “nobody”').waitFor();
     await page.getByRole('link', { name: 'To the accounts, to create one' }).waitFor();
     await page.goBack();
     await row.getByRole('link', { name: 'dev-17' }).click();

@@ -1,0 +1,154 @@
+import { catalogue } from '../texts/texts.ts';
+import type { RefusalReason } from './reason-texts.ts';
+
+/** Why access was denied. */
+type DenialKey = 'deniedByRule' | 'deniedByWildcards' | 'deniedByDefault' | 'deniedByBroker';
+/** Parts of sentences. */
+type PartKey = 'named' | 'ofGroup' | 'accountHolder' | 'anonymousHolder';
+
+export type AdviceKey = Exclude<RefusalReason, 'ACCESS_DENIED'> | DenialKey;
+
+/** What an operator can do about a refusal. `{name}` and `{id}` are quoted names with a space before, or empty. */
+export const adviceTexts = catalogue<AdviceKey | PartKey>({
+  en: {
+    named: ' “{name}”',
+    ofGroup: ' of the group “{group}”',
+    accountHolder: 'the account “{name}”',
+    anonymousHolder: 'the anonymous group',
+    UNKNOWN_ACCOUNT: 'Create the account{name}, or correct the user name in the client: user names are case-sensitive.',
+    WRONG_PASSWORD: 'Correct the password in the client, or set a new password of the account{name}.',
+    PASSWORD_MISSING: 'Configure the password of the account{name} in the client.',
+    USERNAME_MISSING:
+      'Configure a user name and a password in the client. To accept clients without a user name, set an anonymous group.',
+    ACCOUNT_DISABLED: 'Enable the account{name}.',
+    CLIENT_ID_OF_ACCOUNT:
+      'The account{name} is bound to another client id. Correct the client id{id} in the client, or the client id of the account.',
+    NOT_AUTHORIZED:
+      'The broker does not report which check failed. Check that the account exists, is enabled and is not bound to another client id, then the password, and clientid_prefixes in mosquitto.conf.',
+    THROTTLED:
+      'Too many log-ins with wrong passwords came from this network or for this account. Correct the password in the clients; correct log-ins are accepted again after at most five minutes.',
+    BUSY: 'The broker checks too many log-ins at once. The client can retry after a few seconds, with an increasing delay.',
+    CLIENT_ID_REJECTED:
+      'Configure a client id in the client, or let it request a clean session: MQTT 3 requires a client id for a persistent session.',
+    WILL_REJECTED:
+      'Correct the topic of the will in the client: it must be a valid topic name without wildcards, and not below $CONTROL.',
+    TOO_MANY_CONNECTIONS:
+      'Close connections that are not used, or raise the maximum number of connections of the broker or the listener.',
+    TOO_MANY_SESSIONS:
+      'Delete persistent sessions that are not used, or set a session expiry in the clients: the broker stores no further sessions.',
+    NO_CONNECT:
+      'The client opened a connection and sent no CONNECT in time. Check that it uses MQTT, and that no proxy delays its data.',
+    PROTOCOL_VERSION: 'Configure a protocol version in the client that the broker supports: MQTT 3.1, 3.1.1 or 5.',
+    PROTOCOL_ERROR:
+      'The client does not keep to the protocol. Check what the broker reports, that the client uses MQTT on this port, and update its MQTT library.',
+    MALFORMED_PACKET:
+      'The client sent a packet that is no MQTT. Check what the broker reports, that the client uses MQTT on this port, and update its MQTT library.',
+    PACKET_TOO_LARGE: 'Send smaller messages, or raise the maximum packet size of the broker.',
+    NOT_SUPPORTED:
+      'The client uses a feature that the broker does not support, such as a QoS, retained messages or enhanced authentication. Configure the client without it.',
+    TLS_ON_PLAIN_LISTENER:
+      'The client uses TLS on a listener without TLS. Use the port of a TLS listener, or disable TLS.',
+    PLAIN_ON_TLS_LISTENER:
+      'The client does not use TLS on a TLS listener. Enable TLS in the client, or use another port.',
+    TLS_CERTIFICATE_MISSING:
+      'The listener requires a client certificate. Configure a certificate and its key in the client.',
+    TLS_CERTIFICATE_NOT_TRUSTED:
+      'The listener does not trust the client certificate. Issue it by an authority of the listener, or add its authority to the listener.',
+    TLS_CERTIFICATE_EXPIRED: 'Replace the client certificate, and check the clocks of the broker and the client.',
+    TLS_REFUSED_BY_CLIENT:
+      'The client ended the handshake. Usually it does not trust the certificate of the broker: configure the authority of that certificate in the client, and connect to a host name of the certificate.',
+    TLS_INCOMPATIBLE:
+      'Client and listener have no TLS version or cipher in common. Update the TLS library of the client: TLS 1.2 is required.',
+    TLS_TIMEOUT: 'The TLS handshake was not finished in time. Check the network, and that the client uses TLS.',
+    TLS_NOT_CONFIGURED: 'The TLS listener has no server certificate. Deploy a certificate to it.',
+    TLS_FAILED: 'The TLS handshake failed. Check what the broker reports, and compare the TLS settings of both sides.',
+    WEBSOCKET_REQUEST: 'Use the path / or /mqtt and the WebSocket subprotocol mqtt in the client.',
+    INVALID_TOPIC: 'Correct the topic or topic filter in the client: MQTT does not allow it.',
+    TOO_MANY_SUBSCRIPTIONS:
+      'Remove subscriptions of the client, or use filters with wildcards: the limit of subscriptions is reached.',
+    TOO_MANY_RETAINED: 'Delete retained messages that are not used: the limit of retained messages is reached.',
+    BROKER_ERROR: 'The broker failed to handle the client. The log of the service has the error.',
+    OTHER: 'Check what the broker reports.',
+    deniedByRule:
+      'The role “{role}”{ofGroup} has a rule of priority {priority} that denies “{filter}”. Change it, or give {holder} a role of higher priority with a rule that allows this.',
+    deniedByWildcards:
+      'The role “{role}”{ofGroup} denies subscriptions with wildcards. Subscribe to single topics, or allow wildcards in the role.',
+    deniedByDefault:
+      'No rule allows this, and the default access denies it. Give {holder} a role with a rule that allows this.',
+    deniedByBroker: 'Use another topic in the client: the broker reserves this one, whatever the access rules are.',
+  },
+  de: {
+    named: ' „{name}“',
+    ofGroup: ' der Gruppe „{group}“',
+    accountHolder: 'dem Konto „{name}“',
+    anonymousHolder: 'der anonymen Gruppe',
+    UNKNOWN_ACCOUNT:
+      'Legen Sie das Konto{name} an, oder berichtigen Sie den Benutzernamen im Client: Bei Benutzernamen zählt Groß- und Kleinschreibung.',
+    WRONG_PASSWORD: 'Berichtigen Sie das Passwort im Client, oder setzen Sie ein neues Passwort des Kontos{name}.',
+    PASSWORD_MISSING: 'Tragen Sie das Passwort des Kontos{name} im Client ein.',
+    USERNAME_MISSING:
+      'Tragen Sie im Client einen Benutzernamen und ein Passwort ein. Um Clients ohne Benutzernamen zuzulassen, legen Sie eine anonyme Gruppe fest.',
+    ACCOUNT_DISABLED: 'Aktivieren Sie das Konto{name}.',
+    CLIENT_ID_OF_ACCOUNT:
+      'Das Konto{name} ist an eine andere Client-Id gebunden. Berichtigen Sie die Client-Id{id} im Client oder die Client-Id des Kontos.',
+    NOT_AUTHORIZED:
+      'Der Broker meldet nicht, welche Prüfung fehlschlug. Prüfen Sie, ob das Konto vorhanden, aktiviert und nicht an eine andere Client-Id gebunden ist, danach das Passwort und clientid_prefixes in mosquitto.conf.',
+    THROTTLED:
+      'Aus diesem Netz oder für dieses Konto kamen zu viele Anmeldungen mit falschem Passwort. Berichtigen Sie das Passwort in den Clients; richtige Anmeldungen werden nach höchstens fünf Minuten wieder angenommen.',
+    BUSY: 'Der Broker prüft zu viele Anmeldungen gleichzeitig. Der Client kann es nach einigen Sekunden wieder versuchen, mit wachsendem Abstand.',
+    CLIENT_ID_REJECTED:
+      'Tragen Sie im Client eine Client-Id ein, oder lassen Sie ihn eine neue Sitzung (Clean Session) anfordern: MQTT 3 verlangt für eine dauerhafte Sitzung eine Client-Id.',
+    WILL_REJECTED:
+      'Berichtigen Sie im Client das Topic des letzten Willens: Es muss ein gültiger Topic-Name ohne Platzhalter sein und darf nicht unter $CONTROL liegen.',
+    TOO_MANY_CONNECTIONS:
+      'Schließen Sie unbenutzte Verbindungen, oder erhöhen Sie die größte Zahl der Verbindungen des Brokers oder des Listeners.',
+    TOO_MANY_SESSIONS:
+      'Löschen Sie unbenutzte dauerhafte Sitzungen, oder legen Sie in den Clients einen Ablauf der Sitzung fest: Der Broker speichert keine weiteren Sitzungen.',
+    NO_CONNECT:
+      'Der Client öffnete eine Verbindung und sendete nicht rechtzeitig CONNECT. Prüfen Sie, ob er MQTT benutzt und ob ein Proxy seine Daten verzögert.',
+    PROTOCOL_VERSION:
+      'Stellen Sie im Client eine Protokollversion ein, die der Broker unterstützt: MQTT 3.1, 3.1.1 oder 5.',
+    PROTOCOL_ERROR:
+      'Der Client hält sich nicht an das Protokoll. Prüfen Sie, was der Broker meldet und ob der Client an diesem Port MQTT benutzt, und aktualisieren Sie seine MQTT-Bibliothek.',
+    MALFORMED_PACKET:
+      'Der Client sendete ein Paket, das kein MQTT ist. Prüfen Sie, was der Broker meldet und ob der Client an diesem Port MQTT benutzt, und aktualisieren Sie seine MQTT-Bibliothek.',
+    PACKET_TOO_LARGE: 'Senden Sie kleinere Nachrichten, oder erhöhen Sie die größte Paketgröße des Brokers.',
+    NOT_SUPPORTED:
+      'Der Client benutzt eine Funktion, die der Broker nicht unterstützt, etwa eine QoS, Retained-Nachrichten oder erweiterte Authentifizierung. Stellen Sie den Client ohne diese Funktion ein.',
+    TLS_ON_PLAIN_LISTENER:
+      'Der Client benutzt TLS an einem Listener ohne TLS. Benutzen Sie den Port eines TLS-Listeners, oder schalten Sie TLS aus.',
+    PLAIN_ON_TLS_LISTENER:
+      'Der Client benutzt an einem TLS-Listener kein TLS. Schalten Sie TLS im Client ein, oder benutzen Sie einen anderen Port.',
+    TLS_CERTIFICATE_MISSING:
+      'Der Listener verlangt ein Client-Zertifikat. Hinterlegen Sie im Client ein Zertifikat und seinen Schlüssel.',
+    TLS_CERTIFICATE_NOT_TRUSTED:
+      'Der Listener vertraut dem Client-Zertifikat nicht. Lassen Sie es von einer Zertifizierungsstelle des Listeners ausstellen, oder fügen Sie seine Zertifizierungsstelle dem Listener hinzu.',
+    TLS_CERTIFICATE_EXPIRED:
+      'Ersetzen Sie das Client-Zertifikat, und prüfen Sie die Uhren des Brokers und des Clients.',
+    TLS_REFUSED_BY_CLIENT:
+      'Der Client beendete den Handshake. Meist vertraut er dem Zertifikat des Brokers nicht: Hinterlegen Sie im Client die Zertifizierungsstelle dieses Zertifikats, und verbinden Sie ihn mit einem Hostnamen des Zertifikats.',
+    TLS_INCOMPATIBLE:
+      'Client und Listener haben keine TLS-Version oder Chiffre gemeinsam. Aktualisieren Sie die TLS-Bibliothek des Clients: TLS 1.2 ist nötig.',
+    TLS_TIMEOUT:
+      'Der TLS-Handshake wurde nicht rechtzeitig beendet. Prüfen Sie das Netz und ob der Client TLS benutzt.',
+    TLS_NOT_CONFIGURED: 'Der TLS-Listener hat kein Server-Zertifikat. Verteilen Sie ein Zertifikat auf ihn.',
+    TLS_FAILED:
+      'Der TLS-Handshake schlug fehl. Prüfen Sie, was der Broker meldet, und vergleichen Sie die TLS-Einstellungen beider Seiten.',
+    WEBSOCKET_REQUEST: 'Benutzen Sie im Client den Pfad / oder /mqtt und das WebSocket-Unterprotokoll mqtt.',
+    INVALID_TOPIC: 'Berichtigen Sie das Topic oder den Topic-Filter im Client: MQTT erlaubt es nicht.',
+    TOO_MANY_SUBSCRIPTIONS:
+      'Beenden Sie Abonnements des Clients, oder benutzen Sie Filter mit Platzhaltern: Die größte Zahl der Abonnements ist erreicht.',
+    TOO_MANY_RETAINED:
+      'Löschen Sie unbenutzte Retained-Nachrichten: Die größte Zahl der Retained-Nachrichten ist erreicht.',
+    BROKER_ERROR: 'Der Broker konnte den Client nicht bedienen. Das Protokoll des Dienstes enthält den Fehler.',
+    OTHER: 'Prüfen Sie, was der Broker meldet.',
+    deniedByRule:
+      'Die Rolle „{role}“{ofGroup} hat eine Regel mit Priorität {priority}, die „{filter}“ verbietet. Ändern Sie diese, oder geben Sie {holder} eine Rolle mit höherer Priorität und einer Regel, die es erlaubt.',
+    deniedByWildcards:
+      'Die Rolle „{role}“{ofGroup} verbietet Abonnements mit Platzhaltern. Abonnieren Sie einzelne Topics, oder erlauben Sie Platzhalter in der Rolle.',
+    deniedByDefault:
+      'Keine Regel erlaubt es, und der vorgegebene Zugriff verbietet es. Geben Sie {holder} eine Rolle mit einer Regel, die es erlaubt.',
+    deniedByBroker:
+      'Benutzen Sie im Client ein anderes Topic: Der Broker behält sich dieses vor, unabhängig von den Zugriffsregeln.',
+  },
+});

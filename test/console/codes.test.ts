@@ -1,0 +1,31 @@
+import type { GraphQLEnumType } from 'graphql';
+import { expect, test } from 'vitest';
+import { codeTexts } from '../../console/audit/code-texts.ts';
+import { adviceTexts } from '../../console/refusals/advice-texts.ts';
+import { reasonTexts } from '../../console/refusals/reason-texts.ts';
+import { schema } from '../../src/app/schema.ts';
+
+/** Access was denied for one of several reasons, each with a text of its own. */
+const DENIED = { ACCESS_DENIED: 'deniedByRule' } as const;
+
+const CODES = [
+  { type: 'ErrorCode', texts: codeTexts, others: {} },
+  { type: 'RefusalReason', texts: reasonTexts, others: {} },
+  { type: 'RefusalReason', texts: adviceTexts, others: DENIED },
+] as const;
+
+test('each code of the graph that the console shows in words has a text in both languages', () => {
+  for (const { type, texts, others } of CODES) {
+    const codes = (schema.getType(type) as GraphQLEnumType).getValues().map(({ name }) => name);
+    expect(codes.length).toBeGreaterThan(5);
+    const keys: Readonly<Record<string, string>> = Object.fromEntries(codes.map((code) => [code, code]));
+    for (const key of Object.values({ ...keys, ...others })) {
+      for (const language of ['en', 'de'] as const) {
+        const text = (texts[language] as Readonly<Record<string, string>>)[key];
+        expect({ [`${type} ${key} ${language}`]: text }).toEqual({
+          [`${type} ${key} ${language}`]: expect.any(String),
+        });
+      }
+    }
+  }
+});
