@@ -5,6 +5,7 @@ import type { ControlCapability } from '../../protocol/control/plugin.ts';
 import type { LinkStatus } from '../../protocol/mqtt/broker-session.ts';
 import { BROKER_NAME, IS_CONNECTED, PROJECT_ID, URL_OR_NULL } from './broker-descriptions.ts';
 import type { BrokerInfoData } from './broker-runtimes.ts';
+import { CapabilityReasonType } from './capability-reason-schema.ts';
 import { type LicenseInformation, NO_END, NO_START } from './license.ts';
 import type { SysTopicsSample } from './sys-topics.ts';
 
@@ -57,6 +58,12 @@ export const Capability = builder.objectRef<ControlCapability>('BrokerCapability
       description: 'Why the API is limited or not available, and the remedy. Null if it is completely available.',
       nullable: true,
       resolve: ({ reason }) => reason ?? null,
+    }),
+    reasonCode: t.field({
+      description: 'The code of `reason`. Null if the API is completely available.',
+      type: CapabilityReasonType,
+      nullable: true,
+      resolve: ({ reasonCode }) => reasonCode ?? null,
     }),
   }),
 });

@@ -1,3 +1,4 @@
+import type { CapabilityReason } from '../../protocol/control/capability-reason.ts';
 import type { ControlCommand, ControlEvent } from '../../protocol/control/envelope.ts';
 import { fieldOf } from '../../protocol/control/fields.ts';
 import { ControlRefusal } from '../../protocol/control/plugin.ts';
@@ -20,7 +21,7 @@ export const MAX_REFUSALS_PAGE = 100;
 export interface RefusalCoverage {
   readonly kinds: readonly RefusalKind[];
   /** Why other kinds or details are not reported, and what would help; `null` if everything is reported. */
-  readonly limit: string | null;
+  readonly limit: CapabilityReason | null;
 }
 
 export const refusalsChanged = ({ id, sequence }: RefusalLog): ControlEvent => ({
@@ -39,7 +40,8 @@ export function executeRefusalCommand(log: RefusalLog, { kinds, limit }: Refusal
     ...numberIn(command, 'before'),
     count: Math.min(numberIn(command, 'count').count ?? MAX_REFUSALS_PAGE, MAX_REFUSALS_PAGE),
   });
-  return { log: id, sequence, since, totalCount: size, dropped, kinds, limit, refusals };
+  const limited = { limit: limit?.text ?? null, limitCode: limit?.code ?? null };
+  return { log: id, sequence, since, totalCount: size, dropped, kinds, ...limited, refusals };
 }
 
 /** Values of a wrong type are ignored. */

@@ -1,3 +1,4 @@
+import { type CapabilityReasonCode, isCapabilityReason } from '../../protocol/control/capability-reason.ts';
 import { isFields } from '../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
 import type { LookedAtRule } from '../access-control/explain/access-explanation.ts';
@@ -23,6 +24,8 @@ export interface RefusalList {
   readonly dropped: number;
   readonly kinds: readonly RefusalKind[];
   readonly limit: string | null;
+  /** Of `limit`. */
+  readonly limitCode: CapabilityReasonCode | null;
   readonly refusals: readonly Refusal[];
 }
 
@@ -33,6 +36,7 @@ export const NO_REFUSALS: RefusalList = {
   dropped: 0,
   kinds: REFUSAL_KINDS,
   limit: null,
+  limitCode: null,
   refusals: [],
 };
 
@@ -73,6 +77,7 @@ async function readPage(caller: ControlCaller, range: { after: number; before?: 
     dropped: numberOf(fields.dropped) ?? 0,
     kinds: REFUSAL_KINDS.filter((kind) => Array.isArray(fields.kinds) && fields.kinds.includes(kind)),
     limit: textOf(fields.limit, MAX_TEXT),
+    limitCode: isCapabilityReason(fields.limitCode) ? fields.limitCode : null,
     refusals: list.map(parseRefusal).filter((refusal) => refusal !== null),
   };
 }

@@ -8,6 +8,7 @@ import { DecisionReason, LookedAtType } from '../access-control/graph/access-exp
 import { Account } from '../access-control/graph/access-objects-schema.ts';
 import type { AccessView } from '../access-control/graph/access-view.ts';
 import { Broker } from '../brokers/broker-schema.ts';
+import { CapabilityReasonType } from '../brokers/capability-reason-schema.ts';
 import { ClientFilter } from '../clients/graph/client-filter-schema.ts';
 import { whatWouldHelp } from './refusal-advice.ts';
 import { RefusalKindType, RefusalReasonType } from './refusal-enums.ts';
@@ -176,6 +177,12 @@ builder.interfaceFields(Broker, (t) => ({
           description: 'What the broker does not report, and what would help. null: it reports everything.',
           nullable: true,
           resolve: ({ list }) => list.limit,
+        }),
+        limitCode: connection.field({
+          description: 'The code of `limit`. null: `limit` is null, or the broker reports no code.',
+          type: CapabilityReasonType,
+          nullable: true,
+          resolve: ({ list }) => list.limitCode,
         }),
       }),
     },

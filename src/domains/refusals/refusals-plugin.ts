@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { type CapabilityReason, reasonOf } from '../../protocol/control/capability-reason.ts';
 import type { ControlCommand } from '../../protocol/control/envelope.ts';
 import type {
   BegunPlugin,
@@ -8,7 +9,7 @@ import type {
   Unavailable,
 } from '../../protocol/control/plugin.ts';
 import type { BrokerMessage, Stop } from '../../protocol/mqtt/broker-session.ts';
-import { DENIED, isDenied, LOG, LogVerification } from '../clients/inspect/log-verification.ts';
+import { DENIED, isDenied, LOG, LogVerification, NO_LOG } from '../clients/inspect/log-verification.ts';
 import { executeRefusalCommand, REFUSALS_API, type RefusalCoverage, refusalsChanged } from './refusal-control.ts';
 import { parseRefusalLine, type RefusalLine, type RefusedLine } from './refusal-lines.ts';
 import { RefusalLog } from './refusal-log.ts';
@@ -16,23 +17,28 @@ import { UnidentifiedConnections } from './unidentified-connections.ts';
 
 const COVERAGE: RefusalCoverage = {
   kinds: ['CONNECT', 'PACKET'],
-  limit:
-    'Mosquitto reports refused connections in its log (`log_dest topic` with `log_type notice`; the reason of a failed TLS handshake with `log_type error`, of a wrong protocol version with `log_type information`). It does not report whether the account or the password is wrong, and Mosquitto 2.0 no client ids. It reports denied publishes and subscriptions to no topic: it writes denied publishes with `log_type debug` to a file or to the console only, and denied subscriptions nowhere. Use `explainAccess` to find the rule that denies a topic.',
+  limit: {
+    code: 'LOG_WITHOUT_DETAILS',
+    text: 'Mosquitto reports refused connections in its log (`log_dest topic` with `log_type notice`; the reason of a failed TLS handshake with `log_type error`, of a wrong protocol version with `log_type information`). It does not report whether the account or the password is wrong, and Mosquitto 2.0 no client ids. It reports denied publishes and subscriptions to no topic: it writes denied publishes with `log_type debug` to a file or to the console only, and denied subscriptions nowhere. Use `explainAccess` to find the rule that denies a topic.',
+  },
 };
 
-const CONNECTIONS_UNKNOWN = 'Refused connections cannot be followed';
+const CONNECTIONS_UNKNOWN: CapabilityReason = {
+  code: 'CLIENTS_UNKNOWN',
+  text: 'Refused connections cannot be followed',
+};
 const LINE_TIMEOUT_MS = 2_000;
 /** Clients whose address and user name are remembered, for refused packets. */
 const MAX_CLIENTS = 10_000;
 
 export const refusalsPlugin: PluginFactory = {
   api: REFUSALS_API,
-  begin: (host) => (host.session.knock ? new RefusalsPlugin(host) : NO_LOG),
-  create: async (host) => (host.session.knock ? new RefusalsPlugin(host).finish() : NO_LOG.finish()),
+  begin: (host) => (host.session.knock ? new RefusalsPlugin(host) : NOT_FOLLOWED),
+  create: async (host) => (host.session.knock ? new RefusalsPlugin(host).finish() : NOT_FOLLOWED.finish()),
 };
 
-const NO_LOG: BegunPlugin = {
-  finish: async () => ({ unavailable: 'The broker has no log that this service can follow' }),
+const NOT_FOLLOWED: BegunPlugin = {
+  finish: async () => ({ unavailable: NO_LOG }),
   close: () => undefined,
 };
 
@@ -44,7 +50,7 @@ const NO_LOG: BegunPlugin = {
 class RefusalsPlugin implements ControlPlugin, BegunPlugin {
   readonly api = REFUSALS_API;
   readonly limit = COVERAGE.limit;
-  problem: string | null = null;
+  problem: CapabilityReason | null = null;
   readonly #host: PluginHost;
   readonly #verification: LogVerification;
   readonly #log: RefusalLog;
@@ -105,10 +111,10 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
     );
   }
 
-  async #problemNow(): Promise<string | null> {
+  async #problemNow(): Promise<CapabilityReason | null> {
     const inspect = await this.#host.controls?.capability('cedalo/inspect');
     if (inspect?.provider === 'GATEWAY') return null;
-    if (inspect?.provider === 'NONE') return inspect.reason ?? CONNECTIONS_UNKNOWN;
+    if (inspect?.provider === 'NONE') return reasonOf(inspect) ?? CONNECTIONS_UNKNOWN;
     return this.#verification.verify();
   }
 

@@ -3,6 +3,7 @@ import { within } from '../../platform/scheduling/within.ts';
 import type { BrokerSession, LinkStatus, Stop } from '../mqtt/broker-session.ts';
 import { unreachable, whenConnected } from '../mqtt/when-connected.ts';
 import { KNOWN_APIS, PatientProbes, probe } from './capability-probe.ts';
+import { type CapabilityReason, notSupported } from './capability-reason.ts';
 import { ControlClient } from './control-client.ts';
 import type { ControlApi, ControlEvent } from './envelope.ts';
 import type { Fields } from './fields.ts';
@@ -167,9 +168,7 @@ export class BrokerControls implements ControlCaller {
     const resolution = await this.#resolution(api);
     const capability = capabilityOf(resolution);
     if (capability.provider !== 'NONE') return resolution.plugin;
-    throw new ServiceError('NOT_SUPPORTED_BY_BROKER', capability.reason ?? `${api} is not available`, {
-      info: { api, reason: capability.reason },
-    });
+    throw notSupported(capability);
   }
 
   #resolution(api: ControlApi): Promise<Resolution> {
@@ -190,7 +189,7 @@ export class BrokerControls implements ControlCaller {
 
   async #resolve(api: ControlApi): Promise<Resolution> {
     const { timeoutMs, silenceMs = 1_000 } = this.#options;
-    if (this.#isInstead(api)) return this.#hosted(api, `${api} is not available`);
+    if (this.#isInstead(api)) return this.#hosted(api, { code: 'NOT_OFFERED', text: `${api} is not available` });
     try {
       await whenConnected(this.#session, timeoutMs);
     } catch (error) {
@@ -199,11 +198,11 @@ export class BrokerControls implements ControlCaller {
       // The next connection resolves the API again, unless it exists already.
       if (this.#session.status.state !== 'CONNECTED') return offline;
     }
-    const { served, reason, refused } =
+    const { reason, refused } =
       silenceMs === null
         ? await this.#patient.probe(this.#client, api, timeoutMs)
         : await probe(this.#client, api, silenceMs);
-    if (served) {
+    if (reason === null) {
       const since = Date.now();
       await Promise.all([this.#closePlugin(api), this.#dropBegun(api)]);
       return { capability: { api, provider: 'BROKER', since }, plugin: null, mayPass: false };
@@ -211,14 +210,14 @@ export class BrokerControls implements ControlCaller {
     return this.#hosted(api, reason, refused);
   }
 
-  async #hosted(api: ControlApi, reason: string, refused = false): Promise<Resolution> {
+  async #hosted(api: ControlApi, reason: CapabilityReason, refused = false): Promise<Resolution> {
     const since = Date.now();
     const hosted = await this.#host(api);
     if (hosted && !('unavailable' in hosted)) {
       return { capability: { api, provider: 'GATEWAY', since }, plugin: hosted, mayPass: false };
     }
     return {
-      capability: { api, provider: 'NONE', since, reason: hosted?.unavailable ?? reason },
+      capability: withReason({ api, provider: 'NONE', since }, hosted?.unavailable ?? reason),
       plugin: null,
       mayPass: refused || hosted?.refused === true || hosted?.mayPass === true,
     };
@@ -356,13 +355,19 @@ function refusalBy(
   return new ServiceError(detail.code, message, { info: { api, command, ...detail.info } });
 }
 
-const problemOf = (plugin: ControlPlugin | null): string | null => plugin?.problem ?? null;
+const problemOf = (plugin: ControlPlugin | null): CapabilityReason | null => plugin?.problem ?? null;
 
 /** The current capability: a gateway plugin may have a problem since it was resolved. */
 function capabilityOf({ capability, plugin }: Resolution): ControlCapability {
   const reason = problemOf(plugin);
-  if (reason !== null) return { api: capability.api, provider: 'NONE', since: capability.since, reason };
-  return plugin?.limit ? { ...capability, reason: plugin.limit } : capability;
+  if (reason !== null) return withReason({ ...capability, provider: 'NONE' }, reason);
+  return plugin?.limit ? withReason(capability, plugin.limit) : capability;
 }
+
+const withReason = (capability: ControlCapability, { code, text }: CapabilityReason): ControlCapability => ({
+  ...capability,
+  reason: text,
+  reasonCode: code,
+});
 
 const mayPass = (resolution: Resolution) => resolution.mayPass || problemOf(resolution.plugin) !== null;

@@ -1,5 +1,6 @@
 import { ServiceError } from '../../platform/errors.ts';
 import { within } from '../../platform/scheduling/within.ts';
+import type { CapabilityReason } from './capability-reason.ts';
 import type { ControlClient } from './control-client.ts';
 import { type ControlApi, requestTopic, responseTopic } from './envelope.ts';
 
@@ -31,19 +32,25 @@ const PROBES: Readonly<Record<string, readonly [command: string, fields: Readonl
 };
 const BRIDGE_PROBE = ['getStatus', {}] as const;
 
-const REASONS: Readonly<Record<string, string>> = {
-  broker: 'The broker does not serve this API: Mosquitto 2.1 does with `enable_control_api true`',
-  'dynamic-security':
-    'The broker has no dynamic security: load the plugin with `plugin …/mosquitto_dynamic_security.so` and `plugin_opt_config_file`',
-  'certificate-management':
-    'The broker has no certificate management: Mosquitto reads certificates from the files in its configuration, at start and at SIGHUP. Brokers run by this service and brokers with the commercial plugin accept certificates from this service',
-  'cedalo/ha': 'The broker has no cluster plugin',
+const REASONS: Readonly<Record<string, CapabilityReason>> = {
+  broker: {
+    code: 'CONTROL_API_DISABLED',
+    text: 'The broker does not serve this API: Mosquitto 2.1 does with `enable_control_api true`',
+  },
+  'dynamic-security': {
+    code: 'NO_DYNAMIC_SECURITY',
+    text: 'The broker has no dynamic security: load the plugin with `plugin …/mosquitto_dynamic_security.so` and `plugin_opt_config_file`',
+  },
+  'certificate-management': {
+    code: 'NO_CERTIFICATE_MANAGEMENT',
+    text: 'The broker has no certificate management: Mosquitto reads certificates from the files in its configuration, at start and at SIGHUP. Brokers run by this service and brokers with the commercial plugin accept certificates from this service',
+  },
+  'cedalo/ha': { code: 'NO_CLUSTER_PLUGIN', text: 'The broker has no cluster plugin' },
 };
 
 interface ProbeResult {
-  readonly served: boolean;
-  /** Why the broker does not serve the API, and what the operator can do. */
-  readonly reason: string;
+  /** Why the broker does not serve the API, and what the operator can do. `null` if the broker serves it. */
+  readonly reason: CapabilityReason | null;
   /** Whether the broker refused the probe for missing permissions, which may be granted at any time. */
   readonly refused: boolean;
 }
@@ -111,18 +118,20 @@ function resultOf(api: ControlApi, { code, info }: ServiceError): ProbeResult {
   const text = typeof info?.brokerError === 'string' ? info.brokerError : null;
   if (text === null && code === 'NOT_ALLOWED') return { ...notServed(deniedReason(api)), refused: true };
   if (text === null || /endpoint not available/i.test(text)) {
-    return notServed(REASONS[api] ?? `The broker does not offer ${api}`);
+    return notServed(REASONS[api] ?? { code: 'NOT_OFFERED', text: `The broker does not offer ${api}` });
   }
-  if (/licen[cs]e/i.test(text)) return notServed(`The broker's plugin for ${api} reports: ${text}`);
+  if (/licen[cs]e/i.test(text)) {
+    return notServed({ code: 'LICENSE_MISSING', text: `The broker's plugin for ${api} reports: ${text}` });
+  }
   return SERVED;
 }
 
-const SERVED: ProbeResult = { served: true, reason: '', refused: false };
-const notServed = (reason: string): ProbeResult => ({ served: false, reason, refused: false });
+const SERVED: ProbeResult = { reason: null, refused: false };
+const notServed = (reason: CapabilityReason): ProbeResult => ({ reason, refused: false });
 
-function deniedReason(api: ControlApi): string {
-  return (
+function deniedReason(api: ControlApi): CapabilityReason {
+  const text =
     `The broker does not allow this service to use ${api}: its user needs publishClientSend on ${requestTopic(api)}, ` +
-    `and subscribePattern and publishClientReceive on ${responseTopic(api)}`
-  );
+    `and subscribePattern and publishClientReceive on ${responseTopic(api)}`;
+  return { code: 'PERMISSION_MISSING', text };
 }

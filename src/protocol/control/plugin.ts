@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../platform/errors.ts';
 import type { BrokerSession, Stop } from '../mqtt/broker-session.ts';
+import type { CapabilityReason, CapabilityReasonCode } from './capability-reason.ts';
 import type { ControlApi, ControlCommand, ControlEvent } from './envelope.ts';
 
 /**
@@ -8,9 +9,9 @@ import type { ControlApi, ControlCommand, ControlEvent } from './envelope.ts';
 export interface ControlPlugin {
   readonly api: ControlApi;
   /** Why the plugin has stopped working after its creation. It receives no commands until this is `null`. */
-  readonly problem?: string | null;
+  readonly problem?: CapabilityReason | null;
   /** What the plugin cannot do with this broker, and what would help; the capability's reason. */
-  readonly limit?: string | null;
+  readonly limit?: CapabilityReason | null;
   /** Updates `problem` and `limit`. Called on a new connection, and on demand after `doubtMs`. Never rejects. */
   lookAgain?(): Promise<void>;
   /**
@@ -54,7 +55,7 @@ export interface PluginHost {
 }
 
 export interface Unavailable {
-  readonly unavailable: string;
+  readonly unavailable: CapabilityReason;
   /** Whether a permission is missing, which is detected immediately and may be granted at any time. */
   readonly refused?: boolean;
   /** Whether the reason may be temporary, although a retry takes seconds. */
@@ -91,6 +92,8 @@ export interface ControlCapability {
   readonly since: number;
   /** For NONE, and for GATEWAY with limits: what the operator can configure. */
   readonly reason?: string;
+  /** Of `reason`. */
+  readonly reasonCode?: CapabilityReasonCode;
 }
 
 export interface ControlCall {

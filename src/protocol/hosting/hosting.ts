@@ -118,7 +118,10 @@ export class Hosting {
       api,
       isKept: () => isWanted(brokerId),
       create: async ({ emit, isHeard }) => {
-        if (!this.#isStarted) return { unavailable: `${api} is served by the service, and this process is another` };
+        if (!this.#isStarted) {
+          const text = `${api} is served by the service, and this process is another`;
+          return { unavailable: { code: 'OTHER_PROCESS', text } };
+        }
         const hosted = new HostedPlugin({
           api,
           brokerId,

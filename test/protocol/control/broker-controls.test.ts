@@ -39,7 +39,7 @@ test('APIs are served by Mosquitto or by a gateway plugin, and the others have a
   const plugin = { ...topictree };
   const refusing: PluginFactory = {
     api: 'stream-processing',
-    create: async () => ({ unavailable: 'set `something true`' }),
+    create: async () => ({ unavailable: { code: 'NOT_OFFERED', text: 'set `something true`' } }),
   };
   const controls = controlsOf(await connectedLink({ url: broker.url, ...ADMIN }), { plugins: [plugin, refusing] });
   const capabilities = await controls.capabilities();

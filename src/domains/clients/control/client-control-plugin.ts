@@ -1,3 +1,4 @@
+import { type CapabilityReason, reasonOf } from '../../../protocol/control/capability-reason.ts';
 import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import {
   type ControlPlugin,
@@ -50,18 +51,27 @@ export const clientControlPlugin: PluginFactory = {
   api: CLIENT_CONTROL_API,
   async create(host) {
     const { session, controls } = host;
-    if (!session.takeOver || !controls) return { unavailable: 'This service cannot take over sessions of the broker' };
-    const { provider, reason } = await controls.capability(INSPECT_API);
-    if (provider === 'GATEWAY') {
+    if (!session.takeOver || !controls) return { unavailable: NO_TAKEOVER };
+    const inspect = await controls.capability(INSPECT_API);
+    if (inspect.provider === 'GATEWAY') {
       const plugin = new ClientControl(host, controls);
       await plugin.updateLimit();
       return plugin;
     }
-    return { unavailable: reason ?? 'The broker does not allow this service to follow its clients', mayPass: true };
+    return { unavailable: reasonOf(inspect) ?? CLIENTS_UNKNOWN, mayPass: true };
   },
 };
 
 const END_MS = 1_000;
+
+const NO_TAKEOVER: CapabilityReason = {
+  code: 'NO_TAKEOVER',
+  text: 'This service cannot take over sessions of the broker',
+};
+const CLIENTS_UNKNOWN: CapabilityReason = {
+  code: 'CLIENTS_UNKNOWN',
+  text: 'The broker does not allow this service to follow its clients',
+};
 
 type Controls = NonNullable<PluginHost['controls']>;
 
@@ -80,7 +90,7 @@ class ClientControl implements ControlPlugin {
   readonly #host: PluginHost;
   readonly #controls: Controls;
   readonly #takeovers: SessionTakeovers;
-  #limit: string | null = null;
+  #limit: CapabilityReason | null = null;
 
   constructor(host: PluginHost, controls: Controls) {
     this.#host = host;
@@ -89,7 +99,7 @@ class ClientControl implements ControlPlugin {
   }
 
   /** Without dynamic security, accounts cannot be disconnected. */
-  get limit(): string | null {
+  get limit(): CapabilityReason | null {
     return this.#limit;
   }
 
@@ -100,7 +110,8 @@ class ClientControl implements ControlPlugin {
 
   async updateLimit(): Promise<void> {
     const { provider, reason } = await this.#controls.capability('dynamic-security');
-    this.#limit = provider === 'NONE' ? `${ONLY_TAKEOVER} ${reason ?? ''}`.trimEnd() : null;
+    const text = `${ONLY_TAKEOVER} ${reason ?? ''}`.trimEnd();
+    this.#limit = provider === 'NONE' ? { code: 'ONLY_TAKEOVER', text } : null;
   }
 
   execute({ command, ...fields }: ControlCommand): unknown {

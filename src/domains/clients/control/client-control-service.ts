@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type InputIssue, invalid, ServiceError } from '../../../platform/errors.ts';
+import { notSupported } from '../../../protocol/control/capability-reason.ts';
 import type { ControlProvider } from '../../../protocol/control/plugin.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
@@ -166,11 +167,9 @@ export class ClientControlService {
     if (issues.length > 0) throw invalid(issues);
     if (clientId !== null && this.#options.own.has(clientId)) throw ownConnection(clientId);
     return this.#options.runtimes.ask(broker, async (runtime) => {
-      const { provider, reason } = await runtime.controls.capability(CLIENT_CONTROL_API);
-      if (provider !== 'NONE') return { runtime, provider };
-      throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason ?? `The broker does not serve ${CLIENT_CONTROL_API}`, {
-        info: { api: CLIENT_CONTROL_API, reason },
-      });
+      const capability = await runtime.controls.capability(CLIENT_CONTROL_API);
+      if (capability.provider === 'NONE') throw notSupported(capability);
+      return { runtime, provider: capability.provider };
     });
   }
 

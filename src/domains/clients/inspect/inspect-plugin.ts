@@ -1,4 +1,5 @@
 import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
+import type { CapabilityReason } from '../../../protocol/control/capability-reason.ts';
 import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import type { Fields } from '../../../protocol/control/fields.ts';
 import {
@@ -16,7 +17,7 @@ import { clientIdOf } from './client-key.ts';
 import type { FollowedClient } from './followed-account.ts';
 import type { ClientsChangedEvent } from './inspect-data.ts';
 import { LogFollower } from './log-follower.ts';
-import { DENIED, isDenied, NO_CONNECTIONS } from './log-verification.ts';
+import { DENIED, isDenied, NO_CONNECTIONS, NO_LOG } from './log-verification.ts';
 
 interface InspectPluginOptions {
   /** Longest wait for a log line. Default: 2,000. */
@@ -31,12 +32,12 @@ const NO_SUBSCRIPTIONS =
   'The broker has logged no subscription yet: it needs `log_type subscribe` and `log_type unsubscribe`, or `log_type all`';
 
 export function inspectPluginFactory({ lineTimeoutMs = 2_000 }: InspectPluginOptions = {}): PluginFactory {
-  const begin = (host: PluginHost) => (host.session.knock ? new InspectPlugin(host, lineTimeoutMs) : NO_LOG);
+  const begin = (host: PluginHost) => (host.session.knock ? new InspectPlugin(host, lineTimeoutMs) : NOT_FOLLOWED);
   return { api: 'cedalo/inspect', begin, create: (host) => begin(host).finish() };
 }
 
-const NO_LOG: BegunPlugin = {
-  finish: async () => ({ unavailable: 'The broker has no log that this service can follow' }),
+const NOT_FOLLOWED: BegunPlugin = {
+  finish: async () => ({ unavailable: NO_LOG }),
   close: () => undefined,
 };
 
@@ -85,7 +86,7 @@ class InspectPlugin implements ControlPlugin, BegunPlugin {
     });
   }
 
-  get problem(): string | null {
+  get problem(): CapabilityReason | null {
     return this.#follower.verification.problem;
   }
 

@@ -1,3 +1,4 @@
+import type { CapabilityReason } from '../../../protocol/control/capability-reason.ts';
 import type { BrokerMessage, BrokerSession, LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { ClientLedger } from './client-ledger.ts';
 import { ConnectionCensus } from './connection-census.ts';
@@ -59,7 +60,7 @@ export class LogFollower {
   }
 
   /** Returns why clients cannot be followed; `null` if they can. */
-  async start(): Promise<string | null> {
+  async start(): Promise<CapabilityReason | null> {
     this.#isStarted = true;
     await this.#subscribed;
     await this.#subscribeRest();

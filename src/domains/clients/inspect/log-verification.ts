@@ -1,13 +1,25 @@
 import { ServiceError } from '../../../platform/errors.ts';
+import type { CapabilityReason } from '../../../protocol/control/capability-reason.ts';
 import type { BrokerSession } from '../../../protocol/mqtt/broker-session.ts';
 
 export const LOG = '$SYS/broker/log/';
 
-const NO_LOG_LINES =
-  'The broker does not publish its log over MQTT, so connected clients cannot be followed: set `log_dest topic`, `log_type notice`, `log_type subscribe` and `log_type unsubscribe` in mosquitto.conf';
-export const NO_CONNECTIONS =
-  'The broker publishes its log over MQTT without connections: set `log_type notice` and `connection_messages true` in mosquitto.conf';
-export const DENIED = `The broker does not allow this service to read its log: its user needs subscribePattern and publishClientReceive on ${LOG}#`;
+export const NO_LOG: CapabilityReason = {
+  code: 'LOG_MISSING',
+  text: 'The broker has no log that this service can follow',
+};
+const NO_LOG_LINES: CapabilityReason = {
+  code: 'LOG_NOT_PUBLISHED',
+  text: 'The broker does not publish its log over MQTT, so connected clients cannot be followed: set `log_dest topic`, `log_type notice`, `log_type subscribe` and `log_type unsubscribe` in mosquitto.conf',
+};
+export const NO_CONNECTIONS: CapabilityReason = {
+  code: 'LOG_WITHOUT_CONNECTIONS',
+  text: 'The broker publishes its log over MQTT without connections: set `log_type notice` and `connection_messages true` in mosquitto.conf',
+};
+export const DENIED: CapabilityReason = {
+  code: 'LOG_PERMISSION_MISSING',
+  text: `The broker does not allow this service to read its log: its user needs subscribePattern and publishClientReceive on ${LOG}#`,
+};
 
 /**
  * Verifies that a broker publishes connects in its log, for which MQTT has no request: opens and closes a second
@@ -22,7 +34,7 @@ export class LogVerification {
   /** The current verification. The result of an earlier one, perhaps on an earlier connection, is ignored. */
   #current: Promise<void> | null = null;
   /** Why clients cannot be followed any more. `null` again with the next log line of a connection. */
-  problem: string | null = null;
+  problem: CapabilityReason | null = null;
 
   constructor(session: BrokerSession, lineTimeoutMs: number) {
     this.#session = session;
@@ -51,7 +63,7 @@ export class LogVerification {
   }
 
   /** Returns the problem. Requires that the broker has granted the subscription on this connection. */
-  async verify(): Promise<string | null> {
+  async verify(): Promise<CapabilityReason | null> {
     let timer: NodeJS.Timeout | undefined;
     let onLine: (() => void) | null = null;
     const hasConnectLine = new Promise<boolean>((resolve) => {
@@ -94,7 +106,7 @@ export class LogVerification {
     return current;
   }
 
-  async #problemNow(): Promise<string | null> {
+  async #problemNow(): Promise<CapabilityReason | null> {
     try {
       // Resolves when the broker has granted our subscription to the log on this connection.
       const stop = await this.#session.subscribe(`${LOG}#`, () => undefined, { qos: 1 });

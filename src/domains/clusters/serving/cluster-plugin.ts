@@ -32,5 +32,5 @@ export const unsupportedPlugin = (
 ): PluginFactory => ({
   api,
   instead: true,
-  create: async () => ({ unavailable: unsupportedReason(feature, nodes()) }),
+  create: async () => ({ unavailable: { code: 'NODES_SEPARATE', text: unsupportedReason(feature, nodes()) } }),
 });
