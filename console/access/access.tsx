@@ -19,7 +19,7 @@ import './style.css';
 const ACCESS = graphql(`query AccessOf($id: ID!) {
   broker(id: $id) {
     viewerCanChangeAccessControl
-    capabilities { api provider reason }
+    capabilities { api provider reason reasonCode }
     accessControl {
       accountCount
       groupCount

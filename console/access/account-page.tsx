@@ -8,6 +8,7 @@ import { CopyAs } from '../ui/copy-as.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
+import { useCapabilityReason } from '../ui/use-capability-reason.ts';
 import { useAccess } from './access-context.ts';
 import { AccountForm } from './account-form.tsx';
 import { accessAddress, whyAddress } from './addresses.ts';
@@ -22,7 +23,7 @@ import { accessTexts } from './texts.ts';
 
 const ACCOUNT = graphql(`query Account($id: ID!, $username: String!) {
   broker(id: $id) {
-    capabilities { api reason }
+    capabilities { api reason reasonCode }
     account(username: $username) {
       username
       clientId
@@ -64,6 +65,7 @@ export function AccountPage({ username }: { readonly username: string }) {
   }, []);
   const variables = { id: brokerId, username };
   const { data, error } = useFresh(ACCOUNT, variables, [revision, tick]);
+  const reasonOf = useCapabilityReason();
   if (!data?.broker) return <Problem error={error} />;
   const { account } = data.broker;
   const list = accessAddress(brokerId, 'accounts');
@@ -76,7 +78,7 @@ export function AccountPage({ username }: { readonly username: string }) {
     );
   }
   const close = () => setDialog(null);
-  const reason = data.broker.capabilities?.find(({ api }) => api === 'cedalo/inspect')?.reason;
+  const inspect = data.broker.capabilities?.find(({ api }) => api === 'cedalo/inspect');
   return (
     <>
       <p>
@@ -122,7 +124,7 @@ export function AccountPage({ username }: { readonly username: string }) {
       <Rules label={text('effectiveRules')} rules={rulesOf(account)} />
       <h3>{text('connections')}</h3>
       <ClientsOf kind="account" name={username} />
-      <Connections account={account} reason={reason} />
+      <Connections account={account} reason={inspect ? reasonOf(inspect) : null} />
       <CopyAs document={ACCOUNT} variables={variables} />
       {!isLive && <p className="stale">{text('notLive')}</p>}
       {dialog === 'edit' && (
@@ -164,7 +166,7 @@ function rulesOf(account: Account): readonly ListedRule[] {
   );
 }
 
-function Connections({ account, reason }: { readonly account: Account; readonly reason: string | null | undefined }) {
+function Connections({ account, reason }: { readonly account: Account; readonly reason: string | null }) {
   const text = useTexts(accessTexts);
   const { brokerId } = useAccess();
   if (account.connections === null) return <p className="note">{reason ?? text('unknownConnections')}</p>;

@@ -4,11 +4,12 @@ import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
+import { useCapabilityReason } from '../ui/use-capability-reason.ts';
 import { useBroker } from './broker-context.ts';
 import { overviewTexts } from './overview-texts.ts';
 
 const CAPABILITIES = graphql(`query Capabilities($id: ID!) {
-  broker(id: $id) { capabilities { api provider reason } }
+  broker(id: $id) { capabilities { api provider reason reasonCode } }
 }`);
 
 type Capability = NonNullable<NonNullable<ResultOf<typeof CAPABILITIES>['broker']>['capabilities']>[number];
@@ -19,6 +20,7 @@ const EVERY_MS = 10_000;
 /** What can be managed at the broker, who does it, and what would help where something is missing. */
 export function Capabilities() {
   const text = useTexts(overviewTexts);
+  const reasonOf = useCapabilityReason();
   const { id } = useBroker();
   const { data, error } = useQuery(CAPABILITIES, { id }, EVERY_MS);
   const capabilities = data?.broker?.capabilities;
@@ -30,7 +32,7 @@ export function Capabilities() {
       cell: ({ provider }) => <span className={provider === 'NONE' ? 'quiet' : undefined}>{text(provider)}</span>,
       value: ({ provider }) => text(provider),
     },
-    { key: 'reason', title: text('whatHelps'), cell: ({ reason }) => reason ?? '–' },
+    { key: 'reason', title: text('whatHelps'), cell: (capability) => reasonOf(capability) ?? '–' },
   ];
   return (
     <section>

@@ -110,6 +110,7 @@ export const REFUSALS = graphql(
       since
       totalCount
       limit
+      limitCode
       nodes { id lastAt kind topic detail count ...Advised }
     }
   }

@@ -2,6 +2,7 @@ import { useId } from 'react';
 import { Link } from 'wouter';
 import type { ResultOf } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
+import { Limit } from '../refusals/limit.tsx';
 import { useRefusalColumns } from '../refusals/refusal-columns.tsx';
 import { refusalTexts } from '../refusals/texts.ts';
 import { useTexts, useTimes } from '../texts/texts.ts';
@@ -36,7 +37,7 @@ export function RefusalsOfClient({ brokerId, clientId }: RefusalsOfClientProps) 
         <Link href={`/brokers/${brokerId}/refusals`}>{text('refusals')}</Link>
       </h3>
       {!refusals && <Problem error={error} />}
-      {refusals?.limit && <p className="note">{refusals.limit}</p>}
+      {refusals && <Limit refusals={refusals} />}
       {refusals?.totalCount === 0 && <p className="quiet">{text('noRefusals', { time: timeOf(refusals.since) })}</p>}
       {refusals && refusals.totalCount > 0 && (
         <Table

@@ -48,7 +48,7 @@ async function send<Data, Variables>(
     if (error?.extensions.code === 'UNAUTHORIZED') announceSessionRefused();
     return {
       data: data ?? null,
-      error: error ? new RefusedError(error.message, error.extensions.code, requestId) : null,
+      error: error ? new RefusedError(error.message, error.extensions.code, requestId, error.extensions.info) : null,
     };
   } catch (reason) {
     return { data: null, error: new RefusedError(String(reason), 'UNREACHABLE') };

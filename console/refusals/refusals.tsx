@@ -10,13 +10,14 @@ import type { Column } from '../ui/column.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
+import { Limit } from './limit.tsx';
 import { useRefusalColumns } from './refusal-columns.tsx';
 import { RefusalPage } from './refusal-page.tsx';
 import { refusalTexts } from './texts.ts';
 import { ADVISED } from './use-advice.ts';
 
 const REPORTED = graphql(`query ReportedRefusals($id: ID!) {
-  broker(id: $id) { refusals(first: 1) { since limit } }
+  broker(id: $id) { refusals(first: 1) { since limit limitCode } }
 }`);
 
 const REFUSALS = graphql(
@@ -95,7 +96,7 @@ function RefusalList() {
   const refusals = [...state.values()].sort((a, b) => b.lastAt.localeCompare(a.lastAt));
   return (
     <>
-      {reported.limit && <p className="note">{reported.limit}</p>}
+      <Limit refusals={reported} />
       {refusals.length === 0 && (
         <>
           <p>{text('noRefusals', { time: timeOf(reported.since) })}</p>

@@ -1,13 +1,20 @@
 import type { RefusedError } from '../graph/refused.ts';
 import { useTexts } from '../texts/texts.ts';
+import { useCapabilityReason } from './use-capability-reason.ts';
 
 /** Shows that data is loading, or why it cannot be shown. */
 export function Problem({ error }: { readonly error: RefusedError | null }) {
   const text = useTexts();
   if (error === null) return <p aria-busy="true">{text('loading')}</p>;
   // What a broker does not have is no failure of it.
-  if (error.code === 'NOT_SUPPORTED_BY_BROKER') return <p className="note">{error.message}</p>;
+  if (error.code === 'NOT_SUPPORTED_BY_BROKER') return <Unsupported error={error} />;
   return <Refusal error={error} />;
+}
+
+function Unsupported({ error: { message, info } }: { readonly error: RefusedError }) {
+  const reasonOf = useCapabilityReason();
+  const [api, reasonCode] = [info.api, info.reasonCode].map((value) => (typeof value === 'string' ? value : null));
+  return <p className="note">{reasonOf({ api: api ?? '', reason: message, reasonCode: reasonCode ?? null })}</p>;
 }
 
 /** What the service refused, in words, with the number of the request. Nothing without an error. */

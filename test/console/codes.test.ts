@@ -3,12 +3,14 @@ import { expect, test } from 'vitest';
 import { codeTexts } from '../../console/audit/code-texts.ts';
 import { adviceTexts } from '../../console/refusals/advice-texts.ts';
 import { reasonTexts } from '../../console/refusals/reason-texts.ts';
+import { capabilityTexts } from '../../console/texts/capability-texts.ts';
 import { schema } from '../../src/app/schema.ts';
 
 /** Access was denied for one of several reasons, each with a text of its own. */
 const DENIED = { ACCESS_DENIED: 'deniedByRule' } as const;
 
 const CODES = [
+  { type: 'BrokerCapabilityReason', texts: capabilityTexts, others: {} },
   { type: 'ErrorCode', texts: codeTexts, others: {} },
   { type: 'RefusalReason', texts: reasonTexts, others: {} },
   { type: 'RefusalReason', texts: adviceTexts, others: DENIED },

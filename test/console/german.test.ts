@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { common } from '../../console/texts/common.ts';
+import { addBroker } from '../domains/access-control/access-service.ts';
 import { rawClient } from '../engines/embedded/raw-client.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
-import { startClient } from '../support/mosquitto.ts';
+import { startClient, startMosquitto } from '../support/mosquitto.ts';
 import { ROOT, startTestService } from '../support/service.ts';
 import { checkNarrow, firstBroker, openConsole } from './page.ts';
 
@@ -55,21 +56,22 @@ async function openGerman() {
   const service = await startTestService({ embeddedBroker: true });
   const page = await openConsole(service, { locale: 'de-DE' });
   const foreign = await foreignTexts();
-  const check = async (name: string) => {
+  const check = async (name: string, sentences: readonly string[] = []) => {
     await page.locator('main h1, main h2').first().waitFor();
     await expect.poll(() => page.getByText(common.de.loading).count()).toBe(0);
-    const found = (await textsOf(page)).filter((text) => foreign.has(text));
+    const isForeign = (text: string) => foreign.has(text) || sentences.some((sentence) => text.includes(sentence));
+    const found = (await textsOf(page)).filter(isForeign);
     expect({ [name]: found }).toEqual({ [name]: [] });
     await checkNarrow(page, name);
   };
-  const checkScreens = async (address: string, least: number) => {
+  const checkScreens = async (address: string, least: number, sentences: readonly string[] = []) => {
     await page.goto(`${service.url}/${address}`);
     await page.locator('nav.tabs').waitFor();
     const screens = await screensOf(page);
     expect(screens.length).toBeGreaterThanOrEqual(least);
     for (const screen of screens) {
       await page.goto(`${service.url}/${screen}`);
-      await check(screen);
+      await check(screen, sentences);
     }
   };
   const signIn = async () => {
@@ -79,6 +81,12 @@ async function openGerman() {
     await page.getByRole('heading', { name: 'Flotte' }).waitFor();
   };
   return { service, page, check, checkScreens, signIn };
+}
+
+interface Capability {
+  readonly provider: string;
+  readonly reason: string | null;
+  readonly reasonCode: string | null;
 }
 
 describe.skipIf(!hasChromium)(hasChromium ? 'the console in German' : CHROMIUM_MISSING, () => {
@@ -114,9 +122,27 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the console in German' : CHROMIUM_M
     await signIn();
     await page.goto(`${service.url}/#/brokers/${id}/refusals`);
     await page.getByText('Legen Sie das Konto „nobody“ an').waitFor();
-    await check('refusals');
-    const texts = await textsOf(page);
-    for (const sentence of english) expect(texts.filter((text) => text.includes(sentence))).toEqual([]);
+    await check('refusals', english);
+  });
+
+  test('says in German what would help a broker that lacks capabilities', async () => {
+    const { service, page, check, checkScreens, signIn } = await openGerman();
+    const id = await addBroker(service, (await startMosquitto()).url);
+    const { data } = await service.graphql(
+      'query ($id: ID!) { broker(id: $id) { capabilities { api provider reason reasonCode } } }',
+      { id },
+    );
+    const { capabilities } = data.broker as { readonly capabilities: readonly Capability[] };
+    const english = capabilities.flatMap(({ reason }) => reason ?? []);
+    expect(english.length).toBeGreaterThan(5);
+    expect(capabilities.filter(({ provider, reasonCode }) => provider === 'NONE' && reasonCode === null)).toEqual([]);
+    await signIn();
+    await page.goto(`${service.url}/#/brokers/${id}`);
+    await page.getByText('Der Broker hat keine Dynamic Security').waitFor();
+    await check('capabilities');
+    await page.goto(`${service.url}/#/brokers/${id}/refusals`);
+    await page.getByText('Der Broker veröffentlicht sein Protokoll nicht über MQTT').waitFor();
+    await checkScreens(`#/brokers/${id}`, 9, english);
   });
 
   test('has no English text on the screens of a broker, nor one that is too wide', async () => {
