@@ -2,6 +2,7 @@ import { useTexts } from '../texts/texts.ts';
 import type { Entry } from './audit-entry.ts';
 import { changesOf } from './changes-of-entry.ts';
 import { type Difference, differencesOf, fieldsOf, isPreview } from './differences.ts';
+import { fieldTexts } from './field-texts.ts';
 import { auditTexts } from './texts.ts';
 import { useOperationName } from './what.tsx';
 
@@ -11,6 +12,7 @@ const ELEMENTS = { same: 'span', added: 'ins', removed: 'del' } as const;
 export function EntryDetails({ entry }: { readonly entry: Entry }) {
   const text = useTexts(auditTexts);
   const operationName = useOperationName();
+  const fieldName = useFieldName();
   const { operation, after, code, sequence, actorKind, via, address, requestId, targetId, hash } = entry;
   const facts = [
     ['outcome', fieldsOf(after).get('outcome') ?? null],
@@ -29,7 +31,7 @@ export function EntryDetails({ entry }: { readonly entry: Entry }) {
   const differences = differencesOf({ ...entry, isDone });
   const subjects = new Set([
     ...changes.map((change) => operationName(change.operation)),
-    ...differences.map(({ key }) => key),
+    ...differences.map(({ key }) => fieldName(key)),
   ]);
   return (
     <details className="entry">
@@ -61,12 +63,13 @@ export function EntryDetails({ entry }: { readonly entry: Entry }) {
 }
 
 function Differences({ differences }: { readonly differences: readonly Difference[] }) {
+  const fieldName = useFieldName();
   if (differences.length === 0) return null;
   return (
     <dl>
       {differences.map(({ key, lines }) => (
         <div key={key}>
-          <dt>{key}</dt>
+          <dt>{fieldName(key)}</dt>
           <dd>
             {lines.map(({ kind, text: line }, index) => {
               const Line = ELEMENTS[kind];
@@ -78,3 +81,10 @@ function Differences({ differences }: { readonly differences: readonly Differenc
     </dl>
   );
 }
+
+function useFieldName(): (field: string) => string {
+  const text = useTexts(fieldTexts);
+  return (field) => (isNamed(field) ? text(field) : field);
+}
+
+const isNamed = (field: string): field is keyof typeof fieldTexts.en => Object.hasOwn(fieldTexts.en, field);

@@ -97,6 +97,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () =
     await preview.locator('summary').click();
     const done = changed.filter({ hasNotText: 'preview, nothing changed' });
     await done.locator('summary').click();
+    expect(await done.locator('summary').textContent()).toBe('Details: Display name');
     expect(await done.locator('del').allTextContents()).toEqual(['Old']);
     expect(await done.locator('ins').allTextContents()).toEqual(['New']);
     const rules = rowOf(page, 'Add or change a rule of an access role: sensor').first();
