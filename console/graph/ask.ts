@@ -46,11 +46,22 @@ async function send<Data, Variables>(
     if (data === undefined && !error) throw new Error(`Status ${response.status}`);
     const requestId = response.headers.get('x-request-id');
     if (error?.extensions.code === 'UNAUTHORIZED') announceSessionRefused();
-    return {
-      data: data ?? null,
-      error: error ? new RefusedError(error.message, error.extensions.code, requestId, error.extensions.info) : null,
-    };
+    return { data: data ?? null, error: refusedBy(errors, requestId) };
   } catch (reason) {
     return { data: null, error: new RefusedError(String(reason), 'UNREACHABLE') };
   }
+}
+
+interface GraphError {
+  readonly message: string;
+  readonly extensions: { readonly code: string; readonly info?: Readonly<Record<string, unknown>> };
+}
+
+/** The code is that of the first error. Fields often fail together with the same message. */
+function refusedBy(errors: readonly GraphError[], requestId: string | null): RefusedError | null {
+  const [first] = errors;
+  if (first === undefined) return null;
+  const { code, info = {} } = first.extensions;
+  const [message = '', ...others] = new Set(errors.map((error) => error.message));
+  return new RefusedError(message, code, { requestId, info, others });
 }

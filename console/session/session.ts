@@ -78,6 +78,6 @@ async function cookie(method: 'POST' | 'DELETE', token?: string): Promise<void> 
   });
   if (!response.ok) {
     const { message, code } = await response.json();
-    throw new RefusedError(message, code, response.headers.get('x-request-id'));
+    throw new RefusedError(message, code, { requestId: response.headers.get('x-request-id') });
   }
 }

@@ -1,3 +1,4 @@
+import { Fragment } from 'react';
 import type { RefusedError } from '../graph/refused.ts';
 import { useTexts } from '../texts/texts.ts';
 import { useCapabilityReason } from './use-capability-reason.ts';
@@ -17,13 +18,24 @@ function Unsupported({ error: { message, info } }: { readonly error: RefusedErro
   return <p className="note">{reasonOf({ api: api ?? '', reason: message, reasonCode: reasonCode ?? null })}</p>;
 }
 
+/** Further messages that are shown. Many fields can fail for different reasons. */
+const MAX_OTHERS = 4;
+
 /** What the service refused, in words, with the number of the request. Nothing without an error. */
 export function Refusal({ error }: { readonly error: RefusedError | null }) {
   const text = useTexts();
   if (error === null) return null;
+  const { others } = error;
   return (
     <p role="alert">
       {error.code === 'UNREACHABLE' ? text('unreachable') : error.message}
+      {others.slice(0, MAX_OTHERS).map((other) => (
+        <Fragment key={other}>
+          <br />
+          {other}
+        </Fragment>
+      ))}
+      {others.length > MAX_OTHERS && ` ${text('moreErrors', { count: others.length - MAX_OTHERS })}`}
       {error.requestId !== null && <small> {text('request', { id: error.requestId })}</small>}
     </p>
   );

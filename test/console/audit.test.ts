@@ -143,6 +143,16 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () =
     await checkScreen(page, 'audit-changes');
   });
 
+  test('says everything that is wrong with a filter in the address', async () => {
+    const service = await startTestService();
+    const page = await openConsole(service);
+    await signIn(page);
+    await page.goto(`${service.url}/?from=yesterday&to=tomorrow#/audit`);
+    const problem = page.getByRole('alert').filter({ hasText: 'filter.from: ' });
+    await problem.filter({ hasText: 'filter.to: ' }).waitFor();
+    await checkScreen(page, 'audit-errors');
+  });
+
   test('of a project is a tab for its administrators; others see neither the tab nor the menu entry', async () => {
     const service = await startTestService();
     const admin = await service.person('ADMIN');
