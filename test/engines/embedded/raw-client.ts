@@ -27,13 +27,16 @@ export async function rawClient(port: number, connect: Partial<IConnectPacket> |
     packets.push(packet);
     check();
   });
+  void closed.then(() => check());
   const packet = (fields: Packet) => generate(fields, { protocolVersion });
   const send = (fields: Packet) => socket.write(packet(fields));
   const count = (cmd: string) => packets.filter((packet) => packet.cmd === cmd).length;
+  /** Rejects if the connection is closed before. */
   const until = (cmd: string, number: number) =>
-    new Promise<void>((resolve) => {
+    new Promise<void>((resolve, reject) => {
       check = () => {
         if (count(cmd) >= number) resolve();
+        else if (socket.closed) reject(new Error(`closed after ${count(cmd)} of ${number} ${cmd}`));
       };
       check();
     });
