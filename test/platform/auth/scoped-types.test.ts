@@ -107,6 +107,7 @@ const OPEN: Readonly<Record<string, string>> = {
   ProjectConnection: 'contains projects, which have a scope',
   ProjectEdge: 'contains a project, which has a scope',
   CreateProjectPayload: 'contains a project, which has a scope',
+  CertificateInfo: 'is computed from the input of the caller, or belongs to a certificate, which has a scope',
   StreamPreview: 'is computed from the input of the caller',
   StreamPreviewResult: 'is computed from the input of the caller',
   User: 'is the caller, or a user that the parent lists; fields with more rights declare them',
