@@ -25,7 +25,7 @@ const unknownKeys = (count: number) =>
 /** 987 kB. Its coercion by graphql-js takes 28 s. */
 const hostile = unknownKeys(115_000);
 const hostileText = JSON.stringify(hostile);
-/** Parsing and writing it as JSON takes 250 ms of processor time on a slow machine; a refusal takes 2 to 5 times that. */
+/** Of parsing and writing it as JSON, 250 ms of processor time on a slow machine. A refusal takes 2 to 5 times that. */
 const MAX_ROUND_TRIPS = 10;
 
 /** The error of a refused request; checks the common properties of all refusals. */
