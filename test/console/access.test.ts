@@ -180,7 +180,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     await page.getByText('No client is connected with this account.').waitFor();
 
     await page.getByRole('button', { name: 'Delete' }).press('Enter');
-    await page.getByText('No client is disconnected.').waitFor();
+    // Mosquitto counts its clients every few seconds. The list may be incomplete until the count after a disconnect.
+    await page.getByText(/No client is disconnected\.|may not list all of its clients\./).waitFor();
     await page.getByRole('button', { name: 'Delete the account' }).press('Enter');
     await row(page, 'meter-1').waitFor();
     expect((await world.ask('listClients')).clients).not.toContain('lamp/<b>');
