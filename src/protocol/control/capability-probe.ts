@@ -1,6 +1,6 @@
 import { ServiceError } from '../../platform/errors.ts';
 import { within } from '../../platform/scheduling/within.ts';
-import type { CapabilityReason } from './capability-reason.ts';
+import { type CapabilityReason, notOffered } from './capability-reason.ts';
 import type { ControlClient } from './control-client.ts';
 import { type ControlApi, requestTopic, responseTopic } from './envelope.ts';
 
@@ -118,7 +118,7 @@ function resultOf(api: ControlApi, { code, info }: ServiceError): ProbeResult {
   const text = typeof info?.brokerError === 'string' ? info.brokerError : null;
   if (text === null && code === 'NOT_ALLOWED') return { ...notServed(deniedReason(api)), refused: true };
   if (text === null || /endpoint not available/i.test(text)) {
-    return notServed(REASONS[api] ?? { code: 'NOT_OFFERED', text: `The broker does not offer ${api}` });
+    return notServed(REASONS[api] ?? notOffered(api));
   }
   if (/licen[cs]e/i.test(text)) {
     return notServed({ code: 'LICENSE_MISSING', text: `The broker's plugin for ${api} reports: ${text}` });

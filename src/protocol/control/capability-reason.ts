@@ -41,8 +41,13 @@ interface Reported {
 export const reasonOf = ({ reason, reasonCode }: Reported): CapabilityReason | null =>
   reason === undefined || reasonCode === undefined ? null : { code: reasonCode, text: reason };
 
+export const notOffered = (api: ControlApi): CapabilityReason => ({
+  code: 'NOT_OFFERED',
+  text: `The broker does not offer ${api}`,
+});
+
 /** The error for commands of an API that is not available. */
 export function notSupported({ api, ...reported }: Reported & { readonly api: ControlApi }): ServiceError {
-  const { code, text } = reasonOf(reported) ?? { code: 'NOT_OFFERED', text: `The broker does not offer ${api}` };
+  const { code, text } = reasonOf(reported) ?? notOffered(api);
   return new ServiceError('NOT_SUPPORTED_BY_BROKER', text, { info: { api, reason: text, reasonCode: code } });
 }
