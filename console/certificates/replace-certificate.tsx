@@ -13,7 +13,7 @@ import { DEPLOY } from './deploy-certificate.tsx';
 import { pemParts } from './pem-parts.ts';
 import { type BrokerResult, isDone, Results } from './results.tsx';
 import { certificateTexts } from './texts.ts';
-import { useStore } from './upload-certificate.tsx';
+import { useStoreCertificate } from './use-store-certificate.ts';
 
 const PREVIEW = graphql(`query PreviewCertificate($cert: String!) {
   previewCertificate(cert: $cert) { subject subjectAltNames issuer validFrom validTo }
@@ -65,7 +65,7 @@ function ComparedReplacement(props: ComparedReplacementProps) {
   const notify = useNotices();
   // Without the key, which need not be sent twice.
   const { data, error: unreadable } = useQuery(PREVIEW, { cert: pemParts(values.cert).certificates });
-  const storing = useStore(projectId);
+  const storing = useStoreCertificate(projectId);
   const deploying = useMutation(DEPLOY);
   /** Of the certificate that is stored already, if its deployment failed. */
   const [storedId, setStoredId] = useState<string | null>(null);

@@ -1,25 +1,10 @@
 import { useState } from 'react';
-import { graphql } from '../graph/graphql.ts';
-import { useMutation } from '../graph/use-mutation.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Confirmation } from '../ui/confirmation.tsx';
 import { useNotices } from '../ui/notices.tsx';
 import { CertificateFields, type NewCertificate } from './certificate-fields.tsx';
 import { certificateTexts } from './texts.ts';
-
-const CREATE = graphql(`mutation CreateCertificate($input: CreateCertificateInput!) {
-  createCertificate(input: $input) { certificate { id } }
-}`);
-
-/** Stores a certificate. `store` returns its id, or `null` if the service refused it. */
-export function useStore(projectId: string) {
-  const { run, isBusy, error } = useMutation(CREATE);
-  const store = async ({ filename, cert, name, privateKey }: NewCertificate) => {
-    const input = { projectId, filename, cert, ...(name !== '' && { name }), ...(privateKey !== '' && { privateKey }) };
-    return (await run({ input }))?.createCertificate.certificate.id ?? null;
-  };
-  return { store, isBusy, error };
-}
+import { useStoreCertificate } from './use-store-certificate.ts';
 
 interface UploadCertificateProps {
   readonly projectId: string;
@@ -31,7 +16,7 @@ interface UploadCertificateProps {
 export function UploadCertificate({ projectId, onDone, onClose }: UploadCertificateProps) {
   const text = useTexts(certificateTexts);
   const notify = useNotices();
-  const { store, isBusy, error } = useStore(projectId);
+  const { store, isBusy, error } = useStoreCertificate(projectId);
   const [values, setValues] = useState<NewCertificate>({ filename: '', name: '', cert: '', privateKey: '' });
   const save = async () => {
     if ((await store(values)) === null) return;
