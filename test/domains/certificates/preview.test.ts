@@ -27,6 +27,14 @@ test('a certificate is previewed with its names and expiry, also if it has expir
   expect(await service.storage.db.certificate.count()).toBe(0);
 });
 
+test('a text that is too long, or has too many certificates, is INVALID', async () => {
+  const service = await startTestService();
+  for (const cert of [server.cert + 'x'.repeat(100_000), server.cert + root.cert.repeat(20)]) {
+    const { errors } = await service.graphql(PREVIEW, { cert });
+    expect(errors?.[0]?.extensions).toMatchObject({ code: 'INVALID', info: { issues: [{ path: 'cert' }] } });
+  }
+});
+
 test('a text without a certificate is INVALID, and a caller without credentials is UNAUTHORIZED', async () => {
   const service = await startTestService();
   for (const cert of ['', 'certificate', server.key, `${root.cert}${server.cert}`]) {
