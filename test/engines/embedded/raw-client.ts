@@ -52,10 +52,16 @@ export async function rawClient(port: number, connect: Partial<IConnectPacket> |
     send({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic: filter, qos: 2, nl: false, rap: false, rh: 0 }] });
     await until('suback', 1);
   }
-  /** Everything that the broker sent before it answers. */
+  /**
+   * Ends when the broker answers and has sent nothing else meanwhile. What the client acknowledges meanwhile lets the
+   * broker send more.
+   */
   const settle = async () => {
-    send({ cmd: 'pingreq' });
-    await until('pingresp', count('pingresp') + 1);
+    for (let before = -1; packets.length > before; ) {
+      before = packets.length + 1;
+      send({ cmd: 'pingreq' });
+      await until('pingresp', count('pingresp') + 1);
+    }
   };
   const write = (bytes: Buffer) => socket.write(bytes);
   const leave = async () => {

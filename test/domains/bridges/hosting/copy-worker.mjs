@@ -38,12 +38,15 @@ class CopyBridge {
       const clientId = `brokergraph-${brokerId}-bridge-${config.name}`;
       const client = mqtt.connect(url, { clientId, username, clean: false, connectTimeout: timeoutMs, keepalive: 0 });
       connection.client = client;
-      client.on('message', (_topic, payload) => {
+      client.handleMessage = ({ payload }, done) => {
         if (payload.toString() === 'end the thread') throw new Error('a bug');
+        // A client that ends publishes nothing. Without an acknowledgement the broker sends the message again.
+        if (client.disconnecting) return done(new Error('the connection ends'));
         connection.received += 1;
         client.publish(config.to, payload, { qos: 1 });
         this.#tell();
-      });
+        done();
+      };
       client.on('connect', () => {
         client.subscribe(config.from, { qos: 1 }, () => this.#set(connection, 'CONNECTED'));
       });
