@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseRefusalLine } from '../../../src/domains/refusals/refusal-lines.ts';
 import { UnidentifiedConnections } from '../../../src/domains/refusals/unidentified-connections.ts';
+import { busyMs } from '../../support/busy-time.ts';
 
 const refused = (fields: object) => ({ kind: 'REFUSED', clientId: null, address: null, port: null, ...fields });
 
@@ -61,14 +62,14 @@ test.each([
 });
 
 test('hostile lines take no time that grows with the square of their length', () => {
-  const start = performance.now();
+  const before = busyMs();
   for (const part of ['Client ', ' disconnected: ', ' [1:1]', ' (p2, c0, k1', "u'"]) {
     for (const begin of ['Client ', 'New client connected from 1:1 as ', 'Bad client ', 'Invalid QoS in ']) {
       parseRefusalLine(begin + part.repeat(100_000));
       parseRefusalLine((begin + part.repeat(1_000)).slice(0, 1_990));
     }
   }
-  expect(performance.now() - start).toBeLessThan(1_000);
+  expect(busyMs() - before).toBeLessThan(1_000);
 });
 
 test('the address of a refused connection is reported only if it is certain', () => {

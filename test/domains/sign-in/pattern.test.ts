@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { limitedClaims, valuesAt } from '../../../src/domains/sign-in/rules/claim-values.ts';
 import { Pattern, PatternError } from '../../../src/domains/sign-in/rules/pattern.ts';
 import { rolesByRules } from '../../../src/domains/sign-in/rules/rule-roles.ts';
+import { busyMs } from '../../support/busy-time.ts';
 
 const SAME_AS_JAVASCRIPT = [
   'admins',
@@ -102,19 +103,19 @@ test.each([
 test('patterns that take exponential time in backtracking engines are matched in linear time', () => {
   for (const text of ['(a+)+b', '(a|a)*b', '(.*.*.*.*.*)*x', '(a?){50}a{50}b', '(|a|aa){50}c']) {
     const pattern = new Pattern(text);
-    const startedAt = performance.now();
+    const before = busyMs();
     expect(pattern.matches('a'.repeat(1_024))).toBe(false);
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(busyMs() - before).toBeLessThan(1_000);
   }
 });
 
 test('patterns that take long to compile are compiled or refused within a second', () => {
   for (const text of ['(?i)[^\\pL\\pN]{1000}', '((((a|b)?c?){10}){10}){10}', `(${'|'.repeat(190)}){1000}`]) {
-    const startedAt = performance.now();
+    const before = busyMs();
     expect(() => {
       new Pattern(text);
     }).toThrow(PatternError);
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(busyMs() - before).toBeLessThan(1_000);
   }
 });
 

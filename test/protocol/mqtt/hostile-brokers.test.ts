@@ -242,7 +242,9 @@ test('a broker that floods its link is read in slices, and other work continues'
   };
   const intake = newIntake(time);
   const hostile = await startHostileBroker(flood(() => '$SYS/broker/log/N'));
-  const links = Array.from({ length: 10 }, (_, index) => openLink({ id: `flood-${index}`, url: hostile.url, intake }));
+  // Longer than the test: a subscription without SUBACK hears until its timeout.
+  const options = { url: hostile.url, intake, timeoutMs: 120_000 };
+  const links = Array.from({ length: 10 }, (_, index) => openLink({ id: `flood-${index}`, ...options }));
   let heard = 0;
   await Promise.all(links.map((link) => reached(link, 'CONNECTED')));
   for (const link of links) {
