@@ -103,6 +103,7 @@ const UNWANTED_MS = 1_000;
 export class BrokerLink implements BrokerSession {
   readonly clientId: string;
   readonly #options: BrokerLinkOptions;
+  #endpoint: ConnectOptions | null = null;
   readonly #intake: Intake;
   readonly #subscriptions: Subscriptions;
   readonly #unclaimed: UnclaimedMessages;
@@ -144,11 +145,11 @@ export class BrokerLink implements BrokerSession {
   }
 
   get username(): string | null {
-    return connectOptions(this.#options).username ?? null;
+    return this.#connectOptions().username ?? null;
   }
 
   get isWebSocket(): boolean {
-    return connectOptions(this.#options).protocol?.startsWith('ws') === true;
+    return this.#connectOptions().protocol?.startsWith('ws') === true;
   }
 
   get keepaliveSeconds(): number {
@@ -167,7 +168,7 @@ export class BrokerLink implements BrokerSession {
   /** Starts the first attempt; further calls do nothing. Errors: INVALID settings. */
   open(): void {
     if (this.#connection || this.#retry || this.status.state === 'CLOSED') return;
-    connectOptions(this.#options);
+    this.#connectOptions();
     this.#attempt();
   }
 
@@ -335,10 +336,16 @@ export class BrokerLink implements BrokerSession {
     return { client: this.#clientOptions(version, limits), version, limits, intake: this.#intake };
   }
 
+  /** Read once, because a broker that is away costs many attempts. Errors: INVALID. */
+  #connectOptions(): ConnectOptions {
+    this.#endpoint ??= connectOptions(this.#options);
+    return this.#endpoint;
+  }
+
   #clientOptions(version: 4 | 5, limits: PacketLimits): ConnectOptions {
     const { timeoutMs, isLasting = false, sessionExpirySeconds = 60, receiveMaximum = 65_535 } = this.#options;
     return {
-      ...connectOptions(this.#options),
+      ...this.#connectOptions(),
       clientId: this.clientId,
       protocolVersion: version,
       // The cache of all two-byte numbers is 65,536 buffers and 7 MB, and saves one small allocation per packet.
@@ -432,7 +439,8 @@ export class BrokerLink implements BrokerSession {
 
   #lost({ state, text, isPortClosed = false }: LinkFailure): void {
     if (this.status.state === 'CLOSED') return;
-    const delay = retryDelay(this.#attempts, Date.now() - this.#downSince, isPortClosed);
+    const isRestarting = isPortClosed && this.#hasConnected;
+    const delay = retryDelay(this.#attempts, Date.now() - this.#downSince, isRestarting);
     this.#attempts += 1;
     this.#scheduleRetry(Date.now() + delay);
     this.#setStatus(state, text);

@@ -1,6 +1,6 @@
 /** Milliseconds after the loss of a connection during which attempts are at most EAGER_CAP_MS apart. */
 export const EAGER_PERIOD_MS = 60_000;
-/** Milliseconds during which attempts on a closed port are at most RESTART_CAP_MS apart. */
+/** Milliseconds during which attempts on a restarting broker are at most RESTART_CAP_MS apart. */
 export const RESTART_PERIOD_MS = 10_000;
 const FIRST_MS = 50;
 const RESTART_CAP_MS = 100;
@@ -11,15 +11,15 @@ const CAP_MS = 10_000;
  * Backoff in milliseconds. It doubles from 50 ms to one second during the first minute, and to ten seconds later. A
  * quarter is random, so that many links do not reconnect at the same time.
  *
- * While the broker's port is closed, a restart is assumed and the cap is 100 ms: a link that reconnects before the
- * broker's clients observes their connections, and an attempt costs half a millisecond.
+ * While the port of a broker that was connected is closed, a restart is assumed and the cap is 100 ms: a link that
+ * reconnects before the broker's clients observes their connections, and an attempt costs half a millisecond.
  */
-export function retryDelay(attempt: number, downForMs: number, isPortClosed = false): number {
-  const delay = Math.min(capOf(downForMs, isPortClosed), FIRST_MS * 2 ** Math.min(attempt, 10));
+export function retryDelay(attempt: number, downForMs: number, isRestarting = false): number {
+  const delay = Math.min(capOf(downForMs, isRestarting), FIRST_MS * 2 ** Math.min(attempt, 10));
   return Math.round(delay * (0.75 + 0.25 * Math.random()));
 }
 
-function capOf(downForMs: number, isPortClosed: boolean): number {
-  if (isPortClosed && downForMs < RESTART_PERIOD_MS) return RESTART_CAP_MS;
+function capOf(downForMs: number, isRestarting: boolean): number {
+  if (isRestarting && downForMs < RESTART_PERIOD_MS) return RESTART_CAP_MS;
   return downForMs < EAGER_PERIOD_MS ? EAGER_CAP_MS : CAP_MS;
 }

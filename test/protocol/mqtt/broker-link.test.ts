@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { EventEmitter, on, once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { generate, parser } from 'mqtt-packet';
@@ -78,6 +79,24 @@ test('a closed port, an unknown host and a silent port have different errors', a
   const { port } = server.address() as { port: number };
   const silent = openLink({ url: `mqtt://127.0.0.1:${port}`, timeoutMs: 300 });
   expect((await reached(silent, 'UNREACHABLE')).lastError).toMatch(/did not answer in time/);
+});
+
+test('a closed port of a broker that was never connected is tried less and less often', async () => {
+  const url = `mqtt://127.0.0.1:${await freePort()}`;
+  const from = performance.now();
+  const sevenAttempts = new Promise<void>((resolve) => {
+    let count = 0;
+    const opened = () => {
+      count += 1;
+      if (count === 7) resolve();
+    };
+    subscribe('net.client.socket', opened);
+    onTestFinished(() => void unsubscribe('net.client.socket', opened));
+  });
+  openLink({ url });
+  await sevenAttempts;
+  // A restart would be assumed for 0.6 s.
+  expect(performance.now() - from).toBeGreaterThan(1_500);
 });
 
 test('the addresses of a host name are checked against the allowed hosts at each connection, with every transport', async () => {

@@ -7,10 +7,10 @@ function randomIs(value: number): void {
 }
 
 /** When attempts are made that fail at once, from the loss of the connection on. */
-function attempts(untilMs: number, isPortClosed = false): number[] {
+function attempts(untilMs: number, isRestarting = false): number[] {
   const times: number[] = [];
   for (let at = 0; at < untilMs; ) {
-    at += retryDelay(times.length, at, isPortClosed);
+    at += retryDelay(times.length, at, isRestarting);
     times.push(at);
   }
   return times;
@@ -23,7 +23,7 @@ test.each([0, 1])(
   'the first attempt follows almost immediately, a restarted broker is found in 100 ms (%d)',
   (value) => {
     randomIs(value);
-    for (const isPortClosed of [true, false]) expect(attempts(1, isPortClosed)[0]).toBeLessThanOrEqual(50);
+    for (const isRestarting of [true, false]) expect(attempts(1, isRestarting)[0]).toBeLessThanOrEqual(50);
     expect(longestPause(attempts(RESTART_PERIOD_MS, true))).toBeLessThanOrEqual(100);
   },
 );
@@ -34,7 +34,7 @@ test('attempts become rare', () => {
   expect(longestPause(minute)).toBe(1_000);
   expect(minute.length).toBeLessThan(70);
   expect(attempts(EAGER_PERIOD_MS, true).length).toBeLessThan(160);
-  for (const isPortClosed of [true, false]) expect(retryDelay(500, EAGER_PERIOD_MS, isPortClosed)).toBe(10_000);
+  for (const isRestarting of [true, false]) expect(retryDelay(500, EAGER_PERIOD_MS, isRestarting)).toBe(10_000);
   randomIs(0);
-  for (const isPortClosed of [true, false]) expect(retryDelay(500, EAGER_PERIOD_MS, isPortClosed)).toBe(7_500);
+  for (const isRestarting of [true, false]) expect(retryDelay(500, EAGER_PERIOD_MS, isRestarting)).toBe(7_500);
 });
