@@ -81,22 +81,43 @@ test('a closed port, an unknown host and a silent port have different errors', a
   expect((await reached(silent, 'UNREACHABLE')).lastError).toMatch(/did not answer in time/);
 });
 
-test('a closed port of a broker that was never connected is tried less and less often', async () => {
-  const url = `mqtt://127.0.0.1:${await freePort()}`;
-  const from = performance.now();
-  const sevenAttempts = new Promise<void>((resolve) => {
+/** Resolves after this number of further attempts of all links. */
+function attempts(wanted: number): Promise<void> {
+  return new Promise((resolve) => {
     let count = 0;
     const opened = () => {
       count += 1;
-      if (count === 7) resolve();
+      if (count === wanted) resolve();
     };
     subscribe('net.client.socket', opened);
     onTestFinished(() => void unsubscribe('net.client.socket', opened));
   });
-  openLink({ url });
-  await sevenAttempts;
+}
+
+test('a closed port of a broker that was never connected is tried less and less often', async () => {
+  const from = performance.now();
+  const seven = attempts(7);
+  openLink({ url: `mqtt://127.0.0.1:${await freePort()}` });
+  await seven;
   // A restart would be assumed for 0.6 s.
   expect(performance.now() - from).toBeGreaterThan(1_500);
+});
+
+test('links to many brokers that restart at the same time share a rate of attempts', async () => {
+  const broker = await startMosquitto();
+  const links = await Promise.all(
+    Array.from({ length: 50 }, (_, n) => connectedLink({ url: broker.url, id: `n${n}` })),
+  );
+  const lost = links.map((link) => reached(link, 'UNREACHABLE'));
+  await broker.stop();
+  await Promise.all(lost);
+  const from = performance.now();
+  await attempts(600);
+  // Each of them every 100 ms takes 1.1 s.
+  expect(performance.now() - from).toBeGreaterThan(2_000);
+  const back = links.map((link) => reached(link, 'CONNECTED'));
+  await broker.start();
+  await Promise.all(back);
 });
 
 test('the addresses of a host name are checked against the allowed hosts at each connection, with every transport', async () => {

@@ -7,10 +7,10 @@ function randomIs(value: number): void {
 }
 
 /** When attempts are made that fail at once, from the loss of the connection on. */
-function attempts(untilMs: number, isRestarting = false): number[] {
+function attempts(untilMs: number, restarting = 0): number[] {
   const times: number[] = [];
   for (let at = 0; at < untilMs; ) {
-    at += retryDelay(times.length, at, isRestarting);
+    at += retryDelay(times.length, at, at < RESTART_PERIOD_MS ? restarting : 0);
     times.push(at);
   }
   return times;
@@ -23,8 +23,8 @@ test.each([0, 1])(
   'the first attempt follows almost immediately, a restarted broker is found in 100 ms (%d)',
   (value) => {
     randomIs(value);
-    for (const isRestarting of [true, false]) expect(attempts(1, isRestarting)[0]).toBeLessThanOrEqual(50);
-    expect(longestPause(attempts(RESTART_PERIOD_MS, true))).toBeLessThanOrEqual(100);
+    for (const restarting of [0, 1, 500]) expect(attempts(1, restarting)[0]).toBeLessThanOrEqual(50);
+    expect(longestPause(attempts(RESTART_PERIOD_MS, 10))).toBeLessThanOrEqual(100);
   },
 );
 
@@ -33,8 +33,17 @@ test('attempts become rare', () => {
   const minute = attempts(EAGER_PERIOD_MS);
   expect(longestPause(minute)).toBe(1_000);
   expect(minute.length).toBeLessThan(70);
-  expect(attempts(EAGER_PERIOD_MS, true).length).toBeLessThan(160);
-  for (const isRestarting of [true, false]) expect(retryDelay(500, EAGER_PERIOD_MS, isRestarting)).toBe(10_000);
+  expect(attempts(EAGER_PERIOD_MS, 1).length).toBeLessThan(160);
+  expect(retryDelay(500, EAGER_PERIOD_MS)).toBe(10_000);
   randomIs(0);
-  for (const isRestarting of [true, false]) expect(retryDelay(500, EAGER_PERIOD_MS, isRestarting)).toBe(7_500);
+  expect(retryDelay(500, EAGER_PERIOD_MS)).toBe(7_500);
+});
+
+test.each([
+  [10, 100],
+  [50, 500],
+  [500, 1_000],
+])('the attempts on %d restarting brokers are at most %d ms apart', (restarting, pause) => {
+  randomIs(1);
+  expect(longestPause(attempts(RESTART_PERIOD_MS, restarting))).toBe(pause);
 });
