@@ -20,7 +20,7 @@ import { CLOSED_BEFORE_CONNACK, disconnected, failureOf, type LinkFailure } from
 import { matchingFilters } from './matching-filters.ts';
 import type { Published } from './outgoing-messages.ts';
 import { CONTROL_LINK_LIMITS, largestOf, MESSAGE_LINK_LIMITS, type PacketLimits } from './packet-limits.ts';
-import { RESTART_PERIOD_MS, retryDelay } from './retry-delay.ts';
+import { LinkDelays } from './retry-delay.ts';
 import type { SplitClientOptions } from './split-client.ts';
 import { connectOnce } from './split-client.ts';
 import { type MessageListener, type SharedFilter, Subscriptions } from './subscriptions.ts';
@@ -87,8 +87,8 @@ const TRY_MS = 500;
 /** Between attempts to unsubscribe filters of an earlier process. */
 const UNWANTED_MS = 1_000;
 
-/** Links of this thread whose broker closed its port a moment ago. They share a rate of attempts. */
-const restarting = new Set<BrokerLink>();
+/** Of all links of this thread. */
+const delays = new LinkDelays();
 
 /**
  * One MQTT connection to one broker that reconnects until closed: CONNECTING -> CONNECTED <-> UNREACHABLE /
@@ -442,11 +442,8 @@ export class BrokerLink implements BrokerSession {
 
   #lost({ state, text, isPortClosed = false }: LinkFailure): void {
     if (this.status.state === 'CLOSED') return;
-    const downForMs = Date.now() - this.#downSince;
-    const isRestarting = isPortClosed && this.#hasConnected && downForMs < RESTART_PERIOD_MS;
-    if (isRestarting) restarting.add(this);
-    else restarting.delete(this);
-    const delay = retryDelay(this.#attempts, downForMs, isRestarting ? restarting.size : 0);
+    const hasClosedPort = isPortClosed && this.#hasConnected;
+    const delay = delays.next(this, this.#attempts, Date.now() - this.#downSince, hasClosedPort);
     this.#attempts += 1;
     this.#scheduleRetry(Date.now() + delay);
     this.#setStatus(state, text);
@@ -470,7 +467,7 @@ export class BrokerLink implements BrokerSession {
 
   #setStatus(state: LinkState, lastError?: string, resumed?: boolean): void {
     if (this.status.state === 'CLOSED') return;
-    if (state === 'CONNECTED' || state === 'CLOSED') restarting.delete(this);
+    if (state === 'CONNECTED' || state === 'CLOSED') delays.forget(this);
     const hasChanged = this.status.state !== state;
     this.status = {
       state,

@@ -12,17 +12,34 @@ const CAP_MS = 10_000;
 /**
  * Backoff in milliseconds. It doubles from 50 ms to one second during the first minute, and to ten seconds later. A
  * quarter is random, so that many links do not reconnect at the same time.
- *
- * While the port of a broker that was connected is closed, a restart is assumed and the cap is 100 ms: a link that
- * reconnects before the broker's clients observes their connections, and an attempt costs half a millisecond. With many
- * such brokers the cap grows to one second. `restarting`: their number with this one, or 0.
  */
-export function retryDelay(attempt: number, downForMs: number, restarting = 0): number {
-  const delay = Math.min(capOf(downForMs, restarting), FIRST_MS * 2 ** Math.min(attempt, 10));
+export function retryDelay(attempt: number, downForMs: number, capMs = capOf(downForMs)): number {
+  const delay = Math.min(capMs, FIRST_MS * 2 ** Math.min(attempt, 10));
   return Math.round(delay * (0.75 + 0.25 * Math.random()));
 }
 
-function capOf(downForMs: number, restarting: number): number {
-  const cap = downForMs < EAGER_PERIOD_MS ? EAGER_CAP_MS : CAP_MS;
-  return restarting === 0 ? cap : Math.min(cap, Math.max(RESTART_CAP_MS, restarting * RESTART_SHARE_MS));
+const capOf = (downForMs: number): number => (downForMs < EAGER_PERIOD_MS ? EAGER_CAP_MS : CAP_MS);
+
+/**
+ * Backoff of several links. While the port of a broker that was connected is closed, a restart is assumed and the cap
+ * is 100 ms: a link that reconnects before the broker's clients observes their connections, and an attempt costs half a
+ * millisecond. With many such brokers the cap grows to one second.
+ */
+export class LinkDelays {
+  readonly #restarting = new Set<object>();
+
+  /** `hasClosedPort`: whether the port of a broker that was connected is closed. */
+  next(link: object, attempt: number, downForMs: number, hasClosedPort: boolean): number {
+    if (!hasClosedPort || downForMs >= RESTART_PERIOD_MS) {
+      this.#restarting.delete(link);
+      return retryDelay(attempt, downForMs);
+    }
+    const { size } = this.#restarting.add(link);
+    return retryDelay(attempt, downForMs, Math.min(EAGER_CAP_MS, Math.max(RESTART_CAP_MS, size * RESTART_SHARE_MS)));
+  }
+
+  /** For a link that is connected or closed. */
+  forget(link: object): void {
+    this.#restarting.delete(link);
+  }
 }
