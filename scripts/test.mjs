@@ -26,6 +26,7 @@ const ON_POSTGRESQL = {
     'shared-rights',
   ]),
   brokers: ['brokers', 'broker-metrics.test', 'license', 'runtimes'],
+  streams: ['hosting/lease.test', 'replay-subscription', 'rest', 'truth/ttl'],
 };
 
 // First, because packages are compiled with some of them.
@@ -113,7 +114,7 @@ else {
     const suites = ['test/domains/users', 'test/domains/projects', 'test/contract', 'test/domains/tokens']
       .concat(ON_POSTGRESQL.auth.map((name) => `test/platform/auth/${name}`))
       .concat(ON_POSTGRESQL.brokers.map((name) => `test/domains/brokers/${name}`))
-      .concat('test/domains/streams/hosting/lease.test.ts');
+      .concat(ON_POSTGRESQL.streams.map((name) => `test/domains/streams/${name}`));
     run('storage and contract on PostgreSQL', { TEST_ENGINE: 'postgresql' }, ...suites);
   }
 }

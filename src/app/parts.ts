@@ -101,7 +101,7 @@ function openFeatures(
   fleet: Awaited<ReturnType<typeof openBrokers>>,
   { streamWorker, bridgeWorker, topicWorker }: ServiceOptions,
 ) {
-  const { dataDir, brokerTimeoutMs: timeoutMs } = config;
+  const { dataDir, databaseUrl, brokerTimeoutMs: timeoutMs } = config;
   const { runtimes, membership, contactNodes, clusterStore } = fleet;
   const { brokers, projects } = caches;
   const ofBrokers = { runtimes, brokers };
@@ -128,10 +128,11 @@ function openFeatures(
   const calls = engine === 'postgresql' ? new HostedCalls({ db, changes, sealer, timeoutMs, log }) : null;
   closers.add(() => calls?.close());
   const hosting = { ...ofBrokers, storage, calls, log };
+  const streamFolder = join(dataDir, 'streams');
   const streams = closers.keep(
     new Streams({
       ...hosting,
-      folder: join(dataDir, 'streams'),
+      place: databaseUrl === undefined ? { folder: streamFolder } : { databaseUrl, formerFolder: streamFolder },
       maxBytes: config.streamStorageMaxMb * MIB,
       workerUrl: streamWorker,
     }),

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../platform/errors.ts';
+import { after, type MaybePromise } from '../../platform/maybe-promise.ts';
 import type { RequestContext } from '../context.ts';
-import { after, type MaybePromise } from '../maybe-promise.ts';
 import type { TextResult } from './compile-to-text.ts';
 import { LiveResults } from './live/live-results.ts';
 import { ResultSharing } from './live/shared-results.ts';

@@ -1,10 +1,10 @@
 /** GraphQL over HTTP: media types and status codes. https://graphql.github.io/graphql-over-http/draft/ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_STATUS } from '../../platform/errors.ts';
+import { type MaybePromise, proceed } from '../../platform/maybe-promise.ts';
 import { errorHeaders } from '../http/error-headers.ts';
 import { endWithBytes, endWithText, type TextBody, textBody } from '../http/text-body.ts';
 import type { Traffic } from '../http/traffic.ts';
-import { type MaybePromise, proceed } from '../maybe-promise.ts';
 import type { ContextFor, Endpoint, GraphqlResponse, RequestFacts } from './endpoint.ts';
 import { requestErrorStatus } from './public-error.ts';
 import { MAX_RESPONSE_BYTES, ResponseTooLarge } from './response-limit.ts';

@@ -1,5 +1,5 @@
 import { type ExecutionResult, type GraphQLSchema, OperationTypeNode, parse, validate } from 'graphql';
-import type { MaybePromise } from '../maybe-promise.ts';
+import type { MaybePromise } from '../../platform/maybe-promise.ts';
 import { NO_VARIABLES, type OperationDocument, operationDocument, type Variables } from './document.ts';
 import { Program } from './program.ts';
 import { isRefusal, VariableReader } from './variables.ts';

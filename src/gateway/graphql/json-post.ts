@@ -2,10 +2,10 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '../../platform/errors.ts';
+import { proceed } from '../../platform/maybe-promise.ts';
 import type { RequestContext } from '../context.ts';
 import { readBody } from '../http/read-body.ts';
 import { MAX_ANONYMOUS_BODY_BYTES, maxBodyBytesOf } from '../http/traffic.ts';
-import { proceed } from '../maybe-promise.ts';
 import type { GraphqlResponse } from './endpoint.ts';
 import { factsOf, type MediaType, type TransportOptions, writeResponse } from './http.ts';
 

@@ -9,7 +9,7 @@ import {
 } from 'graphql';
 import type { Viewer } from '../../platform/auth/viewer.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { after, type MaybePromise } from '../maybe-promise.ts';
+import { after, type MaybePromise } from '../../platform/maybe-promise.ts';
 import type { TextResult } from './compile-to-text.ts';
 import { Cost, type OperationCost } from './cost.ts';
 import { NO_VARIABLES, type OperationDocument, type Variables } from './document.ts';

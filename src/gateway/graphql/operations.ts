@@ -5,7 +5,7 @@
  */
 import { type DocumentNode, GraphQLError, type GraphQLSchema, parse, specifiedRules, validate } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import type { MaybePromise } from '../maybe-promise.ts';
+import type { MaybePromise } from '../../platform/maybe-promise.ts';
 import { operationDocument } from './document.ts';
 import { checkShape, DEFAULT_LIMITS, usesIntrospection } from './limits.ts';
 import { asGraphQLError, Operation, type OperationOptions } from './operation.ts';

@@ -1,6 +1,6 @@
 import { type ExecutionResult, execute, type GraphQLSchema } from 'graphql';
 import type { LRUCache } from 'lru-cache';
-import type { MaybePromise } from '../maybe-promise.ts';
+import type { MaybePromise } from '../../platform/maybe-promise.ts';
 import { type CompiledRun, compile } from './compile.ts';
 import { compileToText } from './compile-to-text.ts';
 import { conditionVariables, NotCompilable, type OperationDocument, type Variables } from './document.ts';

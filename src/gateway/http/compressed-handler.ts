@@ -1,6 +1,6 @@
 import { pipeline, type Readable } from 'node:stream';
 import { Response } from '@whatwg-node/server';
-import { after, type MaybePromise } from '../maybe-promise.ts';
+import { after, type MaybePromise } from '../../platform/maybe-promise.ts';
 import { type Compression, describe, encodingOf } from './compression.ts';
 import type { FetchHandler } from './fetch-handler.ts';
 

@@ -9,7 +9,7 @@ import {
   gzip,
   gzipSync,
 } from 'node:zlib';
-import type { MaybePromise } from '../maybe-promise.ts';
+import type { MaybePromise } from '../../platform/maybe-promise.ts';
 import { acceptedEncoding, type Encoding } from './accepted-encoding.ts';
 import { bytesOf, type TextBody } from './text-body.ts';
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServerAdapter, Response } from '@whatwg-node/server';
-import type { MaybePromise } from '../maybe-promise.ts';
+import type { MaybePromise } from '../../platform/maybe-promise.ts';
 
 /** What comes with a `Request`. */
 export interface RequestOrigin {

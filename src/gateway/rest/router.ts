@@ -1,12 +1,12 @@
 import type { ExecutionResult, GraphQLSchema } from 'graphql';
 import { invalid, ServiceError, withPlaces } from '../../platform/errors.ts';
 import { networkOf } from '../../platform/limits/network.ts';
+import { after, attempt, type MaybePromise } from '../../platform/maybe-promise.ts';
 import type { RequestContext } from '../context.ts';
 import { publicError } from '../graphql/public-error.ts';
 import type { FetchHandler, RequestOrigin } from '../http/fetch-handler.ts';
 import { receiveBody, UnreadBodyError } from '../http/read-body.ts';
 import { maxBodyBytesOf, Traffic } from '../http/traffic.ts';
-import { after, attempt, type MaybePromise } from '../maybe-promise.ts';
 import { bodyParser } from './body.ts';
 import type { ApiDocument } from './docs/api-documents.ts';
 import { NOT_UTF8 } from './input.ts';

@@ -296,7 +296,7 @@ export const SETTINGS = settings({
   streamStorageMaxMb: {
     fallback: '10240',
     parse: integer(1, 1_000_000_000),
-    help: 'Maximum size of the stream messages of one broker on disk, in MB of 1,048,576 bytes; further messages are not stored',
+    help: 'Maximum size of the stream messages of one broker, on disk or in PostgreSQL, in MB of 1,048,576 bytes; further messages are not stored',
   },
   bridgeStorageMaxMb: {
     fallback: '10240',

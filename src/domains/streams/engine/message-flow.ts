@@ -2,7 +2,7 @@ import type { ServiceError } from '../../../platform/errors.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
 import type { StreamMessage, StreamSession } from '../model/stream-session.ts';
 import type { StreamProcessor } from '../query/stream-processor.ts';
-import type { SegmentLog } from '../store/segment-log.ts';
+import type { MessageLog } from '../store/message-store.ts';
 import type { Backlog } from './backlog.ts';
 import { publishRefusal } from './refusals.ts';
 import type { StreamCounts } from './stream-counts.ts';
@@ -10,7 +10,7 @@ import type { StreamCounts } from './stream-counts.ts';
 interface FlowOptions {
   readonly definition: StreamDefinition;
   readonly processor: StreamProcessor | null;
-  readonly log: SegmentLog | null;
+  readonly log: MessageLog | null;
   readonly session: StreamSession;
   readonly counts: StreamCounts;
   readonly backlog: Backlog;
@@ -37,7 +37,7 @@ interface Work {
 export class MessageFlow {
   readonly #options: FlowOptions;
   readonly #processor: StreamProcessor | null;
-  readonly #log: SegmentLog | null;
+  readonly #log: MessageLog | null;
   readonly #session: StreamSession;
   readonly #counts: StreamCounts;
   readonly #targetTopic: string | null;

@@ -11,8 +11,7 @@ import type { StreamSession } from '../model/stream-session.ts';
 import type { StreamProcessor } from '../query/stream-processor.ts';
 import { Replay } from '../replay/replay.ts';
 import type { ReplayClock } from '../replay/replay-clock.ts';
-import type { SegmentLog } from '../store/segment-log.ts';
-import type { SegmentStore } from '../store/segment-store.ts';
+import type { MessageLog, MessageStore } from '../store/message-store.ts';
 import type { Backlog } from './backlog.ts';
 import { MessageFlow } from './message-flow.ts';
 import { SourceSubscription } from './source-subscription.ts';
@@ -20,7 +19,7 @@ import { StreamCounts } from './stream-counts.ts';
 
 export interface StreamSurroundings {
   readonly session: StreamSession;
-  readonly store: SegmentStore;
+  readonly store: MessageStore;
   compile(query: StreamQuery): StreamProcessor;
   readonly backlog: Backlog;
   readonly subscribeLimit: ConcurrencyLimit;
@@ -46,7 +45,7 @@ export class RunningStream {
   #flow: MessageFlow | null = null;
   #definition: StreamDefinition;
   #compiled: { readonly query: StreamQuery; readonly processor: StreamProcessor } | null = null;
-  #log: SegmentLog | null = null;
+  #log: MessageLog | null = null;
   #replay: Replay | null = null;
   #fault: string | null = null;
   #storageProblem: string | null = null;
@@ -110,10 +109,10 @@ export class RunningStream {
     this.#log = null;
   }
 
-  startReplay(id: number, request: ReplayRequest): ReplayProgress {
+  async startReplay(id: number, request: ReplayRequest): Promise<ReplayProgress> {
     if (this.#replay?.isOver === false) throw new ServiceError('IN_USE', 'A replay of this stream is running');
     const { session, clock, onChange, onProgress } = this.#options;
-    this.#replay = new Replay({
+    const replay = new Replay({
       id,
       request,
       log: this.#log,
@@ -126,8 +125,9 @@ export class RunningStream {
       onState: onChange,
       onProgress,
     });
-    this.#replay.start();
-    return this.#replay.progress();
+    this.#replay = replay;
+    await replay.start();
+    return replay.progress();
   }
 
   stopReplay(): boolean {
@@ -149,6 +149,10 @@ export class RunningStream {
     this.#stateMayHaveChanged();
   }
 
+  storageChanged(): void {
+    if (this.#log !== null) this.#stateMayHaveChanged();
+  }
+
   report(): StreamReport {
     return {
       ...this.#stateNow(),
@@ -165,7 +169,7 @@ export class RunningStream {
   }
 
   /** Returns `null` if nothing is to be stored now. Existing messages expire even if no more are stored. */
-  #logToStoreIn(): SegmentLog | null {
+  #logToStoreIn(): MessageLog | null {
     const { store, id, hasStored } = this.#options;
     const { persist, ttl, active } = this.#definition;
     try {

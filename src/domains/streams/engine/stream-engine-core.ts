@@ -12,7 +12,7 @@ import type { StreamReport } from '../model/stream-report.ts';
 import type { StreamSession } from '../model/stream-session.ts';
 import type { StreamProcessor } from '../query/stream-processor.ts';
 import { REPLAY_CLOCK, type ReplayClock } from '../replay/replay-clock.ts';
-import type { SegmentStore } from '../store/segment-store.ts';
+import type { MessageStore } from '../store/message-store.ts';
 import { Backlog } from './backlog.ts';
 import { ChangeAnnouncer } from './change-announcer.ts';
 import { RunningStream, type StreamSurroundings } from './running-stream.ts';
@@ -23,7 +23,7 @@ const DRAIN_MS = 2_000;
 
 export interface StreamEngineOptions {
   readonly session: StreamSession;
-  readonly store: SegmentStore;
+  readonly store: MessageStore;
   compile(query: StreamQuery): StreamProcessor;
   /** Clock of replays. Default: the time of this process. */
   readonly clock?: ReplayClock;
@@ -35,7 +35,7 @@ export interface StreamEngineOptions {
  * them.
  */
 export class StreamEngineCore implements StreamEngine {
-  readonly #store: SegmentStore;
+  readonly #store: MessageStore;
   readonly #surroundings: StreamSurroundings;
   readonly #streams = new Map<string, RunningStream>();
   /** By stream id: removals, and later operations with the same id. */
@@ -103,6 +103,11 @@ export class StreamEngineCore implements StreamEngine {
 
   onChange(listener: (id: string, report: StreamReport) => void): Stop {
     return this.#changes.onChange(listener);
+  }
+
+  /** The store has a problem, or no longer. */
+  storageChanged(): void {
+    for (const stream of this.#streams.values()) stream.storageChanged();
   }
 
   async close(): Promise<void> {

@@ -7,11 +7,11 @@ import { unknownFolders } from '../../../protocol/hosting/unknown-folders.ts';
 import { STREAM_API, STREAM_CHANGED } from '../control/stream-control.ts';
 import { StreamPlugin } from '../control/stream-plugin.ts';
 import { StreamCache } from '../definition/stream-cache.ts';
-import { type StreamThread, streamClientIds } from './stream-thread.ts';
+import { type StorePlace, type StreamThread, streamClientIds } from './stream-thread.ts';
 
 interface StreamHostingOptions extends HostingParts {
   readonly thread: Pick<StreamThread, 'openEngine'>;
-  readonly folder: string;
+  readonly place: StorePlace;
 }
 
 /** The part of a command's timeout that it waits for its stream to be subscribed. */
@@ -31,7 +31,8 @@ export const streamEvents: EventForwarding = {
   },
 };
 
-export function streamHosting({ thread, folder, ...parts }: StreamHostingOptions): Hosting {
+export function streamHosting({ thread, place, ...parts }: StreamHostingOptions): Hosting {
+  const folder = 'folder' in place ? place.folder : null;
   const { storage, log } = parts;
   const { db, changes } = storage;
   const streams = new StreamCache({ db, changes, log });
@@ -47,9 +48,11 @@ export function streamHosting({ thread, folder, ...parts }: StreamHostingOptions
           const { id: brokerId, timeoutMs } = link;
           const definitions = streams.of(brokerId);
           const ids = new Set(definitions.all().map(({ id }) => id));
-          await deleteUnknown(join(folder, brokerId), ids).catch((error: unknown) => {
-            log.error({ err: error, brokerId }, 'stored messages of deleted streams could not be deleted');
-          });
+          if (folder !== null) {
+            await deleteUnknown(join(folder, brokerId), ids).catch((error: unknown) => {
+              log.error({ err: error, brokerId }, 'stored messages of deleted streams could not be deleted');
+            });
+          }
           const engine = thread.openEngine(brokerId, link);
           const settleMs = timeoutMs * SETTLE_SHARE;
           const onFault = (error: unknown) => log.error({ err: error, brokerId }, 'streams of a broker could not run');

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { localOf } from '../../../protocol/hosting/local-broker.ts';
 import { WorkerHost, type WorkerHostOptions } from '../../../protocol/hosting/worker-host.ts';
 import type { WorkerInstance } from '../../../protocol/hosting/worker-instance.ts';
@@ -11,10 +10,19 @@ import type { ReplayProgress, ReplayRequest } from '../model/stream-replay.ts';
 import { NOTHING_STORED, type StreamReport } from '../model/stream-report.ts';
 import type { StreamSessionOptions } from './mqtt-stream-session.ts';
 
+/** Where messages are stored: files in a folder with a folder for each broker, or PostgreSQL. */
+export type StorePlace = { readonly folder: string } | PostgresqlPlace;
+
+export interface PostgresqlPlace {
+  readonly databaseUrl: string;
+  /** Where a process stored messages before it used PostgreSQL for them. They are moved at the start. */
+  readonly formerFolder: string;
+}
+
 export interface EngineSetup {
   readonly brokerId: string;
   readonly session: Omit<StreamSessionOptions, 'onFault' | 'iterationBatch'>;
-  readonly folder: string;
+  readonly place: StorePlace;
   readonly maxBytes: number;
 }
 
@@ -26,7 +34,7 @@ export interface EngineEvent {
 }
 
 export interface StreamThreadOptions extends Omit<WorkerHostOptions, 'name' | 'workerUrl'> {
-  readonly folder: string;
+  readonly place: StorePlace;
   readonly maxBytes: number;
   readonly workerUrl?: URL | undefined;
 }
@@ -36,12 +44,12 @@ export const streamClientIds = (brokerId: string) =>
   [`brokergraph-${brokerId}-streams`, `brokergraph-${brokerId}-streams-out`] as const;
 
 export class StreamThread extends WorkerHost<EngineSetup, EngineCalls, EngineEvent> {
-  readonly #folder: string;
+  readonly #place: StorePlace;
   readonly #maxBytes: number;
 
-  constructor({ folder, maxBytes, workerUrl, ...options }: StreamThreadOptions) {
+  constructor({ place, maxBytes, workerUrl, ...options }: StreamThreadOptions) {
     super({ ...options, name: 'streams', workerUrl: workerUrl ?? new URL('./stream-worker.js', import.meta.url) });
-    this.#folder = folder;
+    this.#place = place;
     this.#maxBytes = maxBytes;
   }
 
@@ -49,8 +57,7 @@ export class StreamThread extends WorkerHost<EngineSetup, EngineCalls, EngineEve
   openEngine(brokerId: string, link: BrokerLinkOptions): StreamEngine {
     const [clientId] = streamClientIds(brokerId);
     const session = { ...localOf(link), clientId };
-    const folder = join(this.#folder, brokerId);
-    return new ThreadStreamEngine(this, { brokerId, session, folder, maxBytes: this.#maxBytes });
+    return new ThreadStreamEngine(this, { brokerId, session, place: this.#place, maxBytes: this.#maxBytes });
   }
 }
 

@@ -1,10 +1,10 @@
 import type { ServiceError } from '../../../platform/errors.ts';
+import { after, attempt, type MaybePromise } from '../../../platform/maybe-promise.ts';
 import type { LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { publishRefusal } from '../engine/refusals.ts';
 import type { ReplayProgress, ReplayRequest, ReplayState } from '../model/stream-replay.ts';
 import type { StreamSession } from '../model/stream-session.ts';
-import { type StoredMessage, storedAt } from '../store/message-store.ts';
-import type { SegmentLog } from '../store/segment-log.ts';
+import { type MessageLog, type StoredMessage, storedAt } from '../store/message-store.ts';
 import type { ReplayClock } from './replay-clock.ts';
 import { ReplayPace } from './replay-pace.ts';
 import { ReplayPages } from './replay-pages.ts';
@@ -21,7 +21,7 @@ const RETRY_MS = 1_000;
 interface ReplayOptions {
   readonly id: number;
   readonly request: ReplayRequest;
-  readonly log: SegmentLog | null;
+  readonly log: MessageLog | null;
   readonly session: StreamSession;
   readonly clock: ReplayClock;
   qosOf(stored: 0 | 1 | 2): 0 | 1 | 2;
@@ -53,7 +53,9 @@ export class Replay {
   /** Number of the current connection. Results of earlier connections are ignored. */
   #round = 0;
   #pausedAt = 0;
+  #isOpening = true;
   #isPumping = false;
+  #isReading = false;
   #cancelWake: Stop | null = null;
 
   constructor(options: ReplayOptions) {
@@ -65,16 +67,20 @@ export class Replay {
     return this.#endedAt !== null;
   }
 
-  start(): void {
+  start(): MaybePromise<void> {
     const { log, request, session } = this.#options;
-    if (log !== null) this.#pages = this.#reading(() => new ReplayPages(log, request));
-    if (this.isOver) return;
-    this.#total = this.#pages?.total ?? 0;
-    if (session.status.state !== 'CONNECTED') this.#pause(away(session.status));
-    else {
-      this.#options.onState();
-      this.#pump();
-    }
+    const pages = log && this.#reading(() => ReplayPages.open(log, request));
+    return after(pages, (opened) => {
+      this.#isOpening = false;
+      if (this.isOver) return;
+      this.#pages = opened;
+      this.#total = opened?.total ?? 0;
+      if (session.status.state !== 'CONNECTED') this.#pause(away(session.status));
+      else {
+        this.#options.onState();
+        this.#pump();
+      }
+    });
   }
 
   stop(): void {
@@ -82,7 +88,7 @@ export class Replay {
   }
 
   linkChanged(status: LinkStatus): void {
-    if (this.isOver) return;
+    if (this.isOver || this.#isOpening) return;
     if (status.state !== 'CONNECTED') this.#pause(away(status));
     else this.#resume();
   }
@@ -121,7 +127,7 @@ export class Replay {
   }
 
   #publishNext(): boolean {
-    if (this.#state !== 'RUNNING') return false;
+    if (this.#state !== 'RUNNING' || this.#isOpening) return false;
     if (this.#inFlight.size >= WINDOW_MESSAGES || this.#inFlightBytes >= WINDOW_BYTES) return false;
     const message = this.#again.shift() ?? this.#nextDue();
     if (message !== null) this.#publish(message);
@@ -129,9 +135,12 @@ export class Replay {
   }
 
   #nextDue(): StoredMessage | null {
-    const message = this.#reading(() => this.#pages?.peek() ?? null);
+    const pages = this.#pages;
+    if (pages !== null && pages.next === null && !pages.isAtEnd) this.#readPage(pages);
+    const message = pages?.next ?? null;
     if (message === null) {
-      if (!this.isOver && this.#inFlight.size === 0) this.#end('DONE');
+      const isAtEnd = pages?.isAtEnd !== false;
+      if (isAtEnd && !this.isOver && this.#inFlight.size === 0) this.#end('DONE');
       return null;
     }
     const wait = this.#pace.wait(message.id, this.#options.clock.now());
@@ -139,8 +148,19 @@ export class Replay {
       this.#wakeAfter(wait);
       return null;
     }
-    this.#pages?.advance();
+    pages?.advance();
     return message;
+  }
+
+  #readPage(pages: ReplayPages): void {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    const read = this.#reading(() => pages.read());
+    void after(read, () => {
+      this.#isReading = false;
+      // Does nothing if the page was read synchronously, while it pumps.
+      this.#pump();
+    });
   }
 
   #publish(message: StoredMessage): void {
@@ -219,14 +239,12 @@ export class Replay {
     });
   }
 
-  /** Runs a read. If the disk fails, the replay is FAILED and the result is `null`. */
-  #reading<T>(read: () => T | null): T | null {
-    try {
-      return read();
-    } catch (error) {
-      this.#end('FAILED', `The stored messages cannot be read: ${(error as Error).message}`);
+  /** If the read fails, the replay is FAILED, and the result is `null`. */
+  #reading<T>(read: () => MaybePromise<T>): MaybePromise<T | null> {
+    return attempt<T | null>(read, (error) => {
+      if (!this.isOver) this.#end('FAILED', `The stored messages cannot be read: ${(error as Error).message}`);
       return null;
-    }
+    });
   }
 }
 

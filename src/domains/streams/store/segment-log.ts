@@ -5,7 +5,18 @@ import type { TimeBounds } from '../model/stream-engine.ts';
 import type { StreamStorage } from '../model/stream-report.ts';
 import type { DiskUse } from './disk-use.ts';
 import { erase, eraseRange } from './erasing.ts';
-import { type NewMessage, type ReadOptions, type StoredMessage, storedAt } from './message-store.ts';
+import {
+  asBuffer,
+  idRange,
+  MESSAGE_BYTES,
+  type MessageLog,
+  type NewMessage,
+  type ReadOptions,
+  readableRange,
+  SEGMENTS_OF_TTL,
+  type StoredMessage,
+  storedAt,
+} from './message-store.ts';
 import { readPage } from './reading.ts';
 import type { Segment } from './segment.ts';
 import type { SegmentFacts } from './segment-file.ts';
@@ -13,9 +24,6 @@ import type { SegmentFolder } from './segment-folder.ts';
 
 /** Limit of messages waiting for a slow disk. Callers should slow down long before (`pendingBytes`). */
 const MAX_PENDING_BYTES = 256 * 1024 * 1024;
-/** Estimated overhead per message in addition to topic and payload, on disk and in memory. */
-const MESSAGE_BYTES = 32;
-const SEGMENTS_OF_TTL = 4;
 
 interface Pending extends StoredMessage {
   readonly bytes: number;
@@ -39,7 +47,7 @@ interface SegmentLogOptions {
  *
  * If a batch cannot be written, it fails with the reason, and so do all messages until the next retry after RETRY_MS.
  */
-export class SegmentLog implements Committer {
+export class SegmentLog implements Committer, MessageLog {
   readonly #options: SegmentLogOptions;
   readonly #folder: SegmentFolder;
   #pending: Pending[] = [];
@@ -71,17 +79,13 @@ export class SegmentLog implements Committer {
     this.#options.onTtl(seconds);
   }
 
-  /**
-   * Queues a message in memory; messages are written in batches. `done` is called in the order of the calls, with
-   * `null` when the message is on disk and survives the end of the process, or with the reason why it is not stored.
-   */
   append({ topic, payload, qos }: NewMessage, done: (problem: string | null) => void): void {
     if (this.#ended !== null) {
       done(this.#ended);
       return;
     }
     const id = this.#nextId();
-    const content = typeof payload === 'string' ? Buffer.from(payload) : asBuffer(payload);
+    const content = asBuffer(payload);
     const bytes = content.length + topic.length + MESSAGE_BYTES;
     this.#pending.push({ id, topic, payload: content, qos, bytes, done });
     this.pendingBytes += bytes;
@@ -126,23 +130,17 @@ export class SegmentLog implements Committer {
     return counts.reduce((sum: number, count) => sum + (count ?? 0), 0);
   }
 
-  /**
-   * Returns at most `limit` messages within the bounds: after the id `after` in ascending order or, if `reverse` is
-   * true, before it in descending order. Messages older than twice the ttl are never returned.
-   */
-  read({ after, reverse, limit, maxBytes, ...bounds }: ReadOptions): StoredMessage[] {
-    const { from, to } = this.#range(bounds);
-    const start = after === null || reverse ? from : Math.max(from, after + 1);
-    const end = after === null || !reverse ? to : Math.min(to, after - 1);
-    return readPage(this.#folder, { from: start, to: end, reverse, limit, maxBytes });
+  read({ reverse, limit, maxBytes, ...options }: ReadOptions): StoredMessage[] {
+    const { from } = this.#range(options);
+    const range = readableRange(options, { ...options, reverse });
+    return readPage(this.#folder, { ...range, from: Math.max(from, range.from), reverse, limit, maxBytes });
   }
 
-  /** Deletes messages in slices, so that other work is not blocked for long. Returns their number. */
+  /** Deletes in slices, so that other work is not blocked for long. */
   clear(bounds: TimeBounds): Promise<number> {
     return runInSlices(this.#clearing(bounds));
   }
 
-  /** Deletes all messages. Later `append` calls are refused. */
   async remove(): Promise<void> {
     if (this.#ended !== null) return;
     this.#end('Its stream was removed');
@@ -284,11 +282,3 @@ export class SegmentLog implements Committer {
 }
 
 const TOO_MANY = 'More messages wait to be stored than memory has room for';
-
-const idRange = ({ from, to }: TimeBounds): { readonly from: number; readonly to: number } => ({
-  from: from === null ? 0 : Math.ceil(from * 1_000),
-  to: to === null ? Number.MAX_SAFE_INTEGER : Math.floor(to * 1_000) + 999,
-});
-
-const asBuffer = (bytes: Uint8Array): Buffer =>
-  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -4,6 +4,7 @@ import { GroupCommit } from '../../../platform/scheduling/group-commit.ts';
 import { runInSlices, runSync, type SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import { reasonOf } from '../../../platform/storage/message-files/batch.ts';
 import { DiskUse } from './disk-use.ts';
+import type { MessageStore } from './message-store.ts';
 import { limitsOfProcess, OpenFiles, segmentsToOpen } from './open-files.ts';
 import { REMOVED, SegmentFolder } from './segment-folder.ts';
 import { SegmentLog } from './segment-log.ts';
@@ -34,7 +35,7 @@ const IDLE_MS = 60_000;
  * The stored messages of the streams of one broker: a folder per stream with a SQLite file per period, see SegmentLog.
  * Its calls block on the disk, so it belongs in a worker thread. Each folder has exactly one owner.
  */
-export class SegmentStore {
+export class SegmentStore implements MessageStore {
   readonly #options: SegmentStoreOptions;
   readonly #logs = new Map<string, SegmentLog>();
   readonly #files: OpenFiles;
@@ -57,7 +58,6 @@ export class SegmentStore {
     this.#schedule();
   }
 
-  /** Opens or creates the log of a stream. Returns the same object for the same id. */
   log(streamId: string): SegmentLog {
     const known = this.#logs.get(streamId);
     if (known) return known;

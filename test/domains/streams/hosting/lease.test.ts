@@ -72,6 +72,10 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two services on one d
     await one.close();
     for (const n of [3, 4]) await client.publishAsync('plant/a', String(n), { qos: 1 });
     await expect.poll(() => outputs).toEqual(['1', '2', '3', '4']);
-    await expect.poll(() => streamsOf(two, id)).toMatchObject([{ ttl: 90, state: 'RUNNING' }]);
+    // With what the other one stored.
+    await expect.poll(() => streamsOf(two, id)).toMatchObject([{ ttl: 90, state: 'RUNNING', messageCount: 4 }]);
+    again.length = 0;
+    expect((await two.graphql(REPLAY, { input: replay })).errors).toBeUndefined();
+    await expect.poll(() => again).toEqual(['1', '2', '3', '4']);
   });
 });

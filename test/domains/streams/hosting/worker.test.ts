@@ -21,7 +21,7 @@ function startEngines(options: Partial<StreamThreadOptions> = {}) {
     lines.push(`${text} ${JSON.stringify(fields)}`);
   };
   const log = { info: line, warn: line, error: line };
-  const engines = new StreamThread({ folder, maxBytes: 100_000_000, workerUrl, log, ...options });
+  const engines = new StreamThread({ place: { folder }, maxBytes: 100_000_000, workerUrl, log, ...options });
   onTestFinished(async () => {
     await engines.close();
     rmSync(folder, { recursive: true, force: true });
@@ -129,7 +129,7 @@ test('messages that arrive while the service is closed are processed by the next
   await expect(first.report()).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
   await client.publishAsync('in/x', 'meanwhile', { qos: 1 });
 
-  const second = open(startEngines({ folder }).engines, broker);
+  const second = open(startEngines({ place: { folder } }).engines, broker);
   await second.put('str_1', define({ persist: true }));
   await count(2);
   expect(heard).toEqual(['before', 'meanwhile']);

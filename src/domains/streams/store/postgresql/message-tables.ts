@@ -1,0 +1,126 @@
+import pg from 'pg';
+import { bigints } from '../../../../platform/storage/postgresql-arrays.ts';
+import { postgresqlConfig } from '../../../../platform/storage/postgresql-connection.ts';
+import type { IdRange, StoredMessage } from '../message-store.ts';
+import type { StoredSegment } from './stored-segments.ts';
+
+const MAX_CONNECTIONS = 4;
+const QUERY_TIMEOUT_MS = 30_000;
+
+interface PageOptions {
+  readonly reverse: boolean;
+  readonly limit: number;
+  readonly maxBytes: number;
+}
+
+const SEGMENTS = 'SELECT stream, base, width, messages, bytes, first, last FROM messages.stream_segment';
+const OF_SEGMENT = 'stream = $1 AND width = $2 AND id BETWEEN $3 AND $4';
+const BYTES_OF = 'octet_length(payload)';
+
+/** The first message of a page is read whatever its size; the sizes of others are known without reading them. */
+const pageSql = (order: 'ASC' | 'DESC') => `
+  SELECT id, topic, qos, payload FROM (
+    SELECT *, sum(${BYTES_OF}) OVER (ORDER BY id ${order}) AS bytes FROM (
+      SELECT id, topic, qos, payload FROM messages.stream_message WHERE ${OF_SEGMENT} ORDER BY id ${order} LIMIT $5
+    ) AS next
+  ) AS page
+  WHERE bytes <= $6 OR bytes = ${BYTES_OF} ORDER BY id ${order}`;
+const [FORWARDS, BACKWARDS] = [pageSql('ASC'), pageSql('DESC')];
+
+const COUNT_AGAIN = `
+  UPDATE messages.stream_segment AS segment SET
+    messages = stored.messages, bytes = stored.bytes, first = stored.first, last = stored.last
+  FROM (
+    SELECT count(*) AS messages, sum(${BYTES_OF} + octet_length(topic) + $6) AS bytes, min(id) AS first, max(id) AS last
+    FROM messages.stream_message WHERE ${OF_SEGMENT}
+  ) AS stored
+  WHERE segment.stream = $1 AND segment.base = $5 AND stored.messages > 0
+  RETURNING segment.stream, segment.base, segment.width, segment.messages, segment.bytes, segment.first, segment.last`;
+
+/** Reads and deletes stored messages, on connections that all streams of a thread share. Errors: those of pg. */
+export class MessageTables {
+  readonly pool: pg.Pool;
+
+  constructor(databaseUrl: string, onLost: (error: Error) => void) {
+    this.pool = new pg.Pool({
+      ...postgresqlConfig(databaseUrl),
+      max: MAX_CONNECTIONS,
+      query_timeout: QUERY_TIMEOUT_MS,
+    });
+    this.pool.on('error', onLost);
+  }
+
+  segmentsOfBroker(brokerId: string): Promise<Map<string, StoredSegment[]>> {
+    return this.#segments(`${SEGMENTS} WHERE broker = $1`, brokerId);
+  }
+
+  async segmentsOf(streamId: string): Promise<StoredSegment[]> {
+    return (await this.#segments(`${SEGMENTS} WHERE stream = $1`, streamId)).get(streamId) ?? [];
+  }
+
+  async page(streamId: string, { width }: StoredSegment, { from, to }: IdRange, options: PageOptions) {
+    const { reverse, limit, maxBytes } = options;
+    const sql = reverse ? BACKWARDS : FORWARDS;
+    const { rows } = await this.pool.query(sql, [streamId, width, from, to, limit, maxBytes]);
+    return rows.map((row): StoredMessage => ({ ...row, id: Number(row.id) }));
+  }
+
+  async count(streamId: string, { width }: StoredSegment, { from, to }: IdRange): Promise<number> {
+    const sql = `SELECT count(*) AS count FROM messages.stream_message WHERE ${OF_SEGMENT}`;
+    const { rows } = await this.pool.query(sql, [streamId, width, from, to]);
+    return Number(rows[0].count);
+  }
+
+  /** Returns those of the ids that are stored. */
+  async storedIds(streamId: string, ids: readonly number[]): Promise<ReadonlySet<number>> {
+    const sql = 'SELECT id FROM messages.stream_message WHERE stream = $1 AND id = ANY ($2::bigint[])';
+    const { rows } = await this.pool.query(sql, [streamId, bigints(ids)]);
+    return new Set(rows.map(({ id }) => Number(id)));
+  }
+
+  /** Deletes the messages of a segment within the range. Returns their number, and what is left of the segment. */
+  async erase(streamId: string, segment: StoredSegment, { from, to }: IdRange, messageBytes: number) {
+    const { width, base, first, last } = segment;
+    const client = await this.pool.connect();
+    try {
+      await client.query('BEGIN');
+      const sql = `DELETE FROM messages.stream_message WHERE ${OF_SEGMENT}`;
+      const { rowCount } = await client.query(sql, [streamId, width, from, to]);
+      const isWhole = from <= first && to >= last;
+      const left = isWhole
+        ? []
+        : (await client.query(COUNT_AGAIN, [streamId, width, first, last, base, messageBytes])).rows.map(toSegment);
+      if (left.length === 0) {
+        await client.query('DELETE FROM messages.stream_segment WHERE stream = $1 AND base = $2', [streamId, base]);
+      }
+      await client.query('COMMIT');
+      client.release();
+      return { removed: rowCount ?? 0, left: left[0] ?? null };
+    } catch (error) {
+      // The state of the transaction is unknown.
+      client.release(true);
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.pool.end();
+  }
+
+  async #segments(sql: string, id: string): Promise<Map<string, StoredSegment[]>> {
+    const { rows } = await this.pool.query(sql, [id]);
+    const segments = new Map<string, StoredSegment[]>();
+    for (const row of rows) segments.set(row.stream, [...(segments.get(row.stream) ?? []), toSegment(row)]);
+    return segments;
+  }
+}
+
+/** pg returns `bigint` as text. */
+const toSegment = (row: Record<keyof StoredSegment, unknown>): StoredSegment => ({
+  base: Number(row.base),
+  width: Number(row.width),
+  messages: Number(row.messages),
+  bytes: Number(row.bytes),
+  first: Number(row.first),
+  last: Number(row.last),
+});

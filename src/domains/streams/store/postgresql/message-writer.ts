@@ -1,0 +1,316 @@
+import pg from 'pg';
+import { within } from '../../../../platform/scheduling/within.ts';
+import { bigints, byteas, integers, smallints, texts } from '../../../../platform/storage/postgresql-arrays.ts';
+import { connectPostgresql } from '../../../../platform/storage/postgresql-connection.ts';
+import { createPartition } from './message-partitions.ts';
+import type { StoredSegment } from './stored-segments.ts';
+
+export interface WaitingMessage {
+  readonly id: number;
+  readonly topic: string;
+  readonly payload: Buffer;
+  readonly qos: 0 | 1 | 2;
+  readonly bytes: number;
+  readonly segment: StoredSegment;
+  readonly done: (problem: string | null) => void;
+}
+
+/** A log with messages to write. */
+export interface WritingLog {
+  readonly brokerId: string;
+  readonly streamId: string;
+  /** Its messages are no longer to be written. */
+  readonly isClosed: boolean;
+  /** Removes the oldest messages, at most so many and so many bytes, but at least one if there is any. */
+  takeWaiting(messages: number, bytes: number): readonly WaitingMessage[];
+  readonly hasWaiting: boolean;
+  /** The messages are stored; or with the reason why not. */
+  written(messages: readonly WaitingMessage[], problem: string | null): void;
+  /** Another process has written to the stream: gives these messages and those that wait ids after all others. */
+  renumber(messages: readonly WaitingMessage[]): Promise<readonly WaitingMessage[]>;
+}
+
+interface Part {
+  readonly log: WritingLog;
+  readonly messages: readonly WaitingMessage[];
+}
+
+interface MessageWriterOptions {
+  readonly databaseUrl: string;
+  /** Called when `problem` has changed. */
+  readonly onProblem: () => void;
+}
+
+const MAX_MESSAGES = 4_000;
+const MAX_BYTES = 2 * 1_048_576;
+const FIRST_RETRY_MS = 100;
+const LAST_RETRY_MS = 5_000;
+/** A statement that takes longer counts as lost with its connection. */
+const RESPONSE_TIMEOUT_MS = 10_000;
+const CLOCK_MS = 60_000;
+
+/** A segment is counted in the statement that stores its messages, so that both are stored or neither. */
+const INSERT = `
+  WITH stored AS (
+    INSERT INTO messages.stream_message (stream, width, id, qos, topic, payload)
+    SELECT * FROM unnest($1::text[], $2::int4[], $3::int8[], $4::int2[], $5::text[], $6::bytea[])
+  )
+  INSERT INTO messages.stream_segment AS segment (broker, stream, base, width, messages, bytes, first, last)
+  SELECT * FROM unnest(
+    $7::text[], $8::text[], $9::int8[], $10::int4[], $11::int8[], $12::int8[], $13::int8[], $14::int8[]
+  )
+  ON CONFLICT (stream, base) DO UPDATE SET
+    messages = segment.messages + excluded.messages, bytes = segment.bytes + excluded.bytes, last = excluded.last`;
+
+const IS_STORED = `
+  SELECT FROM messages.stream_message
+  WHERE stream = $1 AND width = $2 AND id = $3 AND topic = $4 AND payload = $5`;
+
+const NO_PARTITION = '23514';
+const TAKEN_ID = '23505';
+
+/**
+ * Writes the messages of all logs of a thread, one statement at a time, with one commit for all streams. Messages that
+ * arrive meanwhile join the next one.
+ *
+ * While the database does not respond, is full or restarts, messages wait, and are not acknowledged; the engine then
+ * stops reading from the broker. A message that the database refuses for its content is reported and left out.
+ */
+export class MessageWriter {
+  readonly #options: MessageWriterOptions;
+  readonly #logs = new Set<WritingLog>();
+  #client: pg.Client | null = null;
+  #running: Promise<void> | null = null;
+  #retryMs = FIRST_RETRY_MS;
+  #cancelPause: (() => void) | null = null;
+  /** Milliseconds that the clock of the database is ahead of this process. */
+  #clockOffset = 0;
+  #clockReadAt = Number.NEGATIVE_INFINITY;
+  #isClosed = false;
+  /** Why messages wait. `null` if they are written. */
+  problem: string | null = null;
+
+  constructor(options: MessageWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Epoch milliseconds by the clock of the database, which all processes share. */
+  now(): number {
+    return Date.now() + this.#clockOffset;
+  }
+
+  add(log: WritingLog): void {
+    this.#logs.add(log);
+    if (this.#isClosed) return;
+    this.#running ??= this.#run();
+  }
+
+  remove(log: WritingLog): void {
+    this.#logs.delete(log);
+  }
+
+  /** Reads the clock of the database again if that was long ago. Errors: those of the database. */
+  async readClock(client: Pick<pg.ClientBase, 'query'>): Promise<void> {
+    if (performance.now() - this.#clockReadAt < CLOCK_MS) return;
+    const before = Date.now();
+    const { rows } = await client.query('SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now');
+    this.#clockOffset = Number(rows[0]?.now) - (before + Date.now()) / 2;
+    this.#clockReadAt = performance.now();
+  }
+
+  /** Messages that are not written by then are never reported as done. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelPause?.();
+    this.#client?.connection.stream.destroy();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.#logs.size > 0 && !this.#isClosed) {
+      const parts = this.#nextParts();
+      if (parts.length > 0) await this.#writeUntilDone(parts);
+    }
+    this.#running = null;
+  }
+
+  /** The logs take turns: one that has more waiting goes behind the others. */
+  #nextParts(): Part[] {
+    const parts: Part[] = [];
+    let [messagesLeft, bytesLeft] = [MAX_MESSAGES, MAX_BYTES];
+    for (const log of [...this.#logs]) {
+      if (messagesLeft <= 0 || bytesLeft <= 0) break;
+      const messages = log.takeWaiting(messagesLeft, bytesLeft);
+      this.#logs.delete(log);
+      if (log.hasWaiting) this.#logs.add(log);
+      if (messages.length === 0) continue;
+      parts.push({ log, messages });
+      messagesLeft -= messages.length;
+      bytesLeft -= messages.reduce((sum, { bytes }) => sum + bytes, 0);
+    }
+    return parts;
+  }
+
+  async #writeUntilDone(given: readonly Part[]): Promise<void> {
+    // Whether an earlier attempt may have been committed without a response.
+    let isUnsure = false;
+    for (;;) {
+      const parts = given.filter(({ log, messages }) => !log.isClosed && messages.length > 0);
+      if (this.#isClosed || parts.length === 0) return;
+      try {
+        if (!isUnsure || !(await this.#isStored(parts))) await this.#write(parts);
+        this.#retryMs = FIRST_RETRY_MS;
+        this.#set(null);
+        for (const { log, messages } of parts) log.written(messages, null);
+        return;
+      } catch (error) {
+        if (this.#isClosed) return;
+        if (isRefusal(error)) return this.#writeApart(parts, error);
+        isUnsure = true;
+        await this.#failed(error);
+      }
+    }
+  }
+
+  /** Whether a statement with these messages was committed, which stores all of them or none. */
+  async #isStored(parts: readonly Part[]): Promise<boolean> {
+    const [part] = parts;
+    const [message] = part?.messages ?? [];
+    if (part === undefined || message === undefined) return true;
+    const { rows } = await this.#query(IS_STORED, [
+      part.log.streamId,
+      message.segment.width,
+      message.id,
+      message.topic,
+      message.payload,
+    ]);
+    return rows.length > 0;
+  }
+
+  async #write(parts: readonly Part[]): Promise<void> {
+    const values = columnsOf(parts);
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        await this.#query(INSERT, values);
+        return;
+      } catch (error) {
+        if (codeOf(error) !== NO_PARTITION || attempt > 0) throw error;
+        const client = await this.#connected();
+        const segments = new Map(
+          parts.flatMap(({ messages }) => messages.map(({ segment }) => [`${segment.width} ${segment.base}`, segment])),
+        );
+        for (const { width, base } of segments.values()) await createPartition(client, width, base);
+      }
+    }
+  }
+
+  /** The database refused one of the messages: halves the batch until it is alone. */
+  async #writeApart(parts: readonly Part[], error: unknown): Promise<void> {
+    if (codeOf(error) === TAKEN_ID) {
+      for (const { log, messages } of parts) {
+        await this.#writeUntilDone([{ log, messages: await log.renumber(messages) }]);
+      }
+      return;
+    }
+    const [only, ...others] = parts;
+    if (only === undefined) return;
+    if (others.length > 0) {
+      const middle = parts.length >> 1;
+      await this.#writeUntilDone(parts.slice(0, middle));
+      await this.#writeUntilDone(parts.slice(middle));
+      return;
+    }
+    const { log, messages } = only;
+    if (messages.length === 1) {
+      log.written(messages, `The database refuses the message: ${reasonOf(error)}`);
+      return;
+    }
+    const middle = messages.length >> 1;
+    await this.#writeUntilDone([{ log, messages: messages.slice(0, middle) }]);
+    await this.#writeUntilDone([{ log, messages: messages.slice(middle) }]);
+  }
+
+  async #query(text: string, values: unknown[]): Promise<pg.QueryResult> {
+    const client = await this.#connected();
+    const tooLate = () => new Error(`the database did not respond within ${RESPONSE_TIMEOUT_MS} ms`);
+    // Prepared once for each connection.
+    const name = text === INSERT ? 'store-messages' : undefined;
+    return within(RESPONSE_TIMEOUT_MS, client.query({ name, text, values }), tooLate);
+  }
+
+  async #connected(): Promise<pg.Client> {
+    if (this.#client !== null) return this.#client;
+    const client = await connectPostgresql(this.#options.databaseUrl);
+    const lost = () => {
+      if (this.#client === client) this.#client = null;
+    };
+    client.on('error', lost);
+    client.on('end', lost);
+    this.#client = client;
+    await this.readClock(client);
+    return client;
+  }
+
+  async #failed(error: unknown): Promise<void> {
+    this.#client?.connection.stream.destroy();
+    this.#client = null;
+    this.#set(`Messages wait to be stored: ${reasonOf(error)}`);
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, this.#retryMs);
+      this.#cancelPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#cancelPause = null;
+    this.#retryMs = Math.min(2 * this.#retryMs, LAST_RETRY_MS);
+  }
+
+  #set(problem: string | null): void {
+    if (problem === this.problem) return;
+    this.problem = problem;
+    this.#options.onProblem();
+  }
+}
+
+function columnsOf(parts: readonly Part[]): Buffer[] {
+  const messages = parts.flatMap((part) => part.messages);
+  const streams = parts.flatMap(({ log, messages: its }) => its.map(() => log.streamId));
+  const counts = parts.flatMap(countsOf);
+  return [
+    texts(streams),
+    integers(messages.map(({ segment }) => segment.width)),
+    bigints(messages.map(({ id }) => id)),
+    smallints(messages.map(({ qos }) => qos)),
+    texts(messages.map(({ topic }) => topic)),
+    byteas(messages.map(({ payload }) => payload)),
+    texts(counts.map(({ log }) => log.brokerId)),
+    texts(counts.map(({ log }) => log.streamId)),
+    bigints(counts.map(({ segment }) => segment.base)),
+    integers(counts.map(({ segment }) => segment.width)),
+    bigints(counts.map((count) => count.messages)),
+    bigints(counts.map((count) => count.bytes)),
+    bigints(counts.map((count) => count.first)),
+    bigints(counts.map((count) => count.last)),
+  ];
+}
+
+function countsOf({ log, messages }: Part) {
+  const counts = new Map<StoredSegment, { messages: number; bytes: number; first: number; last: number }>();
+  for (const { segment, id, bytes } of messages) {
+    const count = counts.get(segment) ?? { messages: 0, bytes: 0, first: id, last: id };
+    count.messages += 1;
+    count.bytes += bytes;
+    count.last = id;
+    counts.set(segment, count);
+  }
+  return [...counts].map(([segment, count]) => ({ log, segment, ...count }));
+}
+
+const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown } | null)?.code;
+
+/** Classes 22 (data exception) and 23 (integrity): an equal statement would be refused again. */
+const isRefusal = (error: unknown): boolean => error instanceof pg.DatabaseError && /^2[23]/.test(error.code ?? '');
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,228 @@
+import type { TimeBounds } from '../../model/stream-engine.ts';
+import type { StreamStorage } from '../../model/stream-report.ts';
+import type { DiskUse } from '../disk-use.ts';
+import {
+  asBuffer,
+  type IdRange,
+  idRange,
+  MESSAGE_BYTES,
+  type MessageLog,
+  type NewMessage,
+  type ReadOptions,
+  readableRange,
+  type StoredMessage,
+  storedAt,
+} from '../message-store.ts';
+import type { MessageTables } from './message-tables.ts';
+import type { MessageWriter, WaitingMessage, WritingLog } from './message-writer.ts';
+import { StoredSegments } from './stored-segments.ts';
+
+interface PostgresqlLogOptions {
+  readonly brokerId: string;
+  readonly streamId: string;
+  readonly segments: StoredSegments;
+  readonly tables: MessageTables;
+  readonly writer: MessageWriter;
+  readonly disk: DiskUse;
+  readonly onRemove: () => void;
+}
+
+const REMOVED = 'Its stream was removed';
+
+/**
+ * The messages of one stream in PostgreSQL. What is stored is known in memory, because no other process writes it. The
+ * engine bounds the messages that wait to be written.
+ */
+export class PostgresqlLog implements MessageLog, WritingLog {
+  readonly brokerId: string;
+  readonly streamId: string;
+  readonly #options: PostgresqlLogOptions;
+  #segments: StoredSegments;
+  #waiting: WaitingMessage[] = [];
+  #appended = 0;
+  #finished = 0;
+  #afterFinished: { readonly appended: number; readonly resolve: () => void }[] = [];
+  #ttl = 0;
+  #isRemoved = false;
+  isClosed = false;
+
+  constructor(options: PostgresqlLogOptions) {
+    this.#options = options;
+    this.brokerId = options.brokerId;
+    this.streamId = options.streamId;
+    this.#segments = options.segments;
+  }
+
+  get isEmpty(): boolean {
+    return this.#segments.messages === 0 && this.#appended === this.#finished;
+  }
+
+  setTtl(seconds: number): void {
+    this.#ttl = seconds;
+    this.removeExpired();
+  }
+
+  append({ topic, payload, qos }: NewMessage, done: (problem: string | null) => void): void {
+    if (this.#isRemoved) {
+      done(REMOVED);
+      return;
+    }
+    if (this.isClosed) return;
+    const content = asBuffer(payload);
+    const bytes = content.length + topic.length + MESSAGE_BYTES;
+    this.#appended += 1;
+    this.#waiting.push({ ...this.#numbered(bytes), topic, payload: content, qos, bytes, done });
+    this.#options.writer.add(this);
+  }
+
+  storage(): StreamStorage {
+    const { writer, disk } = this.#options;
+    const { messages, bytes, oldest, newest } = this.#segments;
+    const full = disk.refusal();
+    return {
+      state: writer.problem !== null ? 'FAILED' : full === null ? 'STORING' : 'FULL',
+      messages,
+      bytes,
+      oldest: oldest === null ? null : storedAt(oldest),
+      newest: newest === null ? null : storedAt(newest),
+      problem: writer.problem ?? full,
+    };
+  }
+
+  async count(bounds: TimeBounds): Promise<number> {
+    const range = this.#unexpired(idRange(bounds));
+    const counts = this.#segments.within(range).map((segment) => {
+      const isWhole = segment.first >= range.from && segment.last <= range.to;
+      return isWhole ? segment.messages : this.#options.tables.count(this.streamId, segment, range);
+    });
+    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+  }
+
+  async read({ limit, maxBytes, ...options }: ReadOptions): Promise<StoredMessage[]> {
+    const { reverse } = options;
+    const range = this.#unexpired(readableRange(options, options));
+    const segments = this.#segments.within(range);
+    const page: StoredMessage[] = [];
+    let bytes = 0;
+    for (const segment of reverse ? segments.reverse() : segments) {
+      const left = { reverse, limit: limit - page.length, maxBytes: maxBytes - bytes };
+      if (left.limit <= 0 || left.maxBytes <= 0) break;
+      const part = await this.#options.tables.page(this.streamId, segment, range, left);
+      page.push(...part);
+      bytes += part.reduce((sum, { payload }) => sum + payload.length, 0);
+    }
+    return page;
+  }
+
+  async clear(bounds: TimeBounds): Promise<number> {
+    const { from, to } = idRange(bounds);
+    const upTo = Math.min(this.#segments.lastId, to);
+    // What is appended from now on belongs to another segment, so that segments can be counted again.
+    this.#segments.endCurrent();
+    await this.finished();
+    return this.#erase({ from, to: upTo });
+  }
+
+  async remove(): Promise<void> {
+    if (this.#isRemoved) return;
+    this.#isRemoved = true;
+    this.#options.onRemove();
+    await this.finished();
+    await this.#erase({ from: 0, to: Number.MAX_SAFE_INTEGER });
+  }
+
+  /** Resolves when all messages appended before are stored or refused. */
+  finished(): Promise<void> {
+    const appended = this.#appended;
+    if (this.#finished === appended) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#afterFinished.push({ appended, resolve });
+    });
+  }
+
+  /** Messages that are not stored by now are never reported as done, so that the broker sends them again. */
+  close(): void {
+    this.isClosed = true;
+    this.#waiting = [];
+    this.#options.writer.remove(this);
+  }
+
+  removeExpired(): void {
+    if (this.#ttl > 0) this.#options.disk.add(-this.#segments.removeBefore(this.#idOfAge(this.#ttl)));
+  }
+
+  get hasWaiting(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  takeWaiting(messages: number, bytes: number): readonly WaitingMessage[] {
+    const full = this.#options.disk.refusal();
+    if (full !== null) {
+      this.written(this.#waiting.splice(0), full);
+      return [];
+    }
+    let count = 0;
+    let sum = 0;
+    for (const message of this.#waiting) {
+      sum += message.bytes;
+      if (count > 0 && (count >= messages || sum > bytes)) break;
+      count += 1;
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  written(messages: readonly WaitingMessage[], problem: string | null): void {
+    if (this.isClosed) return;
+    for (const { id, bytes, segment, done } of messages) {
+      if (problem === null) {
+        if (segment.messages === 0) segment.first = id;
+        segment.messages += 1;
+        segment.bytes += bytes;
+        segment.last = id;
+        this.#options.disk.add(bytes);
+      }
+      done(problem);
+    }
+    this.#finished += messages.length;
+    const ready = this.#afterFinished.filter(({ appended }) => appended <= this.#finished);
+    this.#afterFinished = this.#afterFinished.filter(({ appended }) => appended > this.#finished);
+    for (const { resolve } of ready) resolve();
+  }
+
+  async renumber(messages: readonly WaitingMessage[]): Promise<readonly WaitingMessage[]> {
+    const { tables, disk } = this.#options;
+    const stored = new StoredSegments(await tables.segmentsOf(this.streamId));
+    disk.add(stored.bytes - this.#segments.bytes);
+    this.#segments = stored;
+    const again = messages.map((message) => ({ ...message, ...this.#numbered(message.bytes) }));
+    this.#waiting = this.#waiting.map((message) => ({ ...message, ...this.#numbered(message.bytes) }));
+    return again;
+  }
+
+  #numbered(bytes: number): Pick<WaitingMessage, 'id' | 'segment'> {
+    const id = Math.max(Math.floor(this.#options.writer.now() * 1_000), this.#segments.lastId + 1);
+    return { id, segment: this.#segments.next(id, bytes, this.#ttl) };
+  }
+
+  async #erase(range: IdRange): Promise<number> {
+    const { tables, disk } = this.#options;
+    let sum = 0;
+    for (const segment of this.#segments.within(range)) {
+      const { removed, left } = await tables.erase(this.streamId, segment, range, MESSAGE_BYTES);
+      sum += removed;
+      disk.add((left?.bytes ?? 0) - segment.bytes);
+      if (left === null) this.#segments.remove(segment);
+      else Object.assign(segment, left);
+    }
+    return sum;
+  }
+
+  /** Excludes messages that are older than twice the ttl, whose partition may be dropped at any time. */
+  #unexpired({ from, to }: IdRange): IdRange {
+    return this.#ttl === 0 ? { from, to } : { from: Math.max(from, this.#idOfAge(2 * this.#ttl)), to };
+  }
+
+  #idOfAge(seconds: number): number {
+    return Math.floor((this.#options.writer.now() - seconds * 1_000) * 1_000);
+  }
+}

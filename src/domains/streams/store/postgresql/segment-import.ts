@@ -1,0 +1,158 @@
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { MESSAGE_BYTES } from '../message-store.ts';
+import type { SegmentLog } from '../segment-log.ts';
+import { SegmentStore } from '../segment-store.ts';
+import type { MessageTables } from './message-tables.ts';
+import type { WaitingMessage, WritingLog } from './message-writer.ts';
+import { MessageDatabase } from './postgresql-store.ts';
+import { StoredSegments } from './stored-segments.ts';
+
+interface SegmentImportOptions {
+  /** With a folder for each broker; it may be missing. */
+  readonly folder: string;
+  readonly databaseUrl: string;
+  /** The ttl of a stream in seconds; `null` if it does not exist. */
+  readonly ttlOf: (streamId: string) => number | null;
+  readonly onProblem: (streamId: string | null, reason: string) => void;
+}
+
+const PAGE = { limit: 1_000, maxBytes: 4 * 1_048_576 };
+
+/**
+ * Moves the messages that a process stored in files to PostgreSQL, with their ids, and returns their number. The files
+ * of a stream are deleted when all of its messages are there. May be repeated after it was interrupted. Files of
+ * streams that do not exist remain.
+ *
+ * Errors: those of the disk. While the database does not respond, it waits.
+ */
+export async function importSegments(options: SegmentImportOptions): Promise<number> {
+  const { folder, databaseUrl, onProblem } = options;
+  const brokerIds = foldersIn(folder);
+  if (brokerIds.length === 0) return 0;
+  const database: MessageDatabase = new MessageDatabase({
+    databaseUrl,
+    onProblem: () => database.writer.problem !== null && onProblem(null, database.writer.problem),
+    onLost: (reason) => onProblem(null, reason),
+  });
+  try {
+    let sum = 0;
+    for (const brokerId of brokerIds) sum += await importBroker(brokerId, database, options);
+    return sum;
+  } finally {
+    await database.close();
+  }
+}
+
+async function importBroker(
+  brokerId: string,
+  { writer, tables }: MessageDatabase,
+  { folder, ttlOf, onProblem }: SegmentImportOptions,
+): Promise<number> {
+  const path = join(folder, brokerId);
+  const store = new SegmentStore({ folder: path, maxBytes: Number.MAX_SAFE_INTEGER, onProblem });
+  let sum = 0;
+  try {
+    for (const streamId of store.ids()) {
+      const ttl = ttlOf(streamId);
+      if (ttl === null) continue;
+      const from = store.log(streamId);
+      const log = new ImportedLog({ brokerId, streamId, ttl, from, tables });
+      while (log.readPage()) {
+        writer.add(log);
+        await log.pageWritten;
+      }
+      sum += log.count;
+      await from.remove();
+    }
+  } finally {
+    await store.close();
+  }
+  if (foldersIn(path).length === 0) rmSync(path, { recursive: true });
+  return sum;
+}
+
+interface ImportedLogOptions {
+  readonly brokerId: string;
+  readonly streamId: string;
+  readonly ttl: number;
+  readonly from: SegmentLog;
+  readonly tables: MessageTables;
+}
+
+/** The messages of a stream in files, as the writer takes them: with the ids that they have. */
+class ImportedLog implements WritingLog {
+  readonly brokerId: string;
+  readonly streamId: string;
+  readonly isClosed = false;
+  readonly #options: ImportedLogOptions;
+  readonly #segments = new StoredSegments([]);
+  #waiting: WaitingMessage[] = [];
+  #unwritten = 0;
+  #after: number | null = null;
+  #resolve: () => void = () => undefined;
+  pageWritten: Promise<void> = Promise.resolve();
+  count = 0;
+
+  constructor(options: ImportedLogOptions) {
+    this.#options = options;
+    this.brokerId = options.brokerId;
+    this.streamId = options.streamId;
+  }
+
+  /** Returns whether there are messages. */
+  readPage(): boolean {
+    const { from, ttl } = this.#options;
+    const page = from.read({ from: null, to: null, after: this.#after, reverse: false, ...PAGE });
+    this.#after = page.at(-1)?.id ?? null;
+    this.#waiting = page.map((message) => {
+      const bytes = message.payload.length + message.topic.length + MESSAGE_BYTES;
+      return { ...message, bytes, segment: this.#segments.next(message.id, bytes, ttl), done: () => undefined };
+    });
+    this.#unwritten = page.length;
+    this.pageWritten = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+    return page.length > 0;
+  }
+
+  get hasWaiting(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  takeWaiting(messages: number): readonly WaitingMessage[] {
+    return this.#waiting.splice(0, messages);
+  }
+
+  written(messages: readonly WaitingMessage[], problem: string | null): void {
+    if (problem === null) this.count += messages.length;
+    this.#finished(messages.length);
+  }
+
+  /** Leaves out the messages that an interrupted import has stored. */
+  async renumber(messages: readonly WaitingMessage[]): Promise<readonly WaitingMessage[]> {
+    const stored = await this.#options.tables.storedIds(
+      this.streamId,
+      messages.map(({ id }) => id),
+    );
+    const left = messages.filter(({ id }) => !stored.has(id));
+    this.#finished(messages.length - left.length);
+    return left;
+  }
+
+  #finished(count: number): void {
+    this.#unwritten -= count;
+    if (this.#unwritten === 0) this.#resolve();
+  }
+}
+
+function foldersIn(path: string): string[] {
+  try {
+    return readdirSync(path, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}

@@ -1,0 +1,338 @@
+import { cpSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { StoredMessage } from '../../../../src/domains/streams/store/message-store.ts';
+import { MessageExpiry } from '../../../../src/domains/streams/store/postgresql/message-expiry.ts';
+import type { PostgresqlLog } from '../../../../src/domains/streams/store/postgresql/postgresql-log.ts';
+import { MessageDatabase, PostgresqlStore } from '../../../../src/domains/streams/store/postgresql/postgresql-store.ts';
+import { importSegments } from '../../../../src/domains/streams/store/postgresql/segment-import.ts';
+import { openTestStorage, silentLog } from '../../../support/database.ts';
+import { startCluster, UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
+import { startRelay } from '../../../support/relay.ts';
+import { ALWAYS, MEGABYTE, message, openTestStore, readAll as readFiles, temporaryFolder, texts } from './store.ts';
+
+const postgres = usePostgres();
+const HOUR = 3_600_000;
+
+/** A database with a broker's store, as a process opens it. */
+async function world(databaseUrl?: string) {
+  const url = databaseUrl ?? (await postgres.createDatabase());
+  const storage = await openTestStorage({ databaseUrl: url });
+  const problems: (string | null)[] = [];
+  const open = async ({ brokerId = 'brk_1', maxBytes = 1_024 * MEGABYTE, through = url } = {}) => {
+    const database: MessageDatabase = new MessageDatabase({
+      databaseUrl: through,
+      onProblem: () => problems.push(database.writer.problem),
+      onLost: () => undefined,
+    });
+    const store = await PostgresqlStore.open({ brokerId, maxBytes, database });
+    let closing: Promise<void> | null = null;
+    const close = () => {
+      closing ??= store.close().then(() => database.close());
+      return closing;
+    };
+    onTestFinished(close);
+    return { store, close };
+  };
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  onTestFinished(() => client.end());
+  const rows = async (sql: string) => (await client.query(sql)).rows;
+  const expiry = new MessageExpiry({ ...storage, log: silentLog });
+  return { url, open, rows, expiry, problems };
+}
+
+const append = (log: PostgresqlLog, messages: readonly Parameters<PostgresqlLog['append']>[0][]) =>
+  Promise.all(messages.map((one) => new Promise<string | null>((done) => log.append(one, done))));
+
+async function readAll(log: PostgresqlLog, reverse = false, limit = 1_000): Promise<StoredMessage[]> {
+  const all: StoredMessage[] = [];
+  for (;;) {
+    const page = await log.read({ ...ALWAYS, after: all.at(-1)?.id ?? null, reverse, limit, maxBytes: MEGABYTE });
+    if (page.length === 0) return all;
+    all.push(...page);
+  }
+}
+
+const some = (count: number, prefix = '') => Array.from({ length: count }, (_, index) => message(`${prefix}${index}`));
+
+describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : ` (${UNAVAILABLE})`}`, () => {
+  test('what is stored is read in order, in pages, from both ends, by another process, too', async () => {
+    const { open } = await world();
+    const one = await open();
+    const log = one.store.log('a');
+    const binary = Buffer.from([0, 255, 92, 120, 10]);
+    expect(await append(log, some(2_500))).toEqual(Array(2_500).fill(null));
+    expect(await append(log, [{ topic: 'ü/€', payload: binary, qos: 2 }])).toEqual([null]);
+    const expected = Array.from({ length: 2_500 }, (_, index) => String(index));
+
+    await one.close();
+    const again = (await open()).store;
+    expect(again.ids()).toEqual(['a']);
+    for (const stored of [await readAll(again.log('a')), (await readAll(again.log('a'), true, 7)).reverse()]) {
+      expect(texts(stored.slice(0, -1))).toEqual(expected);
+      expect(stored.at(-1)).toMatchObject({ topic: 'ü/€', payload: binary, qos: 2 });
+      const ids = stored.map(({ id }) => id);
+      expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
+    }
+    expect(again.log('a').storage()).toMatchObject({ state: 'STORING', messages: 2_501, problem: null });
+    expect(await again.log('a').count(ALWAYS)).toBe(2_501);
+  });
+
+  test('a page is bounded in bytes before it is read, and a message of any size is readable', async () => {
+    const { open } = await world();
+    const log = (await open()).store.log('a');
+    const big = 'x'.repeat(3 * MEGABYTE);
+    await append(log, [message('0'), { topic: 't', payload: big, qos: 0 }, message('2'), message('3')]);
+    const read = (after: number | null) =>
+      log.read({ ...ALWAYS, after, reverse: false, limit: 100, maxBytes: MEGABYTE });
+    const sizes: number[][] = [];
+    for (let page = await read(null); page.length > 0; page = await read(page.at(-1)?.id ?? null)) {
+      sizes.push(page.map(({ payload }) => payload.length));
+    }
+    expect(sizes).toEqual([[1], [big.length], [1, 1]]);
+  });
+
+  test('many streams share a commit, and each has its own messages', async () => {
+    const { open, rows } = await world();
+    const { store } = await open();
+    const logs = Array.from({ length: 50 }, (_, index) => store.log(`stream-${index}`));
+    await append(logs[0] as PostgresqlLog, [message('first')]);
+    const commits = async () =>
+      Number((await rows('SELECT xact_commit AS n FROM pg_stat_database WHERE datname = current_database()'))[0].n);
+    const before = await commits();
+    await Promise.all(logs.map((log) => append(log, some(20))));
+    // Statistics arrive late, so this can only find too many.
+    expect((await commits()) - before).toBeLessThan(30);
+    for (const log of logs.slice(1))
+      expect(texts(await readAll(log))).toEqual(some(20).map((one) => String(one.payload)));
+  });
+
+  test('messages expire: at once for what is read, by partition on disk, and also without a process that runs the stream', async () => {
+    const { open, rows, expiry } = await world();
+    const broker = `INSERT INTO "Project" (id, name, "updatedAt") VALUES ('prj_1', 'p', now());
+      INSERT INTO "Broker" (id, "projectId", type, name, "updatedAt") VALUES ('brk_1', 'prj_1', 'SELF_HOSTED', 'b', now())`;
+    await rows(broker);
+    const define = (id: string, ttl: number) =>
+      rows(`INSERT INTO "Stream" (id, "brokerId", name, "sourceTopic", "targetQos", ttl, active, process, persist, query)
+        VALUES ('${id}', 'brk_1', '${id}', 'in', -1, ${ttl}, true, false, true, '{}')
+        ON CONFLICT (id) DO UPDATE SET ttl = excluded.ttl`);
+    await define('short', 1);
+    await define('long', 3_600);
+    await define('for-ever', 0);
+    const { store, close } = await open();
+    for (const [id, ttl] of [
+      ['short', 1],
+      ['long', 3_600],
+      ['for-ever', 0],
+      ['deleted', 3_600],
+    ] as const) {
+      store.log(id).setTtl(ttl);
+      await append(store.log(id), some(3));
+    }
+    await expect.poll(() => readAll(store.log('short'))).toEqual([]);
+    expect(await store.log('short').count(ALWAYS)).toBe(0);
+    await close();
+
+    await expiry.run();
+
+    const left = await rows('SELECT DISTINCT stream FROM messages.stream_segment ORDER BY stream');
+    expect(left.map(({ stream }) => stream)).toEqual(['for-ever', 'long']);
+    expect(await rows(`SELECT FROM messages.stream_message WHERE stream = 'deleted'`)).toEqual([]);
+    const again = (await open()).store;
+    expect(texts(await readAll(again.log('long')))).toEqual(['0', '1', '2']);
+
+    // A partition whose time is over is dropped when it has no segment.
+    const old = Math.floor(Date.now() / 1_000 / 60) * 60 - 2 * 3_600;
+    await rows(`CREATE TABLE messages.stream_message_60_${old} PARTITION OF messages.stream_message
+      FOR VALUES FROM (60, ${old * 1e6}) TO (60, ${(old + 60) * 1e6})`);
+    const put = (base: number) =>
+      rows(`
+      INSERT INTO messages.stream_message VALUES ('long', 60, ${base}, 1, 't', 'x');
+      INSERT INTO messages.stream_segment VALUES ('brk_1', 'long', ${base}, 60, 1, 10, ${base}, ${base})`);
+    await put(old * 1e6);
+    await define('long', 4 * 3_600);
+    const exists = async () => (await rows(`SELECT to_regclass('messages.stream_message_60_${old}') AS name`))[0].name;
+    await expiry.run();
+    expect(await exists()).not.toBeNull();
+    await define('long', 3_600);
+    await expiry.run();
+    expect(await exists()).toBeNull();
+  });
+
+  test('a shorter ttl holds at once, a longer one keeps what is stored', async () => {
+    const { open } = await world();
+    const { store, close } = await open();
+    const log = store.log('a');
+    log.setTtl(3_600);
+    await append(log, some(3));
+    log.setTtl(86_400);
+    await append(log, some(2, 'later-'));
+    expect(texts(await readAll(log))).toEqual(['0', '1', '2', 'later-0', 'later-1']);
+    await close();
+    const again = (await open()).store.log('a');
+    again.setTtl(1);
+    await expect.poll(() => readAll(again)).toEqual([]);
+  });
+
+  test('clearing deletes what is within the bounds, and nothing that is stored afterwards', async () => {
+    const { open } = await world();
+    const { store, close } = await open();
+    const log = store.log('a');
+    await append(log, some(10));
+    const ids = (await readAll(log)).map(({ id }) => id);
+    const [third, sixth] = [ids[2] ?? 0, ids[5] ?? 0];
+    const bounds = { from: Math.ceil(third / 1_000), to: Math.floor(sixth / 1_000) };
+    const within = ids.filter((id) => id >= bounds.from * 1_000 && id <= bounds.to * 1_000 + 999).length;
+    expect(await log.clear(bounds)).toBe(within);
+    expect(await log.count(ALWAYS)).toBe(10 - within);
+    const cleared = log.clear(ALWAYS);
+    const stored = append(log, some(2, 'new-'));
+    expect(await cleared).toBe(10 - within);
+    expect(await stored).toEqual([null, null]);
+    expect(texts(await readAll(log))).toEqual(['new-0', 'new-1']);
+    expect(log.storage().messages).toBe(2);
+    await close();
+    expect((await open()).store.log('a').storage().messages).toBe(2);
+  });
+
+  test('a stream that is removed leaves nothing, and takes nothing more', async () => {
+    const { open, rows } = await world();
+    const { store } = await open();
+    await append(store.log('a'), some(3));
+    await append(store.log('b'), some(1));
+    const removed = store.log('a');
+    await removed.remove();
+    expect(await append(removed, some(1))).toEqual(['Its stream was removed']);
+    expect(await rows('SELECT DISTINCT stream FROM messages.stream_message')).toEqual([{ stream: 'b' }]);
+    expect(await rows('SELECT stream FROM messages.stream_segment')).toEqual([{ stream: 'b' }]);
+  });
+
+  test('beyond the limit of the broker nothing is stored until some is cleared; other brokers store', async () => {
+    const { open } = await world();
+    const { store } = await open({ maxBytes: 100_000 });
+    const other = (await open({ brokerId: 'brk_2', maxBytes: 100_000 })).store;
+    const log = store.log('a');
+    await append(log, [message('big', 120_000)]);
+    expect((await append(log, [message('more')]))[0]).toMatch(/take up all of the 100000 bytes/);
+    expect(log.storage()).toMatchObject({ state: 'FULL', messages: 1 });
+    expect(await append(other.log('b'), [message('other')])).toEqual([null]);
+    await log.clear(ALWAYS);
+    expect(await append(log, [message('again')])).toEqual([null]);
+  });
+
+  test('a message that the database refuses is reported, and the others of its commit are stored', async () => {
+    const { open, rows } = await world();
+    await rows(`ALTER TABLE messages.stream_message ADD CONSTRAINT "no-poison" CHECK (topic <> 'poison')`);
+    const { store } = await open();
+    const [one, two] = [store.log('a'), store.log('b')];
+    const poison = { topic: 'poison', payload: 'x', qos: 1 } as const;
+    const results = await Promise.all([append(one, [...some(5), poison, ...some(5, 'after-')]), append(two, some(3))]);
+    expect(results.flat().filter((problem) => problem !== null)).toEqual([
+      expect.stringContaining('refuses the message'),
+    ]);
+    expect(await readAll(one)).toHaveLength(10);
+    expect(await readAll(two)).toHaveLength(3);
+  });
+
+  test('ids never fall behind those of another process, whose clock was ahead', async () => {
+    const { open, rows } = await world();
+    const ahead = Date.now() * 1_000 + HOUR * 1_000;
+    const first = await open();
+    await append(first.store.log('a'), some(2));
+    await first.close();
+    await rows(`UPDATE messages.stream_segment SET last = ${ahead}`);
+    const { store } = await open();
+    await append(store.log('a'), some(2, 'later-'));
+    const ids = (await rows('SELECT id FROM messages.stream_message ORDER BY id')).map(({ id }) => Number(id));
+    expect(ids.slice(2)).toEqual([ahead + 1, ahead + 2]);
+  });
+
+  test('messages of two processes that both believe to be the only one get different ids, and none is lost', async () => {
+    const { open } = await world();
+    const [one, two] = [(await open()).store.log('a'), (await open()).store.log('a')];
+    for (let round = 0; round < 10; round += 1) {
+      const results = await Promise.all([
+        append(one, some(50, `one-${round}-`)),
+        append(two, some(50, `two-${round}-`)),
+      ]);
+      expect(results.flat().filter((problem) => problem !== null)).toEqual([]);
+    }
+    const stored = await readAll((await open()).store.log('a'), false, 333);
+    expect(new Set(texts(stored)).size).toBe(1_000);
+    expect(new Set(stored.map(({ id }) => id)).size).toBe(1_000);
+  });
+
+  test('while the database is away messages wait, are reported as waiting, and are stored once when it is back', async () => {
+    const cluster = await startCluster();
+    onTestFinished(() => cluster.stop());
+    const { open, problems } = await world(cluster.url);
+    const log = (await open()).store.log('a');
+    await append(log, [message('before')]);
+    await cluster.kill();
+    const waiting = append(log, some(500));
+    await expect.poll(() => log.storage()).toMatchObject({ state: 'FAILED', problem: expect.stringMatching(/wait/) });
+    await cluster.startAgain();
+    expect(await waiting).toEqual(Array(500).fill(null));
+    expect(log.storage()).toMatchObject({ state: 'STORING', messages: 501, problem: null });
+    expect(problems.at(-1)).toBeNull();
+    expect(texts(await readAll(log))).toEqual(['before', ...some(500).map((one) => String(one.payload))]);
+  });
+
+  test('a commit whose response is lost is not repeated', async () => {
+    const { url, open } = await world();
+    const { hostname, port, pathname, username } = new URL(url);
+    const relay = await startRelay(Number(port));
+    const through = `postgresql://${username}@${hostname}:${new URL(relay.url).port}${pathname}`;
+    const log = (await open({ through })).store.log('a');
+    await append(log, [message('first')]);
+    const pending: Promise<unknown>[] = [];
+    for (let round = 0; round < 20; round += 1) {
+      pending.push(append(log, some(20, `${round}-`)));
+      await delay(Math.random() * 5);
+      relay.cut();
+    }
+    await Promise.all(pending);
+    const stored = texts(await readAll((await open()).store.log('a')));
+    expect(stored).toHaveLength(401);
+    expect(new Set(stored).size).toBe(401);
+  });
+
+  test('messages in files of an earlier version are moved with their ids, also after an interruption; those of deleted streams remain', async () => {
+    const { url, open } = await world();
+    const folder = temporaryFolder();
+    const files = openTestStore(join(folder, 'brk_1'));
+    for (const id of ['a', 'b', 'deleted']) {
+      const log = files.log(id);
+      log.setTtl(3_600);
+      await Promise.all(some(2_500, id).map((one) => new Promise<string | null>((done) => log.append(one, done))));
+    }
+    const ids = readFiles(files.log('a')).map(({ id }) => id);
+    await files.close();
+    const problems: string[] = [];
+    const move = () =>
+      importSegments({
+        folder,
+        databaseUrl: url,
+        ttlOf: (id) => (id === 'deleted' ? null : 3_600),
+        onProblem: (_id, reason) => problems.push(reason),
+      });
+    // The copy is what an interrupted run finds again.
+    const copy = join(temporaryFolder(), 'a');
+    cpSync(join(folder, 'brk_1', 'a'), copy, { recursive: true });
+    expect(await move()).toBe(5_000);
+    cpSync(copy, join(folder, 'brk_1', 'a'), { recursive: true });
+    expect(await move()).toBe(0);
+    expect([problems, readdirSync(join(folder, 'brk_1'))]).toEqual([[], ['deleted']]);
+
+    const { store } = await open();
+    expect(store.log('a').storage()).toMatchObject({ messages: 2_500 });
+    const moved = await readAll(store.log('a'));
+    expect(moved.map(({ id }) => id)).toEqual(ids);
+    expect(texts(await readAll(store.log('b')))).toEqual(some(2_500, 'b').map((one) => String(one.payload)));
+    expect(store.ids().toSorted()).toEqual(['a', 'b']);
+  });
+});
