@@ -1,7 +1,7 @@
 /** Starts the installed PostgreSQL (Debian) with a new cluster and default settings, on a free port of loopback. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { freePort } from './free-port.ts';
@@ -10,6 +10,8 @@ const VERSIONS = '/usr/lib/postgresql';
 
 interface Postgres {
   readonly url: string;
+  /** Processor time of the server with its child processes, in milliseconds. */
+  cpuMs(): number;
   close(): Promise<void>;
 }
 
@@ -42,7 +44,23 @@ export async function startPostgres(parent: string): Promise<Postgres> {
   for await (const line of createInterface({ input: server.stderr })) {
     if (!line.includes('ready to accept connections')) continue;
     server.stderr.resume();
-    return { url: `postgresql://bench@127.0.0.1:${port}/postgres`, close };
+    return { url: `postgresql://bench@127.0.0.1:${port}/postgres`, cpuMs: () => cpuMsOf(server.pid ?? 0), close };
   }
   throw new Error('PostgreSQL did not start');
+}
+
+/** Ticks of `/proc/<pid>/stat` (proc(5)) are 10 ms. Ended children count in the fields of their parent. */
+function cpuMsOf(server: number): number {
+  const stats = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const [, rest = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(/\) /);
+        return [{ pid: Number(pid), fields: rest.split(' ').map(Number) }];
+      } catch {
+        return [];
+      }
+    });
+  const own = stats.filter(({ pid, fields }) => pid === server || fields[1] === server);
+  return own.reduce((sum, { fields }) => sum + fields.slice(11, 15).reduce((ticks, tick) => ticks + tick, 0) * 10, 0);
 }

@@ -139,9 +139,14 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
 
     await expiry.run();
 
-    const left = await rows('SELECT DISTINCT stream FROM messages.stream_segment ORDER BY stream');
-    expect(left.map(({ stream }) => stream)).toEqual(['for-ever', 'long']);
-    expect(await rows(`SELECT FROM messages.stream_message WHERE stream = 'deleted'`)).toEqual([]);
+    const left = await rows(
+      'SELECT DISTINCT id FROM messages.stream_segment JOIN messages.stream ON number = stream ORDER BY id',
+    );
+    expect(left.map(({ id }) => id)).toEqual(['for-ever', 'long']);
+    expect(await rows(`SELECT id FROM messages.stream WHERE id = 'deleted'`)).toEqual([]);
+    expect(
+      await rows('SELECT FROM messages.stream_message WHERE stream NOT IN (SELECT number FROM messages.stream)'),
+    ).toEqual([]);
     const again = (await open()).store;
     expect(texts(await readAll(again.log('long')))).toEqual(['0', '1', '2']);
 
@@ -149,10 +154,11 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const old = Math.floor(Date.now() / 1_000 / 60) * 60 - 2 * 3_600;
     await rows(`CREATE TABLE messages.stream_message_60_${old} PARTITION OF messages.stream_message
       FOR VALUES FROM (60, ${old * 1e6}) TO (60, ${(old + 60) * 1e6})`);
+    const number = (await rows(`SELECT number FROM messages.stream WHERE id = 'long'`))[0].number;
     const put = (base: number) =>
       rows(`
-      INSERT INTO messages.stream_message VALUES ('long', 60, ${base}, 1, 't', 'x');
-      INSERT INTO messages.stream_segment VALUES ('brk_1', 'long', ${base}, 60, 1, 10, ${base}, ${base})`);
+      INSERT INTO messages.stream_message VALUES (${number}, 60, ${base}, 1, 't', 'x');
+      INSERT INTO messages.stream_segment VALUES (${number}, ${base}, 60, 1, 10, ${base}, ${base})`);
     await put(old * 1e6);
     await define('long', 4 * 3_600);
     const exists = async () => (await rows(`SELECT to_regclass('messages.stream_message_60_${old}') AS name`))[0].name;
@@ -207,8 +213,9 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const removed = store.log('a');
     await removed.remove();
     expect(await append(removed, some(1))).toEqual(['Its stream was removed']);
-    expect(await rows('SELECT DISTINCT stream FROM messages.stream_message')).toEqual([{ stream: 'b' }]);
-    expect(await rows('SELECT stream FROM messages.stream_segment')).toEqual([{ stream: 'b' }]);
+    expect(await rows('SELECT id FROM messages.stream')).toEqual([{ id: 'b' }]);
+    expect(await rows('SELECT payload::text FROM messages.stream_message')).toHaveLength(1);
+    expect(await rows('SELECT stream FROM messages.stream_segment')).toHaveLength(1);
   });
 
   test('beyond the limit of the broker nothing is stored until some is cleared; other brokers store', async () => {

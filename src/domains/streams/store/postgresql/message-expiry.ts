@@ -11,7 +11,7 @@ interface MessageExpiryOptions {
 }
 
 interface DeadSegment {
-  readonly stream: string;
+  readonly stream: number;
   readonly base: bigint;
   readonly width: number;
   readonly first: bigint;
@@ -57,7 +57,8 @@ export class MessageExpiry {
     const { db } = this.#options;
     const dead = await db.$queryRaw<DeadSegment[]>`
       SELECT segment.stream, segment.base, segment.width, segment.first, segment.last, definition.ttl
-      FROM messages.stream_segment AS segment LEFT JOIN "Stream" AS definition ON definition.id = segment.stream
+      FROM messages.stream_segment AS segment JOIN messages.stream AS stored ON stored.number = segment.stream
+      LEFT JOIN "Stream" AS definition ON definition.id = stored.id
       WHERE definition.id IS NULL
         OR (definition.ttl > 0 AND segment.last < ${NOW} - definition.ttl::bigint * 1000000)`;
     const expired = dead.filter(({ ttl, width }) => ttl !== null && width === widthOf(ttl));
@@ -69,6 +70,10 @@ export class MessageExpiry {
         WHERE stream = ${stream} AND width = ${width} AND id BETWEEN ${first} AND ${last}`;
       await this.#forget([{ stream, ...segment }]);
     }
+    await db.$executeRaw`
+      DELETE FROM messages.stream AS stored
+      WHERE NOT EXISTS (SELECT FROM "Stream" WHERE id = stored.id)
+        AND NOT EXISTS (SELECT FROM messages.stream_segment WHERE stream = stored.number)`;
     await this.#dropEmpty();
   }
 
@@ -91,7 +96,7 @@ export class MessageExpiry {
     if (segments.length === 0) return;
     await this.#options.db.$executeRaw`
       DELETE FROM messages.stream_segment AS segment USING
-        unnest(${segments.map(({ stream }) => stream)}::text[], ${segments.map(({ base }) => base)}::bigint[])
+        unnest(${segments.map(({ stream }) => stream)}::integer[], ${segments.map(({ base }) => base)}::bigint[])
         AS dead (stream, base)
       WHERE segment.stream = dead.stream AND segment.base = dead.base`;
   }

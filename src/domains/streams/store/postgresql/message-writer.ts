@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { within } from '../../../../platform/scheduling/within.ts';
-import { bigints, byteas, integers, smallints, texts } from '../../../../platform/storage/postgresql-arrays.ts';
+import { CopyRows, copyInto } from '../../../../platform/storage/copy-rows.ts';
 import { connectPostgresql } from '../../../../platform/storage/postgresql-connection.ts';
 import { createPartition } from './message-partitions.ts';
 import type { StoredSegment } from './stored-segments.ts';
@@ -17,8 +17,8 @@ export interface WaitingMessage {
 
 /** A log with messages to write. */
 export interface WritingLog {
-  readonly brokerId: string;
-  readonly streamId: string;
+  /** The number of the stream in the tables, which its first message creates. Errors: those of the database. */
+  streamNumber(): number | Promise<number>;
   /** Its messages are no longer to be written. */
   readonly isClosed: boolean;
   /** Removes the oldest messages, at most so many and so many bytes, but at least one if there is any. */
@@ -41,7 +41,7 @@ interface MessageWriterOptions {
   readonly onProblem: () => void;
 }
 
-const MAX_MESSAGES = 4_000;
+const MAX_MESSAGES = 8_000;
 const MAX_BYTES = 2 * 1_048_576;
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 5_000;
@@ -49,18 +49,10 @@ const LAST_RETRY_MS = 5_000;
 const RESPONSE_TIMEOUT_MS = 10_000;
 const CLOCK_MS = 60_000;
 
-/** A segment is counted in the statement that stores its messages, so that both are stored or neither. */
-const INSERT = `
-  WITH stored AS (
-    INSERT INTO messages.stream_message (stream, width, id, qos, topic, payload)
-    SELECT * FROM unnest($1::text[], $2::int4[], $3::int8[], $4::int2[], $5::text[], $6::bytea[])
-  )
-  INSERT INTO messages.stream_segment AS segment (broker, stream, base, width, messages, bytes, first, last)
-  SELECT * FROM unnest(
-    $7::text[], $8::text[], $9::int8[], $10::int4[], $11::int8[], $12::int8[], $13::int8[], $14::int8[]
-  )
-  ON CONFLICT (stream, base) DO UPDATE SET
-    messages = segment.messages + excluded.messages, bytes = segment.bytes + excluded.bytes, last = excluded.last`;
+const COPY = 'COPY messages.stream_message (stream, width, id, qos, topic, payload) FROM STDIN WITH (FORMAT binary)';
+const COLUMNS = 6;
+/** Bytes of the columns with integers: stream, width, id, qos. */
+const INTEGER_BYTES = 4 + 4 + 8 + 2;
 
 const IS_STORED = `
   SELECT FROM messages.stream_message
@@ -82,6 +74,8 @@ export class MessageWriter {
   #client: pg.Client | null = null;
   #running: Promise<void> | null = null;
   #retryMs = FIRST_RETRY_MS;
+  /** Its buffer is used again: one for each statement would be most of what garbage is collected for. */
+  #sent: CopyRows | null = null;
   #cancelPause: (() => void) | null = null;
   /** Milliseconds that the clock of the database is ahead of this process. */
   #clockOffset = 0;
@@ -178,29 +172,29 @@ export class MessageWriter {
     const [part] = parts;
     const [message] = part?.messages ?? [];
     if (part === undefined || message === undefined) return true;
-    const { rows } = await this.#query(IS_STORED, [
-      part.log.streamId,
-      message.segment.width,
-      message.id,
-      message.topic,
-      message.payload,
-    ]);
+    const { segment, id, topic, payload } = message;
+    const client = await this.#connected();
+    const values = [await part.log.streamNumber(), segment.width, id, topic, payload];
+    const { rows } = await inTime(client.query(IS_STORED, values));
     return rows.length > 0;
   }
 
   async #write(parts: readonly Part[]): Promise<void> {
-    const values = columnsOf(parts);
+    const streams: number[] = [];
+    for (const { log } of parts) streams.push(await log.streamNumber());
+    const counts = parts.flatMap(({ messages }, index) => countsOf(streams[index] ?? 0, messages));
+    const statements = `${countStatement(counts)}; ${COPY}`;
+    const rows = rowsOf(parts, streams, this.#sent);
+    this.#sent = null;
     for (let attempt = 0; ; attempt += 1) {
+      const client = await this.#connected();
       try {
-        await this.#query(INSERT, values);
+        await inTime(copyInto(client, statements, rows.end()));
+        if (rows.bytes <= 2 * MAX_BYTES) this.#sent = rows;
         return;
       } catch (error) {
         if (codeOf(error) !== NO_PARTITION || attempt > 0) throw error;
-        const client = await this.#connected();
-        const segments = new Map(
-          parts.flatMap(({ messages }) => messages.map(({ segment }) => [`${segment.width} ${segment.base}`, segment])),
-        );
-        for (const { width, base } of segments.values()) await createPartition(client, width, base);
+        for (const { width, base } of counts) await createPartition(client, width, base);
       }
     }
   }
@@ -229,14 +223,6 @@ export class MessageWriter {
     const middle = messages.length >> 1;
     await this.#writeUntilDone([{ log, messages: messages.slice(0, middle) }]);
     await this.#writeUntilDone([{ log, messages: messages.slice(middle) }]);
-  }
-
-  async #query(text: string, values: unknown[]): Promise<pg.QueryResult> {
-    const client = await this.#connected();
-    const tooLate = () => new Error(`the database did not respond within ${RESPONSE_TIMEOUT_MS} ms`);
-    // Prepared once for each connection.
-    const name = text === INSERT ? 'store-messages' : undefined;
-    return within(RESPONSE_TIMEOUT_MS, client.query({ name, text, values }), tooLate);
   }
 
   async #connected(): Promise<pg.Client> {
@@ -274,39 +260,74 @@ export class MessageWriter {
   }
 }
 
-function columnsOf(parts: readonly Part[]): Buffer[] {
-  const messages = parts.flatMap((part) => part.messages);
-  const streams = parts.flatMap(({ log, messages: its }) => its.map(() => log.streamId));
-  const counts = parts.flatMap(countsOf);
-  return [
-    texts(streams),
-    integers(messages.map(({ segment }) => segment.width)),
-    bigints(messages.map(({ id }) => id)),
-    smallints(messages.map(({ qos }) => qos)),
-    texts(messages.map(({ topic }) => topic)),
-    byteas(messages.map(({ payload }) => payload)),
-    texts(counts.map(({ log }) => log.brokerId)),
-    texts(counts.map(({ log }) => log.streamId)),
-    bigints(counts.map(({ segment }) => segment.base)),
-    integers(counts.map(({ segment }) => segment.width)),
-    bigints(counts.map((count) => count.messages)),
-    bigints(counts.map((count) => count.bytes)),
-    bigints(counts.map((count) => count.first)),
-    bigints(counts.map((count) => count.last)),
-  ];
+interface Count {
+  readonly stream: number;
+  readonly base: number;
+  readonly width: number;
+  messages: number;
+  bytes: number;
+  readonly first: number;
+  last: number;
 }
 
-function countsOf({ log, messages }: Part) {
-  const counts = new Map<StoredSegment, { messages: number; bytes: number; first: number; last: number }>();
+function countsOf(stream: number, messages: readonly WaitingMessage[]): Count[] {
+  const counts = new Map<StoredSegment, Count>();
   for (const { segment, id, bytes } of messages) {
-    const count = counts.get(segment) ?? { messages: 0, bytes: 0, first: id, last: id };
+    let count = counts.get(segment);
+    if (count === undefined) {
+      const { base, width } = segment;
+      count = { stream, base, width, messages: 0, bytes: 0, first: id, last: id };
+      counts.set(segment, count);
+    }
     count.messages += 1;
     count.bytes += bytes;
     count.last = id;
-    counts.set(segment, count);
   }
-  return [...counts].map(([segment, count]) => ({ log, segment, ...count }));
+  return [...counts.values()];
 }
+
+/** Segments are counted in the transaction that stores their messages. All values are integers. */
+function countStatement(counts: readonly Count[]): string {
+  const rows = counts.map(
+    ({ stream, base, width, messages, bytes, first, last }) =>
+      `(${stream}, ${base}, ${width}, ${messages}, ${bytes}, ${first}, ${last})`,
+  );
+  return `
+    INSERT INTO messages.stream_segment AS segment (stream, base, width, messages, bytes, first, last)
+    VALUES ${rows.join(', ')}
+    ON CONFLICT (stream, base) DO UPDATE SET
+      messages = segment.messages + excluded.messages, bytes = segment.bytes + excluded.bytes, last = excluded.last`;
+}
+
+function rowsOf(parts: readonly Part[], streams: readonly number[], sent: CopyRows | null): CopyRows {
+  const count = parts.reduce((sum, { messages }) => sum + messages.length, 0);
+  const topicBytes: number[] = [];
+  let bytes = count * INTEGER_BYTES;
+  for (const { messages } of parts) {
+    for (const { topic, payload } of messages) {
+      const length = Buffer.byteLength(topic);
+      topicBytes.push(length);
+      bytes += length + payload.length;
+    }
+  }
+  const rows = new CopyRows(count, COLUMNS, bytes, sent);
+  let index = 0;
+  for (const [nth, { messages }] of parts.entries()) {
+    for (const { segment, id, qos, topic, payload } of messages) {
+      rows.begin(COLUMNS);
+      rows.integer(streams[nth] ?? 0);
+      rows.integer(segment.width);
+      rows.bigint(id);
+      rows.smallint(qos);
+      rows.text(topic, topicBytes[index++] ?? 0);
+      rows.bytea(payload);
+    }
+  }
+  return rows;
+}
+
+const inTime = <T>(response: Promise<T>): Promise<T> =>
+  within(RESPONSE_TIMEOUT_MS, response, () => new Error(`no response within ${RESPONSE_TIMEOUT_MS} ms`));
 
 const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown } | null)?.code;
 

@@ -20,6 +20,8 @@ import { StoredSegments } from './stored-segments.ts';
 interface PostgresqlLogOptions {
   readonly brokerId: string;
   readonly streamId: string;
+  /** `null` if nothing was stored yet. */
+  readonly number: number | null;
   readonly segments: StoredSegments;
   readonly tables: MessageTables;
   readonly writer: MessageWriter;
@@ -34,9 +36,8 @@ const REMOVED = 'Its stream was removed';
  * engine bounds the messages that wait to be written.
  */
 export class PostgresqlLog implements MessageLog, WritingLog {
-  readonly brokerId: string;
-  readonly streamId: string;
   readonly #options: PostgresqlLogOptions;
+  #number: number | null;
   #segments: StoredSegments;
   #waiting: WaitingMessage[] = [];
   #appended = 0;
@@ -48,8 +49,7 @@ export class PostgresqlLog implements MessageLog, WritingLog {
 
   constructor(options: PostgresqlLogOptions) {
     this.#options = options;
-    this.brokerId = options.brokerId;
-    this.streamId = options.streamId;
+    this.#number = options.number;
     this.#segments = options.segments;
   }
 
@@ -70,8 +70,10 @@ export class PostgresqlLog implements MessageLog, WritingLog {
     if (this.isClosed) return;
     const content = asBuffer(payload);
     const bytes = content.length + topic.length + MESSAGE_BYTES;
+    const id = this.#nextId();
+    const segment = this.#segments.next(id, bytes, this.#ttl);
     this.#appended += 1;
-    this.#waiting.push({ ...this.#numbered(bytes), topic, payload: content, qos, bytes, done });
+    this.#waiting.push({ id, segment, topic, payload: content, qos, bytes, done });
     this.#options.writer.add(this);
   }
 
@@ -93,7 +95,7 @@ export class PostgresqlLog implements MessageLog, WritingLog {
     const range = this.#unexpired(idRange(bounds));
     const counts = this.#segments.within(range).map((segment) => {
       const isWhole = segment.first >= range.from && segment.last <= range.to;
-      return isWhole ? segment.messages : this.#options.tables.count(this.streamId, segment, range);
+      return isWhole ? segment.messages : this.#options.tables.count(this.#stored, segment, range);
     });
     return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
   }
@@ -107,7 +109,7 @@ export class PostgresqlLog implements MessageLog, WritingLog {
     for (const segment of reverse ? segments.reverse() : segments) {
       const left = { reverse, limit: limit - page.length, maxBytes: maxBytes - bytes };
       if (left.limit <= 0 || left.maxBytes <= 0) break;
-      const part = await this.#options.tables.page(this.streamId, segment, range, left);
+      const part = await this.#options.tables.page(this.#stored, segment, range, left);
       page.push(...part);
       bytes += part.reduce((sum, { payload }) => sum + payload.length, 0);
     }
@@ -129,6 +131,11 @@ export class PostgresqlLog implements MessageLog, WritingLog {
     this.#options.onRemove();
     await this.finished();
     await this.#erase({ from: 0, to: Number.MAX_SAFE_INTEGER });
+    if (this.#number !== null) await this.#options.tables.remove(this.#number);
+  }
+
+  streamNumber(): number | Promise<number> {
+    return this.#number ?? this.#newNumber();
   }
 
   /** Resolves when all messages appended before are stored or refused. */
@@ -191,24 +198,39 @@ export class PostgresqlLog implements MessageLog, WritingLog {
 
   async renumber(messages: readonly WaitingMessage[]): Promise<readonly WaitingMessage[]> {
     const { tables, disk } = this.#options;
-    const stored = new StoredSegments(await tables.segmentsOf(this.streamId));
+    const stored = new StoredSegments(await tables.segmentsOf(this.#options.streamId));
     disk.add(stored.bytes - this.#segments.bytes);
     this.#segments = stored;
-    const again = messages.map((message) => ({ ...message, ...this.#numbered(message.bytes) }));
-    this.#waiting = this.#waiting.map((message) => ({ ...message, ...this.#numbered(message.bytes) }));
+    const again = messages.map((message) => this.#renumbered(message));
+    this.#waiting = this.#waiting.map((message) => this.#renumbered(message));
     return again;
   }
 
-  #numbered(bytes: number): Pick<WaitingMessage, 'id' | 'segment'> {
-    const id = Math.max(Math.floor(this.#options.writer.now() * 1_000), this.#segments.lastId + 1);
-    return { id, segment: this.#segments.next(id, bytes, this.#ttl) };
+  #renumbered(message: WaitingMessage): WaitingMessage {
+    const id = this.#nextId();
+    return { ...message, id, segment: this.#segments.next(id, message.bytes, this.#ttl) };
+  }
+
+  #nextId(): number {
+    return Math.max(Math.floor(this.#options.writer.now() * 1_000), this.#segments.lastId + 1);
+  }
+
+  async #newNumber(): Promise<number> {
+    const { tables, brokerId, streamId } = this.#options;
+    this.#number = await tables.numberOf(brokerId, streamId);
+    return this.#number;
+  }
+
+  /** The number of the stream if something is stored. */
+  get #stored(): number {
+    return this.#number ?? 0;
   }
 
   async #erase(range: IdRange): Promise<number> {
     const { tables, disk } = this.#options;
     let sum = 0;
     for (const segment of this.#segments.within(range)) {
-      const { removed, left } = await tables.erase(this.streamId, segment, range, MESSAGE_BYTES);
+      const { removed, left } = await tables.erase(this.#stored, segment, range, MESSAGE_BYTES);
       sum += removed;
       disk.add((left?.bytes ?? 0) - segment.bytes);
       if (left === null) this.#segments.remove(segment);

@@ -5,7 +5,7 @@ import type { MessageStore } from '../message-store.ts';
 import { MessageTables } from './message-tables.ts';
 import { MessageWriter } from './message-writer.ts';
 import { PostgresqlLog } from './postgresql-log.ts';
-import { StoredSegments } from './stored-segments.ts';
+import { type StoredSegment, StoredSegments } from './stored-segments.ts';
 
 interface MessageDatabaseOptions {
   readonly databaseUrl: string;
@@ -58,14 +58,14 @@ export class PostgresqlStore implements MessageStore {
     const { brokerId, database } = options;
     const { tables, writer } = database;
     await writer.readClock(tables.pool);
-    const segments = await tables.segmentsOfBroker(brokerId);
+    const streams = await tables.ofBroker(brokerId);
     const store = new PostgresqlStore(options);
-    for (const [streamId, its] of segments) store.#make(streamId, new StoredSegments(its));
+    for (const { id, number, segments } of streams) store.#make(id, number, segments);
     return store;
   }
 
   log(streamId: string): PostgresqlLog {
-    return this.#logs.get(streamId) ?? this.#make(streamId, new StoredSegments([]));
+    return this.#logs.get(streamId) ?? this.#make(streamId, null, []);
   }
 
   ids(): readonly string[] {
@@ -81,13 +81,15 @@ export class PostgresqlStore implements MessageStore {
     for (const log of this.#logs.values()) log.close();
   }
 
-  #make(streamId: string, segments: StoredSegments): PostgresqlLog {
+  #make(streamId: string, number: number | null, stored: readonly StoredSegment[]): PostgresqlLog {
     const { brokerId, database } = this.#options;
+    const segments = new StoredSegments(stored);
     const log = new PostgresqlLog({
       tables: database.tables,
       writer: database.writer,
       brokerId,
       streamId,
+      number,
       segments,
       disk: this.#disk,
       onRemove: () => this.#logs.delete(streamId),

@@ -82,11 +82,10 @@ interface ImportedLogOptions {
 
 /** The messages of a stream in files, as the writer takes them: with the ids that they have. */
 class ImportedLog implements WritingLog {
-  readonly brokerId: string;
-  readonly streamId: string;
   readonly isClosed = false;
   readonly #options: ImportedLogOptions;
   readonly #segments = new StoredSegments([]);
+  #number: Promise<number> | null = null;
   #waiting: WaitingMessage[] = [];
   #unwritten = 0;
   #after: number | null = null;
@@ -96,8 +95,11 @@ class ImportedLog implements WritingLog {
 
   constructor(options: ImportedLogOptions) {
     this.#options = options;
-    this.brokerId = options.brokerId;
-    this.streamId = options.streamId;
+  }
+
+  streamNumber(): number | Promise<number> {
+    this.#number ??= this.#options.tables.numberOf(this.#options.brokerId, this.#options.streamId);
+    return this.#number;
   }
 
   /** Returns whether there are messages. */
@@ -132,7 +134,7 @@ class ImportedLog implements WritingLog {
   /** Leaves out the messages that an interrupted import has stored. */
   async renumber(messages: readonly WaitingMessage[]): Promise<readonly WaitingMessage[]> {
     const stored = await this.#options.tables.storedIds(
-      this.streamId,
+      await this.streamNumber(),
       messages.map(({ id }) => id),
     );
     const left = messages.filter(({ id }) => !stored.has(id));
