@@ -6,7 +6,7 @@ import type { StoredSegment } from './stored-segments.ts';
 const MAX_CONNECTIONS = 4;
 const QUERY_TIMEOUT_MS = 30_000;
 
-export interface StoredStream {
+interface StoredStream {
   readonly id: string;
   readonly number: number;
   readonly segments: readonly StoredSegment[];
