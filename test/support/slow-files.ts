@@ -60,6 +60,7 @@ const SLOW = [
   '/sign-in/ldap',
   '/sign-in/oidc',
   '/storage/crash',
+  '/storage/leases',
   '/streams/hosting/',
   '/streams/replay-subscription',
   '/topic-tree/graph/commercial',

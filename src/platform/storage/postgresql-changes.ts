@@ -1,19 +1,18 @@
 /**
- * LISTEN and NOTIFY on a separate connection: CONNECTED <-> LOST -> CLOSED. A lost connection is opened again with a
- * backoff, and all listeners, here and in other processes, then receive '*'. A heartbeat query detects a dead
- * connection.
+ * LISTEN and NOTIFY in a session of their own: CONNECTED <-> LOST -> CLOSED. A lost session is opened again with a
+ * backoff, and all listeners, here and in other processes, then receive '*'. Listeners here also receive '*' when no
+ * session could be opened for STALE_MS, because what they cached may have changed.
  */
 import { randomUUID } from 'node:crypto';
-import type { Client } from 'pg';
-import { ConcurrencyLimit } from '../scheduling/concurrency-limit.ts';
 import { ANYTHING, type ChangeListener, type Changes, LocalChanges, type Stop } from './changes.ts';
-import { connectPostgresql, query } from './postgresql-connection.ts';
+import { PostgresqlSession } from './postgresql-session.ts';
 import type { StorageLog } from './storage-log.ts';
 
 const CHANNEL = 'brokergraph_changes';
 const RECONNECT_MS = 100;
 const RECONNECT_LIMIT_MS = 5_000;
-const HEARTBEAT_MS = 20_000;
+/** A restart of the server takes less, and does not cost the caches. */
+const STALE_MS = 5_000;
 /** PostgreSQL's limit for a payload is 8,000 bytes; a longer id is announced as ANYTHING. */
 const MAX_ID_BYTES = 4_000;
 
@@ -28,12 +27,12 @@ export class PostgresqlChanges implements Changes {
   readonly #log: StorageLog;
   readonly #local = new LocalChanges();
   readonly #origin = randomUUID();
-  #client: Client | null = null;
-  readonly #queries = new ConcurrencyLimit({ maxRunning: 1 });
+  #session: PostgresqlSession | null = null;
   #hasMissed = false;
   #closed = false;
   #reconnectMs = RECONNECT_MS;
   #timer: NodeJS.Timeout | undefined;
+  #staleTimer: NodeJS.Timeout | undefined;
 
   private constructor(databaseUrl: string, log: StorageLog) {
     this.#databaseUrl = databaseUrl;
@@ -60,31 +59,23 @@ export class PostgresqlChanges implements Changes {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
-    const client = this.#client;
-    this.#client = null;
+    clearTimeout(this.#staleTimer);
+    const session = this.#session;
+    this.#session = null;
     await this.#local.close();
-    await client?.end();
+    await session?.close();
   }
 
   async #connect(): Promise<void> {
-    const client = await connectPostgresql(this.#databaseUrl);
-    client.on('error', (error) => this.#lose(client, error));
-    client.on('end', () => this.#lose(client, new Error('the server ended the connection')));
-    client.on('notification', ({ payload }) => this.#receive(payload));
-    try {
-      await client.query(`LISTEN ${CHANNEL}`);
-    } catch (error) {
-      await client.end();
-      throw error;
-    }
+    const session = await PostgresqlSession.open(this.#databaseUrl, 'changes', (error) => this.#lost(session, error));
+    session.client.on('notification', ({ payload }) => this.#receive(payload));
+    await session.query(`LISTEN ${CHANNEL}`);
     // `close` does not wait for a connection attempt.
-    if (this.#closed) {
-      await client.end();
-      return;
-    }
-    this.#client = client;
+    if (this.#closed) return session.close();
+    if (!session.isAlive) throw new Error('The session was lost again');
+    this.#session = session;
     this.#reconnectMs = RECONNECT_MS;
-    this.#beatLater(client);
+    clearTimeout(this.#staleTimer);
   }
 
   async #reconnect(): Promise<void> {
@@ -112,42 +103,23 @@ export class PostgresqlChanges implements Changes {
     this.#timer = setTimeout(() => void this.#reconnect(), waitMs).unref();
   }
 
-  #lose(client: Client, error: unknown): void {
-    if (this.#client !== client) return;
-    this.#client = null;
-    clearTimeout(this.#timer);
+  #lost(session: PostgresqlSession, error: unknown): void {
+    if (this.#session !== session) return;
+    this.#session = null;
     this.#log.warn({ err: error }, 'Changes from other processes stopped; connecting again');
-    // Not `end`, which would wait for a server that may not respond.
-    client.connection.stream.destroy();
+    this.#staleTimer = setTimeout(() => this.#local.notifyAll(), STALE_MS).unref();
     this.#reconnectLater();
   }
 
-  #beatLater(client: Client): void {
-    this.#timer = setTimeout(async () => {
-      await this.#query(client, 'SELECT 1');
-      if (this.#client === client && !this.#closed) this.#beatLater(client);
-    }, HEARTBEAT_MS).unref();
-  }
-
   async #notify(kind: string, id: string): Promise<void> {
-    const client = this.#client;
     const message: Message = { origin: this.#origin, kind, id };
-    const isSent =
-      client && (await this.#query(client, 'SELECT pg_notify($1, $2)', [CHANNEL, JSON.stringify(message)]));
-    if (!isSent) this.#hasMissed = true;
-  }
-
-  /** Returns whether the query succeeded in time; otherwise the connection is lost. Queries run one at a time. */
-  #query(client: Client, sql: string, values?: string[]): Promise<boolean> {
-    return this.#queries.run(async () => {
-      try {
-        await query(client, sql, values);
-        return true;
-      } catch (error) {
-        this.#lose(client, error);
-        return false;
-      }
-    });
+    try {
+      if (this.#session === null) throw new Error('There is no session');
+      await this.#session.query('SELECT pg_notify($1, $2)', [CHANNEL, JSON.stringify(message)]);
+    } catch {
+      // The reconnect announces that something changed.
+      this.#hasMissed = true;
+    }
   }
 
   #receive(payload: string | undefined): void {

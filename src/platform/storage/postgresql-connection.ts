@@ -1,10 +1,35 @@
 /** Connections to PostgreSQL. Error messages never contain the password. */
-import pg, { type ClientConfig } from 'pg';
+import type { Socket } from 'node:net';
+import pg, { type ClientConfig, type PoolConfig } from 'pg';
 import { ServiceError } from '../errors.ts';
-import { within } from '../scheduling/within.ts';
 
-const CONNECT_TIMEOUT_MS = 10_000;
-const RESPONSE_TIMEOUT_MS = 5_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+/** For a new connection, or for one that is free. */
+const POOL_TIMEOUT_MS = 10_000;
+const STATEMENT_TIMEOUT_MS = 15_000;
+/** Longer than STATEMENT_TIMEOUT_MS, so that a server that responds reports a slow statement itself. */
+const SILENCE_TIMEOUT_MS = 20_000;
+
+/**
+ * The pool of queries. The server cancels a statement after STATEMENT_TIMEOUT_MS, and ends a transaction that is idle
+ * as long, so that a lost process does not keep its row locks. A connection on which nothing arrives for
+ * SILENCE_TIMEOUT_MS is closed, and its query fails: without this limit it would wait until TCP gives up, for 15
+ * minutes. Errors: ServiceError INVALID.
+ */
+export function poolConfig(databaseUrl: string): PoolConfig {
+  return {
+    ...postgresqlConfig(databaseUrl),
+    connectionTimeoutMillis: POOL_TIMEOUT_MS,
+    onConnect: async (client) => {
+      const stream = (client as pg.Client).connection.stream as Socket;
+      const silent = () => stream.destroy(new Error(`no response from the database within ${SILENCE_TIMEOUT_MS} ms`));
+      stream.setTimeout(SILENCE_TIMEOUT_MS, silent);
+      // Not in the startup packet, because connection poolers refuse other parameters there.
+      await client.query(`SET statement_timeout = ${STATEMENT_TIMEOUT_MS};
+        SET idle_in_transaction_session_timeout = ${STATEMENT_TIMEOUT_MS}`);
+    },
+  };
+}
 
 /** Errors: ServiceError INVALID. */
 export function postgresqlConfig(databaseUrl: string): ClientConfig {
@@ -27,9 +52,12 @@ export function postgresqlConfig(databaseUrl: string): ClientConfig {
 
 const unusable = (reason: string): ServiceError => new ServiceError('INVALID', `DATABASE_URL ${reason}`);
 
-/** Opens a connection, which the caller closes. Errors: ServiceError INTERNAL_ERROR. */
-export async function connectPostgresql(databaseUrl: string): Promise<pg.Client> {
-  const client = new pg.Client(postgresqlConfig(databaseUrl));
+/**
+ * Opens a connection, which the caller closes. `purpose` is shown to administrators of the server. Errors: ServiceError
+ * INTERNAL_ERROR.
+ */
+export async function connectPostgresql(databaseUrl: string, purpose: string): Promise<pg.Client> {
+  const client = new pg.Client({ ...postgresqlConfig(databaseUrl), application_name: `brokergraph ${purpose}` });
   try {
     await client.connect();
     return client;
@@ -38,12 +66,6 @@ export async function connectPostgresql(databaseUrl: string): Promise<pg.Client>
     throw new ServiceError('INTERNAL_ERROR', message, { cause: error });
   }
 }
-
-/** Errors: those of the query; an Error after RESPONSE_TIMEOUT_MS, which may mean a dead connection. */
-export const query = (client: pg.Client, sql: string, values?: unknown[]): Promise<pg.QueryResult> => {
-  const tooLate = () => new Error(`no response within ${RESPONSE_TIMEOUT_MS} ms`);
-  return within(RESPONSE_TIMEOUT_MS, client.query(sql, values), tooLate);
-};
 
 function addressOf({ host, port, database }: pg.Client): string {
   return `${host}:${port}/${database ?? ''}`;

@@ -1,27 +1,27 @@
 /**
- * Session-level advisory locks of PostgreSQL, on a separate connection that the first lease opens. Missing leases are
- * tried every RETRY_MS, and when another process announces a release. A dead connection is detected within HEARTBEAT_MS
- * + RESPONSE_TIMEOUT_MS. The TCP keepalive of the server is longer, so the old holder has stopped before another one
- * acquires the lock.
+ * Session-level advisory locks of PostgreSQL, in a session of their own that the first lease opens. Missing leases are
+ * tried every RETRY_MS, and when another process announces a release.
+ *
+ * A process that is killed loses its locks at once, because its system closes the connection. A process that is
+ * silent has stopped its work before the server releases its locks, see PostgresqlSession. The locks are not
+ * replicated: after a standby was promoted, a process that was connected before waits SERVER_MS, until every holder
+ * at the previous primary has stopped.
  */
-import type { Client } from 'pg';
 import { ConcurrencyLimit } from '../scheduling/concurrency-limit.ts';
 import { ANYTHING, type Changes } from './changes.ts';
 import type { Lease, Leases } from './leases.ts';
-import { connectPostgresql, query } from './postgresql-connection.ts';
+import { PostgresqlSession, SERVER_MS } from './postgresql-session.ts';
 import type { StorageLog } from './storage-log.ts';
 
-const RETRY_MS = 3_000;
-const HEARTBEAT_MS = 5_000;
-/** The server closes a silent connection after about 25 s. */
-const SERVER_KEEPALIVE = 'SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 2';
+const RETRY_MS = 1_000;
 const RELEASED = 'lease';
 const LOCK_SPACE = 0x62677368;
 
 interface Wanted {
   readonly name: string;
   readonly listener: (isHeld: boolean) => void;
-  held: boolean;
+  /** Has the lock. */
+  session: PostgresqlSession | null;
 }
 
 export class PostgresqlLeases implements Leases {
@@ -30,8 +30,11 @@ export class PostgresqlLeases implements Leases {
   readonly #log: StorageLog;
   readonly #wanted = new Set<Wanted>();
   readonly #stopChanges: () => void;
-  #client: Client | null = null;
-  readonly #queries = new ConcurrencyLimit({ maxRunning: 1 });
+  #session: PostgresqlSession | null = null;
+  #timeline: string | null = null;
+  /** By `performance.now()`. */
+  #waitUntil = 0;
+  readonly #steps = new ConcurrencyLimit({ maxRunning: 1 });
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
 
@@ -45,17 +48,17 @@ export class PostgresqlLeases implements Leases {
   }
 
   want(name: string, listener: (isHeld: boolean) => void): Lease {
-    const wanted: Wanted = { name, listener, held: false };
+    const wanted: Wanted = { name, listener, session: null };
     this.#wanted.add(wanted);
-    void this.#enqueue(() => this.#try([wanted]));
-    this.#scheduleHeartbeat();
+    void this.#inOrder(() => this.#try([wanted]));
+    this.#retryLater();
     return {
       get held() {
-        return wanted.held;
+        return isHeld(wanted);
       },
       attempt: async () => {
-        if (!wanted.held) await this.#enqueue(() => this.#try([wanted]));
-        return wanted.held;
+        if (!isHeld(wanted)) await this.#inOrder(() => this.#try([wanted]));
+        return isHeld(wanted);
       },
       release: () => this.#release(wanted),
     };
@@ -66,97 +69,96 @@ export class PostgresqlLeases implements Leases {
     this.#closed = true;
     this.#stopChanges();
     if (this.#timer) clearTimeout(this.#timer);
-    for (const wanted of this.#wanted) wanted.held = false;
+    for (const wanted of this.#wanted) wanted.session = null;
     this.#wanted.clear();
-    await this.#queries.run(async () => undefined);
-    const client = this.#client;
-    if (client === null) return;
-    this.#client = null;
-    await client.end();
+    await this.#inOrder(async () => undefined);
+    const session = this.#session;
+    if (session === null) return;
+    this.#session = null;
+    await session.close();
     await this.#changes.announce(RELEASED, ANYTHING);
   }
 
   #missing(): Wanted[] {
-    return [...this.#wanted].filter(({ held }) => !held);
+    return [...this.#wanted].filter((wanted) => !isHeld(wanted));
   }
 
   #tryAll(): Promise<void> {
-    return this.#enqueue(() => this.#try(this.#missing()));
+    return this.#inOrder(() => this.#try(this.#missing()));
   }
 
   async #try(list: readonly Wanted[]): Promise<void> {
-    const open = list.filter((wanted) => this.#wanted.has(wanted) && !wanted.held);
+    const open = list.filter((wanted) => this.#wanted.has(wanted) && !isHeld(wanted));
     if (open.length === 0) return;
-    const client = await this.#connected();
+    const session = await this.#connected();
+    if (performance.now() < this.#waitUntil) return;
     const sql = 'SELECT name, pg_try_advisory_lock($1, hashtext(name)) AS held FROM unnest($2::text[]) AS name';
-    const { rows } = await query(client, sql, [LOCK_SPACE, open.map(({ name }) => name)]);
+    const { rows } = await session.query(sql, [LOCK_SPACE, open.map(({ name }) => name)]);
     const held = new Set(rows.filter((row) => row.held === true).map((row) => row.name));
     for (const wanted of open) {
-      if (!held.has(wanted.name) || this.#client !== client) continue;
-      wanted.held = true;
+      if (!held.has(wanted.name) || !session.isAlive) continue;
+      wanted.session = session;
       wanted.listener(true);
     }
   }
 
   async #release(wanted: Wanted): Promise<void> {
     if (!this.#wanted.delete(wanted)) return;
-    await this.#enqueue(async () => {
-      const client = this.#client;
-      if (!wanted.held || client === null) return;
-      wanted.held = false;
-      await query(client, 'SELECT pg_advisory_unlock($1, hashtext($2))', [LOCK_SPACE, wanted.name]);
+    await this.#inOrder(async () => {
+      const { session } = wanted;
+      wanted.session = null;
+      if (session?.isAlive)
+        await session.query('SELECT pg_advisory_unlock($1, hashtext($2))', [LOCK_SPACE, wanted.name]);
     });
     await this.#changes.announce(RELEASED, wanted.name);
   }
 
-  async #connected(): Promise<Client> {
-    if (this.#client !== null) return this.#client;
-    const client = await connectPostgresql(this.#databaseUrl);
-    client.on('error', (error) => this.#lose(client, error));
-    client.on('end', () => this.#lose(client, new Error('the server ended the connection')));
-    this.#client = client;
-    await query(client, SERVER_KEEPALIVE);
-    return client;
+  async #connected(): Promise<PostgresqlSession> {
+    const current = this.#session;
+    if (current?.isAlive) return current;
+    current?.lose(new Error('the session has expired'));
+    const session = await PostgresqlSession.open(this.#databaseUrl, 'leases', (error) => this.#lost(session, error));
+    if (this.#timeline !== null && this.#timeline !== session.timeline) {
+      this.#waitUntil = performance.now() + SERVER_MS;
+      this.#log.warn({ timeline: session.timeline }, 'A standby of the database was promoted; leases are tried later');
+    }
+    this.#timeline = session.timeline;
+    this.#session = session;
+    return session;
   }
 
-  #lose(client: Client, error: unknown): void {
-    if (this.#client !== client) return;
-    this.#client = null;
+  #lost(session: PostgresqlSession, error: unknown): void {
+    if (this.#session !== session) return;
+    this.#session = null;
     this.#log.warn({ err: error }, 'The database connection of the leases was lost, and all leases with it');
-    // Not `end`, which would wait for a server that may not respond.
-    client.connection.stream.destroy();
     for (const wanted of this.#wanted) {
-      if (!wanted.held) continue;
-      wanted.held = false;
+      if (wanted.session !== session) continue;
+      wanted.session = null;
       wanted.listener(false);
     }
   }
 
-  #scheduleHeartbeat(): void {
-    if (this.#timer !== null || this.#closed) return;
-    const isWaiting = this.#missing().length > 0;
-    this.#timer = setTimeout(() => void this.#heartbeat(), isWaiting ? RETRY_MS : HEARTBEAT_MS).unref();
+  /** Random, so that processes that lost the same server do not try at the same time. */
+  #retryLater(): void {
+    if (this.#timer !== null || this.#closed || this.#wanted.size === 0) return;
+    this.#timer = setTimeout(() => void this.#retry(), RETRY_MS * (0.5 + Math.random() / 2)).unref();
   }
 
-  async #heartbeat(): Promise<void> {
-    await this.#enqueue(async () => {
-      const client = this.#client;
-      if (client !== null) await query(client, 'SELECT 1');
-      await this.#try(this.#missing());
-    });
+  async #retry(): Promise<void> {
+    await this.#tryAll();
     this.#timer = null;
-    if (this.#wanted.size > 0) this.#scheduleHeartbeat();
+    this.#retryLater();
   }
 
-  /** A failure closes the connection, because the locks of the session are then unknown. */
-  #enqueue(work: () => Promise<void>): Promise<void> {
-    return this.#queries.run(async () => {
+  #inOrder(work: () => Promise<void>): Promise<void> {
+    return this.#steps.run(async () => {
       try {
         await work();
       } catch (error) {
-        if (this.#client !== null) this.#lose(this.#client, error);
-        else this.#log.debug({ err: error }, 'Connecting for leases failed');
+        this.#log.debug({ err: error }, 'The database could not be asked for leases');
       }
     });
   }
 }
+
+const isHeld = ({ session }: Wanted): boolean => session?.isAlive === true;

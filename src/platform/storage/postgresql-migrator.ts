@@ -28,7 +28,7 @@ export async function migratePostgresql(
   migrations: readonly Migration[],
   log: StorageLog,
 ): Promise<string[]> {
-  const client = await connectPostgresql(databaseUrl);
+  const client = await connectPostgresql(databaseUrl, 'migrations');
   // Without a listener a lost connection would exit the process. The pending query fails with the same error.
   client.on('error', (error) => log.debug({ err: error }, 'Connection lost while migrating'));
   try {

@@ -91,10 +91,10 @@ async function openPostgresql(databaseUrl: string, log: StorageLog): Promise<Ope
 
 async function connectClient(databaseUrl: string, log: StorageLog): Promise<Database> {
   const { PrismaPg } = await import('@prisma/adapter-pg');
-  const { postgresqlConfig } = await import('./postgresql-connection.ts');
+  const { poolConfig } = await import('./postgresql-connection.ts');
   const { PrismaClient } = await import('../../generated/postgresql/client.ts');
   const onLost = (error: Error) => log.warn({ err: error }, 'A connection to the database was lost');
-  const adapter = new PrismaPg(postgresqlConfig(databaseUrl), { onPoolError: onLost, onConnectionError: onLost });
+  const adapter = new PrismaPg(poolConfig(databaseUrl), { onPoolError: onLost, onConnectionError: onLost });
   const client = new PrismaClient({ adapter: connectingOnce(adapter), errorFormat: 'minimal' });
   await client.$connect();
   // Two generated classes with the same models; see Database.

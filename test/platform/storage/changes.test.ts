@@ -111,7 +111,7 @@ async function endListeners(databaseUrl: string | undefined): Promise<void> {
   await onServer(
     databaseUrl,
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-     WHERE datname = current_database() AND query LIKE 'LISTEN%'`,
+     WHERE datname = current_database() AND application_name = 'brokergraph changes'`,
   );
 }
 

@@ -15,6 +15,9 @@ test('a single process holds every lease until it releases it', async () => {
   expect(lease.held).toBe(false);
 });
 
+/** As SIGSTOP does: no timer and no event is handled meanwhile. */
+const stopThread = (ms: number) => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
 describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : ` (${UNAVAILABLE})`}`, () => {
   const two = async () => {
     const databaseUrl = await postgres.createDatabase();
@@ -42,6 +45,18 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     expect(await second.leases.want('a', (held) => told.push(held)).attempt()).toBe(false);
     await first.close();
     await expect.poll(() => told).toEqual([true]);
+  });
+
+  test('a process that was stopped for longer than its leases holds none afterwards, even before it has noticed', async () => {
+    const { first, second } = await two();
+    const told: boolean[] = [];
+    const lease = first.leases.want('a', (held) => told.push(held));
+    expect(await lease.attempt()).toBe(true);
+    stopThread(7_000);
+    expect([lease.held, told]).toEqual([false, [true]]);
+    await expect.poll(() => told.slice(0, 2)).toEqual([true, false]);
+    const other = second.leases.want('a', () => undefined);
+    await expect.poll(async () => [await lease.attempt(), await other.attempt()].filter(Boolean).length).toBe(1);
   });
 
   test('a lost connection loses the leases, which are then tried again', async () => {
