@@ -19,6 +19,11 @@ const PROGRAMS = {
   nginx: () => onPath('nginx') || existsSync('/usr/sbin/nginx'),
   openssl: () => onPath('openssl'),
   slapd: () => onPath('slapd') || existsSync('/usr/sbin/slapd'),
+  // For tests with several hosts.
+  iproute2: () => onPath('ip') || existsSync('/usr/sbin/ip'),
+  'iputils-arping': () => onPath('arping'),
+  nftables: () => onPath('nft') || existsSync('/usr/sbin/nft'),
+  faketime: () => onPath('faketime'),
   chromium: () => onPath('chromium'),
 };
 

@@ -83,7 +83,7 @@ export async function startCluster({ durable = false } = {}): Promise<PostgresCl
 }
 
 /** The user of Debian's package if this process runs as root, because the server refuses to run as root. */
-function clusterOwner(): Owner | null {
+export function clusterOwner(): Owner | null {
   if (process.getuid?.() !== 0) return null;
   const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
   return { uid: idOf('-u'), gid: idOf('-g') };
@@ -109,11 +109,11 @@ async function startServer(program: string, data: string, owner: Owner | null, d
 }
 
 /** `null` when the server accepts connections; its log if it exited before. */
-async function readiness(server: ChildProcess): Promise<string | null> {
+export async function readiness(server: ChildProcess): Promise<string | null> {
   if (!server.stderr) throw new Error('The server was started without its log');
   const said: string[] = [];
   for await (const line of createInterface({ input: server.stderr })) {
-    if (line.includes('ready to accept connections')) {
+    if (/ready to accept (read-only )?connections/.test(line)) {
       server.stderr.resume();
       return null;
     }

@@ -28,7 +28,7 @@ export interface ServiceProcess {
   start(): Promise<void>;
 }
 
-const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+export const mainProgram = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 /** `more`: environment variables. By default the service runs no brokers. */
 export async function startServiceProcess(more: Record<string, string> = {}): Promise<ServiceProcess> {
@@ -91,7 +91,7 @@ export async function startServiceProcess(more: Record<string, string> = {}): Pr
 }
 
 function spawnService(dataDir: string, more: Record<string, string>): ChildProcess {
-  return spawn(process.execPath, [main, 'serve'], {
+  return spawn(process.execPath, [mainProgram, 'serve'], {
     env: {
       PATH: process.env.PATH,
       PORT: '0',
@@ -106,7 +106,8 @@ function spawnService(dataDir: string, more: Record<string, string>): ChildProce
   });
 }
 
-function readyUrl(child: ChildProcess): Promise<string> {
+/** Resolves with the URL that the process prints when it is ready. */
+export function readyUrl(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';
     child.stdout?.on('data', (chunk) => {

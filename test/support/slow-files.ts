@@ -6,6 +6,7 @@ const SLOW = [
   '/truth/',
   '/app/cli/commands',
   '/app/cli/doctor',
+  '/app/hosts/',
   '/access-control/many-writes',
   '/access-control/policy/differential',
   '/access-control/writing/control-rights',

@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest';
+import { useNetwork } from '../../support/hosts/network.ts';
+import { type PostgresServer, startPostgres } from '../../support/hosts/postgres-server.ts';
+import { range, report, startWorld, TEST_TIMEOUT_MS } from './hosts-world.ts';
+
+const hosts = useNetwork();
+
+/** A primary with a replica, and a service address that belongs to the primary. */
+async function startPair(synchronousStandbys = '') {
+  const { network } = hosts;
+  const primary = await startPostgres(network.host('primary'), { synchronousStandbys });
+  const replica = await primary.startReplica(network.host('replica'));
+  const address = network.serviceAddress();
+  primary.host.claim(address);
+  return { primary, replica, address, databaseUrl: primary.url(address) };
+}
+
+/** As a manager of the database does that has found the primary dead. */
+async function moveTo(replica: PostgresServer, address: string): Promise<void> {
+  await replica.promote();
+  replica.host.claim(address);
+}
+
+describe.skipIf(hosts.unavailable !== null)('streams', { timeout: TEST_TIMEOUT_MS }, () => {
+  test('continue after PostgreSQL was restarted', async () => {
+    const database = await startPostgres(hosts.network.host('database'));
+    const world = await startWorld(hosts.network, { brokers: 5, databaseUrl: database.url() });
+    await database.kill();
+    await database.start();
+    report(`both processes serve all streams ${await seconds(() => world.converged())} s after the restart`);
+    await world.passed();
+    report(`${await world.complete()} messages came twice; ${world.pauses().length} of 5 streams changed the process`);
+  });
+
+  test('continue after the primary was killed and the service address moved to its replica', async () => {
+    const { primary, replica, address, databaseUrl } = await startPair();
+    const world = await startWorld(hosts.network, { brokers: 5, databaseUrl });
+    await primary.kill();
+    primary.host.giveUp(address);
+    await moveTo(replica, address);
+    report(`both processes serve all streams ${await seconds(() => world.converged())} s after the failover`);
+    await world.passed();
+    report(`${await world.complete()} messages came twice; ${world.pauses().length} of 5 streams changed the process`);
+  });
+
+  test('run in one process if the previous primary is cut off with the other one', async () => {
+    const { network } = hosts;
+    const { primary, replica, address, databaseUrl } = await startPair('replica');
+    const world = await startWorld(network, { brokers: 5, databaseUrl });
+    // The holder of the streams still reaches the previous primary, which has lost its synchronous standby.
+    network.cut(world.other.host, [primary.host]);
+    network.cut(replica.host, [primary.host, world.holder.host]);
+    await moveTo(replica, address);
+    report(`the streams run at the new primary ${(await world.takenOver()).toFixed(1)} s after it was promoted`);
+    // Only a pause that is positive proves that the previous holder had disconnected by itself.
+    report(`paused for ${range(world.pauses())}`);
+    expect(Math.min(...world.pauses())).toBeGreaterThan(0);
+    await primary.kill();
+    primary.host.giveUp(address);
+    network.healAll();
+    replica.host.claim(address);
+    await world.converged();
+    await world.complete();
+    expect(world.pauses()).toHaveLength(5);
+  });
+});
+
+async function seconds(work: () => Promise<unknown>): Promise<string> {
+  const from = performance.now();
+  await work();
+  return ((performance.now() - from) / 1_000).toFixed(1);
+}
