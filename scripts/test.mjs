@@ -114,7 +114,8 @@ else {
     const suites = ['test/domains/users', 'test/domains/projects', 'test/contract', 'test/domains/tokens']
       .concat(ON_POSTGRESQL.auth.map((name) => `test/platform/auth/${name}`))
       .concat(ON_POSTGRESQL.brokers.map((name) => `test/domains/brokers/${name}`))
-      .concat(ON_POSTGRESQL.streams.map((name) => `test/domains/streams/${name}`));
+      .concat(ON_POSTGRESQL.streams.map((name) => `test/domains/streams/${name}`))
+      .concat('test/domains/processes');
     run('storage and contract on PostgreSQL', { TEST_ENGINE: 'postgresql' }, ...suites);
   }
 }

@@ -27,6 +27,7 @@ const DOMAINS = ['users', 'projects', 'audit', 'tokens', 'sign-in', 'brokers', '
   'certificates',
   'clusters',
   'secrets',
+  'processes',
 ]);
 
 const partsOf = (path) =>

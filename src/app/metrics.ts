@@ -5,13 +5,14 @@ import type { BrokerRecord } from '../domains/brokers/broker-cache.ts';
 import { registerTotals } from '../domains/brokers/broker-totals.ts';
 import { registerCertificateMetrics } from '../domains/certificates/expiry/certificate-metrics.ts';
 import { registerClusterMetrics } from '../domains/clusters/cluster-metrics.ts';
+import { registerProcessMetrics } from '../domains/processes/process-metrics.ts';
 import { STREAM_METRICS } from '../domains/streams/stream-metrics.ts';
 import type { RequestKind, RequestMetrics } from '../gateway/http/gateway.ts';
 import { type HttpMetricSource, registerHttpMetrics } from '../gateway/http/http-metrics.ts';
 import type { Parts } from './parts.ts';
 
 interface MetricsOptions {
-  readonly parts: Pick<Parts, 'services' | 'caches' | 'streams' | 'bridges' | 'mqttRefusals'>;
+  readonly parts: Pick<Parts, 'services' | 'caches' | 'streams' | 'bridges' | 'mqttRefusals' | 'processes'>;
   readonly http: HttpMetricSource;
   /** Number of open WebSockets. */
   readonly webSockets: () => number;
@@ -25,7 +26,7 @@ export class Metrics implements RequestMetrics {
   readonly #requests: Record<RequestKind, Record<string, { observe(seconds: number): void }>>;
 
   constructor({ parts, http, webSockets }: MetricsOptions) {
-    const { services, caches, streams, bridges, mqttRefusals } = parts;
+    const { services, caches, streams, bridges, mqttRefusals, processes } = parts;
     const registry = this.#registry;
     const registers = [registry];
     const brokersWith = (isWanted: (broker: BrokerRecord) => boolean) => caches.brokers.all().filter(isWanted);
@@ -45,6 +46,7 @@ export class Metrics implements RequestMetrics {
     registerCertificateMetrics(() => caches.certificates.all(), registry);
     registerAuditMetrics(() => services.audit.backlog, registry);
     registerHttpMetrics(http, registry);
+    registerProcessMetrics(() => processes.placement.held.length, registry);
     registry.registerMetric(services.cloudBrokers.faults);
     services.auth.signInCounts.register(registry);
     mqttRefusals.register(registry);

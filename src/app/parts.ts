@@ -26,8 +26,10 @@ import { UserService } from '../domains/users/user-service.ts';
 import type { Closers } from '../platform/closers.ts';
 import type { Config } from '../platform/config/config.ts';
 import { HostedCalls } from '../protocol/hosting/hosted-calls.ts';
+import type { Placement } from '../protocol/hosting/placement/placement.ts';
 import { MIB, openBrokers } from './brokers.ts';
 import { type Foundation, openFoundation } from './foundation.ts';
+import { openProcesses } from './processes.ts';
 
 type WorkerName = 'embeddedWorker' | 'streamWorker' | 'bridgeWorker' | 'topicWorker';
 
@@ -46,7 +48,8 @@ export async function openParts(config: Config, options: ServiceOptions, closers
   const foundation = await openFoundation(config, options.log, closers);
   const people = await openPeople(foundation);
   const fleet = await openBrokers(foundation, { audit: people.audit, embeddedWorker: options.embeddedWorker });
-  const features = openFeatures(foundation, fleet, options);
+  const processes = openProcesses(foundation, fleet.runtimes);
+  const features = openFeatures(foundation, fleet, { ...options, placement: processes.placement });
   const { storage, sealer, caches } = foundation;
   const { audit, signIn, users, ownership, organizations, tokens } = people;
   const { brokers, cloudBrokers, runtimes, mqttRefusals } = fleet;
@@ -58,6 +61,7 @@ export async function openParts(config: Config, options: ServiceOptions, closers
     ...clusters.services,
     audit,
     secrets: new SecretRotator({ db, sealer, audit }),
+    processes: processes.service,
     users,
     organizations,
     tokens,
@@ -78,7 +82,8 @@ export async function openParts(config: Config, options: ServiceOptions, closers
     bridges: bridges.service,
     topics: topicTrees.service,
   };
-  return { services: all, storage, sealer, caches, signIn, mqttRefusals, streams, bridges, topicTrees, clusters };
+  const hosted = { streams, bridges, topicTrees };
+  return { services: all, storage, sealer, caches, signIn, mqttRefusals, ...hosted, clusters, processes };
 }
 
 /** Who uses the service and what they did: users, organizations, signing in, tokens, and the audit log. */
@@ -99,7 +104,7 @@ async function openPeople(foundation: Foundation) {
 function openFeatures(
   { config, log, closers, storage, sealer, caches }: Foundation,
   fleet: Awaited<ReturnType<typeof openBrokers>>,
-  { streamWorker, bridgeWorker, topicWorker }: ServiceOptions,
+  { streamWorker, bridgeWorker, topicWorker, placement }: ServiceOptions & { readonly placement: Placement },
 ) {
   const { dataDir, databaseUrl, brokerTimeoutMs: timeoutMs } = config;
   const { runtimes, membership, contactNodes, clusterStore } = fleet;
@@ -127,7 +132,7 @@ function openFeatures(
   const { db, changes, engine } = storage;
   const calls = engine === 'postgresql' ? new HostedCalls({ db, changes, sealer, timeoutMs, log }) : null;
   closers.add(() => calls?.close());
-  const hosting = { ...ofBrokers, storage, calls, log };
+  const hosting = { ...ofBrokers, storage, placement, calls, log };
   const streamFolder = join(dataDir, 'streams');
   const streams = closers.keep(
     new Streams({

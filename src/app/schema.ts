@@ -54,6 +54,7 @@ import '../domains/clusters/graph/cluster-mutations-schema.ts';
 import '../domains/clusters/graph/cluster-live-schema.ts';
 import '../domains/audit/audit-schema.ts';
 import '../domains/audit/audit-live-schema.ts';
+import '../domains/processes/process-schema.ts';
 import '../domains/secrets/secrets-schema.ts';
 import './node-schema.ts';
 import type { GraphQLSchema } from 'graphql';

@@ -1,6 +1,6 @@
 import { checkSecretKey } from '../domains/secrets/key-check.ts';
 import type { Services } from '../gateway/context.ts';
-import { type FetchFacts, onlyMetrics } from '../gateway/http/gateway.ts';
+import { type FetchFacts, onlyHealth, onlyMetrics } from '../gateway/http/gateway.ts';
 import { Closers } from '../platform/closers.ts';
 import type { Config } from '../platform/config/config.ts';
 import type { Storage } from '../platform/storage/storage.ts';
@@ -33,7 +33,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   const { log } = options;
   try {
     const parts = await openParts(config, options, closers);
-    const { services, storage, sealer, signIn, streams, bridges, topicTrees, clusters } = parts;
+    const { services, storage, sealer, signIn, streams, bridges, topicTrees, clusters, processes } = parts;
     await checkSecretKey(storage.db, sealer, log);
     // The port is taken first: a start that fails for its port must not use up the password that is shown once.
     const ports = await openPorts(config, log, closers);
@@ -45,6 +45,8 @@ export async function startService(config: Config, options: ServiceOptions): Pro
       startCloudBrokers(config, parts, closers),
       import('./http-entries.ts').then(({ httpEntries }) => httpEntries(config, parts, ports, log)),
     ]);
+    await processes.table?.open();
+    if (processes.table !== null) closers.keep(processes.table);
     await Promise.all([streams.start(), bridges.start(), topicTrees.start()]);
     clusters.start();
     // Links close before the brokers of this service, so that no link reports a lost connection.
@@ -55,7 +57,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     signIn.checks.start();
 
     metrics?.serve(onlyMetrics(scrape));
-    http.serve(gateway, log);
+    http.serve(config.role === 'worker' ? onlyHealth(gateway) : gateway, log);
     closers.keep(http);
     // WebSockets close before the HTTP server, which waits for every socket.
     closers.keep(graphql);

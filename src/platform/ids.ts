@@ -11,6 +11,7 @@ export const ID_PREFIXES = {
   session: 'ses',
   signInRule: 'rul',
   auditEvent: 'aud',
+  process: 'prc',
   // Objects that have the id of their broker and a name; see named-node-id.ts.
   bridge: 'brg',
   brokerListener: 'lsn',

@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { ConfigError, readConfig } from '../../platform/config/config.ts';
 import { SETTINGS } from '../../platform/config/settings.ts';
 import { ServiceError } from '../../platform/errors.ts';
@@ -54,11 +54,13 @@ function createProgram(terminal: Terminal): Command {
   program
     .command('serve')
     .description('Start the service: GraphQL, REST and its own brokers. Settings are environment variables.')
+    .addOption(new Option('--role <role>', 'what this process does; overrides ROLE').choices(['all', 'api', 'worker']))
     .addHelpText('after', settingsHelp())
     .action(
-      toAction(async (cli) => {
+      toAction(async (cli, { role }: { readonly role?: string }) => {
+        const config = role === undefined ? cli.config : readConfig({ ...cli.env, ROLE: role });
         beginStart();
-        await (await import('./serve.ts')).serve(cli);
+        await (await import('./serve.ts')).serve({ ...cli, config });
       }),
     );
   program

@@ -77,6 +77,11 @@ export function onlyMetrics(handler: FetchHandler): Served {
   return { entryOf: (path) => (path === '/metrics' ? metrics : UNKNOWN) };
 }
 
+/** What a process serves that is not for clients: its health and its metrics. */
+export const onlyHealth = ({ entryOf }: Served): Served => ({
+  entryOf: (path) => (/^\/(?:healthz|readyz|metrics)$/.test(path) ? entryOf(path) : UNKNOWN),
+});
+
 /** The whole interface of a service: which entry serves which path. */
 export class Gateway implements Served {
   readonly metrics: RequestMetrics;

@@ -40,9 +40,11 @@ function missingDependencies(values: Readonly<Record<string, unknown>>): string[
     ['ldapUrl', 'ldapUserBase'],
     ['ldapBindDn', 'ldapBindPassword'],
   ] as const;
-  return dependencies.flatMap(([name, required]) =>
+  const missing = dependencies.flatMap(([name, required]) =>
     values[name] !== undefined && values[required] === undefined
       ? [`${SETTINGS[required].env} must be set because ${SETTINGS[name].env} is set`]
       : [],
   );
+  if (values.role === 'all' || values.databaseUrl !== undefined) return missing;
+  return [...missing, 'DATABASE_URL must be set because ROLE is set: processes share a PostgreSQL'];
 }

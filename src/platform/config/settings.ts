@@ -60,6 +60,11 @@ export const SETTINGS = settings({
     help: 'postgresql://… for production and for several processes',
     secret: true,
   },
+  role: {
+    fallback: 'all',
+    parse: oneOf('all', 'api', 'worker'),
+    help: 'What this process does with several processes on PostgreSQL: api (requests of clients), worker (streams, bridges and topics of brokers, besides health and metrics) or all',
+  },
   embeddedBroker: {
     fallback: 'on',
     parse: flag,

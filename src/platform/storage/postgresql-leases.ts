@@ -9,13 +9,13 @@
  */
 import { ConcurrencyLimit } from '../scheduling/concurrency-limit.ts';
 import { ANYTHING, type Changes } from './changes.ts';
+import { lockKey } from './lease-locks.ts';
 import type { Lease, Leases } from './leases.ts';
 import { PostgresqlSession, SERVER_MS } from './postgresql-session.ts';
 import type { StorageLog } from './storage-log.ts';
 
 const RETRY_MS = 1_000;
 const RELEASED = 'lease';
-const LOCK_SPACE = 0x62677368;
 
 interface Wanted {
   readonly name: string;
@@ -92,8 +92,8 @@ export class PostgresqlLeases implements Leases {
     if (open.length === 0) return;
     const session = await this.#connected();
     if (performance.now() < this.#waitUntil) return;
-    const sql = 'SELECT name, pg_try_advisory_lock($1, hashtext(name)) AS held FROM unnest($2::text[]) AS name';
-    const { rows } = await session.query(sql, [LOCK_SPACE, open.map(({ name }) => name)]);
+    const sql = `SELECT name, pg_try_advisory_lock(${lockKey('name')}) AS held FROM unnest($1::text[]) AS name`;
+    const { rows } = await session.query(sql, [open.map(({ name }) => name)]);
     const held = new Set(rows.filter((row) => row.held === true).map((row) => row.name));
     for (const wanted of open) {
       if (!held.has(wanted.name) || !session.isAlive) continue;
@@ -107,8 +107,7 @@ export class PostgresqlLeases implements Leases {
     await this.#inOrder(async () => {
       const { session } = wanted;
       wanted.session = null;
-      if (session?.isAlive)
-        await session.query('SELECT pg_advisory_unlock($1, hashtext($2))', [LOCK_SPACE, wanted.name]);
+      if (session?.isAlive) await session.query(`SELECT pg_advisory_unlock(${lockKey('$1')})`, [wanted.name]);
     });
     await this.#changes.announce(RELEASED, wanted.name);
   }

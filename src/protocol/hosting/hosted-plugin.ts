@@ -1,9 +1,10 @@
 import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts';
-import type { Lease, Leases } from '../../platform/storage/leases.ts';
+import type { Lease } from '../../platform/storage/leases.ts';
 import type { ControlApi, ControlCommand, ControlEvent } from '../control/envelope.ts';
 import { type ControlPlugin, ControlRefusal } from '../control/plugin.ts';
 import type { HostedCalls } from './hosted-calls.ts';
 import type { EventForwarding } from './hosted-events.ts';
+import type { Placement } from './placement/placement.ts';
 
 export interface Hosted {
   readonly plugin: ControlPlugin;
@@ -15,7 +16,7 @@ interface HostedPluginOptions {
   readonly brokerId: string;
   readonly start: (emit: (event: ControlEvent) => void) => Hosted | Promise<Hosted>;
   readonly forwarding: EventForwarding | null;
-  readonly leases: Leases;
+  readonly placement: Placement;
   /** Calls between the processes on one database; `null` if there can be only one. */
   readonly calls: HostedCalls | null;
   readonly emit: (event: ControlEvent) => void;
@@ -47,12 +48,12 @@ export class HostedPlugin implements ControlPlugin {
   });
 
   constructor(options: HostedPluginOptions) {
-    const { api, brokerId, forwarding, leases, calls, emit, isHeard = () => true } = options;
+    const { api, brokerId, forwarding, placement, calls, emit, isHeard = () => true } = options;
     this.api = api;
     this.#options = options;
-    this.#lease = leases.want(`${api}:${brokerId}`, (held) => {
-      void this.#inOrder(() => (held ? this.#start() : this.#closeRunning()));
-    });
+    this.#lease = placement.want(brokerId, (held) =>
+      this.#inOrder(() => (held ? this.#start() : this.#closeRunning())),
+    );
     const isListening = () => !this.#lease.held && isHeard();
     const follower = forwarding && { api, forwarding, isListening, emit };
     this.#stopFollowing = (follower && calls?.events.follow(brokerId, follower)) ?? (() => undefined);

@@ -11,6 +11,7 @@ import type { GatewayPlugins } from './gateway-plugins.ts';
 import type { HostedCalls } from './hosted-calls.ts';
 import type { EventForwarding } from './hosted-events.ts';
 import { type Hosted, HostedPlugin } from './hosted-plugin.ts';
+import type { Placement } from './placement/placement.ts';
 import { unknownFolders } from './unknown-folders.ts';
 
 interface HostedApi {
@@ -47,6 +48,7 @@ export interface HostingParts {
   readonly storage: Storage;
   readonly brokers: KnownBrokers;
   readonly runtimes: LinkedBrokers;
+  readonly placement: Placement;
   readonly calls: HostedCalls | null;
   readonly log: Logger;
 }
@@ -112,7 +114,7 @@ export class Hosting {
   }
 
   #factory({ api, forwarding, start, isWanted }: HostedApi, link: BrokerLinkOptions): PluginFactory {
-    const { name, storage, calls, log } = this.#options;
+    const { name, placement, calls, log } = this.#options;
     const { id: brokerId } = link;
     return {
       api,
@@ -127,7 +129,7 @@ export class Hosting {
           brokerId,
           forwarding,
           start: (emitAll) => start(link, emitAll),
-          leases: storage.leases,
+          placement,
           calls,
           emit,
           isHeard,

@@ -448,6 +448,7 @@ test('each mutation of the graph has a target, also the next one', () => {
     'removeSecondFactor',
     'endOtherSessions',
     'rotateSecrets',
+    'drainProcess',
   ];
   const fields = Object.values(schema.getMutationType()?.getFields() ?? {});
   const missing = fields.filter(({ name, args }) => {

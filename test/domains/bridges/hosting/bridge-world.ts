@@ -11,6 +11,7 @@ import { newId } from '../../../../src/platform/ids.ts';
 import { openSealer } from '../../../../src/platform/storage/sealed.ts';
 import type { Storage } from '../../../../src/platform/storage/storage.ts';
 import { HostedCalls } from '../../../../src/protocol/hosting/hosted-calls.ts';
+import { SolePlacement } from '../../../../src/protocol/hosting/placement/placement.ts';
 import { openTestStorage, silentLog, temporaryFolder } from '../../../support/database.ts';
 import { programUrl } from '../../../support/programs.ts';
 
@@ -103,6 +104,7 @@ export async function startBridges({ timeoutMs = 20_000, ...options }: BridgeWor
   });
   const hosting = bridgeHosting({
     storage,
+    placement: new SolePlacement(storage.leases),
     sealer,
     kinds: [copyKind],
     brokers: directory,

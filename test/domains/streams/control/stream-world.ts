@@ -16,6 +16,7 @@ import { BrokerControls } from '../../../../src/protocol/control/broker-controls
 import type { ControlEvent } from '../../../../src/protocol/control/envelope.ts';
 import { HostedCalls } from '../../../../src/protocol/hosting/hosted-calls.ts';
 import { HostedPlugin } from '../../../../src/protocol/hosting/hosted-plugin.ts';
+import { SolePlacement } from '../../../../src/protocol/hosting/placement/placement.ts';
 import { openTestStorage, silentLog, temporaryFolder } from '../../../support/database.ts';
 import { connectedLink } from '../../../support/link.ts';
 
@@ -71,7 +72,7 @@ export async function startStreams(options: StreamWorldOptions) {
               });
               return { plugin, close: () => hosted.close() };
             },
-            leases,
+            placement: new SolePlacement(leases),
             calls,
             emit,
             isHeard,

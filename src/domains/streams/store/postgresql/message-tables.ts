@@ -51,6 +51,7 @@ export class MessageTables {
   constructor(databaseUrl: string, onLost: (error: Error) => void) {
     this.pool = new pg.Pool({
       ...postgresqlConfig(databaseUrl),
+      application_name: 'brokergraph stored messages',
       max: MAX_CONNECTIONS,
       query_timeout: QUERY_TIMEOUT_MS,
     });

@@ -227,7 +227,7 @@ export class MessageWriter {
 
   async #connected(): Promise<pg.Client> {
     if (this.#client !== null) return this.#client;
-    const client = await connectPostgresql(this.#options.databaseUrl);
+    const client = await connectPostgresql(this.#options.databaseUrl, 'stored messages');
     const lost = () => {
       if (this.#client === client) this.#client = null;
     };

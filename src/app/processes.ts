@@ -1,0 +1,37 @@
+import { hostname } from 'node:os';
+import type { BrokerRuntimes } from '../domains/brokers/broker-runtimes.ts';
+import { ProcessService } from '../domains/processes/process-service.ts';
+import type { ProcessRole } from '../generated/sqlite/client.ts';
+import { VERSION } from '../platform/version.ts';
+import { type Placement, SharedPlacement, SolePlacement } from '../protocol/hosting/placement/placement.ts';
+import { ProcessTable } from '../protocol/hosting/placement/process-table.ts';
+import type { Foundation } from './foundation.ts';
+
+const MESSAGES_PER_MINUTE = '$SYS/broker/load/messages/received/1min';
+
+/** The processes on the database, and which of them runs what is stored for a broker. Nothing runs before `open`. */
+export function openProcesses({ config, log, storage }: Foundation, runtimes: BrokerRuntimes) {
+  const { db, changes, leases, engine } = storage;
+  const about = { host: hostname(), version: VERSION, role: config.role.toUpperCase() as ProcessRole };
+  if (engine === 'sqlite') {
+    const placement: Placement = new SolePlacement(leases);
+    return { table: null, placement, service: new ProcessService({ table: null, about }) };
+  }
+  const messagesPerSecond = (id: string) => {
+    const perMinute = Number(runtimes.sysTopics(id)?.valueOf(MESSAGES_PER_MINUTE) ?? 0);
+    return perMinute > 0 ? perMinute / 60 : 0;
+  };
+  const table: ProcessTable = new ProcessTable({
+    db,
+    changes,
+    leases,
+    log,
+    ...about,
+    load: () => {
+      const { held } = placement;
+      return { brokers: held.length, messagesPerSecond: held.reduce((sum, id) => sum + messagesPerSecond(id), 0) };
+    },
+  });
+  const placement = new SharedPlacement(leases, table);
+  return { table, placement, service: new ProcessService({ table, about }) };
+}

@@ -1,0 +1,17 @@
+/** The advisory locks of leases. A hash of 64 bits, because two names with the same lock could not both be held. */
+import { raw } from '@prisma/client/runtime/client';
+
+/** Differs from the locks of other programs on the database. */
+const SEED = 0x62677368;
+
+/** SQL of the key of a lock; `name` is SQL of the name of the lease. */
+export const lockKey = (name: string): string => `hashtextextended(${name}, ${SEED})`;
+
+/** SQL: whether a process on the database holds the lease. A process that is cut off holds it until the server knows. */
+export const isLeaseHeld = (name: string) =>
+  raw(`EXISTS (
+    SELECT FROM pg_locks
+    WHERE locktype = 'advisory' AND granted AND objsubid = 1
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      AND (classid::bigint << 32 | objid::bigint) = ${lockKey(name)}
+  )`);

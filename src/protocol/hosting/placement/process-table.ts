@@ -1,0 +1,200 @@
+import { raw } from '@prisma/client/runtime/client';
+import type { Logger } from 'pino';
+import type { Process, ProcessRole } from '../../../generated/sqlite/client.ts';
+import { notFound } from '../../../platform/errors.ts';
+import { newId } from '../../../platform/ids.ts';
+import type { Changes } from '../../../platform/storage/changes.ts';
+import type { Database } from '../../../platform/storage/database.ts';
+import { isLeaseHeld } from '../../../platform/storage/lease-locks.ts';
+import type { Lease, Leases } from '../../../platform/storage/leases.ts';
+import { type Member, nextShare, ownerOf } from './shares.ts';
+
+export interface ProcessLoad {
+  /** Brokers whose stored work runs in the process. */
+  readonly brokers: number;
+  /** Messages per second of these brokers. */
+  readonly messagesPerSecond: number;
+}
+
+interface ProcessTableOptions {
+  readonly db: Database;
+  readonly leases: Leases;
+  readonly changes: Changes;
+  readonly log: Logger;
+  readonly host: string;
+  readonly version: string;
+  readonly role: ProcessRole;
+  readonly load: () => ProcessLoad;
+}
+
+/** The kind of announced changes; the ids are those of processes. */
+const CHANGED = 'process';
+/** The start of the names of the leases that show which processes are there. */
+const LOCK = 'process:';
+const READ_MS = 1_500;
+/** Reads until a process without its lock is gone: it may have lost its session only for a moment. */
+const MISSES = 2;
+/** How often a process writes its load, in reads. */
+const WRITE_READS = 7;
+/** After the own session was lost, those of other processes probably were, too. */
+const GRACE_MS = 10_000;
+/** A row without a lock is deleted after so many seconds. */
+const KEPT_SECONDS = 60;
+/** Messages per second that are as much load as a broker. */
+const MESSAGES_OF_BROKER = 100;
+/** Prisma writes times in UTC without a time zone. */
+const NOW = raw(`(now() AT TIME ZONE 'UTC')`);
+
+export type ListedProcess = Process & { readonly isAlive: boolean };
+
+/**
+ * The processes of the service on one PostgreSQL. A process is there while it holds the lock of its name, so clocks do
+ * not matter. Each process reads all of them every 1.5 s, and decides by their shares which brokers are its own.
+ *
+ * A killed process is gone for the others after 1.5 to 3 s, one that closes at once.
+ */
+export class ProcessTable {
+  readonly id = newId('process');
+  readonly #options: ProcessTableOptions;
+  readonly #listeners = new Set<() => void>();
+  readonly #misses = new Map<string, number>();
+  #lease: Lease | null = null;
+  #members: readonly Member[] = [];
+  #owners = new Map<string, string | null>();
+  #share: number;
+  #calmUntil = 0;
+  #reads = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #reading: Promise<void> = Promise.resolve();
+  #stopChanges: () => void = () => undefined;
+  #isClosed = false;
+
+  constructor(options: ProcessTableOptions) {
+    this.#options = options;
+    this.#share = options.role === 'API' ? 0 : 1;
+  }
+
+  /** Errors: those of the database. */
+  async open(): Promise<void> {
+    const { leases, changes } = this.#options;
+    let isFirst = true;
+    this.#lease = leases.want(`${LOCK}${this.id}`, (isHeld) => {
+      if (isHeld && !isFirst) this.#calmUntil = performance.now() + GRACE_MS;
+      isFirst = false;
+    });
+    await this.#lease.attempt();
+    await this.#write();
+    await this.#read();
+    this.#stopChanges = changes.on(CHANGED, () => void this.#readInOrder());
+    this.#timer = setInterval(() => void this.#readInOrder(), READ_MS).unref();
+    await changes.announce(CHANGED, this.id);
+  }
+
+  isMine(brokerId: string): boolean {
+    let owner = this.#owners.get(brokerId);
+    if (owner === undefined) {
+      owner = ownerOf(brokerId, this.#members);
+      this.#owners.set(brokerId, owner);
+    }
+    return owner === this.id;
+  }
+
+  /** Calls `listener` when brokers may belong to other processes than before. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Errors: those of the database. */
+  async list(): Promise<readonly ListedProcess[]> {
+    const rows = await this.#options.db.process.findMany({ orderBy: { id: 'asc' } });
+    const alive = await this.#alive();
+    return rows.map((row) => ({ ...row, isAlive: alive.has(row.id) }));
+  }
+
+  /** A draining process gives all its brokers away, and gets no others. Errors: NOT_FOUND. */
+  async setDraining(id: string, isDraining: boolean): Promise<void> {
+    const { db, changes } = this.#options;
+    const { count } = await db.process.updateMany({ where: { id }, data: { isDraining } });
+    if (count === 0) throw notFound('process', id);
+    await this.#readInOrder();
+    await changes.announce(CHANGED, id);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const { db, changes, log } = this.#options;
+    this.#stopChanges();
+    if (this.#timer) clearInterval(this.#timer);
+    await this.#reading;
+    await db.process
+      .deleteMany({ where: { id: this.id } })
+      .catch((error: unknown) => log.debug({ err: error }, 'the process could not be removed from its table'));
+    await this.#lease?.release();
+    await changes.announce(CHANGED, this.id);
+  }
+
+  #readInOrder(): Promise<void> {
+    this.#reading = this.#reading.then(async () => {
+      if (this.#isClosed) return;
+      try {
+        this.#reads += 1;
+        if (this.#reads % WRITE_READS === 0) await this.#write();
+        await this.#read();
+      } catch (error) {
+        // The brokers stay where they are. Without the database, leases end by themselves.
+        this.#options.log.debug({ err: error }, 'the processes could not be read');
+      }
+    });
+    return this.#reading;
+  }
+
+  async #read(): Promise<void> {
+    const { db } = this.#options;
+    const rows = await db.process.findMany({ orderBy: { id: 'asc' } });
+    const alive = await this.#alive();
+    const isCalm = this.#lease?.held === true && performance.now() > this.#calmUntil;
+    const members: Member[] = [];
+    for (const { id, share, isDraining } of rows) {
+      const misses = alive.has(id) ? 0 : (this.#misses.get(id) ?? 0) + 1;
+      this.#misses.set(id, misses);
+      const wasMember = this.#members.some((member) => member.id === id);
+      if (misses === 0 || (wasMember && (misses < MISSES || !isCalm)))
+        members.push({ id, share: isDraining ? 0 : share });
+    }
+    for (const id of this.#misses.keys()) if (!rows.some((row) => row.id === id)) this.#misses.delete(id);
+    if (isEqual(members, this.#members)) return;
+    this.#members = members;
+    this.#owners = new Map();
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Writes the load and the share of this process, and deletes the rows of those that are long gone. */
+  async #write(): Promise<void> {
+    const { db, host, version, role, load } = this.#options;
+    const now = load();
+    const others = (await db.process.findMany({ where: { role: { not: 'API' }, isDraining: false } })).map(loadOf);
+    const average = others.reduce((sum, other) => sum + other, 0) / Math.max(1, others.length);
+    if (role !== 'API') this.#share = nextShare(this.#share, loadOf(now), average);
+    const { id } = this;
+    await db.$executeRaw`
+      INSERT INTO "Process" (id, host, version, role, share, brokers, "messagesPerSecond", "seenAt")
+      VALUES (${id}, ${host}, ${version}, ${role}::"ProcessRole", ${this.#share}, ${now.brokers},
+        ${now.messagesPerSecond}, ${NOW})
+      ON CONFLICT (id) DO UPDATE SET share = excluded.share, brokers = excluded.brokers,
+        "messagesPerSecond" = excluded."messagesPerSecond", "seenAt" = ${NOW}`;
+    await db.$executeRaw`DELETE FROM "Process" WHERE "seenAt" < ${NOW} - make_interval(secs => ${KEPT_SECONDS})`;
+  }
+
+  async #alive(): Promise<ReadonlySet<string>> {
+    const rows = await this.#options.db.$queryRaw<{ id: string }[]>`
+      SELECT id FROM "Process" WHERE ${isLeaseHeld(`'${LOCK}' || id`)}`;
+    return new Set(rows.map(({ id }) => id));
+  }
+}
+
+const loadOf = ({ brokers, messagesPerSecond }: ProcessLoad): number =>
+  brokers + messagesPerSecond / MESSAGES_OF_BROKER;
+
+const isEqual = (one: readonly Member[], other: readonly Member[]): boolean =>
+  one.length === other.length &&
+  one.every(({ id, share }, nth) => other[nth]?.id === id && other[nth]?.share === share);
