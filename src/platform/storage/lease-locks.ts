@@ -7,7 +7,7 @@ const SEED = 0x62677368;
 /** SQL of the key of a lock; `name` is SQL of the name of the lease. */
 export const lockKey = (name: string): string => `hashtextextended(${name}, ${SEED})`;
 
-/** SQL: whether a process on the database holds the lease. A process that is cut off holds it until the server knows. */
+/** SQL: whether a process holds the lease. One that is cut off holds it until the server has noticed. */
 export const isLeaseHeld = (name: string) =>
   raw(`EXISTS (
     SELECT FROM pg_locks
