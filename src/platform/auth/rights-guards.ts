@@ -8,12 +8,17 @@ const MAX_GUARDS = 10_000;
 /** Rights are read again this often: a process that exits between a write and its notification announces no change. */
 const REFRESH_MS = 5 * 60_000;
 const RETRY_MS = 5_000;
+/** Operations end if the database has not confirmed any rights for this time after a read was necessary. */
+const UNCONFIRMED_MS = 10_000;
 
 /** Throws the error that a new request of the viewer would receive. */
 export type RightsCheck = (viewer: Viewer | null) => void;
 
 export interface RightsGuard {
-  /** Aborted with a ServiceError: UNAUTHORIZED (the credential ended) or NOT_ALLOWED. */
+  /**
+   * Aborted with a ServiceError: UNAUTHORIZED (the credential ended), NOT_ALLOWED, or INTERNAL_ERROR if the database
+   * does not respond.
+   */
   readonly signal: AbortSignal;
   readonly viewer: Viewer;
   stop(): void;
@@ -69,6 +74,7 @@ export class RightsGuards {
   readonly #changed = new Set<WatchedCredential>();
   readonly #possiblyChanged = new Set<WatchedCredential>();
   #reading: Promise<void> | null = null;
+  #unconfirmed: NodeJS.Timeout | undefined;
 
   constructor(options: RightsGuardsOptions) {
     this.#options = options;
@@ -118,6 +124,7 @@ export class RightsGuards {
   }
 
   async close(): Promise<void> {
+    clearTimeout(this.#unconfirmed);
     for (const watched of this.#watched.values()) {
       watched.endListeners.clear();
       for (const guard of watched.guards) this.#drop(watched, guard);
@@ -191,8 +198,12 @@ export class RightsGuards {
 
   async #renew(watched: WatchedCredential, isChanged: boolean): Promise<void> {
     let viewer: Viewer | null = null;
+    // Not after a failure: a read at a database that cannot be reached takes long, and the others wait for it.
+    this.#unconfirmed ??= setTimeout(() => this.#endUnconfirmed(), UNCONFIRMED_MS).unref();
     try {
       viewer = await this.#options.read(watched.viewer);
+      clearTimeout(this.#unconfirmed);
+      this.#unconfirmed = undefined;
     } catch (error) {
       this.#options.log.warn({ err: error }, 'could not read the rights of a caller again');
       // After a change the rights are unknown while the database fails, so the operations end.
@@ -205,6 +216,15 @@ export class RightsGuards {
     watched.viewer = viewer;
     this.#schedule(watched);
     this.#check(watched);
+  }
+
+  #endUnconfirmed(): void {
+    this.#unconfirmed = undefined;
+    const message = 'Your rights could not be read again, because the database does not respond; subscribe again';
+    const reason = new ServiceError('INTERNAL_ERROR', message);
+    for (const watched of [...this.#watched.values()]) {
+      for (const guard of watched.guards) this.#end(watched, guard, reason);
+    }
   }
 
   #endAll(watched: WatchedCredential): void {

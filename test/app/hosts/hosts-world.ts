@@ -25,6 +25,8 @@ interface World {
   passed(): Promise<number>;
   /** The same for messages that were sent after each stream has changed to the other process once more. */
   takenOver(): Promise<number>;
+  /** The same time for each stream. */
+  takenOverEach(): Promise<number[]>;
   /** Both processes report that all streams run, and each of them executes a command for each stream. */
   converged(): Promise<void>;
   /** No message was lost. Returns how many came twice. */
@@ -57,15 +59,15 @@ export async function startWorld(network: Network, options: WorldOptions): Promi
     const times = await Promise.all(numbers.map((each) => each.pass(PATIENCE_MS)));
     return Math.max(...times) / 1_000;
   };
-  const takenOver = async () => {
+  const takenOverEach = () => {
     const from = performance.now();
     const times = streamed.map(async (each, index) => {
       const count = takeOversOf(each).length;
       await expect.poll(() => takeOversOf(each).length, { timeout: PATIENCE_MS, interval: 20 }).toBe(count + 1);
       await numbers[index]?.pass(PATIENCE_MS);
-      return performance.now() - from;
+      return (performance.now() - from) / 1_000;
     });
-    return Math.max(...(await Promise.all(times))) / 1_000;
+    return Promise.all(times);
   };
   const isRunning = async (service: ServiceOnHost) =>
     expect.poll(() => statesOf(service, streamed), { timeout: PATIENCE_MS }).toEqual(running);
@@ -79,7 +81,8 @@ export async function startWorld(network: Network, options: WorldOptions): Promi
     streamed,
     numbers,
     passed,
-    takenOver,
+    takenOver: async () => Math.max(...(await takenOverEach())),
+    takenOverEach,
     converged: async () => {
       for (const service of [holder, other]) {
         await isRunning(service);

@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest';
+import { useNetwork } from '../../support/hosts/network.ts';
+import type { ServiceOnHost } from '../../support/hosts/service-on-host.ts';
+import { takeOversOf } from '../../support/hosts/stream-traffic.ts';
+import { report, startWorld } from './hosts-world.ts';
+
+const hosts = useNetwork();
+
+/** Take-overs of each kind. Each takes 10 to 20 s. */
+const ROUNDS = Number(process.env.TAKE_OVERS ?? 20);
+const BROKERS = 5;
+/** What the product promises, in seconds. */
+const KILLED = 5;
+const CUT_OFF = 15;
+
+const percentile = (values: readonly number[], share: number): number =>
+  [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.ceil(values.length * share) - 1)] ?? Number.NaN;
+
+const figures = (name: string, values: readonly number[]) => {
+  const [median, high, most] = [0.5, 0.99, 1].map((share) => percentile(values, share).toFixed(1));
+  report(`${name}: ${values.length} times; median ${median} s, p99 ${high} s, most ${most} s`);
+};
+
+describe.skipIf(hosts.unavailable !== null)('take-over of streams, repeated', { timeout: 3_600_000 }, () => {
+  test('after kill -9 within 5 s, and after the loss of the database within 15 s, never in two processes', async () => {
+    const { network } = hosts;
+    const world = await startWorld(network, { brokers: BROKERS });
+    const killed: number[] = [];
+    const cutOff: number[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const first = holderOf();
+      killed.push(...(await takenOver(() => first.kill())));
+      await first.start();
+      await world.converged();
+
+      const second = holderOf();
+      cutOff.push(...(await takenOver(() => network.cut(second.host, [world.database]))));
+      network.healAll();
+      await world.converged();
+    }
+    figures('killed', killed);
+    figures('cut off from the database', cutOff);
+    const pauses = world.pauses();
+    figures('pause between the connections of the two processes', pauses);
+    report(`${await world.complete()} messages came twice, none was lost`);
+    expect(percentile(killed, 0.99)).toBeLessThan(KILLED);
+    expect(percentile(cutOff, 0.99)).toBeLessThan(CUT_OFF);
+    expect(Math.min(...pauses)).toBeGreaterThan(0);
+
+    /** Of all streams: a take-over moves all of them. */
+    function holderOf(): ServiceOnHost {
+      const addresses = new Set(
+        world.streamed.map((each) => takeOversOf(each).at(-1)?.to ?? world.holder.host.address),
+      );
+      expect(addresses.size).toBe(1);
+      return addresses.has(world.holder.host.address) ? world.holder : world.other;
+    }
+
+    async function takenOver(fault: () => unknown): Promise<number[]> {
+      const times = world.takenOverEach();
+      await fault();
+      return times;
+    }
+  });
+});
