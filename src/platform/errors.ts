@@ -31,6 +31,8 @@ export const ERROR_STATUS = {
   /** The broker is connected and did not respond in time. */
   BROKER_TIMEOUT: 503,
   SIGN_IN_UNAVAILABLE: 503,
+  /** The database cannot be reached, or did not respond in time. A write may have been done. */
+  DATABASE_UNAVAILABLE: 503,
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_STATUS;

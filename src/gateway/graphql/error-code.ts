@@ -24,5 +24,8 @@ export const ErrorCode = builder.enumType('ErrorCode', {
     BROKER_UNREACHABLE: { description: 'The broker is not connected.' },
     BROKER_TIMEOUT: { description: 'The broker is connected and did not respond in time.' },
     SIGN_IN_UNAVAILABLE: { description: 'The OpenID provider or the LDAP directory does not respond.' },
+    DATABASE_UNAVAILABLE: {
+      description: 'The database of this service does not respond. A write may have been done: read before a retry.',
+    },
   } satisfies Record<Code, object>,
 });

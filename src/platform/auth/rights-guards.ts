@@ -16,8 +16,7 @@ export type RightsCheck = (viewer: Viewer | null) => void;
 
 export interface RightsGuard {
   /**
-   * Aborted with a ServiceError: UNAUTHORIZED (the credential ended), NOT_ALLOWED, or INTERNAL_ERROR if the database
-   * does not respond.
+   * Aborted with a ServiceError: UNAUTHORIZED (the credential ended), NOT_ALLOWED, or DATABASE_UNAVAILABLE.
    */
   readonly signal: AbortSignal;
   readonly viewer: Viewer;
@@ -221,7 +220,7 @@ export class RightsGuards {
   #endUnconfirmed(): void {
     this.#unconfirmed = undefined;
     const message = 'Your rights could not be read again, because the database does not respond; subscribe again';
-    const reason = new ServiceError('INTERNAL_ERROR', message);
+    const reason = new ServiceError('DATABASE_UNAVAILABLE', message);
     for (const watched of [...this.#watched.values()]) {
       for (const guard of watched.guards) this.#end(watched, guard, reason);
     }

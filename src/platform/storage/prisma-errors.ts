@@ -26,8 +26,22 @@ export function isImpossibleText(error: unknown): boolean {
   return codeOf(error) === 'P2039' && adapterCause(error)?.code === '22021';
 }
 
+/** Prisma: not reachable, time-outs, connection closed, no free connection, no transaction in time. */
+const UNAVAILABLE_CODES: readonly unknown[] = ['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037'];
+/** PostgreSQL: statement cancelled by its time-out, shutdown, crash, start, and a standby that accepts no writes. */
+const UNAVAILABLE_STATES: readonly unknown[] = ['57014', '57P01', '57P02', '57P03', '25006'];
+/** node-postgres has no codes for lost connections. The last one is that of poolConfig. */
+const LOST_CONNECTION =
+  /^(Connection terminated|timeout e|Client has encountered a connection error|no response from the database)/;
+
+/** Whether the database could not be reached, or did not respond in time. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  if (UNAVAILABLE_CODES.includes(codeOf(error)) || UNAVAILABLE_STATES.includes(adapterCause(error)?.code)) return true;
+  return error instanceof Error && LOST_CONNECTION.test(error.message);
+}
+
 function adapterCause(error: unknown): { readonly kind?: unknown; readonly code?: unknown } | undefined {
-  const { meta } = error as { readonly meta?: { driverAdapterError?: { cause?: object } } };
+  const { meta } = (error ?? {}) as { readonly meta?: { driverAdapterError?: { cause?: object } } };
   return meta?.driverAdapterError?.cause;
 }
 

@@ -116,7 +116,7 @@ export class SharedPlacement implements Placement {
     if (broker === undefined || broker.isLeaving) return;
     if (this.#processes.isMine(brokerId)) {
       broker.lease ??= this.#leases.want(nameOf(brokerId), (isHeld) => {
-        if (!broker.isLeaving) void inform(broker, isHeld);
+        if (!broker.isLeaving) void announce(broker, isHeld);
       });
     } else if (broker.lease !== null) {
       broker.isLeaving = true;
@@ -125,7 +125,7 @@ export class SharedPlacement implements Placement {
   }
 
   async #giveAway(brokerId: string, broker: PlacedBroker, lease: Lease | null): Promise<void> {
-    if (lease?.held === true) await inform(broker, false);
+    if (lease?.held === true) await announce(broker, false);
     await lease?.release();
     broker.lease = null;
     broker.isLeaving = false;
@@ -134,7 +134,7 @@ export class SharedPlacement implements Placement {
   }
 }
 
-async function inform({ wanters }: PlacedBroker, isHeld: boolean): Promise<void> {
+async function announce({ wanters }: PlacedBroker, isHeld: boolean): Promise<void> {
   await Promise.all([...wanters].map(({ listener }) => listener(isHeld)));
 }
 
