@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { PostgresqlSession } from '../../../src/platform/storage/postgresql-session.ts';
 import { useNetwork } from '../../support/hosts/network.ts';
 import { type PostgresServer, startPostgres } from '../../support/hosts/postgres-server.ts';
 import { range, report, startWorld, TEST_TIMEOUT_MS } from './hosts-world.ts';
@@ -22,6 +23,16 @@ async function moveTo(replica: PostgresServer, address: string): Promise<void> {
 }
 
 describe.skipIf(hosts.unavailable !== null)('streams', { timeout: TEST_TIMEOUT_MS }, () => {
+  test('are not leased from a replica, which grants locks of its own, until it is promoted', async () => {
+    const { replica } = await startPair();
+    const open = () => PostgresqlSession.open(replica.url(), 'test', () => undefined);
+    await expect(open()).rejects.toThrow('the server is a standby');
+    await replica.promote();
+    const session = await open();
+    expect(session.isAlive).toBe(true);
+    await session.close();
+  });
+
   test('continue after PostgreSQL was restarted', async () => {
     const database = await startPostgres(hosts.network.host('database'));
     const world = await startWorld(hosts.network, { brokers: 5, databaseUrl: database.url() });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { newId } from '../../../src/platform/ids.ts';
 import {
+  isDatabaseUnavailable,
   isForeignKeyViolation,
   isNotFound,
   isTransactionConflict,
@@ -56,6 +57,24 @@ describeEngines((engine, postgres) => {
       [false, false, true],
     ]);
   });
+
+  if (engine === 'postgresql') {
+    test('distinguishes a lost connection and a server that shuts down from other errors', async () => {
+      const { db } = await open();
+      const ended = await failure(db.$queryRaw`SELECT pg_terminate_backend(pg_backend_pid())`);
+      const within = failure(
+        db.$transaction(async (tx) => {
+          await tx.$queryRaw`SELECT pg_terminate_backend(pg_backend_pid())`.catch(() => undefined);
+          await tx.user.count();
+        }),
+      );
+      const wrong = await failure(db.$queryRaw`SELECT 1 / 0`);
+      const missing = await failure(db.user.delete({ where: { id: newId('user') } }));
+      const told = [ended, await within, wrong, missing].map(isDatabaseUnavailable);
+      expect(told).toEqual([true, true, false, false]);
+      expect(await db.user.count()).toBe(0);
+    });
+  }
 
   test('retains an acknowledged write after the rollback of a concurrent transaction', async () => {
     const { db } = await open();
