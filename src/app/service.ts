@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { checkSecretKey } from '../domains/secrets/key-check.ts';
 import type { Services } from '../gateway/context.ts';
 import { type FetchFacts, onlyHealth, onlyMetrics } from '../gateway/http/gateway.ts';
@@ -62,6 +63,10 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     // WebSockets close before the HTTP server, which waits for every socket.
     closers.keep(graphql);
     closers.keep(await openOperatorSocket(config.dataDir, runAsOperator));
+    closers.add(() => {
+      http.announceClose();
+      return delay(config.shutdownDelayMs);
+    });
     return {
       port: http.port,
       metricsPort: metrics?.port ?? null,

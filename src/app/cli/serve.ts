@@ -16,12 +16,16 @@ export async function serve({ config, out, isTerminal, stop, onBug }: Cli): Prom
   out(startMessage(service.report));
   if (!stop.aborted) await once(stop, 'abort');
   log.info('stopping');
-  const text = `The service did not stop within ${STOP_MS / 1_000} s`;
-  await within(STOP_MS, service.close(), () => new Error(text));
+  const maxMs = config.shutdownDelayMs + STOP_MS;
+  const text = `The service did not stop within ${maxMs / 1_000} s`;
+  await within(maxMs, service.close(), () => new Error(text));
   log.info('stopped');
 }
 
-/** Maximum time to stop. Supervisors kill after about 30 s, and the log would not show that the process was stuck. */
+/**
+ * Maximum time to stop after SHUTDOWN_DELAY_MS. Supervisors kill after about 30 s, and the log would not show that the
+ * process was stuck.
+ */
 const STOP_MS = 20_000;
 
 export function startMessage(report: StartReport): string {

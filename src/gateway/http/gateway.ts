@@ -60,6 +60,9 @@ const compressedEntry = (fetch: FetchHandler, compression: Compression, kind?: R
 });
 
 const HEALTHY = entry(() => jsonResponse(200, { status: 'ok' }));
+const notReady = () => jsonResponse(503, { status: 'not ready' });
+/** What /readyz serves while the service shuts down. */
+export const NOT_READY = entry(notReady);
 const STARTING = entry(() =>
   jsonResponse(503, { message: 'The service is starting', code: 'STARTING', status: 503 }, { 'retry-after': '1' }),
 );
@@ -112,12 +115,7 @@ export class Gateway implements Served {
     };
     this.#auth = auth ? entry(auth) : UNKNOWN;
     this.#folders = new Map([...folders].map(([path, handler]) => [path, entry(handler)]));
-    const readiness = entry(() =>
-      ready().then(
-        () => jsonResponse(200, { status: 'ready' }),
-        () => jsonResponse(503, { status: 'not ready' }),
-      ),
-    );
+    const readiness = entry(() => ready().then(() => jsonResponse(200, { status: 'ready' }), notReady));
     this.#others = new Map([
       ['/graphql', this.#graphql],
       ['/api', this.#rest],

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Connections, type RefusalReason } from './connections.ts';
 import { pathOf } from './fetch-handler.ts';
-import { entryWhileStarting, type Served } from './gateway.ts';
+import { entryWhileStarting, NOT_READY, type Served } from './gateway.ts';
 import type { KnownHosts } from './known-hosts.ts';
 import { listen } from './listen.ts';
 import { PipelinedRequests } from './pipelined-requests.ts';
@@ -42,6 +42,11 @@ interface HttpServer {
    * one line per request, at level debug.
    */
   readonly serve: (served: Served, log?: RequestLog) => void;
+  /**
+   * Makes load balancers and clients use other processes: from now on /readyz responds with 503, and each response
+   * closes its connection. All requests are still served.
+   */
+  readonly announceClose: () => void;
   readonly close: () => Promise<void>;
 }
 
@@ -81,11 +86,14 @@ export async function startHttpServer({
     isBehindProxy && maxConnectionsPerNetwork !== undefined ? new RequestsPerNetwork(maxConnectionsPerNetwork) : null;
   let served: Served | null = null;
   let requestLog: RequestLog | null = null;
+  let isClosing = false;
   let closed: Promise<void> | null = null;
   const start = (req: IncomingMessage, res: ServerResponse) => {
     const begin = performance.now();
     const path = pathOf(req.url ?? '/');
-    const { kind, handle } = served?.entryOf(path) ?? entryWhileStarting(path);
+    const entry = isClosing && path === '/readyz' ? NOT_READY : served?.entryOf(path);
+    const { kind, handle } = entry ?? entryWhileStarting(path);
+    if (isClosing) res.shouldKeepAlive = false;
     const connection = connections.get(req.socket);
     if (connection !== undefined) connection.requests += 1;
     responding.add(res);
@@ -131,6 +139,9 @@ export async function startHttpServer({
     serve: (given, log) => {
       served = given;
       requestLog = log?.isLevelEnabled('debug') ? log : null;
+    },
+    announceClose: () => {
+      isClosing = true;
     },
     close: () => {
       connections.close();

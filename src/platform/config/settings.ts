@@ -344,6 +344,11 @@ export const SETTINGS = settings({
     parse: flag,
     help: 'Whether the address of callers is read from X-Forwarded-For; only behind a proxy that sets it',
   },
+  shutdownDelayMs: {
+    fallback: '0',
+    parse: integer(0, 300_000),
+    help: 'How long SIGTERM delays the shutdown, in milliseconds; requests are served meanwhile, and /readyz responds with 503, so that a load balancer stops sending them',
+  },
   auditRetentionDays: {
     fallback: '365',
     parse: integer(0, 36_500),

@@ -46,6 +46,23 @@ test('the service stops soon while a connection without a request is open', asyn
   expect(performance.now() - start).toBeLessThan(3_000);
 });
 
+test('before the shutdown, requests are served but the service is not ready', async () => {
+  const service = await startTestService({ env: { SHUTDOWN_DELAY_MS: '3000' } });
+  const ready = await fetch(`${service.url}/readyz`);
+  expect([ready.status, ready.headers.get('connection')]).toEqual([200, 'keep-alive']);
+  const closed = service.close();
+  const [notReady, healthy, { data }] = await Promise.all([
+    fetch(`${service.url}/readyz`),
+    fetch(`${service.url}/healthz`),
+    service.graphql('{ viewer { __typename } }'),
+  ]);
+  expect([notReady.status, healthy.status, data.viewer.__typename]).toEqual([503, 200, 'Viewer']);
+  // Clients open the next connection at another process.
+  expect(healthy.headers.get('connection')).toBe('close');
+  await closed;
+  await expect(fetch(`${service.url}/healthz`)).rejects.toThrow('fetch failed');
+});
+
 test('of several pipelined event streams only the first is open, and it ends with its connection', async () => {
   const { port, url, root, projectId } = await startTestService();
   const query = `subscription { brokerStatus(projectId: "${projectId}") { kind } }`;
