@@ -17,6 +17,7 @@ const PROGRAMS = {
   'mosquitto-clients': () => onPath('mosquitto_pub') && onPath('mosquitto_ctrl'),
   postgresql: () => existsSync('/usr/lib/postgresql') || onPath('initdb'),
   nginx: () => onPath('nginx') || existsSync('/usr/sbin/nginx'),
+  haproxy: () => onPath('haproxy') || existsSync('/usr/sbin/haproxy'),
   openssl: () => onPath('openssl'),
   slapd: () => onPath('slapd') || existsSync('/usr/sbin/slapd'),
   // For tests with several hosts.

@@ -24,6 +24,8 @@ export interface ServiceProcess {
   rss(): number;
   /** Sends SIGKILL and waits for the exit. */
   kill(): Promise<void>;
+  /** Sends SIGTERM, waits for the exit, and returns the exit code. */
+  stop(): Promise<number | null>;
   /** Starts a process with the same data. */
   start(): Promise<void>;
 }
@@ -35,12 +37,13 @@ export async function startServiceProcess(more: Record<string, string> = {}): Pr
   const dataDir = temporaryFolder();
   let child: ChildProcess | null = null;
   let url = '';
-  const kill = async () => {
+  const end = async (signal: NodeJS.Signals) => {
     if (child === null || child.exitCode !== null || child.signalCode !== null) return;
     const exit = once(child, 'exit');
-    child.kill('SIGKILL');
+    child.kill(signal);
     await exit;
   };
+  const kill = () => end('SIGKILL');
   const start = async () => {
     child = spawnService(dataDir, more);
     url = await readyUrl(child);
@@ -73,6 +76,10 @@ export async function startServiceProcess(more: Record<string, string> = {}): Pr
     projectId,
     graphql,
     kill,
+    stop: async () => {
+      await end('SIGTERM');
+      return child?.exitCode ?? null;
+    },
     start,
     rss: () => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${child?.pid}/status`, 'utf8'))?.[1]) / 1_024,
     addBroker: async (brokerUrl) => {

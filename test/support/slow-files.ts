@@ -34,6 +34,7 @@ const SLOW = [
   '/clusters/dynsec-storm',
   '/clusters/failing-database',
   '/console/',
+  '/deploy/',
   '/embedded/durability',
   '/embedded/dynsec-durability',
   '/embedded/dynsec-hostile',

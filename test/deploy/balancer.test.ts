@@ -1,0 +1,193 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { Broadcast } from '../../src/gateway/live/broadcast.ts';
+import type { Tick } from '../gateway/graphql/graph.ts';
+import { startGraphqlServer } from '../gateway/graphql/server.ts';
+import { openedStream, openStream, TRANSPORTS } from '../support/event-stream.ts';
+import { freePort } from '../support/free-port.ts';
+import { HAPROXY_MISSING, hasHaproxy, startHaproxy } from '../support/haproxy.ts';
+import { UNAVAILABLE, usePostgres } from '../support/postgres.ts';
+import { bearer } from '../support/service.ts';
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
+import { Load } from './load.ts';
+
+const postgres = usePostgres();
+const canRun = hasHaproxy && postgres.available;
+
+interface Member extends ServiceProcess {
+  readonly port: number;
+}
+
+/** Processes on one database with the balancer of `deploy` in front of them. */
+async function startBalanced(count = 2, env: Record<string, string> = {}) {
+  const shared = {
+    DATABASE_URL: await postgres.createDatabase(),
+    SECRET_KEY: 'the same key for all of the processes',
+    TRUST_PROXY: 'on',
+    SHUTDOWN_DELAY_MS: '5000',
+    RATE_REQUESTS: 'off',
+    ...env,
+  };
+  const members: Member[] = [];
+  for (let n = 0; n < count; n++) {
+    const port = await freePort();
+    const member = await startServiceProcess({ ...shared, PORT: String(port) });
+    members.push(Object.assign(member, { port }));
+  }
+  const url = await startHaproxy(members.map(({ port }) => port));
+  await Promise.all(members.map((member) => isUsed(member, url)));
+  return { url, members: members as [Member, Member, ...Member[]], root: members[0]?.root as string };
+}
+
+/** Number of REST requests that a process has served. */
+const servedBy = async (member: Member) => {
+  const metrics = await (await fetch(`${member.url}/metrics`)).text();
+  const counts = metrics.matchAll(/^brokergraph_http_request_duration_seconds_count\{[^}]*"rest"[^}]*\} (\d+)$/gm);
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+};
+
+/** Resolves when the balancer sends requests to a process. */
+async function isUsed(member: Member, url: string): Promise<void> {
+  const before = await servedBy(member);
+  await expect
+    .poll(async () => {
+      await fetch(`${url}/api/projects`, { headers: bearer(member.root) });
+      return servedBy(member);
+    })
+    .toBeGreaterThan(before);
+}
+
+const STATUS = 'subscription ($p: ID!) { brokerStatus(projectId: $p) { kind brokers { broker { name } } } }';
+
+describe.skipIf(!canRun)(canRun ? 'behind HAProxy' : `${HAPROXY_MISSING}; ${UNAVAILABLE}`, () => {
+  test.each(TRANSPORTS)('%s: the snapshot and changes by another process arrive', async (transport) => {
+    const { url, members, root } = await startBalanced();
+    const [{ projectId }] = members;
+    const stream = await openedStream(transport, { url }, root, { query: STATUS, variables: { p: projectId } });
+    for (const [index, member] of members.entries()) {
+      await fetch(`${member.url}/api/projects/${projectId}/brokers`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...bearer(root) },
+        body: JSON.stringify({ name: `b${index}`, url: 'mqtt://127.0.0.1:1' }),
+      });
+      await stream.until(({ brokerStatus }) => brokerStatus.brokers[0]?.broker.name === `b${index}`);
+    }
+  });
+
+  test.each(TRANSPORTS)('%s: heartbeats keep a stream open beyond the timeouts of the balancer', async (transport) => {
+    const ticks = new Broadcast<Tick, Tick>(() => ({ n: 0 }));
+    const { port } = await startGraphqlServer({ ticks, keepAliveMs: 250 });
+    // This server has no /readyz: a connection is the check.
+    const short = (settings: string) => settings.replaceAll(' 60s', ' 2s').replace('option httpchk GET /readyz', '');
+    const url = await startHaproxy([port], short);
+    const stream = openStream(transport, `${url}/graphql`, null, { query: 'subscription { ticks { n } }' });
+    await stream.until(({ ticks }) => ticks.n === 0);
+    await stream.heartbeats(12);
+  });
+
+  test('the service sees the address of the caller, not the one that the caller claims', async () => {
+    const { url } = await startBalanced(1);
+    const response = await fetch(`${url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-forwarded-for': '192.0.2.7' },
+      body: JSON.stringify({ query: LOGIN }),
+    });
+    const { data } = (await response.json()) as { readonly data: { readonly login: { readonly token: string } } };
+    const sessions = await fetch(
+      `${url}/graphql?${new URLSearchParams({ query: '{ viewer { sessions { isCurrent address } } }' })}`,
+      {
+        headers: bearer(data.login.token),
+      },
+    );
+    const body = (await sessions.json()) as {
+      readonly data: {
+        readonly viewer: { readonly sessions: readonly { readonly isCurrent: boolean; readonly address: string }[] };
+      };
+    };
+    expect(body.data.viewer.sessions.find(({ isCurrent }) => isCurrent)?.address).toBe('127.0.0.1');
+  });
+
+  test('a rolling update fails no request', async () => {
+    const { url, members, root } = await startBalanced();
+    const load = new Load(url, root);
+    onTestFinished(() => load.stop());
+    await load.more(100);
+    for (const member of members) {
+      expect(await member.stop()).toBe(0);
+      await load.more(100);
+      await member.start();
+      await isUsed(member, url);
+    }
+    await load.stop();
+    expect(load.failures).toEqual([]);
+    expect(load.created.length).toBeGreaterThan(100);
+  });
+
+  test('requests in progress are completed by a process that stops, and new ones go to another process', async () => {
+    const { url, members, root } = await startBalanced();
+    const [stopping, other] = members;
+    // The balancer sends a request to the process with the fewest connections: each process has one of these two.
+    const requests = await Promise.all([beginRequest(url, root), beginRequest(url, root)]);
+    const status = { query: STATUS, variables: { p: stopping.projectId } };
+    const sockets = [
+      await openedStream('WebSocket', { url }, root, status),
+      await openedStream('WebSocket', { url }, root, status),
+    ];
+    const stopped = stopping.stop();
+    await expect.poll(async () => (await fetch(`${stopping.url}/readyz`)).status).toBe(503);
+    expect(await Promise.all(requests.map((end) => end()))).toEqual([200, 200]);
+    expect(await stopped).toBe(0);
+    // Clients of GraphQL over WebSocket connect again after this code.
+    expect((await Promise.race(sockets.map(({ ended }) => ended))).close).toBe(1001);
+    const before = await servedBy(other);
+    expect((await fetch(`${url}/api/projects`, { headers: bearer(root) })).status).toBe(200);
+    expect(await servedBy(other)).toBe(before + 1);
+  });
+
+  test('after a process is killed, reads are repeated by another process, and writes happen at most once', async () => {
+    const { url, members, root } = await startBalanced();
+    const [killed, other] = members;
+    const load = new Load(url, root);
+    onTestFinished(() => load.stop());
+    await load.more(100);
+    await killed.kill();
+    await load.more(200);
+    await load.stop();
+    expect(load.failures.filter(({ method }) => method === 'GET')).toEqual([]);
+    // At most the writes that the killed process had received: each client sends one request at a time.
+    expect(load.failures.length).toBeLessThanOrEqual(6);
+    const { projects } = await other.graphql('{ projects(first: 1000) { nodes { name } } }');
+    const names = projects.nodes
+      .map(({ name }: { readonly name: string }) => name)
+      .filter((name: string) => name !== 'Test');
+    expect(new Set(names).size).toBe(names.length);
+    expect(names).toEqual(expect.arrayContaining(load.created));
+  });
+});
+
+const LOGIN = 'mutation { login(input: { email: "root@example.com", password: "correct horse battery" }) { token } }';
+
+/** Sends the head of a request, and half of its body when the service asks for it. Returns what sends the rest. */
+async function beginRequest(url: string, token: string): Promise<() => Promise<number | undefined>> {
+  const body = JSON.stringify({ query: '{ viewer { __typename } }' });
+  const req = request(`${url}/graphql`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'content-length': body.length,
+      expect: '100-continue',
+      ...bearer(token),
+    },
+  });
+  req.flushHeaders();
+  await once(req, 'continue');
+  req.write(body.slice(0, 10));
+  return async () => {
+    req.end(body.slice(10));
+    const [res] = await once(req, 'response');
+    await text(res);
+    return res.statusCode;
+  };
+}

@@ -1,0 +1,59 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { temporaryFolder } from './database.ts';
+import { freePort } from './free-port.ts';
+import { accepts } from './mosquitto.ts';
+
+/** Debian installs HAProxy in /usr/sbin, which PATH of a normal user may not contain. */
+const PROGRAM = ['/usr/sbin', ...(process.env.PATH ?? '').split(':')]
+  .map((folder) => join(folder, 'haproxy'))
+  .find((path) => existsSync(path));
+
+export const HAPROXY_MISSING = 'HAProxy is not installed (Debian: apt-get install haproxy)';
+export const hasHaproxy = PROGRAM !== undefined;
+
+const SERVER = /^ {4}server (\S+) \S+$/gm;
+
+/**
+ * Starts a real HAProxy with `deploy/haproxy.cfg` in front of ports of this machine, and returns its URL. Only the
+ * addresses, the number of servers and what `change` changes differ from the file. After the test it is stopped.
+ */
+export async function startHaproxy(
+  ports: readonly number[],
+  change: (settings: string) => string = (settings) => settings,
+): Promise<string> {
+  if (PROGRAM === undefined) throw new Error(HAPROXY_MISSING);
+  const folder = temporaryFolder();
+  const port = await freePort();
+  const settings = readFileSync(new URL('../../deploy/haproxy.cfg', import.meta.url), 'utf8');
+  const file = join(folder, 'haproxy.cfg');
+  let index = 0;
+  const here = settings.replace(':8080', `127.0.0.1:${port}`).replaceAll(SERVER, (_line, name: string) => {
+    const upstream = ports[index++];
+    return upstream === undefined ? '' : `    server ${name} 127.0.0.1:${upstream}`;
+  });
+  writeFileSync(file, change(here));
+  const haproxy = spawn(PROGRAM, ['-db', '-f', file], { stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  haproxy.stderr?.on('data', (chunk: Buffer) => {
+    said += chunk;
+  });
+  onTestFinished(() => stopped(haproxy));
+  const exit = once(haproxy, 'exit').then(() => {
+    throw new Error(`HAProxy did not start:\n${said}`);
+  });
+  // After the start, the exit of HAProxy is not a failure.
+  exit.catch(() => {});
+  await Promise.race([accepts(port), exit]);
+  return `http://127.0.0.1:${port}`;
+}
+
+async function stopped(haproxy: ChildProcess): Promise<void> {
+  if (haproxy.exitCode !== null || haproxy.signalCode !== null) return;
+  const exit = once(haproxy, 'exit');
+  haproxy.kill('SIGTERM');
+  await exit;
+}
