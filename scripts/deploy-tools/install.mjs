@@ -1,0 +1,3 @@
+import { installDeployTools } from '../setup.mjs';
+
+installDeployTools();
