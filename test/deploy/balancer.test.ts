@@ -158,6 +158,7 @@ describe.skipIf(!canRun)(canRun ? 'behind HAProxy' : `${HAPROXY_MISSING}; ${UNAV
     expect(load.failures.filter(({ method }) => method === 'GET')).toEqual([]);
     // At most the writes that the killed process had received: each client sends one request at a time.
     expect(load.failures.length).toBeLessThanOrEqual(6);
+    for (const { reason } of load.failures) expect(reason).toContain('Error: 502');
     const { projects } = await other.graphql('{ projects(first: 1000) { nodes { name } } }');
     const names = projects.nodes
       .map(({ name }: { readonly name: string }) => name)

@@ -32,7 +32,8 @@ function isClaimed(port: number): boolean {
   }
 }
 
-async function isFree(port: number): Promise<boolean> {
+/** Whether no process listens on a port of loopback. */
+export async function isFree(port: number): Promise<boolean> {
   const server = createServer().listen(port, '127.0.0.1');
   try {
     await once(server, 'listening');
