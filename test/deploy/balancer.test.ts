@@ -26,7 +26,8 @@ async function startBalanced(count = 2, env: Record<string, string> = {}) {
     DATABASE_URL: await postgres.createDatabase(),
     SECRET_KEY: 'the same key for all of the processes',
     TRUST_PROXY: 'on',
-    SHUTDOWN_DELAY_MS: '5000',
+    // The balancer notices sooner, also on a busy machine.
+    SHUTDOWN_DELAY_MS: '8000',
     RATE_REQUESTS: 'off',
     ...env,
   };
@@ -157,8 +158,9 @@ describe.skipIf(!canRun)(canRun ? 'behind HAProxy' : `${HAPROXY_MISSING}; ${UNAV
     await load.stop();
     expect(load.failures.filter(({ method }) => method === 'GET')).toEqual([]);
     // At most the writes that the killed process had received: each client sends one request at a time.
-    expect(load.failures.length).toBeLessThanOrEqual(6);
-    for (const { reason } of load.failures) expect(reason).toContain('Error: 502');
+    expect(load.failures.length).toBeLessThanOrEqual(4);
+    // HAProxy closes a connection that had earlier requests, like a server whose keep-alive has ended.
+    for (const { reason } of load.failures) expect(reason).toMatch(/^Error: 502|fetch failed/);
     const { projects } = await other.graphql('{ projects(first: 1000) { nodes { name } } }');
     const names = projects.nodes
       .map(({ name }: { readonly name: string }) => name)

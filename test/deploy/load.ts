@@ -23,7 +23,7 @@ export class Load {
   #done = 0;
   #stopped = false;
 
-  constructor(url: string, token: string, clients = 6) {
+  constructor(url: string, token: string, clients = 4) {
     this.#url = url;
     this.#token = token;
     this.#clients = Promise.all(Array.from({ length: clients }, () => this.#run()));
