@@ -32,7 +32,7 @@ export class Load {
   /** Resolves when `count` further requests are complete. */
   async more(count: number): Promise<void> {
     const wanted = this.#done + count;
-    await expect.poll(() => this.#done, { timeout: 60_000 }).toBeGreaterThanOrEqual(wanted);
+    await expect.poll(() => this.#done, { timeout: 240_000 }).toBeGreaterThanOrEqual(wanted);
   }
 
   async stop(): Promise<void> {

@@ -101,7 +101,7 @@ describe.skipIf(!canRun)(canRun ? 'docs/scaling.md' : `${HAPROXY_MISSING}; ${UNA
       const mutation = 'mutation ($input: CreateProjectInput!) { createProject(input: $input) { project { id } } }';
       return (await service.graphql(mutation, { input })).errors;
     };
-    const requests = Promise.all(Array.from({ length: 300 }, (_, n) => create(`p${n}`))).finally(() => {
+    const requests = Promise.all(Array.from({ length: 100 }, (_, n) => create(`p${n}`))).finally(() => {
       isDone = true;
     });
     while (!isDone) most = Math.max(most, await counted());
