@@ -27,7 +27,7 @@ interface BrokersOptions {
 export async function openBrokers(foundation: Foundation, { audit, embeddedWorker }: BrokersOptions) {
   const { config, log, closers, storage, sealer, caches } = foundation;
   const { dataDir, brokerTimeoutMs: timeoutMs } = config;
-  const { db, changes } = storage;
+  const { db, changes, leases } = storage;
   const { projects, brokers: brokerCache, clusters: cache } = caches;
   const membership = new ClusterMembership({ cache, brokers: brokerCache, projects });
   const contactNodes = new ContactNodes({ cache, brokers: brokerCache });
@@ -49,6 +49,7 @@ export async function openBrokers(foundation: Foundation, { audit, embeddedWorke
   const topicPayloads = (brokerId: string) => topicPayloadsOf(brokerId, brokerCache, projects);
   const mqttRefusals = new MqttRefusals({ directory: brokerCache, audit, log });
   const cloudBrokers = new CloudBrokers({
+    leases,
     db,
     brokers,
     directory: brokerCache,

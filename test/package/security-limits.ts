@@ -52,6 +52,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Audit entries queued while the database is not writable': ['domains/audit/audit-log.ts', 'MAX_WAITING'],
   'Tokens of one project': ['domains/tokens/token-service.ts', 'MAX_TOKENS'],
   'Certificates of one project': ['domains/certificates/certificate-service.ts', 'MAX_CERTIFICATES'],
+  'Sign-in rules of one project': ['domains/sign-in/rules/sign-in-rule-service.ts', 'MAX_RULES'],
   'Incomplete packets of all links to brokers': ['protocol/mqtt/intake.ts', 'MAX_BYTES'],
   'Packet from a broker to a link that observes messages': ['protocol/mqtt/packet-limits.ts', 'packet'],
   'Control response from a broker': ['protocol/mqtt/packet-limits.ts', 'control'],

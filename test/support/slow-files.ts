@@ -7,6 +7,7 @@ const SLOW = [
   '/app/cli/commands',
   '/app/cli/doctor',
   '/app/hosts/',
+  '/app/shared-limits',
   '/access-control/many-writes',
   '/access-control/policy/differential',
   '/access-control/writing/control-rights',

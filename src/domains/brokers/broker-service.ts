@@ -12,7 +12,8 @@ import { givenValues, type Nullish } from '../../platform/given-values.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Changes } from '../../platform/storage/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
-import { isNotFound, missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
+import { isNotFound } from '../../platform/storage/prisma-errors.ts';
+import { RowLock } from '../../platform/storage/row-lock.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../../platform/text/texts.ts';
 import { BROKER_PARTS, type BrokerCache, type BrokerRecord, type BrokerRow } from './broker-cache.ts';
@@ -56,7 +57,7 @@ interface BrokerServiceOptions {
   readonly brokers: BrokerCache;
   readonly sealer: Sealer;
   readonly rules: ConnectionRules;
-  /** Maximum number of added brokers per project; simultaneous requests may exceed it. */
+  /** Maximum number of brokers of one project, over all processes. Entries of clusters are created beyond it. */
   readonly maxPerProject: number;
   /** The cluster of which a broker is the entry or a node; `null` if there is none. */
   readonly clusterOf: (brokerId: string) => BrokerCluster | null;
@@ -72,10 +73,12 @@ export interface BrokerCluster {
 export class BrokerService {
   readonly #options: BrokerServiceOptions;
   readonly #brokers: BrokerCache;
+  readonly #lock: RowLock;
 
   constructor(options: BrokerServiceOptions) {
     this.#options = options;
     this.#brokers = options.brokers;
+    this.#lock = new RowLock(options.db);
   }
 
   /**
@@ -235,12 +238,14 @@ export class BrokerService {
     by: BrokerWriter,
     setup: Partial<Broker> = {},
   ): Promise<BrokerRecord> {
-    const { db, maxPerProject } = this.#options;
-    if (this.#brokers.ofProject(projectId).length >= maxPerProject) throw tooMany(maxPerProject);
+    const { maxPerProject } = this.#options;
     const id = newId('broker');
     const name = input.name?.trim() || (input.url ? new URL(input.url).host.slice(0, MAX_NAME) : 'On-premise setup');
     const data = { ...this.#columns(id, input, by), ...setup, id, projectId, type, name };
-    const row = await db.broker.create({ data, include: BROKER_PARTS }).catch(missingAsNotFound('project', projectId));
+    const row = await this.#lock.run('Project', projectId, async (tx) => {
+      if ((await tx.broker.count({ where: { projectId } })) >= maxPerProject) throw tooMany(maxPerProject);
+      return tx.broker.create({ data, include: BROKER_PARTS });
+    });
     return this.announce(row);
   }
 

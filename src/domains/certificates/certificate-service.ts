@@ -12,6 +12,7 @@ import { invalid, notFound, OutOfSight, ServiceError } from '../../platform/erro
 import { newId } from '../../platform/ids.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { isUniqueViolation, missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
+import { RowLock } from '../../platform/storage/row-lock.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import { serializable } from '../../platform/storage/serializable.ts';
 import { MAX_NAME } from '../../platform/text/texts.ts';
@@ -47,9 +48,11 @@ export const keyContext = (certificateId: string): string => `${certificateId}/k
 /** Certificates are validated before they are stored. One that is or may be deployed cannot be changed or deleted. */
 export class CertificateService {
   readonly #options: CertificateServiceOptions;
+  readonly #lock: RowLock;
 
   constructor(options: CertificateServiceOptions) {
     this.#options = options;
+    this.#lock = new RowLock(options.db);
   }
 
   /** If given, `projectId` must be its project. Errors: UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED. */
@@ -102,9 +105,6 @@ export class CertificateService {
   async create(projectId: string, input: NewCertificate): Promise<CertificateRecord> {
     checkNames(input);
     const { cert, key } = checkedInput(input);
-    if (this.#options.cache.ofProject(projectId).length >= MAX_CERTIFICATES) {
-      throw invalid([{ path: 'input.projectId', reason: `has ${MAX_CERTIFICATES} certificates: delete others first` }]);
-    }
     const id = newId('certificate');
     const { filename } = input;
     const name = input.name?.trim() ?? filename.slice(0, MAX_NAME);
@@ -116,10 +116,15 @@ export class CertificateService {
       cert,
       sealedKey: key && this.#options.sealer.seal(key, keyContext(id)),
     };
-    await this.#options.db.certificate
-      .create({ data })
-      .catch(toAlreadyExists(filename))
-      .catch(missingAsNotFound('project', projectId));
+    await this.#lock
+      .run('Project', projectId, async (tx) => {
+        if ((await tx.certificate.count({ where: { projectId } })) >= MAX_CERTIFICATES) {
+          const reason = `has ${MAX_CERTIFICATES} certificates: delete others first`;
+          throw invalid([{ path: 'input.projectId', reason }]);
+        }
+        await tx.certificate.create({ data });
+      })
+      .catch(toAlreadyExists(filename));
     return this.#refreshed(id);
   }
 

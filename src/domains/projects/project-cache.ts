@@ -15,7 +15,7 @@ export const PROJECT_INCLUDE = {
   ownerOrganization: { select: { name: true } },
 } as const satisfies Prisma.ProjectInclude;
 
-type ProjectRow = Prisma.ProjectGetPayload<{ include: typeof PROJECT_INCLUDE }>;
+export type ProjectRow = Prisma.ProjectGetPayload<{ include: typeof PROJECT_INCLUDE }>;
 
 /** A cache of all project rows. A row takes a few hundred bytes, so 100,000 projects take some 30 MB. */
 export class ProjectCache extends Directory<ProjectRow, ProjectRecord> {

@@ -1,4 +1,4 @@
-import type { ProjectMember, User } from '../../generated/sqlite/client.ts';
+import type { Prisma, ProjectMember, User } from '../../generated/sqlite/client.ts';
 import {
   type ProjectRole,
   requireProjectRole,
@@ -15,7 +15,7 @@ import { missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
 import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../../platform/text/texts.ts';
 import type { OwnershipLimit } from '../users/ownership-limit.ts';
 import type { UserService } from '../users/user-service.ts';
-import { PROJECT_INCLUDE, type ProjectCache, type ProjectRecord } from './project-cache.ts';
+import { PROJECT_INCLUDE, type ProjectCache, type ProjectRecord, type ProjectRow } from './project-cache.ts';
 
 interface NewProject {
   readonly name: string;
@@ -80,27 +80,15 @@ export class ProjectService {
     const owner = requireSignedIn(viewer);
     if (owner.kind !== 'USER') throw new ServiceError('NOT_ALLOWED', 'A project token cannot create projects');
     if (input.organizationId != null) await this.#requireOwner(input.organizationId, owner);
-    return this.#options.ownership.project(owner, () => this.createFor(input, owner.id));
+    const data = this.#dataOf(input, owner.id);
+    const create = (db: Prisma.TransactionClient) => db.project.create({ data, include: PROJECT_INCLUDE });
+    return this.#created(await this.#options.ownership.project(owner, create));
   }
 
   /** `create` without checks of a caller, for the first start. */
   async createFor(input: NewProject, userId: string): Promise<ProjectRecord> {
-    const { name = '', description = '' } = checkTexts(input);
-    const row = await this.#options.db.project.create({
-      data: {
-        id: newId('project'),
-        name,
-        description,
-        strictRoles: this.#options.strictRoles,
-        ...(input.organizationId == null ? { ownerUserId: userId } : { ownerOrganizationId: input.organizationId }),
-      },
-      include: PROJECT_INCLUDE,
-    });
-    const record = this.#options.cache.put(row);
-    if (input.organizationId != null) await this.#options.changes.announce('organization', input.organizationId);
-    else await this.#options.changes.announce('user', userId);
-    await this.#options.changes.announce('project', row.id);
-    return record;
+    const data = this.#dataOf(input, userId);
+    return this.#created(await this.#options.db.project.create({ data, include: PROJECT_INCLUDE }));
   }
 
   async update(id: string, change: ProjectChange): Promise<ProjectRecord> {
@@ -147,6 +135,22 @@ export class ProjectService {
     if (count === 0) throw notFound('member', user.email);
     await this.#options.changes.announce('user', user.id);
     return user;
+  }
+
+  #dataOf(input: NewProject, userId: string) {
+    const { name = '', description = '' } = checkTexts(input);
+    const { organizationId } = input;
+    const owner = organizationId == null ? { ownerUserId: userId } : { ownerOrganizationId: organizationId };
+    return { id: newId('project'), name, description, strictRoles: this.#options.strictRoles, ...owner };
+  }
+
+  async #created(row: ProjectRow): Promise<ProjectRecord> {
+    const { cache, changes } = this.#options;
+    const record = cache.put(row);
+    if (row.ownerOrganizationId !== null) await changes.announce('organization', row.ownerOrganizationId);
+    if (row.ownerUserId !== null) await changes.announce('user', row.ownerUserId);
+    await changes.announce('project', row.id);
+    return record;
   }
 
   async #requireOwner(organizationId: string, viewer: Viewer): Promise<void> {

@@ -13,6 +13,7 @@ import { newId } from '../../platform/ids.ts';
 import type { Changes } from '../../platform/storage/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
+import { RowLock } from '../../platform/storage/row-lock.ts';
 import { serializable } from '../../platform/storage/serializable.ts';
 import { checkedRotation, checkedToken, type NewToken, type Rotation } from './token-input.ts';
 
@@ -31,10 +32,12 @@ type TokenKey = Pick<ProjectToken, 'id' | 'projectId'>;
 export class TokenService {
   readonly #db: Database;
   readonly #changes: Changes;
+  readonly #lock: RowLock;
 
   constructor({ db, changes }: { readonly db: Database; readonly changes: Changes }) {
     this.#db = db;
     this.#changes = changes;
+    this.#lock = new RowLock(db);
   }
 
   /** Errors: INVALID, NOT_ALLOWED (a higher role than the issuer's; project tokens), NOT_FOUND (project, broker). */
@@ -52,12 +55,6 @@ export class TokenService {
   async issue(input: NewToken, issuer: string): Promise<IssuedToken> {
     const { name, brokerIds, validUntil } = checkedToken(input);
     const { projectId, role } = input;
-    if ((await this.#db.project.count({ where: { id: projectId } })) === 0) throw notFound('project', projectId);
-    if (brokerIds !== null) await this.#checkBrokers(projectId, brokerIds);
-    if ((await this.#db.projectToken.count({ where: { projectId } })) >= MAX_TOKENS) {
-      const reason = `has ${MAX_TOKENS} tokens, the maximum; revoke others first`;
-      throw invalid([{ path: 'input.projectId', reason }]);
-    }
     const secret = newSecret('projectToken');
     const data = {
       id: newId('token'),
@@ -70,7 +67,14 @@ export class TokenService {
       tokenHash: hashSecret(secret),
       brokers: { create: (brokerIds ?? []).map((brokerId) => ({ brokerId })) },
     } as const;
-    const token = await this.#db.projectToken.create({ data }).catch(missingAsNotFound('project', projectId));
+    const token = await this.#lock.run('Project', projectId, async (tx) => {
+      if (brokerIds !== null) await checkBrokers(tx, projectId, brokerIds);
+      if ((await tx.projectToken.count({ where: { projectId } })) >= MAX_TOKENS) {
+        const reason = `has ${MAX_TOKENS} tokens, the maximum; revoke others first`;
+        throw invalid([{ path: 'input.projectId', reason }]);
+      }
+      return tx.projectToken.create({ data });
+    });
     return { token, secret };
   }
 
@@ -115,15 +119,16 @@ export class TokenService {
     await this.#changes.announce('token', tokenId);
     return { token, secret };
   }
+}
 
-  async #checkBrokers(projectId: string, brokerIds: readonly string[]): Promise<void> {
-    const known = await this.#db.broker.findMany({
-      where: { projectId, id: { in: [...brokerIds] } },
-      select: { id: true },
-    });
-    const missing = brokerIds.find((id) => !known.some((broker) => broker.id === id));
-    if (missing !== undefined) throw notFound('broker', missing);
-  }
+async function checkBrokers(
+  db: Prisma.TransactionClient,
+  projectId: string,
+  brokerIds: readonly string[],
+): Promise<void> {
+  const known = await db.broker.findMany({ where: { projectId, id: { in: [...brokerIds] } }, select: { id: true } });
+  const missing = brokerIds.find((id) => !known.some((broker) => broker.id === id));
+  if (missing !== undefined) throw notFound('broker', missing);
 }
 
 /** Of one project, whose tokens the viewer may see: a token that is restricted to brokers sees only itself. */

@@ -34,8 +34,7 @@ export class OrganizationService {
     try {
       const members = { create: { userId: owner.id, role: 'OWNER' } } as const;
       const data = { id: newId('organization'), name: trimmed, members };
-      const { db, ownership } = this.#options;
-      return await ownership.organization(owner, async () => db.organization.create({ data }));
+      return await this.#options.ownership.organization(owner, (db) => db.organization.create({ data }));
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;
       throw new ServiceError('ALREADY_EXISTS', `There is already an organization "${trimmed}"`, { cause: error });

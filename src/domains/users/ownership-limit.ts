@@ -1,40 +1,42 @@
+import type { Prisma } from '../../generated/sqlite/client.ts';
 import type { Viewer } from '../../platform/auth/viewer.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts';
 import type { Database } from '../../platform/storage/database.ts';
+import { RowLock } from '../../platform/storage/row-lock.ts';
+
+type Create<T> = (db: Prisma.TransactionClient) => Promise<T>;
 
 /**
- * Limits how many projects and organizations a user may own, including projects of organizations. Root administrators
- * have no limit. Several processes at the same time may each exceed the limit by one.
+ * Limits how many projects and organizations a user may own, including projects of organizations, when the user creates
+ * one: exactly, over all processes. Root administrators have no limit.
  */
 export class OwnershipLimit {
   readonly #db: Database;
   readonly #limit: number;
-  readonly #creating = new ConcurrencyLimit({ maxRunning: 1 });
+  readonly #lock: RowLock;
 
   constructor({ db, limit }: { readonly db: Database; readonly limit: number }) {
     this.#db = db;
     this.#limit = limit;
+    this.#lock = new RowLock(db);
   }
 
-  project<T>(owner: Viewer, create: () => Promise<T>): Promise<T> {
+  project<T>(owner: Viewer, create: Create<T>): Promise<T> {
     const byOrganization = { ownerOrganization: { members: { some: { userId: owner.id, role: 'OWNER' } } } } as const;
-    return this.#within(owner, 'projects', create, () =>
-      this.#db.project.count({ where: { OR: [{ ownerUserId: owner.id }, byOrganization] } }),
-    );
+    const where = { OR: [{ ownerUserId: owner.id }, byOrganization] };
+    return this.#within(owner, 'projects', create, (db) => db.project.count({ where }));
   }
 
-  organization<T>(owner: Viewer, create: () => Promise<T>): Promise<T> {
-    return this.#within(owner, 'organizations', create, () =>
-      this.#db.organizationMember.count({ where: { userId: owner.id, role: 'OWNER' } }),
-    );
+  organization<T>(owner: Viewer, create: Create<T>): Promise<T> {
+    const where = { userId: owner.id, role: 'OWNER' } as const;
+    return this.#within(owner, 'organizations', create, (db) => db.organizationMember.count({ where }));
   }
 
-  #within<T>(owner: Viewer, what: string, create: () => Promise<T>, count: () => Promise<number>): Promise<T> {
-    if (owner.isRootAdmin) return create();
-    return this.#creating.run(async () => {
-      if ((await count()) >= this.#limit) throw tooMany(what, this.#limit);
-      return create();
+  #within<T>(owner: Viewer, what: string, create: Create<T>, count: Create<number>): Promise<T> {
+    if (owner.isRootAdmin) return create(this.#db);
+    return this.#lock.run('User', owner.id, async (tx) => {
+      if ((await count(tx)) >= this.#limit) throw tooMany(what, this.#limit);
+      return create(tx);
     });
   }
 }

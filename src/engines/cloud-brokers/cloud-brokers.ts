@@ -8,9 +8,10 @@ import type { BrokerService } from '../../domains/brokers/broker-service.ts';
 import type { CloudBrokerState, CloudBrokerTargetState, Prisma } from '../../generated/sqlite/client.ts';
 import { invalid, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts';
+import { LeasedMutex } from '../../platform/scheduling/leased-mutex.ts';
 import { SerialQueues } from '../../platform/scheduling/serial-queues.ts';
 import type { Database } from '../../platform/storage/database.ts';
+import type { Leases } from '../../platform/storage/leases.ts';
 import { missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import type { GatewayPlugins } from '../../protocol/hosting/gateway-plugins.ts';
@@ -24,6 +25,7 @@ import { endLeftBrokers } from './left-brokers.ts';
 
 interface CloudBrokersOptions {
   readonly db: Database;
+  readonly leases: Leases;
   readonly brokers: BrokerService;
   readonly directory: BrokerCache;
   readonly sealer: Sealer;
@@ -55,6 +57,9 @@ const folderOf = (dataDir: string, brokerId: string) => join(dataDir, 'brokers',
 /** Password file (mode 0600) of a broker, for commands on the machine of the service. */
 export const passwordFile = (dataDir: string, brokerId: string) => join(folderOf(dataDir, brokerId), 'password');
 
+/** Longest wait for creations in another process. */
+const CREATION_MS = 30_000;
+
 /** The brokers that this service runs. After a crash, the next start begins with PROVISIONING again. */
 export class CloudBrokers {
   readonly #options: CloudBrokersOptions;
@@ -62,12 +67,14 @@ export class CloudBrokers {
   readonly #writes = new SerialQueues();
   readonly #stopFollowing: Stop;
   readonly #removals = new Map<string, Promise<void>>();
-  /** Brokers are created one after another, so that the maximum number is checked correctly. */
-  readonly #creations = new ConcurrencyLimit({ maxRunning: 1 });
+  /** Brokers are created one after another over all processes, so that the maximum number is checked correctly. */
+  readonly #creations: LeasedMutex;
   #phase: 'NEW' | 'STARTED' | 'CLOSED' = 'NEW';
 
   constructor(options: CloudBrokersOptions) {
     this.#options = options;
+    const { leases } = options;
+    this.#creations = new LeasedMutex({ leases, name: 'cloud brokers', prefix: 'creation', timeoutMs: CREATION_MS });
     this.#stopFollowing = options.directory.onChange((after, before) => {
       if ((after ?? before)?.type !== 'CLOUD') return;
       if (after === null && before !== null) this.#removed(before);
@@ -99,17 +106,21 @@ export class CloudBrokers {
     return this.#make(projectId, { ...input, engine: 'embedded' }, issuedTo);
   }
 
-  /** Creates an entry. The process that runs brokers then starts it. Errors: INVALID, NOT_FOUND (the project). */
+  /**
+   * Creates an entry. The process that runs brokers then starts it. Errors: INVALID, NOT_FOUND (the project), and those
+   * of LeasedMutex.
+   */
   create(projectId: string, input: CloudBrokerInput, owner: CloudBrokerOwner): Promise<BrokerRecord> {
-    const { engines, maxBrokers, maxPerProject } = this.#options;
-    return this.#creations.run(async () => {
+    const { db, engines, maxBrokers, maxPerProject } = this.#options;
+    return this.#creations.run('cloud-broker', async () => {
       const issues = cloudBrokerIssues(input, owner.isRootAdmin);
       const missing = engines.missing(input.engine);
       if (missing !== null) issues.push({ path: 'input.engine', reason: missing });
-      const all = this.#all();
-      const ofProject = all.filter((broker) => broker.projectId === projectId).length;
-      if (all.length >= maxBrokers) {
-        issues.push({ path: 'input', reason: `there are ${all.length} already, as many as MAX_CLOUD_BROKERS allows` });
+      // The cache may lack what another process has just created.
+      const all = await db.broker.count({ where: { type: 'CLOUD' } });
+      const ofProject = await db.broker.count({ where: { type: 'CLOUD', projectId } });
+      if (all >= maxBrokers) {
+        issues.push({ path: 'input', reason: `there are ${all} already, as many as MAX_CLOUD_BROKERS allows` });
       } else if (ofProject >= maxPerProject && !owner.isRootAdmin) {
         const reason = `there are ${ofProject} in the project, as many as MAX_CLOUD_BROKERS_PER_PROJECT allows`;
         issues.push({ path: 'input', reason });

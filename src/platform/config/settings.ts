@@ -83,7 +83,7 @@ export const SETTINGS = settings({
     help: 'The same for MQTT over TLS, which requires a deployed certificate; off: no such listener',
   },
   mqttWssPort: { fallback: 'off', parse: orOff(port), help: 'The same for MQTT over WebSocket with TLS' },
-  maxCloudBrokers: { fallback: '20', parse: integer(1, 1_000), help: 'Maximum number of brokers run by this service' },
+  maxCloudBrokers: { fallback: '20', parse: integer(1, 1_000), help: 'Maximum number of brokers run by all processes' },
   maxCloudBrokersPerProject: {
     fallback: '5',
     parse: integer(0, 10_000),
@@ -229,7 +229,7 @@ export const SETTINGS = settings({
   maxBrokerLinks: {
     fallback: '1000',
     parse: integer(1, 100_000),
-    help: 'Maximum number of brokers connected at the same time; beyond it project owners, and their projects, have equal shares',
+    help: 'Maximum number of brokers that each process connects to at the same time; beyond it project owners, and their projects, have equal shares',
   },
   maxBrokersPerProject: {
     fallback: '1000',
@@ -259,7 +259,7 @@ export const SETTINGS = settings({
   maxConnections: {
     fallback: '10000',
     parse: integer(1, 1_000_000),
-    help: 'Maximum number of HTTP connections, including WebSockets and event streams; beyond it idle connections are closed, then new ones refused',
+    help: 'Maximum number of HTTP connections of each process, including WebSockets and event streams; beyond it idle connections are closed, then new ones refused',
   },
   maxConnectionsPerNetwork: {
     fallback: '1000',
@@ -269,17 +269,17 @@ export const SETTINGS = settings({
   maxRequestsMb: {
     fallback: '64',
     parse: integer(1, 100_000),
-    help: 'Maximum size of all request bodies and WebSocket messages being received or processed, in MB of 1,048,576 bytes; one network may use half',
+    help: 'Maximum size of all request bodies and WebSocket messages that each process receives or processes, in MB of 1,048,576 bytes; one network may use half',
   },
   maxResponsesMb: {
     fallback: '128',
     parse: integer(1, 100_000),
-    help: 'Maximum size of all responses that clients have not received yet, in MB of 1,048,576 bytes; beyond it connections are closed',
+    help: 'Maximum size of all responses of each process that clients have not received yet, in MB of 1,048,576 bytes; beyond it connections are closed',
   },
   rateRequests: {
     fallback: '1000',
     parse: orOff(integer(1, 1_000_000)),
-    help: 'Requests per second of one user or token, or of one network without credentials, including operations over WebSockets; bursts of ten times as many are allowed; off: no limit',
+    help: 'Requests per second that each process accepts from one user or token, or from one network without credentials, including operations over WebSockets; bursts of ten times as many are allowed; off: no limit',
   },
   rateRequestBytes: {
     fallback: '20000000',
@@ -306,7 +306,7 @@ export const SETTINGS = settings({
   bridgeStorageMaxMb: {
     fallback: '10240',
     parse: integer(16, 1_000_000_000),
-    help: 'Maximum size of the queues of all bridges of this process on disk, in MB of 1,048,576 bytes; the queues of one broker may use a quarter. Further messages are dropped and counted',
+    help: 'Maximum size of the queues of all bridges of each process on disk, in MB of 1,048,576 bytes; the queues of one broker may use a quarter. Further messages are dropped and counted',
   },
   topicTreeMaxMb: {
     fallback: '512',
@@ -322,7 +322,7 @@ export const SETTINGS = settings({
   queryPreparationMs: {
     fallback: '250',
     parse: integer(10, 1_000_000),
-    help: 'Milliseconds per second that one caller may use for parsing, validating and compiling new GraphQL documents; bursts of 20 seconds of it are allowed',
+    help: 'Milliseconds per second that one caller may use in each process for parsing, validating and compiling new GraphQL documents; bursts of 20 seconds of it are allowed',
   },
   introspection: {
     fallback: 'signed-in',

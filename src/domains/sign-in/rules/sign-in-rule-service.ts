@@ -12,6 +12,7 @@ import { newId } from '../../../platform/ids.ts';
 import type { Changes } from '../../../platform/storage/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
 import { missingAsNotFound } from '../../../platform/storage/prisma-errors.ts';
+import { RowLock } from '../../../platform/storage/row-lock.ts';
 import { textIssues } from '../../../platform/text/texts.ts';
 import type { SignInProvider } from '../../users/sign-in-methods.ts';
 import { Pattern, PatternError } from './pattern.ts';
@@ -42,9 +43,11 @@ interface SignInRuleServiceOptions {
  */
 export class SignInRuleService {
   readonly #options: SignInRuleServiceOptions;
+  readonly #lock: RowLock;
 
   constructor(options: SignInRuleServiceOptions) {
     this.#options = options;
+    this.#lock = new RowLock(options.db);
   }
 
   /** Creates all rules or none. Errors: INVALID at `input.rules.<n>.…`, IN_USE (too many), NOT_FOUND. */
@@ -62,14 +65,12 @@ export class SignInRuleService {
       pattern,
       role,
     }));
-    await this.#options.db
-      .$transaction(async (db) => {
-        if ((await db.signInRule.count({ where: { projectId } })) + data.length > MAX_RULES) {
-          throw new ServiceError('IN_USE', `A project has at most ${MAX_RULES} rules`, { info: { limit: MAX_RULES } });
-        }
-        await db.signInRule.createMany({ data });
-      })
-      .catch(missingAsNotFound('project', projectId));
+    await this.#lock.run('Project', projectId, async (tx) => {
+      if ((await tx.signInRule.count({ where: { projectId } })) + data.length > MAX_RULES) {
+        throw new ServiceError('IN_USE', `A project has at most ${MAX_RULES} rules`, { info: { limit: MAX_RULES } });
+      }
+      await tx.signInRule.createMany({ data });
+    });
     await this.#options.changes.announce('sign-in-rule', projectId);
     return data;
   }
