@@ -48,6 +48,10 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'platform/auth/login-throttle.ts',
     'FREE_FAILURES_OF_ACCOUNT',
   ],
+  'Counts of wrong passwords: in the memory of one process, or in the database of several processes': [
+    'platform/auth/login-failures.ts',
+    'MAX_ROWS',
+  ],
   'Refused attempts of one caller with separate audit entries': ['domains/audit/refused-attempts.ts', 'SINGLE'],
   'Audit entries queued while the database is not writable': ['domains/audit/audit-log.ts', 'MAX_WAITING'],
   'Tokens of one project': ['domains/tokens/token-service.ts', 'MAX_TOKENS'],

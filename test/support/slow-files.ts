@@ -19,6 +19,7 @@ const SLOW = [
   '/auth/known-networks',
   '/auth/rights-matrix',
   '/auth/second-factor',
+  '/auth/shared-guessing',
   '/bridges/hosting/',
   '/bridges/mqtt/restarts',
   '/bridges/postgresql/',

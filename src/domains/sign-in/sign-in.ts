@@ -60,7 +60,7 @@ export class SignIn {
 
   private constructor(options: SignInOptions, accounts: SignInAccounts, { oidc, directory }: Providers) {
     const { storage, sealer, config, audit, projects, closers, log } = options;
-    const { db, changes, leases } = storage;
+    const { db, engine, changes, leases } = storage;
     const { localLogin, rootEmail, oidcGroupsClaim } = config;
     this.#options = options;
     this.#attempts = new SignInAttempts({ db, sealer });
@@ -85,7 +85,7 @@ export class SignIn {
     const rules = closers.keep(new RuleCache({ db, changes }));
     const claimRoles: ClaimRoles = async ({ provider, claims }) =>
       rolesByRules(await rules.of(provider), JSON.parse(claims) as Claims);
-    const auth = closers.keep(new AuthService({ db, changes, sealer, log, onlyEmail, directory, claimRoles }));
+    const auth = closers.keep(new AuthService({ db, engine, changes, sealer, log, onlyEmail, directory, claimRoles }));
     projects.onChange((_after, before) => {
       if (before !== null) auth.projectChanged(before.id);
     });

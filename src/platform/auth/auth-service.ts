@@ -4,7 +4,7 @@ import { notFound, ServiceError } from '../errors.ts';
 import { Bursts } from '../limits/bursts.ts';
 import { networkOf } from '../limits/network.ts';
 import { ANYTHING, type Changes } from '../storage/changes.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database, Engine } from '../storage/database.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import { KnownNetworks } from './known-networks.ts';
 import { LoginAttempts } from './login-attempts.ts';
@@ -39,8 +39,9 @@ interface CachedViewer extends LoadedViewer {
 
 interface AuthOptions {
   readonly db: Database;
+  readonly engine: Engine;
   readonly changes: Changes;
-  readonly sealer: Pick<Sealer, 'seal' | 'open'>;
+  readonly sealer: Pick<Sealer, 'seal' | 'open' | 'sign'>;
   readonly log: Logger;
   readonly directory?: PasswordDirectory | null;
   /** Lower case. Default: all users may. */
@@ -72,12 +73,16 @@ export class AuthService {
   #generation = 0;
 
   constructor(options: AuthOptions) {
-    const { db, changes, sealer, log, directory = null, onlyEmail = null } = options;
+    const { db, engine, changes, sealer, log, directory = null, onlyEmail = null } = options;
     this.#options = options;
     this.sessions = new Sessions({ db, changes, onOpened: (provider) => this.signInCounts.opened(provider) });
     this.secondFactors = new SecondFactors({ db, changes, sealer });
     this.#knownNetworks = new KnownNetworks(db);
-    this.#attempts = new LoginAttempts(log, this.#knownNetworks);
+    this.#attempts = new LoginAttempts({
+      known: this.#knownNetworks,
+      shared: engine === 'postgresql' ? { db, sealer } : null,
+      log,
+    });
     this.passwords = new PasswordSignIn({
       db,
       sessions: this.sessions,
@@ -96,7 +101,7 @@ export class AuthService {
     });
     this.#stops = [
       ...RIGHTS_KINDS.map((kind) => changes.on(kind, (id) => this.#invalidate(kind, id))),
-      changes.on(UNLOCKED, (account) => this.#attempts.unlock(account)),
+      changes.on(UNLOCKED, (account) => this.#attempts.unlocked(account)),
     ];
   }
 
@@ -134,7 +139,10 @@ export class AuthService {
     const user = await this.#options.db.user.findUnique({ where: { id: userId } });
     if (user === null) throw notFound('user', userId);
     const accounts = new Set([user.email, ...(await this.#knownNetworks.accountsOf(userId))]);
-    for (const account of accounts) await this.#options.changes.announce(UNLOCKED, account);
+    for (const account of accounts) {
+      await this.#attempts.unlock(account);
+      await this.#options.changes.announce(UNLOCKED, account);
+    }
   }
 
   /** Errors: UNAUTHORIZED if the credential has ended. */

@@ -1,7 +1,10 @@
 import type { Logger } from 'pino';
 import { Bursts } from '../limits/bursts.ts';
 import { networkOf } from '../limits/network.ts';
+import type { Database } from '../storage/database.ts';
+import type { Sealer } from '../storage/sealed.ts';
 import type { KnownNetworks } from './known-networks.ts';
+import { LoginFailures } from './login-failures.ts';
 import { type CallerTrust, LoginThrottle, type ThrottledAttempt } from './login-throttle.ts';
 import type { NetworkQueue } from './network-queue.ts';
 
@@ -31,15 +34,24 @@ interface RefusedBurst {
   readonly userId: string | null;
 }
 
+interface LoginAttemptsOptions {
+  readonly known: Pick<KnownNetworks, 'isKnown'>;
+  /** The PostgreSQL database of several processes, which count together. Default: one process. */
+  readonly shared?: { readonly db: Database; readonly sealer: Pick<Sealer, 'sign'> } | null;
+  readonly log: Logger;
+}
+
 /** Checks log-ins, slows down guessing, and logs failed attempts in a row as one burst. */
 export class LoginAttempts {
   readonly #throttle = new LoginThrottle();
+  readonly #shared: LoginFailures | null;
   readonly #known: Pick<KnownNetworks, 'isKnown'>;
   readonly #byAddress: Bursts<RefusedBurst>;
   readonly #byAccount: Bursts<RefusedBurst>;
 
-  constructor(log: Logger, known: Pick<KnownNetworks, 'isKnown'>) {
+  constructor({ known, shared = null, log }: LoginAttemptsOptions) {
     this.#known = known;
+    this.#shared = shared && new LoginFailures({ ...shared, throttle: this.#throttle });
     const bursts = () =>
       new Bursts<RefusedBurst>({
         from: BURST_FROM,
@@ -67,20 +79,30 @@ export class LoginAttempts {
       (throttled.trust === 'NONE' ? strangers : trusted).run(networkOf(address), work);
     this.#begin(attempt, throttled);
     return inQueue(queues, async () => {
-      // Other log-ins to this account or from this network may have failed while this attempt waited.
+      // Other log-ins to this account or from this network may have failed meanwhile, in any process.
+      await this.#shared?.read(throttled);
       this.#begin(attempt, throttled);
       const isRight = await check(inQueue);
       if (isRight) {
-        if (attempt.isComplete !== false) this.#throttle.succeeded(throttled);
+        if (attempt.isComplete !== false && this.#throttle.hasFailed(throttled)) {
+          this.#throttle.succeeded(throttled);
+          await this.#shared?.succeeded(throttled);
+        }
       } else {
         this.#throttle.failed(throttled);
         this.#refused(attempt);
+        await this.#shared?.failed(throttled);
       }
       return isRight;
     });
   }
 
-  unlock(account: string): void {
+  /** Ends the counts that all processes share. The caller announces the account, so that each process forgets it. */
+  async unlock(account: string): Promise<void> {
+    await this.#shared?.unlock(account);
+  }
+
+  unlocked(account: string): void {
     this.#throttle.unlock(account);
   }
 

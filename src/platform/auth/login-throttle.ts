@@ -23,6 +23,16 @@ export interface ThrottledAttempt {
   readonly trust: CallerTrust;
 }
 
+/** One of the counts that a failed attempt increases. */
+export interface FailureCount {
+  readonly kind: 'pair' | 'network' | 'account';
+  /** The key in `failures`. */
+  readonly name: string;
+  /** `null` if the count is that of a network at all accounts. */
+  readonly account: string | null;
+  readonly failures: FailureWait;
+}
+
 /**
  * Slows down guessing of passwords and codes. Three counts, each of which doubles its wait with every failure beyond
  * the free ones, from one second to 15 minutes: the account from one network, the network at all accounts, and the
@@ -34,14 +44,14 @@ export interface ThrottledAttempt {
  * ends 24 hours after the last failure, the others after one hour; a sign-in ends that of the account from this
  * network.
  *
- * Each process counts for itself: n processes allow n times as many free failures.
+ * The counts are in the memory of this process. LoginFailures adds those of other processes.
  */
 export class LoginThrottle {
   readonly #pairs: FailureWait;
   readonly #networks: FailureWait;
   readonly #accounts: FailureWait;
 
-  constructor(now: () => number = Date.now) {
+  constructor(now: () => number = () => performance.now()) {
     const options = { longestWaitMs: LONGEST_WAIT_MS, maxKeys: MAX_KEYS, now };
     this.#pairs = new FailureWait({ ...options, free: FREE_FAILURES });
     this.#networks = new FailureWait({ ...options, free: FREE_FAILURES_OF_NETWORK });
@@ -64,10 +74,25 @@ export class LoginThrottle {
   }
 
   failed(attempt: ThrottledAttempt): void {
-    this.#pairs.failed(pairKey(attempt));
-    if (attempt.trust === 'SIGNED_IN') return;
-    this.#networks.failed(networkOf(attempt.address));
-    this.#accounts.failed(accountKey(attempt.account));
+    for (const { failures, name } of this.countsOf(attempt)) failures.failed(name);
+  }
+
+  /** Callers who are signed in have only the first count. */
+  countsOf(attempt: ThrottledAttempt): readonly FailureCount[] {
+    const account = accountKey(attempt.account);
+    const pair = { kind: 'pair', name: pairKey(attempt), account, failures: this.#pairs } as const;
+    if (attempt.trust === 'SIGNED_IN') return [pair];
+    const network = networkOf(attempt.address);
+    return [
+      pair,
+      { kind: 'network', name: network, account: null, failures: this.#networks },
+      { kind: 'account', name: account, account, failures: this.#accounts },
+    ];
+  }
+
+  /** Whether a sign-in ends a count. */
+  hasFailed(attempt: ThrottledAttempt): boolean {
+    return this.#pairs.hasFailed(pairKey(attempt));
   }
 
   succeeded(attempt: ThrottledAttempt): void {

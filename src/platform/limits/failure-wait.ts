@@ -24,10 +24,12 @@ export class FailureWait {
   readonly #options: FailureWaitOptions;
   readonly #now: () => number;
   readonly #failures: LRUCache<string, Failures>;
+  readonly memoryMs: number;
 
   constructor(options: FailureWaitOptions) {
     const { maxKeys = 10_000, memoryMs = HOUR_MS, now = () => performance.now() } = options;
     this.#options = options;
+    this.memoryMs = memoryMs;
     this.#now = now;
     this.#failures = new LRUCache({ max: maxKeys, ttl: memoryMs, ttlResolution: 0, perf: { now } });
   }
@@ -38,15 +40,25 @@ export class FailureWait {
   }
 
   failed(key: string): void {
-    const { free, longestWaitMs } = this.#options;
     const failures = this.#failures.get(key) ?? { count: 0, waitsUntil: 0 };
     failures.count += 1;
-    const doublings = failures.count - free;
-    if (doublings >= 0) {
-      failures.waitsUntil =
-        this.#now() + Math.min(FIRST_WAIT_MS * 2 ** Math.min(doublings, MAX_DOUBLINGS), longestWaitMs);
-    }
+    const waitMs = this.#waitAfter(failures.count);
+    if (waitMs > 0) failures.waitsUntil = this.#now() + waitMs;
     this.#failures.set(key, failures);
+  }
+
+  hasFailed(key: string): boolean {
+    return this.#failures.has(key);
+  }
+
+  /** Replaces the count of a key by one that others counted, the last time `ageMs` ago. */
+  learn(key: string, count: number, ageMs: number): void {
+    if (count === 0) {
+      this.#failures.delete(key);
+      return;
+    }
+    const failedAt = this.#now() - ageMs;
+    this.#failures.set(key, { count, waitsUntil: failedAt + this.#waitAfter(count) }, { start: failedAt });
   }
 
   /** Makes up for one failure, where a key stands for many callers. */
@@ -61,5 +73,11 @@ export class FailureWait {
 
   evictEndingWith(ending: string): void {
     for (const key of [...this.#failures.keys()]) if (key.endsWith(ending)) this.#failures.delete(key);
+  }
+
+  #waitAfter(count: number): number {
+    const { free, longestWaitMs } = this.#options;
+    const doublings = count - free;
+    return doublings < 0 ? 0 : Math.min(FIRST_WAIT_MS * 2 ** Math.min(doublings, MAX_DOUBLINGS), longestWaitMs);
   }
 }

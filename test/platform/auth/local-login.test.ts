@@ -105,6 +105,7 @@ function withDirectory(
   const sealer = openSealer({ dataDir: config.dataDir, secretKey: config.secretKey });
   const auth = new AuthService({
     db: storage.db,
+    engine: storage.engine,
     changes: storage.changes,
     sealer,
     log: silentLog,

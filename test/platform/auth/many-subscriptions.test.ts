@@ -20,7 +20,7 @@ test('a person has a bounded number of subscriptions, whatever the connections, 
   expect(() => services.auth.guards.guard(viewer, () => {})).toThrow(/Too many concurrent subscriptions/);
 });
 
-const NO_SECRETS = { seal: () => '', open: () => '' };
+const NO_SECRETS = { seal: () => '', open: () => '', sign: () => '' };
 
 /** A second AuthService, and the number of sessions and tokens that it has read. */
 function counting({ storage }: TestService) {
@@ -31,7 +31,13 @@ function counting({ storage }: TestService) {
   };
   const extension = { query: { session: { findUnique: count }, projectToken: { findUnique: count } } };
   const db = storage.db.$extends(extension as object) as unknown as Database;
-  const auth = new AuthService({ db, changes: storage.changes, sealer: NO_SECRETS, log: silentLog });
+  const auth = new AuthService({
+    db,
+    engine: storage.engine,
+    changes: storage.changes,
+    sealer: NO_SECRETS,
+    log: silentLog,
+  });
   onTestFinished(() => auth.close());
   return { auth, counter };
 }

@@ -84,7 +84,8 @@ test('each code is taken once, and none that is older than one that was taken, b
   const { email, secret } = await somebodyWithSecondFactor(service);
   const { storage, config } = service;
   const sealer = openSealer({ dataDir: config.dataDir, secretKey: config.secretKey });
-  const neighbour = new AuthService({ db: storage.db, changes: storage.changes, sealer, log: silentLog });
+  const { db, engine, changes } = storage;
+  const neighbour = new AuthService({ db, engine, changes, sealer, log: silentLog });
   const code = codeOf(secret, 1);
   const at = [service.services.auth, neighbour, service.services.auth, neighbour];
   const outcomes = await Promise.allSettled(

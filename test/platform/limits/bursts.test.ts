@@ -29,7 +29,7 @@ const guess = (attempts: LoginAttempts, account: string, address: string, userId
 
 test('guesses of a caller are logged once at the start, and once with their number at the end', async () => {
   const { log, lines } = logOf();
-  const attempts = new LoginAttempts(log, noneKnown);
+  const attempts = new LoginAttempts({ log, known: noneKnown });
   for (let i = 0; i < 40; i++) await guess(attempts, i % 2 ? 'ann@example.com' : `p${i}@example.com`, '192.0.2.1');
   // A few typing errors are no burst.
   for (let i = 0; i < 3; i++) await guess(attempts, 'bob@example.com', '192.0.2.2');
@@ -40,7 +40,7 @@ test('guesses of a caller are logged once at the start, and once with their numb
 
 test('guesses of many callers at one account are one burst, and the entered name is not logged', async () => {
   const { log, lines } = logOf();
-  const attempts = new LoginAttempts(log, noneKnown);
+  const attempts = new LoginAttempts({ log, known: noneKnown });
   for (let i = 0; i < 30; i++) await guess(attempts, 'ann@example.com', `192.0.2.${i}`, 'usr_ann');
   for (let i = 0; i < 30; i++) await guess(attempts, 'my secret in the wrong place', `198.51.100.${i}`);
   attempts.close();
@@ -104,8 +104,8 @@ test('an unknown secret is looked up once, and a flood of them is limited and lo
   const extension = { query: { session: { findUnique: count }, projectToken: { findUnique: count } } };
   const db = storage.db.$extends(extension as object) as unknown as Database;
   const { log, lines } = logOf();
-  const sealer = { seal: () => '', open: () => '' };
-  const auth = new AuthService({ db, changes: storage.changes, sealer, log });
+  const sealer = { seal: () => '', open: () => '', sign: () => '' };
+  const auth = new AuthService({ db, engine: storage.engine, changes: storage.changes, sealer, log });
   onTestFinished(() => auth.close());
   const send = async (secret: string) => auth.viewerOf(`Bearer ${secret}`, '192.0.2.9');
   const unknown = newSecret('session');
