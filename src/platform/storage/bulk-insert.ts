@@ -8,7 +8,7 @@ type Value = string | number | Date | null;
  * time of Prisma's `createMany`, which was most of the time of a small mutation. Errors: see `isUniqueViolation`.
  */
 export function insertRows<Column extends string>(
-  db: Database,
+  db: Pick<Database, '$executeRaw'>,
   table: string,
   columns: readonly Column[],
   rows: readonly Readonly<Record<Column, Value>>[],
