@@ -90,8 +90,8 @@ export async function openParts(config: Config, options: ServiceOptions, closers
 async function openPeople(foundation: Foundation) {
   const { config, log, closers, storage, sealer, caches } = foundation;
   const { dataDir, auditRetentionDays: retentionDays } = config;
-  const { db, changes } = storage;
-  const audit = closers.keep(new AuditService({ db, sealer, dataDir, retentionDays, ...caches, log }));
+  const { db, engine, leases, changes } = storage;
+  const audit = closers.keep(new AuditService({ db, engine, leases, sealer, dataDir, retentionDays, ...caches, log }));
   await audit.start();
   const signIn = await SignIn.open({ ...foundation, audit, projects: caches.projects });
   const users = new UserService({ db, changes, signInMethods: signIn.methods });

@@ -26,6 +26,8 @@ export interface ServiceProcess {
   kill(): Promise<void>;
   /** Sends SIGTERM, waits for the exit, and returns the exit code. */
   stop(): Promise<number | null>;
+  /** Resolves when the current process has ended. */
+  exit(): Promise<void>;
   /** Starts a process with the same data. */
   start(): Promise<void>;
 }
@@ -47,6 +49,9 @@ export async function startServiceProcess(more: Record<string, string> = {}): Pr
   const start = async () => {
     child = spawnService(dataDir, more);
     url = await readyUrl(child);
+  };
+  const exit = async () => {
+    if (child !== null && child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   };
   onTestFinished(kill);
   await start();
@@ -80,6 +85,7 @@ export async function startServiceProcess(more: Record<string, string> = {}): Pr
       await end('SIGTERM');
       return child?.exitCode ?? null;
     },
+    exit,
     start,
     rss: () => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${child?.pid}/status`, 'utf8'))?.[1]) / 1_024,
     addBroker: async (brokerUrl) => {

@@ -14,6 +14,7 @@ const SLOW = [
   '/access-control/writing/killed-broker',
   '/audit/chain',
   '/audit/killed',
+  '/audit/pending-changes',
   '/audit/reading',
   '/auth/ended-rights',
   '/auth/known-networks',

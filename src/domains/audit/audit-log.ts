@@ -11,6 +11,8 @@ const LAST_ATTEMPTS = 3;
 
 interface AuditLogOptions {
   readonly db: Database;
+  /** See ChainWriter. */
+  readonly endsPending?: boolean;
   readonly marks: Marks;
   readonly log: Logger;
   readonly onHead?: (position: ChainPosition) => void;
@@ -46,6 +48,10 @@ export class AuditLog {
 
   get waiting(): number {
     return this.#waiting.length;
+  }
+
+  get isFailing(): boolean {
+    return this.#isFailing;
   }
 
   get isFull(): boolean {

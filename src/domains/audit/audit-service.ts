@@ -6,6 +6,8 @@ import type { Prisma } from '../../generated/sqlite/client.ts';
 import { RefusedLogin } from '../../platform/auth/refused-login.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { networkOf } from '../../platform/limits/network.ts';
+import type { Engine } from '../../platform/storage/database.ts';
+import type { Leases } from '../../platform/storage/leases.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import { type ChainPosition, type ChainProblem, Marks, type UnchainedEntry } from './audit-chain.ts';
 import { codeOf, entryOf, jsonOf, MAX_NAME, outcomeOf, recordedIn, refusedReadOf, resultOf } from './audit-entry.ts';
@@ -28,12 +30,15 @@ import {
 import { AuditTargetNames } from './audit-target-names.ts';
 import { type AuditVerification, verifyChain } from './audit-verification.ts';
 import { AuditWitness } from './audit-witness.ts';
+import { PendingChanges } from './pending-changes.ts';
 import { type CountedAttempts, type RefusedAttempt, RefusedAttempts } from './refused-attempts.ts';
 import { MAX_BYTES, masked } from './secret-masking.ts';
 
 const MAX_REFUSED_BYTES = 2_000;
 
 interface AuditOptions extends TargetReaderParts {
+  readonly engine: Engine;
+  readonly leases: Leases;
   readonly sealer: Pick<Sealer, 'open' | 'sign' | 'verify'>;
   readonly dataDir: string;
   readonly retentionDays: number;
@@ -56,14 +61,16 @@ export interface AuditedRead {
 
 /**
  * Each mutation has one entry, written before its response. If the process is killed, the next one writes it from the
- * journal with the result UNKNOWN. Responses of refused reads do not wait for their entry: the delay would reveal
- * whether an invisible object exists.
+ * journal with the result UNKNOWN, or another process on PostgreSQL from its row of pending changes. Responses of
+ * refused reads do not wait for their entry: the delay would reveal whether an invisible object exists.
  */
 export class AuditService {
   readonly #options: AuditOptions;
   readonly #marks: Marks;
   readonly #retention: AuditRetention;
   readonly #journal: AuditJournal;
+  /** `null` on SQLite: no other process could record the changes of this one. */
+  readonly #pending: PendingChanges | null;
   readonly #log: AuditLog;
   readonly #witness: AuditWitness;
   readonly #tails: AuditTails;
@@ -72,7 +79,8 @@ export class AuditService {
   readonly #refusedAttempts = new RefusedAttempts((counted) => this.#recordCounted(counted));
 
   constructor(options: AuditOptions) {
-    const { db, sealer, log, dataDir, retentionDays: days } = options;
+    const { db, engine, leases, sealer, log, dataDir, retentionDays: days } = options;
+    const endsPending = engine === 'postgresql';
     const marks = new Marks(sealer);
     this.#options = options;
     this.#marks = marks;
@@ -83,6 +91,7 @@ export class AuditService {
     this.targetNames = new AuditTargetNames(options);
     this.#log = new AuditLog({
       db,
+      endsPending,
       marks,
       log,
       onHead: (position) => this.#witness.committed(position),
@@ -91,6 +100,8 @@ export class AuditService {
         if (written) this.#journal.end(entries.map(({ id }) => id));
       },
     });
+    const append = (entries: readonly UnchainedEntry[]) => Promise.all(entries.map((entry) => this.#log.append(entry)));
+    this.#pending = endsPending ? new PendingChanges({ db, leases, sealer, append, log }) : null;
   }
 
   async start(): Promise<void> {
@@ -101,6 +112,7 @@ export class AuditService {
       await this.record({ operation: 'noticeLostAuditEvents', after: { sequence, reason }, result: 'DONE' });
     }
     await this.#recordPending();
+    this.#pending?.start();
   }
 
   async #recordPending(): Promise<void> {
@@ -145,6 +157,9 @@ export class AuditService {
     }
     const entry = await this.#begun({ operation, input, inputType, caller });
     this.#journal.begin(entry);
+    // Unknown callers cause no query. A log-in that is cut off gives its caller no session.
+    const pending = caller.viewer === null || this.#log.isFailing ? null : this.#pending;
+    await pending?.begin(entry);
     let payload: T;
     try {
       payload = await run();
@@ -231,6 +246,7 @@ export class AuditService {
   async close(): Promise<void> {
     this.#tails.close();
     await this.#retention.close();
+    await this.#pending?.close();
     this.#refusedAttempts.close();
     await this.#log.close();
     await this.#witness.close();
@@ -317,7 +333,10 @@ export class AuditService {
 
   async #end(entry: UnchainedEntry, caller: AuditCaller): Promise<void> {
     if (this.#isSingle(entry, caller)) await this.#log.append(entry);
-    else this.#journal.end([entry.id]);
+    else {
+      this.#journal.end([entry.id]);
+      if (caller.viewer !== null) await this.#pending?.end(entry.id);
+    }
   }
 
   /** Counts each operation separately: a caller must not hide password guesses among many other refused operations. */

@@ -21,6 +21,8 @@ const LOCKED_HEAD = sql`
 
 interface ChainWriterOptions {
   readonly db: Database;
+  /** Whether the rows of pending changes are deleted with their entries. Default: false. */
+  readonly endsPending?: boolean;
   readonly marks: Marks;
   readonly log: Logger;
 }
@@ -72,6 +74,8 @@ export class ChainWriter {
     const { sequence, hash } = rows.at(-1) as AuditEntry;
     const { name, ...mark } = this.#options.marks.of('head', { sequence, hash });
     await insertRows(tx, 'AuditEntry', STORED_COLUMNS, rows);
+    if (this.#options.endsPending)
+      await tx.pendingChange.deleteMany({ where: { id: { in: rows.map(({ id }) => id) } } });
     if (head === null) await tx.auditMark.create({ data: { name, ...mark } });
     else await tx.auditMark.updateMany({ where: { name }, data: mark });
     return { sequence, hash };

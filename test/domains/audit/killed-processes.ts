@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import pg from 'pg';
 import { expect } from 'vitest';
 import type { Engine } from '../../../src/platform/storage/database.ts';
 import { newDatabaseUrl } from '../../support/database.ts';
@@ -30,11 +31,16 @@ async function entriesOf(service: ServiceProcess): Promise<Entry[]> {
 }
 
 /** Makes projects of different names, four at once, until the service is gone. Names of those that it answered. */
-async function makeProjects(service: ServiceProcess, prefix: string, enough: () => void): Promise<string[]> {
+async function makeProjects(
+  service: ServiceProcess,
+  prefix: string,
+  enough: () => void,
+  isOver = () => false,
+): Promise<string[]> {
   const answered: string[] = [];
   let isGone = false;
   const run = async (worker: number) => {
-    for (let n = 0; !isGone; n++) {
+    for (let n = 0; !isGone && !isOver(); n++) {
       const name = `${prefix} ${worker} ${n}`;
       try {
         await service.graphql(
@@ -74,7 +80,44 @@ export async function checkKilledProcesses(engine: Engine, postgres: TestPostgre
     ])
   ).flat();
   await Promise.all([service.start(), other?.start()]);
+  await checkEntries(service, names);
+}
 
+/**
+ * Kills two of three processes during changes, and never starts them again: their data folders are lost. The third one
+ * records what they had begun.
+ */
+export async function checkLostProcesses(postgres: TestPostgres): Promise<void> {
+  const env = { SECRET_KEY: randomBytes(32).toString('base64'), DATABASE_URL: await postgres.createDatabase() };
+  const first = await startServiceProcess(env);
+  const [second, third] = await Promise.all([startServiceProcess(env), startServiceProcess(env)]);
+  let isOver = false;
+  const [lost, alsoLost, left] = await Promise.all([
+    makeProjects(first, 'first', () => void first.kill()),
+    makeProjects(second, 'second', () => void second.kill()),
+    makeProjects(
+      third,
+      'third',
+      () => undefined,
+      () => isOver,
+    ),
+    Promise.all([first.exit(), second.exit()]).then(() => {
+      isOver = true;
+    }),
+  ]);
+  const db = new pg.Client({ connectionString: env.DATABASE_URL });
+  await db.connect();
+  try {
+    const pending = async () => (await db.query('SELECT "id" FROM "PendingChange"')).rows;
+    await expect.poll(pending, { timeout: 90_000 }).toEqual([]);
+  } finally {
+    await db.end();
+  }
+  await checkEntries(third, [...lost, ...alsoLost, ...left]);
+}
+
+/** `names`: of the projects whose creation was acknowledged. */
+async function checkEntries(service: ServiceProcess, names: readonly string[]): Promise<void> {
   const { verifyAudit } = await service.graphql('{ verifyAudit { isIntact problems { sequence reason } } }');
   expect(verifyAudit).toEqual({ isIntact: true, problems: [] });
   const made = (await entriesOf(service)).filter(

@@ -1,6 +1,6 @@
 import { describe, test } from 'vitest';
 import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
-import { checkKilledProcesses } from './killed-processes.ts';
+import { checkKilledProcesses, checkLostProcesses } from './killed-processes.ts';
 
 const postgres = usePostgres();
 
@@ -8,4 +8,10 @@ const postgres = usePostgres();
 describe.skipIf(!postgres.available)(`on PostgreSQL ${postgres.available ? '' : `(${UNAVAILABLE})`}`, () => {
   test('processes that are killed in the middle of changes leave each change one entry, in one unbroken chain', () =>
     checkKilledProcesses('postgresql', postgres));
+
+  test(
+    'what a process had begun that never returns is recorded by another one',
+    () => checkLostProcesses(postgres),
+    300_000,
+  );
 });
