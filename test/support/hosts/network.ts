@@ -96,7 +96,8 @@ class OpenNetwork implements Network {
 
   constructor() {
     this.#subnet = unusedSubnet();
-    ip('link', 'add', this.#id, 'alias', this.#name, 'type', 'bridge');
+    ip('link', 'add', this.#id, 'type', 'bridge');
+    ip('link', 'set', this.#id, 'alias', this.#name);
     process.once('exit', this.#closeAtExit);
     ip('address', 'add', `${this.#subnet}.1/${PREFIX_LENGTH}`, 'dev', this.#id);
     ip('link', 'set', this.#id, 'up');
