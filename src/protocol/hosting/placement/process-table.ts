@@ -9,7 +9,7 @@ import { isLeaseHeld } from '../../../platform/storage/lease-locks.ts';
 import type { Lease, Leases } from '../../../platform/storage/leases.ts';
 import { type Member, nextShare, ownerOf } from './shares.ts';
 
-export interface ProcessLoad {
+interface ProcessLoad {
   /** Brokers whose stored work runs in the process. */
   readonly brokers: number;
   /** Messages per second of these brokers. */
