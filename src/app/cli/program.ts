@@ -5,9 +5,10 @@ import { ServiceError } from '../../platform/errors.ts';
 import { VERSION } from '../../platform/version.ts';
 import { addAccessCommands } from './access.ts';
 import { addAuditCommands } from './audit.ts';
+import { addMigrateCommand } from './migrate.ts';
 import { addProjectCommands } from './projects.ts';
 import { addSecretsCommands } from './secrets.ts';
-import { type Cli, type JsonOption, NegativeResult, print, shown, type Terminal, type ToAction } from './terminal.ts';
+import { NegativeResult, shown, type Terminal, type ToAction } from './terminal.ts';
 import { addTokenCommands } from './tokens.ts';
 import { addUserCommands } from './users.ts';
 import { beginStart } from './v8-flags.ts';
@@ -63,11 +64,7 @@ function createProgram(terminal: Terminal): Command {
         await (await import('./serve.ts')).serve({ ...cli, config });
       }),
     );
-  program
-    .command('migrate')
-    .description('Migrate the database to this version and exit. `serve` does it as well.')
-    .option('--json', 'print JSON')
-    .action(toAction(migrate));
+  addMigrateCommand(program, toAction);
   addUserCommands(program, toAction);
   addProjectCommands(program, toAction);
   addTokenCommands(program, toAction);
@@ -94,17 +91,6 @@ function createProgram(terminal: Terminal): Command {
       }),
     );
   return program;
-}
-
-async function migrate(cli: Cli, options: JsonOption): Promise<void> {
-  const { createLog } = await import('../../platform/log.ts');
-  const { openStorage } = await import('../../platform/storage/storage.ts');
-  const { dataDir, databaseUrl } = cli.config;
-  const log = await createLog(cli.config, cli.isTerminal);
-  const { engine, migrated, close } = await openStorage({ dataDir, databaseUrl, log });
-  await close();
-  const text = migrated.length === 0 ? 'The database is up to date.\n' : `Applied ${migrated.join(', ')}.\n`;
-  print(cli, options, { engine, applied: migrated }, text);
 }
 
 function settingsHelp(): string {

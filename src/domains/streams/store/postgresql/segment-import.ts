@@ -15,16 +15,26 @@ interface SegmentImportOptions {
   /** The ttl of a stream in seconds; `null` if it does not exist. */
   readonly ttlOf: (streamId: string) => number | null;
   readonly onProblem: (streamId: string | null, reason: string) => void;
+  /** Whether the files remain. Default: false. */
+  readonly keepsFiles?: boolean;
+  /** Stops between two pages. */
+  readonly signal?: AbortSignal;
+}
+
+export interface SegmentUse {
+  readonly messages: number;
+  /** On disk. */
+  readonly bytes: number;
 }
 
 const PAGE = { limit: 1_000, maxBytes: 4 * 1_048_576 };
 
 /**
  * Moves the messages that a process stored in files to PostgreSQL, with their ids, and returns their number. The files
- * of a stream are deleted when all of its messages are there. May be repeated after it was interrupted. Files of
- * streams that do not exist remain.
+ * of a stream are deleted when all of its messages are there. May be repeated after it was interrupted: messages that
+ * are there already are not counted. Files of streams that do not exist remain.
  *
- * Errors: those of the disk. While the database does not respond, it waits.
+ * Errors: those of the disk, the reason of `signal`. While the database does not respond, it waits.
  */
 export async function importSegments(options: SegmentImportOptions): Promise<number> {
   const { folder, databaseUrl, onProblem } = options;
@@ -47,10 +57,10 @@ export async function importSegments(options: SegmentImportOptions): Promise<num
 async function importBroker(
   brokerId: string,
   { writer, tables }: MessageDatabase,
-  { folder, ttlOf, onProblem }: SegmentImportOptions,
+  { folder, ttlOf, onProblem, keepsFiles = false, signal }: SegmentImportOptions,
 ): Promise<number> {
   const path = join(folder, brokerId);
-  const store = new SegmentStore({ folder: path, maxBytes: Number.MAX_SAFE_INTEGER, onProblem });
+  const store = openFiles(path, onProblem);
   let sum = 0;
   try {
     for (const streamId of store.ids()) {
@@ -59,18 +69,44 @@ async function importBroker(
       const from = store.log(streamId);
       const log = new ImportedLog({ brokerId, streamId, ttl, from, tables });
       while (log.readPage()) {
+        signal?.throwIfAborted();
         writer.add(log);
         await log.pageWritten;
       }
       sum += log.count;
-      await from.remove();
+      if (!keepsFiles) await from.remove();
     }
   } finally {
     await store.close();
   }
-  if (foldersIn(path).length === 0) rmSync(path, { recursive: true });
+  if (!keepsFiles && foldersIn(path).length === 0) rmSync(path, { recursive: true });
   return sum;
 }
+
+/** What `importSegments` would move. Errors: those of the disk. */
+export async function measureSegments(
+  options: Pick<SegmentImportOptions, 'folder' | 'ttlOf' | 'onProblem'>,
+): Promise<SegmentUse> {
+  const { folder, ttlOf, onProblem } = options;
+  let [messages, bytes] = [0, 0];
+  for (const brokerId of foldersIn(folder)) {
+    const store = openFiles(join(folder, brokerId), onProblem);
+    try {
+      for (const streamId of store.ids()) {
+        if (ttlOf(streamId) === null) continue;
+        const stored = store.log(streamId).storage();
+        messages += stored.messages;
+        bytes += stored.bytes;
+      }
+    } finally {
+      await store.close();
+    }
+  }
+  return { messages, bytes };
+}
+
+const openFiles = (folder: string, onProblem: SegmentImportOptions['onProblem']): SegmentStore =>
+  new SegmentStore({ folder, maxBytes: Number.MAX_SAFE_INTEGER, onProblem });
 
 interface ImportedLogOptions {
   readonly brokerId: string;
