@@ -8,6 +8,8 @@ const SLOW = [
   '/app/cli/doctor',
   '/app/hosts/',
   '/app/shared-limits',
+  '/app/transfer/',
+  '/app/backup/',
   '/access-control/many-writes',
   '/access-control/policy/differential',
   '/access-control/writing/control-rights',
