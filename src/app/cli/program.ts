@@ -5,6 +5,7 @@ import { ServiceError } from '../../platform/errors.ts';
 import { VERSION } from '../../platform/version.ts';
 import { addAccessCommands } from './access.ts';
 import { addAuditCommands } from './audit.ts';
+import { addBackupCommands } from './backup.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addProjectCommands } from './projects.ts';
 import { addSecretsCommands } from './secrets.ts';
@@ -65,6 +66,7 @@ function createProgram(terminal: Terminal): Command {
       }),
     );
   addMigrateCommand(program, toAction);
+  addBackupCommands(program, toAction);
   addUserCommands(program, toAction);
   addProjectCommands(program, toAction);
   addTokenCommands(program, toAction);

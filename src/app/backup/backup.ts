@@ -1,0 +1,108 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import type { Logger } from 'pino';
+import { Closers } from '../../platform/closers.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { openDataFolder } from '../../platform/storage/data-folder.ts';
+import type { Engine } from '../../platform/storage/database.ts';
+import { connectPostgresql } from '../../platform/storage/postgresql-connection.ts';
+import { VERSION } from '../../platform/version.ts';
+import { copyBelow, filesBelow } from './data-files.ts';
+import { measured, writeManifest } from './manifest.ts';
+import { dumpDatabase, type Environment } from './postgresql-programs.ts';
+
+/** In a backup: the data folder, and the database if it is PostgreSQL. */
+export const DATA = 'data';
+export const DUMP = 'database.dump';
+export const SQLITE_FILE = 'brokergraph.db';
+
+export interface BackupOptions {
+  readonly dataDir: string;
+  readonly databaseUrl: string | undefined;
+  /** Absent or empty. */
+  readonly backup: string;
+  /** For the programs of PostgreSQL. */
+  readonly env: Environment;
+  readonly log: Logger;
+}
+
+export interface BackupReport {
+  readonly engine: Engine;
+  /** Whether another process used the data folder meanwhile. */
+  readonly wasRunning: boolean;
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/**
+ * Copies the data folder and the database to a new folder, also while the service runs. The database is as of one
+ * moment, and each file, too, but not all of the same moment: the database is the last, so that it has all audit
+ * entries whose pending changes were copied.
+ *
+ * Errors: ServiceError INVALID, IN_USE (the backup folder is not empty, or a file changes too fast), INTERNAL_ERROR;
+ * those of the file system.
+ */
+export async function createBackup(options: BackupOptions): Promise<BackupReport> {
+  const { dataDir, databaseUrl, backup, env, log } = options;
+  const source = resolve(dataDir);
+  const sqliteFile = join(source, SQLITE_FILE);
+  if (!existsSync(databaseUrl === undefined ? sqliteFile : source)) {
+    throw new ServiceError('INVALID', `There is no data in ${source}. Set DATA_DIR`);
+  }
+  const closers = new Closers();
+  try {
+    const wasRunning = !lockIfFree(dataDir, log, closers);
+    createFolder(backup);
+    const paths: string[] = [];
+    const except = databaseUrl === undefined ? [SQLITE_FILE] : [];
+    for (const path of filesBelow(source, except)) {
+      if (copyBelow(source, join(backup, DATA), path)) paths.push(path);
+    }
+    if (databaseUrl === undefined) await backUpSqlite(sqliteFile, join(backup, DATA, SQLITE_FILE));
+    else {
+      const client = await connectPostgresql(databaseUrl);
+      closers.add(() => client.end());
+      await dumpDatabase({ databaseUrl, client, env }, join(backup, DUMP));
+      chmodSync(join(backup, DUMP), 0o600);
+    }
+    const files = [];
+    for (const path of filesBelow(backup)) files.push(await measured(backup, path));
+    const engine = databaseUrl === undefined ? 'sqlite' : 'postgresql';
+    writeManifest(backup, { version: VERSION, createdAt: new Date().toISOString(), engine, files });
+    return { engine, wasRunning, files: files.length, bytes: files.reduce((sum, { bytes }) => sum + bytes, 0) };
+  } finally {
+    await closers.close();
+  }
+}
+
+/** Returns whether no other process uses the folder. It is then locked until the end. */
+function lockIfFree(dataDir: string, log: Logger, closers: Closers): boolean {
+  try {
+    closers.keep(openDataFolder(dataDir, log));
+    return true;
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'IN_USE') return false;
+    throw error;
+  }
+}
+
+function createFolder(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  if (readdirSync(path).length > 0) {
+    throw new ServiceError('IN_USE', `The folder ${path} is not empty. Name a folder that does not exist`);
+  }
+  chmodSync(path, 0o700);
+  mkdirSync(join(path, DATA), { mode: 0o700 });
+}
+
+/** SQLite copies the file while others write, and begins again when they have written. The second step is the rest. */
+async function backUpSqlite(from: string, to: string): Promise<void> {
+  const db = new Sqlite(from, { readonly: true, timeout: 5_000 });
+  try {
+    await db.backup(to, { progress: () => Number.MAX_SAFE_INTEGER });
+    chmodSync(to, 0o600);
+  } finally {
+    db.close();
+  }
+}

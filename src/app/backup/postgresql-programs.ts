@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import type { Client } from 'pg';
+import { ServiceError } from '../../platform/errors.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+interface Programs {
+  readonly databaseUrl: string;
+  readonly client: Client;
+  /** With PATH. */
+  readonly env: Environment;
+}
+
+/**
+ * Writes the database to a file, in the custom format of pg_dump, as of one moment.
+ * Errors: ServiceError INVALID (pg_dump is missing or older than the server), INTERNAL_ERROR.
+ */
+export async function dumpDatabase(programs: Programs, file: string): Promise<void> {
+  await requireProgram('pg_dump', programs);
+  const options = ['--format=custom', '--no-owner', '--no-privileges', `--file=${file}`];
+  await run('pg_dump', options, programs.env, programs.databaseUrl);
+}
+
+/**
+ * Restores such a file to an empty database, in one transaction.
+ * Errors: ServiceError INVALID (pg_restore is missing or older than the server), INTERNAL_ERROR.
+ */
+export async function restoreDatabase(programs: Programs, file: string): Promise<void> {
+  await requireProgram('pg_restore', programs);
+  const options = ['--single-transaction', '--exit-on-error', '--no-owner', '--no-privileges'];
+  await run('pg_restore', [...options, file], programs.env, programs.databaseUrl);
+}
+
+/** Errors: ServiceError IN_USE if the database has a table. */
+export async function requireEmptyDatabase(client: Client): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE c.relkind IN ('r', 'p') AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%' LIMIT 1`,
+  );
+  if (rows[0] === undefined) return;
+  const advice = 'Create an empty database, and set DATABASE_URL to it';
+  throw new ServiceError('IN_USE', `The database ${client.database} has tables (${rows[0].name}). ${advice}`);
+}
+
+async function requireProgram(program: string, { client, env }: Programs): Promise<void> {
+  const { rows } = await client.query<{ server_version_num: string }>('SHOW server_version_num');
+  const server = Math.floor(Number(rows[0]?.server_version_num) / 10_000);
+  const output = await run(program, ['--version'], env);
+  const version = Number(/\(PostgreSQL\) (\d+)/.exec(output)?.[1]);
+  if (version >= server) return;
+  const advice = `Put the one of PostgreSQL ${server} into PATH`;
+  throw new ServiceError('INVALID', `${program} in PATH has version ${version}, the server ${server}. ${advice}`);
+}
+
+/** Returns the output. The password is not an argument, because all users of a machine can read arguments. */
+async function run(program: string, args: readonly string[], env: Environment, databaseUrl?: string) {
+  const url = databaseUrl === undefined ? null : new URL(databaseUrl);
+  const password = decodeURIComponent(url?.password ?? '');
+  if (url) {
+    url.password = '';
+    url.searchParams.delete('schema');
+  }
+  const connection = url ? ['--no-password', `--dbname=${url.href}`] : [];
+  const child = spawn(program, [...connection, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: password === '' ? env : { ...env, PGPASSWORD: password },
+  });
+  const exit = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  try {
+    const [code, output, errors] = await Promise.all([exit, text(child.stdout), text(child.stderr)]);
+    if (code === 0) return output;
+    throw new ServiceError('INTERNAL_ERROR', `${program} failed: ${errors.trim()}`);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause;
+    const advice = 'Install the client programs of PostgreSQL';
+    throw new ServiceError('INVALID', `There is no ${program} in PATH. ${advice}`, { cause });
+  }
+}

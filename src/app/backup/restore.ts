@@ -1,0 +1,72 @@
+import { cpSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { Closers } from '../../platform/closers.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { openDataFolder } from '../../platform/storage/data-folder.ts';
+import { connectPostgresql } from '../../platform/storage/postgresql-connection.ts';
+import { type BackupOptions, DATA, DUMP, SQLITE_FILE } from './backup.ts';
+import { type Manifest, readManifest } from './manifest.ts';
+import { requireEmptyDatabase, restoreDatabase } from './postgresql-programs.ts';
+
+/** In the data folder: the copies until all are complete. */
+const UNFINISHED = 'restore.unfinished';
+const OF_LOCK = ['lock', 'lock-journal', 'lock.owner'];
+
+/**
+ * Restores a backup to an empty data folder and, with PostgreSQL, an empty database. All files are checked first. A
+ * process that is killed leaves neither data in the database nor files with their names, and may run again.
+ *
+ * Errors: ServiceError INVALID (no complete backup, another database), IN_USE (a service runs on the data folder, or
+ * the folder or the database is not empty), INTERNAL_ERROR; those of the file system.
+ */
+export async function restoreBackup(options: BackupOptions): Promise<Manifest> {
+  const { dataDir, databaseUrl, backup, env, log } = options;
+  const manifest = await readManifest(backup);
+  requireEngine(manifest, databaseUrl);
+  const folder = resolve(dataDir);
+  const closers = new Closers();
+  try {
+    closers.keep(openDataFolder(dataDir, log));
+    const unfinished = join(folder, UNFINISHED);
+    rmSync(unfinished, { recursive: true, force: true });
+    requireEmptyFolder(folder);
+    if (databaseUrl === undefined) copyFiles(backup, unfinished);
+    else {
+      const client = await connectPostgresql(databaseUrl);
+      closers.add(() => client.end());
+      await requireEmptyDatabase(client);
+      copyFiles(backup, unfinished);
+      await restoreDatabase({ databaseUrl, client, env }, join(backup, DUMP));
+    }
+    // The database is last: a service that starts without it would create another.
+    for (const name of readdirSync(unfinished).sort((one) => (one === SQLITE_FILE ? 1 : -1))) {
+      renameSync(join(unfinished, name), join(folder, name));
+    }
+    rmSync(unfinished, { recursive: true });
+    return manifest;
+  } finally {
+    await closers.close();
+  }
+}
+
+function requireEngine({ engine }: Manifest, databaseUrl: string | undefined): void {
+  if (engine === 'postgresql' && databaseUrl === undefined) {
+    throw new ServiceError('INVALID', 'The backup is of PostgreSQL. Set DATABASE_URL to an empty database');
+  }
+  if (engine === 'sqlite' && databaseUrl !== undefined) {
+    const advice = 'Unset DATABASE_URL, and use `brokergraph migrate --to` afterwards';
+    throw new ServiceError('INVALID', `The backup is of SQLite. ${advice}`);
+  }
+}
+
+function requireEmptyFolder(folder: string): void {
+  const [name] = readdirSync(folder).filter((each) => !OF_LOCK.includes(each));
+  if (name === undefined) return;
+  const advice = 'Set DATA_DIR to a folder that does not exist';
+  throw new ServiceError('IN_USE', `The data folder ${folder} is not empty: it has ${name}. ${advice}`);
+}
+
+function copyFiles(backup: string, to: string): void {
+  mkdirSync(to, { mode: 0o700 });
+  cpSync(join(backup, DATA), to, { recursive: true });
+}
