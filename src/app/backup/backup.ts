@@ -1,5 +1,5 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join, resolve, sep } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import type { Logger } from 'pino';
 import { Closers } from '../../platform/closers.ts';
@@ -50,15 +50,15 @@ export async function createBackup(options: BackupOptions): Promise<BackupReport
   if (!existsSync(databaseUrl === undefined ? sqliteFile : source)) {
     throw new ServiceError('INVALID', `There is no data in ${source}. Set DATA_DIR`);
   }
+  if (`${resolve(backup)}${sep}`.startsWith(`${source}${sep}`)) {
+    throw new ServiceError('INVALID', `The folder ${backup} is in the data folder. Name one outside`);
+  }
   const closers = new Closers();
   try {
     const wasRunning = !lockIfFree(dataDir, log, closers);
     createFolder(backup);
-    const paths: string[] = [];
     const except = databaseUrl === undefined ? [SQLITE_FILE] : [];
-    for (const path of filesBelow(source, except)) {
-      if (copyBelow(source, join(backup, DATA), path)) paths.push(path);
-    }
+    for (const path of filesBelow(source, except)) copyBelow(source, join(backup, DATA), path);
     if (databaseUrl === undefined) await backUpSqlite(sqliteFile, join(backup, DATA, SQLITE_FILE));
     else {
       const client = await connectPostgresql(databaseUrl);
@@ -66,6 +66,8 @@ export async function createBackup(options: BackupOptions): Promise<BackupReport
       await dumpDatabase({ databaseUrl, client, env }, join(backup, DUMP));
       chmodSync(join(backup, DUMP), 0o600);
     }
+    // Again, because the key may have been renewed meanwhile. The previous one remains then.
+    for (const path of filesBelow(source).filter(isKey)) copyBelow(source, join(backup, DATA), path);
     const files = [];
     for (const path of filesBelow(backup)) files.push(await measured(backup, path));
     const engine = databaseUrl === undefined ? 'sqlite' : 'postgresql';
@@ -75,6 +77,8 @@ export async function createBackup(options: BackupOptions): Promise<BackupReport
     await closers.close();
   }
 }
+
+const isKey = (path: string): boolean => path.startsWith('secret.key');
 
 /** Returns whether no other process uses the folder. It is then locked until the end. */
 function lockIfFree(dataDir: string, log: Logger, closers: Closers): boolean {

@@ -10,11 +10,13 @@ import { requireEmptyDatabase, restoreDatabase } from './postgresql-programs.ts'
 
 /** In the data folder: the copies until all are complete. */
 const UNFINISHED = 'restore.unfinished';
-const OF_LOCK = ['lock', 'lock-journal', 'lock.owner'];
+/** In an empty data folder: its lock, and a folder of the file system. */
+const NO_DATA = ['lock', 'lock-journal', 'lock.owner', 'lost+found'];
 
 /**
- * Restores a backup to an empty data folder and, with PostgreSQL, an empty database. All files are checked first. A
- * process that is killed leaves neither data in the database nor files with their names, and may run again.
+ * Restores a backup to an empty data folder and, with PostgreSQL, an empty database. All files are checked first. The
+ * files get their names when all are there, and the database is restored in one transaction. After a process was
+ * killed it may run again, but pg_restore may have completed the database, which then must be created again.
  *
  * Errors: ServiceError INVALID (no complete backup, another database), IN_USE (a service runs on the data folder, or
  * the folder or the database is not empty), INTERNAL_ERROR; those of the file system.
@@ -60,7 +62,7 @@ function requireEngine({ engine }: Manifest, databaseUrl: string | undefined): v
 }
 
 function requireEmptyFolder(folder: string): void {
-  const [name] = readdirSync(folder).filter((each) => !OF_LOCK.includes(each));
+  const [name] = readdirSync(folder).filter((each) => !NO_DATA.includes(each));
   if (name === undefined) return;
   const advice = 'Set DATA_DIR to a folder that does not exist';
   throw new ServiceError('IN_USE', `The data folder ${folder} is not empty: it has ${name}. ${advice}`);

@@ -78,6 +78,8 @@ describeEngines((engine, postgres) => {
     mkdirSync(backup, { mode: 0o755 });
     writeFileSync(join(backup, 'other'), '');
     expect(await refused(['backup', backup], place)).toContain('is not empty');
+    const inside = join(place.DATA_DIR, 'backup');
+    expect(await refused(['backup', inside], place)).toContain('is in the data folder');
     const whole = join(backup, 'whole');
     const done = JSON.parse(await succeeded(['backup', whole, '--json'], place));
     expect(done).toMatchObject({ engine, wasRunning: false });
