@@ -2,14 +2,15 @@ import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { Bridge } from '../model/bridge.ts';
 import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
-import { removeOtherQueues } from '../queue/queue-file.ts';
-import type { BridgeOptions } from './bridge-options.ts';
+import type { QueueStore } from '../queue/queue-store.ts';
+import { type BridgeOptions, queueStore } from './bridge-options.ts';
 
 /** Minimum interval between events that report only counters, in milliseconds. */
 const COUNTS_MS = 500;
 
 export abstract class BaseBridge<Config> implements Bridge<Config> {
   protected readonly options: BridgeOptions;
+  protected readonly queues: QueueStore;
   readonly #queue = new ConcurrencyLimit({ maxRunning: 1 });
   readonly #listeners = new Set<() => void>();
   #countsTimer: NodeJS.Timeout | null = null;
@@ -18,6 +19,7 @@ export abstract class BaseBridge<Config> implements Bridge<Config> {
 
   constructor(options: BridgeOptions) {
     this.options = options;
+    this.queues = queueStore(options);
   }
 
   abstract status(): readonly BridgeConnectionStatus[];
@@ -28,7 +30,7 @@ export abstract class BaseBridge<Config> implements Bridge<Config> {
   apply(config: Config): Promise<void> {
     return this.#queue.run(async () => {
       if (this.#isClosed) return;
-      if (this.#isFirst) removeOtherQueues(this.options.folder, this.queuesOf(config));
+      if (this.#isFirst) await this.queues.removeOthers(this.queuesOf(config));
       this.#isFirst = false;
       await this.applyNext(config);
       this.changed('STATE');
@@ -47,7 +49,7 @@ export abstract class BaseBridge<Config> implements Bridge<Config> {
       this.#listeners.clear();
       if (this.#countsTimer) clearTimeout(this.#countsTimer);
       await this.closeAll(discard);
-      if (discard) removeOtherQueues(this.options.folder, []);
+      if (discard) await this.queues.removeOthers([]);
     });
   }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { LocalBroker } from '../../../protocol/hosting/local-broker.ts';
 import type { BridgeRules } from '../model/bridge-kind.ts';
 import type { BrokerStorage } from '../queue/queue-storage.ts';
+import { fileQueues, type QueueStore } from '../queue/queue-store.ts';
 
 export interface BridgeOptions {
   readonly brokerId: string;
@@ -12,6 +13,8 @@ export interface BridgeOptions {
   readonly storage?: BrokerStorage;
   readonly onFault: (error: unknown) => void;
 }
+
+export const queueStore = ({ folder, storage }: BridgeOptions): QueueStore => fileQueues(folder, storage);
 
 /**
  * The client id of a connection of a bridge to its broker; the same in each process that runs the bridge. `digits`: the

@@ -61,17 +61,18 @@ class MqttBridge extends BaseBridge<MqttBridgeConfig> {
         if (next !== null) earlier.set(next.name, running.earlier);
       }),
     );
-    this.#connections = connections.map(
-      (config) => kept.get(config.name) ?? this.#start(config, earlier.get(config.name) ?? []),
+    this.#connections = await Promise.all(
+      connections.map((config) => kept.get(config.name) ?? this.#start(config, earlier.get(config.name) ?? [])),
     );
     if (this.#connections.some(({ isFailed }) => isFailed)) {
       this.#reopen = setTimeout(() => void this.apply(config), REOPEN_MS);
     }
   }
 
-  #start(config: MqttConnectionConfig, earlier: RunningConnection['earlier']): RunningConnection {
-    return new RunningConnection({
+  #start(config: MqttConnectionConfig, earlier: RunningConnection['earlier']): Promise<RunningConnection> {
+    return RunningConnection.open({
       bridge: this.options,
+      queues: this.queues,
       config,
       earlier,
       groupCommit: this.#groupCommit,

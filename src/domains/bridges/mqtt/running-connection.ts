@@ -13,7 +13,9 @@ import {
   stateOfLink,
 } from '../model/bridge-status.ts';
 import { BridgeQueue } from '../queue/bridge-queue.ts';
+import type { QueueDisk } from '../queue/queue-disk.ts';
 import { QUEUE_BOUNDS, type QueueBounds } from '../queue/queue-storage.ts';
+import type { QueueStore } from '../queue/queue-store.ts';
 import { BridgePath, namesOfLocal, namesOfRemote } from './bridge-path.ts';
 import {
   filtersOf,
@@ -28,6 +30,7 @@ import { OneWay } from './one-way.ts';
 
 interface RunningConnectionOptions {
   readonly bridge: BridgeOptions;
+  readonly queues: QueueStore;
   readonly config: MqttConnectionConfig;
   readonly groupCommit: GroupCommit;
   readonly earlier: readonly MqttConnectionConfig[];
@@ -40,6 +43,8 @@ interface RunningWay {
   readonly passing: OneWay;
   readonly subscriptions: SourceSubscriptions<RuleFilter>;
 }
+
+type WayDisk = readonly [way: Way, disk: QueueDisk];
 
 interface CloseOptions {
   readonly discardSessions: boolean;
@@ -71,7 +76,19 @@ export class RunningConnection {
   #isEverConnected = false;
   #isClosed = false;
 
-  constructor(options: RunningConnectionOptions) {
+  /** Never rejects: a connection whose queues cannot be opened is failed. */
+  static async open(options: RunningConnectionOptions): Promise<RunningConnection> {
+    const { name, topics } = options.config;
+    const ways = (['out', 'in'] as const).filter((way) => filtersOf(topics, way).length > 0);
+    try {
+      const disks = ways.map(async (way) => [way, await options.queues.open(queueName(name, way))] as const);
+      return new RunningConnection(options, await Promise.all(disks));
+    } catch (error) {
+      return new RunningConnection(options, [], error);
+    }
+  }
+
+  private constructor(options: RunningConnectionOptions, disks: readonly WayDisk[], failure: unknown = null) {
     const { bridge, config } = options;
     this.#options = options;
     this.config = config;
@@ -82,7 +99,8 @@ export class RunningConnection {
     this.#local = new MqttBridgeSession({ ...local, clientId, onFault, leftOver: leftOver('out') });
     this.#remote = new MqttBridgeSession({ ...remoteOptions(bridge, config, clientId), leftOver: leftOver('in') });
     try {
-      for (const way of ['out', 'in'] as const) this.#addWay(way);
+      if (failure !== null) throw failure;
+      for (const disk of disks) this.#addWay(disk);
       this.#listen();
     } catch (error) {
       this.#failure = error instanceof Error ? error.message : String(error);
@@ -145,16 +163,12 @@ export class RunningConnection {
     ];
   }
 
-  #addWay(way: Way): void {
+  #addWay([way, disk]: WayDisk): void {
     const { bridge, groupCommit, onCount } = this.#options;
-    const { name, topics, url, active = true } = this.config;
-    const filters = filtersOf(topics, way);
-    if (filters.length === 0) return;
+    const { topics, url, active = true } = this.config;
     const queue = new BridgeQueue({
-      folder: bridge.folder,
-      name: queueName(name, way),
+      disk,
       bounds: boundsOf(this.config),
-      storage: bridge.storage,
       groupCommit,
       onProblem: (reason) => {
         this.#queueProblem = reason;
@@ -170,7 +184,7 @@ export class RunningConnection {
       onMessage: (message, { rules }) => passing.arrived(message, rules),
       onChange: () => this.#changed(),
     });
-    if (active) subscriptions.want(filters);
+    if (active) subscriptions.want(filtersOf(topics, way));
     this.#ways.push({ way, passing, subscriptions });
   }
 

@@ -1,26 +1,25 @@
+import { after, attempt, type MaybePromise } from '../../../platform/maybe-promise.ts';
 import { type Committer, GroupCommit } from '../../../platform/scheduling/group-commit.ts';
 import { batchLength } from '../../../platform/storage/message-files/batch.ts';
 import { isDamage } from '../../../platform/storage/message-files/durable-file.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
-import { AHEAD_MESSAGES, QueueDisk } from './queue-disk.ts';
+import { AHEAD_MESSAGES, type QueueDisk, type QueueRow } from './queue-disk.ts';
 import { Entry, messageBytes, type QueueEntry } from './queue-entry.ts';
-import { queuePath } from './queue-file.ts';
-import type { BrokerStorage, QueueBounds } from './queue-storage.ts';
+import type { QueueBounds } from './queue-storage.ts';
 import { QueueWindow } from './queue-window.ts';
 
 export interface BridgeQueueOptions {
-  /** Created with the first message on disk. */
-  readonly folder: string;
-  /** The name of the queue in the folder, any text; determines the file. One owner at a time. */
-  readonly name: string;
+  /** The queue closes it. */
+  readonly disk: QueueDisk;
   readonly bounds: QueueBounds;
-  /** Called once for each problem: a disk error, a damaged file, or the storage limit; `null` when it has passed. */
+  /**
+   * Called once for each problem: an error of the disk or the database, a damaged file, or the storage limit; `null`
+   * when it has passed.
+   */
   readonly onProblem: (reason: string | null) => void;
   /** Shared by the queues of a thread, so that they commit together. Default: its own. */
   readonly groupCommit?: GroupCommit;
-  /** Shared by the queues of one broker's bridges. Default: limited by the bounds of the queue. */
-  readonly storage?: BrokerStorage | undefined;
 }
 
 /** Maximum number of messages in memory only; if there are more, all are written to disk. */
@@ -34,9 +33,9 @@ const MEMORY_MS = 500;
  * While delivery keeps up, messages are in memory only, and acknowledged when they are settled. Otherwise (delivery
  * stopped, or more messages than a small window wait) they are written to disk and acknowledged then, so that the limit
  * of the broker's own queue does not apply (1,000 messages in Mosquitto, which then drops). Messages on disk survive
- * the process. New messages beyond the bounds of the queue or the storage limit are dropped, acknowledged and counted.
- * After a disk error, messages remain in memory without acknowledgement, within the same bounds, and the write is
- * retried.
+ * the process. New messages beyond the bounds of the queue or the storage limit are
+ * dropped, acknowledged and counted. After a disk error, messages remain in memory without acknowledgement, within the
+ * same bounds, and the write is retried.
  *
  * In order of their ids: `#window`, in memory, of which some are taken; `#unread` messages on disk only; `#tail`, in
  * memory until written. Messages in memory may also be on disk.
@@ -61,14 +60,17 @@ export class BridgeQueue implements Committer {
   #isDelivering = true;
   #isClosed = false;
   #ageTimer: NodeJS.Timeout | null = null;
+  /** Not used if the disk responds at once. */
+  #pendingWrite: Promise<boolean> | null = null;
+  #isWriteWanted = false;
+  #isReading = false;
 
-  /** Opens the queue with the messages of an earlier process. Errors: those of an unreadable file. */
-  constructor({ folder, name, bounds, onProblem, groupCommit, storage }: BridgeQueueOptions) {
+  /** Opens the queue with the messages of an earlier owner. Errors: those of an unreadable file. */
+  constructor({ disk, bounds, onProblem, groupCommit }: BridgeQueueOptions) {
     this.#bounds = bounds;
     this.#groupCommit = groupCommit ?? new GroupCommit();
-    this.#disk = new QueueDisk({
-      path: queuePath(folder, name),
-      storage,
+    this.#disk = disk;
+    disk.attach({
       onProblem,
       onSettled: () => this.#commitSoon(),
       onRetry: () => {
@@ -77,12 +79,12 @@ export class BridgeQueue implements Committer {
       },
     });
     try {
-      const tally = this.#disk.tally();
-      if (tally === null) return;
-      this.#unread = tally.messages;
-      this.length = tally.messages;
-      this.#lastId = tally.lastId;
-      this.#setBytes(tally.bytes);
+      const content = disk.content();
+      if (content === null) return;
+      this.#unread = content.messages;
+      this.length = content.messages;
+      this.#lastId = content.lastId;
+      this.#setBytes(content.bytes);
     } catch (error) {
       if (!isDamage(error)) throw error;
       this.#recovered(error);
@@ -123,7 +125,10 @@ export class BridgeQueue implements Committer {
     if (wasEmpty) this.#notifyReady();
   }
 
-  /** Takes the oldest messages, at most `maxMessages` and `maxBytes`, but at least one if there is any. */
+  /**
+   * Takes the oldest messages, at most `maxMessages` and `maxBytes`, but at least one if there is any. None while they
+   * are read from the database; `onReady` listeners are then called.
+   */
   take(maxMessages: number, maxBytes: number): readonly QueueEntry[] {
     const given: Entry[] = [];
     let bytes = 0;
@@ -151,7 +156,7 @@ export class BridgeQueue implements Committer {
     if (entry.place === 'MEMORY') this.#unwritten -= 1;
     if (entry.place !== 'DISK') this.#takenOf(entry);
     for (let first = this.#window.removeSettled(); first !== undefined; first = this.#window.removeSettled()) {
-      if (first.place === 'DISK') this.#disk.settledUpTo(first);
+      if (first.isStored) this.#disk.settledUpTo(first);
     }
   }
 
@@ -167,6 +172,7 @@ export class BridgeQueue implements Committer {
     if (!isDelivering) this.#spill();
   }
 
+  /** `listener` is called when there are messages to take again. */
   onReady(listener: () => void): Stop {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -184,19 +190,24 @@ export class BridgeQueue implements Committer {
     if (this.#ageTimer) clearTimeout(this.#ageTimer);
     this.#groupCommit.remove(this);
     this.#listeners.clear();
+    await this.#pendingWrite;
     if (!discard) {
       this.#spill();
-      while (this.#writing.length > 0 && this.#write());
-      const settled = this.#window.remaining().filter(({ isSettled, place }) => isSettled && place === 'DISK');
+      while (this.#writing.length > 0 && (await this.#write()));
+      const settled = this.#window.remaining().filter(({ isSettled, isStored }) => isSettled && isStored);
       for (const entry of settled) this.#disk.settledAlone(entry);
-      if (this.#disk.hasGone) this.#write();
+      if (this.#disk.hasGone) await this.#write();
     }
-    this.#disk.close({ remove: discard || (this.length === 0 && this.#writing.length === 0) });
+    await this.#disk.close({ remove: discard || (this.length === 0 && this.#writing.length === 0) });
   }
 
   commit(): boolean {
-    if (this.#isClosed || !this.#write()) return false;
-    return this.#writing.length > 0;
+    if (this.#isClosed) return false;
+    if (this.#pendingWrite !== null) {
+      this.#isWriteWanted = true;
+      return false;
+    }
+    return this.#write() === true && this.#writing.length > 0;
   }
 
   #setBytes(bytes: number): void {
@@ -230,14 +241,25 @@ export class BridgeQueue implements Committer {
   }
 
   /** One transaction; false if the disk failed. */
-  #write(): boolean {
+  #write(): MaybePromise<boolean> {
     this.#writing = this.#writing.filter(({ isSettled }) => !isSettled);
     const batch = this.#writing.slice(0, batchLength(this.#writing));
-    try {
-      this.#disk.write(batch, this.length === 0);
-    } catch (error) {
-      return this.#recovered(error);
-    }
+    const isStored = attempt(
+      () => after(this.#disk.write(batch, this.length === 0), () => true),
+      (error) => this.#recovered(error),
+    );
+    const isDone = after(isStored, (stored) => stored && this.#written(batch));
+    if (typeof isDone === 'boolean') return isDone;
+    for (const entry of batch) entry.place = 'SENT';
+    this.#pendingWrite = isDone.finally(() => {
+      this.#pendingWrite = null;
+      if (this.#isWriteWanted || this.#writing.length > 0) this.#commitSoon();
+      this.#isWriteWanted = false;
+    });
+    return this.#pendingWrite;
+  }
+
+  #written(batch: readonly Entry[]): true {
     this.#writing = this.#writing.slice(batch.length);
     for (const entry of batch) entry.place = 'DISK';
     let written = 0;
@@ -248,22 +270,39 @@ export class BridgeQueue implements Committer {
     return true;
   }
 
-  /** False if there are no further messages, or the disk failed. */
+  /** False if there are no further messages in memory now, or the disk failed. */
   #readAhead(): boolean {
+    if (this.#isReading) return false;
     if (this.#unread === 0) {
       const entries = this.#tail.splice(0, AHEAD_MESSAGES);
       for (const entry of entries) this.#window.add(entry);
       return entries.length > 0;
     }
-    try {
-      const rows = this.#disk.page(this.#window.lastId);
-      for (const row of rows) this.#window.add(new Entry(row, 'DISK', null));
-      if (rows.length === 0) this.length -= this.#unread;
-      this.#unread = rows.length === 0 ? 0 : this.#unread - rows.length;
-      return rows.length > 0 || this.#tail.length > 0;
-    } catch (error) {
-      return this.#recovered(error) && this.#hasWaiting;
+    const hasRead = attempt(
+      () => after(this.#disk.page(this.#window.lastId), (rows) => this.#read(rows)),
+      (error) => this.#recovered(error) && this.#hasWaiting,
+    );
+    if (typeof hasRead === 'boolean') return hasRead;
+    this.#isReading = true;
+    void hasRead.then((hasMore) => {
+      this.#isReading = false;
+      if (hasMore) this.#notifyReady();
+    });
+    return false;
+  }
+
+  #read(rows: readonly QueueRow[]): boolean {
+    // A write that ended meanwhile may have added messages that are still in the tail.
+    const end = this.#tail[0]?.id ?? Number.POSITIVE_INFINITY;
+    let count = 0;
+    for (const row of rows) {
+      if (row.id >= end) break;
+      this.#window.add(new Entry(row, 'DISK', null));
+      count += 1;
     }
+    if (count === 0) this.length -= this.#unread;
+    this.#unread = count === 0 ? 0 : this.#unread - count;
+    return count > 0 || this.#tail.length > 0;
   }
 
   /** Sets a damaged file aside, and writes the messages in memory to another one. False if the disk failed. */

@@ -1,13 +1,16 @@
 import type { BridgeMessage } from '../model/bridge-message.ts';
-import type { QueueRow } from './queue-file.ts';
+import type { QueueRow } from './queue-disk.ts';
 
 /** A message that was taken from the queue, until it is settled. */
 export interface QueueEntry {
   readonly message: BridgeMessage;
 }
 
-/** MEMORY: in memory only. WRITING: to be written to disk. DISK: on disk, and possibly in memory. */
-type Place = 'MEMORY' | 'WRITING' | 'DISK';
+/**
+ * MEMORY: in memory only. WRITING: to be written to disk. SENT: the same, and an attempt may have written it. DISK: on
+ * disk, and possibly in memory.
+ */
+type Place = 'MEMORY' | 'WRITING' | 'SENT' | 'DISK';
 
 export class Entry implements QueueEntry, QueueRow {
   readonly id: number;
@@ -23,6 +26,10 @@ export class Entry implements QueueEntry, QueueRow {
     this.message = message;
     this.place = place;
     this.taken = taken;
+  }
+
+  get isStored(): boolean {
+    return this.place === 'DISK' || this.place === 'SENT';
   }
 
   /** The entry may remain behind others, but its message is no longer needed. */

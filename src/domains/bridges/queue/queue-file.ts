@@ -10,25 +10,8 @@ import {
   sizeOf,
   WAL,
 } from '../../../platform/storage/message-files/durable-file.ts';
-import { readPublishProperties, writePublishProperties } from '../../../protocol/mqtt/publish-properties.ts';
-import type { BridgeMessage } from '../model/bridge-message.ts';
-
-export interface QueueRow {
-  readonly id: number;
-  readonly bytes: number;
-  readonly message: BridgeMessage;
-}
-
-export interface QueueTally {
-  readonly messages: number;
-  readonly bytes: number;
-}
-
-/** Messages to delete: `messages` with `bytes` in total, which are all before `firstId` and each of `ids`. */
-interface Gone extends QueueTally {
-  readonly firstId: number;
-  readonly ids: readonly number[];
-}
+import { fromColumns, type QueueColumns, toColumns } from './queue-columns.ts';
+import type { Gone, QueueContent, QueueRow } from './queue-disk.ts';
 
 /** Each transaction updates `tally`, so that the content is known without reading the whole file. */
 const SCHEMA = `
@@ -47,20 +30,8 @@ const STATEMENTS = {
   count: 'UPDATE tally SET messages = messages + ?, bytes = bytes + ?',
 };
 
-const QOS = 0x03;
-const RETAIN = 0x04;
 const BEYOND_ALL = 2 ** 52;
 const ENDING = '.sqlite';
-
-interface Stored {
-  readonly id: number;
-  readonly bytes: number;
-  readonly flags: number;
-  readonly received_at: number;
-  readonly topic: string;
-  readonly properties: Buffer | null;
-  readonly payload: Buffer;
-}
 
 export class QueueFile extends DurableFile<keyof typeof STATEMENTS> {
   private constructor(path: string) {
@@ -79,8 +50,8 @@ export class QueueFile extends DurableFile<keyof typeof STATEMENTS> {
     }
   }
 
-  tally(): QueueTally {
-    return this.db.prepare('SELECT messages, bytes FROM tally').get() as QueueTally;
+  tally(): Omit<QueueContent, 'lastId'> {
+    return this.db.prepare('SELECT messages, bytes FROM tally').get() as Omit<QueueContent, 'lastId'>;
   }
 
   /** Without the WAL of some MiB at most. */
@@ -98,7 +69,7 @@ export class QueueFile extends DurableFile<keyof typeof STATEMENTS> {
     }
   }
 
-  change(added: readonly QueueRow[], gone: Gone): void {
+  change(added: readonly QueueRow[], gone: Readonly<Gone>): void {
     const { insert, deleteBefore, deleteOne, count } = this.statements;
     this.transaction(() => {
       let bytes = -gone.bytes;
@@ -106,7 +77,8 @@ export class QueueFile extends DurableFile<keyof typeof STATEMENTS> {
       for (const id of gone.ids) deleteOne.run(id);
       for (const row of added) {
         bytes += row.bytes;
-        insert.run(columns(row));
+        const { id, flags, received_at, topic, properties, payload } = toColumns(row);
+        insert.run(id, row.bytes, flags, received_at, topic, properties, payload);
       }
       count.run(added.length - gone.messages, bytes);
     });
@@ -117,7 +89,7 @@ export class QueueFile extends DurableFile<keyof typeof STATEMENTS> {
     const rows: QueueRow[] = [];
     let bytes = 0;
     try {
-      for (const row of this.statements.page.iterate(afterId, limit) as IterableIterator<Stored>) {
+      for (const row of this.statements.page.iterate(afterId, limit) as IterableIterator<QueueColumns>) {
         bytes += row.bytes;
         if (rows.length > 0 && bytes > maxBytes) break;
         rows.push(fromColumns(row));
@@ -129,8 +101,10 @@ export class QueueFile extends DurableFile<keyof typeof STATEMENTS> {
   }
 }
 
-export const queuePath = (folder: string, name: string): string =>
-  join(folder, `${createHash('sha256').update(name).digest('hex').slice(0, 32)}${ENDING}`);
+/** The name of a queue where it is stored, for a name in its bridge, which is any text. */
+const queueKey = (name: string): string => createHash('sha256').update(name).digest('hex').slice(0, 32);
+
+export const queuePath = (folder: string, name: string): string => join(folder, `${queueKey(name)}${ENDING}`);
 
 /** Deletes the file of a closed queue, and what was set aside of it. */
 export function removeQueueFile(path: string): void {
@@ -150,23 +124,4 @@ function pathsIn(folder: string): string[] {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
   }
-}
-
-function columns({ id, bytes, message }: QueueRow): unknown[] {
-  const { topic, payload, qos, retain, properties, receivedAt } = message;
-  const flags = qos | (retain ? RETAIN : 0);
-  const written = properties === null ? null : writePublishProperties(properties);
-  return [id, bytes, flags, receivedAt, topic, written, payload];
-}
-
-function fromColumns({ id, bytes, flags, received_at, topic, properties, payload }: Stored): QueueRow {
-  const message: BridgeMessage = {
-    topic,
-    payload,
-    qos: (flags & QOS) as 0 | 1 | 2,
-    retain: (flags & RETAIN) !== 0,
-    properties: properties === null ? null : readPublishProperties(properties),
-    receivedAt: received_at,
-  };
-  return { id, bytes, message };
 }

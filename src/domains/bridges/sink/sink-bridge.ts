@@ -37,7 +37,11 @@ export class SinkBridge<Config extends SinkConnectionConfig> extends BaseBridge<
     const before = this.#connections;
     const gone = [...before].filter(([name]) => !connections.some((config) => config.name === name));
     const after = new Map(
-      connections.map((config) => [config.name, before.get(config.name) ?? this.#create(config)] as const),
+      await Promise.all(
+        connections.map(
+          async (config) => [config.name, before.get(config.name) ?? (await this.#create(config))] as const,
+        ),
+      ),
     );
     this.#connections = after;
     await Promise.all(gone.map(([, connection]) => connection.close({ discard: true })));
@@ -48,16 +52,15 @@ export class SinkBridge<Config extends SinkConnectionConfig> extends BaseBridge<
     }
   }
 
-  #create(config: Config): SinkConnection<Config> {
-    const { local, folder, storage, onFault } = this.options;
+  async #create(config: Config): Promise<SinkConnection<Config>> {
+    const { local, onFault } = this.options;
     const { name } = config;
     return new SinkConnection(
       {
         name,
         kind: this.#kind,
         session: { ...local, clientId: bridgeClientId(this.options, name, 16), onFault },
-        folder,
-        storage,
+        disk: await this.queues.open(name),
         onChange: (part) => this.changed(part),
         onFault,
       },

@@ -7,7 +7,8 @@ import {
   stateOfLink,
 } from '../model/bridge-status.ts';
 import { BridgeQueue } from '../queue/bridge-queue.ts';
-import { type BrokerStorage, QUEUE_BOUNDS } from '../queue/queue-storage.ts';
+import type { QueueDisk } from '../queue/queue-disk.ts';
+import { QUEUE_BOUNDS } from '../queue/queue-storage.ts';
 import { withMessageId } from './message-id.ts';
 import { type BatchBounds, type Sink, type SinkConnectionConfig, type SinkTopic, subscribedTopics } from './sink.ts';
 import { SinkDelivery } from './sink-delivery.ts';
@@ -24,8 +25,7 @@ interface SinkConnectionOptions<Config extends SinkConnectionConfig> {
   readonly name: string;
   readonly kind: SinkKind<Config>;
   readonly session: BridgeSessionOptions;
-  readonly folder: string;
-  readonly storage: BrokerStorage | undefined;
+  readonly disk: QueueDisk;
   readonly onChange: (part: 'STATE' | 'COUNTS') => void;
   readonly onFault: (error: unknown) => void;
 }
@@ -62,10 +62,8 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
     this.#options = options;
     this.config = config;
     this.#queue = new BridgeQueue({
-      folder: options.folder,
-      name: options.name,
+      disk: options.disk,
       bounds: { ...QUEUE_BOUNDS, ...config.queue },
-      storage: options.storage,
       onProblem: (reason) => {
         this.#queueProblem = reason;
         this.#changed();

@@ -175,7 +175,7 @@ export class SinkDelivery {
   }
 
   #ready(): Promise<void> {
-    return this.#options.queue.length > 0 ? this.#until(0, READ_AGAIN_MS) : this.#until(1, null);
+    return this.#until(1, this.#options.queue.length > 0 ? READ_AGAIN_MS : null);
   }
 
   /**
@@ -197,7 +197,7 @@ export class SinkDelivery {
   }
 }
 
-/** The queue has messages and returns none: its disk failed. */
+/** The queue has messages and returns none: it reads them from the database, or its disk failed. */
 const READ_AGAIN_MS = 1_000;
 
 const half = (count: number): number => Math.max(1, Math.floor(count / 2));

@@ -4,8 +4,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { BridgeMessage } from '../../../../src/domains/bridges/model/bridge-message.ts';
 import { BridgeQueue } from '../../../../src/domains/bridges/queue/bridge-queue.ts';
+import { FileDisk } from '../../../../src/domains/bridges/queue/file-disk.ts';
 import type { QueueEntry } from '../../../../src/domains/bridges/queue/queue-entry.ts';
-import { removeOtherQueues } from '../../../../src/domains/bridges/queue/queue-file.ts';
+import { queuePath, removeOtherQueues } from '../../../../src/domains/bridges/queue/queue-file.ts';
 import { runs } from '../../../support/suite.ts';
 import { LARGE, message, openQueue, queueFolder, turns } from './queue-world.ts';
 
@@ -276,8 +277,7 @@ test('does what an array would do, whatever the order of steps', async () => {
       const bounds = { maxMessages: 4_000, maxBytes: LARGE.maxBytes };
       const open = () =>
         new BridgeQueue({
-          folder,
-          name: String(run),
+          disk: new FileDisk(queuePath(folder, String(run)), undefined),
           bounds,
           onProblem: (reason) => expect.unreachable(String(reason)),
         });

@@ -4,6 +4,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { BridgeQueue } from '../../../../src/domains/bridges/queue/bridge-queue.ts';
+import { FileDisk } from '../../../../src/domains/bridges/queue/file-disk.ts';
+import { queuePath } from '../../../../src/domains/bridges/queue/queue-file.ts';
 import { QueueStorage } from '../../../../src/domains/bridges/queue/queue-storage.ts';
 import { temporaryFolder } from '../../../support/database.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
@@ -18,10 +20,8 @@ test('queues of one broker have a quarter, those of all the whole, and what is f
   const problems: (string | null)[] = [];
   const open = (name: string, brokerId: string) =>
     new BridgeQueue({
-      folder,
-      name,
+      disk: new FileDisk(queuePath(folder, name), storage.of(brokerId)),
       bounds: { maxMessages: 1_000_000, maxBytes: 2 ** 40 },
-      storage: storage.of(brokerId),
       onProblem: (reason) => problems.push(reason),
     });
   const fill = (queue: BridgeQueue) => {

@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { BridgeMessage } from '../../../../src/domains/bridges/model/bridge-message.ts';
 import { BridgeQueue, type BridgeQueueOptions } from '../../../../src/domains/bridges/queue/bridge-queue.ts';
+import { FileDisk } from '../../../../src/domains/bridges/queue/file-disk.ts';
+import { queuePath } from '../../../../src/domains/bridges/queue/queue-file.ts';
+import type { BrokerStorage } from '../../../../src/domains/bridges/queue/queue-storage.ts';
 
 export function queueFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'brokergraph-queue-'));
@@ -13,10 +16,16 @@ export function queueFolder(): string {
 
 export const LARGE = { maxMessages: 100_000, maxBytes: 256 * 1_048_576 } as const;
 
-export function openQueue(options: Partial<BridgeQueueOptions> & { readonly folder: string }) {
+interface QueueOptions extends Partial<BridgeQueueOptions> {
+  readonly folder: string;
+  readonly name?: string;
+  readonly storage?: BrokerStorage;
+}
+
+export function openQueue({ folder, name = 'test', storage, ...options }: QueueOptions) {
   const problems: (string | null)[] = [];
   const queue = new BridgeQueue({
-    name: 'test',
+    disk: new FileDisk(queuePath(folder, name), storage),
     bounds: LARGE,
     onProblem: (reason) => problems.push(reason),
     ...options,
