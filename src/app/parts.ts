@@ -154,6 +154,7 @@ function openFeatures(
       },
       ...supportOf('a bridge'),
       folder: join(dataDir, 'bridges'),
+      databaseUrl,
       workerUrl: bridgeWorker,
     }),
   );

@@ -11,7 +11,8 @@ interface Relay {
   stop(): void;
 }
 
-export async function startRelay(port: number): Promise<Relay> {
+/** `at`: the port of the proxy. Default: any. */
+export async function startRelay(port: number, at = 0): Promise<Relay> {
   const sockets = new Set<Socket>();
   const server = createServer((incoming) => {
     const outgoing = connect(port, '127.0.0.1');
@@ -25,7 +26,7 @@ export async function startRelay(port: number): Promise<Relay> {
       });
     }
     incoming.pipe(outgoing).pipe(incoming);
-  }).listen(0, '127.0.0.1');
+  }).listen(at, '127.0.0.1');
   await once(server, 'listening');
   const cut = () => {
     for (const socket of sockets) socket.destroy();

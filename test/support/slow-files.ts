@@ -26,6 +26,7 @@ const SLOW = [
   '/bridges/hosting/',
   '/bridges/mqtt/restarts',
   '/bridges/postgresql/',
+  '/bridges/queue/postgresql-queue',
   '/brokers/broker-metrics',
   '/brokers/stored-secrets',
   '/certificates/commercial',

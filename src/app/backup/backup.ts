@@ -61,7 +61,7 @@ export async function createBackup(options: BackupOptions): Promise<BackupReport
     for (const path of filesBelow(source, except)) copyBelow(source, join(backup, DATA), path);
     if (databaseUrl === undefined) await backUpSqlite(sqliteFile, join(backup, DATA, SQLITE_FILE));
     else {
-      const client = await connectPostgresql(databaseUrl);
+      const client = await connectPostgresql(databaseUrl, 'backup');
       closers.add(() => client.end());
       await dumpDatabase({ databaseUrl, client, env }, join(backup, DUMP));
       chmodSync(join(backup, DUMP), 0o600);

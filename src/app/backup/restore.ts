@@ -34,7 +34,7 @@ export async function restoreBackup(options: BackupOptions): Promise<Manifest> {
     requireEmptyFolder(folder);
     if (databaseUrl === undefined) copyFiles(backup, unfinished);
     else {
-      const client = await connectPostgresql(databaseUrl);
+      const client = await connectPostgresql(databaseUrl, 'restore');
       closers.add(() => client.end());
       await requireEmptyDatabase(client);
       copyFiles(backup, unfinished);

@@ -47,7 +47,7 @@ export async function transferToPostgresql(options: TransferOptions): Promise<Tr
   const closers = new Closers();
   try {
     closers.keep(openDataFolder(dataDir, log));
-    const target = await connectPostgresql(targetUrl);
+    const target = await connectPostgresql(targetUrl, 'migrate');
     closers.add(() => target.end());
     // Without a listener a lost connection would exit the process. The pending query fails with the same error.
     target.on('error', (error) => log.debug({ err: error }, 'Connection lost while copying'));

@@ -18,6 +18,7 @@ interface BridgesOptions extends HostingParts, Pick<BridgeServiceOptions, 'requi
   readonly sealer: Sealer;
   readonly rules: BridgeRules;
   readonly folder: string;
+  readonly databaseUrl: string | undefined;
   readonly workerUrl: URL | undefined;
 }
 
@@ -28,11 +29,11 @@ export class Bridges extends HostedPart<BridgeService> {
   protected readonly thread: BridgeThread;
   protected readonly hosting: Hosting;
 
-  constructor({ sealer, rules, folder, workerUrl, requireSupport, ...parts }: BridgesOptions) {
+  constructor({ sealer, rules, folder, databaseUrl, workerUrl, requireSupport, ...parts }: BridgesOptions) {
     super();
     const { brokers: directory, runtimes, log } = parts;
     this.thread = new BridgeThread({ workerUrl, log });
-    this.hosting = bridgeHosting({ ...parts, sealer, kinds, thread: this.thread, rules, folder });
+    this.hosting = bridgeHosting({ ...parts, sealer, kinds, thread: this.thread, rules, folder, databaseUrl });
     const onFault = (error: unknown) => log.error({ err: error }, 'bridges could not be watched');
     this.service = new BridgeService({ runtimes, directory, kinds, requireSupport, onFault });
   }

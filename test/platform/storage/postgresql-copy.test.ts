@@ -75,7 +75,7 @@ async function world() {
   const from = await openTestStorage({ dataDir, databaseUrl: undefined });
   const url = await postgres.createDatabase();
   const to = await openTestStorage({ databaseUrl: url });
-  const target = await connectPostgresql(url);
+  const target = await connectPostgresql(url, 'test');
   onTestFinished(() => target.end());
   const file = new Sqlite(join(dataDir, 'brokergraph.db'));
   onTestFinished(() => void file.close());

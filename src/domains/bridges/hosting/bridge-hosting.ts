@@ -16,6 +16,7 @@ interface BridgeHostingOptions extends HostingParts {
   readonly thread: Pick<BridgeThread, 'openBridge'>;
   readonly rules: BridgeRules;
   readonly folder: string;
+  readonly databaseUrl?: string | undefined;
 }
 
 const bridgeEvents: EventForwarding = {
@@ -25,7 +26,7 @@ const bridgeEvents: EventForwarding = {
 };
 
 export function bridgeHosting(options: BridgeHostingOptions): Hosting {
-  const { sealer, kinds, thread, rules, folder, ...parts } = options;
+  const { sealer, kinds, thread, rules, folder, databaseUrl, ...parts } = options;
   const { storage, log } = parts;
   const configs = new BridgeConfigCache({ db: storage.db, changes: storage.changes, sealer, log });
 
@@ -50,10 +51,22 @@ export function bridgeHosting(options: BridgeHostingOptions): Hosting {
         const { id: bridgeId } = kind;
         const onFault = (error: unknown) =>
           log.error({ err: error, brokerId, bridge: bridgeId }, 'a bridge of a broker could not run');
-        const setup = { brokerId, bridgeId, local: localOf(link), rules, folder: join(folder, brokerId, bridgeId) };
+        const setup = {
+          brokerId,
+          bridgeId,
+          local: localOf(link),
+          rules,
+          folder: join(folder, brokerId, bridgeId),
+          databaseUrl,
+        };
         // Queues of connections that were removed while another process ran the bridge.
-        if (!hasConnections(brokerId, bridgeId))
+        if (!hasConnections(brokerId, bridgeId)) {
           await rm(setup.folder, { recursive: true, force: true }).catch(onFault);
+          if (databaseUrl !== undefined) {
+            await storage.db.$executeRaw`
+              DELETE FROM messages.bridge_queue WHERE broker = ${brokerId} AND bridge = ${bridgeId}`.catch(onFault);
+          }
+        }
         const bridge = thread.openBridge(setup);
         const own = configs.of(brokerId, bridgeId);
         const plugin = new BridgePlugin({ kind, configs: own, bridge, rules, emit, onFault });

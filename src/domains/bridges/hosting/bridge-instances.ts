@@ -1,6 +1,7 @@
 import { type InstanceKind, messageOf, reasonOf } from '../../../protocol/hosting/serve-instances.ts';
 import { newIntake } from '../../../protocol/mqtt/intake.ts';
 import type { Bridge } from '../model/bridge.ts';
+import { QueueDatabase } from '../queue/postgresql/queue-database.ts';
 import { QueueStorage } from '../queue/queue-storage.ts';
 import type { BridgeOptions } from './bridge-options.ts';
 import type { BridgeCalls, BridgeEvent, BridgeSetup } from './bridge-thread.ts';
@@ -14,17 +15,20 @@ export function bridgeInstances(
 ): InstanceKind<BridgeSetup, BridgeCalls, BridgeEvent> {
   const intake = newIntake();
   let storage: QueueStorage | null = null;
+  let database: QueueDatabase | null = null;
   return {
     keyOf: ({ brokerId, bridgeId }) => `${brokerId}/${bridgeId}`,
     closeTimeoutMs: CLOSE_TIMEOUT_MS,
-    create: async (setup, { emit, fail, problem }) => {
+    create: async ({ databaseUrl, ...setup }, { emit, fail, problem }) => {
       const { brokerId, bridgeId, local, rules } = setup;
-      // All bridges of the process have the same limit.
+      // All bridges of the process have the same limit and database.
       storage ??= new QueueStorage(rules.storageMaxBytes ?? Number.POSITIVE_INFINITY);
+      if (databaseUrl !== undefined) database ??= new QueueDatabase(databaseUrl);
       const bridge = await start({
         ...setup,
         local: { ...local, intake },
         storage: storage.of(brokerId),
+        ...(database === null ? {} : { database }),
         onFault: (error) => problem('error', { brokerId, bridgeId, reason: reasonOf(error) }, 'a bridge failed'),
       });
       const stop = bridge.onStatus(() => emit(bridge.status()));

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { LocalBroker } from '../../../protocol/hosting/local-broker.ts';
 import type { BridgeRules } from '../model/bridge-kind.ts';
+import { postgresqlQueues } from '../queue/postgresql/postgresql-queues.ts';
+import type { QueueDatabase } from '../queue/postgresql/queue-database.ts';
 import type { BrokerStorage } from '../queue/queue-storage.ts';
 import { fileQueues, type QueueStore } from '../queue/queue-store.ts';
 
@@ -9,12 +11,18 @@ export interface BridgeOptions {
   readonly bridgeId: string;
   readonly local: LocalBroker;
   readonly rules: BridgeRules;
+  /** For the files of queues; with `database`, for those of an earlier version. */
   readonly folder: string;
+  /** Default: queues are files. */
+  readonly database?: QueueDatabase;
   readonly storage?: BrokerStorage;
   readonly onFault: (error: unknown) => void;
 }
 
-export const queueStore = ({ folder, storage }: BridgeOptions): QueueStore => fileQueues(folder, storage);
+export function queueStore({ folder, database, storage, brokerId, bridgeId }: BridgeOptions): QueueStore {
+  if (database === undefined) return fileQueues(folder, storage);
+  return postgresqlQueues({ database, brokerId, bridgeId, storage, formerFolder: folder });
+}
 
 /**
  * The client id of a connection of a bridge to its broker; the same in each process that runs the bridge. `digits`: the

@@ -7,7 +7,10 @@ import { connectionsOf } from '../model/bridge-kind.ts';
 import { type BridgeConnectionStatus, NO_COUNTS } from '../model/bridge-status.ts';
 import type { BridgeOptions } from './bridge-options.ts';
 
-export type BridgeSetup = Omit<BridgeOptions, 'onFault' | 'storage'>;
+export interface BridgeSetup extends Omit<BridgeOptions, 'onFault' | 'storage' | 'database'> {
+  /** Where queues are stored. Default: files in the folder. */
+  readonly databaseUrl?: string | undefined;
+}
 export type BridgeCalls = Pick<Bridge, 'apply'>;
 export type BridgeEvent = readonly BridgeConnectionStatus[];
 

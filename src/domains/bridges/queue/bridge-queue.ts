@@ -33,7 +33,7 @@ const MEMORY_MS = 500;
  * While delivery keeps up, messages are in memory only, and acknowledged when they are settled. Otherwise (delivery
  * stopped, or more messages than a small window wait) they are written to disk and acknowledged then, so that the limit
  * of the broker's own queue does not apply (1,000 messages in Mosquitto, which then drops). Messages on disk survive
- * the process. New messages beyond the bounds of the queue or the storage limit are
+ * the process; the disk is a file or PostgreSQL. New messages beyond the bounds of the queue or the storage limit are
  * dropped, acknowledged and counted. After a disk error, messages remain in memory without acknowledgement, within the
  * same bounds, and the write is retried.
  *

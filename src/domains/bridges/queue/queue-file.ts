@@ -102,7 +102,7 @@ export class QueueFile extends DurableFile<keyof typeof STATEMENTS> {
 }
 
 /** The name of a queue where it is stored, for a name in its bridge, which is any text. */
-const queueKey = (name: string): string => createHash('sha256').update(name).digest('hex').slice(0, 32);
+export const queueKey = (name: string): string => createHash('sha256').update(name).digest('hex').slice(0, 32);
 
 export const queuePath = (folder: string, name: string): string => join(folder, `${queueKey(name)}${ENDING}`);
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { SolePlacement } from '../../../../src/protocol/hosting/placement/placement.ts';
 import { openTestStorage } from '../../../support/database.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
 import { UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
@@ -49,7 +50,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const broker = await startMosquitto();
     const silent = await openTestStorage({ databaseUrl });
     const id = await addBroker(silent, broker.url);
-    expect(await silent.leases.want(`${copyKind.api}:${id}`, () => undefined).attempt()).toBe(true);
+    expect(await new SolePlacement(silent.leases).want(id, () => undefined).attempt()).toBe(true);
     const storage = await openTestStorage({ databaseUrl });
     const world = await startBridges({ storage });
     const answer = world.configure(id, copy());

@@ -8,6 +8,7 @@ import {
   STREAM_API,
 } from '../../../../src/domains/streams/control/stream-control.ts';
 import { DEFAULT_DEFINITION } from '../../../../src/domains/streams/model/stream-definition.ts';
+import { SolePlacement } from '../../../../src/protocol/hosting/placement/placement.ts';
 import { openTestStorage } from '../../../support/database.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
 import { UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
@@ -63,7 +64,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const broker = await startMosquitto();
     const silent = await openTestStorage({ databaseUrl });
     const brokerId = await addBroker(silent);
-    expect(await silent.leases.want(`${STREAM_API}:${brokerId}`, () => undefined).attempt()).toBe(true);
+    expect(await new SolePlacement(silent.leases).want(brokerId, () => undefined).attempt()).toBe(true);
     const storage = await openTestStorage({ databaseUrl });
     const { controls } = await startStreams({ url: broker.url, storage, brokerId, timeoutMs: 500 });
     await expect(createStream(controls, fast)).rejects.toMatchObject({ code: 'BROKER_TIMEOUT' });
