@@ -66,7 +66,9 @@ try {
       files.push(await measure(fileQueues(path, undefined), load));
     }
     console.log(`\n${load.name}: messages a second in PostgreSQL (in a file), load ${loadavg()[0]?.toFixed(1)}`);
-    for (const kind of ['stored', 'delivered'] as const) {
+    // Messages of short queues are delivered from memory.
+    const kinds = load.queues === 1 ? (['stored', 'delivered'] as const) : (['stored'] as const);
+    for (const kind of kinds) {
       const ratio = median(own.map((each, round) => each[kind] / (files[round]?.[kind] ?? Number.NaN)));
       const isGood = ratio >= MIN_RATIO;
       good &&= isGood;
