@@ -91,7 +91,7 @@ describe.skipIf(!canRun)(canRun ? 'docs/scaling.md' : `${HAPROXY_MISSING}; ${UNA
     onTestFinished(() => client.end());
     const counted = async () => {
       const sql = `SELECT count(*)::int AS count FROM pg_stat_activity
-        WHERE application_name = 'brokergraph' AND datname = current_database()`;
+        WHERE application_name LIKE 'brokergraph%' AND datname = current_database()`;
       return (await client.query(sql)).rows[0].count as number;
     };
     let most = 0;

@@ -2,7 +2,7 @@
 A StatefulSet of processes. Its keys: `root` (the context of the chart), `component`, `suffix` of the name, `replicas`
 (null if an autoscaler sets the number), `runsBrokers`.
 
-Each process has a volume, because it stores queues and messages there until they are delivered. There is no preStop hook:
+Each process has a volume, because it stores audit entries there until they are in the database. There is no preStop hook:
 after SIGTERM the process serves requests for SHUTDOWN_DELAY_MS.
 */}}
 {{- define "brokergraph.processes" -}}
