@@ -17,6 +17,7 @@ interface HostedCallsOptions {
   /** All processes must have the same key. */
   readonly sealer: Sealer;
   readonly log: Logger;
+  /** The longest wait for a broker. A call waits twice as long: its plugin may have to be started first. */
   readonly timeoutMs: number;
 }
 
@@ -45,6 +46,7 @@ export class HostedCalls {
   /** By id; resolved with the sealed response, or `null` after the timeout. */
   readonly #pending = new Map<string, (response: string | null) => void>();
   readonly #executing = new Set<string>();
+  readonly #onUnserved = new Set<(brokerId: string, api: string) => void>();
   readonly #stops: readonly Stop[];
   #oldDeletedAt = 0;
 
@@ -72,9 +74,16 @@ export class HostedCalls {
     };
   }
 
+  /** Calls `listener` for a command of another process that no plugin of this process serves. It must not throw. */
+  onUnserved(listener: (brokerId: string, api: string) => void): Stop {
+    this.#onUnserved.add(listener);
+    return () => this.#onUnserved.delete(listener);
+  }
+
   /** Errors: those of the plugin; BROKER_TIMEOUT; TOO_LARGE; INTERNAL_ERROR if the SECRET_KEYs differ. */
   async call(brokerId: string, api: ControlApi, command: ControlCommand): Promise<unknown> {
-    const { db, changes, sealer, timeoutMs } = this.#options;
+    const { db, changes, sealer } = this.#options;
+    const timeoutMs = 2 * this.#options.timeoutMs;
     const text = JSON.stringify(command);
     if (text.length > MAX_COMMAND_CHARACTERS) throw new ServiceError('TOO_LARGE', 'The command is too large');
     if (this.#pending.size >= MAX_PENDING) {
@@ -114,6 +123,7 @@ export class HostedCalls {
     }
     const [brokerId = '', api = '', id = ''] = announced.split(' ');
     if (this.#served.has(`${brokerId} ${api}`)) await this.#executeAll({ id });
+    else for (const listener of this.#onUnserved) listener(brokerId, api);
   }
 
   async #executeAll(where: { id?: string; brokerId?: string | { in: string[] }; api?: string }): Promise<void> {

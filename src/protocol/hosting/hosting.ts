@@ -67,7 +67,9 @@ export class Hosting {
   readonly #options: HostingOptions;
   readonly #hosted: ReadonlyMap<ControlApi, Map<string, HostedPlugin>>;
   readonly #linked = new Map<string, LinkedBroker>();
-  #stop: Stop = () => undefined;
+  /** Plugins that another process has sent a command for while the broker was not connected here. */
+  readonly #called = new Set<string>();
+  #stops: readonly Stop[] = [];
   #isStarted = false;
 
   constructor(options: HostingOptions) {
@@ -85,15 +87,18 @@ export class Hosting {
 
   /** Only the service calls it, before it opens links. Commands of the command line host no plugins. */
   async start(): Promise<void> {
-    const { config, brokers, runtimes } = this.#options;
+    const { config, brokers, runtimes, calls } = this.#options;
     await config.load();
     this.#isStarted = true;
     config.onBrokerChange((brokerId) => this.#startWanted(brokerId));
-    this.#stop = brokers.onRemove(({ id }) => this.#brokerRemoved(id));
+    const stopRemovals = brokers.onRemove(({ id }) => this.#brokerRemoved(id));
+    const stopCalls = calls?.onUnserved((brokerId, api) => this.#startCalled(brokerId, api));
+    this.#stops = [stopRemovals, stopCalls ?? (() => undefined)];
     void this.#logUnknownFolders();
     runtimes.onRuntime((broker, change) => {
       if (change === 'CLOSING') {
         this.#linked.delete(broker.id);
+        for (const { api } of this.#options.apis) this.#called.delete(`${broker.id} ${api}`);
         return;
       }
       this.#linked.set(broker.id, broker);
@@ -109,7 +114,7 @@ export class Hosting {
   }
 
   async close(): Promise<void> {
-    this.#stop();
+    for (const stop of this.#stops) stop();
     await this.#options.config.close();
   }
 
@@ -141,13 +146,21 @@ export class Hosting {
     };
   }
 
+  /** The first thing that is stored for a broker may come from any process; its own one serves the command. */
+  #startCalled(brokerId: string, api: string): void {
+    const { apis, placement } = this.#options;
+    if (!this.#linked.has(brokerId) || !placement.isMine(brokerId) || !apis.some((one) => one.api === api)) return;
+    this.#called.add(`${brokerId} ${api}`);
+    this.#startWanted(brokerId);
+  }
+
   /** The query for the provider of an API creates the plugin, and with it starts what is stored. */
   #startWanted(brokerId: string): void {
     const { name, apis, log } = this.#options;
     const broker = this.#linked.get(brokerId);
     if (broker?.link.status.state !== 'CONNECTED') return;
     for (const { api, isWanted } of apis) {
-      if (!isWanted(brokerId)) continue;
+      if (!this.#called.delete(`${brokerId} ${api}`) && !isWanted(brokerId)) continue;
       broker.controls.capability(api).then(
         ({ provider }) => {
           if (provider !== 'BROKER') return;

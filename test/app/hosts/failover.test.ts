@@ -35,34 +35,36 @@ describe.skipIf(hosts.unavailable !== null)('streams', { timeout: TEST_TIMEOUT_M
 
   test('continue after PostgreSQL was restarted', async () => {
     const database = await startPostgres(hosts.network.host('database'));
-    const world = await startWorld(hosts.network, { brokers: 5, databaseUrl: database.url() });
+    const world = await startWorld(hosts.network, { databaseUrl: database.url() });
     await database.kill();
     await database.start();
     report(`both processes serve all streams ${await seconds(() => world.converged())} s after the restart`);
     await world.passed();
-    report(`${await world.complete()} messages came twice; ${world.pauses().length} of 5 streams changed the process`);
+    report(`${await world.complete()} messages came twice; ${world.pauses().length} streams changed the process`);
   });
 
   test('continue after the primary was killed and the service address moved to its replica', async () => {
     const { primary, replica, address, databaseUrl } = await startPair();
-    const world = await startWorld(hosts.network, { brokers: 5, databaseUrl });
+    const world = await startWorld(hosts.network, { databaseUrl });
     await primary.kill();
     primary.host.giveUp(address);
     await moveTo(replica, address);
     report(`both processes serve all streams ${await seconds(() => world.converged())} s after the failover`);
     await world.passed();
-    report(`${await world.complete()} messages came twice; ${world.pauses().length} of 5 streams changed the process`);
+    report(`${await world.complete()} messages came twice; ${world.pauses().length} streams changed the process`);
   });
 
   test('run in one process if the previous primary is cut off with the other one', async () => {
     const { network } = hosts;
     const { primary, replica, address, databaseUrl } = await startPair('replica');
-    const world = await startWorld(network, { brokers: 5, databaseUrl });
+    const world = await startWorld(network, { databaseUrl });
     // The holder of the streams still reaches the previous primary, which has lost its synchronous standby.
     network.cut(world.other.host, [primary.host]);
     network.cut(replica.host, [primary.host, world.holder.host]);
     await moveTo(replica, address);
-    report(`the streams run at the new primary ${(await world.takenOver()).toFixed(1)} s after it was promoted`);
+    report(
+      `the streams run at the new primary ${(await world.takenOver(world.holder)).toFixed(1)} s after it was promoted`,
+    );
     // Only a pause that is positive proves that the previous holder had disconnected by itself.
     report(`paused for ${range(world.pauses())}`);
     expect(Math.min(...world.pauses())).toBeGreaterThan(0);
@@ -72,7 +74,6 @@ describe.skipIf(hosts.unavailable !== null)('streams', { timeout: TEST_TIMEOUT_M
     replica.host.claim(address);
     await world.converged();
     await world.complete();
-    expect(world.pauses()).toHaveLength(5);
   });
 });
 

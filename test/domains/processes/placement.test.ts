@@ -16,6 +16,23 @@ async function runningIn({ url }: TestService): Promise<number> {
 
 // Services on one PostgreSQL, as processes would be: they share nothing but the database.
 describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('services on one database', () => {
+  test('the first stream of a broker is created through any process, also one that runs no brokers', async () => {
+    const mosquitto = await startMosquitto();
+    const env = { DATABASE_URL: (await databaseOfRun()) ?? '', SECRET_KEY: 'the same key for all of the processes' };
+    const one = await startTestService({ env });
+    const api = await startTestService({ env: { ...env, ROLE: 'api' } });
+    const two = await startTestService({ env });
+    for (let nth = 0; nth < 6; nth += 1) {
+      const body = { name: `b${nth}`, url: mosquitto.url };
+      const { id } = (await api.rest('POST', `/api/projects/${one.projectId}/brokers`, api.root, body)).body;
+      const stream = { brokerId: id, name: 's', sourceTopic: 'in', process: false };
+      expect((await api.graphql(CREATE, { input: stream })).errors).toBeUndefined();
+      const input = { brokerId: id, name: 's', isActive: false };
+      const update = 'mutation ($input: UpdateStreamInput!) { updateStream(input: $input) { stream { isActive } } }';
+      expect((await two.graphql(update, { input })).data.updateStream.stream).toEqual({ isActive: false });
+    }
+  });
+
   test('brokers are spread; they move when a process joins, drains, returns and ends, without losing a message', async () => {
     const mosquitto = await startMosquitto({ lines: ['max_queued_messages 0'] });
     const env = {

@@ -21,6 +21,7 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   Boolean: [true, false],
   DateTime: [new Date('2026-02-28T23:59:59.999Z'), new Date('1969-12-31T00:00:00.001Z')],
   Int: [2_147_483_647, -2_147_483_648],
+  Float: [0.1, -1.5e300],
 };
 
 type Fields = (typeof models)[string]['fields'];

@@ -104,6 +104,11 @@ interface TakeOver {
   readonly to: string;
 }
 
+/** The address of the host that has, or had last, the reading connection of the stream. */
+export const hostOf = ({ id, broker }: StreamedBroker): string | undefined =>
+  broker.connections.findLast(({ clientId, kind }) => clientId === `brokergraph-${id}-streams` && kind === 'CONNECTED')
+    ?.address;
+
 /** The changes of the host that had the reading connection of the stream. */
 export function takeOversOf({ id, broker }: StreamedBroker): TakeOver[] {
   const takeOvers: TakeOver[] = [];

@@ -8,6 +8,8 @@ type PlacementListener = (isHeld: boolean) => void | Promise<void>;
 export interface Placement {
   /** The brokers whose work runs in this process. */
   readonly held: readonly string[];
+  /** Whether this process is the one for the broker, also if nothing is stored for it yet. */
+  isMine(brokerId: string): boolean;
   want(brokerId: string, listener: PlacementListener): Lease;
 }
 
@@ -29,6 +31,10 @@ export class SolePlacement implements Placement {
 
   get held(): string[] {
     return [...new Set([...this.#wanted].filter(([lease]) => lease.held).map(([, brokerId]) => brokerId))];
+  }
+
+  isMine(): boolean {
+    return true;
   }
 
   want(brokerId: string, listener: PlacementListener): Lease {
@@ -82,6 +88,10 @@ export class SharedPlacement implements Placement {
 
   get held(): string[] {
     return [...this.#brokers].filter(([, { lease }]) => lease?.held === true).map(([id]) => id);
+  }
+
+  isMine(brokerId: string): boolean {
+    return this.#processes.isMine(brokerId);
   }
 
   want(brokerId: string, listener: PlacementListener): Lease {

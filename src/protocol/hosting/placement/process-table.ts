@@ -31,13 +31,11 @@ interface ProcessTableOptions {
 const CHANGED = 'process';
 /** The start of the names of the leases that show which processes are there. */
 const LOCK = 'process:';
-const READ_MS = 1_500;
-/** Reads until a process without its lock is gone: it may have lost its session only for a moment. */
-const MISSES = 2;
+const READ_MS = 1_000;
 /** How often a process writes its load, in reads. */
-const WRITE_READS = 7;
-/** After the own session was lost, those of other processes probably were, too. */
-const GRACE_MS = 10_000;
+const WRITE_READS = 10;
+/** After the own session was lost, those of other processes probably were, too, and come back one after the other. */
+const GRACE_MS = 3_000;
 /** A row without a lock is deleted after so many seconds. */
 const KEPT_SECONDS = 60;
 /** Messages per second that are as much load as a broker. */
@@ -49,15 +47,13 @@ export type ListedProcess = Process & { readonly isAlive: boolean };
 
 /**
  * The processes of the service on one PostgreSQL. A process is there while it holds the lock of its name, so clocks do
- * not matter. Each process reads all of them every 1.5 s, and decides by their shares which brokers are its own.
- *
- * A killed process is gone for the others after 1.5 to 3 s, one that closes at once.
+ * not matter. Each process reads all of them every second, and decides by their shares which brokers are its own. A
+ * process that has lost its lock has lost the leases of its brokers with it.
  */
 export class ProcessTable {
   readonly id = newId('process');
   readonly #options: ProcessTableOptions;
   readonly #listeners = new Set<() => void>();
-  readonly #misses = new Map<string, number>();
   #lease: Lease | null = null;
   #members: readonly Member[] = [];
   #owners = new Map<string, string | null>();
@@ -155,13 +151,9 @@ export class ProcessTable {
     const isCalm = this.#lease?.held === true && performance.now() > this.#calmUntil;
     const members: Member[] = [];
     for (const { id, share, isDraining } of rows) {
-      const misses = alive.has(id) ? 0 : (this.#misses.get(id) ?? 0) + 1;
-      this.#misses.set(id, misses);
       const wasMember = this.#members.some((member) => member.id === id);
-      if (misses === 0 || (wasMember && (misses < MISSES || !isCalm)))
-        members.push({ id, share: isDraining ? 0 : share });
+      if (alive.has(id) || (wasMember && !isCalm)) members.push({ id, share: isDraining ? 0 : share });
     }
-    for (const id of this.#misses.keys()) if (!rows.some((row) => row.id === id)) this.#misses.delete(id);
     if (isEqual(members, this.#members)) return;
     this.#members = members;
     this.#owners = new Map();

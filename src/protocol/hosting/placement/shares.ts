@@ -10,8 +10,8 @@ export interface Member {
 const LEAST_SHARE = 0.1;
 const BUSY = 1.25;
 const IDLE = 0.8;
-/** Loads differ by chance if there are few brokers. */
-const TOLERANCE = 3;
+/** A few brokers more are no load, and differ by chance. */
+const TOLERANCE = 10;
 
 /**
  * The process that runs what is stored for a broker: each process decides equally, without asking another. When a
