@@ -12,11 +12,12 @@ export const isForeignKeyViolation = (error: unknown): boolean => codeOf(error) 
 export const isNotFound = (error: unknown): boolean => codeOf(error) === 'P2025';
 
 /**
- * Whether a serializable transaction may be retried. If PostgreSQL detects the conflict at COMMIT, the error comes from
- * the driver adapter, without a code of Prisma.
+ * Whether a transaction may be retried: a conflict of serializable ones, or a deadlock. If PostgreSQL detects the
+ * conflict at COMMIT, the error comes from the driver adapter, without a code of Prisma.
  */
 export function isTransactionConflict(error: unknown): boolean {
-  if (codeOf(error) === 'P2034') return true;
+  const code = codeOf(error);
+  if (code === 'P2034' || (code === 'P2010' && adapterCause(error)?.kind === 'TransactionWriteConflict')) return true;
   if (!(error instanceof Error) || error.name !== 'DriverAdapterError') return false;
   return (error.cause as { readonly kind?: unknown } | undefined)?.kind === 'TransactionWriteConflict';
 }

@@ -352,6 +352,9 @@ test('migrate updates the database and reports if it is up to date', async () =>
       '0008_known_networks',
       '0009_trusted_addresses',
       '0010_no_shared_clusters',
+      '0012_login_failures',
+      '0013_pending_changes',
+      '0015_processes',
     ],
   });
   expect((await runHere(['migrate'], env)).out).toContain('up to date');
