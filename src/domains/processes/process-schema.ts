@@ -57,7 +57,9 @@ const DrainInput = builder.inputType('DrainProcessInput', {
 
 const DrainPayload = builder.objectRef<ServiceProcess>('DrainProcessPayload').implement({
   description: 'The changed process.',
-  fields: (t) => ({ process: t.field({ type: Process, description: 'The process after the change.', resolve: (process) => process }) }),
+  fields: (t) => ({
+    process: t.field({ type: Process, description: 'The process after the change.', resolve: (process) => process }),
+  }),
 });
 
 builder.mutationFields((t) => ({

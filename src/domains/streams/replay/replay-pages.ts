@@ -33,7 +33,12 @@ export class ReplayPages {
     this.#after = request.reverse ? newest + 1 : null;
   }
 
+  /** Includes the messages that were received before, also those that are being stored. */
   static open(log: MessageLog, request: ReplayRequest): MaybePromise<ReplayPages> {
+    return after<void, ReplayPages>(log.finished(), () => ReplayPages.#opened(log, request));
+  }
+
+  static #opened(log: MessageLog, request: ReplayRequest): MaybePromise<ReplayPages> {
     const { from, to, limit } = request;
     const newestFirst = { from, to, after: null, reverse: true, limit: 1, maxBytes: 1 };
     return after(log.read(newestFirst), ([newest]) => {

@@ -40,6 +40,8 @@ export interface MessageLog {
    * `null` when the message survives the end of the process, or with the reason why it is not stored.
    */
   append(message: NewMessage, done: (problem: string | null) => void): void;
+  /** Resolves when all messages appended before are stored or refused. */
+  finished(): void | Promise<void>;
   storage(): StreamStorage;
   count(bounds: TimeBounds): number | Promise<number>;
   /**

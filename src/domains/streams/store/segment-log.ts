@@ -102,6 +102,10 @@ export class SegmentLog implements Committer, MessageLog {
     return this.#pending.length > 0;
   }
 
+  finished(): void {
+    while (this.commit());
+  }
+
   storage(): StreamStorage {
     // No write was attempted since the retry was due.
     if (this.#failure && this.#options.now() > this.#failure.until + RETRY_MS) this.#failure = null;

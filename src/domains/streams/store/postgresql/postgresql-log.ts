@@ -138,7 +138,6 @@ export class PostgresqlLog implements MessageLog, WritingLog {
     return this.#number ?? this.#newNumber();
   }
 
-  /** Resolves when all messages appended before are stored or refused. */
   finished(): Promise<void> {
     const appended = this.#appended;
     if (this.#finished === appended) return Promise.resolve();
