@@ -96,6 +96,31 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     expect(sizes).toEqual([[1], [big.length], [1, 1]]);
   });
 
+  test('messages of several segments are read once and in order, in pages of any size, and counted and cleared in parts', async () => {
+    const { open } = await world();
+    const log = (await open()).store.log('a');
+    const expected: string[] = [];
+    for (const [round, ttl] of [3_600, 86_400, 7_200, 3_600, 0, 60].entries()) {
+      log.setTtl(ttl);
+      await append(log, some(10, `${round}-`));
+      expected.push(...some(10, `${round}-`).map((one) => String(one.payload)));
+      // Ends the segment, and deletes nothing.
+      await log.clear({ from: 1, to: 2 });
+    }
+    for (const limit of [1, 7, 10, 1_000]) {
+      expect(texts(await readAll(log, false, limit))).toEqual(expected);
+      expect(texts(await readAll(log, true, limit))).toEqual(expected.toReversed());
+    }
+    const small = await log.read({ ...ALWAYS, after: null, reverse: false, limit: 1_000, maxBytes: 35 });
+    expect(texts(small)).toEqual(expected.slice(0, small.length));
+    const ids = (await readAll(log)).map(({ id }) => id);
+    const bounds = { from: Math.ceil((ids[5] ?? 0) / 1_000), to: Math.floor((ids[44] ?? 0) / 1_000) };
+    const within = ids.filter((id) => id >= bounds.from * 1_000 && id <= bounds.to * 1_000 + 999).length;
+    expect(await log.count(bounds)).toBe(within);
+    expect(await log.clear(bounds)).toBe(within);
+    expect([await log.count(ALWAYS), log.storage().messages]).toEqual([60 - within, 60 - within]);
+  });
+
   test('many streams share a commit, and each has its own messages', async () => {
     const { open, rows } = await world();
     const { store } = await open();
@@ -271,6 +296,25 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const stored = await readAll((await open()).store.log('a'), false, 333);
     expect(new Set(texts(stored)).size).toBe(1_000);
     expect(new Set(stored.map(({ id }) => id)).size).toBe(1_000);
+  });
+
+  test('two processes that write to one stream store each message once, also if connections break meanwhile', async () => {
+    const { url, open } = await world();
+    const { hostname, port, pathname, username } = new URL(url);
+    const relay = await startRelay(Number(port));
+    const through = `postgresql://${username}@${hostname}:${new URL(relay.url).port}${pathname}`;
+    const [one, two] = [(await open({ through })).store.log('a'), (await open({ through })).store.log('a')];
+    const pending: Promise<(string | null)[]>[] = [];
+    for (let round = 0; round < 20; round += 1) {
+      pending.push(append(one, some(20, `one-${round}-`)), append(two, some(20, `two-${round}-`)));
+      await delay(Math.random() * 5);
+      relay.cut();
+    }
+    expect((await Promise.all(pending)).flat().filter((problem) => problem !== null)).toEqual([]);
+    const stored = await readAll((await open()).store.log('a'));
+    expect(stored).toHaveLength(800);
+    expect(new Set(texts(stored)).size).toBe(800);
+    expect(new Set(stored.map(({ id }) => id)).size).toBe(800);
   });
 
   test('while the database is away messages wait, are reported as waiting, and are stored once when it is back', async () => {

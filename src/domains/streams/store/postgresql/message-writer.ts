@@ -149,21 +149,35 @@ export class MessageWriter {
   async #writeUntilDone(given: readonly Part[]): Promise<void> {
     // Whether an earlier attempt may have been committed without a response.
     let isUnsure = false;
-    for (;;) {
-      const parts = given.filter(({ log, messages }) => !log.isClosed && messages.length > 0);
+    for (let left = given; ; ) {
+      const parts = left.filter(({ log, messages }) => !log.isClosed && messages.length > 0);
       if (this.#isClosed || parts.length === 0) return;
       try {
         if (!isUnsure || !(await this.#isStored(parts))) await this.#write(parts);
-        this.#retryMs = FIRST_RETRY_MS;
-        this.#set(null);
-        for (const { log, messages } of parts) log.written(messages, null);
-        return;
       } catch (error) {
         if (this.#isClosed) return;
-        if (isRefusal(error)) return this.#writeApart(parts, error);
-        isUnsure = true;
-        await this.#failed(error);
+        if (codeOf(error) === TAKEN_ID) left = await this.#renumbered(parts);
+        else if (isRefusal(error)) return this.#writeApart(parts, error);
+        else await this.#failed(error);
+        isUnsure = codeOf(error) !== TAKEN_ID;
+        continue;
       }
+      this.#retryMs = FIRST_RETRY_MS;
+      this.#set(null);
+      for (const { log, messages } of parts) log.written(messages, null);
+      return;
+    }
+  }
+
+  /** If the database fails, the ids are found taken again, and the messages are renumbered then. */
+  async #renumbered(parts: readonly Part[]): Promise<readonly Part[]> {
+    try {
+      const again: Part[] = [];
+      for (const { log, messages } of parts) again.push({ log, messages: await log.renumber(messages) });
+      return again;
+    } catch (error) {
+      await this.#failed(error);
+      return parts;
     }
   }
 
@@ -201,12 +215,6 @@ export class MessageWriter {
 
   /** The database refused one of the messages: halves the batch until it is alone. */
   async #writeApart(parts: readonly Part[], error: unknown): Promise<void> {
-    if (codeOf(error) === TAKEN_ID) {
-      for (const { log, messages } of parts) {
-        await this.#writeUntilDone([{ log, messages: await log.renumber(messages) }]);
-      }
-      return;
-    }
     const [only, ...others] = parts;
     if (only === undefined) return;
     if (others.length > 0) {

@@ -15,7 +15,7 @@ import {
 } from '../message-store.ts';
 import type { MessageTables } from './message-tables.ts';
 import type { MessageWriter, WaitingMessage, WritingLog } from './message-writer.ts';
-import { StoredSegments } from './stored-segments.ts';
+import { type StoredSegment, StoredSegments } from './stored-segments.ts';
 
 interface PostgresqlLogOptions {
   readonly brokerId: string;
@@ -95,7 +95,8 @@ export class PostgresqlLog implements MessageLog, WritingLog {
     const range = this.#unexpired(idRange(bounds));
     const counts = this.#segments.within(range).map((segment) => {
       const isWhole = segment.first >= range.from && segment.last <= range.to;
-      return isWhole ? segment.messages : this.#options.tables.count(this.#stored, segment, range);
+      if (isWhole) return segment.messages;
+      return this.#options.tables.count(this.#stored, segment, clipped(range, segment));
     });
     return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
   }
@@ -103,15 +104,23 @@ export class PostgresqlLog implements MessageLog, WritingLog {
   async read({ limit, maxBytes, ...options }: ReadOptions): Promise<StoredMessage[]> {
     const { reverse } = options;
     const range = this.#unexpired(readableRange(options, options));
+    let { from, to } = range;
     const segments = this.#segments.within(range);
     const page: StoredMessage[] = [];
     let bytes = 0;
     for (const segment of reverse ? segments.reverse() : segments) {
       const left = { reverse, limit: limit - page.length, maxBytes: maxBytes - bytes };
       if (left.limit <= 0 || left.maxBytes <= 0) break;
-      const part = await this.#options.tables.page(this.#stored, segment, range, left);
-      page.push(...part);
-      bytes += part.reduce((sum, { payload }) => sum + payload.length, 0);
+      const part = clipped({ from, to }, segment);
+      const messages = await this.#options.tables.page(this.#stored, segment, part, left);
+      page.push(...messages);
+      bytes += messages.reduce((sum, { payload }) => sum + payload.length, 0);
+      const last = messages.at(-1)?.id;
+      if (last === undefined) continue;
+      // The rest of the segment did not fit, and what follows must not come before it.
+      if (reverse ? last > part.from : last < part.to) break;
+      if (reverse) to = last - 1;
+      else from = last + 1;
     }
     return page;
   }
@@ -229,7 +238,8 @@ export class PostgresqlLog implements MessageLog, WritingLog {
     const { tables, disk } = this.#options;
     let sum = 0;
     for (const segment of this.#segments.within(range)) {
-      const { removed, left } = await tables.erase(this.#stored, segment, range, MESSAGE_BYTES);
+      const part = clipped(range, segment);
+      const { removed, left } = await tables.erase(this.#stored, segment, part, MESSAGE_BYTES);
       sum += removed;
       disk.add((left?.bytes ?? 0) - segment.bytes);
       if (left === null) this.#segments.remove(segment);
@@ -247,3 +257,9 @@ export class PostgresqlLog implements MessageLog, WritingLog {
     return Math.floor((this.#options.writer.now() - seconds * 1_000) * 1_000);
   }
 }
+
+/** The part of the range within a segment: other segments have the same partition. */
+const clipped = ({ from, to }: IdRange, { first, last }: StoredSegment): IdRange => ({
+  from: Math.max(from, first),
+  to: Math.min(to, last),
+});
