@@ -148,8 +148,8 @@ export class Hosting {
 
   /** The first thing that is stored for a broker may come from any process; its own one serves the command. */
   #startCalled(brokerId: string, api: string): void {
-    const { apis, placement } = this.#options;
-    if (!this.#linked.has(brokerId) || !placement.isMine(brokerId) || !apis.some((one) => one.api === api)) return;
+    const { apis, brokers, placement } = this.#options;
+    if (brokers.get(brokerId) === null || !placement.isMine(brokerId) || !apis.some((one) => one.api === api)) return;
     this.#called.add(`${brokerId} ${api}`);
     this.#startWanted(brokerId);
   }
@@ -191,10 +191,11 @@ export class Hosting {
   #brokerRemoved(brokerId: string): void {
     const { name, folder, config, log } = this.#options;
     const closed: Promise<void>[] = [];
-    for (const hosted of this.#hosted.values()) {
+    for (const [api, hosted] of this.#hosted) {
       const plugin = hosted.get(brokerId);
       if (plugin) closed.push(plugin.closed);
       hosted.delete(brokerId);
+      this.#called.delete(`${brokerId} ${api}`);
     }
     config.brokerRemoved(brokerId);
     if (folder === null) return;

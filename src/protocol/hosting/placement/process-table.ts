@@ -103,8 +103,10 @@ export class ProcessTable {
   /** Errors: those of the database. */
   async list(): Promise<readonly ListedProcess[]> {
     const rows = await this.#options.db.process.findMany({ orderBy: { id: 'asc' } });
-    const alive = await this.#alive();
-    return rows.map((row) => ({ ...row, isAlive: alive.has(row.id) }));
+    const alive = await this.#options.db.$queryRaw<{ id: string }[]>`
+      SELECT id FROM "Process" WHERE ${isLeaseHeld(`'${LOCK}' || id`)}`;
+    const ids = new Set(alive.map(({ id }) => id));
+    return rows.map((row) => ({ ...row, isAlive: ids.has(row.id) }));
   }
 
   /** A draining process gives all its brokers away, and gets no others. Errors: NOT_FOUND. */
@@ -145,14 +147,12 @@ export class ProcessTable {
   }
 
   async #read(): Promise<void> {
-    const { db } = this.#options;
-    const rows = await db.process.findMany({ orderBy: { id: 'asc' } });
-    const alive = await this.#alive();
+    const rows = await this.list();
     const isCalm = this.#lease?.held === true && performance.now() > this.#calmUntil;
     const members: Member[] = [];
-    for (const { id, share, isDraining } of rows) {
+    for (const { id, share, isDraining, isAlive } of rows) {
       const wasMember = this.#members.some((member) => member.id === id);
-      if (alive.has(id) || (wasMember && !isCalm)) members.push({ id, share: isDraining ? 0 : share });
+      if (isAlive || (wasMember && !isCalm)) members.push({ id, share: isDraining ? 0 : share });
     }
     if (isEqual(members, this.#members)) return;
     this.#members = members;
@@ -175,12 +175,6 @@ export class ProcessTable {
       ON CONFLICT (id) DO UPDATE SET share = excluded.share, brokers = excluded.brokers,
         "messagesPerSecond" = excluded."messagesPerSecond", "seenAt" = ${NOW}`;
     await db.$executeRaw`DELETE FROM "Process" WHERE "seenAt" < ${NOW} - make_interval(secs => ${KEPT_SECONDS})`;
-  }
-
-  async #alive(): Promise<ReadonlySet<string>> {
-    const rows = await this.#options.db.$queryRaw<{ id: string }[]>`
-      SELECT id FROM "Process" WHERE ${isLeaseHeld(`'${LOCK}' || id`)}`;
-    return new Set(rows.map(({ id }) => id));
   }
 }
 

@@ -118,16 +118,17 @@ export class MessageExpiry {
   /** Locks the partition first, so that no message is stored in it between the check and the drop. */
   async #dropIfEmpty(name: string, { width, from, to }: { width: number; from: number; to: number }): Promise<boolean> {
     const { db } = this.#options;
-    const segments = () => db.$queryRaw<unknown[]>`
-      SELECT FROM messages.stream_segment WHERE width = ${width} AND base >= ${from} AND base < ${to} LIMIT 1`;
-    if ((await segments()).length > 0) return false;
+    const isUsed = async (connection: Pick<Database, '$queryRaw'>) => {
+      const segments = await connection.$queryRaw<unknown[]>`
+        SELECT FROM messages.stream_segment WHERE width = ${width} AND base >= ${from} AND base < ${to} LIMIT 1`;
+      return segments.length > 0;
+    };
+    if (await isUsed(db)) return false;
     return db.$transaction(async (transaction) => {
       // Readers and writers wait no longer than this for the locks.
       await transaction.$executeRawUnsafe(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`);
       await transaction.$executeRaw`LOCK TABLE ${raw(`messages.${name}`)} IN ACCESS EXCLUSIVE MODE`;
-      const left = await transaction.$queryRaw<unknown[]>`
-        SELECT FROM messages.stream_segment WHERE width = ${width} AND base >= ${from} AND base < ${to} LIMIT 1`;
-      if (left.length > 0) return false;
+      if (await isUsed(transaction)) return false;
       await transaction.$executeRaw`DROP TABLE ${raw(`messages.${name}`)}`;
       return true;
     });

@@ -1,10 +1,9 @@
 import pg from 'pg';
-import { postgresqlConfig } from '../../../../platform/storage/postgresql-connection.ts';
+import { poolConfig } from '../../../../platform/storage/postgresql-connection.ts';
 import type { IdRange, StoredMessage } from '../message-store.ts';
 import type { StoredSegment } from './stored-segments.ts';
 
 const MAX_CONNECTIONS = 4;
-const QUERY_TIMEOUT_MS = 30_000;
 
 interface StoredStream {
   readonly id: string;
@@ -49,12 +48,8 @@ export class MessageTables {
   readonly pool: pg.Pool;
 
   constructor(databaseUrl: string, onLost: (error: Error) => void) {
-    this.pool = new pg.Pool({
-      ...postgresqlConfig(databaseUrl),
-      application_name: 'brokergraph stored messages',
-      max: MAX_CONNECTIONS,
-      query_timeout: QUERY_TIMEOUT_MS,
-    });
+    const application_name = 'brokergraph stored messages';
+    this.pool = new pg.Pool({ ...poolConfig(databaseUrl), application_name, max: MAX_CONNECTIONS });
     this.pool.on('error', onLost);
   }
 
