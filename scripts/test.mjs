@@ -3,11 +3,11 @@
  * compiled code. Without an argument it runs the short suite (`npm test`). `--all` also runs the rest, `--long` only
  * the tests that take minutes each. test/support/suite.ts defines the suites. Other arguments are passed to vitest.
  *
- * The last line is `N passed, N failed`. It counts checks that failed before (FAILED_CHECKS) as failed tests. The lines
- * above it list each failure with its reason. Failed tests are not retried, because a retry hides defects.
+ * The last line is `N passed, N failed`. It counts checks that failed before as failed tests; the folder FAILED_CHECKS
+ * contains the output of each. The lines above it list each failure with its reason. Failed tests are not retried, because a retry hides defects.
  */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { installPrograms } from './programs.mjs';
@@ -17,6 +17,8 @@ import { root } from './stamps.mjs';
 /** Maximum number of failures in the summary, so that a log's last lines contain all of it. */
 const MAX_SHOWN = 20;
 const MAX_COSTLY = 10;
+/** Lines of the output of a failed check. */
+const MAX_LINES = 30;
 
 /** Excludes files that always use PostgreSQL, and files that use no database. */
 const ON_POSTGRESQL = {
@@ -121,14 +123,19 @@ else {
 }
 const failures = runs.flatMap(failuresOf);
 
-const failedChecks = Number(process.env.FAILED_CHECKS ?? 0);
+const checksFolder = process.env.FAILED_CHECKS ?? '';
+const failedChecks = checksFolder === '' ? [] : readdirSync(checksFolder);
 const counted = (key) =>
   runs.flatMap(({ files }) => Object.values(files)).reduce((total, file) => total + file[key], 0);
 console.log('');
 showCost();
 show('failed', failures);
-if (failedChecks > 0) console.log(`failed: ${failedChecks} of the checks before the tests`);
+for (const name of failedChecks) {
+  console.log(`failed: ${name}`);
+  const lines = readFileSync(join(checksFolder, name), 'utf8').trimEnd().split('\n');
+  for (const line of lines.slice(-MAX_LINES)) console.log(`    ${line}`);
+}
 if (counted('skipped') > 0) console.log(`(${counted('skipped')} skipped)`);
-const failed = failures.length + failedChecks;
+const failed = failures.length + failedChecks.length;
 console.log(`${counted('passed')} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;

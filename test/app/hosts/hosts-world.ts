@@ -61,6 +61,7 @@ export async function startWorld(network: Network, options: WorldOptions = {}): 
   const other = await startServiceOn(network.host('two'), { databaseUrl });
   await holder.signIn();
   await other.signIn();
+  await expect.poll(async () => (await holder.graphql('{ processes { isAlive } }')).processes).toHaveLength(2);
   const streamed = await addStreams(holder, await startBrokersOn(brokersHost, BROKERS));
   const running = streamed.map(() => 'RUNNING');
   const numbers = await Promise.all(streamed.map((each) => Numbers.start(each)));

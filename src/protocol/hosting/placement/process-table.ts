@@ -7,7 +7,7 @@ import type { Changes } from '../../../platform/storage/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
 import { isLeaseHeld } from '../../../platform/storage/lease-locks.ts';
 import type { Lease, Leases } from '../../../platform/storage/leases.ts';
-import { type Member, nextShare, ownerOf } from './shares.ts';
+import { type Member, ownerOf, Share } from './shares.ts';
 
 interface ProcessLoad {
   /** Brokers whose stored work runs in the process. */
@@ -57,7 +57,7 @@ export class ProcessTable {
   #lease: Lease | null = null;
   #members: readonly Member[] = [];
   #owners = new Map<string, string | null>();
-  #share: number;
+  readonly #share = new Share();
   #calmUntil = 0;
   #reads = 0;
   #timer: NodeJS.Timeout | null = null;
@@ -67,7 +67,6 @@ export class ProcessTable {
 
   constructor(options: ProcessTableOptions) {
     this.#options = options;
-    this.#share = options.role === 'API' ? 0 : 1;
   }
 
   /** Errors: those of the database. */
@@ -164,13 +163,16 @@ export class ProcessTable {
   async #write(): Promise<void> {
     const { db, host, version, role, load } = this.#options;
     const now = load();
-    const others = (await db.process.findMany({ where: { role: { not: 'API' }, isDraining: false } })).map(loadOf);
-    const average = others.reduce((sum, other) => sum + other, 0) / Math.max(1, others.length);
-    if (role !== 'API') this.#share = nextShare(this.#share, loadOf(now), average);
     const { id } = this;
+    const ids = this.#members.map((member) => member.id).filter((member) => member !== id);
+    const others = await db.process.findMany({
+      where: { id: { in: ids }, role: { not: 'API' }, isDraining: false },
+    });
+    this.#share.adjust(loadOf(now), others.map(loadOf));
+    const share = role === 'API' ? 0 : this.#share.value;
     await db.$executeRaw`
       INSERT INTO "Process" (id, host, version, role, share, brokers, "messagesPerSecond", "seenAt")
-      VALUES (${id}, ${host}, ${version}, ${role}::"ProcessRole", ${this.#share}, ${now.brokers},
+      VALUES (${id}, ${host}, ${version}, ${role}::"ProcessRole", ${share}, ${now.brokers},
         ${now.messagesPerSecond}, ${NOW})
       ON CONFLICT (id) DO UPDATE SET share = excluded.share, brokers = excluded.brokers,
         "messagesPerSecond" = excluded."messagesPerSecond", "seenAt" = ${NOW}`;

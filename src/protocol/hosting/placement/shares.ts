@@ -31,8 +31,30 @@ export function ownerOf(brokerId: string, members: readonly Member[]): string | 
   return owner;
 }
 
-/** The share of a process after a look at the loads: one that has more than others gives a few of its brokers away. */
-export function nextShare(share: number, load: number, average: number): number {
+/** The share of one process by the loads of all of them: one that has more than others gives a few of its brokers away. */
+export class Share {
+  #value = 1;
+  /** How the loads at the last look would have changed the share: -1, 0 or 1. */
+  #trend = 0;
+
+  get value(): number {
+    return this.#value;
+  }
+
+  /**
+   * Changes the share if two looks in a row agree: what other processes wrote last may be from before brokers were
+   * added or moved, and brokers do not move for a moment.
+   */
+  adjust(load: number, others: readonly number[]): void {
+    const average = others.reduce((sum, other) => sum + other, load) / (others.length + 1);
+    const next = nextShare(this.#value, load, average);
+    const trend = Math.sign(next - this.#value);
+    if (trend === this.#trend) this.#value = next;
+    this.#trend = trend;
+  }
+}
+
+function nextShare(share: number, load: number, average: number): number {
   if (load > average * BUSY && load > average + TOLERANCE) return Math.max(LEAST_SHARE, share * 0.9);
   if (load < average * IDLE) return Math.min(1, share * 1.1);
   return share;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { nextShare, ownerOf } from '../../../../src/protocol/hosting/placement/shares.ts';
+import { ownerOf, Share } from '../../../../src/protocol/hosting/placement/shares.ts';
 import { runs } from '../../../support/suite.ts';
 
 const ids = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 6 });
@@ -56,12 +56,24 @@ test('brokers are spread by the shares, and a smaller share only gives brokers a
 });
 
 test('a process with more load than others gets a smaller share step by step, and its share back when it has less', () => {
-  let share = 1;
-  for (let step = 0; step < 100; step += 1) share = nextShare(share, 100, 40);
-  expect(share).toBe(0.1);
-  expect(nextShare(share, 40, 40)).toBe(share);
-  for (let step = 0; step < 100; step += 1) share = nextShare(share, 10, 40);
-  expect(share).toBe(1);
-  // Few brokers differ by chance.
-  expect(nextShare(1, 14, 7)).toBe(1);
+  const share = new Share();
+  const look = (load: number, others: number[], count = 100) => {
+    for (let step = 0; step < count; step += 1) share.adjust(load, others);
+    return share.value;
+  };
+  expect(look(100, [20, 0])).toBeCloseTo(0.1);
+  expect(look(40, [40, 40])).toBeCloseTo(0.1);
+  expect(look(10, [55, 55])).toBe(1);
+});
+
+test('a share stays if the loads differ by a few brokers, at one look only, or with no other process', () => {
+  const share = new Share();
+  for (let step = 0; step < 100; step += 1) {
+    share.adjust(14, [0]);
+    share.adjust(100, []);
+    // The others had no brokers yet when they wrote their load.
+    share.adjust(20, [0, 0]);
+    share.adjust(20, [20, 20]);
+  }
+  expect(share.value).toBe(1);
 });
