@@ -4,7 +4,8 @@
  * the tests that take minutes each. test/support/suite.ts defines the suites. Other arguments are passed to vitest.
  *
  * The last line is `N passed, N failed`. It counts checks that failed before as failed tests; the folder FAILED_CHECKS
- * contains the output of each. The lines above it list each failure with its reason. Failed tests are not retried, because a retry hides defects.
+ * contains the output of each. The lines above it list each failure with its reason. Failed tests are not retried,
+ * because a retry hides defects.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';

@@ -31,7 +31,7 @@ export function ownerOf(brokerId: string, members: readonly Member[]): string | 
   return owner;
 }
 
-/** The share of one process by the loads of all of them: one that has more than others gives a few of its brokers away. */
+/** The share of one process by the loads of all: one that has more than others gives a few of its brokers away. */
 export class Share {
   #value = 1;
   /** How the loads at the last look would have changed the share: -1, 0 or 1. */
