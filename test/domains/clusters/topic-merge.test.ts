@@ -94,6 +94,8 @@ test('the worst status of all nodes is returned, and subscriptions only if every
     state: 'RECORDING',
     reason: null,
     since: 10,
+    asOf: 20,
+    isComplete: true,
     deniedFilters: [],
     published: counts,
     subscribed: counts,
@@ -115,9 +117,14 @@ test('the worst status of all nodes is returned, and subscriptions only if every
     state: 'RECORDING',
     reason: null,
     since: 10,
+    asOf: 20,
+    isComplete: true,
     published: { count: 2, leftOut: 4 },
     subscribed: { count: 2 },
   });
+  expect(merged({ asOf: 15, isComplete: false })).toMatchObject({ asOf: 15, isComplete: false });
+  expect(merged({ asOf: null, isComplete: null })).toMatchObject({ asOf: null, isComplete: null });
+  expect(merged({}, 'a node is away')).toMatchObject({ isComplete: false });
   expect(merged({ state: 'DENIED', reason: 'no right', since: 30, deniedFilters: ['#'] })).toMatchObject({
     state: 'DENIED',
     reason: 'Node 2: no right',

@@ -67,11 +67,14 @@ export function mergedStatus(statuses: readonly NodeValue<RecorderStatus>[], lac
   const unseen = textsOf(statuses, (status) => (status.subscribed === null ? status.subscribedReason : null));
   const reasons = [...textsOf(statuses, ({ reason }) => reason), ...(lacking === null ? [] : [lacking])];
   const sinces = statuses.map(({ value: { since } }) => since);
+  const asOfs = statuses.map(({ value: { asOf } }) => asOf);
   const worst = STATES.find((state) => statuses.some(({ value }) => value.state === state)) ?? 'RECORDING';
   return {
     state: lacking === null ? worst : 'UNREACHABLE',
     reason: joinedText(reasons),
     since: sinces.includes(null) ? null : Math.max(...sinces.map((since) => since ?? 0)),
+    asOf: asOfs.includes(null) ? null : Math.min(...asOfs.map((asOf) => asOf ?? 0)),
+    isComplete: lacking === null ? allComplete(statuses) : false,
     deniedFilters: [...new Set(statuses.flatMap(({ value: { deniedFilters } }) => deniedFilters))],
     published: mergedCounts(partsOf(statuses, ({ published }) => published)),
     subscribed: isSeen ? mergedCounts(subscribed) : null,
@@ -80,6 +83,12 @@ export function mergedStatus(statuses: readonly NodeValue<RecorderStatus>[], lac
     messages: sum(statuses, ({ messages }) => messages),
     tellsRetain: statuses.every(({ value: { tellsRetain } }) => tellsRetain),
   };
+}
+
+function allComplete(statuses: readonly NodeValue<RecorderStatus>[]): boolean | null {
+  const all = statuses.map(({ value: { isComplete } }) => isComplete);
+  if (all.includes(false)) return false;
+  return all.includes(null) ? null : true;
 }
 
 const MAX_TEXT = 1_000;

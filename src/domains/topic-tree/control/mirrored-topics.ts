@@ -85,6 +85,8 @@ export class MirroredTopics {
       state: this.#state(),
       reason: this.#reason(),
       since: this.#since,
+      asOf: this.#readAt,
+      isComplete: null,
       deniedFilters: [],
       published: PUBLISHED.counts,
       subscribed: this.#isListed.SUBSCRIBED ? SUBSCRIBED.counts : null,

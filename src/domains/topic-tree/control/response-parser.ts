@@ -27,6 +27,8 @@ export const parseResponse: {
     state: STATES.find((state) => state === fields.state) ?? 'STARTING',
     reason: textOf(fields.reason, MAX_REASON),
     since: timeOf(fields.since),
+    asOf: timeOf(fields.asOf),
+    isComplete: typeof fields.isComplete === 'boolean' ? fields.isComplete : null,
     deniedFilters: listOf(fields.deniedFilters, topicOf).slice(0, 1_000),
     published: countsOf(fields.published),
     subscribed: isFields(fields.subscribed) ? countsOf(fields.subscribed) : null,

@@ -78,6 +78,16 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
       resolve: reasonOf,
     }),
     since: timeField(t, 'Start of the recording. Null if it has not started.', ({ since }) => since),
+    asOf: timeField(
+      t,
+      'Time until which uses of topics are known: the time of the response, of the loss of the connection, or of the last reading. Null if nothing is known yet.',
+      ({ asOf }) => asOf,
+    ),
+    isComplete: t.exposeBoolean('isComplete', {
+      description:
+        'Whether all topics that were used within the TTL are listed. False for a TTL after the recording began, also after another process took it over, and after the connection was lost; and while a filter is refused or a limit excludes topics. Null if the broker records its topics itself.',
+      nullable: true,
+    }),
     deniedFilters: t.stringList({
       description: 'Filters that the broker does not allow this service to subscribe to.',
       resolve: ({ deniedFilters }) => [...deniedFilters],

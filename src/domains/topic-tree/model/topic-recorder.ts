@@ -153,6 +153,13 @@ export interface RecorderStatus {
   readonly reason: string | null;
   /** Start of the recording in epoch milliseconds. `null` if it has not started. */
   readonly since: number | null;
+  /** Epoch milliseconds until which uses are known: now while it records. `null` if nothing is known. */
+  readonly asOf: number | null;
+  /**
+   * Whether all topics that were used within the TTL are listed: false for a TTL after the recording began, also in
+   * another process, and after the connection was lost. `null` if the broker records its topics itself.
+   */
+  readonly isComplete: boolean | null;
   readonly deniedFilters: readonly string[];
   readonly published: KindCounts;
   /** `null` if subscriptions cannot be observed at this broker. `subscribedReason` says what would help. */

@@ -57,6 +57,10 @@ export class RecordingRun {
   #recording: TopicRecording | null = null;
   #settings: TopicSettings;
   #wasGranted = false;
+  /** Whether the broker has granted all filters of this connection. */
+  #isGranted = false;
+  /** Epoch milliseconds of the loss of the connection. */
+  #lostAt: number | null = null;
   /** Whether the broker reports subscriptions. `null` if it is not known yet. */
   #reportsSubscriptions: boolean | null = null;
   #reportsRetain = false;
@@ -135,10 +139,13 @@ export class RecordingRun {
         maxBytes: this.#options.maxBytes,
         isSubscribed: this.#log.isSubscribed,
       });
+      this.#lostAt = null;
       this.#reportsRetain = this.#link.protocolVersion === 5;
       this.#excessQos = 0;
       return;
     }
+    this.#lostAt ??= Date.now();
+    this.#isGranted = false;
     this.#log.lost();
     this.#setReady();
   }
@@ -155,7 +162,11 @@ export class RecordingRun {
   }
 
   #filtersChanged(): void {
-    this.#wasGranted ||= recordedFilters(this.#settings).some((filter) => this.#filters.isGranted(filter));
+    const granted = recordedFilters(this.#settings).map((filter) => this.#filters.isGranted(filter));
+    this.#wasGranted ||= granted.includes(true);
+    const wasGranted = this.#isGranted;
+    this.#isGranted = !granted.includes(false);
+    if (this.#isGranted && !wasGranted) this.#recording?.missed();
     if (!this.#filters.isSettled) return;
     this.#reportsSubscriptions = this.#log.hasOwn;
     this.#setReady();
@@ -206,6 +217,8 @@ export class RecordingRun {
       state,
       reason: this.#reasonOf(state, refusals),
       since: this.#wasGranted && status ? status.since : null,
+      asOf: this.#wasGranted ? (this.#lostAt ?? Date.now()) : null,
+      isComplete: this.#isGranted && status?.isComplete === true,
       deniedFilters,
       published: status?.published ?? NONE,
       subscribed: seesSubscriptions ? (status?.subscribed ?? NONE) : null,

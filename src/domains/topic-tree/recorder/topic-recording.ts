@@ -42,6 +42,8 @@ export class TopicRecording {
   readonly #isSubscribed: ((filter: string) => boolean) | undefined;
   readonly #id = randomBytes(6).toString('hex');
   readonly #since: number;
+  /** Time of the clock since which no use was missed. */
+  #wholeSince: number;
   readonly #published: TopicTree;
   readonly #subscribed: TopicTree;
   settings: TopicSettings;
@@ -62,6 +64,7 @@ export class TopicRecording {
     this.settings = settings;
     this.#now = clock.now();
     this.#since = this.#now;
+    this.#wholeSince = this.#now;
     const { publishLimit, subscribeLimit, payloadLimit } = settings;
     const { has, hasSubscription } = new RecordedTopics(settings);
     this.#published = new TopicTree({ limit: publishLimit, maxBytes, payloadLimit, admits: has });
@@ -95,11 +98,20 @@ export class TopicRecording {
     return this.#subscribed.has(filter);
   }
 
+  /** Called when uses may have been missed until now. */
+  missed(): void {
+    this.#wholeSince = this.#clock.now();
+  }
+
   get status() {
+    const published = this.#countsOf(this.#published);
+    const subscribed = this.#countsOf(this.#subscribed);
+    const isWhole = this.#clock.now() - this.#wholeSince >= this.settings.ttlSeconds * 1_000;
     return {
       since: this.#since + this.#clock.shift(),
-      published: this.#countsOf(this.#published),
-      subscribed: this.#countsOf(this.#subscribed),
+      isComplete: isWhole && !published.isTruncated && !subscribed.isTruncated,
+      published,
+      subscribed,
       memoryBytes: this.#published.bytes + this.#subscribed.bytes,
       messages: this.#messages,
     };
@@ -114,6 +126,7 @@ export class TopicRecording {
     this.#published.payloadLimit = settings.payloadLimit;
     this.#tick();
     if (isDeepStrictEqual([filters, excludedFilters], [settings.filters, settings.excludedFilters])) return;
+    this.missed();
     const { has, hasSubscription } = new RecordedTopics(settings);
     this.#published.admits = has;
     this.#subscribed.admits = hasSubscription;

@@ -69,8 +69,11 @@ export class EmbeddedRecording {
   }
 
   get status(): RecorderStatus {
+    const { isComplete, ...status } = this.#recording.status;
     return {
-      ...this.#recording.status,
+      ...status,
+      asOf: Date.now(),
+      isComplete: isComplete && this.#isComplete,
       state: this.#isComplete ? 'RECORDING' : 'STARTING',
       reason: null,
       deniedFilters: [],

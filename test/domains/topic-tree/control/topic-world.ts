@@ -51,7 +51,7 @@ class FedRecorder implements TopicRecorder {
 
   #status(): RecorderStatus {
     const { subscribed, ...status } = this.recording.status;
-    const rest = { state: 'RECORDING', reason: null, deniedFilters: [], tellsRetain: true } as const;
+    const rest = { state: 'RECORDING', reason: null, asOf: 0, deniedFilters: [], tellsRetain: true } as const;
     return this.seesSubscriptions
       ? { ...status, ...rest, subscribed, subscribedReason: null }
       : { ...status, ...rest, subscribed: null, subscribedReason: 'log_type subscribe is missing' };

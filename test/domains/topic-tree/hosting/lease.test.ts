@@ -27,7 +27,8 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     expect([await runsBrokers(recording), await runsBrokers(other)]).toEqual([true, false]);
     expect(await askTopics(other, id, 'getTtl')).toEqual({ ttl: 900 });
     expect(await statusOf(other, id)).toMatchObject({ state: 'RECORDING' });
-    expect((await statusOf(other, id)).since).toBe((await statusOf(recording, id)).since);
+    const { since } = await statusOf(recording, id);
+    expect(await statusOf(other, id)).toMatchObject({ since, isComplete: false });
     expect(recorders.open.size).toBe(1);
 
     const client = await broker.client();
@@ -46,6 +47,9 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     await recording.close();
     await expect.poll(() => recorders.open.size).toBe(1);
     await expect.poll(async () => (await statusOf(other, id)).state).toBe('RECORDING');
+    const taken = await statusOf(other, id);
+    expect(taken).toMatchObject({ isComplete: false });
+    expect(taken.since).toBeGreaterThan(since ?? 0);
     for (const topic of ['office/a', 'plant/c']) await client.publishAsync(topic, '17', { qos: 1 });
     await expect.poll(() => topicsOf(other, id)).toMatchObject([{ topic: 'plant/c', payload: null }]);
     expect(await askTopics(other, id, 'getTtl')).toEqual({ ttl: 900 });

@@ -105,6 +105,30 @@ test('while the broker is disconnected, recorded topics stay until they expire, 
   );
 });
 
+test('a recording is complete a TTL after it began, and again a TTL after a lost connection returned', async () => {
+  const broker = await startMosquitto();
+  const relay = await startRelay(broker.port);
+  const recorder = await recorderOf({ url: relay.url, settings: { ttlSeconds: 2 } });
+  const becomes = (isComplete: boolean) =>
+    until(
+      () => statusOf(recorder),
+      (status) => status.isComplete === isComplete,
+    );
+  const first = await statusOf(recorder);
+  expect(first.isComplete).toBe(false);
+  const { since, asOf } = await becomes(true);
+  expect(asOf).toBeGreaterThanOrEqual((since ?? 0) + 2_000);
+  relay.cut();
+  const { asOf: lostAt } = await becomes(false);
+  expect(lostAt).toBeGreaterThanOrEqual(asOf ?? 0);
+  const again = await becomes(true);
+  expect(again.since).toBe(since);
+  expect(again.asOf).toBeGreaterThanOrEqual((lostAt ?? 0) + 2_000);
+  // A longer TTL includes times before the recording.
+  await recorder.apply({ ...DEFAULT_TOPIC_SETTINGS, ttlSeconds: 3_600 });
+  expect((await statusOf(recorder)).isComplete).toBe(false);
+});
+
 test('if the broker was never connected, only the status can be requested', async () => {
   const port = await freePort();
   const recorder = await recorderOf({ url: `mqtt://127.0.0.1:${port}` });
