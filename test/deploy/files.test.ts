@@ -105,6 +105,7 @@ const VALUES: Record<string, object> = {
     image: { repository: 'registry.example.com/brokergraph', digest: `sha256:${'a'.repeat(64)}` },
     imagePullSecrets: [{ name: 'registry' }],
     autoscaling: { enabled: true, minReplicas: 2, maxReplicas: 5, targetLoad: 60 },
+    workers: { replicas: 2 },
     cloudBrokers: { enabled: true, service: { type: 'LoadBalancer', annotations: { 'example.com/pool': 'plant' } } },
     persistence: { size: '20Gi', storageClass: 'fast' },
     service: { type: 'NodePort', port: 8080, annotations: { 'example.com/team': 'plant' } },
@@ -223,7 +224,10 @@ describe.skipIf(!canRunHelm)('the chart', () => {
         spec.replicas,
         spec.template.spec.containers[0].env,
       ]);
-    const runs = (value: string) => [{ name: 'EMBEDDED_BROKER', value }];
+    const runs = (value: string) => [
+      { name: 'ROLE', value: 'all' },
+      { name: 'EMBEDDED_BROKER', value },
+    ];
     expect(shape(await render({ ...NEEDED, cloudBrokers: { enabled: true } }))).toEqual([
       ['demo-brokergraph', 3, runs('off')],
       ['demo-brokergraph-brokers', 1, runs('on')],
@@ -235,6 +239,25 @@ describe.skipIf(!canRunHelm)('the chart', () => {
       metric: { name: 'brokergraph_process_load' },
       target: { type: 'AverageValue', averageValue: '600m' },
     });
+  });
+
+  test('workers have their role, get no requests, and leave only these to the others', async () => {
+    const roles = async (values: object) => {
+      const manifests = await render({ ...NEEDED, ...values });
+      const [service] = ofKind(manifests, 'Service') as [Manifest];
+      return ofKind(manifests, 'StatefulSet').map(({ metadata, spec: { replicas, template } }) => [
+        metadata.name,
+        replicas,
+        template.spec.containers[0].env[0].value,
+        hasLabels(template.metadata.labels, service.spec.selector),
+      ]);
+    };
+    expect(await roles({})).toEqual([['demo-brokergraph', 3, 'all', true]]);
+    expect(await roles({ workers: { replicas: 2 }, cloudBrokers: { enabled: true } })).toEqual([
+      ['demo-brokergraph', 3, 'api', true],
+      ['demo-brokergraph-workers', 2, 'worker', false],
+      ['demo-brokergraph-brokers', 1, 'all', true],
+    ]);
   });
 
   test('another setting replaces the processes, and another number of them does not', async () => {
@@ -270,6 +293,7 @@ describe.skipIf(!canRunHelm)('the chart', () => {
     ['a setting', { settings: { LOG_LEVEL: 'debug' } }, { settings: { logLevel: 'debug' } }],
     ['the value of a setting', { settings: { LOG_LEVEL: 'debug' } }, { settings: { LOG_LEVEL: ['debug'] } }],
     ['a number of processes', { replicas: 1 }, { replicas: 0 }],
+    ['a number of workers', { workers: { replicas: 0 } }, { workers: { replicas: -1 } }],
     [
       'hosts of the Ingress',
       { ingress: { enabled: true, hosts: ['a.example'] } },
@@ -292,17 +316,19 @@ describe.skipIf(!canRunHelm)('the chart', () => {
     const refused = names.filter((name) => !fits({ ...NEEDED, settings: { [name]: 'x' } }));
     const secret = Object.values(SETTINGS).filter((setting) => 'secret' in setting);
     const own = Object.keys(settingsOf(await render(VALUES['an Ingress without TLS'] ?? {})));
-    const wanted = [...secret.map(({ env }) => env as string), ...own, 'DATABASE_URL', 'EMBEDDED_BROKER'];
+    const wanted = [...secret.map(({ env }) => env as string), ...own, 'DATABASE_URL', 'EMBEDDED_BROKER', 'ROLE'];
     expect(refused.sort()).toEqual([...new Set(wanted)].sort());
   });
 });
 
+const hasLabels = (labels: Readonly<Record<string, string>>, selector: Readonly<Record<string, string>>) =>
+  Object.entries(selector).every(([name, value]) => labels[name] === value);
+
 /** Selectors without pods, ports without a container, names of objects that do not exist. */
 function danglingReferences(manifests: readonly Manifest[]): string[] {
   const pods = ofKind(manifests, 'StatefulSet').map(({ spec }) => spec.template);
-  const has = (labels: Record<string, string>, selector: Record<string, string>) =>
-    Object.entries(selector).every(([name, value]) => labels[name] === value);
-  const selected = (selector: Record<string, string>) => pods.filter(({ metadata }) => has(metadata.labels, selector));
+  const selected = (selector: Record<string, string>) =>
+    pods.filter(({ metadata }) => hasLabels(metadata.labels, selector));
   const portsOf = (selector: Record<string, string>) =>
     selected(selector).flatMap(({ spec }) => spec.containers[0].ports.map(({ name }: { name: string }) => name));
   const exists = (kind: string, name: string) => ofKind(manifests, kind).some(({ metadata }) => metadata.name === name);
@@ -324,13 +350,13 @@ function danglingReferences(manifests: readonly Manifest[]): string[] {
       for (const { http } of spec.rules) need(exists('Service', http.paths[0].backend.service.name), name);
     if (kind === 'ServiceMonitor') {
       const services = ofKind(manifests, 'Service').filter((one) =>
-        has(one.metadata.labels, spec.selector.matchLabels),
+        hasLabels(one.metadata.labels, spec.selector.matchLabels),
       );
       need(services.length === 1 && services[0]?.spec.ports[0].name === spec.endpoints[0].port, name);
     }
     if (kind === 'StatefulSet') {
       need(exists('Service', spec.serviceName), `${name}: ${spec.serviceName}`);
-      need(has(spec.template.metadata.labels, spec.selector.matchLabels), `${name}: its own pods`);
+      need(hasLabels(spec.template.metadata.labels, spec.selector.matchLabels), `${name}: its own pods`);
       const [{ configMapRef }, { secretRef }] = spec.template.spec.containers[0].envFrom;
       need(exists('ConfigMap', configMapRef.name), `${name}: ${configMapRef.name}`);
       need(secretRef.name === NEEDED.existingSecret, `${name}: ${secretRef.name}`);

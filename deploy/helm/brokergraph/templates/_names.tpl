@@ -19,6 +19,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 
+{{/* The label of the pods that the Service selects: workers respond to nothing but checks of their health. */}}
+{{- define "brokergraph.servesRequests" -}}
+{{ .Chart.Name }}/serves-requests
+{{- end -}}
+
 {{- define "brokergraph.image" -}}
 {{- with .Values.image -}}
 {{- if .digest }}{{ .repository }}@{{ .digest }}{{ else }}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{ end -}}

@@ -1,6 +1,6 @@
 {{/*
 A StatefulSet of processes. Its keys: `root` (the context of the chart), `component`, `suffix` of the name, `replicas`
-(null if an autoscaler sets the number), `runsBrokers`.
+(null if an autoscaler sets the number), `role`, `runsBrokers`.
 
 Each process has a volume, because it stores audit entries there until they are in the database. There is no preStop hook:
 after SIGTERM the process serves requests for SHUTDOWN_DELAY_MS.
@@ -39,6 +39,7 @@ spec:
         {{- end }}
         {{- include "brokergraph.labels" .root | nindent 8 }}
         app.kubernetes.io/component: {{ .component }}
+        {{ include "brokergraph.servesRequests" .root }}: {{ ne .role "worker" | quote }}
     spec:
       automountServiceAccountToken: false
       # Variables for each Service of the namespace could have names of settings.
@@ -72,6 +73,8 @@ spec:
             - secretRef:
                 name: {{ $values.existingSecret }}
           env:
+            - name: ROLE
+              value: {{ .role }}
             - name: EMBEDDED_BROKER
               value: {{ ternary "on" "off" .runsBrokers | quote }}
           ports:
