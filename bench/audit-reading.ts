@@ -5,11 +5,11 @@
  * Requires `npm run build`. `node bench/run.mjs audit-reading`.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { pino } from 'pino';
 import { COLUMNS, chained, GENESIS, Marks, type UnchainedEntry } from '../src/domains/audit/audit-chain.ts';
 import type { AuditEntry } from '../src/generated/sqlite/client.ts';
@@ -17,6 +17,7 @@ import { readConfig } from '../src/platform/config/config.ts';
 import { newId } from '../src/platform/ids.ts';
 import type { Engine } from '../src/platform/storage/database.ts';
 import { openSealer } from '../src/platform/storage/sealed.ts';
+import { openStorage } from '../src/platform/storage/storage.ts';
 import { memoryOf } from './support/memory.ts';
 import { startPostgres } from './support/postgres.ts';
 
@@ -27,12 +28,10 @@ const STORED_COLUMNS = [...COLUMNS, 'hash'];
 const SECRET_KEY = randomBytes(32).toString('base64');
 
 const worker = (file: string) => pathToFileURL(join(process.cwd(), 'dist', file));
-// The compiled modules, because they read other files of their folder.
+// The compiled module, because it reads other files of its folder.
 const { startService }: typeof import('../src/app/service.ts') = await import(worker('app/service.js').href);
-const { openStorage }: typeof import('../src/platform/storage/storage.ts') = await import(
-  worker('platform/storage/storage.js').href
-);
 const log = pino({ level: 'error' });
+cpSync('prisma/migrations', fileURLToPath(new URL('../prisma/migrations', import.meta.url)), { recursive: true });
 
 let good = true;
 for (const engine of (process.env.BENCH_ENGINES ?? 'sqlite,postgresql').split(',')) {

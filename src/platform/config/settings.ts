@@ -306,7 +306,7 @@ export const SETTINGS = settings({
   bridgeStorageMaxMb: {
     fallback: '10240',
     parse: integer(16, 1_000_000_000),
-    help: 'Maximum size of the queues of all bridges of each process on disk, in MB of 1,048,576 bytes; the queues of one broker may use a quarter. Further messages are dropped and counted',
+    help: 'Maximum size of the queues of all bridges of each process, on disk or in PostgreSQL, in MB of 1,048,576 bytes; the queues of one broker may use a quarter. Further messages are dropped and counted',
   },
   topicTreeMaxMb: {
     fallback: '512',
