@@ -68,6 +68,8 @@ export async function startServiceOn(host: Host, options: ServiceOptions): Promi
         ROOT_EMAIL: ROOT.email,
         ROOT_PASSWORD: ROOT.password,
         LOG_LEVEL: 'warn',
+        // Many processes start at the same time.
+        BROKER_TIMEOUT_MS: '20000',
         ...(clockAheadSeconds === 0 ? {} : fakeTime(clockAheadSeconds)),
         ...env,
       },
