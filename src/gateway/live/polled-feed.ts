@@ -40,8 +40,10 @@ const TICK_MS = 1_000;
 const TICKS_WITH_EVENTS = 5;
 /** The feed remains for this number of ticks without subscribers, for those that reconnect. */
 const IDLE_TICKS = 10;
-/** The poll interval is at least this multiple of the response time. */
+/** The poll interval is at least this multiple of the response time, up to a limit. */
 const MIN_INTERVAL_FACTOR = 10;
+/** A response that had to wait, such as for another process to take over, delays the next poll by no more. */
+const MAX_INTERVAL_MS = 10_000;
 
 /**
  * One value of a broker for all subscribers: polled while there is a subscriber, and updated by events. `attach`
@@ -148,8 +150,9 @@ export class PolledFeed<Value extends object> {
     } finally {
       const hasEvents = source?.sendsEvents?.() ?? this.#numEvents > 0;
       const usual = hasEvents ? TICKS_WITH_EVENTS * TICK_MS : TICK_MS;
+      const rested = Math.min((performance.now() - begun) * MIN_INTERVAL_FACTOR, MAX_INTERVAL_MS);
       // Half a tick less, because a timer may fire early.
-      this.#nextAt = begun + Math.max(usual - TICK_MS / 2, (performance.now() - begun) * MIN_INTERVAL_FACTOR);
+      this.#nextAt = begun + Math.max(usual - TICK_MS / 2, rested);
     }
   }
 
