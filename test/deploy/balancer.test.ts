@@ -9,9 +9,9 @@ import { openedStream, openStream, TRANSPORTS } from '../support/event-stream.ts
 import { freePort } from '../support/free-port.ts';
 import { HAPROXY_MISSING, hasHaproxy, startHaproxy } from '../support/haproxy.ts';
 import { UNAVAILABLE, usePostgres } from '../support/postgres.ts';
+import { Load } from '../support/request-load.ts';
 import { bearer } from '../support/service.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
-import { Load } from './load.ts';
 
 const postgres = usePostgres();
 const canRun = hasHaproxy && postgres.available;

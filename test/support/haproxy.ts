@@ -8,12 +8,12 @@ import { freePort } from './free-port.ts';
 import { accepts } from './mosquitto.ts';
 
 /** Debian installs HAProxy in /usr/sbin, which PATH of a normal user may not contain. */
-const PROGRAM = ['/usr/sbin', ...(process.env.PATH ?? '').split(':')]
+export const HAPROXY = ['/usr/sbin', ...(process.env.PATH ?? '').split(':')]
   .map((folder) => join(folder, 'haproxy'))
   .find((path) => existsSync(path));
 
 export const HAPROXY_MISSING = 'HAProxy is not installed (Debian: apt-get install haproxy)';
-export const hasHaproxy = PROGRAM !== undefined;
+export const hasHaproxy = HAPROXY !== undefined;
 
 const SERVER = /^ {4}server (\S+) \S+$/gm;
 
@@ -25,18 +25,12 @@ export async function startHaproxy(
   ports: readonly number[],
   change: (settings: string) => string = (settings) => settings,
 ): Promise<string> {
-  if (PROGRAM === undefined) throw new Error(HAPROXY_MISSING);
-  const folder = temporaryFolder();
+  if (HAPROXY === undefined) throw new Error(HAPROXY_MISSING);
   const port = await freePort();
-  const settings = readFileSync(new URL('../../deploy/haproxy.cfg', import.meta.url), 'utf8');
-  const file = join(folder, 'haproxy.cfg');
-  let index = 0;
-  const here = settings.replace(':8080', `127.0.0.1:${port}`).replaceAll(SERVER, (_line, name: string) => {
-    const upstream = ports[index++];
-    return upstream === undefined ? '' : `    server ${name} 127.0.0.1:${upstream}`;
-  });
-  writeFileSync(file, change(here));
-  const haproxy = spawn(PROGRAM, ['-db', '-f', file], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const servers = ports.map((upstream) => `127.0.0.1:${upstream}`);
+  const file = join(temporaryFolder(), 'haproxy.cfg');
+  writeFileSync(file, change(balancerSettings(`127.0.0.1:${port}`, servers)));
+  const haproxy = spawn(HAPROXY, ['-db', '-f', file], { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   haproxy.stderr?.on('data', (chunk: Buffer) => {
     said += chunk;
@@ -49,6 +43,16 @@ export async function startHaproxy(
   exit.catch(() => {});
   await Promise.race([accepts(port), exit]);
   return `http://127.0.0.1:${port}`;
+}
+
+/** The text of `deploy/haproxy.cfg` with these addresses. */
+export function balancerSettings(bind: string, servers: readonly string[]): string {
+  const settings = readFileSync(new URL('../../deploy/haproxy.cfg', import.meta.url), 'utf8');
+  const rest = [...servers];
+  return settings.replace(':8080', bind).replaceAll(SERVER, (_line, name: string) => {
+    const server = rest.shift();
+    return server === undefined ? '' : `    server ${name} ${server}`;
+  });
 }
 
 async function stopped(haproxy: ChildProcess): Promise<void> {

@@ -1,30 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { PostgresqlSession } from '../../../src/platform/storage/postgresql-session.ts';
 import { useNetwork } from '../../support/hosts/network.ts';
-import { type PostgresServer, startPostgres } from '../../support/hosts/postgres-server.ts';
+import { startPair } from '../../support/hosts/postgres-pair.ts';
+import { startPostgres } from '../../support/hosts/postgres-server.ts';
 import { range, report, startWorld, TEST_TIMEOUT_MS } from './hosts-world.ts';
 
 const hosts = useNetwork();
 
-/** A primary with a replica, and a service address that belongs to the primary. */
-async function startPair(synchronousStandbys = '') {
-  const { network } = hosts;
-  const primary = await startPostgres(network.host('primary'), { synchronousStandbys });
-  const replica = await primary.startReplica(network.host('replica'));
-  const address = network.serviceAddress();
-  primary.host.claim(address);
-  return { primary, replica, address, databaseUrl: primary.url(address) };
-}
-
-/** As a manager of the database does that has found the primary dead. */
-async function moveTo(replica: PostgresServer, address: string): Promise<void> {
-  await replica.promote();
-  replica.host.claim(address);
-}
-
 describe.skipIf(hosts.unavailable !== null)('streams', { timeout: TEST_TIMEOUT_MS }, () => {
   test('are not leased from a replica, which grants locks of its own, until it is promoted', async () => {
-    const { replica } = await startPair();
+    const { replica } = await startPair(hosts.network);
     const open = () => PostgresqlSession.open(replica.url(), 'test', () => undefined);
     await expect(open()).rejects.toThrow('the server is a standby');
     await replica.promote();
@@ -44,11 +29,10 @@ describe.skipIf(hosts.unavailable !== null)('streams', { timeout: TEST_TIMEOUT_M
   });
 
   test('continue after the primary was killed and the service address moved to its replica', async () => {
-    const { primary, replica, address, databaseUrl } = await startPair();
+    const { databaseUrl, killPrimary, moveToReplica } = await startPair(hosts.network);
     const world = await startWorld(hosts.network, { databaseUrl });
-    await primary.kill();
-    primary.host.giveUp(address);
-    await moveTo(replica, address);
+    await killPrimary();
+    await moveToReplica();
     report(`both processes serve all streams ${await seconds(() => world.converged())} s after the failover`);
     await world.passed();
     report(`${await world.complete()} messages came twice; ${world.pauses().length} streams changed the process`);
@@ -56,22 +40,22 @@ describe.skipIf(hosts.unavailable !== null)('streams', { timeout: TEST_TIMEOUT_M
 
   test('run in one process if the previous primary is cut off with the other one', async () => {
     const { network } = hosts;
-    const { primary, replica, address, databaseUrl } = await startPair('replica');
+    const pair = await startPair(network, { isSynchronous: true });
+    const { primary, replica, databaseUrl } = pair;
     const world = await startWorld(network, { databaseUrl });
     // The holder of the streams still reaches the previous primary, which has lost its synchronous standby.
     network.cut(world.other.host, [primary.host]);
     network.cut(replica.host, [primary.host, world.holder.host]);
-    await moveTo(replica, address);
+    await pair.moveToReplica();
     report(
       `the streams run at the new primary ${(await world.takenOver(world.holder)).toFixed(1)} s after it was promoted`,
     );
     // Only a pause that is positive proves that the previous holder had disconnected by itself.
     report(`paused for ${range(world.pauses())}`);
     expect(Math.min(...world.pauses())).toBeGreaterThan(0);
-    await primary.kill();
-    primary.host.giveUp(address);
+    await pair.killPrimary();
     network.healAll();
-    replica.host.claim(address);
+    pair.announce();
     await world.converged();
     await world.complete();
   });

@@ -1,16 +1,10 @@
 import { expect } from 'vitest';
 import { startBrokersOn } from '../../support/hosts/brokers-on-host.ts';
 import type { Host, Network } from '../../support/hosts/network.ts';
+import { Numbers } from '../../support/hosts/numbers.ts';
 import { startPostgres } from '../../support/hosts/postgres-server.ts';
 import { type ServiceOnHost, startServiceOn } from '../../support/hosts/service-on-host.ts';
-import {
-  addStreams,
-  hostOf,
-  Numbers,
-  type StreamedBroker,
-  statesOf,
-  takeOversOf,
-} from '../../support/hosts/stream-traffic.ts';
+import { addStreams, hostOf, type StreamedBroker, statesOf, takeOversOf } from '../../support/hosts/stream-traffic.ts';
 
 interface WorldOptions {
   /** Of the process `holder`. Default: 0. */
@@ -64,7 +58,9 @@ export async function startWorld(network: Network, options: WorldOptions = {}): 
   await expect.poll(async () => (await holder.graphql('{ processes { isAlive } }')).processes).toHaveLength(2);
   const streamed = await addStreams(holder, await startBrokersOn(brokersHost, BROKERS));
   const running = streamed.map(() => 'RUNNING');
-  const numbers = await Promise.all(streamed.map((each) => Numbers.start(each)));
+  const numbers = await Promise.all(
+    streamed.map(({ broker: { url } }) => Numbers.start({ from: { url, topic: 'in/a' }, to: { url, topic: 'out' } })),
+  );
   const passed = async () => {
     const times = await Promise.all(numbers.map((each) => each.pass(PATIENCE_MS)));
     return Math.max(...times) / 1_000;

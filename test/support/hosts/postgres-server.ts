@@ -10,11 +10,13 @@ import type { Host } from './network.ts';
 
 const USER = 'brokergraph';
 
-interface PostgresOptions {
+export interface PostgresOptions {
   /** Whether commits wait for the disk. Default: false. */
   readonly durable?: boolean;
   /** Value of `synchronous_standby_names`. Default: no synchronous standby. */
   readonly synchronousStandbys?: string;
+  /** Further environment of the server. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A PostgreSQL server on a host, on port 5432. */
@@ -29,6 +31,8 @@ export interface PostgresServer {
   start(): Promise<void>;
   /** Starts a streaming replica on another host. Its name for `synchronous_standby_names` is the name of the host. */
   startReplica(host: Host): Promise<PostgresServer>;
+  /** For a server that was started without. */
+  setSynchronousStandbys(names: string): Promise<void>;
   /** Resolves when the server accepts writes. */
   promote(): Promise<void>;
 }
@@ -42,19 +46,23 @@ export async function startPostgres(host: Host, options: PostgresOptions = {}): 
 }
 
 async function startOn(host: Host, data: string, options: PostgresOptions): Promise<PostgresServer> {
-  const { durable = false, synchronousStandbys = '' } = options;
+  const { durable = false, synchronousStandbys = '', env = {} } = options;
   const settings = {
     listen_addresses: '*',
     unix_socket_directories: '',
     max_connections: 200,
     fsync: durable ? 'on' : 'off',
-    synchronous_standby_names: synchronousStandbys,
+    ...(synchronousStandbys === '' ? {} : { synchronous_standby_names: synchronousStandbys }),
   };
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   let server: ChildProcess | null = null;
   const start = async () => {
     const [program, ...before] = ownerCommand('postgres');
-    server = host.spawn(program, [...before, '-D', data, ...args], { cwd: data, stdio: ['ignore', 'ignore', 'pipe'] });
+    server = host.spawn(program, [...before, '-D', data, ...args], {
+      cwd: data,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { ...process.env, ...env },
+    });
     const failure = await readiness(server);
     if (failure !== null) throw new Error(`PostgreSQL did not start:\n${failure}`);
   };
@@ -79,7 +87,11 @@ async function startOn(host: Host, data: string, options: PostgresOptions): Prom
       const source = `host=${host.address} port=5432 user=${USER} application_name=${other.name}`;
       const backup = ['-d', source, '-D', copy, '-R', '-X', 'stream', '-c', 'fast', '--no-sync'];
       asOwner('pg_basebackup', backup);
-      return startOn(other, copy, { ...options, synchronousStandbys: '' });
+      return startOn(other, copy, { ...options, synchronousStandbys: '', env: {} });
+    },
+    setSynchronousStandbys: async (names) => {
+      await sql(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
+      await sql('SELECT pg_reload_conf()');
     },
     promote: async () => {
       await sql('SELECT pg_promote(true, 60)');

@@ -1,11 +1,19 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { bearer } from '../support/service.ts';
+import { bearer } from './service.ts';
 
 const READ = new URLSearchParams({ query: '{ viewer { user { email } } }' });
 
 interface Failure {
   readonly method: string;
   readonly reason: string;
+}
+
+interface LoadOptions {
+  /** Default: 4. */
+  readonly clients?: number;
+  /** Time between two requests of a client. Default: 0. */
+  readonly pauseMs?: number;
 }
 
 /**
@@ -18,14 +26,16 @@ export class Load {
   readonly created: string[] = [];
   readonly #url: string;
   readonly #token: string;
+  readonly #pauseMs: number;
   readonly #clients: Promise<unknown>;
   #sent = 0;
   #done = 0;
   #stopped = false;
 
-  constructor(url: string, token: string, clients = 4) {
+  constructor(url: string, token: string, { clients = 4, pauseMs = 0 }: LoadOptions = {}) {
     this.#url = url;
     this.#token = token;
+    this.#pauseMs = pauseMs;
     this.#clients = Promise.all(Array.from({ length: clients }, () => this.#run()));
   }
 
@@ -50,6 +60,7 @@ export class Load {
         this.failures.push({ method, reason: String(error) });
       }
       this.#done += 1;
+      if (this.#pauseMs > 0) await delay(this.#pauseMs);
     }
   }
 
