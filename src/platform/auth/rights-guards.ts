@@ -196,7 +196,7 @@ export class RightsGuards {
   }
 
   async #renew(watched: WatchedCredential, isChanged: boolean): Promise<void> {
-    let viewer: Viewer | null = null;
+    let viewer: Viewer | null;
     // Not after a failure: a read at a database that cannot be reached takes long, and the others wait for it.
     this.#unconfirmed ??= setTimeout(() => this.#endUnconfirmed(), UNCONFIRMED_MS).unref();
     try {
@@ -205,8 +205,10 @@ export class RightsGuards {
       this.#unconfirmed = undefined;
     } catch (error) {
       this.#options.log.warn({ err: error }, 'could not read the rights of a caller again');
-      // After a change the rights are unknown while the database fails, so the operations end.
-      if (!isChanged) return this.#schedule(watched, RETRY_MS);
+      // After a change the rights are unknown while the database fails, so the operations end, but not the credential.
+      if (isChanged) this.#endOperations(watched, unconfirmed());
+      this.#schedule(watched, RETRY_MS);
+      return;
     }
     if (viewer === null) {
       this.#endAll(watched);
@@ -219,16 +221,17 @@ export class RightsGuards {
 
   #endUnconfirmed(): void {
     this.#unconfirmed = undefined;
-    const message = 'Your rights could not be read again, because the database does not respond; subscribe again';
-    const reason = new ServiceError('DATABASE_UNAVAILABLE', message);
-    for (const watched of [...this.#watched.values()]) {
-      for (const guard of watched.guards) this.#end(watched, guard, reason);
-    }
+    const reason = unconfirmed();
+    for (const watched of [...this.#watched.values()]) this.#endOperations(watched, reason);
+  }
+
+  #endOperations(watched: WatchedCredential, reason: ServiceError): void {
+    for (const guard of watched.guards) this.#end(watched, guard, reason);
   }
 
   #endAll(watched: WatchedCredential): void {
     const reason = unknownCredential();
-    for (const guard of watched.guards) this.#end(watched, guard, reason);
+    this.#endOperations(watched, reason);
     const listeners = [...watched.endListeners];
     watched.endListeners.clear();
     this.#forgetUnused(watched);
@@ -257,6 +260,11 @@ export class RightsGuards {
     watched.timer = setTimeout(() => this.#read(watched, queue), Math.min(leftMs, afterMs));
     watched.timer.unref();
   }
+}
+
+function unconfirmed(): ServiceError {
+  const message = 'Your rights could not be read again, because the database does not respond; subscribe again';
+  return new ServiceError('DATABASE_UNAVAILABLE', message);
 }
 
 /** An operation that was allowed receives NOT_ALLOWED where a new request would receive NOT_FOUND. */

@@ -22,11 +22,12 @@ test('a person has a bounded number of subscriptions, whatever the connections, 
 
 const NO_SECRETS = { seal: () => '', open: () => '', sign: () => '' };
 
-/** A second AuthService, and the number of sessions and tokens that it has read. */
+/** A second AuthService, and the number of sessions and tokens that it has read. `fail`: whether reads fail. */
 function counting({ storage }: TestService) {
-  const counter = { reads: 0 };
-  const count = ({ args, query }: { args: object; query: (args: object) => Promise<unknown> }) => {
+  const counter = { reads: 0, fail: false };
+  const count = async ({ args, query }: { args: object; query: (args: object) => Promise<unknown> }) => {
     counter.reads += 1;
+    if (counter.fail) throw new Error('The database does not respond');
     return query(args);
   };
   const extension = { query: { session: { findUnique: count }, projectToken: { findUnique: count } } };
@@ -94,4 +95,27 @@ test('changes that come while a session is being read are read together', async 
   expect(rightsKey(guard.viewer)).not.toBe(key);
   expect(guard.signal.aborted).toBe(false);
   expect(counter.reads).toBeLessThan(100);
+});
+
+test('subscriptions whose rights changed end while the database fails, but not their session', async () => {
+  const service = await startTestService();
+  const { token, email, id } = await service.person('VIEWER');
+  const { auth, counter } = counting(service);
+  const viewer = await auth.viewerOfSecret(token);
+  const ended: string[] = [];
+  auth.guards.onCredentialEnd(viewer, ({ code }) => ended.push(code));
+  const open = async () =>
+    auth.guards.guard(await auth.viewerOfSecret(token), (now) => requireProjectRole(now, service.projectId, 'VIEWER'));
+  const guard = await open();
+  counter.fail = true;
+  await service.services.projects.setMember(service.projectId, email, 'EDITOR');
+  expect((await endOf([guard])).codes).toEqual(['DATABASE_UNAVAILABLE']);
+
+  counter.fail = false;
+  const again = await open();
+  await expect.poll(() => again.viewer.projectRoles.get(service.projectId)).toBe('EDITOR');
+  expect(ended).toEqual([]);
+  await service.services.users.remove(id);
+  expect((await endOf([again])).codes).toEqual(['UNAUTHORIZED']);
+  expect(ended).toEqual(['UNAUTHORIZED']);
 });
