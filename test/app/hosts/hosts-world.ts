@@ -29,6 +29,8 @@ interface World {
   takenOverEach(from: ServiceOnHost): Promise<number[]>;
   /** Both processes report that all streams run, and each of them executes a command for each stream. */
   converged(): Promise<void>;
+  /** Both processes run streams, and none has changed its process for SETTLED_MS. */
+  settled(): Promise<void>;
   /** No message was lost. Returns how many came twice. */
   complete(): Promise<number>;
   /** The pauses between the connections of a stream from the one and the other process, in seconds. */
@@ -40,6 +42,9 @@ const BROKERS = 20;
 
 /** Generous: this is how long a test waits, not what the product promises. */
 export const PATIENCE_MS = 60_000;
+
+/** Brokers move within a second after a process has joined, a few at a time. */
+const SETTLED_MS = 4_000;
 
 /** Most tests take 20 s on a machine with nothing else to do. */
 export const TEST_TIMEOUT_MS = 300_000;
@@ -102,6 +107,13 @@ export async function startWorld(network: Network, options: WorldOptions = {}): 
           expect(updateStream.stream.textName).toBe(service.host.name);
         }
       }
+    },
+    settled: async () => {
+      const isSettled = () => {
+        const changedAt = Math.max(...streamed.map(({ broker }) => broker.connections.at(-1)?.at ?? 0));
+        return new Set(streamed.map(hostOf)).size === 2 && performance.now() - changedAt > SETTLED_MS;
+      };
+      await expect.poll(isSettled, { timeout: PATIENCE_MS }).toBe(true);
     },
     complete: async () => {
       await Promise.all(numbers.map((each) => each.complete(PATIENCE_MS)));

@@ -5,7 +5,7 @@ import { report, startWorld } from './hosts-world.ts';
 
 const hosts = useNetwork();
 
-/** Take-overs of each kind. Each takes 10 to 20 s. */
+/** Rounds with a take-over of each kind, of about half of the streams. A round takes half a minute. */
 const ROUNDS = Number(process.env.TAKE_OVERS ?? 20);
 /** What the product promises, in seconds. */
 const KILLED = 5;
@@ -30,10 +30,12 @@ describe.skipIf(hosts.unavailable !== null)('take-over of streams, repeated', { 
       killed.push(...(await takenOver(process, () => process.kill())));
       await process.start();
       await world.converged();
+      await world.settled();
 
       cutOff.push(...(await takenOver(process, () => network.cut(process.host, [world.database]))));
       network.healAll();
       await world.converged();
+      await world.settled();
     }
     figures('killed', killed);
     figures('cut off from the database', cutOff);
