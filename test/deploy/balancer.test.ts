@@ -8,6 +8,9 @@ import { startGraphqlServer } from '../gateway/graphql/server.ts';
 import { openedStream, openStream, TRANSPORTS } from '../support/event-stream.ts';
 import { freePort } from '../support/free-port.ts';
 import { HAPROXY_MISSING, hasHaproxy, startHaproxy } from '../support/haproxy.ts';
+import { LiveSubscriptions } from '../support/hosts/live-subscriptions.ts';
+import { Numbers } from '../support/hosts/numbers.ts';
+import { startMosquitto } from '../support/mosquitto.ts';
 import { UNAVAILABLE, usePostgres } from '../support/postgres.ts';
 import { Load } from '../support/request-load.ts';
 import { bearer } from '../support/service.ts';
@@ -60,6 +63,23 @@ async function isUsed(member: Member, url: string): Promise<void> {
     .toBeGreaterThan(before);
 }
 
+/** Brokers with streams and traffic. Returns subscriptions to the streams of each. */
+async function streamsOf({ addBroker, graphql }: Member) {
+  const ids: string[] = [];
+  for (let n = 0; n < 6; n++) {
+    const { url } = await startMosquitto();
+    const brokerId = await addBroker(url);
+    await graphql(CREATE, { input: { brokerId, name: 'numbers', sourceTopic: 'in/+', targetTopic: 'out' } });
+    await Numbers.start({ from: { url, topic: 'in/a' }, to: { url, topic: 'out' } });
+    ids.push(brokerId);
+  }
+  return Array.from({ length: 30 }, (_, nth) => ({ query: STREAMS, variables: { id: ids[nth % ids.length] } }));
+}
+
+const CREATE = 'mutation ($input: CreateStreamInput!) { createStream(input: $input) { stream { name } } }';
+const STREAMS = `subscription ($id: ID!, $after: SafeInt) {
+  live: streams(brokerId: $id, after: $after) { kind sequence partsLeft streams { counters { received } } }
+}`;
 const STATUS = 'subscription ($p: ID!) { brokerStatus(projectId: $p) { kind brokers { broker { name } } } }';
 
 // Starting processes and replacing them takes minutes on a busy machine.
@@ -118,20 +138,33 @@ describe.skipIf(!canRun)(canRun ? 'behind HAProxy' : `${HAPROXY_MISSING}; ${UNAV
     expect(body.data.viewer.sessions.find(({ isCurrent }) => isCurrent)?.address).toBe('127.0.0.1');
   });
 
-  test('a rolling update fails no request', async () => {
-    const { url, members, root } = await startBalanced();
+  test('a rolling update fails no request, and subscriptions to streams continue in other processes', async () => {
+    const { url, members, root } = await startBalanced(3, { BROKER_TIMEOUT_MS: '20000' });
+    const live = await streamsOf(members[0]);
     const load = new Load(url, root);
     onTestFinished(() => load.stop());
+    const subscriptions = new LiveSubscriptions(url, root, live, 6);
+    const allHeard = async () => {
+      const from = performance.now();
+      await expect.poll(() => subscriptions.silentSince(from), { timeout: 120_000 }).toBe(0);
+    };
     await load.more(40);
+    await allHeard();
     for (const member of members) {
       expect(await member.stop()).toBe(0);
       await load.more(40);
+      await allHeard();
       await member.start();
       await isUsed(member, url);
     }
     await load.stop();
     expect(load.failures).toEqual([]);
     expect(load.created.length).toBeGreaterThan(40);
+    // None has ended before its socket, and all have continued at another process, which has other sequences.
+    expect(subscriptions.endings.size).toBe(0);
+    const { resumed, snapshots, longestMs } = subscriptions.restarts;
+    expect([resumed, snapshots > 0]).toEqual([0, true]);
+    console.info(`    ${snapshots} subscriptions continued within ${(longestMs / 1_000).toFixed(1)} s`);
   });
 
   test('requests in progress are completed by a process that stops, and new ones go to another process', async () => {
