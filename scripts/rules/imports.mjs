@@ -19,6 +19,7 @@ const WINGS = {
 
 /** A domain may import the domains before it. */
 const DOMAINS = ['users', 'projects', 'audit', 'tokens', 'sign-in', 'brokers', 'clients', 'access-control'].concat([
+  'jobs',
   'messages',
   'refusals',
   'topic-tree',

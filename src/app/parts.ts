@@ -11,6 +11,8 @@ import { CertificateExpiry } from '../domains/certificates/expiry/certificate-ex
 import type { ClientGroups } from '../domains/clients/client-groups.ts';
 import { openClients } from '../domains/clients/clients.ts';
 import { openClusters } from '../domains/clusters/clusters.ts';
+import { JobService } from '../domains/jobs/job-service.ts';
+import { JobStore } from '../domains/jobs/job-store.ts';
 import { MessageService } from '../domains/messages/message-service.ts';
 import { openPublished } from '../domains/messages/published-messages.ts';
 import { ProjectService } from '../domains/projects/project-service.ts';
@@ -130,6 +132,8 @@ function openFeatures(
   const published = openPublished({ ...ofBrokers, access: accessControl, supportOf, timeoutMs, closers });
 
   const { db, changes, engine } = storage;
+  const store = new JobStore({ db, changes, log });
+  const jobs = closers.keep(new JobService({ store, changes, brokers: fleet.brokers, log }));
   const calls = engine === 'postgresql' ? new HostedCalls({ db, changes, sealer, timeoutMs, log }) : null;
   closers.add(() => calls?.close());
   const hosting = { ...ofBrokers, storage, placement, calls, log };
@@ -137,6 +141,7 @@ function openFeatures(
   const streams = closers.keep(
     new Streams({
       ...hosting,
+      jobs: store,
       place: databaseUrl === undefined ? { folder: streamFolder } : { databaseUrl, formerFolder: streamFolder },
       maxBytes: config.streamStorageMaxMb * MIB,
       workerUrl: streamWorker,
@@ -190,6 +195,7 @@ function openFeatures(
   const { certificates: cache } = caches;
   return {
     metrics,
+    jobs,
     clients,
     clientControl,
     messages,

@@ -27,6 +27,7 @@ import '../domains/access-control/graph/access-mutations-schema.ts';
 import '../domains/access-control/graph/access-bulk-schema.ts';
 import '../domains/access-control/graph/access-explain-schema.ts';
 import '../domains/access-control/graph/access-document-schema.ts';
+import '../domains/jobs/job-schema.ts';
 import '../domains/messages/graph/message-schema.ts';
 import '../domains/messages/graph/publish-schema.ts';
 import '../domains/messages/graph/retained-schema.ts';

@@ -12,6 +12,7 @@ export const ID_PREFIXES = {
   signInRule: 'rul',
   auditEvent: 'aud',
   process: 'prc',
+  job: 'job',
   // Objects that have the id of their broker and a name; see named-node-id.ts.
   bridge: 'brg',
   brokerListener: 'lsn',

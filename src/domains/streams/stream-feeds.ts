@@ -3,7 +3,7 @@ import type { Polled, PolledContent, PolledEvent, PollSource } from '../../gatew
 import type { ControlCaller, ControlProvider } from '../../protocol/control/plugin.ts';
 import { getStream, listStreams, onStreamChanged, STREAM_API } from './control/stream-control.ts';
 import type { StreamEntry } from './control/stream-wire.ts';
-import type { ReplayProgress } from './model/stream-replay.ts';
+import { isReplaying, type ReplayProgress } from './model/stream-replay.ts';
 
 export interface ReplayStatus {
   readonly replaying: boolean;
@@ -39,7 +39,7 @@ export function replaySource(controls: ControlCaller, name: string): PollSource<
     onEvent: (listener) =>
       onStreamChanged(controls, name, ({ replay }) => {
         hasEvents = true;
-        listener({ replaying: replay?.state === 'RUNNING' || replay?.state === 'PAUSED', replay });
+        listener({ replaying: isReplaying(replay), replay });
       }),
     sendsEvents: () => hasEvents,
   };

@@ -3,6 +3,7 @@ import { HostedPart } from '../../protocol/hosting/hosted-part.ts';
 import type { Hosting, HostingParts } from '../../protocol/hosting/hosting.ts';
 import type { BrokerCache } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import type { JobStore } from '../jobs/job-store.ts';
 import { streamHosting } from './hosting/stream-hosting.ts';
 import { type PostgresqlPlace, type StorePlace, StreamThread } from './hosting/stream-thread.ts';
 import { MessageExpiry } from './store/postgresql/message-expiry.ts';
@@ -12,6 +13,7 @@ interface StreamsOptions extends HostingParts {
   readonly brokers: BrokerCache;
   readonly runtimes: BrokerRuntimes;
   readonly place: StorePlace;
+  readonly jobs: JobStore;
   readonly maxBytes: number;
   readonly workerUrl: URL | undefined;
 }
@@ -27,10 +29,10 @@ export class Streams extends HostedPart<StreamService> {
   constructor(options: StreamsOptions) {
     super();
     this.#options = options;
-    const { place, maxBytes, workerUrl, ...parts } = options;
+    const { place, jobs, maxBytes, workerUrl, ...parts } = options;
     const { brokers: directory, runtimes, storage, log } = parts;
     this.thread = new StreamThread({ place, maxBytes, workerUrl, log });
-    this.hosting = streamHosting({ ...parts, thread: this.thread, place });
+    this.hosting = streamHosting({ ...parts, thread: this.thread, place, jobs });
     this.#expiry = 'folder' in place ? null : new MessageExpiry({ ...storage, log });
     const onFault = (error: unknown) => log.error({ err: error }, 'streams could not be followed');
     this.service = new StreamService({ runtimes, directory, onFault });

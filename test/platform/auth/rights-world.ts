@@ -9,6 +9,7 @@ import {
 } from 'graphql';
 import { swapClusterId } from '../../../src/gateway/cluster-id.ts';
 import type { ErrorCode } from '../../../src/platform/errors.ts';
+import { newId } from '../../../src/platform/ids.ts';
 import { createAuthority } from '../../support/certificates.ts';
 import { bearer, PASSWORD, startTestService, type TestService } from '../../support/service.ts';
 import type { Field, RootKind } from './rights-model.ts';
@@ -20,6 +21,7 @@ export interface World extends TestService {
   readonly certificateId: string;
   readonly clusterId: string;
   readonly ruleId: string;
+  readonly jobId: string;
 }
 
 const { cert } = createAuthority();
@@ -69,6 +71,9 @@ export async function furnished(service: TestService, { isStrict = false, withCl
     }`,
     { p: projectId, c: cert, s: isStrict },
   );
+  const jobId = newId('job');
+  const job = { id: jobId, kind: 'RETAINED_DELETION', brokerId: body.id, subject: '', request: '{}' } as const;
+  await service.storage.db.job.create({ data: { ...job, state: 'DONE', startedAt: new Date(), endedAt: new Date() } });
   return {
     ...service,
     projectId,
@@ -76,6 +81,7 @@ export async function furnished(service: TestService, { isStrict = false, withCl
     brokerId: body.id,
     tokenId: data.createToken.token.id,
     certificateId: data.createCertificate.certificate.id,
+    jobId,
     ruleId: data.createSignInRules.rules[0].id,
     clusterId: withCluster ? await clusterIn(service, projectId) : 'unknown',
   };
@@ -114,6 +120,7 @@ function valueFor(type: GraphQLInputType, name: string, parent: string, ids: Wor
   if (isLeafType(type) && type.name === 'ID') {
     if (name === 'id' && parent === 'broker') return ids.brokerId;
     if (name === 'id' && parent === 'project') return ids.projectId;
+    if (name === 'id' && parent === 'job' && 'jobId' in ids) return ids.jobId;
     return name in ids ? (ids as unknown as Record<string, unknown>)[name] : 'usr_0000000000unknown';
   }
   if (type.name === 'Int') return 1;

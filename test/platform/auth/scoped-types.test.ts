@@ -49,6 +49,7 @@ const SCOPED = {
     'Grantee',
     'GroupMember',
     'HeldRole',
+    'Job',
     'JoinedGroup',
     'LookedAtRule',
     'OnPremiseSetup',

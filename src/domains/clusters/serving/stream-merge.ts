@@ -114,6 +114,8 @@ function mergedReplay(replays: readonly NodeValue<ReplayProgress>[]): ReplayProg
   );
   return {
     id: sum(same, ({ id }) => id),
+    // Each node has a job of its own.
+    jobId: same.length === 1 ? latest.value.jobId : null,
     state: worst(REPLAY_STATES, same, ({ state }) => state),
     request,
     published: sum(same, ({ published }) => published),
@@ -124,6 +126,7 @@ function mergedReplay(replays: readonly NodeValue<ReplayProgress>[]): ReplayProg
       ? null
       : extreme(Math.max, same, ({ endedAt }) => endedAt),
     problem: joinedText(textsOf(same, ({ problem }) => problem)),
+    checkpoint: null,
   };
 }
 

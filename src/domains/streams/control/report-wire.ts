@@ -20,6 +20,13 @@ const MAX_DIFFERENCES = 20;
 const MAX_TOPIC = 65_535;
 const LAST_TIME = 8_640_000_000_000_000;
 
+/** Writes a report. Where a replay would continue is known in its process only. */
+export function reportObject(report: StreamReport): Fields {
+  if (report.replay === null) return { ...report };
+  const { checkpoint: _checkpoint, ...replay } = report.replay;
+  return { ...report, replay };
+}
+
 /** Reads the report of a plugin of this service. `null` if there is no readable report. */
 export function readReport(value: unknown): StreamReport | null {
   if (!isFields(value)) return null;
@@ -73,6 +80,7 @@ function readReplay(value: unknown): ReplayProgress | null {
   if (state === undefined) return null;
   return {
     id: countOf(value.id),
+    jobId: textOf(value.jobId),
     state,
     request: readRequest(fieldsOf(value.request)),
     published: countOf(value.published),
@@ -81,6 +89,7 @@ function readReplay(value: unknown): ReplayProgress | null {
     startedAt: timeOf(value.startedAt) ?? 0,
     endedAt: timeOf(value.endedAt),
     problem: textOf(value.problem),
+    checkpoint: null,
   };
 }
 

@@ -9,14 +9,22 @@ import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { StoredStream, StreamDefinitions } from '../definition/stream-definitions.ts';
 import { DEFAULT_DEFINITION, type StreamDefinition } from '../model/stream-definition.ts';
 import type { StreamEngine } from '../model/stream-engine.ts';
+import { isReplaying, type ReplayProgress } from '../model/stream-replay.ts';
 import type { StreamReport } from '../model/stream-report.ts';
+import type { ReplayJobs } from '../replay/replay-jobs.ts';
+import { reportObject } from './report-wire.ts';
 import { checkedDefinition, checkedReplay } from './stream-checks.ts';
 import { MAX_STREAMS, STREAM_API, STREAM_CHANGED } from './stream-control.ts';
 import { boundsOf, givenFields, replayOf, STREAM_LICENSE, streamObject } from './stream-wire.ts';
 
+/** Until replays that could not be continued are tried again. */
+const RETRY_MS = 5_000;
+
 interface StreamPluginOptions {
   readonly definitions: StreamDefinitions;
   readonly engine: StreamEngine;
+  /** Default: replays end with the engine. */
+  readonly replays?: ReplayJobs;
   readonly emit: (event: ControlEvent) => void;
   /**
    * Maximum time that a command waits for the source subscription while the engine is not connected yet, in
@@ -34,7 +42,7 @@ interface StreamPluginOptions {
  *
  * Commands that change something are processed in order: each is checked and persisted before the next one starts. The
  * engine then applies the change while the next command is processed; the response is sent when that is done. Changes
- * of other processes are applied when they are noticed.
+ * of other processes are applied when they are noticed. At the start, replays of stored jobs are continued.
  *
  * Refusals: `Stream not found`, `Stream already exists`, `Invalid <path>: <reason>`, `Persistence not configured for
  * this stream`, `A replay of this stream is running`, `Too many streams…`, and the errors of the engine.
@@ -47,6 +55,7 @@ export class StreamPlugin implements ControlPlugin {
   readonly #running = new Map<string, StreamDefinition>();
   readonly #stops: readonly Stop[];
   readonly #changes = new ConcurrencyLimit({ maxRunning: 1 });
+  #retry: NodeJS.Timeout | null = null;
   #closed = false;
 
   constructor(options: StreamPluginOptions) {
@@ -54,9 +63,10 @@ export class StreamPlugin implements ControlPlugin {
     const { definitions, engine } = options;
     this.#stops = [
       definitions.onChange(() => this.#follow()),
-      engine.onChange((id, report) => this.#emitChange(id, report)),
+      engine.onChange((id, report) => this.#changedStream(id, report)),
     ];
     this.#follow();
+    this.#continueReplays();
     this.started = this.#changed();
   }
 
@@ -83,8 +93,19 @@ export class StreamPlugin implements ControlPlugin {
 
   async close(): Promise<void> {
     this.#closed = true;
+    if (this.#retry) clearTimeout(this.#retry);
     for (const stop of this.#stops) stop();
     await this.#changed();
+  }
+
+  /** Called before the engine is closed, which need not wait: stores where another process is to continue replays. */
+  async suspendReplays(): Promise<void> {
+    const { engine, replays } = this.#options;
+    if (replays === undefined) return;
+    // If the engine has failed, its last reports are stored.
+    const suspended = await engine.suspendReplays().catch(() => new Map<string, ReplayProgress>());
+    for (const [id, replay] of suspended) replays.report(id, replay);
+    await replays.close();
   }
 
   async #create(command: ControlCommand): Promise<BeingPut> {
@@ -156,12 +177,39 @@ export class StreamPlugin implements ControlPlugin {
     const { id, definition } = this.#find(command);
     const request = checkedReplay(replayOf(command), definition, this.#definitions());
     await this.#stored(id, definition);
-    await asRefusal(this.#options.engine.startReplay(id, request));
+    const { engine, replays } = this.#options;
+    const job = replays && (await asRefusal(replays.begin({ id, definition }, request)));
+    const started = engine.startReplay(id, request, job).catch(async (error: unknown) => {
+      await replays?.discard(id);
+      throw error;
+    });
+    const replay = await asRefusal(started);
+    replays?.report(id, replay);
   }
 
   async #stopReplay(command: ControlCommand): Promise<void> {
     const { id } = this.#find(command);
-    await asRefusal(this.#options.engine.stopReplay(id));
+    const { engine, replays } = this.#options;
+    const isStopped = await asRefusal(engine.stopReplay(id));
+    if (!isStopped) await replays?.stop(id);
+  }
+
+  #continueReplays(): void {
+    const { engine, replays, onFault } = this.#options;
+    if (replays === undefined) return;
+    this.#changes
+      .run(async () => {
+        if (this.#closed) return;
+        const unfinished = await replays.unfinished((id) => this.#running.has(id));
+        const started = unfinished.map(({ streamId, request, job }) =>
+          replays.continueWith(streamId, engine.startReplay(streamId, request, job)),
+        );
+        await Promise.all(started);
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof ServiceError)) onFault?.(error);
+        if (!this.#closed) this.#retry = setTimeout(() => this.#continueReplays(), RETRY_MS).unref();
+      });
   }
 
   #find(command: ControlCommand): StoredStream {
@@ -192,14 +240,15 @@ export class StreamPlugin implements ControlPlugin {
       });
     return page.map(({ id, definition }) => {
       const report = reports.get(id) ?? null;
-      return streamObject({ definition, replaying: isReplaying(report), report });
+      return streamObject({ definition, replaying: isReplaying(report?.replay ?? null), report });
     });
   }
 
-  #emitChange(id: string, report: StreamReport): void {
+  #changedStream(id: string, report: StreamReport): void {
+    this.#options.replays?.report(id, report.replay);
     const streamname = this.#running.get(id)?.name;
     if (streamname !== undefined) {
-      this.#options.emit({ type: 'event', event: STREAM_CHANGED, streamname, report });
+      this.#options.emit({ type: 'event', event: STREAM_CHANGED, streamname, report: reportObject(report) });
     }
   }
 
@@ -249,6 +298,3 @@ interface BeingPut {
 function ignoreServiceError(error: unknown): void {
   if (!(error instanceof ServiceError)) throw error;
 }
-
-const isReplaying = (report: StreamReport | null): boolean =>
-  report?.replay?.state === 'RUNNING' || report?.replay?.state === 'PAUSED';

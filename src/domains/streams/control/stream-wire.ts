@@ -14,7 +14,7 @@ import type { StreamOnNode } from '../model/stream-nodes.ts';
 import type { StreamQuery } from '../model/stream-query.ts';
 import type { ReplayRequest } from '../model/stream-replay.ts';
 import type { StreamReport } from '../model/stream-report.ts';
-import { readReport, readStreamNodes } from './report-wire.ts';
+import { readReport, readStreamNodes, reportObject } from './report-wire.ts';
 
 export interface StreamEntry {
   readonly definition: StreamDefinition;
@@ -108,7 +108,7 @@ export function streamObject({ definition, replaying, report, nodes }: StreamEnt
     ...commandFields(rest),
     ...(key === null ? {} : { key }),
     replaying,
-    ...(report === null ? {} : { report }),
+    ...(report === null ? {} : { report: reportObject(report) }),
     ...(nodes === undefined ? {} : { nodes }),
   };
 }

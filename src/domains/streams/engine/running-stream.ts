@@ -5,7 +5,7 @@ import type { LinkStatus } from '../../../protocol/mqtt/broker-session.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
 import type { TimeBounds } from '../model/stream-engine.ts';
 import type { StreamQuery } from '../model/stream-query.ts';
-import { type ReplayProgress, type ReplayRequest, replayQos } from '../model/stream-replay.ts';
+import { type ReplayJob, type ReplayProgress, type ReplayRequest, replayQos } from '../model/stream-replay.ts';
 import { NOTHING_STORED, type StreamReport, type StreamState, type StreamStorage } from '../model/stream-report.ts';
 import type { StreamSession } from '../model/stream-session.ts';
 import type { StreamProcessor } from '../query/stream-processor.ts';
@@ -109,12 +109,13 @@ export class RunningStream {
     this.#log = null;
   }
 
-  async startReplay(id: number, request: ReplayRequest): Promise<ReplayProgress> {
+  async startReplay(id: number, request: ReplayRequest, job: ReplayJob | null): Promise<ReplayProgress> {
     if (this.#replay?.isOver === false) throw new ServiceError('IN_USE', 'A replay of this stream is running');
     const { session, clock, onChange, onProgress } = this.#options;
     const replay = new Replay({
       id,
       request,
+      job,
       log: this.#log,
       session,
       clock,
@@ -134,6 +135,10 @@ export class RunningStream {
     const runs = this.#replay?.isOver === false;
     if (runs) this.#replay?.stop();
     return runs;
+  }
+
+  async suspendReplay(): Promise<void> {
+    await this.#replay?.suspend();
   }
 
   async clear(bounds: TimeBounds): Promise<number> {
@@ -162,10 +167,11 @@ export class RunningStream {
     };
   }
 
-  close(): void {
+  /** Resolves when no acknowledgement of a replay is missing. */
+  async close(): Promise<void> {
     this.#letGo();
     this.#source.close();
-    this.#replay?.stop();
+    await this.#replay?.suspend();
   }
 
   /** Returns `null` if nothing is to be stored now. Existing messages expire even if no more are stored. */

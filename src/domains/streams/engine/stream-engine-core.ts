@@ -7,7 +7,7 @@ import { topicProblem } from '../../../protocol/mqtt/topics.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
 import type { StreamEngine, TimeBounds } from '../model/stream-engine.ts';
 import type { StreamQuery } from '../model/stream-query.ts';
-import type { ReplayProgress, ReplayRequest } from '../model/stream-replay.ts';
+import type { ReplayJob, ReplayProgress, ReplayRequest } from '../model/stream-replay.ts';
 import type { StreamReport } from '../model/stream-report.ts';
 import type { StreamSession } from '../model/stream-session.ts';
 import type { StreamProcessor } from '../query/stream-processor.ts';
@@ -74,17 +74,27 @@ export class StreamEngineCore implements StreamEngine {
     await this.#queues.run(id, () => this.#remove(id));
   }
 
-  async startReplay(id: string, request: ReplayRequest): Promise<ReplayProgress> {
+  async startReplay(id: string, request: ReplayRequest, job: ReplayJob | null = null): Promise<ReplayProgress> {
     const stream = this.#stream(id);
     const reason = topicProblem(request.topic);
     if (reason !== null) throw invalid([{ path: '/topic', reason }]);
     // Grows with time, so that ids differ from those of an earlier process.
     this.#lastReplayId = Math.max(Date.now(), this.#lastReplayId + 1);
-    return stream.startReplay(this.#lastReplayId, request);
+    return stream.startReplay(job?.continued?.id ?? this.#lastReplayId, request, job);
   }
 
   async stopReplay(id: string): Promise<boolean> {
     return this.#stream(id).stopReplay();
+  }
+
+  async suspendReplays(): Promise<ReadonlyMap<string, ReplayProgress>> {
+    await untilDrained([...this.#streams.values()].map((stream) => stream.suspendReplay()));
+    const replays = new Map<string, ReplayProgress>();
+    for (const [id, stream] of this.#streams) {
+      const { replay } = stream.report();
+      if (replay !== null) replays.set(id, replay);
+    }
+    return replays;
   }
 
   async clear(id: string, bounds: TimeBounds): Promise<number> {
@@ -115,11 +125,8 @@ export class StreamEngineCore implements StreamEngine {
     this.#isClosed = true;
     this.#stopStatus();
     this.#changes.close();
-    for (const stream of this.#streams.values()) stream.close();
-    const patience = new AbortController();
-    const late = delay(DRAIN_MS, undefined, patience).catch(() => undefined);
-    await Promise.race([Promise.all([this.#backlog.drained(), this.#queues.idle()]), late]);
-    patience.abort();
+    const closed = [...this.#streams.values()].map((stream) => stream.close());
+    await untilDrained([...closed, this.#backlog.drained(), this.#queues.idle()]);
   }
 
   async #put(id: string, definition: StreamDefinition): Promise<void> {
@@ -161,4 +168,11 @@ export class StreamEngineCore implements StreamEngine {
   #assertOpen(): void {
     if (this.#isClosed) throw new ServiceError('BROKER_UNREACHABLE', 'The streams of the broker were closed');
   }
+}
+
+async function untilDrained(work: readonly Promise<unknown>[]): Promise<void> {
+  const patience = new AbortController();
+  const late = delay(DRAIN_MS, undefined, patience).catch(() => undefined);
+  await Promise.race([Promise.all(work), late]);
+  patience.abort();
 }

@@ -33,7 +33,10 @@ const ReplayStateType = builder.enumType('StreamReplayState', {
   description: 'The state of a replay.',
   values: {
     RUNNING: { description: 'Messages are published.' },
-    PAUSED: { description: 'The broker is not connected. The replay then continues at the same position.' },
+    PAUSED: {
+      description:
+        'The broker is not connected, or the streams of the broker start in another process. The replay then continues at the same position.',
+    },
     DONE: { description: 'All messages were published.' },
     STOPPED: { description: 'The replay was stopped.' },
     FAILED: { description: 'The replay cannot continue.' },
@@ -111,6 +114,11 @@ export const StreamStorageType = builder.objectRef<StreamStorage>('StreamStorage
 export const StreamReplayType = builder.objectRef<ReplayProgress>('StreamReplay').implement({
   description: 'A replay of the stored messages of a stream.',
   fields: (t) => ({
+    jobId: t.exposeID('jobId', {
+      description:
+        'The id of its `job`, which continues in another process of this service, or after a restart. Null if the replay ends with its process: those of embedded brokers, and the sums over several nodes of a cluster, where each node has a job.',
+      nullable: true,
+    }),
     state: t.expose('state', { description: 'The state of the replay.', type: ReplayStateType }),
     topic: t.string({
       description: 'Topic on which the messages are published.',

@@ -4,14 +4,17 @@ import { isFields } from '../../../protocol/control/fields.ts';
 import type { EventForwarding } from '../../../protocol/hosting/hosted-events.ts';
 import { Hosting, type HostingParts } from '../../../protocol/hosting/hosting.ts';
 import { unknownFolders } from '../../../protocol/hosting/unknown-folders.ts';
+import type { JobStore } from '../../jobs/job-store.ts';
 import { STREAM_API, STREAM_CHANGED } from '../control/stream-control.ts';
 import { StreamPlugin } from '../control/stream-plugin.ts';
 import { StreamCache } from '../definition/stream-cache.ts';
+import { ReplayJobs } from '../replay/replay-jobs.ts';
 import { type StorePlace, type StreamThread, streamClientIds } from './stream-thread.ts';
 
 interface StreamHostingOptions extends HostingParts {
   readonly thread: Pick<StreamThread, 'openEngine'>;
   readonly place: StorePlace;
+  readonly jobs: JobStore;
 }
 
 /** The part of a command's timeout that it waits for its stream to be subscribed. */
@@ -31,7 +34,7 @@ export const streamEvents: EventForwarding = {
   },
 };
 
-export function streamHosting({ thread, place, ...parts }: StreamHostingOptions): Hosting {
+export function streamHosting({ thread, place, jobs, ...parts }: StreamHostingOptions): Hosting {
   const folder = 'folder' in place ? place.folder : null;
   const { storage, log } = parts;
   const { db, changes } = storage;
@@ -56,8 +59,14 @@ export function streamHosting({ thread, place, ...parts }: StreamHostingOptions)
           const engine = thread.openEngine(brokerId, link);
           const settleMs = timeoutMs * SETTLE_SHARE;
           const onFault = (error: unknown) => log.error({ err: error, brokerId }, 'streams of a broker could not run');
-          const plugin = new StreamPlugin({ definitions, engine, emit, settleMs, onFault });
-          return { plugin, close: () => engine.close() };
+          const replays = new ReplayJobs(jobs, brokerId);
+          const plugin = new StreamPlugin({ definitions, engine, replays, emit, settleMs, onFault });
+          const close = async () => {
+            const suspended = plugin.suspendReplays();
+            await engine.close();
+            await suspended;
+          };
+          return { plugin, close };
         },
       },
     ],

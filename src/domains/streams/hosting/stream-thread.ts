@@ -6,7 +6,7 @@ import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { StreamCounts } from '../engine/stream-counts.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
 import type { StreamEngine, TimeBounds } from '../model/stream-engine.ts';
-import type { ReplayProgress, ReplayRequest } from '../model/stream-replay.ts';
+import { isReplaying, type ReplayJob, type ReplayProgress, type ReplayRequest } from '../model/stream-replay.ts';
 import { NOTHING_STORED, type StreamReport } from '../model/stream-report.ts';
 import type { StreamSessionOptions } from './mqtt-stream-session.ts';
 
@@ -65,13 +65,15 @@ export class StreamThread extends WorkerHost<EngineSetup, EngineCalls, EngineEve
  * The streams of one broker. The engine runs in the thread while it has streams; when the last one is removed, the
  * broker deletes the session.
  *
- * While the engine or its thread is down, all streams are FAILED with the reason. Errors: those of StreamEngine;
- * INTERNAL_ERROR for a bug.
+ * While the engine or its thread is down, all streams are FAILED with the reason, and replays of jobs are PAUSED: they
+ * continue after the restart. Errors: those of StreamEngine; INTERNAL_ERROR for a bug.
  */
 class ThreadStreamEngine implements StreamEngine {
   readonly #instance: WorkerInstance<EngineSetup, EngineCalls, EngineEvent>;
   readonly #definitions = new Map<string, StreamDefinition>();
   readonly #reports = new Map<string, StreamReport>();
+  /** Running replays of jobs, to continue them after a restart. */
+  readonly #replays = new Map<string, ReplayProgress>();
   readonly #listeners = new Set<(id: string, report: StreamReport) => void>();
 
   constructor(thread: StreamThread, setup: EngineSetup) {
@@ -81,7 +83,7 @@ class ThreadStreamEngine implements StreamEngine {
       restore: () => this.#restore(),
       onEvent: ({ id, report }) => this.#changed(id, report),
       onDown: (reason) => {
-        for (const id of this.#definitions.keys()) this.#changed(id, failedReport(this.#reports.get(id), reason));
+        for (const id of this.#definitions.keys()) this.#changed(id, this.#downReport(id, reason));
       },
     });
   }
@@ -109,15 +111,26 @@ class ThreadStreamEngine implements StreamEngine {
     await this.#instance.call('remove', id);
     this.#definitions.delete(id);
     this.#reports.delete(id);
+    this.#replays.delete(id);
     if (this.#definitions.size === 0) this.#instance.stop(true);
   }
 
-  startReplay(id: string, request: ReplayRequest): Promise<ReplayProgress> {
-    return this.#instance.call('startReplay', id, request);
+  startReplay(id: string, request: ReplayRequest, job: ReplayJob | null = null): Promise<ReplayProgress> {
+    return this.#instance.call('startReplay', id, request, job);
   }
 
-  stopReplay(id: string): Promise<boolean> {
-    return this.#instance.call('stopReplay', id);
+  async stopReplay(id: string): Promise<boolean> {
+    const report = this.#reports.get(id);
+    const replay = this.#replays.get(id);
+    if (this.#instance.downReason === null || report === undefined || replay === undefined) {
+      return this.#instance.call('stopReplay', id);
+    }
+    this.#changed(id, { ...report, replay: { ...replay, state: 'STOPPED', endedAt: Date.now(), problem: null } });
+    return true;
+  }
+
+  async suspendReplays(): Promise<ReadonlyMap<string, ReplayProgress>> {
+    return this.#instance.isRunning ? this.#instance.call('suspendReplays') : new Map();
   }
 
   clear(id: string, bounds: TimeBounds): Promise<number> {
@@ -130,7 +143,7 @@ class ThreadStreamEngine implements StreamEngine {
     const { downReason } = this.#instance;
     if (downReason === null) return this.#instance.call('report', ids);
     const known = ids.filter((id) => this.#definitions.has(id));
-    return new Map(known.map((id) => [id, failedReport(this.#reports.get(id), downReason)]));
+    return new Map(known.map((id) => [id, this.#downReport(id, downReason)]));
   }
 
   onChange(listener: (id: string, report: StreamReport) => void): Stop {
@@ -147,26 +160,34 @@ class ThreadStreamEngine implements StreamEngine {
   async #restore(): Promise<void> {
     const puts = [...this.#definitions].map(([id, definition]) => this.#instance.call('put', id, definition));
     await Promise.allSettled(puts);
+    const replays = [...this.#replays].map(([id, replay]) => {
+      const { jobId, request } = replay;
+      return jobId === null ? undefined : this.startReplay(id, request, { jobId, continued: replay });
+    });
+    await Promise.allSettled(replays);
+  }
+
+  #downReport(id: string, problem: string): StreamReport {
+    const known = this.#reports.get(id) ?? unknownReport();
+    const continued = this.#replays.get(id);
+    const replay = continued
+      ? { ...continued, state: 'PAUSED' as const, problem }
+      : failedReplay(known.replay, problem);
+    return { ...known, state: 'FAILED', problem, replay };
   }
 
   #changed(id: string, report: StreamReport): void {
     if (!this.#definitions.has(id)) return;
     this.#reports.set(id, report);
+    const { replay } = report;
+    if (isReplaying(replay) && replay.jobId !== null) this.#replays.set(id, replay);
+    else if (replay !== null) this.#replays.delete(id);
     for (const listener of [...this.#listeners]) listener(id, report);
   }
 }
 
-function failedReport(last: StreamReport | undefined, problem: string): StreamReport {
-  const known = last ?? unknownReport();
-  const { replay } = known;
-  const isReplaying = replay?.state === 'RUNNING' || replay?.state === 'PAUSED';
-  return {
-    ...known,
-    state: 'FAILED',
-    problem,
-    replay: replay && isReplaying ? { ...replay, state: 'FAILED', endedAt: Date.now(), problem } : replay,
-  };
-}
+const failedReplay = (replay: ReplayProgress | null, problem: string): ReplayProgress | null =>
+  isReplaying(replay) ? { ...replay, state: 'FAILED', endedAt: Date.now(), problem } : replay;
 
 const unknownReport = (): StreamReport => ({
   state: 'FAILED',

@@ -1,6 +1,6 @@
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { StreamDefinition } from './stream-definition.ts';
-import type { ReplayProgress, ReplayRequest } from './stream-replay.ts';
+import type { ReplayJob, ReplayProgress, ReplayRequest } from './stream-replay.ts';
 import type { StreamReport } from './stream-report.ts';
 
 /** Times in epoch milliseconds, inclusive. `null`: unbounded. */
@@ -29,10 +29,18 @@ export interface StreamEngine {
   settled(id: string, withinMs: number): Promise<void>;
   /** Removes the stream, its stored messages and its running replay. An unknown id is ignored. */
   remove(id: string): Promise<void>;
-  /** Errors: NOT_FOUND (id), IN_USE (a replay of the stream runs), INVALID, BROKER_UNREACHABLE. */
-  startReplay(id: string, request: ReplayRequest): Promise<ReplayProgress>;
+  /**
+   * Starts a replay, or continues that of a job. Errors: NOT_FOUND (id), IN_USE (a replay of the stream runs), INVALID,
+   * BROKER_UNREACHABLE.
+   */
+  startReplay(id: string, request: ReplayRequest, job?: ReplayJob | null): Promise<ReplayProgress>;
   /** Returns `false` if no replay ran. Errors: NOT_FOUND. */
   stopReplay(id: string): Promise<boolean>;
+  /**
+   * Publishes nothing more for replays. Called before `close`, which need not wait for it. Resolves with all replays,
+   * ended ones too, when the broker has acknowledged what was published, after 2 s at the latest.
+   */
+  suspendReplays(): Promise<ReadonlyMap<string, ReplayProgress>>;
   /** Deletes stored messages and returns their number. Errors: NOT_FOUND. */
   clear(id: string, bounds: TimeBounds): Promise<number>;
   /** Returns the reports of the streams with these ids, by default of all streams. Unknown ids are left out. */

@@ -14,11 +14,31 @@ export interface ReplayRequest {
   readonly reverse: boolean;
 }
 
-/** PAUSED: the broker is not connected; the replay continues at the same position after a reconnect. */
+/** PAUSED: the broker is not connected, or the engine ends; the replay continues at the same position. */
 export type ReplayState = 'RUNNING' | 'PAUSED' | 'DONE' | 'STOPPED' | 'FAILED';
+
+/** Where another engine continues a replay: everything before was acknowledged by the broker. */
+export interface ReplayCheckpoint {
+  /** Id of the last message before. `null`: none was published. */
+  readonly after: number | null;
+  /** Number of messages before. */
+  readonly published: number;
+  /** Id of the newest message of the replay, later ones do not belong to it. */
+  readonly newest: number;
+  readonly total: number;
+}
+
+/** The stored job of a replay. */
+export interface ReplayJob {
+  readonly jobId: string;
+  /** What an earlier engine has done; `null`: the replay starts. A checkpoint of `null`: nothing is known of it. */
+  readonly continued: Pick<ReplayProgress, 'id' | 'startedAt' | 'checkpoint'> | null;
+}
 
 export interface ReplayProgress {
   readonly id: number;
+  /** `null` if the replay ends with its engine. */
+  readonly jobId: string | null;
   readonly state: ReplayState;
   readonly request: ReplayRequest;
   /** Messages sent (QoS 0) or acknowledged by the broker (QoS 1 and 2) so far. */
@@ -32,7 +52,12 @@ export interface ReplayProgress {
   readonly endedAt: number | null;
   /** Why the replay is FAILED or PAUSED. `null` otherwise. */
   readonly problem: string | null;
+  /** `null` before the messages were counted, and in reports of other processes. */
+  readonly checkpoint: ReplayCheckpoint | null;
 }
 
 export const replayQos = (targetQos: StreamQos, stored: 0 | 1 | 2): 0 | 1 | 2 =>
   targetQos === -1 ? stored : targetQos;
+
+export const isReplaying = (replay: ReplayProgress | null): replay is ReplayProgress =>
+  replay?.state === 'RUNNING' || replay?.state === 'PAUSED';

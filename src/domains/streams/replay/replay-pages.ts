@@ -1,20 +1,20 @@
 import { after, type MaybePromise } from '../../../platform/maybe-promise.ts';
-import type { ReplayRequest } from '../model/stream-replay.ts';
+import type { ReplayCheckpoint, ReplayRequest } from '../model/stream-replay.ts';
 import type { MessageLog, StoredMessage } from '../store/message-store.ts';
 
 const PAGE_MESSAGES = 256;
 const PAGE_BYTES = 1024 * 1024;
 
 /**
- * Iterates over the stored messages of a replay with one page in memory. Messages stored after its creation are not
+ * Iterates over the stored messages of a replay with one page in memory. Messages stored after its start are not
  * included. Messages that were cleared or expired are left out when their page is read.
  */
 export class ReplayPages {
   readonly total: number;
+  /** Id of the newest message at the start. */
+  readonly newest: number;
   readonly #log: MessageLog;
   readonly #request: ReplayRequest;
-  /** Id of the newest message at creation. */
-  readonly #newest: number;
   #after: number | null;
   #left: number;
   #page: readonly StoredMessage[] = [];
@@ -23,14 +23,15 @@ export class ReplayPages {
   /** Grows when a page that is being read is no longer wanted. */
   #version = 0;
 
-  private constructor(log: MessageLog, request: ReplayRequest, newest: number, total: number) {
+  /** Continues at a checkpoint. */
+  constructor(log: MessageLog, request: ReplayRequest, { newest, total, after, published }: ReplayCheckpoint) {
     this.#log = log;
     this.#request = request;
-    this.#newest = newest;
-    this.#left = total;
+    this.newest = newest;
     this.total = total;
+    this.#left = total - published;
     // `after` is exclusive: plus one includes the newest message.
-    this.#after = request.reverse ? newest + 1 : null;
+    this.#after = after ?? (request.reverse ? newest + 1 : null);
   }
 
   /** Includes the messages that were received before, also those that are being stored. */
@@ -42,9 +43,11 @@ export class ReplayPages {
     const { from, to, limit } = request;
     const newestFirst = { from, to, after: null, reverse: true, limit: 1, maxBytes: 1 };
     return after(log.read(newestFirst), ([newest]) => {
-      if (newest === undefined) return new ReplayPages(log, request, 0, 0);
+      const start = { after: null, published: 0 };
+      if (newest === undefined) return new ReplayPages(log, request, { ...start, newest: 0, total: 0 });
       return after(log.count({ from, to }), (stored) => {
-        return new ReplayPages(log, request, newest.id, Math.min(limit ?? Number.POSITIVE_INFINITY, stored));
+        const total = Math.min(limit ?? Number.POSITIVE_INFINITY, stored);
+        return new ReplayPages(log, request, { ...start, newest: newest.id, total });
       });
     });
   }
@@ -52,6 +55,16 @@ export class ReplayPages {
   /** The next message. `null`: a page is to be read first, or there is no further message. */
   get next(): StoredMessage | null {
     return this.#page[this.#place] ?? null;
+  }
+
+  /** Id of the last message that `advance` has passed; `null`: none. */
+  get passed(): number | null {
+    return this.taken === 0 ? null : this.#after;
+  }
+
+  /** Number of messages that `advance` has passed, also before the checkpoint. */
+  get taken(): number {
+    return this.total - this.#left;
   }
 
   get isAtEnd(): boolean {
@@ -83,8 +96,8 @@ export class ReplayPages {
     const page = this.#log.read({ from, to, after: this.#after, reverse, limit, maxBytes: PAGE_BYTES });
     return after(page, (messages) => {
       if (version !== this.#version) return;
-      const isLater = (messages.at(-1)?.id ?? 0) > this.#newest;
-      this.#page = isLater ? messages.filter(({ id }) => id <= this.#newest) : messages;
+      const isLater = (messages.at(-1)?.id ?? 0) > this.newest;
+      this.#page = isLater ? messages.filter(({ id }) => id <= this.newest) : messages;
       this.#isPastLast = this.#page.length === 0;
     });
   }

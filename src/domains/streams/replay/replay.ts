@@ -2,7 +2,13 @@ import type { ServiceError } from '../../../platform/errors.ts';
 import { after, attempt, type MaybePromise } from '../../../platform/maybe-promise.ts';
 import type { LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { publishRefusal } from '../engine/refusals.ts';
-import type { ReplayProgress, ReplayRequest, ReplayState } from '../model/stream-replay.ts';
+import type {
+  ReplayCheckpoint,
+  ReplayJob,
+  ReplayProgress,
+  ReplayRequest,
+  ReplayState,
+} from '../model/stream-replay.ts';
 import type { StreamSession } from '../model/stream-session.ts';
 import { type MessageLog, type StoredMessage, storedAt } from '../store/message-store.ts';
 import type { ReplayClock } from './replay-clock.ts';
@@ -18,9 +24,20 @@ const FRESH_MS = 1_000;
 /** Milliseconds until a publish is retried that was lost although the broker is connected. */
 const RETRY_MS = 1_000;
 
+const SUSPENDED = 'The replay continues when the streams of the broker run again';
+
+/** A message that was published, or will be again. */
+interface Sent {
+  readonly message: StoredMessage;
+  /** Number of messages of the replay before it. */
+  readonly before: number;
+}
+
 interface ReplayOptions {
   readonly id: number;
   readonly request: ReplayRequest;
+  /** `null`: it ends with its engine. */
+  readonly job: ReplayJob | null;
   readonly log: MessageLog | null;
   readonly session: StreamSession;
   readonly clock: ReplayClock;
@@ -34,11 +51,14 @@ interface ReplayOptions {
  * One replay of stored messages: RUNNING <-> PAUSED (the broker is not connected) -> DONE, STOPPED or FAILED (the
  * broker refuses the topic, or the messages cannot be read). Messages not acknowledged when the connection was lost are
  * published again first. The time of a pause does not count, so that the gaps between messages stay the same.
+ *
+ * With a job, another engine continues it at the last checkpoint that was stored: messages after it are published again
+ * if they had been published. After `suspend` the checkpoint does not change, and nothing is published twice.
  */
 export class Replay {
   readonly #options: ReplayOptions;
   readonly #pace: ReplayPace;
-  readonly #startedAt = Date.now();
+  readonly #startedAt: number;
   #pages: ReplayPages | null = null;
   #total = 0;
   #state: ReplayState = 'RUNNING';
@@ -47,20 +67,27 @@ export class Replay {
   #published = 0;
   #position: number | null = null;
   /** Published and not yet acknowledged, in order of publishing. */
-  #inFlight = new Set<StoredMessage>();
+  #inFlight = new Set<Sent>();
   #inFlightBytes = 0;
-  #again: StoredMessage[] = [];
+  #again: Sent[] = [];
   /** Number of the current connection. Results of earlier connections are ignored. */
   #round = 0;
   #pausedAt = 0;
   #isOpening = true;
   #isPumping = false;
   #isReading = false;
+  #suspending: Promise<void> | null = null;
+  #onQuiet: () => void = () => undefined;
   #cancelWake: Stop | null = null;
 
   constructor(options: ReplayOptions) {
     this.#options = options;
     this.#pace = new ReplayPace(options.request.speed);
+    const { startedAt = Date.now(), checkpoint = null } = options.job?.continued ?? {};
+    this.#startedAt = startedAt;
+    this.#published = checkpoint?.published ?? 0;
+    this.#total = checkpoint?.total ?? 0;
+    if (checkpoint !== null && checkpoint.after !== null) this.#position = storedAt(checkpoint.after);
   }
 
   get isOver(): boolean {
@@ -68,9 +95,8 @@ export class Replay {
   }
 
   start(): MaybePromise<void> {
-    const { log, request, session } = this.#options;
-    const pages = log && this.#reading(() => ReplayPages.open(log, request));
-    return after(pages, (opened) => {
+    const { session } = this.#options;
+    return after(this.#openPages(), (opened) => {
       this.#isOpening = false;
       if (this.isOver) return;
       this.#pages = opened;
@@ -87,8 +113,25 @@ export class Replay {
     if (!this.isOver) this.#end('STOPPED');
   }
 
+  /** Publishes nothing more. Resolves when no acknowledgement is missing, or the broker is not connected. */
+  suspend(): Promise<void> {
+    this.#suspending ??= new Promise((resolve) => {
+      const isWaiting = this.#state === 'RUNNING' && this.#inFlight.size > 0;
+      this.#onQuiet = resolve;
+      if (!this.isOver) this.#pause(SUSPENDED);
+      if (!isWaiting) resolve();
+    });
+    return this.#suspending;
+  }
+
+  get #isSuspended(): boolean {
+    return this.#suspending !== null;
+  }
+
   linkChanged(status: LinkStatus): void {
     if (this.isOver || this.#isOpening) return;
+    if (status.state !== 'CONNECTED') this.#onQuiet();
+    if (this.#isSuspended) return;
     if (status.state !== 'CONNECTED') this.#pause(away(status));
     else this.#resume();
   }
@@ -99,9 +142,10 @@ export class Replay {
   }
 
   progress(): ReplayProgress {
-    const { id, request } = this.#options;
+    const { id, request, job } = this.#options;
     return {
       id,
+      jobId: job?.jobId ?? null,
       state: this.#state,
       request,
       published: this.#published,
@@ -110,7 +154,28 @@ export class Replay {
       startedAt: this.#startedAt,
       endedAt: this.#endedAt,
       problem: this.#problem,
+      checkpoint: this.#checkpoint(),
     };
+  }
+
+  #checkpoint(): ReplayCheckpoint | null {
+    if (this.#isOpening) return this.#options.job?.continued?.checkpoint ?? null;
+    const pages = this.#pages;
+    if (pages === null) return null;
+    const { newest, total, passed, taken } = pages;
+    const [oldest = this.#again[0]] = this.#inFlight;
+    if (oldest === undefined) return { newest, total, after: passed, published: taken };
+    // `after` is exclusive, and ids are integers.
+    const last = oldest.message.id + (this.#options.request.reverse ? 1 : -1);
+    return { newest, total, after: last, published: oldest.before };
+  }
+
+  #openPages(): MaybePromise<ReplayPages | null> {
+    const { log, request, job } = this.#options;
+    if (log === null) return null;
+    const checkpoint = job?.continued?.checkpoint ?? null;
+    if (checkpoint !== null) return new ReplayPages(log, request, checkpoint);
+    return this.#reading(() => ReplayPages.open(log, request));
   }
 
   #pump(): void {
@@ -129,12 +194,12 @@ export class Replay {
   #publishNext(): boolean {
     if (this.#state !== 'RUNNING' || this.#isOpening) return false;
     if (this.#inFlight.size >= WINDOW_MESSAGES || this.#inFlightBytes >= WINDOW_BYTES) return false;
-    const message = this.#again.shift() ?? this.#nextDue();
-    if (message !== null) this.#publish(message);
-    return message !== null;
+    const next = this.#again.shift() ?? this.#nextDue();
+    if (next !== null) this.#publish(next);
+    return next !== null;
   }
 
-  #nextDue(): StoredMessage | null {
+  #nextDue(): Sent | null {
     const pages = this.#pages;
     if (pages !== null && pages.next === null && !pages.isAtEnd) this.#readPage(pages);
     const message = pages?.next ?? null;
@@ -148,8 +213,9 @@ export class Replay {
       this.#wakeAfter(wait);
       return null;
     }
+    const before = pages?.taken ?? 0;
     pages?.advance();
-    return message;
+    return { message, before };
   }
 
   #readPage(pages: ReplayPages): void {
@@ -163,23 +229,23 @@ export class Replay {
     });
   }
 
-  #publish(message: StoredMessage): void {
+  #publish(sent: Sent): void {
     const { session, request, qosOf } = this.#options;
+    const { message } = sent;
     const round = this.#round;
-    this.#inFlight.add(message);
+    this.#inFlight.add(sent);
     this.#inFlightBytes += message.payload.length;
-    session.publish(request.topic, message.payload, qosOf(message.qos), (error) =>
-      this.#settled(message, round, error),
-    );
+    session.publish(request.topic, message.payload, qosOf(message.qos), (error) => this.#settled(sent, round, error));
   }
 
-  #settled(message: StoredMessage, round: number, error: ServiceError | null): void {
+  #settled(sent: Sent, round: number, error: ServiceError | null): void {
     if (round !== this.#round) return;
     if (error?.code === 'BROKER_UNREACHABLE') {
       if (!this.isOver) this.#lost(error);
       return;
     }
-    if (this.#inFlight.delete(message)) this.#inFlightBytes -= message.payload.length;
+    const { message } = sent;
+    if (this.#inFlight.delete(sent)) this.#inFlightBytes -= message.payload.length;
     if (error !== null) {
       if (!this.isOver) this.#end('FAILED', publishRefusal(error, this.#options.request.topic));
       return;
@@ -188,10 +254,13 @@ export class Replay {
     this.#position = storedAt(message.id);
     this.#options.onPublished();
     this.#options.onProgress();
+    if (this.#inFlight.size === 0) this.#onQuiet();
     this.#pump();
   }
 
   #lost(error: ServiceError): void {
+    this.#onQuiet();
+    if (this.#isSuspended) return;
     this.#pause(error.message);
     if (this.#options.session.status.state === 'CONNECTED') this.#wakeAfter(RETRY_MS, () => this.#resume());
   }
@@ -206,7 +275,7 @@ export class Replay {
   }
 
   #resume(): void {
-    if (this.#state !== 'PAUSED' || this.#options.session.status.state !== 'CONNECTED') return;
+    if (this.#isSuspended || this.#state !== 'PAUSED' || this.#options.session.status.state !== 'CONNECTED') return;
     this.#cancelWake?.();
     this.#round += 1;
     this.#again = [...this.#inFlight, ...this.#again];
@@ -228,6 +297,7 @@ export class Replay {
     this.#inFlight.clear();
     this.#again = [];
     this.#pages = null;
+    this.#onQuiet();
     this.#options.onState();
   }
 

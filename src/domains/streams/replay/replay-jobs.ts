@@ -1,0 +1,121 @@
+import type { Job } from '../../jobs/job.ts';
+import type { JobStore } from '../../jobs/job-store.ts';
+import type { RunningJob } from '../../jobs/running-job.ts';
+import type { StoredStream } from '../definition/stream-definitions.ts';
+import type { ReplayCheckpoint, ReplayJob, ReplayProgress, ReplayRequest } from '../model/stream-replay.ts';
+
+interface StoredRequest extends ReplayRequest {
+  readonly streamName: string;
+}
+
+interface StoredProgress {
+  /** That of ReplayProgress. */
+  readonly id: number;
+  readonly checkpoint: ReplayCheckpoint | null;
+}
+
+interface ContinuedReplay {
+  readonly streamId: string;
+  readonly request: ReplayRequest;
+  readonly job: ReplayJob;
+}
+
+const KIND = 'STREAM_REPLAY';
+const BUSY = 'A replay of this stream is running';
+
+/**
+ * The stored jobs of the replays of one broker, in the process that runs its streams. Errors of methods that return a
+ * promise: those of the database.
+ */
+export class ReplayJobs {
+  readonly #store: JobStore;
+  readonly #brokerId: string;
+  /** By stream. */
+  readonly #running = new Map<string, RunningJob>();
+
+  constructor(store: JobStore, brokerId: string) {
+    this.#store = store;
+    this.#brokerId = brokerId;
+  }
+
+  /** Errors: IN_USE. */
+  async begin({ id: subject, definition }: StoredStream, given: ReplayRequest): Promise<ReplayJob> {
+    // The end of the last replay may not be stored yet.
+    await this.#running.get(subject)?.flush();
+    const request: StoredRequest = { ...given, streamName: definition.name };
+    const running = await this.#store.begin({ kind: KIND, brokerId: this.#brokerId, subject, request }, BUSY);
+    this.#running.set(subject, running);
+    return { jobId: running.id, continued: null };
+  }
+
+  /** The engine has refused the replay. */
+  async discard(streamId: string): Promise<void> {
+    const running = this.#running.get(streamId);
+    this.#running.delete(streamId);
+    await running?.discard();
+  }
+
+  /** The replays that an earlier process has not finished. Those of streams that do not exist are ended. */
+  async unfinished(isStream: (id: string) => boolean): Promise<readonly ContinuedReplay[]> {
+    const found: ContinuedReplay[] = [];
+    for (const { id, subject } of await this.#store.unfinished(KIND, this.#brokerId)) {
+      if (this.#running.get(subject)?.id === id) continue;
+      if (!isStream(subject)) {
+        await this.#store.stop(KIND, this.#brokerId, subject);
+        continue;
+      }
+      const continued = await this.#store.continue(id);
+      if (continued === null) continue;
+      this.#running.set(subject, continued.running);
+      found.push(replayOf(continued.job));
+    }
+    return found;
+  }
+
+  /** Errors: those of `started`, of an engine that does not run. `unfinished` then returns the replay again. */
+  async continueWith(streamId: string, started: Promise<ReplayProgress>): Promise<void> {
+    try {
+      this.report(streamId, await started);
+    } catch (error) {
+      this.#running.delete(streamId);
+      throw error;
+    }
+  }
+
+  report(streamId: string, replay: ReplayProgress | null): void {
+    const running = this.#running.get(streamId);
+    if (replay === null || running === undefined || replay.jobId !== running.id) return;
+    const { id, state, checkpoint, published, total, problem, endedAt } = replay;
+    const progress: StoredProgress = { id, checkpoint };
+    const done = endedAt === null ? (checkpoint?.published ?? 0) : published;
+    running.report({ state, done, total, progress, problem });
+    if (endedAt === null) return;
+    void running.flush().then(() => {
+      if (running.isStored && this.#running.get(streamId) === running) this.#running.delete(streamId);
+    });
+  }
+
+  /** Ends a replay that does not run here, such as one that could not be continued yet. */
+  stop(streamId: string): Promise<void> {
+    return this.#store.stop(KIND, this.#brokerId, streamId);
+  }
+
+  /** Stores the last reports. */
+  async close(): Promise<void> {
+    const all = [...this.#running.values()];
+    this.#running.clear();
+    await Promise.all(all.map((running) => running.close()));
+  }
+}
+
+function replayOf({ id: jobId, subject, request, progress, startedAt }: Job): ContinuedReplay {
+  const { streamName: _streamName, ...replayRequest } = JSON.parse(request) as StoredRequest;
+  const { id, checkpoint } = progress === null ? NOTHING : (JSON.parse(progress) as StoredProgress);
+  return {
+    streamId: subject,
+    request: replayRequest,
+    job: { jobId, continued: { id: id ?? startedAt.getTime(), startedAt: startedAt.getTime(), checkpoint } },
+  };
+}
+
+const NOTHING = { id: null, checkpoint: null };

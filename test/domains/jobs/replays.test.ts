@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import { subscribe } from '../../support/subscription.ts';
+import { jobIn, oneProcess, repeatedOf, runnerOf, storedNumbers, twoProcesses } from './job-world.ts';
+
+const COUNT = 3_000;
+const SECONDS = 15;
+const LIVE = 'subscription ($id: ID!) { job(id: $id) { kind job { state done total attempt problem } } }';
+const STOP = 'mutation ($input: StreamInput!) { stopStreamReplay(input: $input) { stream { isReplaying } } }';
+const DRAIN = 'mutation ($input: DrainProcessInput!) { drainProcess(input: $input) { process { isDraining } } }';
+const numbersTo = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+/** Messages that may be unacknowledged: Mosquitto sends 20 of them to the receiver, and the replay has a window. */
+const IN_FLIGHT = 20;
+
+describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two processes on one database', () => {
+  test('a replay continues in the other process if its own one is killed', async () => {
+    const world = await twoProcesses();
+    const { heard, replay } = await storedNumbers(world, COUNT);
+    const { runner, other } = await runnerOf(world.one, world.two);
+    const id = await replay(other, SECONDS);
+    const live = subscribe(other, other.root, LIVE, { id });
+    // Through the process that does not run it.
+    await live.until(({ job }) => job.kind === 'SNAPSHOT' && job.job.total === COUNT);
+    await live.until(({ job }) => job.kind === 'CHANGE' && job.job.done > COUNT / 4);
+    await runner.kill();
+    const killed = await jobIn(other, id);
+    expect(killed).toMatchObject({ kind: 'STREAM_REPLAY', streamName: 's', attempt: 1, total: COUNT, endedAt: null });
+    const published = heard.length;
+    // Written once per second.
+    expect(published - killed.done).toBeLessThan((COUNT / SECONDS) * 5);
+
+    const states: string[] = [];
+    await live.until(({ job }) => {
+      states.push(job.job?.state);
+      return job.job?.state === 'DONE';
+    });
+    expect(states).not.toContain('FAILED');
+    expect(states).not.toContain('STOPPED');
+    await expect(live.until(() => false)).rejects.toThrow('The subscription ended');
+    expect(await jobIn(other, id)).toMatchObject({
+      state: 'DONE',
+      done: COUNT,
+      total: COUNT,
+      attempt: 2,
+      problem: null,
+    });
+    await expect.poll(() => new Set(heard).size).toBe(COUNT);
+    const repeated = repeatedOf(heard, numbersTo(COUNT));
+    expect(repeated.length).toBeLessThanOrEqual(published - killed.done + IN_FLIGHT);
+    expect(repeated).toEqual(numbersTo(repeated.length).map((index) => index + killed.done));
+  });
+
+  test.each([
+    ['in reverse', { reverse: true }, numbersTo(COUNT).reverse()],
+    ['with a limit', { limit: 2_000 }, numbersTo(2_000)],
+  ] as const)('a replay %s moves to another process, and repeats little or nothing', async (_, more, expected) => {
+    const world = await twoProcesses();
+    const { heard, replay } = await storedNumbers(world, COUNT);
+    const { runner, other } = await runnerOf(world.one, world.two);
+    const id = await replay(other, SECONDS, more);
+    const live = subscribe(other, other.root, LIVE, { id });
+    await live.until(({ job }) => job.job?.done > expected.length / 4);
+    const processes = (await runner.graphql('{ processes { processId isSelf } }')).processes;
+    const { processId } = processes.find(({ isSelf }: { isSelf: boolean }) => isSelf);
+    await other.graphql(DRAIN, { input: { processId, isDraining: true } });
+    const states: string[] = [];
+    await live.until(({ job }) => {
+      states.push(job.job?.state);
+      return job.job?.state === 'DONE';
+    });
+    expect(states).toContain('PAUSED');
+    const { length: total } = expected;
+    expect(await jobIn(runner, id)).toMatchObject({ state: 'DONE', done: total, total, attempt: 2 });
+    await expect.poll(() => new Set(heard).size).toBe(total);
+    expect(repeatedOf(heard, expected).length).toBeLessThanOrEqual(IN_FLIGHT);
+  });
+
+  test('a second replay is refused, and one is stopped through the process that does not run it', async () => {
+    const world = await twoProcesses();
+    const { heard, replay } = await storedNumbers(world, COUNT);
+    const { runner, other } = await runnerOf(world.one, world.two);
+    const id = await replay(runner, SECONDS);
+    for (const service of [runner, other]) await expect(replay(service, SECONDS)).rejects.toThrow('IN_USE');
+    await other.graphql(STOP, { input: { brokerId: world.brokerId, name: 's' } });
+    await expect.poll(async () => (await jobIn(other, id)).state).toBe('STOPPED');
+    // Not continued by another process.
+    await runner.kill();
+    const next = await replay(other, 1, { limit: 10 });
+    await expect.poll(async () => (await jobIn(other, next)).state).toBe('DONE');
+    expect(await jobIn(other, id)).toMatchObject({ state: 'STOPPED', attempt: 1 });
+    expect(heard.slice(-10)).toEqual(numbersTo(10));
+  });
+});
+
+test.skipIf(process.env.TEST_ENGINE === 'postgresql').each(['kill', 'stop'] as const)(
+  'a replay continues after the restart of the only process (%s)',
+  async (end) => {
+    const world = await oneProcess();
+    const { one } = world;
+    const { heard, replay } = await storedNumbers(world, COUNT);
+    const id = await replay(one, SECONDS);
+    await expect.poll(async () => (await jobIn(one, id)).done).toBeGreaterThan(COUNT / 4);
+    await one[end]();
+    const published = heard.length;
+    await one.start();
+    await expect.poll(async () => (await jobIn(one, id)).state).toBe('DONE');
+    expect(await jobIn(one, id)).toMatchObject({ state: 'DONE', done: COUNT, total: COUNT, attempt: 2 });
+    await expect.poll(() => new Set(heard).size).toBe(COUNT);
+    const repeated = repeatedOf(heard, numbersTo(COUNT));
+    expect(repeated.length).toBeLessThanOrEqual(end === 'stop' ? IN_FLIGHT : published);
+    expect(repeated.length).toBeLessThan((COUNT / SECONDS) * 5);
+    const list = 'query ($id: ID!) { broker(id: $id) { jobs { id } stream(name: "s") { replay { jobId state } } } }';
+    expect((await one.graphql(list, { id: world.brokerId })).broker).toEqual({
+      jobs: [{ id }],
+      stream: { replay: { jobId: id, state: 'DONE' } },
+    });
+  },
+);
