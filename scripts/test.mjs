@@ -118,7 +118,8 @@ else {
       .concat(ON_POSTGRESQL.auth.map((name) => `test/platform/auth/${name}`))
       .concat(ON_POSTGRESQL.brokers.map((name) => `test/domains/brokers/${name}`))
       .concat(ON_POSTGRESQL.streams.map((name) => `test/domains/streams/${name}`))
-      .concat('test/domains/processes');
+      .concat('test/domains/processes')
+      .concat('test/domains/jobs');
     run('storage and contract on PostgreSQL', { TEST_ENGINE: 'postgresql' }, ...suites);
   }
 }

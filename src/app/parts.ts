@@ -129,11 +129,12 @@ function openFeatures(
     }),
   );
   const accessControl = closers.keep(new AccessControlService({ ...ofBrokers, clients, log }));
-  const published = openPublished({ ...ofBrokers, access: accessControl, supportOf, timeoutMs, closers });
-
   const { db, changes, engine } = storage;
-  const store = new JobStore({ db, changes, log });
-  const jobs = closers.keep(new JobService({ store, changes, brokers: fleet.brokers, log }));
+  const jobs = new JobStore({ db, changes, log });
+  const jobService = closers.keep(new JobService({ store: jobs, changes, brokers: fleet.brokers, log }));
+  const ofMessages = { ...ofBrokers, storage, jobs, access: accessControl, supportOf, timeoutMs, closers, log };
+  const published = openPublished(ofMessages);
+
   const calls = engine === 'postgresql' ? new HostedCalls({ db, changes, sealer, timeoutMs, log }) : null;
   closers.add(() => calls?.close());
   const hosting = { ...ofBrokers, storage, placement, calls, log };
@@ -141,7 +142,7 @@ function openFeatures(
   const streams = closers.keep(
     new Streams({
       ...hosting,
-      jobs: store,
+      jobs,
       place: databaseUrl === undefined ? { folder: streamFolder } : { databaseUrl, formerFolder: streamFolder },
       maxBytes: config.streamStorageMaxMb * MIB,
       workerUrl: streamWorker,
@@ -195,7 +196,7 @@ function openFeatures(
   const { certificates: cache } = caches;
   return {
     metrics,
-    jobs,
+    jobs: jobService,
     clients,
     clientControl,
     messages,

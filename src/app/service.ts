@@ -63,6 +63,9 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     // WebSockets close before the HTTP server, which waits for every socket.
     closers.keep(graphql);
     closers.keep(await openOperatorSocket(config.dataDir, runAsOperator));
+    if (config.role !== 'api') services.retainedDeletions.start(processes.table);
+    // Closes before HTTP, which would wait for the responses, and before the links.
+    closers.keep(services.retainedDeletions);
     closers.add(() => {
       http.announceClose();
       return delay(config.shutdownDelayMs);

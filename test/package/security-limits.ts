@@ -147,7 +147,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'domains/messages/retained/retained-readings.ts',
     'MAX_WAITING',
   ],
-  'Deletions of retained messages at the same time; one for each broker (`IN_USE`)': [
+  'Deletions of retained messages at the same time in one process; one for each broker in all processes (`IN_USE`)': [
     'domains/messages/retained/retained-deletions.ts',
     'MAX_RUNNING',
   ],
@@ -156,6 +156,11 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'domains/messages/retained/deletion-entries.ts',
     'MAX_CHARACTERS',
   ],
+  'Bytes of the results of a deletion of retained messages in the database': [
+    'domains/messages/retained/deletion-record.ts',
+    'MAX_RESULT_BYTES',
+  ],
+  'Jobs of one broker in the database that have ended': ['domains/jobs/job-store.ts', 'MAX_ENDED'],
   'Messages in processing by streams': ['domains/streams/engine/backlog.ts', 'MAX_MESSAGES'],
   'Started sign-ins with a provider': ['domains/sign-in/sign-in-attempts.ts', 'MAX_ATTEMPTS'],
   'Response from an OpenID Connect provider': ['domains/sign-in/oidc/bounded-fetch.ts', 'MAX_RESPONSE_BYTES'],

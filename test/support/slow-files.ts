@@ -58,6 +58,8 @@ const SLOW = [
   '/graphql/live/slow-reader',
   '/graphql/response-limit',
   '/http/web-socket-flow',
+  '/jobs/deletions',
+  '/jobs/replays',
   '/mosquitto/certificates',
   '/mosquitto/left-over',
   '/package/',

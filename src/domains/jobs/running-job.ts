@@ -46,11 +46,11 @@ export class RunningJob {
     return this.#pending === null && this.#writing === null;
   }
 
-  /** Ignored after a report of the end. */
-  report(report: JobReport): void {
+  /** Ignored after a report of the end. `isUrgent`: it is stored at once, as is a change of the state. */
+  report(report: JobReport, isUrgent = false): void {
     if (this.#isLost || this.#isClosed || isEnd(this.#state)) return;
     this.#done = Math.max(this.#done, report.done);
-    this.#isUrgent ||= report.state !== this.#state;
+    this.#isUrgent ||= isUrgent || report.state !== this.#state;
     this.#state = report.state;
     this.#pending = { ...report, done: this.#done };
     this.#writeSoon();

@@ -1,7 +1,10 @@
+import type { Logger } from 'pino';
 import type { Closers } from '../../platform/closers.ts';
+import type { Storage } from '../../platform/storage/storage.ts';
 import type { AccessControlService } from '../access-control/access-control-service.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import type { JobStore } from '../jobs/job-store.ts';
 import { AccessRefusals } from './access-refusals.ts';
 import { PublishService } from './publishing/publish-service.ts';
 import { RetainedDeletions } from './retained/retained-deletions.ts';
@@ -16,7 +19,10 @@ interface PublishedOptions {
     /** NOT_SUPPORTED_BY_BROKER if the feature is unavailable for a broker (a cluster). */
     readonly requireSupport: (broker: BrokerRecord) => void;
   };
+  readonly storage: Storage;
+  readonly jobs: JobStore;
   readonly timeoutMs: number;
+  readonly log: Logger;
   readonly closers: Closers;
 }
 

@@ -355,6 +355,7 @@ test('migrate updates the database and reports if it is up to date', async () =>
       '0012_login_failures',
       '0013_pending_changes',
       '0015_processes',
+      '0016_jobs',
     ],
   });
   expect((await runHere(['migrate'], env)).out).toContain('up to date');

@@ -28,13 +28,13 @@ export const jobIn = async (service: Pick<ServiceProcess, 'graphql'>, id: string
   (await service.graphql(JOB, { id })).job;
 
 /** Processes on one PostgreSQL, with a broker that each is connected to. */
-export async function twoProcesses() {
+export async function twoProcesses(lines: readonly string[] = []) {
   const env = {
     DATABASE_URL: (await databaseOfRun()) ?? '',
     SECRET_KEY: 'the same key for all of the processes',
     BROKER_TIMEOUT_MS: '20000',
   };
-  const mosquitto = await startMosquitto({ lines: LINES });
+  const mosquitto = await startMosquitto({ lines: [...LINES, ...lines] });
   const one = await startServiceProcess(env);
   const two = await startServiceProcess(env);
   const brokerId = await one.addBroker(mosquitto.url);
@@ -44,8 +44,8 @@ export async function twoProcesses() {
   return { mosquitto, one, two, brokerId };
 }
 
-export async function oneProcess() {
-  const mosquitto = await startMosquitto({ lines: LINES });
+export async function oneProcess(lines: readonly string[] = []) {
+  const mosquitto = await startMosquitto({ lines: [...LINES, ...lines] });
   const one = await startServiceProcess();
   return { mosquitto, one, brokerId: await one.addBroker(mosquitto.url) };
 }

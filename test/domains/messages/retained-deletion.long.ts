@@ -6,7 +6,7 @@ import { type Mosquitto, startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService } from '../../support/service.ts';
 import { subscribe } from '../../support/subscription.ts';
 import { addBroker, KINDS, messageWorld } from './message-world.ts';
-import { DELETION, deleteRetained, retain, retained, topicsOf } from './retained-world.ts';
+import { DELETION, deleteRetained, retain, retained, SLOW, topicsOf } from './retained-world.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -79,7 +79,7 @@ test('what Mosquitto drops by default while it is read is deleted, too', async (
 async function begunDeletion() {
   const folder = temporaryFolder();
   const mosquitto = await startMosquitto({
-    lines: ['persistence true', `persistence_location ${folder}/`, 'autosave_interval 0', QUEUES_ALL],
+    lines: ['persistence true', `persistence_location ${folder}/`, 'autosave_interval 0', QUEUES_ALL, SLOW],
   });
   await retain(await mosquitto.client(), topicsOf(COUNT), 'x');
   await mosquitto.stop();

@@ -3,7 +3,7 @@ import { startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { subscribe } from '../../support/subscription.ts';
 import { addBroker, KINDS, messageWorld } from './message-world.ts';
-import { acl, DELETION, deleteRetained, retain, retained, serviceAccount, topicsOf } from './retained-world.ts';
+import { acl, DELETION, deleteRetained, retain, retained, SLOW, serviceAccount, topicsOf } from './retained-world.ts';
 
 const watched = (service: TestService, brokerId: string, token = service.root) =>
   subscribe(
@@ -134,7 +134,7 @@ test('what the broker refuses is reported with the rule, and stays', async () =>
 });
 
 test('a deletion continues after the broker was restarted, and its report is true', async () => {
-  const mosquitto = await startMosquitto();
+  const mosquitto = await startMosquitto({ lines: [SLOW] });
   const service = await startTestService();
   const brokerId = await addBroker(service, mosquitto.url);
   const world = { service, brokerId };

@@ -12,6 +12,9 @@ const RETAINED = `query ($b: ID!, $f: String, $s: String, $n: Int, $a: String, $
   }
 }`;
 
+/** A line of mosquitto.conf: deletions are acknowledged one by one, so that one takes seconds. */
+export const SLOW = 'max_inflight_messages 1';
+
 export const DELETION = `
   state isDryRun filter total deletedCount wouldDeleteCount remainingCount refusedCount unknownCount acknowledgedCount
   notFoundCount isComplete interruptions problem endedAt results { topic status error { code info } }`;

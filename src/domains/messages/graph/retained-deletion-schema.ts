@@ -1,15 +1,16 @@
 import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
 import { ChangeError, errorView } from '../../../gateway/graphql/change-error.ts';
 import { guardedBroker } from '../../../gateway/graphql/guarded.ts';
-import { eventFields, resumeArgument } from '../../../gateway/graphql/live-event.ts';
+import { eventFields, resumable, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import { timeField } from '../../../gateway/graphql/time-field.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { ofBroker, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { stateIn } from '../../../gateway/live/broadcast.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { DELETION_STATUSES, type DeletionStatus, MAX_RESULTS, type TopicResult } from '../retained/deletion-entries.ts';
+import { MAX_DELETED_TOPICS } from '../retained/deletion-input.ts';
 import type { DeletionProgress, DeletionState } from '../retained/retained-deletion.ts';
-import { type DeletionEvent, type DeletionReport, MAX_DELETED_TOPICS } from '../retained/retained-deletions.ts';
+import type { DeletionEvent, DeletionReport } from '../retained/retained-deletions.ts';
 
 const STATUSES: Readonly<Record<DeletionStatus, string>> = {
   DELETED: 'The broker has no retained message on the topic any more.',
@@ -36,7 +37,10 @@ const RetainedDeletionState = builder.enumType('RetainedDeletionState', {
   values: {
     READING: { description: 'Retained messages are read from the broker, to find or to check them.' },
     DELETING: { description: 'Deletions are sent to the broker.' },
-    WAITING: { description: 'The broker is not connected. The deletion continues if it returns within a minute.' },
+    WAITING: {
+      description:
+        'The broker is not connected, or the process that deletes ends. The deletion continues if the broker returns within a minute.',
+    },
     DONE: { description: 'The deletion has ended. The counts show what was deleted.' },
     FAILED: { description: 'The deletion has ended early: see `problem`. The counts show what was deleted.' },
   } as const satisfies Record<DeletionState, object>,
@@ -65,6 +69,7 @@ const RetainedDeletion = builder.objectRef<DeletionProgress>('RetainedDeletion')
         resolve: ({ counts }) => counts[status],
       });
     return {
+      jobId: t.exposeID('jobId', { description: 'The id of its `job`.' }),
       state: t.expose('state', { description: 'Whether the deletion runs.', type: RetainedDeletionState }),
       isDryRun: t.exposeBoolean('isDryRun', { description: 'Whether nothing is deleted.' }),
       filter: t.exposeString('filter', { description: 'The filter. Null if topics were given.', nullable: true }),
@@ -94,7 +99,7 @@ const RetainedDeletion = builder.objectRef<DeletionProgress>('RetainedDeletion')
       }),
       endedAt: timeField(t, 'End of the deletion. Null while it runs.', ({ endedAt }) => endedAt),
       results: t.field({
-        description: `Results of single topics, at most ${MAX_RESULTS}. Topics that were not deleted come first. Empty while the deletion runs.`,
+        description: `Results of single topics, at most ${MAX_RESULTS}. Topics that were not deleted come first. Subscriptions leave out results beyond 256 KiB. Empty while the deletion runs.`,
         type: [RetainedTopicResult],
         resolve: ({ results }) => [...results],
       }),
@@ -128,14 +133,14 @@ const DeleteRetainedMessagesPayload = builder.objectRef<DeletionReport>('DeleteR
 });
 
 const RetainedDeletionEvent = builder.objectRef<DeletionEvent>('RetainedDeletionEvent').implement({
-  description: 'First the last deletion, then one event for each change of state, and at most two per second between.',
+  description: 'First the last deletion, then one event for each change of state, and at most one per second between.',
   fields: (t) => ({
     ...eventFields(t, (event) => event),
     deletion: t.field({
-      description: 'SNAPSHOT, CHANGE: the deletion. Null if there was none since this process started.',
+      description: 'SNAPSHOT, CHANGE: the deletion. Null if none is stored.',
       type: RetainedDeletion,
       nullable: true,
-      resolve: (event) => stateIn(event)?.deletion ?? null,
+      resolve: (event) => stateIn(event),
     }),
   }),
 });
@@ -143,7 +148,7 @@ const RetainedDeletionEvent = builder.objectRef<DeletionEvent>('RetainedDeletion
 builder.mutationField('deleteRetainedMessages', (t) =>
   t.field({
     description:
-      'Deletes retained messages, and reads again what is left. At most 500,000 topics and 15 minutes. The deletion continues if the caller disconnects or the broker restarts: see the subscription `retainedDeletion`. One deletion runs per broker at a time; others are IN_USE.',
+      'Deletes retained messages, and reads again what is left. At most 500,000 topics and 15 minutes. The deletion continues if the caller disconnects, the broker restarts, or the process of this service ends: see the subscription `retainedDeletion` and `job`. After such a process, the response is BROKER_UNREACHABLE with `info.jobId`, or none. Another process, or the same after its restart, reads again what is left and deletes it. What was deleted by a filter and not yet read again is then not counted. One deletion runs per broker at a time, in all processes; others are IN_USE. Four run per process; others are RATE_LIMITED.',
     type: DeleteRetainedMessagesPayload,
     ...onBroker('EDITOR'),
     args: { input: t.arg({ description: 'The messages.', type: DeleteRetainedMessagesInput, required: true }) },
@@ -154,8 +159,9 @@ builder.mutationField('deleteRetainedMessages', (t) =>
 
 builder.subscriptionField('retainedDeletion', (t) =>
   t.field({
-    description:
-      'The progress of deletions of retained messages that run in this process. With several processes, use the WebSocket of the mutation.',
+    description: resumable(
+      'The progress of deletions of retained messages on a broker, in whichever process they run. Events come at most once per second between changes of state.',
+    ),
     type: RetainedDeletionEvent,
     ...onBroker('EDITOR'),
     args: {
@@ -166,7 +172,7 @@ builder.subscriptionField('retainedDeletion', (t) =>
       guardedBroker(
         context,
         brokerId,
-        async (broker, signal) => context.services.retainedDeletions.watch(broker, { signal, after }),
+        (broker, signal) => context.services.retainedDeletions.watch(broker, { signal, after }),
         'EDITOR',
       ),
     resolve: (event) => event,

@@ -41,16 +41,19 @@ const MAX_ATTEMPTS = 3;
 export class DeletionEntries {
   readonly #entries = new Map<string, DeletionEntry>();
   readonly #isDryRun: boolean;
+  /** Topics that an earlier process has deleted, whose names are not known. */
+  readonly #deletedBefore: number;
   #characters = 0;
   #reading = 0;
   isFull = false;
 
-  constructor(isDryRun: boolean) {
+  constructor(isDryRun: boolean, deletedBefore: number) {
     this.#isDryRun = isDryRun;
+    this.#deletedBefore = deletedBefore;
   }
 
-  get size(): number {
-    return this.#entries.size;
+  get total(): number {
+    return this.#deletedBefore + this.#entries.size;
   }
 
   beginReading(): void {
@@ -62,6 +65,15 @@ export class DeletionEntries {
     const known = this.#entries.get(topic);
     if (known !== undefined) known.seen = this.#reading;
     else if (isNew) this.#add(topic, 'FOUND');
+  }
+
+  /** Topics that an earlier process may have deleted. */
+  sent(topics: readonly string[]): void {
+    for (const topic of topics) this.#add(topic, 'SENT');
+  }
+
+  isNotFound(topic: string): boolean {
+    return this.#entries.get(topic)?.state === 'NOT_FOUND';
   }
 
   notFound(topics: readonly string[]): void {
@@ -94,6 +106,7 @@ export class DeletionEntries {
 
   counts(): DeletionCounts {
     const counts = Object.fromEntries(DELETION_STATUSES.map((status) => [status, 0])) as Record<DeletionStatus, number>;
+    counts.DELETED = this.#deletedBefore;
     for (const entry of this.#entries.values()) counts[this.#statusOf(entry)] += 1;
     return counts;
   }

@@ -6,10 +6,18 @@ import { whenConnected } from '../../../protocol/mqtt/when-connected.ts';
 import { type DeletionCounts, DeletionEntries, type DeletionEntry, type TopicResult } from './deletion-entries.ts';
 import type { Completeness, RetainedRequest } from './retained-readings.ts';
 
-/** READING: looks for messages. WAITING: for the broker to be connected again. */
+/** READING: looks for messages. WAITING: for the broker to be connected again, or for a process that continues. */
 export type DeletionState = 'READING' | 'DELETING' | 'WAITING' | 'DONE' | 'FAILED';
 
+export interface DeletionRequest {
+  /** `null`: the topics are given. */
+  readonly filter: string | null;
+  readonly topics: readonly string[];
+  readonly isDryRun: boolean;
+}
+
 export interface DeletionProgress {
+  readonly jobId: string;
   readonly state: DeletionState;
   readonly isDryRun: boolean;
   readonly filter: string | null;
@@ -26,11 +34,20 @@ export interface DeletionProgress {
   readonly results: readonly TopicResult[];
 }
 
-interface DeletionOptions {
-  /** `null`: the topics are given. */
-  readonly filter: string | null;
-  readonly topics: readonly string[];
-  readonly isDryRun: boolean;
+/** What an earlier process has found out. */
+export interface ContinuedDeletion {
+  /** Topics that were deleted, in a deletion by filter. */
+  readonly deleted: number;
+  /** The given topics without a message at the start, as positions in the list. `null`: they were not read yet. */
+  readonly notFound: readonly number[] | null;
+  readonly interruptions: number;
+}
+
+interface DeletionOptions extends DeletionRequest {
+  readonly jobId: string;
+  readonly startedAt: number;
+  /** `null`: the deletion starts. */
+  readonly continued: ContinuedDeletion | null;
   readonly timeoutMs: number;
   read(request: RetainedRequest): Promise<Completeness>;
   /** The connection that publishes. Errors: those of an unreachable broker. */
@@ -54,64 +71,105 @@ const NOTHING = Buffer.alloc(0);
  * Deletes retained messages: publishes an empty one on each topic, reads again, and repeats until none is left. An
  * acknowledged deletion alone proves nothing: MQTT 3.1.1 brokers also acknowledge what they do not allow, and a broker
  * that is killed may restore what it had saved before. So only a reading that misses a message counts it as deleted.
+ *
+ * A deletion that another process has begun starts with a reading, too. What that process had deleted and not read
+ * again is then counted if the topics were given, and not if they were found by a filter.
  */
 export class RetainedDeletion {
   readonly #options: DeletionOptions;
   readonly #entries: DeletionEntries;
-  readonly #startedAt = Date.now();
   #state: DeletionState = 'READING';
   #isComplete = false;
-  #interruptions = 0;
+  #interruptions: number;
+  #isFirstRead = false;
   #problem: string | null = null;
   #endedAt: number | null = null;
 
   constructor(options: DeletionOptions) {
     this.#options = options;
-    this.#entries = new DeletionEntries(options.isDryRun);
+    const { continued, filter, isDryRun } = options;
+    this.#entries = new DeletionEntries(isDryRun, filter === null ? 0 : (continued?.deleted ?? 0));
+    this.#interruptions = continued?.interruptions ?? 0;
   }
 
   progress(): DeletionProgress {
-    const { isDryRun, filter } = this.#options;
+    const { jobId, isDryRun, filter, startedAt } = this.#options;
     return {
+      jobId,
       state: this.#state,
       isDryRun,
       filter,
       counts: this.#entries.counts(),
-      total: this.#entries.size,
+      total: this.#entries.total,
       isComplete: this.#isComplete,
       interruptions: this.#interruptions,
       problem: this.#problem,
-      startedAt: this.#startedAt,
+      startedAt,
       endedAt: this.#endedAt,
       results: this.#endedAt === null ? [] : this.#entries.results(),
     };
   }
 
+  /** The given topics that had no message at the start, as positions in the list. `null` before they were read. */
+  get notFound(): readonly number[] | null {
+    if (!this.#isFirstRead) return this.#options.continued?.notFound ?? null;
+    return this.#options.topics.flatMap((topic, place) => (this.#entries.isNotFound(topic) ? [place] : []));
+  }
+
   /** Errors: those of the first reading; nothing was deleted then. Later ones are in the progress. */
   async run(): Promise<DeletionProgress> {
-    let isAllKnown = (await this.#readAgain(true)) && !this.#entries.isFull;
-    this.#entries.notFound(this.#options.topics);
-    if (this.#options.isDryRun) return this.#end('DONE', isAllKnown);
-    let isVerified = true;
-    let isLeft = this.#entries.evaluate(0, false);
-    for (let round = 0; isLeft && round < MAX_ROUNDS && Date.now() < this.#startedAt + MAX_MS; round += 1) {
+    if (this.#options.continued !== null) return this.#tried(async () => this.#work(await this.#continue()));
+    const isComplete = await this.#readFirst();
+    return this.#tried(() => this.#work(isComplete));
+  }
+
+  /** Deletes what the first reading has found. `isComplete`: whether that has found all. */
+  async #work(isComplete: boolean): Promise<DeletionProgress> {
+    const { isDryRun, startedAt, continued } = this.#options;
+    let isAllKnown = isComplete && !this.#entries.isFull;
+    if (isDryRun) return this.#end('DONE', isAllKnown);
+    let isVerified = isComplete;
+    let isLeft = this.#entries.evaluate(1, isComplete) || (continued !== null && !isComplete);
+    for (let round = 0; isLeft && round < MAX_ROUNDS && Date.now() < startedAt + MAX_MS; round += 1) {
       isVerified = false;
-      try {
-        await this.#deleteFound();
-        const from = this.#entries.reading + 1;
-        const isReadingComplete = await this.#persist(() => this.#readAgain(!isAllKnown));
-        isLeft = this.#entries.evaluate(from, isReadingComplete);
-        isVerified = isReadingComplete;
-        isAllKnown = (isAllKnown || isReadingComplete) && !this.#entries.isFull;
-        // What the reading missed may be acknowledged and not deleted.
-        isLeft ||= !isReadingComplete;
-      } catch (error) {
-        if (!(error instanceof ServiceError)) throw error;
-        this.#problem = error.message;
-        return this.#end('FAILED', false);
-      }
+      await this.#deleteFound();
+      const from = this.#entries.reading + 1;
+      const isReadingComplete = await this.#persist(() => this.#readAgain(!isAllKnown));
+      isLeft = this.#entries.evaluate(from, isReadingComplete);
+      isVerified = isReadingComplete;
+      isAllKnown = (isAllKnown || isReadingComplete) && !this.#entries.isFull;
+      // What the reading missed may be acknowledged and not deleted.
+      isLeft ||= !isReadingComplete;
     }
     return this.#end('DONE', isAllKnown && isVerified);
+  }
+
+  async #tried(work: () => Promise<DeletionProgress>): Promise<DeletionProgress> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      this.#problem = error.message;
+      return this.#end('FAILED', false);
+    }
+  }
+
+  async #readFirst(): Promise<boolean> {
+    const isComplete = await this.#readAgain(true);
+    this.#entries.notFound(this.#options.topics);
+    this.#isFirstRead = true;
+    return isComplete;
+  }
+
+  /** The first reading in another process, whose connection to the broker may not be there yet. */
+  async #continue(): Promise<boolean> {
+    const { topics, isDryRun, continued } = this.#options;
+    const known = continued?.notFound ?? null;
+    if (known !== null && !isDryRun) {
+      const missing = new Set(known.map((place) => topics[place] ?? ''));
+      this.#entries.sent(topics.filter((topic) => !missing.has(topic)));
+    }
+    return this.#persist(() => this.#readFirst());
   }
 
   /** Returns whether the broker has sent all messages. */
@@ -190,7 +248,7 @@ export class RetainedDeletion {
 
   /** Repeats while the broker is unreachable, for at most RECONNECT_MS. */
   async #persist<T>(work: () => Promise<T>): Promise<T> {
-    const end = Math.min(Date.now() + RECONNECT_MS, this.#startedAt + MAX_MS);
+    const end = Math.min(Date.now() + RECONNECT_MS, this.#options.startedAt + MAX_MS);
     for (;;) {
       if (this.#options.isStopped()) throw new ServiceError('BROKER_UNREACHABLE', 'This service is shutting down');
       try {

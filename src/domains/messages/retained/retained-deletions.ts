@@ -1,27 +1,34 @@
-import { Broadcast, type BroadcastEvent } from '../../../gateway/live/broadcast.ts';
+import type { Logger } from 'pino';
 import type { LiveSource, SubscriberOptions } from '../../../gateway/live/live-source.ts';
-import { type InputIssue, invalid, notFound, ServiceError } from '../../../platform/errors.ts';
-import { topicProblem } from '../../../protocol/mqtt/topics.ts';
+import { notFound, ServiceError } from '../../../platform/errors.ts';
+import type { Storage } from '../../../platform/storage/storage.ts';
 import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
+import type { Job } from '../../jobs/job.ts';
+import type { JobStore } from '../../jobs/job-store.ts';
+import { type HeldJob, LeasedJobs } from '../../jobs/leased-jobs.ts';
+import { type StoredEvent, StoredFeeds } from '../../jobs/stored-feeds.ts';
 import type { AccessRefusals } from '../access-refusals.ts';
-import { tailFilterProblem } from '../message-service.ts';
-import { type DeletionProgress, RetainedDeletion } from './retained-deletion.ts';
+import { checkedDeletion, type DeletionInput } from './deletion-input.ts';
+import { continuedOf, deletionIn, reportOf, requestOf } from './deletion-record.ts';
+import {
+  type ContinuedDeletion,
+  type DeletionProgress,
+  type DeletionRequest,
+  RetainedDeletion,
+} from './retained-deletion.ts';
 import type { RetainedReadings } from './retained-readings.ts';
 
 interface RetainedDeletionsOptions {
   readonly runtimes: BrokerRuntimes;
-  readonly brokers: Pick<BrokerCache, 'onRemove'>;
+  readonly brokers: Pick<BrokerCache, 'get' | 'onRemove'>;
   readonly readings: RetainedReadings;
   readonly refusals: AccessRefusals;
   readonly requireSupport: (broker: BrokerRecord) => void;
+  readonly storage: Storage;
+  readonly jobs: JobStore;
   readonly timeoutMs: number;
-}
-
-interface DeletionInput {
-  readonly filter?: string | null | undefined;
-  readonly topics?: readonly string[] | null | undefined;
-  readonly dryRun?: boolean | null | undefined;
+  readonly log: Logger;
 }
 
 export interface DeletionReport {
@@ -31,127 +38,122 @@ export interface DeletionReport {
   readonly outcome: string;
 }
 
-interface DeletionChange {
-  readonly deletion: DeletionProgress | null;
-}
+/** `null` if none is stored. */
+export type DeletionEvent = StoredEvent<DeletionProgress | null>;
 
-export type DeletionEvent = BroadcastEvent<DeletionChange, DeletionChange>;
-
-export const MAX_DELETED_TOPICS = 1_000;
+const KIND = 'RETAINED_DELETION';
+const BUSY = 'Another deletion of retained messages runs on this broker';
+const CONTINUED = 'The process that deletes ends: another one continues, or the same after its restart';
+/** Of one process. */
 const MAX_RUNNING = 4;
 const PROGRESS_MS = 500;
 
-interface BrokerDeletions {
-  readonly feed: Broadcast<DeletionChange, DeletionChange>;
-  last: DeletionProgress | null;
-  isRunning: boolean;
-}
-
-/** The deletions of retained messages of this process: one per broker at a time. */
+/**
+ * The deletions of retained messages: one per broker at a time, in whichever process. Each is a job, which another
+ * process continues if its own one ends.
+ */
 export class RetainedDeletions {
   readonly #options: RetainedDeletionsOptions;
-  readonly #brokers = new Map<string, BrokerDeletions>();
+  readonly #jobs: LeasedJobs;
+  readonly #feeds: StoredFeeds<DeletionProgress | null>;
   readonly #stop: () => void;
-  #running = 0;
-  #isClosed = false;
 
   constructor(options: RetainedDeletionsOptions) {
     this.#options = options;
-    this.#stop = options.brokers.onRemove(({ id }) => {
-      this.#brokers.get(id)?.feed.close(notFound('broker', id));
-      this.#brokers.delete(id);
-    });
+    const { jobs: store, storage, brokers, log } = options;
+    const { changes, leases } = storage;
+    const perform = (job: Job, held: HeldJob) => this.#continue(job, held);
+    this.#jobs = new LeasedJobs({ store, leases, kind: KIND, maxRunning: MAX_RUNNING, perform, log });
+    const read = async (brokerId: string) => {
+      const [job] = await store.ofBroker(brokerId, 1, KIND);
+      return job === undefined ? null : deletionIn(job);
+    };
+    this.#feeds = new StoredFeeds({ changes, log, keyOf: (brokerId) => brokerId, read });
+    this.#stop = brokers.onRemove(({ id }) => this.#feeds.end(id, notFound('broker', id)));
+  }
+
+  /** Continues deletions that other processes have begun and not finished, see LeasedJobs. */
+  start(processes: Parameters<LeasedJobs['start']>[0]): void {
+    this.#jobs.start(processes);
   }
 
   /**
    * Continues if the caller disconnects. Errors, before the first deletion: INVALID, NOT_SUPPORTED_BY_BROKER, IN_USE
    * (another deletion runs on the broker), RATE_LIMITED, NOT_ALLOWED and BROKER_REJECTED (the filter), and those of an
-   * unreachable broker.
+   * unreachable broker. BROKER_UNREACHABLE with `info.jobId` if this process ends meanwhile.
    */
   async run(broker: BrokerRecord, input: DeletionInput): Promise<DeletionReport> {
-    const issues = issuesOf(input);
-    if (issues.length > 0) throw invalid(issues);
+    const request = checkedDeletion(input);
     this.#options.requireSupport(broker);
-    const known = this.#of(broker.id);
-    if (known.isRunning) throw new ServiceError('IN_USE', 'Another deletion of retained messages runs on this broker');
-    if (this.#running >= MAX_RUNNING) {
-      throw new ServiceError('RATE_LIMITED', `At most ${MAX_RUNNING} deletions run at a time: try again later`);
-    }
-    this.#running += 1;
-    known.isRunning = true;
-    try {
-      const deletion = await this.#deletion(broker, input, known).run();
-      const { counts, total, isDryRun } = deletion;
-      const done = isDryRun ? `${counts.WOULD_DELETE} would be deleted` : `${counts.DELETED} of ${total} deleted`;
-      return { broker, deletion, outcome: `${deletion.state}: ${done}` };
-    } finally {
-      this.#running -= 1;
-      known.isRunning = false;
-    }
+    const job = { brokerId: broker.id, subject: '', request };
+    const deletion = await this.#jobs.run(job, BUSY, (held) => this.#delete(broker, request, held, Date.now(), null));
+    const { counts, total, isDryRun } = deletion;
+    const done = isDryRun ? `${counts.WOULD_DELETE} would be deleted` : `${counts.DELETED} of ${total} deleted`;
+    return { broker, deletion, outcome: `${deletion.state}: ${done}` };
   }
 
-  watch(broker: BrokerRecord, options: Pick<SubscriberOptions, 'signal' | 'after'>): LiveSource<DeletionEvent> {
-    return this.#of(broker.id).feed.subscribe(options);
+  watch(
+    { id }: BrokerRecord,
+    options: Pick<SubscriberOptions, 'signal' | 'after'>,
+  ): Promise<LiveSource<DeletionEvent>> {
+    return this.#feeds.watch(id, options);
   }
 
-  close(): void {
-    this.#isClosed = true;
+  async close(): Promise<void> {
     this.#stop();
-    for (const { feed } of this.#brokers.values()) feed.close();
+    await this.#jobs.close();
+    await this.#feeds.close();
   }
 
-  #deletion(broker: BrokerRecord, { filter, topics, dryRun }: DeletionInput, known: BrokerDeletions): RetainedDeletion {
+  async #continue(job: Job, held: HeldJob): Promise<void> {
+    const broker = this.#options.brokers.get(job.brokerId);
+    if (broker === null) return;
+    const deletion = this.#delete(broker, requestOf(job), held, job.startedAt.getTime(), continuedOf(job));
+    await deletion.catch((error: unknown) => {
+      // Stored, or continued by another process.
+      if (!(error instanceof ServiceError)) throw error;
+    });
+  }
+
+  async #delete(
+    broker: BrokerRecord,
+    request: DeletionRequest,
+    { running, isStopped }: HeldJob,
+    startedAt: number,
+    continued: ContinuedDeletion | null,
+  ): Promise<DeletionProgress> {
     const { runtimes, readings, refusals, timeoutMs } = this.#options;
-    let publishedAt = 0;
+    let reportedAt = 0;
+    const report = (isNewState: boolean, change: Partial<DeletionProgress> = {}) =>
+      running.report(reportOf({ ...deletion.progress(), ...change }, deletion.notFound), isNewState);
     const deletion: RetainedDeletion = new RetainedDeletion({
-      filter: filter ?? null,
-      topics: [...new Set(topics ?? [])],
-      isDryRun: dryRun === true,
+      ...request,
+      jobId: running.id,
+      startedAt,
+      continued,
       timeoutMs,
-      read: (request) => readings.read(broker, request),
+      read: (reading) => readings.read(broker, reading),
       link: () => runtimes.ask(broker, async ({ messages }) => messages, { triesNow: true }),
       explained: async (error, topic, clientId) =>
         (await refusals.explained(broker, error, { action: 'PUBLISH', topic, clientId })) as ServiceError,
-      isStopped: () => this.#isClosed,
+      isStopped,
       onProgress: (isNewState) => {
         const now = Date.now();
-        if (!isNewState && now - publishedAt < PROGRESS_MS) return;
-        publishedAt = now;
-        known.last = deletion.progress();
-        known.feed.publish({ deletion: known.last });
+        if (isStopped() || (!isNewState && now - reportedAt < PROGRESS_MS)) return;
+        reportedAt = now;
+        report(isNewState);
       },
     });
-    return deletion;
-  }
-
-  #of(brokerId: string): BrokerDeletions {
-    let known = this.#brokers.get(brokerId);
-    if (known === undefined) {
-      const feed = new Broadcast<DeletionChange, DeletionChange>(() => ({ deletion: opened.last }), { history: 100 });
-      const opened: BrokerDeletions = { feed, last: null, isRunning: false };
-      known = opened;
-      this.#brokers.set(brokerId, known);
+    try {
+      const done = await deletion.run();
+      if (!isStopped()) return done;
+    } catch (error) {
+      if (!isStopped()) {
+        report(true, { state: 'FAILED', problem: error instanceof ServiceError ? error.message : 'Internal error' });
+        throw error;
+      }
     }
-    return known;
+    report(true, { state: 'WAITING', problem: CONTINUED, endedAt: null });
+    throw new ServiceError('BROKER_UNREACHABLE', CONTINUED, { info: { jobId: running.id } });
   }
 }
-
-function issuesOf({ filter, topics }: DeletionInput): InputIssue[] {
-  if ((filter == null) === (topics == null)) {
-    return [{ path: 'input', reason: 'exactly one of filter and topics is required' }];
-  }
-  if (filter != null) return issueOf('input.filter', tailFilterProblem(filter) ?? dollarProblem(filter));
-  const given = topics ?? [];
-  if (given.length === 0 || given.length > MAX_DELETED_TOPICS) {
-    return [{ path: 'input.topics', reason: `must have 1 to ${MAX_DELETED_TOPICS} entries` }];
-  }
-  return given.flatMap((topic, index) =>
-    issueOf(`input.topics.${index}`, topicProblem(topic) ?? tailFilterProblem(topic) ?? dollarProblem(topic)),
-  );
-}
-
-const issueOf = (path: string, reason: string | null): InputIssue[] => (reason === null ? [] : [{ path, reason }]);
-
-/** The topics of the broker itself: `$SYS` belongs to it, and messages below `$CONTROL` are commands. */
-const dollarProblem = (topic: string): string | null =>
-  topic.startsWith('$') ? 'must not begin with $: such topics belong to the broker' : null;

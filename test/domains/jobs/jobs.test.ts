@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { JobStore } from '../../../src/domains/jobs/job-store.ts';
+import { furnished } from '../../platform/auth/rights-world.ts';
+import { silentLog } from '../../support/database.ts';
+import { startMosquitto } from '../../support/mosquitto.ts';
+import { startTestService } from '../../support/service.ts';
+import { subscribe } from '../../support/subscription.ts';
+import { addBroker } from '../messages/message-world.ts';
+
+const DELETE = `mutation ($input: DeleteRetainedMessagesInput!) {
+  deleteRetainedMessages(input: $input) { deletion { jobId } } }`;
+
+test('a job is visible to viewers of the project of its broker, live too, and to no others', async () => {
+  const mosquitto = await startMosquitto();
+  const service = await startTestService();
+  const brokerId = await addBroker(service, mosquitto.url);
+  await service.graphql(DELETE, { input: { brokerId, filter: 'a/#' } });
+  const other = (await service.graphql('mutation { createProject(input: { name: "p" }) { project { id } } }')).data;
+  const viewer = (await service.person('VIEWER')).token;
+  const stranger = (await service.person('VIEWER', other.createProject.project.id)).token;
+  const list = 'query ($id: ID!) { broker(id: $id) { jobs { id kind state broker { id } } } }';
+  const { jobs } = (await service.graphql(list, { id: brokerId }, viewer)).data.broker;
+  expect(jobs).toEqual([
+    { id: expect.any(String), kind: 'RETAINED_DELETION', state: 'DONE', broker: { id: brokerId } },
+  ]);
+  const [{ id }] = jobs;
+  const document = 'query ($id: ID!) { job(id: $id) { id } node(id: $id) { __typename id } }';
+  expect((await service.graphql(document, { id }, viewer)).data).toEqual({
+    job: { id },
+    node: { __typename: 'Job', id },
+  });
+  const refused = await service.graphql(document, { id }, stranger);
+  expect(refused.data).toEqual({ job: null, node: null });
+  expect(refused.errors?.map(({ extensions }) => extensions.code)).toEqual(['NOT_FOUND']);
+  const live = 'subscription ($id: ID!) { job(id: $id) { kind job { state } } }';
+  const snapshot = await subscribe(service, viewer, live, { id }).until(() => true);
+  expect(snapshot).toEqual({ job: { kind: 'SNAPSHOT', job: { state: 'DONE' } } });
+  await expect(subscribe(service, stranger, live, { id }).until(() => true)).rejects.toMatchObject([
+    { extensions: { code: 'NOT_FOUND' } },
+  ]);
+});
+
+test('of the ended jobs of a broker the last 20 remain', async () => {
+  const service = await startTestService();
+  const { brokerId } = await furnished(service, { withCluster: false });
+  const jobs = new JobStore({ ...service.storage, log: silentLog });
+  const ids: string[] = [];
+  for (let nth = 0; nth < 22; nth += 1) {
+    const job = { kind: 'STREAM_REPLAY', brokerId, subject: `s${nth}`, request: { streamName: 's' } } as const;
+    const running = await jobs.begin(job, 'busy');
+    await expect(jobs.begin(job, 'busy')).rejects.toMatchObject({ code: 'IN_USE', message: 'busy' });
+    // The first one does not end.
+    if (nth > 0) running.report({ state: 'DONE', done: 1, total: 1, progress: {}, problem: null });
+    await running.close();
+    ids.unshift(running.id);
+  }
+  const list = 'query ($id: ID!) { broker(id: $id) { jobs(first: 100) { id } } }';
+  const stored = (await service.graphql(list, { id: brokerId })).data.broker.jobs.map(({ id }: { id: string }) => id);
+  // Without the oldest one that has ended, and that of `furnished`.
+  expect(stored).toEqual([...ids.slice(0, 20), ids[21]]);
+});
