@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import type { AuditService } from '../domains/audit/audit-service.ts';
 import { BrokerRuntimes } from '../domains/brokers/broker-runtimes.ts';
 import { BrokerService } from '../domains/brokers/broker-service.ts';
@@ -13,21 +14,27 @@ import { topicPayloadsOf } from '../domains/topic-tree/hosting/topic-payloads.ts
 import { CloudBrokers } from '../engines/cloud-brokers/cloud-brokers.ts';
 import { CloudEngines } from '../engines/cloud-brokers/cloud-engines.ts';
 import { MqttRefusals } from '../engines/cloud-brokers/mqtt-refusals.ts';
+import type { Config } from '../platform/config/config.ts';
+import type { HostedCalls } from '../protocol/hosting/hosted-calls.ts';
 import { isLocalHost } from '../protocol/network/allowed-hosts.ts';
 import type { Foundation } from './foundation.ts';
 
 export const MIB = 1_048_576;
 
+/** Whether this process runs the brokers of its data folder. */
+export const runsBrokers = ({ embeddedBroker, role }: Config): boolean => embeddedBroker && role !== 'api';
+
 interface BrokersOptions {
   readonly audit: AuditService;
+  readonly calls: HostedCalls | null;
   readonly embeddedWorker: URL | undefined;
 }
 
 /** The brokers: their rows, those that this service runs, and the links to all of them. Nothing is connected yet. */
-export async function openBrokers(foundation: Foundation, { audit, embeddedWorker }: BrokersOptions) {
-  const { config, log, closers, storage, sealer, caches } = foundation;
+export async function openBrokers(foundation: Foundation, { audit, calls, embeddedWorker }: BrokersOptions) {
+  const { config, log, closers, storage, folderId, sealer, caches } = foundation;
   const { dataDir, brokerTimeoutMs: timeoutMs } = config;
-  const { db, changes, leases } = storage;
+  const { db, changes, leases, engine: databaseEngine } = storage;
   const { projects, brokers: brokerCache, clusters: cache } = caches;
   const membership = new ClusterMembership({ cache, brokers: brokerCache, projects });
   const contactNodes = new ContactNodes({ cache, brokers: brokerCache });
@@ -56,6 +63,7 @@ export async function openBrokers(foundation: Foundation, { audit, embeddedWorke
     sealer,
     engines: new CloudEngines({
       host: config.mqttHost,
+      advertisedHost: config.mqttAdvertisedHost,
       workerUrl: embeddedWorker,
       streamStorageBytes: config.streamStorageMaxMb * MIB,
       topicTreeBytes: config.topicTreeMaxMb * MIB,
@@ -68,7 +76,11 @@ export async function openBrokers(foundation: Foundation, { audit, embeddedWorke
       },
       log,
     }),
+    databaseEngine,
+    calls,
     dataDir,
+    folderId,
+    isRunner: runsBrokers(config),
     maxBrokers: config.maxCloudBrokers,
     maxPerProject: config.maxCloudBrokersPerProject,
     log,
@@ -85,6 +97,7 @@ export async function openBrokers(foundation: Foundation, { audit, embeddedWorke
         return project?.ownerUserId ?? project?.ownerOrganizationId ?? projectId;
       },
       standInOf: contactNodes.resolve,
+      host: hostname(),
       log,
     }),
   );

@@ -12,24 +12,25 @@ const TIMEOUT_MS = 60_000;
 
 /**
  * Creates a first project with a broker, so that the first start shows everything working. If several processes start
- * for the first time together, one process creates them and the others return `null`. Errors: IN_USE.
+ * for the first time together, one process creates them. Errors: IN_USE.
  */
-export async function ensureFirstBroker(config: Config, parts: Parts): Promise<BrokerRecord | null> {
+export async function ensureFirstBroker(config: Config, parts: Parts): Promise<void> {
   const { db, leases } = parts.storage;
-  for (const broker of parts.caches.brokers.all()) if (broker.type === 'CLOUD') return broker;
-  if ((await db.project.count()) > 0) return null;
+  if ((await db.project.count()) > 0) return;
   const mutex = new LeasedMutex({ leases, name: 'the first broker', prefix: 'first', timeoutMs: TIMEOUT_MS });
-  return mutex.run('broker', async () => ((await db.project.count()) > 0 ? null : createFirst(config, parts)));
+  await mutex.run('broker', async () => {
+    if ((await db.project.count()) === 0) await createFirst(config, parts);
+  });
 }
 
-async function createFirst(config: Config, { services, storage }: Parts): Promise<BrokerRecord | null> {
+async function createFirst(config: Config, { services, storage }: Parts): Promise<void> {
   const root = await storage.db.user.findFirst({ where: { isRoot: true }, orderBy: { id: 'asc' } });
-  if (root === null) return null;
+  if (root === null) return;
   const project = await services.projects.createFor({ name: 'First project', description: '' }, root.id);
   const listeners = wantedPorts(config).flatMap(({ protocol, tls, port }) =>
     port === null ? [] : [{ protocol, tls, port, requireCertificate: false }],
   );
-  return services.cloudBrokers.createFirst({ projectId: project.id, listeners, issuedTo: root.email });
+  await services.cloudBrokers.createFirst({ projectId: project.id, listeners, issuedTo: root.email });
 }
 
 interface WantedPort {
@@ -61,13 +62,13 @@ function unusedPorts(config: Config, { listeners }: BrokerRecord): string[] {
 /** Brokers of earlier versions have no TLS listener, and the default setting is no request for one. */
 const isDefault = (port: number): boolean => String(port) === SETTINGS.mqttTlsPort.fallback;
 
-function mqttReport({ dataDir }: Config, brokerId: string, listeners: readonly ListenerWanted[]) {
+function mqttReport({ dataDir, mqttAdvertisedHost }: Config, brokerId: string, listeners: readonly ListenerWanted[]) {
   const urls = { MQTT: ['mqtt', 'mqtts'], WEBSOCKET: ['ws', 'wss'] } as const;
   const url = (protocol: ListenerProtocol, tls: boolean): string | null => {
     const found = listeners.find((listener) => listener.protocol === protocol && listener.tls === tls);
     if (found === undefined) return null;
-    const host = found.host.includes(':') ? `[${found.host}]` : found.host;
-    return `${urls[protocol][tls ? 1 : 0]}://${host}:${found.port}`;
+    const host = mqttAdvertisedHost ?? found.host;
+    return `${urls[protocol][tls ? 1 : 0]}://${host.includes(':') ? `[${host}]` : host}:${found.port}`;
   };
   return {
     url: url('MQTT', false) ?? '',

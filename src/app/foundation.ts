@@ -5,6 +5,7 @@ import { ClusterCache } from '../domains/clusters/cluster-cache.ts';
 import { ProjectCache } from '../domains/projects/project-cache.ts';
 import type { Closers } from '../platform/closers.ts';
 import type { Config } from '../platform/config/config.ts';
+import { folderIdOf } from '../platform/storage/folder-id.ts';
 import { openSealer } from '../platform/storage/sealed.ts';
 import { openStorage } from '../platform/storage/storage.ts';
 
@@ -15,6 +16,7 @@ export type Foundation = Awaited<ReturnType<typeof openFoundation>>;
 export async function openFoundation(config: Config, log: Logger, closers: Closers) {
   const { dataDir, databaseUrl, secretKey, secretKeyPrevious: previousSecretKey } = config;
   const storage = closers.keep(await openStorage({ dataDir, databaseUrl, log }));
+  const folderId = folderIdOf(dataDir);
   const sealer = openSealer({ dataDir, secretKey, previousSecretKey });
   const rows = { db: storage.db, changes: storage.changes, log };
   const caches = {
@@ -25,5 +27,5 @@ export async function openFoundation(config: Config, log: Logger, closers: Close
   };
   await Promise.all(Object.values(caches).map((cache) => cache.load()));
   caches.projects.onRemove(({ id }) => caches.certificates.projectRemoved(id));
-  return { config, log, closers, storage, sealer, caches };
+  return { config, log, closers, storage, folderId, sealer, caches };
 }

@@ -49,14 +49,16 @@ export type Parts = Awaited<ReturnType<typeof openParts>>;
 export async function openParts(config: Config, options: ServiceOptions, closers: Closers) {
   const foundation = await openFoundation(config, options.log, closers);
   const people = await openPeople(foundation);
-  const fleet = await openBrokers(foundation, { audit: people.audit, embeddedWorker: options.embeddedWorker });
-  const processes = openProcesses(foundation, fleet.runtimes);
-  const features = openFeatures(foundation, fleet, { ...options, placement: processes.placement });
   const { storage, sealer, caches } = foundation;
+  const { db, changes } = storage;
+  const calls = openCalls(foundation);
+  const { embeddedWorker } = options;
+  const fleet = await openBrokers(foundation, { audit: people.audit, calls, embeddedWorker });
+  const processes = openProcesses(foundation, fleet);
+  const features = openFeatures(foundation, fleet, { ...options, calls, placement: processes.placement });
   const { audit, signIn, users, ownership, organizations, tokens } = people;
   const { brokers, cloudBrokers, runtimes, mqttRefusals } = fleet;
   const { streams, bridges, topicTrees, clusters, ...services } = features;
-  const { db, changes } = storage;
   const all = {
     ...services,
     ...signIn.services,
@@ -102,11 +104,23 @@ async function openPeople(foundation: Foundation) {
   return { audit, signIn, users, ownership, organizations, tokens: new TokenService({ db, changes }) };
 }
 
+/** Calls between the processes on one database; `null` with SQLite, where there is only one. */
+function openCalls({ config, log, closers, storage, sealer }: Foundation): HostedCalls | null {
+  const { db, changes, engine } = storage;
+  if (engine === 'sqlite') return null;
+  return closers.keep(new HostedCalls({ db, changes, sealer, timeoutMs: config.brokerTimeoutMs, log }));
+}
+
+interface FeaturesOptions extends ServiceOptions {
+  readonly placement: Placement;
+  readonly calls: HostedCalls | null;
+}
+
 /** What users do with brokers: clients, messages, access control, streams, bridges, topics, clusters, certificates. */
 function openFeatures(
   { config, log, closers, storage, sealer, caches }: Foundation,
   fleet: Awaited<ReturnType<typeof openBrokers>>,
-  { streamWorker, bridgeWorker, topicWorker, placement }: ServiceOptions & { readonly placement: Placement },
+  { streamWorker, bridgeWorker, topicWorker, placement, calls }: FeaturesOptions,
 ) {
   const { dataDir, databaseUrl, brokerTimeoutMs: timeoutMs } = config;
   const { runtimes, membership, contactNodes, clusterStore } = fleet;
@@ -129,14 +143,12 @@ function openFeatures(
     }),
   );
   const accessControl = closers.keep(new AccessControlService({ ...ofBrokers, clients, log }));
-  const { db, changes, engine } = storage;
+  const { db, changes } = storage;
   const jobs = new JobStore({ db, changes, log });
   const jobService = closers.keep(new JobService({ store: jobs, changes, brokers: fleet.brokers, log }));
   const ofMessages = { ...ofBrokers, storage, jobs, access: accessControl, supportOf, timeoutMs, closers, log };
   const published = openPublished(ofMessages);
 
-  const calls = engine === 'postgresql' ? new HostedCalls({ db, changes, sealer, timeoutMs, log }) : null;
-  closers.add(() => calls?.close());
   const hosting = { ...ofBrokers, storage, placement, calls, log };
   const streamFolder = join(dataDir, 'streams');
   const streams = closers.keep(

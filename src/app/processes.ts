@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import type { Engine } from '../domains/brokers/broker-engine.ts';
 import type { BrokerRuntimes } from '../domains/brokers/broker-runtimes.ts';
 import { ProcessService } from '../domains/processes/process-service.ts';
 import type { ProcessRole } from '../generated/sqlite/client.ts';
@@ -9,13 +10,22 @@ import type { Foundation } from './foundation.ts';
 
 const MESSAGES_PER_MINUTE = '$SYS/broker/load/messages/received/1min';
 
+interface ProcessesOptions {
+  readonly runtimes: BrokerRuntimes;
+  readonly cloudBrokers: { readonly available: readonly Engine[] };
+}
+
 /** The processes on the database, and which of them runs what is stored for a broker. Nothing runs before `open`. */
-export function openProcesses({ config, log, storage }: Foundation, runtimes: BrokerRuntimes) {
+export function openProcesses(
+  { config, log, storage, folderId }: Foundation,
+  { runtimes, cloudBrokers }: ProcessesOptions,
+) {
   const { db, changes, leases, engine } = storage;
   const about = { host: hostname(), version: VERSION, role: config.role.toUpperCase() as ProcessRole };
+  const engines = () => cloudBrokers.available;
   if (engine === 'sqlite') {
     const placement: Placement = new SolePlacement(leases);
-    return { table: null, placement, service: new ProcessService({ table: null, about }) };
+    return { table: null, placement, service: new ProcessService({ table: null, about, engines }) };
   }
   const messagesPerSecond = (id: string) => {
     const perMinute = Number(runtimes.sysTopics(id)?.valueOf(MESSAGES_PER_MINUTE) ?? 0);
@@ -27,11 +37,13 @@ export function openProcesses({ config, log, storage }: Foundation, runtimes: Br
     leases,
     log,
     ...about,
+    folderId,
+    engines,
     load: () => {
       const { held } = placement;
       return { brokers: held.length, messagesPerSecond: held.reduce((sum, id) => sum + messagesPerSecond(id), 0) };
     },
   });
   const placement = new SharedPlacement(leases, table);
-  return { table, placement, service: new ProcessService({ table, about }) };
+  return { table, placement, service: new ProcessService({ table, about, engines }) };
 }

@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkSecretKey } from '../domains/secrets/key-check.ts';
+import { AwayBrokers } from '../engines/cloud-brokers/away-brokers.ts';
 import type { Services } from '../gateway/context.ts';
 import { type FetchFacts, onlyHealth, onlyMetrics } from '../gateway/http/gateway.ts';
 import { Closers } from '../platform/closers.ts';
 import type { Config } from '../platform/config/config.ts';
 import type { Storage } from '../platform/storage/storage.ts';
+import { runsBrokers } from './brokers.ts';
 import { brokerReport, ensureFirstBroker, type StartReport } from './first-broker.ts';
 import { openOperatorSocket } from './operator/operator-socket.ts';
 import { openParts, type Parts, type ServiceOptions } from './parts.ts';
@@ -46,8 +48,12 @@ export async function startService(config: Config, options: ServiceOptions): Pro
       startCloudBrokers(config, parts, closers),
       import('./http-entries.ts').then(({ httpEntries }) => httpEntries(config, parts, ports, log)),
     ]);
-    await processes.table?.open();
-    if (processes.table !== null) closers.keep(processes.table);
+    if (processes.table !== null) {
+      await processes.table.open();
+      closers.keep(processes.table);
+      const { db, changes } = storage;
+      closers.keep(new AwayBrokers({ db, changes, processes: processes.table, log }));
+    }
     await Promise.all([streams.start(), bridges.start(), topicTrees.start()]);
     clusters.start();
     // Links close before the brokers of this service, so that no link reports a lost connection.
@@ -85,16 +91,14 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   }
 }
 
-/** Returns the first broker. `null` if this process does not run brokers. */
+/** Returns the first broker of this process. `null` if it does not run brokers. */
 async function startCloudBrokers(config: Config, parts: Parts, closers: Closers) {
   const { cloudBrokers } = parts.services;
-  if (config.embeddedBroker) {
-    const first = await ensureFirstBroker(config, parts);
+  if (runsBrokers(config)) {
+    await ensureFirstBroker(config, parts);
     closers.keep(cloudBrokers);
-    await cloudBrokers.start();
-    return first;
+    return cloudBrokers.start();
   }
-  // With PostgreSQL another process may run these brokers.
   if (parts.storage.engine === 'sqlite') await cloudBrokers.noteStopped();
   return null;
 }

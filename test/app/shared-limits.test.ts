@@ -15,8 +15,8 @@ describe.skipIf(!postgres.available)(
     let services: readonly TestService[] = [];
     let first: TestService;
 
-    const start = async (env: Record<string, string> = {}) => {
-      services = await startTestServices(postgres, 3, env);
+    const start = async (env: Record<string, string> = {}, options: { embeddedBroker?: boolean } = {}) => {
+      services = await startTestServices(postgres, 3, env, options);
       first = services[0] as TestService;
     };
 
@@ -91,9 +91,14 @@ describe.skipIf(!postgres.available)(
     });
 
     test('cloud brokers of a project, and of all projects', async () => {
-      await start({ MAX_CLOUD_BROKERS_PER_PROJECT: '3', MAX_CLOUD_BROKERS: `${FREE}` });
-      const { token } = await first.person('ADMIN');
-      const { projectId } = first;
+      // The first process has created the first broker of another project.
+      const env = { MAX_CLOUD_BROKERS_PER_PROJECT: '3', MAX_CLOUD_BROKERS: `${FREE + 1}` };
+      await start(env, { embeddedBroker: true });
+      const { createProject } = (
+        await first.graphql('mutation { createProject(input: { name: "P" }) { project { id } } }')
+      ).data;
+      const projectId = createProject.project.id;
+      const { token } = await first.person('ADMIN', projectId);
       const broker = (n: number) => ({ projectId, name: `b${n}` });
       const ofAdmin = await atOnce('createCloudBroker', 'CreateCloudBrokerInput', broker, token);
       expect(ofAdmin).toEqual({ CREATED: 3, INVALID: ATTEMPTS - 3 });

@@ -1,18 +1,19 @@
 import type { TestPostgres } from './postgres.ts';
-import { startTestService, type TestService } from './service.ts';
+import { startTestService, type TestService, type TestServiceOptions } from './service.ts';
 
 /** Starts services on one new PostgreSQL database. They share nothing else, as processes on several machines. */
 export async function startTestServices(
   postgres: TestPostgres,
   count: number,
   env: Record<string, string> = {},
+  options: Omit<TestServiceOptions, 'env' | 'dataDir'> = {},
 ): Promise<readonly TestService[]> {
   const shared = {
     ...env,
     DATABASE_URL: await postgres.createDatabase(),
     SECRET_KEY: 'the same key for all of the processes',
   };
-  const first = await startTestService({ env: shared });
-  const others = Array.from({ length: count - 1 }, () => startTestService({ env: shared }));
+  const first = await startTestService({ ...options, env: shared });
+  const others = Array.from({ length: count - 1 }, () => startTestService({ ...options, env: shared }));
   return [first, ...(await Promise.all(others))];
 }

@@ -4,7 +4,15 @@ import { ANYTHING, type Changes } from '../../platform/storage/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { Directory } from '../../platform/storage/directory.ts';
 
-type DateColumn = 'createdAt' | 'updatedAt' | 'canceledAt' | 'periodStart' | 'periodEnd' | 'deployedAt' | 'shutdownAt';
+type DateColumn =
+  | 'createdAt'
+  | 'updatedAt'
+  | 'canceledAt'
+  | 'periodStart'
+  | 'periodEnd'
+  | 'deployedAt'
+  | 'shutdownAt'
+  | 'awaySince';
 
 export const BROKER_PARTS = { listeners: { orderBy: { number: 'asc' } } } as const;
 
@@ -50,5 +58,6 @@ function toRecord(row: BrokerRow): BrokerRecord {
     periodEnd: row.periodEnd?.toISOString() ?? null,
     deployedAt: row.deployedAt?.toISOString() ?? null,
     shutdownAt: row.shutdownAt?.toISOString() ?? null,
+    awaySince: row.awaySince?.toISOString() ?? null,
   };
 }

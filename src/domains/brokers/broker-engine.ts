@@ -1,8 +1,10 @@
 import type { ListenerProtocol } from '../../generated/sqlite/client.ts';
 
-export type Engine = 'embedded' | 'mosquitto';
+export const ENGINES = ['embedded', 'mosquitto'] as const;
 
-export const isEngine = (engine: string | null): engine is Engine => engine === 'embedded' || engine === 'mosquitto';
+export type Engine = (typeof ENGINES)[number];
+
+export const isEngine = (engine: string | null): engine is Engine => ENGINES.some((one) => one === engine);
 
 export interface ListenerWanted {
   /** From 1; never changes. `listener_id` in the control APIs. */
@@ -19,11 +21,12 @@ const isPlain = ({ protocol, tls }: ListenerWanted): boolean => protocol === 'MQ
 
 export const hasPlainListener = (listeners: readonly ListenerWanted[]): boolean => listeners.some(isPlain);
 
-export function addressOf(listeners: readonly ListenerWanted[]): string {
+/** The URL of the listener for this service. Default of `advertisedHost`: where this machine reaches the listener. */
+export function addressOf(listeners: readonly ListenerWanted[], advertisedHost?: string): string {
   const plain = listeners.find(isPlain);
   if (plain === undefined) throw new Error('The broker has no MQTT listener without TLS for this service');
   const { host, port } = plain;
-  const reached = reachedAt(host);
+  const reached = advertisedHost ?? reachedAt(host);
   return `mqtt://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
 }
 

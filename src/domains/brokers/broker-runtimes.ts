@@ -18,6 +18,7 @@ import { LeasedLink } from '../../protocol/mqtt/leased-link.ts';
 import { MESSAGE_LINK_LIMITS } from '../../protocol/mqtt/packet-limits.ts';
 import { ReadingTime } from '../../protocol/mqtt/reading-time.ts';
 import { unreachable, whenConnected } from '../../protocol/mqtt/when-connected.ts';
+import { isLocalHost } from '../../protocol/network/allowed-hosts.ts';
 import type { BrokerCache, BrokerRecord } from './broker-cache.ts';
 import { type ConnectionRules, readConnectionFile } from './broker-connection.ts';
 import { withoutAddress } from './broker-service.ts';
@@ -64,6 +65,8 @@ interface BrokerRuntimesOptions {
   readonly ownerOf?: (projectId: string) => string;
   /** The node over which the entry of a cluster is reached; any other broker itself. `null`: no node is reachable. */
   readonly standInOf?: (broker: BrokerRecord) => BrokerRecord | null;
+  /** Name of this machine. Default: all brokers of this service run on this machine. */
+  readonly host?: string;
   readonly log: Logger;
 }
 
@@ -133,11 +136,11 @@ export class BrokerRuntimes {
   }
 
   /** Errors: BROKER_UNREACHABLE (the broker has no address, is stopped, or has invalid settings). */
-  get({ id, name, url, type, state }: BrokerRecord): BrokerRuntime {
+  get({ id, name, url, type, state, problem }: BrokerRecord): BrokerRuntime {
     const runtime = this.#runtimes.get(id);
     if (runtime !== undefined) return runtime;
     if (url === null) throw withoutAddress(name);
-    const isStopped = type === 'CLOUD' && state === 'INACTIVE';
+    const isStopped = type === 'CLOUD' && state === 'INACTIVE' && problem === null;
     const reason = isStopped ? `The broker "${name}" is stopped: start it first` : 'Not connected yet';
     throw new ServiceError('BROKER_UNREACHABLE', this.status(id).lastError ?? reason);
   }
@@ -292,8 +295,10 @@ export class BrokerRuntimes {
   /** The status of a broker without an address, or before its link is opened. */
   #withoutLink(id: string): LinkStatus {
     const broker = this.#options.brokers.get(id);
-    const since = broker === null ? new Date().toISOString() : broker.updatedAt;
-    return { state: broker !== null && isReachable(broker) ? 'CONNECTING' : 'CLOSED', since };
+    if (broker === null) return { state: 'CLOSED', since: new Date().toISOString() };
+    const { problem, updatedAt: since } = broker;
+    if (isReachable(broker)) return { state: 'CONNECTING', since };
+    return { state: 'CLOSED', since, ...(problem === null ? {} : { lastError: problem }) };
   }
 
   #claimLink({ id, projectId, type }: BrokerRecord): boolean {
@@ -430,6 +435,16 @@ export class BrokerRuntimes {
     return standInOf(broker)?.engine === 'embedded' ? { silenceMs: null } : {};
   }
 
+  /** A loopback address would lead to another broker, on this machine, which would get the password. */
+  #requireReachableHost({ type, name, host }: BrokerRecord, url: string): void {
+    const { host: ownHost = host } = this.#options;
+    if (type !== 'CLOUD' || host === null || host === ownHost || !isLocalHost(new URL(url).hostname)) return;
+    throw new ServiceError(
+      'BROKER_UNREACHABLE',
+      `"${name}" runs on ${host}, and its address is valid on that machine only: set MQTT_HOST and MQTT_ADVERTISED_HOST of the process there`,
+    );
+  }
+
   async #linkOptions(entry: BrokerRecord): Promise<BrokerLinkOptions> {
     const { id } = entry;
     const { sealer, rules, timeoutMs, log, standInOf = (itself) => itself } = this.#options;
@@ -437,6 +452,7 @@ export class BrokerRuntimes {
     if (broker === null) throw new ServiceError('BROKER_UNREACHABLE', `No node of "${entry.name}" is reachable`);
     const { url, username, sealedPassword, sealedClientKey, verifyCaCert } = broker;
     if (url === null) throw withoutAddress(broker.name);
+    this.#requireReachableHost(broker, url);
     const open = (sealed: string | null, what: string) => sealed && sealer.open(sealed, `${broker.id}/${what}`);
     const pem = async (text: string | null, file: string | null) =>
       text ?? (file && (await readConnectionFile(file, rules.filesDir)));

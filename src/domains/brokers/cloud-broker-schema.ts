@@ -51,7 +51,7 @@ const CreateCloudBrokerInput = builder.inputType('CreateCloudBrokerInput', {
       type: CloudBrokerEngine,
       required: true,
       defaultValue: 'embedded',
-      description: 'The engine. INVALID if it is not installed.',
+      description: 'The engine. INVALID if no process can run it.',
     }),
     location: t.string({
       required: true,
@@ -79,19 +79,46 @@ const SetTargetStateInput = builder.inputType('SetTargetStateInput', {
   }),
 });
 
+const CloudBrokerHost = builder
+  .objectRef<{ readonly host: string; readonly awaySince: string | null }>('CloudBrokerHost')
+  .implement({
+    description:
+      'Where a broker of this service runs. A broker belongs to the process that has its data, so no other process takes it over.',
+    fields: (t) => ({
+      host: t.exposeString('host', { description: 'Name of the machine of the process.' }),
+      isAvailable: t.boolean({
+        description: 'Whether the process is connected to the database.',
+        resolve: ({ awaySince }) => awaySince === null,
+      }),
+      awaySince: t.expose('awaySince', {
+        description:
+          'When the process was stopped, or when the other processes noticed that it is gone. Null while it is available.',
+        type: 'DateTime',
+        nullable: true,
+      }),
+    }),
+  });
+
 builder.objectFields(CloudBroker, (t) => ({
   problem: t.string({
     nullable: true,
     description:
-      'Why the broker does not run although it should, or which stored records it could not load. Null if there is no problem, or if another process runs the broker.',
-    resolve: ({ id }, _args, { services }) => services.cloudBrokers.problemOf(id),
+      'Why the broker does not run although it should, or which stored records it could not load. Null if there is no problem.',
+    resolve: ({ problem }) => problem,
+  }),
+  runsOn: t.field({
+    description:
+      'Where the broker runs or ran last. Null before the first start, and if no process has the data of a broker of an earlier version.',
+    type: CloudBrokerHost,
+    nullable: true,
+    resolve: ({ host, awaySince }) => (host === null ? null : { host, awaySince }),
   }),
 }));
 
 builder.mutationFields((t) => ({
   createCloudBroker: t.field({
     description:
-      'Creates a broker that this service runs, and starts it immediately; brokerStatus reports its state. INVALID beyond MAX_CLOUD_BROKERS_PER_PROJECT (except for root administrators) and MAX_CLOUD_BROKERS.',
+      'Creates a broker that this service runs, and starts it immediately; brokerStatus reports its state. With several processes, it runs in the one with the fewest of these brokers that has the engine. INVALID if no process has it, and beyond MAX_CLOUD_BROKERS_PER_PROJECT (except for root administrators) and MAX_CLOUD_BROKERS.',
     type: brokerPayload('createCloudBroker'),
     ...inProject('ADMIN'),
     args: { input: t.arg({ description: 'The broker.', type: CreateCloudBrokerInput, required: true }) },

@@ -1,4 +1,6 @@
 import { builder, rootAdmin } from '../../gateway/graphql/builder.ts';
+import { isEngine } from '../brokers/broker-engine.ts';
+import { CloudBrokerEngine } from '../brokers/broker-types-schema.ts';
 import type { ServiceProcess } from './process-service.ts';
 
 const Role = builder.enumType('ProcessRole', {
@@ -17,6 +19,11 @@ const Process = builder.objectRef<ServiceProcess>('ServiceProcess').implement({
     host: t.exposeString('host', { description: 'Name of its machine.' }),
     version: t.exposeString('version', { description: 'Version of the service.' }),
     role: t.expose('role', { type: Role, description: 'What it does.' }),
+    engines: t.field({
+      description: 'Engines with which the process can run brokers. Empty if it runs none.',
+      type: [CloudBrokerEngine],
+      resolve: ({ engines }) => engines.filter(isEngine),
+    }),
     startedAt: t.expose('startedAt', { type: 'DateTime', description: 'When it was started.' }),
     isAlive: t.exposeBoolean('isAlive', {
       description: 'Whether it is connected to the database. Others take over its brokers within seconds if it is not.',

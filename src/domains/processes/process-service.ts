@@ -8,9 +8,12 @@ interface ProcessServiceOptions {
   /** `null`: this process is the only one. */
   readonly table: ProcessTable | null;
   readonly about: { readonly host: string; readonly version: string; readonly role: ProcessRole };
+  /** Engines with which this process can run brokers at the moment. */
+  readonly engines: () => readonly string[];
 }
 
-export interface ServiceProcess extends Pick<ListedProcess, 'id' | 'host' | 'version' | 'role' | 'startedAt'> {
+export interface ServiceProcess
+  extends Pick<ListedProcess, 'id' | 'host' | 'version' | 'role' | 'engines' | 'startedAt'> {
   readonly isAlive: boolean;
   readonly isDraining: boolean;
   /** `null`: the process has all brokers. */
@@ -23,7 +26,7 @@ export interface ServiceProcess extends Pick<ListedProcess, 'id' | 'host' | 'ver
 /** The processes of the service. */
 export class ProcessService {
   readonly #options: ProcessServiceOptions;
-  readonly #sole: ServiceProcess;
+  readonly #sole: Omit<ServiceProcess, 'engines'>;
 
   constructor(options: ProcessServiceOptions) {
     this.#options = options;
@@ -42,7 +45,7 @@ export class ProcessService {
   /** Errors: those of the database. */
   async list(): Promise<readonly ServiceProcess[]> {
     const { table } = this.#options;
-    if (table === null) return [this.#sole];
+    if (table === null) return [{ ...this.#sole, engines: this.#options.engines() }];
     return (await table.list()).map((row) => ({ ...row, isSelf: row.id === table.id }));
   }
 

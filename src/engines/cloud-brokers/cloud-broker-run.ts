@@ -10,7 +10,8 @@ interface CloudBrokerRunOptions {
   readonly start: (onState: OnState) => Promise<RunningBroker>;
   /** Stores a state, after the previous ones. Never rejects. */
   readonly note: (state: CloudBrokerState, running: RunningBroker | null) => Promise<void>;
-  readonly stored: () => CloudBrokerState | null;
+  /** Whether the row already shows that this process does not run the broker. */
+  readonly isStopNoted: () => boolean;
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -26,6 +27,8 @@ const LONGEST_PAUSE_MS = 60_000;
 export class CloudBrokerRun {
   readonly #options: CloudBrokerRunOptions;
   running: RunningBroker | null = null;
+  /** The last noted state; `null` if none was noted. */
+  state: CloudBrokerState | null = null;
   /** Why the broker does not run although it should. `null` if there is no reason. */
   problem: string | null = null;
   #isFollowing = false;
@@ -62,46 +65,50 @@ export class CloudBrokerRun {
   }
 
   async #start(): Promise<void> {
-    const { start, note, onFailure } = this.#options;
+    const { start, onFailure } = this.#options;
     // During retries, the state stays ERROR until the engine runs.
-    if (this.problem === null) await note('PROVISIONING', null);
+    if (this.problem === null) await this.#note('PROVISIONING', null);
     try {
       this.running = await start((state, error) => this.#stateChanged(state, error));
       this.problem = null;
       this.#pauseMs = FIRST_PAUSE_MS;
-      await note('ACTIVE', this.running);
+      await this.#note('ACTIVE', this.running);
     } catch (error) {
       onFailure(error);
       this.problem = error instanceof Error ? error.message : String(error);
-      await note('ERROR', null);
+      await this.#note('ERROR', null);
     }
   }
 
   async #stop(): Promise<void> {
-    const { wanted, note, stored } = this.#options;
+    const { wanted, isStopNoted } = this.#options;
     const running = this.running;
     this.running = null;
     this.problem = null;
     if (running !== null) {
-      if (wanted() !== 'REMOVED') await note('SHUTTING_DOWN', null);
+      if (wanted() !== 'REMOVED') await this.#note('SHUTTING_DOWN', null);
       await running.close().catch(this.#options.onFailure);
     }
-    const isNoted = running === null && stored() === 'INACTIVE';
-    if (!isNoted && wanted() !== 'REMOVED') await note('INACTIVE', running);
+    const isNoted = running === null && isStopNoted();
+    if (!isNoted && wanted() !== 'REMOVED') await this.#note('INACTIVE', running);
   }
 
   #stateChanged(state: RunningState, error?: string): void {
-    const { note } = this.#options;
     // During the first start and during a stop, their own results determine the state.
     if (this.running === null) return;
     if (state === 'FAILED' || error !== undefined) {
       this.problem = error ?? 'It ended';
-      void note('ERROR', null);
+      void this.#note('ERROR', null);
     } else if (state === 'RUNNING') {
       this.problem = null;
-      void note('ACTIVE', null);
+      void this.#note('ACTIVE', null);
     } else if (state === 'STARTING' && this.problem === null) {
-      void note('UPDATING', null);
+      void this.#note('UPDATING', null);
     }
+  }
+
+  #note(state: CloudBrokerState, running: RunningBroker | null): Promise<void> {
+    this.state = state;
+    return this.#options.note(state, running);
   }
 }

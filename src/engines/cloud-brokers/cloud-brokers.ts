@@ -1,27 +1,36 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { BROKER_PARTS, type BrokerCache, type BrokerRecord } from '../../domains/brokers/broker-cache.ts';
-import { addressOf, isEngine, type ListenerWanted, type RunningBroker } from '../../domains/brokers/broker-engine.ts';
+import {
+  ENGINES,
+  type Engine,
+  isEngine,
+  type ListenerWanted,
+  type RunningBroker,
+} from '../../domains/brokers/broker-engine.ts';
 import type { BrokerService } from '../../domains/brokers/broker-service.ts';
 import type { CloudBrokerState, CloudBrokerTargetState, Prisma } from '../../generated/sqlite/client.ts';
 import { invalid, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { LeasedMutex } from '../../platform/scheduling/leased-mutex.ts';
-import { SerialQueues } from '../../platform/scheduling/serial-queues.ts';
-import type { Database } from '../../platform/storage/database.ts';
+import type { Database, Engine as DatabaseEngine } from '../../platform/storage/database.ts';
 import type { Leases } from '../../platform/storage/leases.ts';
 import { missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
+import type { ControlApi, ControlCommand } from '../../protocol/control/envelope.ts';
+import { ControlRefusal } from '../../protocol/control/plugin.ts';
 import type { GatewayPlugins } from '../../protocol/hosting/gateway-plugins.ts';
+import type { HostedCalls } from '../../protocol/hosting/hosted-calls.ts';
 import type { Stop } from '../../protocol/mqtt/broker-session.ts';
-import { endLeftOverIn } from '../mosquitto/mosquitto-broker.ts';
-import { mosquittoPlugins } from '../mosquitto/mosquitto-plugins.ts';
+import { executeOnMosquitto, MOSQUITTO_APIS, mosquittoPlugins } from '../mosquitto/mosquitto-plugins.ts';
+import { chooseFolder } from './choose-folder.ts';
 import { CloudBrokerRun, type OnState, type Wanted } from './cloud-broker-run.ts';
+import { allocatedPorts, CloudBrokerStates } from './cloud-broker-states.ts';
 import { type CloudEngines, isMosquitto } from './cloud-engines.ts';
 import { type CloudBrokerInput, cloudBrokerIssues, type ListenerInput } from './cloud-input.ts';
-import { endLeftBrokers } from './left-brokers.ts';
+import { OwnFolder } from './own-folder.ts';
 
 interface CloudBrokersOptions {
   readonly db: Database;
@@ -30,7 +39,15 @@ interface CloudBrokersOptions {
   readonly directory: BrokerCache;
   readonly sealer: Sealer;
   readonly engines: CloudEngines;
+  /** With SQLite this process is the only one. */
+  readonly databaseEngine: DatabaseEngine;
+  /** Calls between the processes on one database; `null` if there can be only one. */
+  readonly calls: HostedCalls | null;
   readonly dataDir: string;
+  /** Id of the data folder. */
+  readonly folderId: string;
+  /** Whether this process runs the brokers of its folder. */
+  readonly isRunner: boolean;
   readonly maxBrokers: number;
   readonly maxPerProject: number;
   readonly log: Logger;
@@ -52,19 +69,22 @@ interface FirstBroker {
 /** The user that each broker is created with. This service also connects as this user. */
 export const ADMINISTRATOR = 'admin';
 
-const folderOf = (dataDir: string, brokerId: string) => join(dataDir, 'brokers', brokerId);
-
 /** Password file (mode 0600) of a broker, for commands on the machine of the service. */
-export const passwordFile = (dataDir: string, brokerId: string) => join(folderOf(dataDir, brokerId), 'password');
+export const passwordFile = (dataDir: string, brokerId: string) => join(dataDir, 'brokers', brokerId, 'password');
 
 /** Longest wait for creations in another process. */
 const CREATION_MS = 30_000;
 
-/** The brokers that this service runs. After a crash, the next start begins with PROVISIONING again. */
+/**
+ * The brokers that this service runs: each in the process whose data folder has its data. Other processes reach it over
+ * MQTT. After a crash, the next start begins with PROVISIONING again.
+ */
 export class CloudBrokers {
   readonly #options: CloudBrokersOptions;
+  readonly #folder: OwnFolder;
+  readonly #states: CloudBrokerStates;
   readonly #runs = new Map<string, CloudBrokerRun>();
-  readonly #writes = new SerialQueues();
+  readonly #stopServing = new Map<string, Stop>();
   readonly #stopFollowing: Stop;
   readonly #removals = new Map<string, Promise<void>>();
   /** Brokers are created one after another over all processes, so that the maximum number is checked correctly. */
@@ -73,15 +93,19 @@ export class CloudBrokers {
 
   constructor(options: CloudBrokersOptions) {
     this.#options = options;
-    const { leases } = options;
+    const { leases, folderId: id, databaseEngine: engine } = options;
+    this.#folder = new OwnFolder({ ...options, id, engine });
+    this.#states = new CloudBrokerStates(options);
     this.#creations = new LeasedMutex({ leases, name: 'cloud brokers', prefix: 'creation', timeoutMs: CREATION_MS });
-    this.#stopFollowing = options.directory.onChange((after, before) => {
-      if ((after ?? before)?.type !== 'CLOUD') return;
-      if (after === null && before !== null) this.#removed(before);
-      else if (after !== null && after.targetState !== before?.targetState) void this.#follow(after);
-    });
+    this.#stopFollowing = options.directory.onChange((after, before) => this.#changed(after, before));
   }
 
+  /** The engines that this process can run at the moment. */
+  get available(): Engine[] {
+    return ENGINES.filter((engine) => this.#canRun(engine));
+  }
+
+  /** `null` if the broker does not run in this process. */
   listenersOf(id: string): readonly ListenerWanted[] | null {
     return this.#runs.get(id)?.running?.listeners ?? null;
   }
@@ -90,32 +114,31 @@ export class CloudBrokers {
     return this.#options.engines.faults;
   }
 
-  /** Why the broker does not run although it should, or what it lacks. `null` if another process runs it. */
-  problemOf(id: string): string | null {
-    const run = this.#runs.get(id);
-    return run?.problem ?? run?.running?.notice ?? null;
-  }
-
+  /** In each process: commands for a broker of another process are sent there. */
   pluginsFor(id: string): GatewayPlugins {
-    const running = this.#runs.get(id)?.running ?? null;
-    return isMosquitto(running) ? mosquittoPlugins(id, running) : { plugins: [], clientIds: [] };
+    const { directory, calls } = this.#options;
+    const broker = directory.get(id);
+    if (broker?.type !== 'CLOUD' || broker.engine !== 'mosquitto') return { plugins: [], clientIds: [] };
+    return mosquittoPlugins(id, async (api, command) =>
+      calls === null || this.#folder.has(broker) ? this.#execute(id, api, command) : calls.call(id, api, command),
+    );
   }
 
   createFirst({ projectId, listeners, issuedTo }: FirstBroker): Promise<BrokerRecord> {
     const input = { name: 'Embedded broker', description: 'Runs inside this service.', location: 'fsn1', listeners };
-    return this.#make(projectId, { ...input, engine: 'embedded' }, issuedTo);
+    return this.#make(projectId, { ...input, engine: 'embedded' }, issuedTo, this.#folder.id);
   }
 
   /**
-   * Creates an entry. The process that runs brokers then starts it. Errors: INVALID, NOT_FOUND (the project), and those
-   * of LeasedMutex.
+   * Creates an entry. A process that has the engine then starts it: the one with the fewest brokers. Errors: INVALID,
+   * NOT_FOUND (the project), and those of LeasedMutex.
    */
   create(projectId: string, input: CloudBrokerInput, owner: CloudBrokerOwner): Promise<BrokerRecord> {
-    const { db, engines, maxBrokers, maxPerProject } = this.#options;
+    const { db, maxBrokers, maxPerProject } = this.#options;
     return this.#creations.run('cloud-broker', async () => {
       const issues = cloudBrokerIssues(input, owner.isRootAdmin);
-      const missing = engines.missing(input.engine);
-      if (missing !== null) issues.push({ path: 'input.engine', reason: missing });
+      const folderId = await this.#folderFor(input.engine);
+      if (folderId === null) issues.push({ path: 'input.engine', reason: this.#whyNone(input.engine) });
       // The cache may lack what another process has just created.
       const all = await db.broker.count({ where: { type: 'CLOUD' } });
       const ofProject = await db.broker.count({ where: { type: 'CLOUD', projectId } });
@@ -125,8 +148,8 @@ export class CloudBrokers {
         const reason = `there are ${ofProject} in the project, as many as MAX_CLOUD_BROKERS_PER_PROJECT allows`;
         issues.push({ path: 'input', reason });
       }
-      if (issues.length > 0) throw invalid(issues);
-      return this.#make(projectId, input, owner.name);
+      if (folderId === null || issues.length > 0) throw invalid(issues);
+      return this.#make(projectId, input, owner.name, folderId);
     });
   }
 
@@ -139,56 +162,102 @@ export class CloudBrokers {
     const row = await db.broker
       .update({ where: { id }, data: { targetState }, include: BROKER_PARTS })
       .catch(missingAsNotFound('broker', id));
-    const broker = await brokers.announce(row);
-    // For a broker in ERROR, this retries the start immediately.
-    void this.#follow(broker);
-    return broker;
+    return brokers.announce(row);
   }
 
+  /** Resolves when the files of a broker of this process are deleted. Another process deletes its own later. */
   async gone(id: string): Promise<void> {
     await this.#removals.get(id);
   }
 
-  /** Starts every broker that should be active. Resolves when each runs, or its first start has failed. */
-  async start(): Promise<void> {
+  /**
+   * Starts every broker of this process that should be active. Resolves when each runs, or its first start has failed,
+   * with the first one as it was before. Errors: IN_USE if the data folder is a copy of one whose process runs.
+   */
+  async start(): Promise<BrokerRecord | null> {
+    await this.#folder.claim(() => {
+      for (const id of this.#runs.keys()) void this.#writeState(id);
+    });
+    await this.#folder.adopt();
     this.#phase = 'STARTED';
     process.once('exit', this.#endAtOnce);
-    await this.#endLeftBrokers();
-    await Promise.all(this.#all().map((broker) => this.#follow(broker)));
+    await this.#folder.clean();
+    const own = this.#own();
+    await Promise.all(own.map((broker) => this.#follow(broker)));
+    return own[0] ?? null;
   }
 
-  /** Stores INACTIVE for brokers that were running when the service ended, if this service must not start them. */
+  /** Stores INACTIVE for brokers that were running when the only process ended, if it must not start them. */
   async noteStopped(): Promise<void> {
-    await this.#endLeftBrokers();
-    const stale = this.#all().filter(({ state }) => state !== 'INACTIVE');
-    await Promise.all(stale.map(({ id }) => this.#write(id, { state: 'INACTIVE' })));
+    await this.#folder.adopt();
+    await this.#folder.clean();
+    const stale = this.#own().filter(({ state }) => state !== 'INACTIVE');
+    await Promise.all(stale.map(({ id }) => this.#states.write(id, () => ({ state: 'INACTIVE', problem: null }))));
   }
 
   async close(): Promise<void> {
     this.#phase = 'CLOSED';
     this.#stopFollowing();
+    for (const stop of this.#stopServing.values()) stop();
     await Promise.all([...this.#runs.values()].map((run) => run.wake()));
-    await Promise.all([this.#writes.idle(), ...this.#removals.values()]);
+    await Promise.all([this.#states.idle(), ...this.#removals.values()]);
+    await this.#folder.release();
     process.off('exit', this.#endAtOnce);
   }
 
-  #all(): BrokerRecord[] {
-    return [...this.#options.directory.all()].filter(({ type }) => type === 'CLOUD');
+  #own(): BrokerRecord[] {
+    return this.#options.directory.all().filter((broker) => this.#folder.has(broker));
   }
 
-  #endLeftBrokers(): Promise<void> {
-    const { dataDir, directory, log } = this.#options;
-    return endLeftBrokers(join(dataDir, 'brokers'), (id) => directory.get(id) !== null, log);
+  #canRun(engine: Engine): boolean {
+    const { isRunner, engines } = this.#options;
+    return isRunner && engines.missing(engine) === null;
+  }
+
+  async #folderFor(engine: Engine): Promise<string | null> {
+    const { db, databaseEngine, folderId } = this.#options;
+    const canRun = (one: Engine) => this.#canRun(one);
+    if (databaseEngine === 'sqlite') return canRun(engine) ? folderId : null;
+    return chooseFolder(db, engine, { folderId, canRun });
+  }
+
+  #whyNone(engine: Engine): string {
+    const { isRunner, engines } = this.#options;
+    const missing = isRunner ? engines.missing(engine) : null;
+    return (
+      missing ?? 'no process runs brokers with this engine: EMBEDDED_BROKER is off, or the engine is not installed'
+    );
+  }
+
+  #changed(after: BrokerRecord | null, before: BrokerRecord | null): void {
+    const broker = after ?? before;
+    if (broker === null || broker.type !== 'CLOUD') return;
+    if (after === null) {
+      if (broker.folderId === null || this.#folder.has(broker)) this.#removed(broker);
+    } else if (this.#folder.has(after)) {
+      const isForeign = !this.#states.isOwnWrite;
+      // A change of a broker in ERROR retries the start immediately.
+      if (after.targetState !== before?.targetState || (isForeign && after.state === 'ERROR')) void this.#follow(after);
+      // Another process has not seen this one for a while.
+      if (isForeign && after.awaySince !== null && this.#phase === 'STARTED') void this.#writeState(after.id);
+    }
   }
 
   readonly #endAtOnce = (): void => {
     for (const { running } of this.#runs.values()) if (isMosquitto(running)) running.endAtOnce();
   };
 
+  #execute(id: string, api: ControlApi, command: ControlCommand): unknown {
+    const running = this.#runs.get(id)?.running ?? null;
+    if (isMosquitto(running)) return executeOnMosquitto(running, api, command);
+    throw new ControlRefusal('The broker does not run', { code: 'BROKER_UNREACHABLE' });
+  }
+
   async #make(
     projectId: string,
     { name, description, engine, location, listeners }: CloudBrokerInput,
     issuedTo: string,
+    folderId: string,
   ): Promise<BrokerRecord> {
     const { db, brokers, sealer, engines } = this.#options;
     const id = newId('broker');
@@ -202,7 +271,8 @@ export class CloudBrokers {
           engine,
           name: name.trim(),
           description: description ?? null,
-          url: addressOf(engines.listenersOf(numbered)),
+          folderId,
+          url: engines.urlOf(engines.listenersOf(numbered)),
           username: ADMINISTRATOR,
           sealedPassword: sealer.seal(randomBytes(18).toString('base64url'), `${id}/password`),
           issuedTo,
@@ -230,10 +300,16 @@ export class CloudBrokers {
   }
 
   #newRun(id: string): CloudBrokerRun {
-    const { directory, log } = this.#options;
+    const { directory, calls, log } = this.#options;
+    if (calls !== null && directory.get(id)?.engine === 'mosquitto') {
+      const stops = MOSQUITTO_APIS.map((api) => calls.serve(id, api, (command) => this.#execute(id, api, command)));
+      this.#stopServing.set(id, () => {
+        for (const stop of stops) stop();
+      });
+    }
     return new CloudBrokerRun({
       wanted: () => this.#wanted(id),
-      stored: () => directory.get(id)?.state ?? null,
+      isStopNoted: () => this.#isStopNoted(id),
       start: (onState) => this.#startEngine(id, onState),
       note: (state, running) => this.#note(id, state, running),
       onFailure: (error) => log.error({ err: error, brokerId: id }, 'a broker of this service cannot run'),
@@ -252,7 +328,7 @@ export class CloudBrokers {
     const broker = directory.get(id);
     if (broker === null) throw new ServiceError('NOT_FOUND', 'The broker was removed');
     const password = sealer.open(broker.sealedPassword ?? '', `${id}/password`);
-    const folder = folderOf(dataDir, id);
+    const folder = this.#folder.pathOf(id);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await chmod(folder, 0o700);
     await writeFile(passwordFile(dataDir, id), password, { mode: 0o600 });
@@ -260,44 +336,41 @@ export class CloudBrokers {
     return engines.start({ broker, folder, administrator, onState });
   }
 
-  /** `running`: the broker that this service has just started or stopped. `null` for other states. */
-  #note(id: string, state: CloudBrokerState, running: RunningBroker | null): Promise<void> {
-    if (running === null) return this.#write(id, { state });
-    if (state !== 'ACTIVE') return this.#write(id, { state, shutdownAt: new Date() });
-    return this.#write(id, {
-      state,
-      url: addressOf(running.listeners),
-      ...this.#gotPorts(id, running),
-      deployedAt: new Date(),
-      shutdownAt: null,
-    });
+  #isStopNoted(id: string): boolean {
+    const broker = this.#options.directory.get(id);
+    const isAway = this.#phase === 'CLOSED';
+    return broker?.state === 'INACTIVE' && broker.host === this.#folder.host && (broker.awaySince !== null) === isAway;
   }
 
-  /** Stores the allocated ports, also of certificate deployments, so that devices find the broker again. */
-  #gotPorts(id: string, running: RunningBroker): Prisma.BrokerUpdateInput {
-    const kept = new Map(this.#options.directory.get(id)?.listeners.map(({ number, port }) => [number, port]));
-    const known = running.listeners.flatMap((listener) => {
-      const before = kept.get(listener.number);
-      return before === undefined ? [] : [{ ...listener, before }];
+  /** `running`: the broker that this process has just started or stopped. `null` for other states. */
+  #note(id: string, state: CloudBrokerState, running: RunningBroker | null): Promise<void> {
+    const { directory, engines } = this.#options;
+    if (running === null) return this.#writeState(id);
+    if (state !== 'ACTIVE') return this.#writeState(id, () => ({ shutdownAt: new Date() }));
+    return this.#writeState(id, () => ({
+      url: engines.urlOf(running.listeners),
+      ...allocatedPorts(id, directory.get(id)?.listeners ?? [], running),
+      deployedAt: new Date(),
+      shutdownAt: null,
+    }));
+  }
+
+  /** Writes the state of a broker of this process, which others may have noted as away. */
+  #writeState(id: string, more: () => Prisma.BrokerUpdateInput = () => ({})): Promise<void> {
+    const { state, problem, running } = this.#runs.get(id) ?? { state: null, problem: null, running: null };
+    const { host } = this.#folder;
+    // Where the process is, and that it is there: the last word of a process that stops is that it is not.
+    const isLast = this.#phase === 'CLOSED' && state === 'INACTIVE';
+    return this.#states.write(id, () => {
+      const isWanted = this.#options.directory.get(id)?.targetState !== 'INACTIVE';
+      return {
+        ...(state === null ? {} : { state }),
+        host,
+        awaySince: isLast ? new Date() : null,
+        problem: isLast && isWanted ? stoppedWith(host) : (problem ?? running?.notice ?? null),
+        ...more(),
+      };
     });
-    const deployable = known.filter(({ tls }) => tls);
-    return {
-      listeners: {
-        update: known
-          .filter(({ port, before }) => port !== before)
-          .map(({ number, port }) => ({ where: { brokerId_number: { brokerId: id, number } }, data: { port } })),
-      },
-      deployments: {
-        // Negative ports are an intermediate step: a listener may have the previous port of another one.
-        updateMany: [
-          ...deployable.map(({ before, port, host }) => ({
-            where: { port: before },
-            data: { port: -port, bindAddress: host },
-          })),
-          ...deployable.map(({ port }) => ({ where: { port: -port }, data: { port } })),
-        ],
-      },
-    };
   }
 
   #removed({ id }: BrokerRecord): void {
@@ -311,28 +384,13 @@ export class CloudBrokers {
   }
 
   async #clearAway(id: string): Promise<void> {
-    const folder = folderOf(this.#options.dataDir, id);
     await this.#runs.get(id)?.wake();
     this.#runs.delete(id);
-    await endLeftOverIn(folder);
-    await rm(folder, { recursive: true, force: true });
-  }
-
-  async #write(id: string, data: Prisma.BrokerUpdateInput): Promise<void> {
-    const { db, brokers, directory, log } = this.#options;
-    const write = async () => {
-      // If the broker was deleted meanwhile, there is no entry to update.
-      if (directory.get(id) === null) return;
-      try {
-        const row = await db.broker
-          .update({ where: { id }, data, include: BROKER_PARTS })
-          .catch(missingAsNotFound('broker', id));
-        await brokers.announce(row);
-      } catch (error) {
-        if (error instanceof ServiceError && error.code === 'NOT_FOUND') return;
-        log.error({ err: error, brokerId: id, state: data.state }, 'the state of a broker could not be written');
-      }
-    };
-    await this.#writes.run(id, write);
+    this.#stopServing.get(id)?.();
+    this.#stopServing.delete(id);
+    await this.#folder.delete(id);
   }
 }
+
+const stoppedWith = (host: string): string =>
+  `The process on ${host} that runs this broker was stopped. The broker starts with it`;

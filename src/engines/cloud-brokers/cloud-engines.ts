@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { Counter } from 'prom-client';
 import type { BrokerRecord } from '../../domains/brokers/broker-cache.ts';
 import {
+  addressOf,
   type Engine,
   hasPlainListener,
   type ListenerWanted,
@@ -10,6 +11,7 @@ import {
   type RunningState,
 } from '../../domains/brokers/broker-engine.ts';
 import type { TopicPayloads } from '../../domains/topic-tree/hosting/topic-payloads.ts';
+import { isLocalHost } from '../../protocol/network/allowed-hosts.ts';
 import type { Fault } from '../embedded/core/faults.ts';
 import { startEmbeddedBroker } from '../embedded/embedded-broker.ts';
 import { MosquittoBroker, startMosquittoBroker } from '../mosquitto/mosquitto-broker.ts';
@@ -18,6 +20,8 @@ import type { MqttRefusals } from './mqtt-refusals.ts';
 
 interface CloudEnginesOptions {
   readonly host: string;
+  /** Host in the URLs of the brokers. Default: where this machine reaches `host`. */
+  readonly advertisedHost?: string | undefined;
   /** URL of the compiled worker of the embedded broker. Default: next to its module. */
   readonly workerUrl?: URL | undefined;
   readonly streamStorageBytes?: number;
@@ -85,24 +89,28 @@ export class CloudEngines {
     return startMosquittoBroker({ id, folder: resolve(folder), listeners, administrator, program, log, onState });
   }
 
-  /** This service connects over TCP without TLS. Without such a listener, one is added for this machine only. */
+  /**
+   * This service connects over TCP without TLS. Without such a listener, one is added: for this machine only, unless
+   * other machines reach the broker at the advertised host.
+   */
   listenersOf(listeners: readonly Omit<ListenerWanted, 'host'>[]): ListenerWanted[] {
-    const { host } = this.#options;
+    const { host, advertisedHost = LOOPBACK } = this.#options;
     const wanted = listeners.map(({ number, protocol, port, tls, requireCertificate }) => {
       return { number, protocol, host, port, tls, requireCertificate };
     });
-    return hasPlainListener(wanted) ? wanted : [OWN_LISTENER, ...wanted];
+    if (hasPlainListener(wanted)) return wanted;
+    return [{ ...OWN_LISTENER, host: isLocalHost(advertisedHost) ? LOOPBACK : host }, ...wanted];
+  }
+
+  /** The URL at which all processes of the service reach a broker of this one. */
+  urlOf(listeners: readonly ListenerWanted[]): string {
+    return addressOf(listeners, this.#options.advertisedHost);
   }
 }
 
-const OWN_LISTENER: ListenerWanted = {
-  number: 0,
-  protocol: 'MQTT',
-  host: '127.0.0.1',
-  port: 0,
-  tls: false,
-  requireCertificate: false,
-};
+const LOOPBACK = '127.0.0.1';
+
+const OWN_LISTENER = { number: 0, protocol: 'MQTT', port: 0, tls: false, requireCertificate: false } as const;
 
 export const isMosquitto = (running: RunningBroker | null): running is MosquittoBroker =>
   running instanceof MosquittoBroker;

@@ -1,6 +1,7 @@
 /** Parsers of the texts of settings. Each throws BadValue for an invalid text. */
+import { isIP } from 'node:net';
 import { isAbsolute } from 'node:path';
-import { isHostEntry } from '../network/addresses.ts';
+import { isHostEntry, unbracketed } from '../network/addresses.ts';
 
 export type Parse<T> = (text: string) => T;
 
@@ -57,6 +58,15 @@ const validList =
     list(value).map(valid(isValid, description));
 
 export const hosts = validList(isHostEntry, 'comma-separated names, addresses and networks such as 10.0.0.0/8');
+
+/** A name or an address, without a port. IPv6 addresses may have brackets, which are removed. */
+export const hostName: Parse<string> = (value) => {
+  const host = unbracketed(value);
+  if (isIP(host) === 0 && !/^[\w-]+(\.[\w-]+)*$/.test(host)) {
+    throw new BadValue('a name or an address without a port, such as mqtt.example.com');
+  }
+  return host;
+};
 
 export const hostNames = validList(
   (name) => name === '*' || /^(\*\.)?[\w-]+(\.[\w-]+)*$/.test(name),

@@ -4,6 +4,7 @@ import {
   databaseUrl,
   email,
   flag,
+  hostName,
   hostNames,
   hosts,
   integer,
@@ -71,6 +72,11 @@ export const SETTINGS = settings({
     help: 'Whether the brokers run by this service are started, and whether the first start creates one',
   },
   mqttHost: { fallback: '127.0.0.1', parse: text, help: 'Address that the brokers run by this service listen on' },
+  mqttAdvertisedHost: {
+    shownDefault: 'MQTT_HOST, or the loopback address if MQTT_HOST is 0.0.0.0 or ::',
+    parse: optional(hostName),
+    help: 'Name or address of this machine in the URLs of the brokers that this process runs; with processes on several machines, others must reach the brokers there',
+  },
   mqttPort: {
     fallback: '1883',
     parse: port,

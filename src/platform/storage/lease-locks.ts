@@ -15,3 +15,8 @@ export const isLeaseHeld = (name: string) =>
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
       AND (classid::bigint << 32 | objid::bigint) = ${lockKey(name)}
   )`);
+
+/** The start of the names of the leases that show which data folders have a process that runs their brokers. */
+export const FOLDER_LEASE = 'folder:';
+
+export const folderLease = (folderId: string): string => `${FOLDER_LEASE}${folderId}`;

@@ -8,9 +8,10 @@
  * Errors: ServiceError INVALID (SECRET_KEY is too short), INTERNAL_ERROR. No message contains the key.
  */
 import { randomBytes, scryptSync } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ServiceError } from '../errors.ts';
+import { writePrivateFile } from './write-private-file.ts';
 
 export const KEY_BYTES = 32;
 const MIN_SECRET_KEY_LENGTH = 32;
@@ -34,7 +35,7 @@ export const previousFileIn = (dataDir: string): string => join(dataDir, 'secret
 /** Reads the key of the data folder, and generates a missing one. Only the owner of the folder may call it. */
 export function keyFromFolder(dataDir: string): Buffer {
   const file = fileIn(dataDir);
-  if (!existsSync(file)) usable(file, () => writeKey(file, newKey()));
+  if (!existsSync(file)) usable(file, () => writePrivateFile(file, newKey()));
   return readKey(file);
 }
 
@@ -50,8 +51,8 @@ export function previousKeyFromFolder(dataDir: string): Buffer | null {
 export function renewKeyInFolder(dataDir: string): void {
   const file = fileIn(dataDir);
   usable(file, () => {
-    writeKey(previousFileIn(dataDir), readFileSync(file, 'utf8'));
-    writeKey(file, newKey());
+    writePrivateFile(previousFileIn(dataDir), readFileSync(file, 'utf8'));
+    writePrivateFile(file, newKey());
   });
 }
 
@@ -73,20 +74,6 @@ function usable<T>(file: string, work: () => T): T {
 }
 
 const newKey = (): string => `${randomBytes(KEY_BYTES).toString('base64')}\n`;
-
-/** Writes atomically, also if the machine crashes: writes a draft, syncs it and renames it. */
-function writeKey(file: string, text: string): void {
-  const draft = `${file}.new`;
-  rmSync(draft, { force: true });
-  const handle = openSync(draft, 'wx', 0o600);
-  try {
-    writeSync(handle, text);
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
-  renameSync(draft, file);
-}
 
 function decodeKey(text: string): Buffer | null {
   if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');

@@ -2,7 +2,7 @@ import type { ControlCommand } from './envelope.ts';
 import { type Fields, fieldOf } from './fields.ts';
 import { ControlRefusal } from './plugin.ts';
 
-type CommandTable = Readonly<Record<string, (command: ControlCommand) => unknown>>;
+export type CommandTable = Readonly<Record<string, (command: ControlCommand) => unknown>>;
 
 /** Executes a command from a table with lower-case keys. Command names are case-insensitive like in Mosquitto. */
 export function runCommandOf(table: CommandTable, command: ControlCommand): unknown {

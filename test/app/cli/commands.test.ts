@@ -356,6 +356,7 @@ test('migrate updates the database and reports if it is up to date', async () =>
       '0013_pending_changes',
       '0015_processes',
       '0016_jobs',
+      '0017_cloud_broker_folders',
     ],
   });
   expect((await runHere(['migrate'], env)).out).toContain('up to date');

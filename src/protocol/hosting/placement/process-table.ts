@@ -24,6 +24,10 @@ interface ProcessTableOptions {
   readonly host: string;
   readonly version: string;
   readonly role: ProcessRole;
+  /** Id of the data folder. */
+  readonly folderId: string;
+  /** Engines with which the process can run brokers at the moment. */
+  readonly engines: () => readonly string[];
   readonly load: () => ProcessLoad;
 }
 
@@ -43,7 +47,19 @@ const MESSAGES_OF_BROKER = 100;
 /** Prisma writes times in UTC without a time zone. */
 const NOW = raw(`(now() AT TIME ZONE 'UTC')`);
 
-export type ListedProcess = Process & { readonly isAlive: boolean };
+export type ListedProcess = Omit<Process, 'engines'> & {
+  readonly isAlive: boolean;
+  readonly engines: readonly string[];
+};
+
+/** All processes, oldest first, also for a process that is not in the table. Errors: those of the database. */
+export async function listProcesses(db: Database): Promise<readonly ListedProcess[]> {
+  const rows = await db.process.findMany({ orderBy: { id: 'asc' } });
+  const alive = await db.$queryRaw<{ id: string }[]>`
+    SELECT id FROM "Process" WHERE ${isLeaseHeld(`'${LOCK}' || id`)}`;
+  const ids = new Set(alive.map(({ id }) => id));
+  return rows.map((row) => ({ ...row, isAlive: ids.has(row.id), engines: row.engines.split(' ').filter(Boolean) }));
+}
 
 /**
  * The processes of the service on one PostgreSQL. A process is there while it holds the lock of its name, so clocks do
@@ -85,6 +101,14 @@ export class ProcessTable {
     await changes.announce(CHANGED, this.id);
   }
 
+  /**
+   * Whether processes that do not hold their leases are gone. Not while this process has no session with the database,
+   * and soon after it has one again.
+   */
+  get isCalm(): boolean {
+    return this.#lease?.held === true && performance.now() > this.#calmUntil;
+  }
+
   isMine(brokerId: string): boolean {
     let owner = this.#owners.get(brokerId);
     if (owner === undefined) {
@@ -100,12 +124,8 @@ export class ProcessTable {
   }
 
   /** Errors: those of the database. */
-  async list(): Promise<readonly ListedProcess[]> {
-    const rows = await this.#options.db.process.findMany({ orderBy: { id: 'asc' } });
-    const alive = await this.#options.db.$queryRaw<{ id: string }[]>`
-      SELECT id FROM "Process" WHERE ${isLeaseHeld(`'${LOCK}' || id`)}`;
-    const ids = new Set(alive.map(({ id }) => id));
-    return rows.map((row) => ({ ...row, isAlive: ids.has(row.id) }));
+  list(): Promise<readonly ListedProcess[]> {
+    return listProcesses(this.#options.db);
   }
 
   /** A draining process gives all its brokers away, and gets no others. Errors: NOT_FOUND. */
@@ -147,7 +167,7 @@ export class ProcessTable {
 
   async #read(): Promise<void> {
     const rows = await this.list();
-    const isCalm = this.#lease?.held === true && performance.now() > this.#calmUntil;
+    const { isCalm } = this;
     const members: Member[] = [];
     for (const { id, share, isDraining, isAlive } of rows) {
       const wasMember = this.#members.some((member) => member.id === id);
@@ -161,7 +181,7 @@ export class ProcessTable {
 
   /** Writes the load and the share of this process, and deletes the rows of those that are long gone. */
   async #write(): Promise<void> {
-    const { db, host, version, role, load } = this.#options;
+    const { db, host, version, role, folderId, engines, load } = this.#options;
     const now = load();
     const { id } = this;
     const ids = this.#members.map((member) => member.id).filter((member) => member !== id);
@@ -171,10 +191,10 @@ export class ProcessTable {
     this.#share.adjust(loadOf(now), others.map(loadOf));
     const share = role === 'API' ? 0 : this.#share.value;
     await db.$executeRaw`
-      INSERT INTO "Process" (id, host, version, role, share, brokers, "messagesPerSecond", "seenAt")
-      VALUES (${id}, ${host}, ${version}, ${role}::"ProcessRole", ${share}, ${now.brokers},
-        ${now.messagesPerSecond}, ${NOW})
-      ON CONFLICT (id) DO UPDATE SET share = excluded.share, brokers = excluded.brokers,
+      INSERT INTO "Process" (id, host, version, role, "folderId", engines, share, brokers, "messagesPerSecond", "seenAt")
+      VALUES (${id}, ${host}, ${version}, ${role}::"ProcessRole", ${folderId}, ${engines().join(' ')}, ${share},
+        ${now.brokers}, ${now.messagesPerSecond}, ${NOW})
+      ON CONFLICT (id) DO UPDATE SET engines = excluded.engines, share = excluded.share, brokers = excluded.brokers,
         "messagesPerSecond" = excluded."messagesPerSecond", "seenAt" = ${NOW}`;
     await db.$executeRaw`DELETE FROM "Process" WHERE "seenAt" < ${NOW} - make_interval(secs => ${KEPT_SECONDS})`;
   }

@@ -1,0 +1,94 @@
+import type { Logger } from 'pino';
+import { BROKER_PARTS, type BrokerCache, type BrokerRow } from '../../domains/brokers/broker-cache.ts';
+import type { RunningBroker } from '../../domains/brokers/broker-engine.ts';
+import type { BrokerService } from '../../domains/brokers/broker-service.ts';
+import type { Prisma } from '../../generated/sqlite/client.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { SerialQueues } from '../../platform/scheduling/serial-queues.ts';
+import type { Database } from '../../platform/storage/database.ts';
+import { missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
+
+interface CloudBrokerStatesOptions {
+  readonly db: Database;
+  readonly brokers: BrokerService;
+  readonly directory: BrokerCache;
+  readonly log: Logger;
+}
+
+/** Writes the states of the brokers of this process, those of one broker in order. */
+export class CloudBrokerStates {
+  readonly #options: CloudBrokerStatesOptions;
+  readonly #writes = new SerialQueues();
+  #isOwnWrite = false;
+
+  constructor(options: CloudBrokerStatesOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the change of a row that listeners are notified of at the moment was written here. */
+  get isOwnWrite(): boolean {
+    return this.#isOwnWrite;
+  }
+
+  /** `dataOf` is called after the previous writes of the broker. Never rejects. */
+  async write(id: string, dataOf: () => Prisma.BrokerUpdateInput): Promise<void> {
+    const { db, directory, log } = this.#options;
+    await this.#writes.run(id, async () => {
+      // If the broker was deleted meanwhile, there is no entry to update.
+      if (directory.get(id) === null) return;
+      const data = dataOf();
+      try {
+        const row = await db.broker
+          .update({ where: { id }, data, include: BROKER_PARTS })
+          .catch(missingAsNotFound('broker', id));
+        await this.#announce(row);
+      } catch (error) {
+        if (error instanceof ServiceError && error.code === 'NOT_FOUND') return;
+        log.error({ err: error, brokerId: id, state: data.state }, 'the state of a broker could not be written');
+      }
+    });
+  }
+
+  idle(): Promise<void> {
+    return this.#writes.idle();
+  }
+
+  async #announce(row: BrokerRow): Promise<void> {
+    // Listeners in this process are called before `announce` returns.
+    this.#isOwnWrite = true;
+    const announced = this.#options.brokers.announce(row);
+    this.#isOwnWrite = false;
+    await announced;
+  }
+}
+
+/** The allocated ports, also of certificate deployments, so that devices find the broker again. */
+export function allocatedPorts(
+  brokerId: string,
+  stored: readonly { readonly number: number; readonly port: number }[],
+  { listeners }: RunningBroker,
+): Prisma.BrokerUpdateInput {
+  const before = new Map(stored.map(({ number, port }) => [number, port]));
+  const known = listeners.flatMap((listener) => {
+    const previous = before.get(listener.number);
+    return previous === undefined ? [] : [{ ...listener, previous }];
+  });
+  const deployable = known.filter(({ tls }) => tls);
+  return {
+    listeners: {
+      update: known
+        .filter(({ port, previous }) => port !== previous)
+        .map(({ number, port }) => ({ where: { brokerId_number: { brokerId, number } }, data: { port } })),
+    },
+    deployments: {
+      // Negative ports are an intermediate step: a listener may have the previous port of another one.
+      updateMany: [
+        ...deployable.map(({ previous, port, host }) => ({
+          where: { port: previous },
+          data: { port: -port, bindAddress: host },
+        })),
+        ...deployable.map(({ port }) => ({ where: { port: -port }, data: { port } })),
+      ],
+    },
+  };
+}
