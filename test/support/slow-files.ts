@@ -35,6 +35,7 @@ const SLOW = [
   '/clients/inspect/first-to-hear',
   '/clients/inspect/inspect-plugin',
   '/clients/inspect/many-clients',
+  '/cloud-brokers/',
   '/clusters/dynsec-drift',
   '/clusters/dynsec-processes',
   '/clusters/dynsec-storm',

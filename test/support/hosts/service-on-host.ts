@@ -19,6 +19,7 @@ interface ServiceOptions {
 export interface ServiceOnHost {
   readonly host: Host;
   readonly url: string;
+  readonly dataDir: string;
   /** What the process has logged, at the levels warn and above. */
   readonly log: string;
   /** Runs an operation, by default as the root administrator, and returns its data. Throws the errors. */
@@ -98,6 +99,7 @@ export async function startServiceOn(host: Host, options: ServiceOptions): Promi
   return {
     host,
     url,
+    dataDir: folder,
     get log() {
       return log;
     },
