@@ -191,7 +191,7 @@ export class CloudBrokers {
   async noteStopped(): Promise<void> {
     await this.#folder.adopt();
     await this.#folder.clean();
-    const stale = this.#own().filter(({ state }) => state !== 'INACTIVE');
+    const stale = this.#own().filter(({ state, problem }) => state !== 'INACTIVE' || problem !== null);
     await Promise.all(stale.map(({ id }) => this.#states.write(id, () => ({ state: 'INACTIVE', problem: null }))));
   }
 

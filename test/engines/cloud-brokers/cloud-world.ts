@@ -25,7 +25,7 @@ const BROKER = `query ($id: ID!) { broker(id: $id) {
   url isConnected connection { state lastError }
   ... on CloudBroker { state targetState problem runsOn { host isAvailable awaySince } }
 } }`;
-const SET = 'mutation ($input: SetTargetStateInput!) { setTargetState(input: $input) { broker { id } } }';
+const SET = 'mutation ($input: SetTargetStateInput!) { setTargetState(input: $input) { broker { updatedAt } } }';
 const DELETE = 'mutation ($id: ID!) { deleteBroker(input: { brokerId: $id }) { deletedBrokerId } }';
 
 /** Returns the id, or the reason of the refusal. */
@@ -50,8 +50,10 @@ export async function connected(id: string, ...services: readonly TestService[])
   for (const service of services) await expect.poll(() => brokerOf(service, id)).toMatchObject(isUp);
 }
 
-export async function setTargetState(service: TestService, brokerId: string, targetState: string): Promise<void> {
-  expect((await service.graphql(SET, { input: { brokerId, targetState } })).errors).toBeUndefined();
+/** Returns when the change was stored, in milliseconds. */
+export async function setTargetState(service: TestService, brokerId: string, targetState: string): Promise<number> {
+  const { data } = await service.graphql(SET, { input: { brokerId, targetState } });
+  return Date.parse(data.setTargetState.broker.updatedAt);
 }
 
 export async function remove(service: TestService, id: string): Promise<void> {
