@@ -39,6 +39,12 @@ export function Connection() {
         <dd>{text(isEncrypted ? (settings.verifyCaCert ? 'verified' : 'notVerified') : 'noTls')}</dd>
         <dt>{text('takeover')}</dt>
         <dd>{text(settings.allowsClientTakeover ? 'yes' : 'no')}</dd>
+        {'runsOn' in settings && settings.runsOn && (
+          <>
+            <dt>{text('runsOn')}</dt>
+            <dd>{settings.runsOn.host}</dd>
+          </>
+        )}
         {settings.cluster && (
           <>
             <dt>{text('cluster')}</dt>

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { ADMIN, startClient, startMosquitto } from '../support/mosquitto.ts';
@@ -40,6 +41,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIU
     const capability = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: 'dynamic-security' }) });
     await capability.getByText('the broker').waitFor();
     await page.getByText('run by this service').waitFor();
+    await page.getByRole('definition').getByText(hostname(), { exact: true }).waitFor();
     await page.getByText('does not expire').waitFor();
     // Rates need a second publication of the numbers.
     await expect.poll(() => number('Messages received').textContent()).not.toBe('–');
