@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { endLeftOverIn } from '../../../src/engines/mosquitto/mosquitto-broker.ts';
@@ -53,6 +53,7 @@ test('a service that is killed leaves its Mosquittos; when it is back it ends th
   expect(left).not.toContain(pidOf(id));
   expect((await broker(id)).url).toBe(url);
   expect((await broker(stopped)).state).toBe('INACTIVE');
+  expect(ids.map((each) => existsSync(folderOf(each)))).toEqual([true, true, false]);
   const back = await startClient(url, account);
   const kept = new Promise<string>((resolve) => back.on('message', (_topic, payload) => resolve(payload.toString())));
   await back.subscribeAsync('kept');

@@ -41,6 +41,24 @@ test('the port of a listener is a number or off', () => {
   );
 });
 
+test('the advertised host of brokers is a name or an address, without a port', () => {
+  expect(readConfig({}).mqttAdvertisedHost).toBeUndefined();
+  const texts = ['mqtt.example.com', '10.0.0.5', 'fd00::1', '[FD00::1]'];
+  const parsed = texts.map((text) => readConfig({ MQTT_ADVERTISED_HOST: text }).mqttAdvertisedHost);
+  expect(parsed).toEqual(['mqtt.example.com', '10.0.0.5', 'fd00::1', 'fd00::1']);
+  for (const MQTT_ADVERTISED_HOST of [
+    'mqtt.example.com:1883',
+    'mqtt://10.0.0.5',
+    'a b',
+    'a/b',
+    'u@h',
+    '10.0.0.0/8',
+    '.',
+  ]) {
+    expect(() => readConfig({ MQTT_ADVERTISED_HOST })).toThrow('MQTT_ADVERTISED_HOST must be a name or an address');
+  }
+});
+
 test('an empty variable counts as unset', () => {
   expect(readConfig({ PORT: '', DATABASE_URL: '' })).toMatchObject({ port: 4000, databaseUrl: undefined });
 });
