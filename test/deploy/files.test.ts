@@ -106,7 +106,11 @@ const VALUES: Record<string, object> = {
     imagePullSecrets: [{ name: 'registry' }],
     autoscaling: { enabled: true, minReplicas: 2, maxReplicas: 5, targetLoad: 60 },
     workers: { replicas: 2 },
-    cloudBrokers: { enabled: true, service: { type: 'LoadBalancer', annotations: { 'example.com/pool': 'plant' } } },
+    cloudBrokers: {
+      enabled: true,
+      replicas: 2,
+      service: { type: 'LoadBalancer', annotations: { 'example.com/pool': 'plant' } },
+    },
     persistence: { size: '20Gi', storageClass: 'fast' },
     service: { type: 'NodePort', port: 8080, annotations: { 'example.com/team': 'plant' } },
     ingress: {
@@ -137,6 +141,8 @@ const VALUES: Record<string, object> = {
   },
   'an Ingress without TLS': { ...NEEDED, ingress: { enabled: true, hosts: ['mqtt.example.com'] } },
 };
+
+const POD_NAME = 'statefulset.kubernetes.io/pod-name';
 
 const ofKind = (manifests: readonly Manifest[], kind: string) => manifests.filter((one) => one.kind === kind);
 
@@ -222,18 +228,31 @@ describe.skipIf(!canRunHelm)('the chart', () => {
       ofKind(manifests, 'StatefulSet').map(({ metadata, spec }) => [
         metadata.name,
         spec.replicas,
-        spec.template.spec.containers[0].env,
+        Object.fromEntries(
+          spec.template.spec.containers[0].env.map(({ name, value }: { name: string; value?: string }) => [
+            name,
+            value,
+          ]),
+        ),
       ]);
-    const runs = (value: string) => [
-      { name: 'ROLE', value: 'all' },
-      { name: 'EMBEDDED_BROKER', value },
-    ];
-    expect(shape(await render({ ...NEEDED, cloudBrokers: { enabled: true } }))).toEqual([
-      ['demo-brokergraph', 3, runs('off')],
-      ['demo-brokergraph-brokers', 1, runs('on')],
+    const off = { ROLE: 'all', EMBEDDED_BROKER: 'off' };
+    const on = {
+      ROLE: 'all',
+      EMBEDDED_BROKER: 'on',
+      MQTT_ADVERTISED_HOST: '$(POD_NAME).demo-brokergraph-processes.plant.svc',
+    };
+    const withBrokers = await render({ ...NEEDED, cloudBrokers: { enabled: true, replicas: 2 } });
+    expect(shape(withBrokers)).toEqual([
+      ['demo-brokergraph', 3, off],
+      ['demo-brokergraph-brokers', 2, on],
     ]);
+    // Devices of a broker must reach the process that has its data.
+    const services = ofKind(withBrokers, 'Service').filter(({ metadata }) => metadata.name.includes('mqtt'));
+    expect(services.map(({ metadata, spec }) => [metadata.name, spec.selector[POD_NAME]])).toEqual(
+      [0, 1].map((number) => [`demo-brokergraph-mqtt-${number}`, `demo-brokergraph-brokers-${number}`]),
+    );
     const autoscaled = await render({ ...NEEDED, autoscaling: { enabled: true, targetLoad: 60 } });
-    expect(shape(autoscaled)).toEqual([['demo-brokergraph', undefined, runs('off')]]);
+    expect(shape(autoscaled)).toEqual([['demo-brokergraph', undefined, off]]);
     const [{ spec }] = ofKind(autoscaled, 'HorizontalPodAutoscaler') as [Manifest];
     expect(spec.metrics[0].pods).toEqual({
       metric: { name: 'brokergraph_process_load' },
@@ -293,6 +312,11 @@ describe.skipIf(!canRunHelm)('the chart', () => {
     ['a setting', { settings: { LOG_LEVEL: 'debug' } }, { settings: { logLevel: 'debug' } }],
     ['the value of a setting', { settings: { LOG_LEVEL: 'debug' } }, { settings: { LOG_LEVEL: ['debug'] } }],
     ['a number of processes', { replicas: 1 }, { replicas: 0 }],
+    [
+      'a number of processes with brokers',
+      { cloudBrokers: { enabled: true, replicas: 1 } },
+      { cloudBrokers: { enabled: true, replicas: 0 } },
+    ],
     ['a number of workers', { workers: { replicas: 0 } }, { workers: { replicas: -1 } }],
     [
       'hosts of the Ingress',
@@ -316,7 +340,14 @@ describe.skipIf(!canRunHelm)('the chart', () => {
     const refused = names.filter((name) => !fits({ ...NEEDED, settings: { [name]: 'x' } }));
     const secret = Object.values(SETTINGS).filter((setting) => 'secret' in setting);
     const own = Object.keys(settingsOf(await render(VALUES['an Ingress without TLS'] ?? {})));
-    const wanted = [...secret.map(({ env }) => env as string), ...own, 'DATABASE_URL', 'EMBEDDED_BROKER', 'ROLE'];
+    const wanted = [
+      ...secret.map(({ env }) => env as string),
+      ...own,
+      'DATABASE_URL',
+      'EMBEDDED_BROKER',
+      'MQTT_ADVERTISED_HOST',
+      'ROLE',
+    ];
     expect(refused.sort()).toEqual([...new Set(wanted)].sort());
   });
 });
@@ -326,7 +357,13 @@ const hasLabels = (labels: Readonly<Record<string, string>>, selector: Readonly<
 
 /** Selectors without pods, ports without a container, names of objects that do not exist. */
 function danglingReferences(manifests: readonly Manifest[]): string[] {
-  const pods = ofKind(manifests, 'StatefulSet').map(({ spec }) => spec.template);
+  // Kubernetes adds the label with the name.
+  const pods = ofKind(manifests, 'StatefulSet').flatMap(({ metadata, spec: { replicas = 1, template } }) =>
+    Array.from({ length: replicas }, (_, number) => {
+      const labels = { ...template.metadata.labels, [POD_NAME]: `${metadata.name}-${number}` };
+      return { ...template, metadata: { ...template.metadata, labels } };
+    }),
+  );
   const selected = (selector: Record<string, string>) =>
     pods.filter(({ metadata }) => hasLabels(metadata.labels, selector));
   const portsOf = (selector: Record<string, string>) =>
@@ -341,7 +378,7 @@ function danglingReferences(manifests: readonly Manifest[]): string[] {
         need(portsOf(spec.selector).includes(targetPort), `${name}: ${targetPort}`);
     if (kind === 'NetworkPolicy') {
       const known = portsOf(spec.podSelector.matchLabels);
-      for (const { ports } of spec.ingress)
+      for (const { ports = [] } of spec.ingress)
         for (const { port } of ports) need(known.includes(port), `${name}: ${port}`);
     }
     if (kind === 'PodDisruptionBudget') need(selected(spec.selector.matchLabels).length === pods.length, name);

@@ -77,6 +77,15 @@ spec:
               value: {{ .role }}
             - name: EMBEDDED_BROKER
               value: {{ ternary "on" "off" .runsBrokers | quote }}
+            {{- if .runsBrokers }}
+            - name: POD_NAME
+              valueFrom:
+                fieldRef:
+                  fieldPath: metadata.name
+            # The other processes connect to the brokers of this one.
+            - name: MQTT_ADVERTISED_HOST
+              value: $(POD_NAME).{{ $name }}-processes.{{ .root.Release.Namespace }}.svc
+            {{- end }}
           ports:
             - name: http
               containerPort: 4000
