@@ -91,6 +91,7 @@ export async function createEverything(service: TestService): Promise<Everything
     await rest('POST', `${at}/clients`, { username: 'u', password: 'p', groups: [{ groupname: 'g' }], roles: [] });
     await rest('PUT', `${at}/acldefault`, [{ acltype: 'publishClientSend', allow: true }]);
     await rest('POST', `${at}/streams`, STREAM);
+    await mutate('deleteRetainedMessages', { brokerId: id, filter: 'none/#' });
     await rest('PUT', `${at}/topictree/ttl`, { ttl_sec: 7_200 });
     // Nothing listens there, so messages wait in its queue.
     const out = { name: 'away', url: 'mqtt://127.0.0.1:9', username: 'x', password: 'a secret', topics: OUTWARDS };

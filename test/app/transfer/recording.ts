@@ -44,6 +44,7 @@ const GRAPH = `query ($c: ID!, $p: ID!, $b: ID!) {
       id name isConnected type
       streams { nodes { id name sourceTopic key persist isActive query state storage { state messages newest oldest } } }
       bridges { key isActive config }
+      jobs { id kind state done total attempt startedAt updatedAt endedAt }
     } }
   }
   broker(id: $b) { retainedMessages(filter: "in/#") { nodes { topic payload qos } } listeners { port hasTls certificates { filename } } }

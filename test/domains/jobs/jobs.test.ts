@@ -59,3 +59,28 @@ test('of the ended jobs of a broker the last 20 remain', async () => {
   // Without the oldest one that has ended, and that of `furnished`.
   expect(stored).toEqual([...ids.slice(0, 20), ids[21]]);
 });
+
+test('a process that has lost a job to another one changes it no more, and an ended job does not run again', async () => {
+  const service = await startTestService();
+  const { brokerId } = await furnished(service, { withCluster: false });
+  const jobs = new JobStore({ ...service.storage, log: silentLog });
+  const first = await jobs.begin({ kind: 'STREAM_REPLAY', brokerId, subject: 's', request: {} }, 'busy');
+  const report = { state: 'RUNNING', done: 5, total: 9, progress: { at: 5 }, problem: null } as const;
+  first.report(report);
+  await first.flush();
+  const second = await jobs.continue(first.id);
+  expect(second?.job).toMatchObject({ done: 5, total: 9, progress: '{"at":5}', attempt: 2 });
+  // Before it has noticed.
+  first.report({ ...report, state: 'FAILED', done: 7, problem: 'late' });
+  await first.flush();
+  expect(first.isLost).toBe(true);
+  expect(await jobs.find(first.id)).toMatchObject({ state: 'RUNNING', done: 5, problem: null, endedAt: null });
+
+  // What was counted does not decrease.
+  second?.running.report({ ...report, done: 2, progress: { at: 6 } });
+  second?.running.report({ ...report, state: 'DONE', done: 4, progress: { at: 9 } });
+  await second?.running.close();
+  expect(await jobs.find(first.id)).toMatchObject({ state: 'DONE', done: 5, progress: '{"at":9}', attempt: 2 });
+  expect(await jobs.continue(first.id)).toBeNull();
+  expect(await jobs.unfinished('STREAM_REPLAY')).toEqual([]);
+});

@@ -176,10 +176,12 @@ class ThreadStreamEngine implements StreamEngine {
     return { ...known, state: 'FAILED', problem, replay };
   }
 
-  #changed(id: string, report: StreamReport): void {
+  #changed(id: string, reported: StreamReport): void {
     if (!this.#definitions.has(id)) return;
+    // A restarted engine has no replay until `restore` continues it.
+    const replay = reported.replay ?? this.#replays.get(id) ?? null;
+    const report = { ...reported, replay };
     this.#reports.set(id, report);
-    const { replay } = report;
     if (isReplaying(replay) && replay.jobId !== null) this.#replays.set(id, replay);
     else if (replay !== null) this.#replays.delete(id);
     for (const listener of [...this.#listeners]) listener(id, report);

@@ -197,6 +197,45 @@ test('a worker thread that fails is logged and restarted, and its streams run ag
   expect(lines.some((line) => line.startsWith('the worker thread of streams failed {"reason":"a bug"}'))).toBe(true);
 });
 
+test('a replay of a job pauses while the thread is restarted, and continues where it was', async () => {
+  const broker = await startMosquitto();
+  const { client, heard, count } = await listen(broker);
+  const { engines } = startEngines({ workerUrl: failingWorkerUrl });
+  const engine = open(engines, broker);
+  await engine.put('str_1', define({ persist: true, targetTopic: null }));
+  await reported(engine, 'str_1', running);
+  for (let n = 0; n < 100; n += 1) await client.publishAsync('in/x', String(n), { qos: 1 });
+  await reported(engine, 'str_1', ({ storage }) => storage.messages === 100);
+  const states: (string | undefined)[] = [];
+  let published = 0;
+  engine.onChange((changed, { replay }) => {
+    if (changed !== 'str_1') return;
+    if (replay?.state !== states.at(-1)) states.push(replay?.state);
+    published = replay?.checkpoint?.published ?? published;
+  });
+  const { id } = await engine.startReplay(
+    'str_1',
+    { ...request('out'), speed: 0.05 },
+    { jobId: 'job_1', continued: null },
+  );
+  await count(3);
+  await expect.poll(() => published).toBeGreaterThan(0);
+  await expect(engine.put('str_2', define({ name: 't', sourceTopic: 'u', textName: 'fail' }))).rejects.toMatchObject({
+    code: 'BROKER_UNREACHABLE',
+  });
+  const down = await engine.report();
+  expect(down.get('str_1')).toMatchObject({
+    state: 'FAILED',
+    replay: { id, jobId: 'job_1', state: 'PAUSED', endedAt: null },
+  });
+  await engine.put('str_2', define({ name: 't', sourceTopic: 'u' }));
+  await reported(engine, 'str_1', ({ replay }) => replay?.id === id && replay.state === 'RUNNING');
+  expect(await engine.stopReplay('str_1')).toBe(true);
+  expect(states).toEqual(['RUNNING', 'PAUSED', 'RUNNING', 'STOPPED']);
+  // From the checkpoint, not from the start.
+  expect(heard.filter((payload) => payload === '0')).toEqual(['0']);
+});
+
 test('an unusable folder fails the streams of its broker, and not those of another broker', async () => {
   const broker = await startMosquitto();
   const { engines, folder } = startEngines();
