@@ -19,6 +19,16 @@ describe.skipIf(hosts.unavailable !== null)(
       expect(Math.min(...world.pauses())).toBeGreaterThan(0);
     });
 
+    test('run in another process soon after the supervisor stopped the process, and no message is lost', async () => {
+      const world = await startWorld(hosts.network, {});
+      const takenOver = world.takenOver(world.holder);
+      await world.holder.stop();
+      report(`streams of a process that ended run again ${(await takenOver).toFixed(1)} s after SIGTERM`);
+      report(`paused for ${range(world.pauses())}`);
+      await world.complete();
+      expect(Math.min(...world.pauses())).toBeGreaterThan(0);
+    });
+
     test.each(['LOST', 'REFUSED'] as const)(
       'run in another process after its packets to the database are %s, and never in both',
       async (cut) => {
