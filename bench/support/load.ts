@@ -13,10 +13,18 @@ interface Driven {
   readonly seconds: number;
 }
 
-export async function drive(port: number, load: Load, connections: number, milliseconds: number): Promise<Driven> {
+/** `intervalMs`: from a request of a connection to its next one, if its response is there. Default: 0, at once. */
+export async function drive(
+  port: number,
+  load: Load,
+  connections: number,
+  milliseconds: number,
+  intervalMs = 0,
+): Promise<Driven> {
   const started = performance.now();
   const until = started + milliseconds;
-  const counts = await Promise.all(Array.from({ length: connections }, () => one(port, requestOf(load), until)));
+  const clients = Array.from({ length: connections }, () => one(port, requestOf(load), { until, intervalMs }));
+  const counts = await Promise.all(clients);
   return { answers: counts.reduce((sum, count) => sum + count, 0), seconds: (performance.now() - started) / 1_000 };
 }
 
@@ -27,9 +35,19 @@ function requestOf({ method, path, headers = {}, body }: Load): Buffer {
   return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body ?? ''}`);
 }
 
-function one(port: number, request: Buffer, until: number): Promise<number> {
+interface Pace {
+  readonly until: number;
+  readonly intervalMs: number;
+}
+
+function one(port: number, request: Buffer, { until, intervalMs }: Pace): Promise<number> {
   return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1', () => socket.write(request));
+    let sentAt = 0;
+    const send = () => {
+      sentAt = performance.now();
+      socket.write(request);
+    };
+    const socket = connect(port, '127.0.0.1', send);
     socket.setNoDelay(true);
     socket.once('error', reject);
     let answers = 0;
@@ -49,12 +67,13 @@ function one(port: number, request: Buffer, until: number): Promise<number> {
       pending -= chunk.length;
       if (pending > 0) return;
       answers += 1;
-      if (performance.now() < until) {
-        socket.write(request);
-      } else {
+      const now = performance.now();
+      const pause = Math.max(0, sentAt + intervalMs - now);
+      if (now + pause >= until) {
         socket.end();
         resolve(answers);
-      }
+      } else if (pause > 0) setTimeout(send, pause);
+      else send();
     });
   });
 }

@@ -1,4 +1,4 @@
-/** Starts the installed PostgreSQL (Debian) with a new cluster and default settings, on a free port of loopback. */
+/** Starts the installed PostgreSQL (Debian) with a new cluster on a free port of loopback, by default as it comes. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
@@ -8,14 +8,15 @@ import { freePort } from './free-port.ts';
 
 const VERSIONS = '/usr/lib/postgresql';
 
-interface Postgres {
+export interface Postgres {
   readonly url: string;
   /** Processor time of the server with its child processes, in milliseconds. */
   cpuMs(): number;
   close(): Promise<void>;
 }
 
-export async function startPostgres(parent: string): Promise<Postgres> {
+/** `more`: settings, such as `max_connections=400`. */
+export async function startPostgres(parent: string, more: readonly string[] = []): Promise<Postgres> {
   const folder = join(parent, 'postgres');
   mkdirSync(folder);
   const [newest = ''] = existsSync(VERSIONS) ? readdirSync(VERSIONS).sort((a, b) => Number(b) - Number(a)) : [];
@@ -32,7 +33,7 @@ export async function startPostgres(parent: string): Promise<Postgres> {
   const initdb = ['-D', data, '-U', 'bench', '--auth=trust', '--encoding=UTF8', '--locale=C'];
   execFileSync(join(programs, 'initdb'), initdb, { ...owner, cwd: folder, stdio: 'ignore' });
   const port = await freePort();
-  const settings = ['listen_addresses=127.0.0.1', `port=${port}`, 'unix_socket_directories='];
+  const settings = ['listen_addresses=127.0.0.1', `port=${port}`, 'unix_socket_directories=', ...more];
   const args = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])];
   const server = spawn(join(programs, 'postgres'), args, { ...owner, cwd: data, stdio: ['ignore', 'ignore', 'pipe'] });
   const close = async () => {

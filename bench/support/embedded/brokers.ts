@@ -26,7 +26,7 @@ export const ACCOUNT: Account = { username: 'bench', password: 'of a benchmark' 
 const PLUGIN = '/usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so';
 const CONTROL = '$CONTROL/dynamic-security/v1';
 const PROCESSOR = 0;
-const COLLECTOR = new URL('collect-garbage.js', import.meta.url).href;
+const COLLECTOR = new URL('../collect-garbage.js', import.meta.url).href;
 
 const ACLS = ['publishClientSend', 'publishClientReceive', 'subscribePattern', 'unsubscribePattern'];
 const ALL = { acls: ACLS.map((acltype) => ({ acltype, topic: '#', allow: true })) };

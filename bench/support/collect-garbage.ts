@@ -1,4 +1,4 @@
-/** Preloaded in the broker process: collects the garbage of its worker threads when it is sent `collect`. */
+/** Preloaded in a process: collects the garbage of all its threads when it is sent `collect`. */
 import { Session } from 'node:inspector/promises';
 import { isMainThread } from 'node:worker_threads';
 
@@ -18,6 +18,7 @@ async function collectGarbage(): Promise<void> {
     await response;
   }
   await session.post('NodeWorker.disable');
+  await session.post('HeapProfiler.collectGarbage');
   session.disconnect();
 }
 
