@@ -70,8 +70,8 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     closers.keep(graphql);
     closers.keep(await openOperatorSocket(config.dataDir, runAsOperator));
     if (config.role !== 'api') services.retainedDeletions.start(processes.table);
-    // Closes before HTTP, which would wait for the responses, and before the links.
-    closers.keep(services.retainedDeletions);
+    // Before HTTP, which would wait for the responses, and before the links.
+    closers.add(() => services.retainedDeletions.stop());
     closers.add(() => {
       http.announceClose();
       return delay(config.shutdownDelayMs);

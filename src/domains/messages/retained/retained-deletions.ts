@@ -56,7 +56,7 @@ export class RetainedDeletions {
   readonly #options: RetainedDeletionsOptions;
   readonly #jobs: LeasedJobs;
   readonly #feeds: StoredFeeds<DeletionProgress | null>;
-  readonly #stop: () => void;
+  readonly #stopFollowing: () => void;
 
   constructor(options: RetainedDeletionsOptions) {
     this.#options = options;
@@ -69,7 +69,7 @@ export class RetainedDeletions {
       return job === undefined ? null : deletionIn(job);
     };
     this.#feeds = new StoredFeeds({ changes, log, keyOf: (brokerId) => brokerId, read });
-    this.#stop = brokers.onRemove(({ id }) => this.#feeds.end(id, notFound('broker', id)));
+    this.#stopFollowing = brokers.onRemove(({ id }) => this.#feeds.end(id, notFound('broker', id)));
   }
 
   /** Continues deletions that other processes have begun and not finished, see LeasedJobs. */
@@ -99,9 +99,14 @@ export class RetainedDeletions {
     return this.#feeds.watch(id, options);
   }
 
+  /** Stops the deletions; other processes continue them. Waits at most 2 s. */
+  stop(): Promise<void> {
+    return this.#jobs.close();
+  }
+
   async close(): Promise<void> {
-    this.#stop();
-    await this.#jobs.close();
+    this.#stopFollowing();
+    await this.stop();
     await this.#feeds.close();
   }
 

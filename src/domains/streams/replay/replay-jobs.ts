@@ -95,9 +95,11 @@ export class ReplayJobs {
     });
   }
 
-  /** Ends a replay that does not run here, such as one that could not be continued yet. */
-  stop(streamId: string): Promise<void> {
-    return this.#store.stop(KIND, this.#brokerId, streamId);
+  /** Ends a replay that the engine does not run, such as one that could not be continued yet. */
+  async stop(streamId: string): Promise<void> {
+    // The end of the last replay may not be stored yet.
+    await this.#running.get(streamId)?.flush();
+    await this.#store.stop(KIND, this.#brokerId, streamId);
   }
 
   /** Stores the last reports. */
