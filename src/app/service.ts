@@ -72,9 +72,11 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     if (config.role !== 'api') services.retainedDeletions.start(processes.table);
     // Before HTTP, which would wait for the responses, and before the links.
     closers.add(() => services.retainedDeletions.stop());
-    closers.add(() => {
+    closers.add(async () => {
       http.announceClose();
-      return delay(config.shutdownDelayMs);
+      const delayed = delay(config.shutdownDelayMs);
+      await processes.table?.leave();
+      await delayed;
     });
     return {
       port: http.port,

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Process, ProcessRole } from '../../../generated/sqlite/client.ts';
 import { notFound } from '../../../platform/errors.ts';
 import { newId } from '../../../platform/ids.ts';
+import { within } from '../../../platform/scheduling/within.ts';
 import type { Changes } from '../../../platform/storage/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
 import { isLeaseHeld } from '../../../platform/storage/lease-locks.ts';
@@ -42,6 +43,8 @@ const WRITE_READS = 10;
 const GRACE_MS = 3_000;
 /** A row without a lock is deleted after so many seconds. */
 const KEPT_SECONDS = 60;
+/** Without the database, a shutdown does not wait longer. */
+const LEAVE_MS = 2_000;
 /** Messages per second that are as much load as a broker. */
 const MESSAGES_OF_BROKER = 100;
 /** Prisma writes times in UTC without a time zone. */
@@ -135,6 +138,15 @@ export class ProcessTable {
     if (count === 0) throw notFound('process', id);
     await this.#readInOrder();
     await changes.announce(CHANGED, id);
+  }
+
+  /** Gives all brokers of this process away, which is about to end. Never rejects. */
+  async leave(): Promise<void> {
+    const left = this.setDraining(this.id, true);
+    const late = () => new Error(`the database did not respond within ${LEAVE_MS} ms`);
+    await within(LEAVE_MS, left, late).catch((error: unknown) =>
+      this.#options.log.debug({ err: error }, 'the brokers of this process move when it has ended'),
+    );
   }
 
   async close(): Promise<void> {
