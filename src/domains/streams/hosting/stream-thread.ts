@@ -9,6 +9,7 @@ import type { StreamEngine, TimeBounds } from '../model/stream-engine.ts';
 import { isReplaying, type ReplayJob, type ReplayProgress, type ReplayRequest } from '../model/stream-replay.ts';
 import { NOTHING_STORED, type StreamReport } from '../model/stream-report.ts';
 import type { StreamSessionOptions } from './mqtt-stream-session.ts';
+import { ThreadReplays } from './thread-replays.ts';
 
 /** Where messages are stored: files in a folder with a folder for each broker, or PostgreSQL. */
 export type StorePlace = { readonly folder: string } | PostgresqlPlace;
@@ -66,14 +67,13 @@ export class StreamThread extends WorkerHost<EngineSetup, EngineCalls, EngineEve
  * broker deletes the session.
  *
  * While the engine or its thread is down, all streams are FAILED with the reason, and replays of jobs are PAUSED: they
- * continue after the restart. Errors: those of StreamEngine; INTERNAL_ERROR for a bug.
+ * continue after the restart, see ThreadReplays. Errors: those of StreamEngine; INTERNAL_ERROR for a bug.
  */
 class ThreadStreamEngine implements StreamEngine {
   readonly #instance: WorkerInstance<EngineSetup, EngineCalls, EngineEvent>;
   readonly #definitions = new Map<string, StreamDefinition>();
   readonly #reports = new Map<string, StreamReport>();
-  /** Running replays of jobs, to continue them after a restart. */
-  readonly #replays = new Map<string, ReplayProgress>();
+  readonly #replays = new ThreadReplays();
   readonly #listeners = new Set<(id: string, report: StreamReport) => void>();
 
   constructor(thread: StreamThread, setup: EngineSetup) {
@@ -83,6 +83,7 @@ class ThreadStreamEngine implements StreamEngine {
       restore: () => this.#restore(),
       onEvent: ({ id, report }) => this.#changed(id, report),
       onDown: (reason) => {
+        this.#replays.threadFailed(reason);
         for (const id of this.#definitions.keys()) this.#changed(id, this.#downReport(id, reason));
       },
     });
@@ -111,7 +112,7 @@ class ThreadStreamEngine implements StreamEngine {
     await this.#instance.call('remove', id);
     this.#definitions.delete(id);
     this.#reports.delete(id);
-    this.#replays.delete(id);
+    this.#replays.remove(id);
     if (this.#definitions.size === 0) this.#instance.stop(true);
   }
 
@@ -122,7 +123,7 @@ class ThreadStreamEngine implements StreamEngine {
   async stopReplay(id: string): Promise<boolean> {
     const report = this.#reports.get(id);
     const replay = this.#replays.get(id);
-    if (this.#instance.downReason === null || report === undefined || replay === undefined) {
+    if (this.#instance.downReason === null || report === undefined || replay === null) {
       return this.#instance.call('stopReplay', id);
     }
     this.#changed(id, { ...report, replay: { ...replay, state: 'STOPPED', endedAt: Date.now(), problem: null } });
@@ -160,7 +161,7 @@ class ThreadStreamEngine implements StreamEngine {
   async #restore(): Promise<void> {
     const puts = [...this.#definitions].map(([id, definition]) => this.#instance.call('put', id, definition));
     await Promise.allSettled(puts);
-    const replays = [...this.#replays].map(([id, replay]) => {
+    const replays = this.#replays.all.map(([id, replay]) => {
       const { jobId, request } = replay;
       return jobId === null ? undefined : this.startReplay(id, request, { jobId, continued: replay });
     });
@@ -169,21 +170,17 @@ class ThreadStreamEngine implements StreamEngine {
 
   #downReport(id: string, problem: string): StreamReport {
     const known = this.#reports.get(id) ?? unknownReport();
-    const continued = this.#replays.get(id);
-    const replay = continued
-      ? { ...continued, state: 'PAUSED' as const, problem }
-      : failedReplay(known.replay, problem);
+    const replay = this.#replays.get(id) ?? failedReplay(known.replay, problem);
     return { ...known, state: 'FAILED', problem, replay };
   }
 
   #changed(id: string, reported: StreamReport): void {
     if (!this.#definitions.has(id)) return;
     // A restarted engine has no replay until `restore` continues it.
-    const replay = reported.replay ?? this.#replays.get(id) ?? null;
+    const replay = reported.replay ?? this.#replays.get(id);
     const report = { ...reported, replay };
     this.#reports.set(id, report);
-    if (isReplaying(replay) && replay.jobId !== null) this.#replays.set(id, replay);
-    else if (replay !== null) this.#replays.delete(id);
+    this.#replays.report(id, replay);
     for (const listener of [...this.#listeners]) listener(id, report);
   }
 }
