@@ -18,7 +18,7 @@ const NODE = '{ __typename id }';
 const OF_BROKER = `query ($b: ID!) { broker(id: $b) { __typename id
   bridges ${NODE} listeners ${NODE} streams { nodes ${NODE} } connectedClients { nodes ${NODE} }
   accounts { nodes ${NODE} } accessGroups { nodes ${NODE} } accessRoles { nodes ${NODE} }
-  refusals { nodes ${NODE} }
+  refusals { nodes ${NODE} } jobs ${NODE}
   topicTree { topics { nodes ${NODE} } children { nodes { recorded ${NODE} } } topic(topic: "t") ${NODE} }
 } }`;
 const OF_PROJECT = `query ($p: ID!) { viewer { user ${NODE} sessions ${NODE} } organizations { nodes ${NODE} } project(id: $p) {
@@ -50,6 +50,9 @@ async function twins(): Promise<readonly [StreamWorld, StreamWorld]> {
   for (const world of [first, second]) {
     await world.change('createStream', { name: 's', sourceTopic: 'in', targetTopic: 'out' });
     await world.change('createAccessGroup', { change: { groupName: 'g' } }, 'group { id }');
+    await world.graph(
+      'mutation ($b: ID!) { deleteRetainedMessages(input: { brokerId: $b, filter: "#", dryRun: true }) { deletion { total } } }',
+    );
     const client = await world.client({ clientId: 'c' });
     await expect(world.client({ clientId: 'refused', password: 'wrong' })).rejects.toThrow();
     await expect.poll(async () => (await world.graph(OF_BROKER)).broker.refusals.nodes.length).toBe(1);
