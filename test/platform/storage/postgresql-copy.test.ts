@@ -22,6 +22,8 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   DateTime: [new Date('2026-02-28T23:59:59.999Z'), new Date('1969-12-31T00:00:00.001Z')],
   Int: [2_147_483_647, -2_147_483_648],
   Float: [0.1, -1.5e300],
+  // Counts, which JSON can contain.
+  BigInt: [9_007_199_254_740_991n, -9_007_199_254_740_991n],
 };
 
 type Fields = (typeof models)[string]['fields'];
@@ -67,7 +69,9 @@ async function fill(db: Database): Promise<void> {
 
 async function rowsOf(db: Database, model: string): Promise<string[]> {
   const rows: object[] = await clientOf(db, model).findMany();
-  return rows.map((row) => JSON.stringify(row)).sort();
+  return rows
+    .map((row) => JSON.stringify(row, (_name, value) => (typeof value === 'bigint' ? `${value}n` : value)))
+    .sort();
 }
 
 /** A filled SQLite database, and a PostgreSQL database with empty tables. */
