@@ -39,7 +39,7 @@ const Job = builder.objectRef<StoredJob>('Job').implement({
     id: t.exposeID('id', { description: 'Id of the job.' }),
     kind: t.expose('kind', { description: 'What the job does.', type: JobKindType }),
     broker: t.field({
-      description: 'The broker.',
+      description: 'The broker that the job works on.',
       type: Broker,
       resolve: ({ brokerId }, _args, { services, viewer }) => services.brokers.visible(brokerId, viewer),
     }),
