@@ -3,6 +3,7 @@ import { checkProjects } from '../../support/hosts/audited-projects.ts';
 import { startBalancerOn } from '../../support/hosts/balancer-on-host.ts';
 import { startBridge } from '../../support/hosts/bridged-brokers.ts';
 import { startBrokersOn } from '../../support/hosts/brokers-on-host.ts';
+import { embeddedBrokersOn, startEmbeddedDevices } from '../../support/hosts/embedded-brokers.ts';
 import { LiveSubscriptions } from '../../support/hosts/live-subscriptions.ts';
 import type { Host, Network } from '../../support/hosts/network.ts';
 import { Numbers } from '../../support/hosts/numbers.ts';
@@ -46,7 +47,8 @@ interface EverythingOptions {
 
 /**
  * Three processes behind HAProxy, PostgreSQL with a synchronous replica, and brokers, each on hosts of their own. All
- * brokers have streams, some also bridges and recorders. Devices publish, clients write and subscribe all the time.
+ * brokers have streams, some also bridges and recorders, and each process has an embedded broker. Devices publish,
+ * clients write and subscribe all the time.
  */
 interface Everything {
   readonly load: Load;
@@ -77,8 +79,9 @@ export async function startEverything(network: Network, options: EverythingOptio
   const services: ServiceOnHost[] = [];
   for (const [nth, name] of NAMES.entries()) {
     const clock = nth === 0 ? clockAheadSeconds : 0;
-    const env = { TRUST_PROXY: 'on', ...options.env };
-    services.push(await startServiceOn(network.host(name), { databaseUrl, clockAheadSeconds: clock, env }));
+    const host = network.host(name);
+    const env = { TRUST_PROXY: 'on', ...embeddedBrokersOn(host), ...options.env };
+    services.push(await startServiceOn(host, { databaseUrl, clockAheadSeconds: clock, env }));
   }
   onTestFailed(() => {
     for (const { host, log } of services) console.info(`${host.name} logged:\n${log.slice(-4_000)}`);
@@ -103,6 +106,8 @@ export async function startEverything(network: Network, options: EverythingOptio
   );
   const recorded = streamed.slice(-RECORDERS);
   for (const each of recorded) await recordTopics(first, each);
+
+  const embedded = await startEmbeddedDevices(services);
 
   const url = await startBalancerOn(network.host('balancer'), services);
   const load = new Load(url, token, WRITERS);
@@ -150,7 +155,7 @@ export async function startEverything(network: Network, options: EverythingOptio
       }
       const pauses = streamed.flatMap((each) => takeOversOf(each)).map(({ pauseMs }) => pauseMs / 1_000);
       printFigures({ pauses, silence });
-      await Promise.all([...numbers, ...bridged].map((each) => each.complete(PATIENCE_MS)));
+      await Promise.all([...numbers, ...bridged, ...embedded].map((each) => each.complete(PATIENCE_MS)));
       await checkProjects(first, load.created);
       await checkStored();
       return { pauses, silence };
@@ -178,6 +183,7 @@ export async function startEverything(network: Network, options: EverythingOptio
     report(
       `streams: ${sent(numbers)} messages, ${twice(numbers)} came twice; bridges: ${sent(bridged)}, ${twice(bridged)} came twice`,
     );
+    report(`embedded brokers: ${sent(embedded)} messages, ${twice(embedded)} came twice`);
     report(`${load.created.length} changes acknowledged, ${load.failures.length} requests failed`);
     report(
       `subscriptions: ${resumed} RESUMED, ${snapshots} SNAPSHOT, within ${(longestMs / 1_000).toFixed(1)} s of the loss`,

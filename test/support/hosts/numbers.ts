@@ -1,10 +1,12 @@
-import { connectAsync } from 'mqtt';
+import { connectAsync, type IClientOptions } from 'mqtt';
 import { expect, onTestFinished } from 'vitest';
 
 /** Where numbers enter, or leave: a topic of a broker. */
 interface Place {
   readonly url: string;
   readonly topic: string;
+  /** Of the client there. Default: a clean session, and no attempt to connect again. */
+  readonly client?: IClientOptions;
 }
 
 interface NumbersOptions {
@@ -14,7 +16,7 @@ interface NumbersOptions {
   readonly periodMs?: number;
 }
 
-/** Numbered messages with QoS 1 from one place to another one, by a stream or a bridge. */
+/** Numbered messages with QoS 1 from one place to another one, by a stream, a bridge or a broker. */
 export class Numbers {
   readonly #received = new Map<number, number>();
   readonly #sent = new Map<number, number>();
@@ -24,8 +26,8 @@ export class Numbers {
   static async start({ from, to, periodMs = 100 }: NumbersOptions): Promise<Numbers> {
     const numbers = new Numbers();
     const [publisher, receiver] = await Promise.all([
-      connectAsync(from.url, { reconnectPeriod: 0 }),
-      connectAsync(to.url, { reconnectPeriod: 0 }),
+      connectAsync(from.url, { reconnectPeriod: 0, ...from.client }),
+      connectAsync(to.url, { reconnectPeriod: 0, ...to.client }),
     ]);
     for (const client of [publisher, receiver]) client.on('error', () => undefined);
     receiver.on('message', (_topic, payload) => numbers.#arrived(Number(payload)));
