@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { JobKind } from '../../generated/sqlite/client.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
+import { settledWithin } from '../../platform/scheduling/within.ts';
 import type { Lease, Leases } from '../../platform/storage/leases.ts';
 import type { Job, NewJob } from './job.ts';
 import type { JobStore } from './job-store.ts';
@@ -83,10 +83,7 @@ export class LeasedJobs {
     this.#isClosed = true;
     if (this.#timer) clearInterval(this.#timer);
     await this.#sweep;
-    const patience = new AbortController();
-    const late = delay(CLOSE_MS, undefined, patience).catch(() => undefined);
-    await Promise.race([Promise.allSettled(this.#held.values()), late]);
-    patience.abort();
+    await settledWithin(CLOSE_MS, this.#held.values());
   }
 
   #sweepSoon(): void {

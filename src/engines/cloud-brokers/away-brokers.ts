@@ -1,8 +1,8 @@
-import { raw } from '@prisma/client/runtime/client';
 import type { Logger } from 'pino';
 import type { Changes } from '../../platform/storage/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { FOLDER_LEASE, isLeaseHeld } from '../../platform/storage/lease-locks.ts';
+import { UTC_NOW } from '../../platform/storage/utc-now.ts';
 
 interface Processes {
   /** Whether processes that do not hold their leases are gone, and not only on their way back. */
@@ -19,8 +19,6 @@ interface AwayBrokersOptions {
 
 /** A process may end without a change of the list of processes, for example in the middle of a stop. */
 const CHECK_MS = 10_000;
-
-const NOW = raw(`(now() AT TIME ZONE 'UTC')`);
 
 /**
  * Notes at the brokers of other processes on one PostgreSQL that their process is gone. Each process does: the same
@@ -59,7 +57,7 @@ export class AwayBrokers {
   async #check(): Promise<void> {
     const { db, changes } = this.#options;
     const marked = await db.$queryRaw<{ id: string }[]>`
-      UPDATE "Broker" SET "awaySince" = ${NOW}, "updatedAt" = ${NOW},
+      UPDATE "Broker" SET "awaySince" = ${UTC_NOW}, "updatedAt" = ${UTC_NOW},
         state = (CASE WHEN "targetState" = 'INACTIVE' THEN 'INACTIVE' ELSE 'ERROR' END)::"CloudBrokerState",
         problem = CASE WHEN "targetState" = 'INACTIVE' THEN NULL ELSE
           'The process on ' || coalesce(host, 'another machine') ||

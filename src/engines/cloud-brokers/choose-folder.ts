@@ -21,8 +21,8 @@ export async function chooseFolder(db: Database, engine: Engine, own: OwnProcess
   const where = { type: 'CLOUD', folderId: { in: folders } } as const;
   const groups = await db.broker.groupBy({ by: ['folderId'], where, _count: true });
   const counts = new Map(groups.map(({ folderId, _count: count }) => [folderId, count]));
-  // This process is first, so that it wins if others have as few.
-  const sorted = folders.sort((one, other) => Number(other === own.folderId) - Number(one === own.folderId));
-  const least = Math.min(...sorted.map((folderId) => counts.get(folderId) ?? 0));
-  return sorted.find((folderId) => (counts.get(folderId) ?? 0) === least) ?? null;
+  const countOf = (folderId: string) => counts.get(folderId) ?? 0;
+  const isOwn = (folderId: string) => Number(folderId === own.folderId);
+  const [least] = folders.sort((one, other) => countOf(one) - countOf(other) || isOwn(other) - isOwn(one));
+  return least ?? null;
 }

@@ -6,3 +6,8 @@ export async function within<T>(ms: number, work: Promise<T>, tooLate: () => Err
   });
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
+
+/** Resolves when all work has ended, well or not, or after `ms`. Never rejects. */
+export async function settledWithin(ms: number, work: Iterable<Promise<unknown>>): Promise<void> {
+  await within(ms, Promise.allSettled(work), () => new Error('too late')).catch(() => undefined);
+}

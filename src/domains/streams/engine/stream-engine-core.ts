@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { invalid, notFound, ServiceError } from '../../../platform/errors.ts';
 import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
 import { SerialQueues } from '../../../platform/scheduling/serial-queues.ts';
+import { settledWithin } from '../../../platform/scheduling/within.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { topicProblem } from '../../../protocol/mqtt/topics.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
@@ -88,7 +88,10 @@ export class StreamEngineCore implements StreamEngine {
   }
 
   async suspendReplays(): Promise<ReadonlyMap<string, ReplayProgress>> {
-    await untilDrained([...this.#streams.values()].map((stream) => stream.suspendReplay()));
+    await settledWithin(
+      DRAIN_MS,
+      [...this.#streams.values()].map((stream) => stream.suspendReplay()),
+    );
     const replays = new Map<string, ReplayProgress>();
     for (const [id, stream] of this.#streams) {
       const { replay } = stream.report();
@@ -126,7 +129,7 @@ export class StreamEngineCore implements StreamEngine {
     this.#stopStatus();
     this.#changes.close();
     const closed = [...this.#streams.values()].map((stream) => stream.close());
-    await untilDrained([...closed, this.#backlog.drained(), this.#queues.idle()]);
+    await settledWithin(DRAIN_MS, [...closed, this.#backlog.drained(), this.#queues.idle()]);
   }
 
   async #put(id: string, definition: StreamDefinition): Promise<void> {
@@ -168,11 +171,4 @@ export class StreamEngineCore implements StreamEngine {
   #assertOpen(): void {
     if (this.#isClosed) throw new ServiceError('BROKER_UNREACHABLE', 'The streams of the broker were closed');
   }
-}
-
-async function untilDrained(work: readonly Promise<unknown>[]): Promise<void> {
-  const patience = new AbortController();
-  const late = delay(DRAIN_MS, undefined, patience).catch(() => undefined);
-  await Promise.race([Promise.all(work), late]);
-  patience.abort();
 }

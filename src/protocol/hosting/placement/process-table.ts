@@ -1,4 +1,3 @@
-import { raw } from '@prisma/client/runtime/client';
 import type { Logger } from 'pino';
 import type { Process, ProcessRole } from '../../../generated/sqlite/client.ts';
 import { notFound } from '../../../platform/errors.ts';
@@ -8,6 +7,7 @@ import type { Changes } from '../../../platform/storage/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
 import { isLeaseHeld } from '../../../platform/storage/lease-locks.ts';
 import type { Lease, Leases } from '../../../platform/storage/leases.ts';
+import { UTC_NOW } from '../../../platform/storage/utc-now.ts';
 import { type Member, ownerOf, Share } from './shares.ts';
 
 interface ProcessLoad {
@@ -47,8 +47,6 @@ const KEPT_SECONDS = 60;
 const LEAVE_MS = 2_000;
 /** Messages per second that are as much load as a broker. */
 const MESSAGES_OF_BROKER = 100;
-/** Prisma writes times in UTC without a time zone. */
-const NOW = raw(`(now() AT TIME ZONE 'UTC')`);
 
 export type ListedProcess = Omit<Process, 'engines'> & {
   readonly isAlive: boolean;
@@ -205,10 +203,10 @@ export class ProcessTable {
     await db.$executeRaw`
       INSERT INTO "Process" (id, host, version, role, "folderId", engines, share, brokers, "messagesPerSecond", "seenAt")
       VALUES (${id}, ${host}, ${version}, ${role}::"ProcessRole", ${folderId}, ${engines().join(' ')}, ${share},
-        ${now.brokers}, ${now.messagesPerSecond}, ${NOW})
+        ${now.brokers}, ${now.messagesPerSecond}, ${UTC_NOW})
       ON CONFLICT (id) DO UPDATE SET engines = excluded.engines, share = excluded.share, brokers = excluded.brokers,
-        "messagesPerSecond" = excluded."messagesPerSecond", "seenAt" = ${NOW}`;
-    await db.$executeRaw`DELETE FROM "Process" WHERE "seenAt" < ${NOW} - make_interval(secs => ${KEPT_SECONDS})`;
+        "messagesPerSecond" = excluded."messagesPerSecond", "seenAt" = ${UTC_NOW}`;
+    await db.$executeRaw`DELETE FROM "Process" WHERE "seenAt" < ${UTC_NOW} - make_interval(secs => ${KEPT_SECONDS})`;
   }
 }
 
