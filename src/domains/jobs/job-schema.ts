@@ -8,7 +8,7 @@ import { stateIn } from '../../gateway/live/broadcast.ts';
 import type { JobKind, JobState } from '../../generated/sqlite/client.ts';
 import { invalid } from '../../platform/errors.ts';
 import { Broker } from '../brokers/broker-schema.ts';
-import type { Job as StoredJob } from './job.ts';
+import type { ListedJob } from './job.ts';
 import type { JobEvent } from './job-service.ts';
 import { MAX_ENDED } from './job-store.ts';
 
@@ -31,8 +31,8 @@ const JobStateType = builder.enumType('JobState', {
   } as const satisfies Record<JobState, object>,
 });
 
-const Job = builder.objectRef<StoredJob>('Job').implement({
-  ...belongsToBroker(({ brokerId }: StoredJob) => brokerId),
+const Job = builder.objectRef<ListedJob>('Job').implement({
+  ...belongsToBroker(({ brokerId }: ListedJob) => brokerId),
   description: `Long work for a broker. If the process of the service that runs it ends, another one continues it, or the same after its restart. The last ${MAX_ENDED} ended jobs of a broker are stored.`,
   interfaces: [Node],
   fields: (t) => ({
@@ -46,11 +46,7 @@ const Job = builder.objectRef<StoredJob>('Job').implement({
     streamName: t.string({
       description: 'STREAM_REPLAY: the name of the stream. Null otherwise.',
       nullable: true,
-      resolve: ({ kind, request }) => {
-        if (kind !== 'STREAM_REPLAY') return null;
-        const { streamName } = JSON.parse(request) as { readonly streamName: string };
-        return streamName;
-      },
+      resolve: (job, _args, { services }) => services.jobs.streamName(job),
     }),
     state: t.expose('state', { description: 'Whether the job runs.', type: JobStateType }),
     done: t.expose('done', {

@@ -1,15 +1,15 @@
 import { stateIn } from '../../gateway/live/broadcast.ts';
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
+import { UntilLast } from '../../gateway/live/until-last.ts';
 import type { Viewer } from '../../platform/auth/viewer.ts';
 import { requireSignedIn } from '../../platform/auth/viewer.ts';
 import { notFound, OutOfSight } from '../../platform/errors.ts';
 import type { Changes } from '../../platform/storage/changes.ts';
 import type { StorageLog } from '../../platform/storage/storage-log.ts';
 import type { BrokerService } from '../brokers/broker-service.ts';
-import type { Job } from './job.ts';
+import type { ListedJob } from './job.ts';
 import type { JobStore } from './job-store.ts';
 import { type StoredEvent, StoredFeeds } from './stored-feeds.ts';
-import { UntilLast } from './until-last.ts';
 
 interface JobServiceOptions {
   readonly store: JobStore;
@@ -19,12 +19,12 @@ interface JobServiceOptions {
 }
 
 /** `null` if the job was deleted meanwhile. */
-export type JobEvent = StoredEvent<Job | null>;
+export type JobEvent = StoredEvent<ListedJob | null>;
 
 /** The jobs of brokers, in whichever process they run. Errors of all methods: those of the database. */
 export class JobService {
   readonly #options: JobServiceOptions;
-  readonly #feeds: StoredFeeds<Job | null>;
+  readonly #feeds: StoredFeeds<ListedJob | null>;
 
   constructor(options: JobServiceOptions) {
     this.#options = options;
@@ -34,7 +34,7 @@ export class JobService {
   }
 
   /** Errors: UNAUTHORIZED; NOT_FOUND if there is none, or the viewer may not see its broker. */
-  async visible(id: string, viewer: Viewer | null): Promise<Job> {
+  async visible(id: string, viewer: Viewer | null): Promise<ListedJob> {
     const known = requireSignedIn(viewer);
     const job = await this.#options.store.find(id);
     if (job === null) throw notFound('job', id);
@@ -43,12 +43,18 @@ export class JobService {
   }
 
   /** Newest first. */
-  ofBroker(brokerId: string, count: number): Promise<readonly Job[]> {
+  ofBroker(brokerId: string, count: number): Promise<readonly ListedJob[]> {
     return this.#options.store.ofBroker(brokerId, count);
   }
 
+  /** The name of the stream of a replay. `null` for other jobs. */
+  async streamName({ id, kind }: ListedJob): Promise<string | null> {
+    const request = kind === 'STREAM_REPLAY' ? await this.#options.store.request(id) : null;
+    return request === null ? null : (JSON.parse(request) as { readonly streamName: string }).streamName;
+  }
+
   /** The job now and its changes, until it has ended. */
-  async watch({ id, endedAt }: Job, { after, ...options }: SubscriberOptions): Promise<LiveSource<JobEvent>> {
+  async watch({ id, endedAt }: ListedJob, { after, ...options }: SubscriberOptions): Promise<LiveSource<JobEvent>> {
     // The end itself is in the snapshot, and not in the changes after it.
     const source = await this.#feeds.watch(id, endedAt === null ? { ...options, after } : options);
     return new UntilLast(source, (event) => {

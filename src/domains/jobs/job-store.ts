@@ -5,7 +5,7 @@ import { newId } from '../../platform/ids.ts';
 import type { Changes } from '../../platform/storage/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { isForeignKeyViolation, isNotFound, isUniqueViolation } from '../../platform/storage/prisma-errors.ts';
-import { isEnd, type Job, type JobReport, type NewJob, toJob } from './job.ts';
+import { isEnd, type Job, type JobReport, type ListedJob, type NewJob, toJob } from './job.ts';
 import { RunningJob } from './running-job.ts';
 
 interface JobStoreOptions {
@@ -26,6 +26,7 @@ export const JOB_CHANGED = 'job';
 /** Ended jobs of a broker. When one ends, older ones beyond this number are deleted. */
 export const MAX_ENDED = 20;
 const MAX_PROBLEM = 1_000;
+const LISTED = { request: true, progress: true } as const;
 
 /**
  * The jobs of all processes, a row for each. The process that runs a job has a lease: that of the broker, or one of the
@@ -67,23 +68,38 @@ export class JobStore {
     }
   }
 
-  async find(id: string): Promise<Job | null> {
-    const row = await this.#options.db.job.findUnique({ where: { id } });
+  async find(id: string): Promise<ListedJob | null> {
+    const row = await this.#options.db.job.findUnique({ where: { id }, omit: LISTED });
     return row && toJob(row);
   }
 
+  /** The newest job of a kind. */
+  async last(brokerId: string, kind: JobKind): Promise<Job | null> {
+    const row = await this.#options.db.job.findFirst({ where: { brokerId, kind }, orderBy: { id: 'desc' } });
+    return row && toJob(row);
+  }
+
+  /** `null` if the job was deleted. */
+  async request(id: string): Promise<string | null> {
+    const row = await this.#options.db.job.findUnique({ where: { id }, select: { request: true } });
+    return row?.request ?? null;
+  }
+
   /** Newest first. */
-  async ofBroker(brokerId: string, take: number, kind?: JobKind): Promise<Job[]> {
-    const where = { brokerId, ...(kind === undefined ? {} : { kind }) };
-    const rows = await this.#options.db.job.findMany({ where, orderBy: { id: 'desc' }, take });
+  async ofBroker(brokerId: string, take: number): Promise<ListedJob[]> {
+    const rows = await this.#options.db.job.findMany({
+      where: { brokerId },
+      orderBy: { id: 'desc' },
+      take,
+      omit: LISTED,
+    });
     return rows.map(toJob);
   }
 
   /** The jobs that have not ended, oldest first. */
-  async unfinished(kind: JobKind, brokerId?: string): Promise<Job[]> {
+  unfinished(kind: JobKind, brokerId?: string): Promise<Pick<Job, 'id' | 'subject'>[]> {
     const where = { kind, runningKey: { not: null }, ...(brokerId === undefined ? {} : { brokerId }) };
-    const rows = await this.#options.db.job.findMany({ where, orderBy: { id: 'asc' } });
-    return rows.map(toJob);
+    return this.#options.db.job.findMany({ where, orderBy: { id: 'asc' }, select: { id: true, subject: true } });
   }
 
   /** Ends a job that no process runs, if there is one. The caller must have the lease. */

@@ -25,10 +25,14 @@ export interface Job extends Omit<JobRow, 'runningKey' | 'done' | 'total'> {
   readonly total: number;
 }
 
+/** A job without what only its kind reads: the topics of a deletion may be as large as a request. */
+export type ListedJob = Omit<Job, 'request' | 'progress'>;
+
 export const isEnd = (state: JobState): boolean => state !== 'RUNNING' && state !== 'PAUSED';
 
-export const toJob = ({ runningKey: _runningKey, done, total, ...row }: JobRow): Job => ({
-  ...row,
-  done: Number(done),
-  total: Number(total),
-});
+export const toJob = <Row extends Pick<JobRow, 'runningKey' | 'done' | 'total'>>({
+  runningKey: _runningKey,
+  done,
+  total,
+  ...row
+}: Row) => ({ ...row, done: Number(done), total: Number(total) });

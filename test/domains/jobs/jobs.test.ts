@@ -80,7 +80,20 @@ test('a process that has lost a job to another one changes it no more, and an en
   second?.running.report({ ...report, done: 2, progress: { at: 6 } });
   second?.running.report({ ...report, state: 'DONE', done: 4, progress: { at: 9 } });
   await second?.running.close();
-  expect(await jobs.find(first.id)).toMatchObject({ state: 'DONE', done: 5, progress: '{"at":9}', attempt: 2 });
+  const ended = { id: first.id, state: 'DONE', done: 5, progress: '{"at":9}', attempt: 2 };
+  expect(await jobs.last(brokerId, 'STREAM_REPLAY')).toMatchObject(ended);
   expect(await jobs.continue(first.id)).toBeNull();
   expect(await jobs.unfinished('STREAM_REPLAY')).toEqual([]);
+});
+
+test('what is listed, watched and looked for has none of the topics of a deletion, which may be a megabyte', async () => {
+  const service = await startTestService();
+  const { brokerId } = await furnished(service, { withCluster: false });
+  const jobs = new JobStore({ ...service.storage, log: silentLog });
+  const request = { filter: null, topics: Array.from({ length: 1_000 }, (_, n) => 'x'.repeat(900) + n) };
+  const { id } = await jobs.begin({ kind: 'RETAINED_DELETION', brokerId, subject: 'other', request }, 'busy');
+  const read = { found: await jobs.find(id), listed: await jobs.ofBroker(brokerId, 1) };
+  expect(read).toMatchObject({ found: { id }, listed: [{ id }] });
+  for (const one of [read, await jobs.unfinished('RETAINED_DELETION')])
+    expect(JSON.stringify(one).length).toBeLessThan(2_000);
 });

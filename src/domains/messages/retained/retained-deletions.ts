@@ -65,8 +65,8 @@ export class RetainedDeletions {
     const perform = (job: Job, held: HeldJob) => this.#continue(job, held);
     this.#jobs = new LeasedJobs({ store, leases, kind: KIND, maxRunning: MAX_RUNNING, perform, log });
     const read = async (brokerId: string) => {
-      const [job] = await store.ofBroker(brokerId, 1, KIND);
-      return job === undefined ? null : deletionIn(job);
+      const job = await store.last(brokerId, KIND);
+      return job && deletionIn(job);
     };
     this.#feeds = new StoredFeeds({ changes, log, keyOf: (brokerId) => brokerId, read });
     this.#stopFollowing = brokers.onRemove(({ id }) => this.#feeds.end(id, notFound('broker', id)));

@@ -1,4 +1,4 @@
-import { LiveSource, type OVER } from '../../gateway/live/live-source.ts';
+import { LiveSource, type OVER } from './live-source.ts';
 
 /** A source that ends after its first event for which `isLast` is true. */
 export class UntilLast<Event> extends LiveSource<Event> {
