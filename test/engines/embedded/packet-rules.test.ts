@@ -263,6 +263,21 @@ const ROWS: readonly Row[] = [
     mosquittoAccepts: 'it does not look at the Response Topic',
   },
   {
+    rule: 'MQTT-3.1.0-2: a second CONNECT',
+    versions: ALL,
+    refused: (version) => connectPacket(version),
+    allowed: () => PINGREQ,
+    reason: PROTOCOL_ERROR,
+  },
+  {
+    // MQTT 5, 3.14.2.1: DISCONNECT may not have the reason code 0x84 of CONNACK.
+    rule: 'MQTT-3.1.0-2: a second CONNECT of an unknown version',
+    versions: ALL,
+    refused: (version) => connectPacket(version, { level: 81 }),
+    allowed: () => PINGREQ,
+    reason: PROTOCOL_ERROR,
+  },
+  {
     rule: 'MQTT-3.3.2-8: a Topic Alias of 0',
     versions: FIVE,
     refused: () => withProperties(hex('23 0000')),

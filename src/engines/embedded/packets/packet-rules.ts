@@ -46,7 +46,11 @@ export function checkPacket(
   body: Buffer,
   version: number | undefined,
 ): UserProperties | undefined {
-  if (header.cmd === 'connect') return checkConnect(new FieldReader(body));
+  if (header.cmd === 'connect') {
+    // Refused by its own rules it would be answered with reason codes that only CONNACK may have.
+    if (version !== undefined) throw protocolError('MQTT-3.1.0-2: a second CONNECT on the connection');
+    return checkConnect(new FieldReader(body));
+  }
   // aedes closes a connection that does not start with CONNECT [MQTT-3.1.0-1].
   if (version === undefined) return undefined;
   const check = CHECKS[header.cmd];
