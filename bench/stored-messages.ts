@@ -23,6 +23,8 @@ const BATCH = 4_000;
 const BATCH_BYTES = 2 * 1_048_576;
 /** What waits to be stored, as the engine bounds it. */
 const MOST_WAITING = 4_096;
+const PLAIN = `CREATE TABLE IF NOT EXISTS plain
+  (stream integer, width integer, id bigint, qos smallint, topic text, payload bytea)`;
 const COPY = 'COPY plain (stream, width, id, qos, topic, payload) FROM STDIN WITH (FORMAT binary)';
 const MIN_RATIO = { copy: 0.5, files: 0.6 };
 
@@ -85,7 +87,7 @@ async function inPostgresql(load: Load): Promise<number> {
   } finally {
     await store.close();
     await database.close();
-    await client.query('TRUNCATE messages.stream_message, messages.stream_segment');
+    await client.query('TRUNCATE messages.stream_batch, messages.stream_segment');
   }
 }
 
@@ -136,13 +138,13 @@ function appendAll(logs: readonly MessageLog[], messages: number, payload: Buffe
 }
 
 async function copyLoop({ bytes, logs, messages }: Load): Promise<void> {
-  await client.query('CREATE TABLE IF NOT EXISTS plain (LIKE messages.stream_message)');
+  await client.query(PLAIN);
   await client.query('TRUNCATE plain');
   const payload = Buffer.alloc(bytes, 1);
   const size = Math.min(BATCH, Math.floor(BATCH_BYTES / bytes));
   for (let start = 0; start < messages; start += size) {
     const count = Math.min(size, messages - start);
-    const rows = new CopyRows(count, 6, count * (18 + TOPIC.length + bytes));
+    const rows = new CopyRows({ rows: count, values: 6 * count, bytes: count * (18 + TOPIC.length + bytes) });
     for (let index = 0; index < count; index += 1) {
       rows.begin(6);
       rows.integer(index % logs);

@@ -12,18 +12,30 @@ const LENGTH_BYTES = 4;
 const NULL = -1;
 const TWO_POW_32 = 0x1_0000_0000;
 
+/** Dimensions, whether there are nulls, the type, and length and lower bound of the only dimension. */
+const ARRAY_BYTES = 20;
+
+/** The oids of types: https://github.com/postgres/postgres/blob/REL_15_STABLE/src/include/catalog/pg_type.dat */
+const ELEMENT = { bytea: 17, bigint: 20, smallint: 21, text: 25 } as const;
+
+interface CopySize {
+  readonly rows: number;
+  readonly arrays?: number;
+  /** Columns of all rows, and elements of all arrays. */
+  readonly values: number;
+  /** Of all values, but not of arrays: 2, 4 and 8 for integers, the length for others. */
+  readonly bytes: number;
+}
+
 /** Rows as they are made, in a buffer whose size is known before. Each value is one of the methods, in order. */
 export class CopyRows {
   readonly #buffer: Buffer;
   #at: number;
   #isEnded = false;
 
-  /**
-   * `rows`, each with `columns` values of `bytes` in total: 2, 4 and 8 for integers, the length for others. `earlier`:
-   * rows that were sent, whose buffer is used again if it is large enough.
-   */
-  constructor(rows: number, columns: number, bytes: number, earlier: CopyRows | null = null) {
-    const size = HEADER.length + rows * (2 + columns * LENGTH_BYTES) + bytes + TRAILER_BYTES;
+  /** `earlier`: rows that were sent, whose buffer is used again if it is large enough. */
+  constructor({ rows, arrays = 0, values, bytes }: CopySize, earlier: CopyRows | null = null) {
+    const size = HEADER.length + 2 * rows + LENGTH_BYTES * values + ARRAY_BYTES * arrays + bytes + TRAILER_BYTES;
     this.#buffer = earlier !== null && earlier.#buffer.length >= size ? earlier.#buffer : Buffer.allocUnsafe(size);
     this.#at = HEADER.copy(this.#buffer);
   }
@@ -57,6 +69,13 @@ export class CopyRows {
     const at = this.#length(value?.length ?? NULL);
     if (value !== null) this.#buffer.set(value, at);
     this.#at = at + (value?.length ?? 0);
+  }
+
+  /** The next `count` values are elements of an array, with `bytes` in total. At least one. */
+  array(element: keyof typeof ELEMENT, count: number, bytes: number): void {
+    let at = this.#length(ARRAY_BYTES + count * LENGTH_BYTES + bytes);
+    for (const field of [1, 0, ELEMENT[element], count, 1]) at = this.#buffer.writeInt32BE(field, at);
+    this.#at = at;
   }
 
   /** The size of its buffer. */

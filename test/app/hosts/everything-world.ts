@@ -33,8 +33,8 @@ const PATIENCE_MS = 120_000;
 const LIVE = `subscription ($id: ID!, $after: SafeInt) {
   live: streams(brokerId: $id, after: $after) { kind sequence partsLeft streams { counters { received } } }
 }`;
-const STORED = `SELECT s.broker, convert_from(m.payload, 'UTF8')::int AS number
-  FROM messages.stream_message m JOIN messages.stream s ON s.number = m.stream`;
+const STORED = `SELECT s.broker, convert_from(payload, 'UTF8')::int AS number
+  FROM messages.stream_batch b JOIN messages.stream s ON s.number = b.stream, unnest(b.payloads) AS payload`;
 
 interface EverythingOptions {
   /** Of the first process. Default: 0. */

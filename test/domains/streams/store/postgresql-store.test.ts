@@ -8,6 +8,8 @@ import { MessageExpiry } from '../../../../src/domains/streams/store/postgresql/
 import type { PostgresqlLog } from '../../../../src/domains/streams/store/postgresql/postgresql-log.ts';
 import { MessageDatabase, PostgresqlStore } from '../../../../src/domains/streams/store/postgresql/postgresql-store.ts';
 import { importSegments } from '../../../../src/domains/streams/store/postgresql/segment-import.ts';
+import { migrationsFolder, readMigrations } from '../../../../src/platform/storage/migrations.ts';
+import { migratePostgresql } from '../../../../src/platform/storage/postgresql-migrator.ts';
 import { openTestStorage, silentLog } from '../../../support/database.ts';
 import { startCluster, UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
 import { startRelay } from '../../../support/relay.ts';
@@ -170,23 +172,23 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     expect(left.map(({ id }) => id)).toEqual(['for-ever', 'long']);
     expect(await rows(`SELECT id FROM messages.stream WHERE id = 'deleted'`)).toEqual([]);
     expect(
-      await rows('SELECT FROM messages.stream_message WHERE stream NOT IN (SELECT number FROM messages.stream)'),
+      await rows('SELECT FROM messages.stream_batch WHERE stream NOT IN (SELECT number FROM messages.stream)'),
     ).toEqual([]);
     const again = (await open()).store;
     expect(texts(await readAll(again.log('long')))).toEqual(['0', '1', '2']);
 
     // A partition whose time is over is dropped when it has no segment.
     const old = Math.floor(Date.now() / 1_000 / 60) * 60 - 2 * 3_600;
-    await rows(`CREATE TABLE messages.stream_message_60_${old} PARTITION OF messages.stream_message
+    await rows(`CREATE TABLE messages.stream_batch_60_${old} PARTITION OF messages.stream_batch
       FOR VALUES FROM (60, ${old * 1e6}) TO (60, ${(old + 60) * 1e6})`);
     const number = (await rows(`SELECT number FROM messages.stream WHERE id = 'long'`))[0].number;
     const put = (base: number) =>
       rows(`
-      INSERT INTO messages.stream_message VALUES (${number}, 60, ${base}, 1, 't', 'x');
+      INSERT INTO messages.stream_batch VALUES (${number}, 60, ${base}, ${base}, 1, '{${base}}', '{1}', '{t}', '{x}');
       INSERT INTO messages.stream_segment VALUES (${number}, ${base}, 60, 1, 10, ${base}, ${base})`);
     await put(old * 1e6);
     await define('long', 4 * 3_600);
-    const exists = async () => (await rows(`SELECT to_regclass('messages.stream_message_60_${old}') AS name`))[0].name;
+    const exists = async () => (await rows(`SELECT to_regclass('messages.stream_batch_60_${old}') AS name`))[0].name;
     await expiry.run();
     expect(await exists()).not.toBeNull();
     await define('long', 3_600);
@@ -230,6 +232,42 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     expect((await open()).store.log('a').storage().messages).toBe(2);
   });
 
+  test('rows of several messages are counted, cleared and read in parts', async () => {
+    const { open, rows } = await world();
+    const { store, close } = await open();
+    const log = store.log('a');
+    await append(log, some(5_000));
+    const stored = await rows(
+      'SELECT count(*)::integer AS rows, max(last - id)::integer AS span FROM messages.stream_batch',
+    );
+    expect(stored[0].rows).toBeLessThan(500);
+    expect(stored[0].span).toBeLessThanOrEqual(100_000);
+
+    // Ids are at least a microsecond apart: a bound is within a row.
+    const ids = (await readAll(log)).map(({ id }) => id);
+    const [from, to] = [Math.ceil((ids[1_234] ?? 0) / 1_000), Math.floor((ids[3_456] ?? 0) / 1_000)];
+    const isWithin = (id: number) => id >= from * 1_000 && id <= to * 1_000 + 999;
+    const within = ids.filter(isWithin);
+    expect(within.length).toBeGreaterThan(0);
+    expect(within.length).toBeLessThan(5_000);
+    expect(await log.count({ from, to })).toBe(within.length);
+    const page = await log.read({ from, to, after: null, reverse: true, limit: 10, maxBytes: MEGABYTE });
+    expect(page.map(({ id }) => id)).toEqual(within.slice(-10).reverse());
+    expect(await log.clear({ from, to })).toBe(within.length);
+    expect(await log.clear({ from, to })).toBe(0);
+
+    const left = ids.filter((id) => !isWithin(id));
+    await close();
+    const again = (await open()).store.log('a');
+    expect([await again.count(ALWAYS), again.storage().messages]).toEqual([left.length, left.length]);
+    for (const limit of [3, 28, 1_000]) {
+      expect((await readAll(again, false, limit)).map(({ id }) => id)).toEqual(left);
+      expect((await readAll(again, true, limit)).map(({ id }) => id)).toEqual(left.toReversed());
+    }
+    await append(again, some(1));
+    expect(await again.count(ALWAYS)).toBe(left.length + 1);
+  });
+
   test('a stream that is removed leaves nothing, and takes nothing more', async () => {
     const { open, rows } = await world();
     const { store } = await open();
@@ -239,7 +277,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     await removed.remove();
     expect(await append(removed, some(1))).toEqual(['Its stream was removed']);
     expect(await rows('SELECT id FROM messages.stream')).toEqual([{ id: 'b' }]);
-    expect(await rows('SELECT payload::text FROM messages.stream_message')).toHaveLength(1);
+    expect(await rows('SELECT payloads FROM messages.stream_batch')).toHaveLength(1);
     expect(await rows('SELECT stream FROM messages.stream_segment')).toHaveLength(1);
   });
 
@@ -258,7 +296,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
 
   test('a message that the database refuses is reported, and the others of its commit are stored', async () => {
     const { open, rows } = await world();
-    await rows(`ALTER TABLE messages.stream_message ADD CONSTRAINT "no-poison" CHECK (topic <> 'poison')`);
+    await rows(`ALTER TABLE messages.stream_batch ADD CONSTRAINT "no-poison" CHECK ('poison' <> ALL (topics))`);
     const { store } = await open();
     const [one, two] = [store.log('a'), store.log('b')];
     const poison = { topic: 'poison', payload: 'x', qos: 1 } as const;
@@ -279,12 +317,26 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     await rows(`UPDATE messages.stream_segment SET last = ${ahead}`);
     const { store } = await open();
     await append(store.log('a'), some(2, 'later-'));
-    const ids = (await rows('SELECT id FROM messages.stream_message ORDER BY id')).map(({ id }) => Number(id));
+    const ids = (await rows('SELECT unnest(ids) AS id FROM messages.stream_batch ORDER BY 1')).map(({ id }) =>
+      Number(id),
+    );
     expect(ids.slice(2)).toEqual([ahead + 1, ahead + 2]);
+
+    // Also of messages that were deleted.
+    await store.log('a').clear(ALWAYS);
+    const { store: next } = await open();
+    await append(next.log('a'), some(1));
+    expect((await readAll(next.log('a'))).map(({ id }) => id)).toEqual([ahead + 3]);
   });
 
   test('messages of two processes that both believe to be the only one get different ids, and none is lost', async () => {
-    const { open } = await world();
+    const { open, rows } = await world();
+    const first = await open();
+    await append(first.store.log('a'), some(1));
+    await first.close();
+    // Ids ahead of the clock are given one after the other, so that both give the same.
+    const ahead = Date.now() * 1_000 + HOUR * 1_000;
+    await rows(`UPDATE messages.stream SET last = ${ahead}`);
     const [one, two] = [(await open()).store.log('a'), (await open()).store.log('a')];
     for (let round = 0; round < 10; round += 1) {
       const results = await Promise.all([
@@ -294,8 +346,8 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
       expect(results.flat().filter((problem) => problem !== null)).toEqual([]);
     }
     const stored = await readAll((await open()).store.log('a'), false, 333);
-    expect(new Set(texts(stored)).size).toBe(1_000);
-    expect(new Set(stored.map(({ id }) => id)).size).toBe(1_000);
+    expect(new Set(texts(stored)).size).toBe(1_001);
+    expect(new Set(stored.map(({ id }) => id)).size).toBe(1_001);
   });
 
   test('two processes that write to one stream store each message once, also if connections break meanwhile', async () => {
@@ -385,5 +437,75 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     expect(moved.map(({ id }) => id)).toEqual(ids);
     expect(texts(await readAll(store.log('b')))).toEqual(some(2_500, 'b').map((one) => String(one.payload)));
     expect(store.ids().toSorted()).toEqual(['a', 'b']);
+  });
+
+  test('messages in files that were stored in turn with those in the database are read between them', async () => {
+    const { url, open } = await world();
+    const folder = temporaryFolder();
+    const files = openTestStore(join(folder, 'brk_1'));
+    const inFiles = files.log('a');
+    inFiles.setTtl(3_600);
+    const log = (await open()).store.log('a');
+    log.setTtl(3_600);
+    for (let round = 0; round < 10; round += 1) {
+      const messages = some(3, `file-${round}-`);
+      await Promise.all(messages.map((one) => new Promise<string | null>((done) => inFiles.append(one, done))));
+      await append(log, some(3, `table-${round}-`));
+    }
+    const all = [...readFiles(inFiles), ...(await readAll(log))];
+    const expected = texts(all.toSorted((one, other) => one.id - other.id));
+    await files.close();
+    expect(await importSegments({ folder, databaseUrl: url, ttlOf: () => 3_600, onProblem: () => undefined })).toBe(30);
+
+    const { store } = await open();
+    for (const limit of [1, 2, 7, 1_000]) {
+      expect(texts(await readAll(store.log('a'), false, limit))).toEqual(expected);
+      expect(texts(await readAll(store.log('a'), true, limit))).toEqual(expected.toReversed());
+    }
+    await append(store.log('a'), [message('last')]);
+    expect(texts(await readAll(store.log('a'))).at(-1)).toBe('last');
+  });
+
+  test('messages of an earlier version are put into rows of several', async () => {
+    const url = await postgres.createDatabase();
+    const migrations = readMigrations(migrationsFolder('postgresql'));
+    const next = migrations.findIndex(({ name }) => name.endsWith('_message_batches'));
+    await migratePostgresql(url, migrations.slice(0, next), silentLog);
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    onTestFinished(() => client.end());
+    const hour = Math.floor(Date.now() / HOUR) * HOUR;
+    const base = hour * 1_000;
+    const partition = (width: number, from: number) => `
+      CREATE TABLE messages.stream_message_${width}_${from / 1e6} PARTITION OF messages.stream_message
+        FOR VALUES FROM (${width}, ${from}) TO (${width}, ${from + (width || 7 * 86_400) * 1e6});`;
+    const week = Math.floor(base / 604_800e6) * 604_800e6;
+    await client.query(`
+      INSERT INTO messages.stream (id, broker) VALUES ('a', 'brk_1'), ('b', 'brk_1'), ('none', 'brk_1');
+      ${partition(60, base)} ${partition(60, base + 60e6)} ${partition(0, week)}
+      INSERT INTO messages.stream_message
+        SELECT 1, 60, ${base} + n * 20000, n % 3, 'ü/' || n, convert_to(n::text, 'UTF8') FROM generate_series(0, 5999) AS n;
+      INSERT INTO messages.stream_message SELECT 2, 0, ${base} + n, 1, 't', repeat('x', n * 100)::bytea FROM generate_series(0, 99) AS n;
+      INSERT INTO messages.stream_segment VALUES
+        (1, ${base}, 60, 1500, 100000, ${base}, ${base} + 1499 * 20000),
+        (1, ${base} + 1500 * 20000, 60, 1500, 100000, ${base} + 1500 * 20000, ${base} + 2999 * 20000),
+        (1, ${base} + 3000 * 20000, 60, 3000, 200000, ${base} + 3000 * 20000, ${base} + 5999 * 20000),
+        (2, ${base}, 0, 100, 500000, ${base}, ${base} + 99)`);
+    const { open, rows } = await world(url);
+
+    const { store } = await open();
+    const [a, b] = [store.log('a'), store.log('b')];
+    const stored = await readAll(a, false, 700);
+    expect(texts(stored)).toEqual(Array.from({ length: 6_000 }, (_, n) => String(n)));
+    expect(stored[4]).toEqual({ id: base + 80_000, topic: 'ü/4', qos: 1, payload: Buffer.from('4') });
+    expect((await readAll(b)).map(({ payload }) => payload.length)).toEqual(
+      Array.from({ length: 100 }, (_, n) => n * 100),
+    );
+    expect([await a.count({ from: hour + 10_001, to: hour + 89_999 }), await b.count(ALWAYS)]).toEqual([3_999, 100]);
+    expect((await rows(`SELECT count(*)::integer AS n FROM messages.stream_batch WHERE stream = 1`))[0].n).toBe(1_200);
+    expect(await rows(`SELECT to_regclass('messages.stream_message') AS name`)).toEqual([{ name: null }]);
+    await append(a, [message('new')]);
+    expect(texts(await readAll(a)).at(-1)).toBe('new');
+    expect(await a.clear(ALWAYS)).toBe(6_001);
   });
 });

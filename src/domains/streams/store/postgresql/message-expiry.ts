@@ -66,7 +66,7 @@ export class MessageExpiry {
     await this.#forget(expired);
     for (const { stream, width, first, last, ...segment } of others.slice(0, MAX_DELETED)) {
       await db.$executeRaw`
-        DELETE FROM messages.stream_message
+        DELETE FROM messages.stream_batch
         WHERE stream = ${stream} AND width = ${width} AND id BETWEEN ${first} AND ${last}`;
       await this.#forget([{ stream, ...segment }]);
     }
@@ -106,7 +106,7 @@ export class MessageExpiry {
     const partitions = await db.$queryRaw<{ name: string; now: bigint }[]>`
       SELECT child.relname AS name, ${NOW} AS now FROM pg_inherits
       JOIN pg_class AS child ON child.oid = inhrelid
-      WHERE inhparent = 'messages.stream_message'::regclass`;
+      WHERE inhparent = 'messages.stream_batch'::regclass`;
     for (const { name, now } of partitions) {
       const partition = partitionNamed(name);
       if (partition === null || partition.to + GRACE * 1_000_000 > Number(now)) continue;

@@ -1,5 +1,5 @@
 /**
- * The partitions of `messages.stream_message`: by the ttl of the stream, then by time. The messages of one partition
+ * The partitions of `messages.stream_batch`: by the ttl of the stream, then by time. The messages of one partition
  * expire at about the same time, so that it is dropped whole.
  */
 import type { ClientBase } from 'pg';
@@ -10,6 +10,8 @@ const SHORTEST = 60;
 const LONGEST = SHORTEST * 2 ** 20;
 /** Width 0 stands for partitions of a week, whose messages do not expire. */
 const OF_LASTING = 7 * 86_400;
+/** A row of several messages is at most this large: it fills a page of 8 kB, and is not stored elsewhere. */
+const ROW_BYTES = 8_160;
 const LOCK = 'brokergraph partition';
 
 /** How long the partitions of messages with this ttl are, in seconds: at most a quarter of it. 0: never expires. */
@@ -28,12 +30,12 @@ interface Partition extends IdRange {
 export function partitionOf(width: number, id: number): Partition {
   const length = (width || OF_LASTING) * 1_000_000;
   const from = Math.floor(id / length) * length;
-  return { name: `stream_message_${width}_${from / 1_000_000}`, from, to: from + length };
+  return { name: `stream_batch_${width}_${from / 1_000_000}`, from, to: from + length };
 }
 
 /** `null` for a name that is not made by `partitionOf`. */
 export function partitionNamed(name: string): (Partition & { readonly width: number }) | null {
-  const [, width, from] = /^stream_message_(\d{1,9})_(\d{1,12})$/.exec(name) ?? [];
+  const [, width, from] = /^stream_batch_(\d{1,9})_(\d{1,12})$/.exec(name) ?? [];
   if (width === undefined) return null;
   return { ...partitionOf(Number(width), Number(from) * 1_000_000), width: Number(width) };
 }
@@ -47,8 +49,9 @@ export async function createPartition(client: ClientBase, width: number, id: num
     SELECT pg_advisory_xact_lock(hashtext('${LOCK}'));
     DO $$ BEGIN
       IF to_regclass('messages.${name}') IS NULL THEN
-        CREATE TABLE messages.${name} (LIKE messages.stream_message INCLUDING ALL);
-        ALTER TABLE messages.stream_message ATTACH PARTITION messages.${name}
+        CREATE TABLE messages.${name} (LIKE messages.stream_batch INCLUDING ALL)
+          WITH (toast_tuple_target = ${ROW_BYTES});
+        ALTER TABLE messages.stream_batch ATTACH PARTITION messages.${name}
           FOR VALUES FROM (${width}, ${from}) TO (${width}, ${to});
       END IF;
     END $$`);

@@ -1,14 +1,15 @@
 import pg from 'pg';
 import { poolConfig } from '../../../../platform/storage/postgresql-connection.ts';
 import type { IdRange, StoredMessage } from '../message-store.ts';
-import type { StoredSegment } from './stored-segments.ts';
+import { MAX_SPAN } from './message-batches.ts';
+import { type StoredSegment, StoredSegments } from './stored-segments.ts';
 
 const MAX_CONNECTIONS = 4;
 
 interface StoredStream {
   readonly id: string;
   readonly number: number;
-  readonly segments: readonly StoredSegment[];
+  readonly segments: StoredSegments;
 }
 
 interface PageOptions {
@@ -18,29 +19,72 @@ interface PageOptions {
 }
 
 const SEGMENTS = `
-  SELECT id, number, base, width, messages, bytes, first, last
-  FROM messages.stream LEFT JOIN messages.stream_segment ON stream = number`;
-const OF_SEGMENT = 'stream = $1 AND width = $2 AND id BETWEEN $3 AND $4';
-const BYTES_OF = 'octet_length(payload)';
+  SELECT id, number, stream.last AS last_id, base, width, messages, bytes, first, segment.last
+  FROM messages.stream AS stream LEFT JOIN messages.stream_segment AS segment ON segment.stream = number`;
 
-/** The first message of a page is read whatever its size; the sizes of others are known without reading them. */
-const pageSql = (order: 'ASC' | 'DESC') => `
-  SELECT id, topic, qos, payload FROM (
-    SELECT *, sum(${BYTES_OF}) OVER (ORDER BY id ${order}) AS bytes FROM (
-      SELECT id, topic, qos, payload FROM messages.stream_message WHERE ${OF_SEGMENT} ORDER BY id ${order} LIMIT $5
+/** The rows that may have messages with ids from $3 to $4; see MAX_SPAN. */
+const ROWS = `stream = $1 AND width = $2 AND stored.id BETWEEN $3::bigint - ${MAX_SPAN} AND $4 AND stored.last >= $3`;
+const STORED = `messages.stream_batch AS stored, unnest(ids, qos, topics, payloads) AS message (id, qos, topic, payload)`;
+
+/**
+ * The last or, backwards, the first id of a page from $3 to $4 with $5 messages or $6 bytes: the end of the row with
+ * which there are enough. Counts rows that are wholly within the range, and reads only those of the page. No row if
+ * the page is the whole range. LIMIT makes the server read in the order of the index.
+ */
+const END_FORWARDS = `
+  SELECT id - 1 AS id FROM (
+    SELECT id, sum(cardinality(ids)) OVER before AS messages, bytes + sum(bytes) OVER before AS bytes
+    FROM (
+      SELECT id, ids, bytes FROM messages.stream_batch
+      WHERE stream = $1 AND width = $2 AND id BETWEEN $3 AND $4 ORDER BY id LIMIT $5::bigint + 1
     ) AS next
-  ) AS page
-  WHERE bytes <= $6 OR bytes = ${BYTES_OF} ORDER BY id ${order}`;
-const [FORWARDS, BACKWARDS] = [pageSql('ASC'), pageSql('DESC')];
+    WINDOW before AS (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+  ) AS next
+  WHERE messages >= $5 OR bytes > $6 ORDER BY id LIMIT 1`;
+const END_BACKWARDS = `
+  SELECT id FROM (
+    SELECT id, sum(cardinality(ids)) OVER since AS messages, sum(bytes) OVER since AS bytes
+    FROM (
+      SELECT id, ids, bytes FROM messages.stream_batch
+      WHERE stream = $1 AND width = $2 AND id BETWEEN $3 AND $4 AND last <= $4 ORDER BY id DESC LIMIT $5
+    ) AS next
+    WINDOW since AS (ORDER BY id DESC ROWS UNBOUNDED PRECEDING)
+  ) AS next
+  WHERE messages >= $5 OR bytes >= $6 ORDER BY id DESC LIMIT 1`;
+
+const MESSAGES = `SELECT message.* FROM ${STORED} WHERE ${ROWS} AND message.id BETWEEN $3 AND $4`;
+
+const STORED_IDS = `
+  SELECT one AS id FROM messages.stream_batch, unnest(ids) AS one
+  WHERE stream = $1 AND one = ANY ($2::bigint[])
+    AND id BETWEEN (SELECT min(id) - ${MAX_SPAN} FROM unnest($2) AS id) AND (SELECT max(id) FROM unnest($2) AS id)`;
+
+const COUNT = `
+  SELECT coalesce(sum(CASE
+    WHEN stored.id >= $3 AND stored.last <= $4 THEN cardinality(ids)
+    ELSE (SELECT count(*) FROM unnest(ids) AS one WHERE one BETWEEN $3 AND $4)
+  END), 0) AS count
+  FROM messages.stream_batch AS stored WHERE ${ROWS}`;
+
+const DELETE_ROWS = `
+  DELETE FROM messages.stream_batch WHERE stream = $1 AND width = $2 AND id BETWEEN $3 AND $4 AND last <= $4`;
+/** When whole rows are deleted: those at the ends of the range, which have other messages, too. */
+const CUT_ROWS = `
+  UPDATE messages.stream_batch AS stored SET (id, last, bytes, ids, qos, topics, payloads) = (
+    SELECT min(id), max(id), sum(octet_length(payload)), array_agg(id ORDER BY id), array_agg(message.qos ORDER BY id),
+      array_agg(topic ORDER BY id), array_agg(payload ORDER BY id)
+    FROM unnest(ids, qos, topics, payloads) AS message (id, qos, topic, payload) WHERE id NOT BETWEEN $3 AND $4
+  ) WHERE ${ROWS}`;
 
 const COUNT_AGAIN = `
   UPDATE messages.stream_segment AS segment SET
-    messages = stored.messages, bytes = stored.bytes, first = stored.first, last = stored.last
+    messages = counted.messages, bytes = counted.bytes, first = counted.first, last = counted.last
   FROM (
-    SELECT count(*) AS messages, sum(${BYTES_OF} + octet_length(topic) + $6) AS bytes, min(id) AS first, max(id) AS last
-    FROM messages.stream_message WHERE ${OF_SEGMENT}
-  ) AS stored
-  WHERE segment.stream = $1 AND segment.base = $5 AND stored.messages > 0
+    SELECT count(*) AS messages, sum(octet_length(payload) + octet_length(topic) + $6) AS bytes,
+      min(message.id) AS first, max(message.id) AS last
+    FROM ${STORED} WHERE ${ROWS} AND message.id BETWEEN $3 AND $4
+  ) AS counted
+  WHERE segment.stream = $1 AND segment.base = $5 AND counted.messages > 0
   RETURNING segment.base, segment.width, segment.messages, segment.bytes, segment.first, segment.last`;
 
 /** Reads and deletes stored messages, on connections that all streams of a thread share. Errors: those of pg. */
@@ -57,9 +101,9 @@ export class MessageTables {
     return this.#streams(`${SEGMENTS} WHERE broker = $1`, brokerId);
   }
 
-  async segmentsOf(streamId: string): Promise<readonly StoredSegment[]> {
+  async segmentsOf(streamId: string): Promise<StoredSegments> {
     const [stream] = await this.#streams(`${SEGMENTS} WHERE id = $1`, streamId);
-    return stream?.segments ?? [];
+    return stream?.segments ?? new StoredSegments([], 0);
   }
 
   /** The number of a stream, which it gets now if it has none. */
@@ -75,23 +119,30 @@ export class MessageTables {
     await this.pool.query('DELETE FROM messages.stream WHERE number = $1', [stream]);
   }
 
-  async page(stream: number, { width }: StoredSegment, { from, to }: IdRange, options: PageOptions) {
+  /** Reads hardly more rows of the segment than those of the page, whose sizes are known before. */
+  async page(stream: number, segment: StoredSegment, range: IdRange, options: PageOptions): Promise<StoredMessage[]> {
     const { reverse, limit, maxBytes } = options;
-    const sql = reverse ? BACKWARDS : FORWARDS;
-    const { rows } = await this.pool.query(sql, [stream, width, from, to, limit, maxBytes]);
-    return rows.map((row): StoredMessage => ({ ...row, id: Number(row.id) }));
+    const { from, to } = range;
+    const part = [stream, segment.width, from, to];
+    if (segment.messages > limit || segment.bytes > maxBytes) {
+      const sql = reverse ? END_BACKWARDS : END_FORWARDS;
+      const { rows } = await this.pool.query(sql, [...part, limit, maxBytes]);
+      if (rows.length > 0) part[reverse ? 2 : 3] = Number(rows[0].id);
+    }
+    const { rows } = await this.pool.query(MESSAGES, part);
+    const messages = rows.map((row): StoredMessage => ({ ...row, id: Number(row.id) }));
+    messages.sort(reverse ? (one, other) => other.id - one.id : (one, other) => one.id - other.id);
+    return bounded(messages, options);
   }
 
   async count(stream: number, { width }: StoredSegment, { from, to }: IdRange): Promise<number> {
-    const sql = `SELECT count(*) AS count FROM messages.stream_message WHERE ${OF_SEGMENT}`;
-    const { rows } = await this.pool.query(sql, [stream, width, from, to]);
+    const { rows } = await this.pool.query(COUNT, [stream, width, from, to]);
     return Number(rows[0].count);
   }
 
   /** Returns those of the ids that are stored. */
   async storedIds(stream: number, ids: readonly number[]): Promise<ReadonlySet<number>> {
-    const sql = 'SELECT id FROM messages.stream_message WHERE stream = $1 AND id = ANY ($2::bigint[])';
-    const { rows } = await this.pool.query(sql, [stream, ids]);
+    const { rows } = await this.pool.query(STORED_IDS, [stream, ids]);
     return new Set(rows.map(({ id }) => Number(id)));
   }
 
@@ -101,8 +152,10 @@ export class MessageTables {
     const client = await this.pool.connect();
     try {
       await client.query('BEGIN');
-      const sql = `DELETE FROM messages.stream_message WHERE ${OF_SEGMENT}`;
-      const { rowCount } = await client.query(sql, [stream, width, from, to]);
+      const range = [stream, width, from, to];
+      const { rows } = await client.query(COUNT, range);
+      await client.query(DELETE_ROWS, range);
+      await client.query(CUT_ROWS, range);
       const isWhole = from <= first && to >= last;
       const left = isWhole
         ? []
@@ -112,7 +165,7 @@ export class MessageTables {
       }
       await client.query('COMMIT');
       client.release();
-      return { removed: rowCount ?? 0, left: left[0] ?? null };
+      return { removed: Number(rows[0].count), left: left[0] ?? null };
     } catch (error) {
       // The state of the transaction is unknown.
       client.release(true);
@@ -126,15 +179,27 @@ export class MessageTables {
 
   async #streams(sql: string, id: string): Promise<StoredStream[]> {
     const { rows } = await this.pool.query(sql, [id]);
-    const streams = new Map<string, { id: string; number: number; segments: StoredSegment[] }>();
+    const streams = new Map<string, { number: number; lastId: number; segments: StoredSegment[] }>();
     for (const row of rows) {
       const known = streams.get(row.id);
-      const stream = known ?? { id: String(row.id), number: Number(row.number), segments: [] };
+      const stream = known ?? { number: Number(row.number), lastId: Number(row.last_id), segments: [] };
       if (row.base !== null) stream.segments.push(toSegment(row));
       streams.set(row.id, stream);
     }
-    return [...streams.values()];
+    return Array.from(streams, ([id, { number, lastId, segments }]) => {
+      return { id, number, segments: new StoredSegments(segments, lastId) };
+    });
   }
+}
+
+/** The first messages; one of them whatever its size. */
+function bounded(messages: StoredMessage[], { limit, maxBytes }: PageOptions): StoredMessage[] {
+  let bytes = 0;
+  const end = messages.findIndex(({ payload }, index) => {
+    bytes += payload.length;
+    return index >= limit || (index > 0 && bytes > maxBytes);
+  });
+  return end < 0 ? messages : messages.slice(0, end);
 }
 
 /** pg returns `bigint` as text. */

@@ -1,24 +1,17 @@
 import pg from 'pg';
 import { within } from '../../../../platform/scheduling/within.ts';
-import { CopyRows, copyInto } from '../../../../platform/storage/copy-rows.ts';
+import { type CopyRows, copyInto } from '../../../../platform/storage/copy-rows.ts';
 import { connectPostgresql } from '../../../../platform/storage/postgresql-connection.ts';
+import { batchRows, COPY_BATCHES, type WaitingMessage } from './message-batches.ts';
 import { createPartition } from './message-partitions.ts';
 import type { StoredSegment } from './stored-segments.ts';
-
-export interface WaitingMessage {
-  readonly id: number;
-  readonly topic: string;
-  readonly payload: Buffer;
-  readonly qos: 0 | 1 | 2;
-  readonly bytes: number;
-  readonly segment: StoredSegment;
-  readonly done: (problem: string | null) => void;
-}
 
 /** A log with messages to write. */
 export interface WritingLog {
   /** The number of the stream in the tables, which its first message creates. Errors: those of the database. */
   streamNumber(): number | Promise<number>;
+  /** Its ids were given earlier: they may be lower than others of the stream, but none is taken. */
+  readonly isBehind: boolean;
   /** Its messages are no longer to be written. */
   readonly isClosed: boolean;
   /** Removes the oldest messages, at most so many and so many bytes, but at least one if there is any. */
@@ -35,6 +28,10 @@ interface Part {
   readonly messages: readonly WaitingMessage[];
 }
 
+interface NumberedPart extends Part {
+  readonly stream: number;
+}
+
 interface MessageWriterOptions {
   readonly databaseUrl: string;
   /** Called when `problem` has changed. */
@@ -49,17 +46,14 @@ const LAST_RETRY_MS = 5_000;
 const RESPONSE_TIMEOUT_MS = 10_000;
 const CLOCK_MS = 60_000;
 
-const COPY = 'COPY messages.stream_message (stream, width, id, qos, topic, payload) FROM STDIN WITH (FORMAT binary)';
-const COLUMNS = 6;
-/** Bytes of the columns with integers: stream, width, id, qos. */
-const INTEGER_BYTES = 4 + 4 + 8 + 2;
-
+/** The first message of a statement is the first of its row. */
 const IS_STORED = `
-  SELECT FROM messages.stream_message
-  WHERE stream = $1 AND width = $2 AND id = $3 AND topic = $4 AND payload = $5`;
+  SELECT FROM messages.stream_batch
+  WHERE stream = $1 AND width = $2 AND id = $3 AND topics[1] = $4 AND payloads[1] = $5`;
 
 const NO_PARTITION = '23514';
-const TAKEN_ID = '23505';
+/** The id of a row is taken, or `lastIdStatement` found that a higher one is. */
+const TAKEN_IDS: ReadonlySet<unknown> = new Set(['23505', '23502']);
 
 /**
  * Writes the messages of all logs of a thread, one statement at a time, with one commit for all streams. Messages that
@@ -156,10 +150,11 @@ export class MessageWriter {
         if (!isUnsure || !(await this.#isStored(parts))) await this.#write(parts);
       } catch (error) {
         if (this.#isClosed) return;
-        if (codeOf(error) === TAKEN_ID) left = await this.#renumbered(parts);
+        const isTaken = TAKEN_IDS.has(codeOf(error));
+        if (isTaken) left = await this.#renumbered(parts);
         else if (isRefusal(error)) return this.#writeApart(parts, error);
         else await this.#failed(error);
-        isUnsure = codeOf(error) !== TAKEN_ID;
+        isUnsure = !isTaken;
         continue;
       }
       this.#retryMs = FIRST_RETRY_MS;
@@ -194,11 +189,11 @@ export class MessageWriter {
   }
 
   async #write(parts: readonly Part[]): Promise<void> {
-    const streams: number[] = [];
-    for (const { log } of parts) streams.push(await log.streamNumber());
-    const counts = parts.flatMap(({ messages }, index) => countsOf(streams[index] ?? 0, messages));
-    const statements = `${countStatement(counts)}; ${COPY}`;
-    const rows = rowsOf(parts, streams, this.#sent);
+    const numbered: NumberedPart[] = [];
+    for (const part of parts) numbered.push({ ...part, stream: await part.log.streamNumber() });
+    const counts = numbered.flatMap(({ stream, messages }) => countsOf(stream, messages));
+    const statements = `${lastIdStatement(numbered)}; ${countStatement(counts)}; ${COPY_BATCHES}`;
+    const rows = batchRows(numbered, this.#sent);
     this.#sent = null;
     for (let attempt = 0; ; attempt += 1) {
       const client = await this.#connected();
@@ -294,6 +289,21 @@ function countsOf(stream: number, messages: readonly WaitingMessage[]): Count[] 
   return [...counts.values()];
 }
 
+/**
+ * Two processes may both believe to be the only one that writes a stream. The later one fails here and gives its
+ * messages other ids: no two messages have the same, and rows do not overlap. All values are integers.
+ */
+function lastIdStatement(parts: readonly NumberedPart[]): string {
+  const rows = parts.map(({ log, stream, messages }) => {
+    return `(${stream}, ${messages[0]?.id}, ${messages.at(-1)?.id}, ${log.isBehind})`;
+  });
+  return `
+    UPDATE messages.stream SET last = CASE
+      WHEN part.is_behind THEN greatest(stream.last, part.last) WHEN stream.last < part.first THEN part.last
+    END
+    FROM (VALUES ${rows.join(', ')}) AS part (stream, first, last, is_behind) WHERE number = part.stream`;
+}
+
 /** Segments are counted in the transaction that stores their messages. All values are integers. */
 function countStatement(counts: readonly Count[]): string {
   const rows = counts.map(
@@ -305,33 +315,6 @@ function countStatement(counts: readonly Count[]): string {
     VALUES ${rows.join(', ')}
     ON CONFLICT (stream, base) DO UPDATE SET
       messages = segment.messages + excluded.messages, bytes = segment.bytes + excluded.bytes, last = excluded.last`;
-}
-
-function rowsOf(parts: readonly Part[], streams: readonly number[], sent: CopyRows | null): CopyRows {
-  const count = parts.reduce((sum, { messages }) => sum + messages.length, 0);
-  const topicBytes: number[] = [];
-  let bytes = count * INTEGER_BYTES;
-  for (const { messages } of parts) {
-    for (const { topic, payload } of messages) {
-      const length = Buffer.byteLength(topic);
-      topicBytes.push(length);
-      bytes += length + payload.length;
-    }
-  }
-  const rows = new CopyRows(count, COLUMNS, bytes, sent);
-  let index = 0;
-  for (const [nth, { messages }] of parts.entries()) {
-    for (const { segment, id, qos, topic, payload } of messages) {
-      rows.begin(COLUMNS);
-      rows.integer(streams[nth] ?? 0);
-      rows.integer(segment.width);
-      rows.bigint(id);
-      rows.smallint(qos);
-      rows.text(topic, topicBytes[index++] ?? 0);
-      rows.bytea(payload);
-    }
-  }
-  return rows;
 }
 
 const inTime = <T>(response: Promise<T>): Promise<T> =>

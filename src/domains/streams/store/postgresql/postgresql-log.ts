@@ -13,9 +13,10 @@ import {
   type StoredMessage,
   storedAt,
 } from '../message-store.ts';
+import type { WaitingMessage } from './message-batches.ts';
 import type { MessageTables } from './message-tables.ts';
-import type { MessageWriter, WaitingMessage, WritingLog } from './message-writer.ts';
-import { type StoredSegment, StoredSegments } from './stored-segments.ts';
+import type { MessageWriter, WritingLog } from './message-writer.ts';
+import type { StoredSegment, StoredSegments } from './stored-segments.ts';
 
 interface PostgresqlLogOptions {
   readonly brokerId: string;
@@ -45,6 +46,7 @@ export class PostgresqlLog implements MessageLog, WritingLog {
   #afterFinished: { readonly appended: number; readonly resolve: () => void }[] = [];
   #ttl = 0;
   #isRemoved = false;
+  readonly isBehind = false;
   isClosed = false;
 
   constructor(options: PostgresqlLogOptions) {
@@ -206,7 +208,7 @@ export class PostgresqlLog implements MessageLog, WritingLog {
 
   async renumber(messages: readonly WaitingMessage[]): Promise<readonly WaitingMessage[]> {
     const { tables, disk } = this.#options;
-    const stored = new StoredSegments(await tables.segmentsOf(this.#options.streamId));
+    const stored = await tables.segmentsOf(this.#options.streamId);
     disk.add(stored.bytes - this.#segments.bytes);
     this.#segments = stored;
     const again = messages.map((message) => this.#renumbered(message));

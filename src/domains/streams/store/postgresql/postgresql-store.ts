@@ -5,7 +5,7 @@ import type { MessageStore } from '../message-store.ts';
 import { MessageTables } from './message-tables.ts';
 import { MessageWriter } from './message-writer.ts';
 import { PostgresqlLog } from './postgresql-log.ts';
-import { type StoredSegment, StoredSegments } from './stored-segments.ts';
+import { StoredSegments } from './stored-segments.ts';
 
 interface MessageDatabaseOptions {
   readonly databaseUrl: string;
@@ -65,7 +65,7 @@ export class PostgresqlStore implements MessageStore {
   }
 
   log(streamId: string): PostgresqlLog {
-    return this.#logs.get(streamId) ?? this.#make(streamId, null, []);
+    return this.#logs.get(streamId) ?? this.#make(streamId, null, new StoredSegments([], 0));
   }
 
   ids(): readonly string[] {
@@ -81,9 +81,8 @@ export class PostgresqlStore implements MessageStore {
     for (const log of this.#logs.values()) log.close();
   }
 
-  #make(streamId: string, number: number | null, stored: readonly StoredSegment[]): PostgresqlLog {
+  #make(streamId: string, number: number | null, segments: StoredSegments): PostgresqlLog {
     const { brokerId, database } = this.#options;
-    const segments = new StoredSegments(stored);
     const log = new PostgresqlLog({
       tables: database.tables,
       writer: database.writer,

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { MESSAGE_BYTES } from '../message-store.ts';
 import type { SegmentLog } from '../segment-log.ts';
 import { SegmentStore } from '../segment-store.ts';
+import type { WaitingMessage } from './message-batches.ts';
 import type { MessageTables } from './message-tables.ts';
-import type { WaitingMessage, WritingLog } from './message-writer.ts';
+import type { WritingLog } from './message-writer.ts';
 import { MessageDatabase } from './postgresql-store.ts';
 import { StoredSegments } from './stored-segments.ts';
 
@@ -68,9 +69,9 @@ async function importBroker(
       if (ttl === null) continue;
       const from = store.log(streamId);
       const log = new ImportedLog({ brokerId, streamId, ttl, from, tables });
-      while (log.readPage()) {
+      while (await log.readPage()) {
         signal?.throwIfAborted();
-        writer.add(log);
+        if (log.hasWaiting) writer.add(log);
         await log.pageWritten;
       }
       sum += log.count;
@@ -118,9 +119,10 @@ interface ImportedLogOptions {
 
 /** The messages of a stream in files, as the writer takes them: with the ids that they have. */
 class ImportedLog implements WritingLog {
+  readonly isBehind = true;
   readonly isClosed = false;
   readonly #options: ImportedLogOptions;
-  readonly #segments = new StoredSegments([]);
+  readonly #segments = new StoredSegments([], 0);
   #number: Promise<number> | null = null;
   #waiting: WaitingMessage[] = [];
   #unwritten = 0;
@@ -138,19 +140,21 @@ class ImportedLog implements WritingLog {
     return this.#number;
   }
 
-  /** Returns whether there are messages. */
-  readPage(): boolean {
+  /** Leaves out what an interrupted import has stored. Returns whether there were messages. */
+  async readPage(): Promise<boolean> {
     const { from, ttl } = this.#options;
     const page = from.read({ from: null, to: null, after: this.#after, reverse: false, ...PAGE });
     this.#after = page.at(-1)?.id ?? null;
-    this.#waiting = page.map((message) => {
+    const left = await this.#notStored(page);
+    this.#waiting = left.map((message) => {
       const bytes = message.payload.length + message.topic.length + MESSAGE_BYTES;
       return { ...message, bytes, segment: this.#segments.next(message.id, bytes, ttl), done: () => undefined };
     });
-    this.#unwritten = page.length;
+    this.#unwritten = left.length;
     this.pageWritten = new Promise((resolve) => {
       this.#resolve = resolve;
     });
+    if (left.length === 0) this.#resolve();
     return page.length > 0;
   }
 
@@ -167,15 +171,17 @@ class ImportedLog implements WritingLog {
     this.#finished(messages.length);
   }
 
-  /** Leaves out the messages that an interrupted import has stored. */
   async renumber(messages: readonly WaitingMessage[]): Promise<readonly WaitingMessage[]> {
-    const stored = await this.#options.tables.storedIds(
-      await this.streamNumber(),
-      messages.map(({ id }) => id),
-    );
-    const left = messages.filter(({ id }) => !stored.has(id));
+    const left = await this.#notStored(messages);
     this.#finished(messages.length - left.length);
     return left;
+  }
+
+  async #notStored<T extends { readonly id: number }>(messages: readonly T[]): Promise<readonly T[]> {
+    if (messages.length === 0) return [];
+    const ids = messages.map(({ id }) => id);
+    const stored = await this.#options.tables.storedIds(await this.streamNumber(), ids);
+    return messages.filter(({ id }) => !stored.has(id));
   }
 
   #finished(count: number): void {

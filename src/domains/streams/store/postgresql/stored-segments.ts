@@ -24,9 +24,10 @@ export class StoredSegments {
   #current: { readonly segment: StoredSegment; bytes: number } | null = null;
   lastId: number;
 
-  constructor(all: readonly StoredSegment[]) {
+  /** `lastId`: of the last message ever stored, which may be deleted. */
+  constructor(all: readonly StoredSegment[], lastId: number) {
     this.#all = all.toSorted((one, other) => one.base - other.base);
-    this.lastId = Math.max(0, ...all.map(({ last }) => last));
+    this.lastId = all.reduce((max, { last }) => Math.max(max, last), lastId);
   }
 
   get bytes(): number {
