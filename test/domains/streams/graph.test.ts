@@ -36,7 +36,7 @@ test.each(KINDS)('a stream on %s is made, works, stores, replays and is deleted'
     ['out/fast', '{"data":{"speed":12}}', 1, false],
     ['out/fast', '{"data":{"speed":99}}', 1, false],
   ]);
-  await expect.poll(async () => (await told(fast.name)).counters.published).toBe(2);
+  await expect.poll(async () => (await told(fast.name)).counters).toMatchObject({ published: 2, stored: 2 });
   expect(await told(fast.name)).toMatchObject({
     state: 'RUNNING',
     problem: null,
