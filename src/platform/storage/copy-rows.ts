@@ -23,7 +23,7 @@ interface CopySize {
   readonly arrays?: number;
   /** Columns of all rows, and elements of all arrays. */
   readonly values: number;
-  /** Of all values, but not of arrays: 2, 4 and 8 for integers, the length for others. */
+  /** Of all columns and elements, but not of whole arrays: 2, 4 and 8 for integers, the length for others. */
   readonly bytes: number;
 }
 

@@ -1,5 +1,8 @@
 -- Stored messages in rows of several, because each row costs the server as much as ten messages. See decision 0034.
 
+-- Processes of an earlier version that still run store nothing more, and acknowledge nothing.
+LOCK TABLE "messages"."stream_message" IN ACCESS EXCLUSIVE MODE;
+
 -- The id of the last message ever stored: ids of later messages are higher, whichever process stores them.
 ALTER TABLE "messages"."stream" ADD COLUMN "last" BIGINT NOT NULL DEFAULT 0;
 UPDATE "messages"."stream" SET "last" = "segment"."last"
@@ -35,14 +38,14 @@ BEGIN
         EXECUTE format(
             'CREATE TABLE messages.%I (LIKE messages.stream_batch INCLUDING ALL) WITH (toast_tuple_target = 8160)', "new"
         );
-        -- About 8,000 bytes for each row.
+        -- With the last message hardly more than 8,000 bytes for each row.
         EXECUTE format('
             INSERT INTO messages.%I
             SELECT stream, width, min(id), max(id), sum(octet_length(payload)), array_agg(id ORDER BY id),
                 array_agg(qos ORDER BY id), array_agg(topic ORDER BY id), array_agg(payload ORDER BY id)
             FROM (
                 SELECT *, sum(octet_length(topic) + octet_length(payload) + 24)
-                    OVER (PARTITION BY stream, segment, id / 100000 ORDER BY id) / 8000 AS nth
+                    OVER (PARTITION BY stream, segment, id / 100000 ORDER BY id) / 7000 AS nth
                 FROM (
                     SELECT *, (
                         SELECT max(base) FROM messages.stream_segment AS segment

@@ -404,6 +404,25 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     expect(new Set(stored).size).toBe(401);
   });
 
+  test('a commit that ends only after its time is not repeated', async () => {
+    const cluster = await startCluster();
+    onTestFinished(() => cluster.stop());
+    const { open, rows } = await world(cluster.url);
+    const log = (await open()).store.log('a');
+    await append(log, [message('first')]);
+    // Commits wait for a standby that there is not.
+    await rows(`ALTER SYSTEM SET synchronous_standby_names = 'nobody'`);
+    await rows('SELECT pg_reload_conf()');
+    const waiting = append(log, some(50));
+    const behind = `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%stream_batch%'`;
+    await expect.poll(() => rows(behind), { timeout: 20_000 }).toHaveLength(1);
+    expect(log.storage().state).toBe('FAILED');
+    await rows('ALTER SYSTEM RESET synchronous_standby_names');
+    await rows('SELECT pg_reload_conf()');
+    expect(await waiting).toEqual(Array(50).fill(null));
+    expect(texts(await readAll(log))).toEqual(['first', ...some(50).map((one) => String(one.payload))]);
+  }, 40_000);
+
   test('messages in files of an earlier version are moved with their ids, also after an interruption; those of deleted streams remain', async () => {
     const { url, open } = await world();
     const folder = temporaryFolder();
@@ -428,6 +447,13 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     cpSync(join(folder, 'brk_1', 'a'), copy, { recursive: true });
     expect(await move()).toBe(5_000);
     cpSync(copy, join(folder, 'brk_1', 'a'), { recursive: true });
+    expect(await move()).toBe(0);
+    // What is left of the files begins in the middle of a row.
+    cpSync(copy, join(folder, 'brk_1', 'a'), { recursive: true });
+    const rest = openTestStore(join(folder, 'brk_1'));
+    expect(await rest.log('a').clear({ from: null, to: Math.floor((ids[1_234] ?? 0) / 1_000) })).toBeGreaterThan(0);
+    expect(readFiles(rest.log('a')).length).toBeGreaterThan(0);
+    await rest.close();
     expect(await move()).toBe(0);
     expect([problems, readdirSync(join(folder, 'brk_1'))]).toEqual([[], ['deleted']]);
 
@@ -455,7 +481,14 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const all = [...readFiles(inFiles), ...(await readAll(log))];
     const expected = texts(all.toSorted((one, other) => one.id - other.id));
     await files.close();
-    expect(await importSegments({ folder, databaseUrl: url, ttlOf: () => 3_600, onProblem: () => undefined })).toBe(30);
+    // Also if connections break meanwhile.
+    const { hostname, port, pathname, username } = new URL(url);
+    const relay = await startRelay(Number(port));
+    const through = `postgresql://${username}@${hostname}:${new URL(relay.url).port}${pathname}`;
+    const cutting = setInterval(() => relay.cut(), 5);
+    const moved = importSegments({ folder, databaseUrl: through, ttlOf: () => 3_600, onProblem: () => undefined });
+    setTimeout(() => clearInterval(cutting), 100);
+    expect(await moved).toBe(30);
 
     const { store } = await open();
     for (const limit of [1, 2, 7, 1_000]) {
@@ -491,13 +524,24 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
         (1, ${base} + 1500 * 20000, 60, 1500, 100000, ${base} + 1500 * 20000, ${base} + 2999 * 20000),
         (1, ${base} + 3000 * 20000, 60, 3000, 200000, ${base} + 3000 * 20000, ${base} + 5999 * 20000),
         (2, ${base}, 0, 100, 500000, ${base}, ${base} + 99)`);
-    const { open, rows } = await world(url);
+    // A process of the earlier version still writes.
+    const writer = new pg.Client({ connectionString: url });
+    await writer.connect();
+    onTestFinished(() => writer.end());
+    await writer.query(`BEGIN; INSERT INTO messages.stream_message VALUES (1, 60, ${base + 7}, 1, 't', 'late')`);
+    const opening = world(url);
+    const waits = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+    await expect.poll(async () => (await client.query(waits)).rows).toHaveLength(1);
+    await writer.query(
+      `UPDATE messages.stream_segment SET messages = messages + 1 WHERE base = ${base} AND stream = 1; COMMIT`,
+    );
+    const { open, rows } = await opening;
 
     const { store } = await open();
     const [a, b] = [store.log('a'), store.log('b')];
     const stored = await readAll(a, false, 700);
-    expect(texts(stored)).toEqual(Array.from({ length: 6_000 }, (_, n) => String(n)));
-    expect(stored[4]).toEqual({ id: base + 80_000, topic: 'ü/4', qos: 1, payload: Buffer.from('4') });
+    expect(texts(stored)).toEqual(['0', 'late', ...Array.from({ length: 5_999 }, (_, n) => String(n + 1))]);
+    expect(stored[5]).toEqual({ id: base + 80_000, topic: 'ü/4', qos: 1, payload: Buffer.from('4') });
     expect((await readAll(b)).map(({ payload }) => payload.length)).toEqual(
       Array.from({ length: 100 }, (_, n) => n * 100),
     );
@@ -506,6 +550,6 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     expect(await rows(`SELECT to_regclass('messages.stream_message') AS name`)).toEqual([{ name: null }]);
     await append(a, [message('new')]);
     expect(texts(await readAll(a)).at(-1)).toBe('new');
-    expect(await a.clear(ALWAYS)).toBe(6_001);
+    expect(await a.clear(ALWAYS)).toBe(6_002);
   });
 });

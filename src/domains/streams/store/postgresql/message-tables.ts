@@ -27,9 +27,9 @@ const ROWS = `stream = $1 AND width = $2 AND stored.id BETWEEN $3::bigint - ${MA
 const STORED = `messages.stream_batch AS stored, unnest(ids, qos, topics, payloads) AS message (id, qos, topic, payload)`;
 
 /**
- * The last or, backwards, the first id of a page from $3 to $4 with $5 messages or $6 bytes: the end of the row with
- * which there are enough. Counts rows that are wholly within the range, and reads only those of the page. No row if
- * the page is the whole range. LIMIT makes the server read in the order of the index.
+ * The last or, backwards, the first id of a page from $3 to $4 with $5 messages or $6 bytes, at the border of a row.
+ * Counts rows that are wholly within the range, and reads only those of the page. No row if the page is the whole
+ * range. LIMIT makes the server read in the order of the index.
  */
 const END_FORWARDS = `
   SELECT id - 1 AS id FROM (
@@ -42,22 +42,23 @@ const END_FORWARDS = `
   ) AS next
   WHERE messages >= $5 OR bytes > $6 ORDER BY id LIMIT 1`;
 const END_BACKWARDS = `
-  SELECT id FROM (
-    SELECT id, sum(cardinality(ids)) OVER since AS messages, sum(bytes) OVER since AS bytes
+  SELECT CASE WHEN bytes > $6 THEN coalesce(newer, id) ELSE id END AS id FROM (
+    SELECT id, lag(id) OVER since AS newer, sum(cardinality(ids)) OVER since AS messages, sum(bytes) OVER since AS bytes
     FROM (
       SELECT id, ids, bytes FROM messages.stream_batch
       WHERE stream = $1 AND width = $2 AND id BETWEEN $3 AND $4 AND last <= $4 ORDER BY id DESC LIMIT $5
     ) AS next
     WINDOW since AS (ORDER BY id DESC ROWS UNBOUNDED PRECEDING)
   ) AS next
-  WHERE messages >= $5 OR bytes >= $6 ORDER BY id DESC LIMIT 1`;
+  WHERE messages >= $5 OR bytes >= $6 ORDER BY next.id DESC LIMIT 1`;
 
 const MESSAGES = `SELECT message.* FROM ${STORED} WHERE ${ROWS} AND message.id BETWEEN $3 AND $4`;
 
 const STORED_IDS = `
-  SELECT one AS id FROM messages.stream_batch, unnest(ids) AS one
-  WHERE stream = $1 AND one = ANY ($2::bigint[])
-    AND id BETWEEN (SELECT min(id) - ${MAX_SPAN} FROM unnest($2) AS id) AND (SELECT max(id) FROM unnest($2) AS id)`;
+  SELECT wanted.id FROM unnest($3::bigint[]) AS wanted (id) WHERE EXISTS (
+    SELECT FROM messages.stream_batch AS stored
+    WHERE stream = $1 AND width = $2 AND stored.id BETWEEN wanted.id - ${MAX_SPAN} AND wanted.id AND wanted.id = ANY (ids)
+  )`;
 
 const COUNT = `
   SELECT coalesce(sum(CASE
@@ -74,7 +75,7 @@ const CUT_ROWS = `
     SELECT min(id), max(id), sum(octet_length(payload)), array_agg(id ORDER BY id), array_agg(message.qos ORDER BY id),
       array_agg(topic ORDER BY id), array_agg(payload ORDER BY id)
     FROM unnest(ids, qos, topics, payloads) AS message (id, qos, topic, payload) WHERE id NOT BETWEEN $3 AND $4
-  ) WHERE ${ROWS}`;
+  ) WHERE ${ROWS} AND (stored.id < $3 OR stored.last > $4)`;
 
 const COUNT_AGAIN = `
   UPDATE messages.stream_segment AS segment SET
@@ -119,20 +120,25 @@ export class MessageTables {
     await this.pool.query('DELETE FROM messages.stream WHERE number = $1', [stream]);
   }
 
-  /** Reads hardly more rows of the segment than those of the page, whose sizes are known before. */
-  async page(stream: number, segment: StoredSegment, range: IdRange, options: PageOptions): Promise<StoredMessage[]> {
+  /**
+   * Messages within a segment. Reads hardly more than it returns, because the sizes of rows are known; only a message
+   * that is larger than a page may be read in vain.
+   */
+  async page(stream: number, { width }: StoredSegment, range: IdRange, options: PageOptions): Promise<StoredMessage[]> {
     const { reverse, limit, maxBytes } = options;
-    const { from, to } = range;
-    const part = [stream, segment.width, from, to];
-    if (segment.messages > limit || segment.bytes > maxBytes) {
-      const sql = reverse ? END_BACKWARDS : END_FORWARDS;
-      const { rows } = await this.pool.query(sql, [...part, limit, maxBytes]);
-      if (rows.length > 0) part[reverse ? 2 : 3] = Number(rows[0].id);
+    for (;;) {
+      const values = [stream, width, range.from, range.to, limit, maxBytes];
+      const ends = await this.pool.query(reverse ? END_BACKWARDS : END_FORWARDS, values);
+      const end = ends.rows.length === 0 ? null : Number(ends.rows[0].id);
+      const from = reverse ? (end ?? range.from) : range.from;
+      const to = reverse ? range.to : (end ?? range.to);
+      const { rows } = await this.pool.query(MESSAGES, [stream, width, from, to]);
+      // All of the page was deleted meanwhile.
+      if (rows.length === 0 && end !== null) continue;
+      const messages = rows.map((row): StoredMessage => ({ ...row, id: Number(row.id) }));
+      messages.sort(reverse ? (one, other) => other.id - one.id : (one, other) => one.id - other.id);
+      return bounded(messages, options);
     }
-    const { rows } = await this.pool.query(MESSAGES, part);
-    const messages = rows.map((row): StoredMessage => ({ ...row, id: Number(row.id) }));
-    messages.sort(reverse ? (one, other) => other.id - one.id : (one, other) => one.id - other.id);
-    return bounded(messages, options);
   }
 
   async count(stream: number, { width }: StoredSegment, { from, to }: IdRange): Promise<number> {
@@ -140,9 +146,9 @@ export class MessageTables {
     return Number(rows[0].count);
   }
 
-  /** Returns those of the ids that are stored. */
-  async storedIds(stream: number, ids: readonly number[]): Promise<ReadonlySet<number>> {
-    const { rows } = await this.pool.query(STORED_IDS, [stream, ids]);
+  /** Returns those of the ids that are stored in partitions of this width. */
+  async storedIds(stream: number, width: number, ids: readonly number[]): Promise<ReadonlySet<number>> {
+    const { rows } = await this.pool.query(STORED_IDS, [stream, width, ids]);
     return new Set(rows.map(({ id }) => Number(id)));
   }
 
@@ -153,6 +159,11 @@ export class MessageTables {
     try {
       await client.query('BEGIN');
       const range = [stream, width, from, to];
+      // Another one may delete a part of the same rows.
+      await client.query('SELECT FROM messages.stream_segment WHERE stream = $1 AND base = $2 FOR UPDATE', [
+        stream,
+        base,
+      ]);
       const { rows } = await client.query(COUNT, range);
       await client.query(DELETE_ROWS, range);
       await client.query(CUT_ROWS, range);

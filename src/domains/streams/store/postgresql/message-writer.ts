@@ -52,9 +52,6 @@ const IS_STORED = `
   WHERE stream = $1 AND width = $2 AND id = $3 AND topics[1] = $4 AND payloads[1] = $5`;
 
 const NO_PARTITION = '23514';
-/** The id of a row is taken, or `lastIdStatement` found that a higher one is. */
-const TAKEN_IDS: ReadonlySet<unknown> = new Set(['23505', '23502']);
-
 /**
  * Writes the messages of all logs of a thread, one statement at a time, with one commit for all streams. Messages that
  * arrive meanwhile join the next one.
@@ -141,8 +138,9 @@ export class MessageWriter {
   }
 
   async #writeUntilDone(given: readonly Part[]): Promise<void> {
-    // Whether an earlier attempt may have been committed without a response.
+    // Whether an earlier attempt may have been committed without a response, or may still be.
     let isUnsure = false;
+    let isTakenBefore = false;
     for (let left = given; ; ) {
       const parts = left.filter(({ log, messages }) => !log.isClosed && messages.length > 0);
       if (this.#isClosed || parts.length === 0) return;
@@ -150,11 +148,16 @@ export class MessageWriter {
         if (!isUnsure || !(await this.#isStored(parts))) await this.#write(parts);
       } catch (error) {
         if (this.#isClosed) return;
-        const isTaken = TAKEN_IDS.has(codeOf(error));
-        if (isTaken) left = await this.#renumbered(parts);
+        if (isTaken(error) && isUnsure && !isTakenBefore) {
+          // Perhaps by the earlier attempt.
+          isTakenBefore = true;
+          continue;
+        }
+        if (isTaken(error)) left = await this.#renumbered(parts);
         else if (isRefusal(error)) return this.#writeApart(parts, error);
         else await this.#failed(error);
-        isUnsure = !isTaken;
+        isUnsure = !isTaken(error);
+        isTakenBefore = false;
         continue;
       }
       this.#retryMs = FIRST_RETRY_MS;
@@ -314,11 +317,17 @@ function countStatement(counts: readonly Count[]): string {
     INSERT INTO messages.stream_segment AS segment (stream, base, width, messages, bytes, first, last)
     VALUES ${rows.join(', ')}
     ON CONFLICT (stream, base) DO UPDATE SET
-      messages = segment.messages + excluded.messages, bytes = segment.bytes + excluded.bytes, last = excluded.last`;
+      messages = segment.messages + excluded.messages, bytes = segment.bytes + excluded.bytes,
+      first = least(segment.first, excluded.first), last = greatest(segment.last, excluded.last)`;
 }
 
 const inTime = <T>(response: Promise<T>): Promise<T> =>
   within(RESPONSE_TIMEOUT_MS, response, () => new Error(`no response within ${RESPONSE_TIMEOUT_MS} ms`));
+
+/** The id of a row is taken, or `lastIdStatement` found that higher ids are. */
+const isTaken = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError &&
+  (error.code === '23505' || (error.code === '23502' && error.table === 'stream' && error.column === 'last'));
 
 const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown } | null)?.code;
 

@@ -1,9 +1,12 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { reasonOf } from '../../../../platform/storage/message-files/batch.ts';
 import { MESSAGE_BYTES } from '../message-store.ts';
 import type { SegmentLog } from '../segment-log.ts';
 import { SegmentStore } from '../segment-store.ts';
 import type { WaitingMessage } from './message-batches.ts';
+import { widthOf } from './message-partitions.ts';
 import type { MessageTables } from './message-tables.ts';
 import type { WritingLog } from './message-writer.ts';
 import { MessageDatabase } from './postgresql-store.ts';
@@ -28,6 +31,7 @@ export interface SegmentUse {
   readonly bytes: number;
 }
 
+const RETRY_MS = 1_000;
 const PAGE = { limit: 1_000, maxBytes: 4 * 1_048_576 };
 
 /**
@@ -58,8 +62,9 @@ export async function importSegments(options: SegmentImportOptions): Promise<num
 async function importBroker(
   brokerId: string,
   { writer, tables }: MessageDatabase,
-  { folder, ttlOf, onProblem, keepsFiles = false, signal }: SegmentImportOptions,
+  options: SegmentImportOptions,
 ): Promise<number> {
+  const { folder, ttlOf, onProblem, keepsFiles = false } = options;
   const path = join(folder, brokerId);
   const store = openFiles(path, onProblem);
   let sum = 0;
@@ -69,8 +74,8 @@ async function importBroker(
       if (ttl === null) continue;
       const from = store.log(streamId);
       const log = new ImportedLog({ brokerId, streamId, ttl, from, tables });
-      while (await log.readPage()) {
-        signal?.throwIfAborted();
+      while (log.readPage()) {
+        await withoutStored(log, options);
         if (log.hasWaiting) writer.add(log);
         await log.pageWritten;
       }
@@ -82,6 +87,19 @@ async function importBroker(
   }
   if (!keepsFiles && foldersIn(path).length === 0) rmSync(path, { recursive: true });
   return sum;
+}
+
+/** Waits while the database does not respond, as the writer does. Errors: the reason of `signal`. */
+async function withoutStored(log: ImportedLog, { signal, onProblem }: SegmentImportOptions): Promise<void> {
+  for (;;) {
+    signal?.throwIfAborted();
+    try {
+      return await log.leaveOutStored();
+    } catch (error) {
+      onProblem(null, `Messages wait to be moved: ${reasonOf(error)}`);
+      await delay(RETRY_MS, undefined, { signal });
+    }
+  }
 }
 
 /** What `importSegments` would move. Errors: those of the disk. */
@@ -123,7 +141,7 @@ class ImportedLog implements WritingLog {
   readonly isClosed = false;
   readonly #options: ImportedLogOptions;
   readonly #segments = new StoredSegments([], 0);
-  #number: Promise<number> | null = null;
+  #number: number | null = null;
   #waiting: WaitingMessage[] = [];
   #unwritten = 0;
   #after: number | null = null;
@@ -135,27 +153,31 @@ class ImportedLog implements WritingLog {
     this.#options = options;
   }
 
-  streamNumber(): number | Promise<number> {
-    this.#number ??= this.#options.tables.numberOf(this.#options.brokerId, this.#options.streamId);
+  async streamNumber(): Promise<number> {
+    const { tables, brokerId, streamId } = this.#options;
+    this.#number ??= await tables.numberOf(brokerId, streamId);
     return this.#number;
   }
 
-  /** Leaves out what an interrupted import has stored. Returns whether there were messages. */
-  async readPage(): Promise<boolean> {
+  /** Returns whether there are messages. */
+  readPage(): boolean {
     const { from, ttl } = this.#options;
     const page = from.read({ from: null, to: null, after: this.#after, reverse: false, ...PAGE });
     this.#after = page.at(-1)?.id ?? null;
-    const left = await this.#notStored(page);
-    this.#waiting = left.map((message) => {
+    this.#waiting = page.map((message) => {
       const bytes = message.payload.length + message.topic.length + MESSAGE_BYTES;
       return { ...message, bytes, segment: this.#segments.next(message.id, bytes, ttl), done: () => undefined };
     });
-    this.#unwritten = left.length;
+    this.#unwritten = page.length;
     this.pageWritten = new Promise((resolve) => {
       this.#resolve = resolve;
     });
-    if (left.length === 0) this.#resolve();
     return page.length > 0;
+  }
+
+  /** Of the page, what an interrupted import has stored. Errors: those of the database. */
+  async leaveOutStored(): Promise<void> {
+    this.#waiting = [...(await this.renumber(this.#waiting))];
   }
 
   get hasWaiting(): boolean {
@@ -172,16 +194,12 @@ class ImportedLog implements WritingLog {
   }
 
   async renumber(messages: readonly WaitingMessage[]): Promise<readonly WaitingMessage[]> {
-    const left = await this.#notStored(messages);
+    const { tables, ttl } = this.#options;
+    const ids = messages.map(({ id }) => id);
+    const stored = await tables.storedIds(await this.streamNumber(), widthOf(ttl), ids);
+    const left = messages.filter(({ id }) => !stored.has(id));
     this.#finished(messages.length - left.length);
     return left;
-  }
-
-  async #notStored<T extends { readonly id: number }>(messages: readonly T[]): Promise<readonly T[]> {
-    if (messages.length === 0) return [];
-    const ids = messages.map(({ id }) => id);
-    const stored = await this.#options.tables.storedIds(await this.streamNumber(), ids);
-    return messages.filter(({ id }) => !stored.has(id));
   }
 
   #finished(count: number): void {
