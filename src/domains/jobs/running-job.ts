@@ -59,7 +59,8 @@ export class RunningJob {
   /** Resolves when the last report is stored, or could not be. */
   async flush(): Promise<void> {
     await this.#writing;
-    if (this.#pending !== null) await this.#write();
+    // The end of that write has begun the next one.
+    if (this.#pending !== null || this.#writing !== null) await this.#write();
   }
 
   /** Deletes the job, which was refused before it began. */
