@@ -60,6 +60,9 @@ export function acknowledgeAll(client: Raw): () => void {
   };
 }
 
+/** QoS 2 publishes without PUBREL at a time: Mosquitto takes 20. */
+const IN_FLIGHT = 20;
+
 /** Publishes and waits for the acknowledgements. */
 export async function publish(
   client: Raw,
@@ -68,15 +71,25 @@ export async function publish(
   fields: Partial<IPublishPacket> = {},
 ): Promise<void> {
   const { qos = 1 } = fields;
-  const cmd = qos === 2 ? 'pubcomp' : 'puback';
-  let messageId = client.count('puback') + client.count('pubcomp') + 1;
-  const wanted = client.count(cmd) + payloads.length;
-  for (const payload of payloads) {
-    client.send({ cmd: 'publish', topic, payload, qos, messageId, dup: false, retain: false, ...fields });
-    if (qos === 2) client.send({ cmd: 'pubrel', messageId });
+  let messageId = client.count('puback') + client.count('pubcomp');
+  const send = (payload: string) => {
     messageId += 1;
+    client.send({ cmd: 'publish', topic, payload, qos, messageId, dup: false, retain: false, ...fields });
+    return messageId;
+  };
+  if (qos < 2) {
+    const acknowledged = client.count('puback') + payloads.length;
+    for (const payload of payloads) send(payload);
+    if (qos === 1) await client.until('puback', acknowledged);
+  } else {
+    for (let from = 0; from < payloads.length; from += IN_FLIGHT) {
+      const ids = payloads.slice(from, from + IN_FLIGHT).map(send);
+      // PUBREC says that the broker has the message; PUBREL does not come before [MQTT-4.3.3-4].
+      await client.until('pubrec', client.count('pubcomp') + ids.length);
+      for (const id of ids) client.send({ cmd: 'pubrel', messageId: id });
+      await client.until('pubcomp', client.count('pubcomp') + ids.length);
+    }
   }
-  if (qos > 0) await client.until(cmd, wanted);
   await client.settle();
 }
 

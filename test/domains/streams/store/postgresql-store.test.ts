@@ -268,6 +268,27 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     expect(await again.count(ALWAYS)).toBe(left.length + 1);
   });
 
+  test('parts that are cleared at the same time and overlap are cleared once, while others are read', async () => {
+    const { open } = await world();
+    const log = (await open()).store.log('a');
+    await append(log, some(20_000));
+    const ids = (await readAll(log)).map(({ id }) => id);
+    const [first, last] = [Math.ceil((ids[0] ?? 0) / 1_000), Math.floor((ids.at(-1) ?? 0) / 1_000)];
+    const middle = Math.floor((first + last) / 2);
+    const parts = Array.from({ length: 40 }, (_, index) => ({ from: first + (index % 20), to: middle - (index % 7) }));
+    const [read, ...cleared] = await Promise.all([readAll(log, true, 50), ...parts.map((part) => log.clear(part))]);
+
+    const [from, to] = [first * 1_000, middle * 1_000 + 999];
+    const within = ids.filter((id) => id >= from && id <= to).length;
+    expect(within).toBeGreaterThan(1_000);
+    expect(cleared.reduce((sum, count) => sum + count, 0)).toBe(within);
+    const left = ids.filter((id) => id < from || id > to);
+    expect((await readAll(log)).map(({ id }) => id)).toEqual(left);
+    // What is not cleared is read, although rows before it disappear.
+    expect(read.map(({ id }) => id)).toEqual(expect.arrayContaining(left));
+    expect([await log.count(ALWAYS), log.storage().messages]).toEqual([left.length, left.length]);
+  });
+
   test('a stream that is removed leaves nothing, and takes nothing more', async () => {
     const { open, rows } = await world();
     const { store } = await open();
