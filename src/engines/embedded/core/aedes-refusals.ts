@@ -10,7 +10,7 @@ export const NO_CONNECT: ProtocolError = { reasonCode: CONNECT_TIMEOUT, rule: nu
 
 /** Errors with which aedes 2.0.0-beta.1 itself closes a connection, by the start of their text. */
 const REFUSALS: readonly (readonly [start: string, reasonCode: number, rule: string])[] = [
-  ['Invalid protocol', PROTOCOL_ERROR, 'MQTT-3.1.0-1, MQTT-3.1.0-2: the first packet, and no later one, is CONNECT'],
+  ['Invalid protocol', PROTOCOL_ERROR, 'MQTT-3.1.0-1: the first packet is CONNECT'],
   ['identifier rejected', CLIENT_ID_REJECTED, 'MQTT-3.1.3-8 of MQTT 3.1.1: the client id is empty'],
   ['bad authentication method', BAD_AUTHENTICATION_METHOD, 'enhanced authentication is not supported'],
   ['packet too large', PACKET_TOO_LARGE, 'the packet is too large'],

@@ -47,7 +47,7 @@ export function checkPacket(
   version: number | undefined,
 ): UserProperties | undefined {
   if (header.cmd === 'connect') {
-    // Refused by its own rules it would be answered with reason codes that only CONNACK may have.
+    // The checks of a first CONNECT use reason codes that DISCONNECT may not have.
     if (version !== undefined) throw protocolError('MQTT-3.1.0-2: a second CONNECT on the connection');
     return checkConnect(new FieldReader(body));
   }
