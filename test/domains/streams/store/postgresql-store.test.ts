@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { StoredMessage } from '../../../../src/domains/streams/store/message-store.ts';
+import type { MessageLog, NewMessage, StoredMessage } from '../../../../src/domains/streams/store/message-store.ts';
 import { MessageExpiry } from '../../../../src/domains/streams/store/postgresql/message-expiry.ts';
 import type { PostgresqlLog } from '../../../../src/domains/streams/store/postgresql/postgresql-log.ts';
 import { MessageDatabase, PostgresqlStore } from '../../../../src/domains/streams/store/postgresql/postgresql-store.ts';
@@ -47,8 +47,15 @@ async function world(databaseUrl?: string) {
   return { url, open, rows, expiry, problems };
 }
 
-const append = (log: PostgresqlLog, messages: readonly Parameters<PostgresqlLog['append']>[0][]) =>
+const append = (log: MessageLog, messages: readonly NewMessage[]) =>
   Promise.all(messages.map((one) => new Promise<string | null>((done) => log.append(one, done))));
+
+/** A database whose connections `relay.cut` ends. */
+async function relayTo(url: string) {
+  const { hostname, port, pathname, username } = new URL(url);
+  const relay = await startRelay(Number(port));
+  return { relay, through: `postgresql://${username}@${hostname}:${new URL(relay.url).port}${pathname}` };
+}
 
 async function readAll(log: PostgresqlLog, reverse = false, limit = 1_000): Promise<StoredMessage[]> {
   const all: StoredMessage[] = [];
@@ -373,9 +380,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
 
   test('two processes that write to one stream store each message once, also if connections break meanwhile', async () => {
     const { url, open } = await world();
-    const { hostname, port, pathname, username } = new URL(url);
-    const relay = await startRelay(Number(port));
-    const through = `postgresql://${username}@${hostname}:${new URL(relay.url).port}${pathname}`;
+    const { relay, through } = await relayTo(url);
     const [one, two] = [(await open({ through })).store.log('a'), (await open({ through })).store.log('a')];
     const pending: Promise<(string | null)[]>[] = [];
     for (let round = 0; round < 20; round += 1) {
@@ -408,9 +413,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
 
   test('a commit whose response is lost is not repeated', async () => {
     const { url, open } = await world();
-    const { hostname, port, pathname, username } = new URL(url);
-    const relay = await startRelay(Number(port));
-    const through = `postgresql://${username}@${hostname}:${new URL(relay.url).port}${pathname}`;
+    const { relay, through } = await relayTo(url);
     const log = (await open({ through })).store.log('a');
     await append(log, [message('first')]);
     const pending: Promise<unknown>[] = [];
@@ -451,7 +454,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     for (const id of ['a', 'b', 'deleted']) {
       const log = files.log(id);
       log.setTtl(3_600);
-      await Promise.all(some(2_500, id).map((one) => new Promise<string | null>((done) => log.append(one, done))));
+      await append(log, some(2_500, id));
     }
     const ids = readFiles(files.log('a')).map(({ id }) => id);
     await files.close();
@@ -495,20 +498,19 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const log = (await open()).store.log('a');
     log.setTtl(3_600);
     for (let round = 0; round < 10; round += 1) {
-      const messages = some(3, `file-${round}-`);
-      await Promise.all(messages.map((one) => new Promise<string | null>((done) => inFiles.append(one, done))));
+      await append(inFiles, some(3, `file-${round}-`));
       await append(log, some(3, `table-${round}-`));
     }
     const all = [...readFiles(inFiles), ...(await readAll(log))];
     const expected = texts(all.toSorted((one, other) => one.id - other.id));
     await files.close();
     // Also if connections break meanwhile.
-    const { hostname, port, pathname, username } = new URL(url);
-    const relay = await startRelay(Number(port));
-    const through = `postgresql://${username}@${hostname}:${new URL(relay.url).port}${pathname}`;
-    const cutting = setInterval(() => relay.cut(), 5);
+    const { relay, through } = await relayTo(url);
     const moved = importSegments({ folder, databaseUrl: through, ttlOf: () => 3_600, onProblem: () => undefined });
-    setTimeout(() => clearInterval(cutting), 100);
+    for (let round = 0; round < 20; round += 1) {
+      await delay(Math.random() * 5);
+      relay.cut();
+    }
     expect(await moved).toBe(30);
 
     const { store } = await open();

@@ -1,5 +1,6 @@
 /** Rows of `messages.stream_batch`, each with several messages of a stream: a row costs as much as ten of them. */
 import { CopyRows } from '../../../../platform/storage/copy-rows.ts';
+import { ROW_BYTES } from './message-partitions.ts';
 import type { StoredSegment } from './stored-segments.ts';
 
 export interface WaitingMessage {
@@ -14,10 +15,10 @@ export interface WaitingMessage {
 
 /** Between the ids of the first and the last message of a row at most, so that the row of any id is found. */
 export const MAX_SPAN = 100_000;
-/** With the columns and the headers of arrays, rows are as large as partitions are made for. */
-const MAX_BYTES = 8_000;
-/** Estimated size of a message in a row in addition to topic and payload. */
-const MESSAGE_BYTES = 24;
+/** The other columns and the headers of the arrays take less than 160 bytes. */
+const MAX_CONTENT = ROW_BYTES - 160;
+/** Size of a message in a row in addition to topic and payload, at most. */
+const ELEMENT_BYTES = 24;
 
 export const COPY_BATCHES = `
   COPY messages.stream_batch (stream, width, id, last, bytes, ids, qos, topics, payloads)
@@ -71,11 +72,11 @@ function divided({ stream, messages }: NumberedMessages, topicBytes: number[]): 
     const topic = Buffer.byteLength(message.topic);
     const payload = message.payload.length;
     topicBytes.push(topic);
-    room -= topic + payload + MESSAGE_BYTES;
+    room -= topic + payload + ELEMENT_BYTES;
     if (batch === null || room < 0 || message.segment !== segment || message.id > end) {
       batch = { stream, messages: [], topicBytes: 0, payloadBytes: 0 };
       batches.push(batch);
-      room = MAX_BYTES - topic - payload - MESSAGE_BYTES;
+      room = MAX_CONTENT - topic - payload - ELEMENT_BYTES;
       segment = message.segment;
       end = message.id + MAX_SPAN;
     }

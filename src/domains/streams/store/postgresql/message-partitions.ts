@@ -10,8 +10,8 @@ const SHORTEST = 60;
 const LONGEST = SHORTEST * 2 ** 20;
 /** Width 0 stands for partitions of a week, whose messages do not expire. */
 const OF_LASTING = 7 * 86_400;
-/** A row of several messages is at most this large: it fills a page of 8 kB, and is not stored elsewhere. */
-const ROW_BYTES = 8_160;
+/** Maximum size of a row of several messages: it fills a page of 8 kB, and the server does not move it to TOAST. */
+export const ROW_BYTES = 8_160;
 const LOCK = 'brokergraph partition';
 
 /** How long the partitions of messages with this ttl are, in seconds: at most a quarter of it. 0: never expires. */

@@ -67,6 +67,7 @@ const COUNT = `
   END), 0) AS count
   FROM messages.stream_batch AS stored WHERE ${ROWS}`;
 
+const LOCK_SEGMENT = 'SELECT FROM messages.stream_segment WHERE stream = $1 AND base = $2 FOR UPDATE';
 const DELETE_ROWS = `
   DELETE FROM messages.stream_batch WHERE stream = $1 AND width = $2 AND id BETWEEN $3 AND $4 AND last <= $4`;
 /** When whole rows are deleted: those at the ends of the range, which have other messages, too. */
@@ -160,10 +161,7 @@ export class MessageTables {
       await client.query('BEGIN');
       const range = [stream, width, from, to];
       // Another one may delete a part of the same rows.
-      await client.query('SELECT FROM messages.stream_segment WHERE stream = $1 AND base = $2 FOR UPDATE', [
-        stream,
-        base,
-      ]);
+      await client.query(LOCK_SEGMENT, [stream, base]);
       const { rows } = await client.query(COUNT, range);
       await client.query(DELETE_ROWS, range);
       await client.query(CUT_ROWS, range);
