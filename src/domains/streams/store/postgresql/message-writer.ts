@@ -240,6 +240,8 @@ export class MessageWriter {
     client.on('error', lost);
     client.on('end', lost);
     this.#client = client;
+    // Otherwise a statement that is lost while it waits for a lock would keep its session at the server.
+    await client.query(`SET statement_timeout = ${RESPONSE_TIMEOUT_MS}`);
     await this.readClock(client);
     return client;
   }
