@@ -35,6 +35,14 @@ const SETTINGS = `SET idle_session_timeout = ${SERVER_MS};
 const HEARTBEAT = `SELECT CASE WHEN current_setting('synchronous_standby_names') <> ''
   THEN pg_logical_emit_message(true, 'brokergraph', '')::text END`;
 
+/**
+ * A heartbeat that no standby has confirmed for long, of a session that this or another process has lost. It keeps its
+ * connection at the server until a standby confirms it, so that each further one would take another connection.
+ */
+const UNCONFIRMED = `SELECT FROM pg_stat_activity
+  WHERE datname = current_database() AND application_name = current_setting('application_name')
+    AND wait_event = 'SyncRep' AND query_start < clock_timestamp() - interval '${RESPONSE_TIMEOUT_MS} ms'`;
+
 /** `null` for a standby, which grants locks, too, but not those of the primary. */
 const SERVER = `SELECT CASE WHEN pg_is_in_recovery() THEN NULL
   ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) END AS timeline`;
@@ -63,8 +71,8 @@ export class PostgresqlSession {
 
   /**
    * `purpose` is shown to administrators of the server. `onLost` is called at most once, and not after `close`.
-   * Errors: ServiceError INTERNAL_ERROR if the server cannot be connected to; an Error if it is a standby, or does not
-   * respond.
+   * Errors: ServiceError INTERNAL_ERROR if the server cannot be connected to; an Error if it is a standby, waits for
+   * one, or does not respond.
    */
   static async open(
     databaseUrl: string,
@@ -79,6 +87,8 @@ export class PostgresqlSession {
       const { rows } = await inTime(client.query<{ timeline: string | null }>(SERVER));
       const timeline = rows[0]?.timeline ?? null;
       if (timeline === null) throw new Error('the server is a standby');
+      const unconfirmed = await inTime(client.query(UNCONFIRMED));
+      if (unconfirmed.rows.length > 0) throw new Error('the server waits for a synchronous standby');
       const sentAt = performance.now();
       await inTime(client.query(HEARTBEAT));
       return new PostgresqlSession(client, timeline, sentAt, onLost);
