@@ -15,6 +15,8 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
   const [, navigate] = useLocation();
   const [term, setTerm] = useState('');
   const [chosen, setChosen] = useState(0);
+  /** Enter was pressed before anything was found: the first result is opened as soon as there is one. */
+  const [isOpening, setOpening] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   const list = useId();
   const { found, isBusy, error, numBrokers, numSearched, missing } = useSearch(term.trim());
@@ -27,11 +29,14 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
     onClose();
     navigate(address);
   };
+  const target = found[current];
+  useEffect(() => {
+    if (isOpening && target) go(target);
+  });
   const press = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-    const target = found[current];
     if (step !== 0) setChosen(Math.max(0, Math.min(found.length - 1, current + step)));
-    else if (event.key === 'Enter' && target) go(target);
+    else if (event.key === 'Enter') setOpening(target !== undefined || isBusy);
     else return;
     event.preventDefault();
   };
@@ -52,6 +57,7 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
         onInput={({ currentTarget: { value } }) => {
           setTerm(value);
           setChosen(0);
+          setOpening(false);
         }}
         onKeyDown={press}
       />

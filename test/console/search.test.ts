@@ -99,6 +99,25 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the search' : CHROMIUM_MISSING, () 
     expect(await page.getByRole('dialog').count()).toBe(0);
   });
 
+  test('opens the first result when it comes, if Enter was pressed before', async () => {
+    const service = await startTestService({ embeddedBroker: true });
+    const page = await openConsole(service);
+    await signIn(page);
+    const held: (() => Promise<void>)[] = [];
+    await page.route(`${service.url}/graphql`, async (route) => {
+      if (route.request().postData()?.includes('query SearchPlaces')) held.push(() => route.continue());
+      else await route.continue();
+    });
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('First proj');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => held.length).toBe(1);
+    expect(await page.getByRole('option').count()).toBe(0);
+    await held[0]?.();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await page.evaluate('location.hash')).toBe(`#/projects/${service.projectId}`);
+  });
+
   test('names the brokers that are not reachable, and does not count them as searched', async () => {
     const service = await startTestService({ embeddedBroker: true });
     // No server listens there.
