@@ -11,8 +11,14 @@ interface Relay {
   stop(): void;
 }
 
-/** `at`: the port of the proxy. Default: any. */
-export async function startRelay(port: number, at = 0): Promise<Relay> {
+interface RelayOptions {
+  /** The port of the proxy. Default: any. */
+  readonly at?: number;
+  /** Whether a connection that begins with these bytes becomes silent: its client's other bytes are not passed on. */
+  readonly isSilent?: (first: Buffer) => boolean;
+}
+
+export async function startRelay(port: number, { at = 0, isSilent = () => false }: RelayOptions = {}): Promise<Relay> {
   const sockets = new Set<Socket>();
   const server = createServer((incoming) => {
     const outgoing = connect(port, '127.0.0.1');
@@ -25,7 +31,12 @@ export async function startRelay(port: number, at = 0): Promise<Relay> {
         outgoing.destroy();
       });
     }
-    incoming.pipe(outgoing).pipe(incoming);
+    incoming.once('data', (first) => {
+      outgoing.write(first);
+      if (isSilent(first)) incoming.resume();
+      else incoming.pipe(outgoing);
+    });
+    outgoing.pipe(incoming);
   }).listen(at, '127.0.0.1');
   await once(server, 'listening');
   const cut = () => {

@@ -26,7 +26,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     };
     const [line, centre] = [await startMosquitto(), await startMosquitto()];
     const [port, centrePort] = [await freePort(), Number(new URL(centre.url).port)];
-    const relay = await startRelay(centrePort, port);
+    const relay = await startRelay(centrePort, { at: port });
     const one = await startServiceProcess(env);
     const id = await one.addBroker(line.url);
     const topics = [{ pattern: 'plant/#', direction: 'out', qos: 1 }];
@@ -52,7 +52,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
 
     await one.kill();
     rmSync(one.dataDir, { recursive: true });
-    await startRelay(centrePort, port);
+    await startRelay(centrePort, { at: port });
     await expect.poll(() => arrived.length, { timeout: 60_000 }).toBeGreaterThanOrEqual(3_000);
     expect([...new Set(arrived)]).toEqual(all);
     await expect.poll(queued).toBe(0);

@@ -52,9 +52,9 @@ const append = (log: MessageLog, messages: readonly NewMessage[]) =>
   Promise.all(messages.map((one) => new Promise<string | null>((done) => log.append(one, done))));
 
 /** A database whose connections `relay.cut` ends. */
-async function relayTo(url: string) {
+async function relayTo(url: string, isSilent = (_first: Buffer) => false) {
   const { hostname, port, pathname, username } = new URL(url);
-  const relay = await startRelay(Number(port));
+  const relay = await startRelay(Number(port), { isSilent });
   return { relay, through: `postgresql://${username}@${hostname}:${new URL(relay.url).port}${pathname}` };
 }
 
@@ -428,6 +428,21 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     expect(stored).toHaveLength(401);
     expect(new Set(stored).size).toBe(401);
   });
+
+  test('a connection that becomes silent as soon as it is open delays messages for seconds only', async () => {
+    const { url, open, problems } = await world();
+    let isNextSilent = false;
+    const { through } = await relayTo(url, () => {
+      const isSilent = isNextSilent;
+      isNextSilent = false;
+      return isSilent;
+    });
+    const log = (await open({ through })).store.log('a');
+    isNextSilent = true;
+    expect(await append(log, some(50))).toEqual(Array(50).fill(null));
+    expect(problems[0]).toContain('no response within');
+    expect(texts(await readAll(log))).toEqual(some(50).map((one) => String(one.payload)));
+  }, 60_000);
 
   test('a commit that ends only after its time is not repeated, and attempts meanwhile leave no session behind', async () => {
     const cluster = await startCluster();

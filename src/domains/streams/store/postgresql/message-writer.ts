@@ -206,7 +206,7 @@ export class MessageWriter {
         return;
       } catch (error) {
         if (codeOf(error) !== NO_PARTITION || attempt > 0) throw error;
-        for (const { width, base } of counts) await createPartition(client, width, base);
+        for (const { width, base } of counts) await inTime(createPartition(client, width, base));
       }
     }
   }
@@ -241,8 +241,8 @@ export class MessageWriter {
     client.on('end', lost);
     this.#client = client;
     // Otherwise a statement that is lost while it waits for a lock would keep its session at the server.
-    await client.query(`SET statement_timeout = ${RESPONSE_TIMEOUT_MS}`);
-    await this.readClock(client);
+    await inTime(client.query(`SET statement_timeout = ${RESPONSE_TIMEOUT_MS}`));
+    await inTime(this.readClock(client));
     return client;
   }
 
