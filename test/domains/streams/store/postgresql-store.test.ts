@@ -412,6 +412,24 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     expect(texts(await readAll(log))).toEqual(['before', ...some(500).map((one) => String(one.payload))]);
   });
 
+  test('messages that waited for longer than the ttl are counted and read if the ttl is raised', async () => {
+    const cluster = await startCluster();
+    onTestFinished(() => cluster.stop());
+    const { open } = await world(cluster.url);
+    const log = (await open()).store.log('a');
+    log.setTtl(60);
+    await append(log, [message('before')]);
+    await cluster.kill();
+    const waiting = append(log, some(50));
+    await delay(1_100);
+    log.setTtl(1);
+    log.setTtl(60);
+    await cluster.startAgain();
+    expect(await waiting).toEqual(Array(50).fill(null));
+    expect(log.storage()).toMatchObject({ messages: 51 });
+    expect(texts(await readAll(log))).toEqual(['before', ...some(50).map((one) => String(one.payload))]);
+  });
+
   test('a commit whose response is lost is not repeated', async () => {
     const { url, open } = await world();
     const { relay, through } = await relayTo(url);

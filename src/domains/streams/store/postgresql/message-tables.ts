@@ -212,11 +212,12 @@ function bounded(messages: StoredMessage[], { limit, maxBytes }: PageOptions): S
 }
 
 /** pg returns `bigint` as text. */
-const toSegment = (row: Record<keyof StoredSegment, unknown>): StoredSegment => ({
+const toSegment = (row: Record<Exclude<keyof StoredSegment, 'waiting'>, unknown>): StoredSegment => ({
   base: Number(row.base),
   width: Number(row.width),
   messages: Number(row.messages),
   bytes: Number(row.bytes),
   first: Number(row.first),
   last: Number(row.last),
+  waiting: 0,
 });

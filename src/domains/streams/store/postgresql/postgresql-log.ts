@@ -191,6 +191,7 @@ export class PostgresqlLog implements MessageLog, WritingLog {
   written(messages: readonly WaitingMessage[], problem: string | null): void {
     if (this.isClosed) return;
     for (const { id, bytes, segment, done } of messages) {
+      segment.waiting -= 1;
       if (problem === null) {
         if (segment.messages === 0) segment.first = id;
         segment.messages += 1;

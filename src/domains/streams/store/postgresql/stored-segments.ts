@@ -12,6 +12,8 @@ export interface StoredSegment {
   /** Meaningless if there are no messages. */
   first: number;
   last: number;
+  /** Messages that are not written yet. */
+  waiting: number;
 }
 
 /** Bounded, because counting within bounds reads the segment at each end, and deleting takes one transaction each. */
@@ -60,9 +62,10 @@ export class StoredSegments {
       partitionOf(width, id).from === partitionOf(width, current.segment.base).from;
     if (isSame) {
       current.bytes += bytes;
+      current.segment.waiting += 1;
       return current.segment;
     }
-    const segment = { base: id, width, messages: 0, bytes: 0, first: id, last: id };
+    const segment = { base: id, width, messages: 0, bytes: 0, first: id, last: id, waiting: 1 };
     this.#current = { segment, bytes };
     this.#all.push(segment);
     return segment;
@@ -81,12 +84,13 @@ export class StoredSegments {
     this.#all = this.#all.filter((each) => each !== segment);
   }
 
-  /** Removes the segments whose messages all have lower ids, and returns their bytes. */
+  /** Removes the segments whose messages all have lower ids and are written, and returns their bytes. */
   removeBefore(id: number): number {
-    const old = this.#all.filter(({ last }) => last < id);
+    const isOld = ({ last, waiting }: StoredSegment) => last < id && waiting === 0;
+    const old = this.#all.filter(isOld);
     if (old.length === 0) return 0;
-    this.#all = this.#all.filter(({ last }) => last >= id);
-    if (this.#current !== null && this.#current.segment.last < id) this.endCurrent();
+    this.#all = this.#all.filter((each) => !isOld(each));
+    if (this.#current !== null && isOld(this.#current.segment)) this.endCurrent();
     return old.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 }
