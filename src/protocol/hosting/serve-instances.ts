@@ -32,6 +32,8 @@ export interface InstanceKind<Setup, Api, Event> {
 interface Known<Api> {
   readonly key: string;
   readonly running: Promise<RunningInstance<Api>>;
+  /** Reject the calls in progress. */
+  readonly calls: Set<(reason: ServiceError) => void>;
 }
 
 const MAX_RECENT = 20;
@@ -86,7 +88,7 @@ export class Instances<Setup, Api extends Callable<Api>, Event> {
     };
     const closed = this.#closing.get(key) ?? Promise.resolve();
     const running = closed.then(() => create(setup, context));
-    this.#known.set(instance, { key, running });
+    this.#known.set(instance, { key, running, calls: new Set() });
     running.catch((error: unknown) => {
       this.#known.delete(instance);
       this.#problem('error', { instance: key, reason: reasonOf(error) }, 'an instance could not be created');
@@ -95,17 +97,23 @@ export class Instances<Setup, Api extends Callable<Api>, Event> {
   }
 
   async #call(instance: number, method: string, args: readonly unknown[]): Promise<unknown> {
-    const running = await this.#known.get(instance)?.running.catch(() => undefined);
-    if (running === undefined) throw new ServiceError('BROKER_UNREACHABLE', 'It does not run');
+    const known = this.#known.get(instance);
+    const running = await known?.running.catch(() => undefined);
+    if (known === undefined || running === undefined) throw new ServiceError('BROKER_UNREACHABLE', 'It does not run');
     const api: Readonly<Record<string, (...given: never[]) => unknown>> = running.api;
-    return api[method]?.(...(args as never[]));
+    const result = api[method]?.(...(args as never[]));
+    if (!(result instanceof Promise)) return result;
+    return new Promise((resolve, reject) => {
+      known.calls.add(reject);
+      result.then(resolve, reject).finally(() => known.calls.delete(reject));
+    });
   }
 
   async #close(instance: number, discard: boolean): Promise<void> {
     const known = this.#known.get(instance);
     if (known === undefined) return;
     this.#known.delete(instance);
-    const { key, running } = known;
+    const { key, running, calls } = known;
     const closed = running.then(
       (one) => one.close(discard),
       () => undefined,
@@ -117,6 +125,8 @@ export class Instances<Setup, Api extends Callable<Api>, Event> {
         if (this.#closing.get(key) === settled) this.#closing.delete(key);
       });
     this.#closing.set(key, settled);
+    await settled;
+    for (const reject of calls) reject(new ServiceError('BROKER_UNREACHABLE', 'It was closed'));
     await done;
   }
 

@@ -68,6 +68,18 @@ test('a close that hangs is logged, and the next instance with the same key runs
   expect(logged(sent)).toHaveLength(1);
 });
 
+test('a call that never returns fails when its instance was closed', async () => {
+  const { create, call, close } = startInstances(() => ({
+    api: { work: (text) => (text === '' ? never : text) },
+    close: () => Promise.resolve(),
+  }));
+  create(1, 'key');
+  expect(await call(1, 'text')).toMatchObject({ type: 'result', value: 'text' });
+  const called = call(1);
+  expect(await close(1)).toMatchObject({ type: 'result' });
+  expect(await called).toMatchObject({ type: 'error', error: { code: 'BROKER_UNREACHABLE' } });
+});
+
 test('an instance waits for the close of the previous one with the same key, and not for others', async () => {
   let finish: () => void = () => undefined;
   const finished = new Promise<void>((resolve) => {

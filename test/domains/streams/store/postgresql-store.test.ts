@@ -430,6 +430,39 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     expect(texts(await readAll(log))).toEqual(['before', ...some(50).map((one) => String(one.payload))]);
   });
 
+  test('a clear that waits for messages to be written ends when the store is closed', async () => {
+    const cluster = await startCluster();
+    onTestFinished(() => cluster.stop());
+    const { open } = await world(cluster.url);
+    const { store } = await open();
+    const log = store.log('a');
+    await append(log, [message('before')]);
+    await cluster.kill();
+    void append(log, some(10));
+    const cleared = expect(log.clear(ALWAYS)).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
+    await store.close();
+    await cleared;
+    await expect(log.clear(ALWAYS)).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
+  });
+
+  test('a connection that is lost while messages are cleared fails the clear, and the next one works', async () => {
+    const { url, open, rows } = await world();
+    const { relay, through } = await relayTo(url);
+    const log = (await open({ through })).store.log('a');
+    await append(log, some(10));
+    const { rows: inTransaction } = await world(url);
+    await inTransaction('BEGIN');
+    await inTransaction('SELECT FROM messages.stream_segment FOR UPDATE');
+    const cleared = expect(log.clear(ALWAYS)).rejects.toThrow('Connection terminated');
+    const locked = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%stream_segment%'`;
+    await expect.poll(() => rows(locked)).toHaveLength(1);
+    relay.cut();
+    await cleared;
+    await inTransaction('ROLLBACK');
+    expect(await log.clear(ALWAYS)).toBe(10);
+    expect(await readAll(log)).toEqual([]);
+  });
+
   test('a commit whose response is lost is not repeated', async () => {
     const { url, open } = await world();
     const { relay, through } = await relayTo(url);

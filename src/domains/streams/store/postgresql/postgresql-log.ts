@@ -1,3 +1,4 @@
+import { ServiceError } from '../../../../platform/errors.ts';
 import type { TimeBounds } from '../../model/stream-engine.ts';
 import type { StreamStorage } from '../../model/stream-report.ts';
 import type { DiskUse } from '../disk-use.ts';
@@ -30,6 +31,12 @@ interface PostgresqlLogOptions {
   readonly onRemove: () => void;
 }
 
+interface FinishedWaiter {
+  readonly appended: number;
+  readonly resolve: () => void;
+  readonly reject: (reason: ServiceError) => void;
+}
+
 const REMOVED = 'Its stream was removed';
 
 /**
@@ -43,7 +50,7 @@ export class PostgresqlLog implements MessageLog, WritingLog {
   #waiting: WaitingMessage[] = [];
   #appended = 0;
   #finished = 0;
-  #afterFinished: { readonly appended: number; readonly resolve: () => void }[] = [];
+  #afterFinished: FinishedWaiter[] = [];
   #ttl = 0;
   #isRemoved = false;
   readonly isBehind = false;
@@ -152,8 +159,9 @@ export class PostgresqlLog implements MessageLog, WritingLog {
   finished(): Promise<void> {
     const appended = this.#appended;
     if (this.#finished === appended) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#afterFinished.push({ appended, resolve });
+    if (this.isClosed) return Promise.reject(closed());
+    return new Promise((resolve, reject) => {
+      this.#afterFinished.push({ appended, resolve, reject });
     });
   }
 
@@ -162,6 +170,7 @@ export class PostgresqlLog implements MessageLog, WritingLog {
     this.isClosed = true;
     this.#waiting = [];
     this.#options.writer.remove(this);
+    for (const { reject } of this.#afterFinished.splice(0)) reject(closed());
   }
 
   removeExpired(): void {
@@ -260,6 +269,9 @@ export class PostgresqlLog implements MessageLog, WritingLog {
     return Math.floor((this.#options.writer.now() - seconds * 1_000) * 1_000);
   }
 }
+
+const closed = (): ServiceError =>
+  new ServiceError('BROKER_UNREACHABLE', 'The stored messages were closed before all were written');
 
 /** The part of the range within a segment: other segments have the same partition. */
 const clipped = ({ from, to }: IdRange, { first, last }: StoredSegment): IdRange => ({

@@ -76,7 +76,7 @@ export class PostgresqlStore implements MessageStore {
     clearInterval(this.#timer);
     const patience = new AbortController();
     const late = delay(CLOSE_MS, undefined, patience).catch(() => undefined);
-    await Promise.race([Promise.all([...this.#logs.values()].map((log) => log.finished())), late]);
+    await Promise.race([Promise.allSettled([...this.#logs.values()].map((log) => log.finished())), late]);
     patience.abort();
     for (const log of this.#logs.values()) log.close();
   }
