@@ -56,7 +56,7 @@ export class ChainWriter {
       } catch (error) {
         if (!isUniqueViolation(error) && !isTransactionConflict(error)) throw error;
         // Another process wrote the first entry, or this transaction was committed and only the response was lost.
-        left = await this.#withoutWritten(left);
+        left = await this.#notWritten(left);
         if (left.length === 0) return this.#written;
       }
     }
@@ -110,10 +110,18 @@ export class ChainWriter {
     return { position: { sequence: Math.max(last, sequence), hash }, problem };
   }
 
-  async #withoutWritten(entries: readonly UnchainedEntry[]): Promise<readonly UnchainedEntry[]> {
+  /**
+   * An entry that another process wrote with the result UNKNOWN, because this one did not respond for a while, is
+   * written again with its result and an id that follows from the first, so that repeating it changes nothing.
+   */
+  async #notWritten(entries: readonly UnchainedEntry[]): Promise<readonly UnchainedEntry[]> {
     const where = { id: { in: entries.map(({ id }) => id) } };
-    const written = await this.#options.db.auditEntry.findMany({ where, select: { id: true } });
-    const ids = new Set(written.map(({ id }) => id));
-    return entries.filter(({ id }) => !ids.has(id));
+    const written = await this.#options.db.auditEntry.findMany({ where, select: { id: true, result: true } });
+    const results = new Map(written.map(({ id, result }) => [id, result]));
+    return entries.flatMap((entry) => {
+      const result = results.get(entry.id);
+      if (result === undefined) return [entry];
+      return result === 'UNKNOWN' && entry.result !== 'UNKNOWN' ? [{ ...entry, id: `${entry.id}_result` }] : [];
+    });
   }
 }

@@ -121,6 +121,23 @@ describeEngines((engine, postgres) => {
     expect(await verify(db)).toMatchObject({ isIntact: true, checked: 453 });
   });
 
+  test('the result of a change is added to an entry UNKNOWN that another process wrote, once', async () => {
+    const db = await open();
+    const [others, own] = [logOf(db), logOf(db)];
+    const [done, other] = [entry(1), entry(2)];
+    await others.append({ ...done, result: 'UNKNOWN' });
+    await others.append({ ...other, result: 'UNKNOWN' });
+    await Promise.all([own.append(done), own.append(entry(3)), own.append({ ...other, result: 'UNKNOWN' })]);
+    const rows = await db.auditEntry.findMany({ orderBy: { sequence: 'asc' } });
+    const results = rows.map(({ requestId, result }) => `${requestId} ${result}`);
+    expect(results.slice(0, 2)).toEqual(['request-1 UNKNOWN', 'request-2 UNKNOWN']);
+    expect(results.slice(2).sort()).toEqual(['request-1 DONE', 'request-3 DONE']);
+    // As after a lost response.
+    await own.append(done);
+    expect(await db.auditEntry.count()).toBe(4);
+    expect(await problemsOf(db)).toEqual([]);
+  });
+
   describe('tampering with the database shows', () => {
     const tampered = async (work: (db: Database) => Promise<unknown>) => {
       const db = await open();
