@@ -1,5 +1,5 @@
-import pg from 'pg';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
+import { openPostgresClient } from './postgres-client.ts';
 
 const COMMIT = `SELECT pg_logical_emit_message(true, 'test', '')`;
 
@@ -8,7 +8,7 @@ const COMMIT = `SELECT pg_logical_emit_message(true, 'test', '')`;
  * lets them go on.
  */
 export async function loseStandby(url: string): Promise<() => Promise<void>> {
-  const [client, probe] = [await connect(url), await connect(url)];
+  const [client, probe] = [await openPostgresClient(url), await openPostgresClient(url)];
   await client.query(`ALTER SYSTEM SET synchronous_standby_names = 'nobody'`);
   await client.query('SELECT pg_reload_conf()');
   const { pid } = (await probe.query('SELECT pg_backend_pid() AS pid')).rows[0];
@@ -28,12 +28,4 @@ export async function loseStandby(url: string): Promise<() => Promise<void>> {
     await client.query('ALTER SYSTEM RESET synchronous_standby_names');
     await client.query('SELECT pg_reload_conf()');
   };
-}
-
-async function connect(connectionString: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString });
-  client.on('error', () => undefined);
-  await client.connect();
-  onTestFinished(() => void client.connection.stream.destroy());
-  return client;
 }

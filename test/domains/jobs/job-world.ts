@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { databaseOfRun } from '../../support/database.ts';
 import { type Mosquitto, startMosquitto } from '../../support/mosquitto.ts';
+import { openPostgresClient } from '../../support/postgres-client.ts';
 import { bearer } from '../../support/service.ts';
 import { type ServiceProcess, startServiceProcess } from '../../support/service-process.ts';
 
@@ -29,8 +30,9 @@ export const jobIn = async (service: Pick<ServiceProcess, 'graphql'>, id: string
 
 /** Processes on one PostgreSQL, with a broker that each is connected to. */
 export async function twoProcesses(lines: readonly string[] = []) {
+  const databaseUrl = (await databaseOfRun()) ?? '';
   const env = {
-    DATABASE_URL: (await databaseOfRun()) ?? '',
+    DATABASE_URL: databaseUrl,
     SECRET_KEY: 'the same key for all of the processes',
     BROKER_TIMEOUT_MS: '20000',
   };
@@ -41,7 +43,12 @@ export async function twoProcesses(lines: readonly string[] = []) {
   const connected = 'query ($id: ID!) { broker(id: $id) { isConnected } }';
   const isConnected = async () => (await two.graphql(connected, { id: brokerId })).broker.isConnected;
   await expect.poll(isConnected).toBe(true);
-  return { mosquitto, one, two, brokerId };
+  /** A connection of its own to the database. */
+  const sql = async () => {
+    const client = await openPostgresClient(databaseUrl);
+    return async (text: string) => (await client.query(text)).rows;
+  };
+  return { mosquitto, one, two, brokerId, sql };
 }
 
 export async function oneProcess(lines: readonly string[] = []) {

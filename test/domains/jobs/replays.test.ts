@@ -80,6 +80,23 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two processes on one 
     console.log(`${repeated.length} of ${total} messages came twice after a move`);
   });
 
+  test('a replay goes on after the database did not respond to it', async () => {
+    const world = await twoProcesses();
+    const { heard, replay } = await storedNumbers(world, COUNT);
+    const id = await replay(world.one, SECONDS);
+    const [lock, other] = [await world.sql(), await world.sql()];
+    await lock('BEGIN');
+    await lock('LOCK TABLE messages.stream_batch');
+    const end = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE wait_event_type = 'Lock' AND query LIKE '%stream_batch%' AND datname = current_database()`;
+    await expect.poll(() => other(end)).not.toEqual([]);
+    await expect.poll(async () => (await jobIn(world.one, id)).state).toBe('PAUSED');
+    await lock('COMMIT');
+    await expect.poll(async () => (await jobIn(world.one, id)).state).toBe('DONE');
+    expect(await jobIn(world.one, id)).toMatchObject({ done: COUNT, total: COUNT, problem: null });
+    expect(heard).toEqual(numbersTo(COUNT));
+  });
+
   test('a second replay is refused, and one is stopped through the process that does not run it', async () => {
     const world = await twoProcesses();
     const { heard, replay } = await storedNumbers(world, COUNT);

@@ -1,8 +1,8 @@
-import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { PostgresqlSession } from '../../../src/platform/storage/postgresql-session.ts';
 import { loseStandby } from '../../support/lost-standby.ts';
 import { findPostgresPrograms, startCluster, UNAVAILABLE } from '../../support/postgres.ts';
+import { openPostgresClient } from '../../support/postgres-client.ts';
 
 const available = findPostgresPrograms() !== null;
 
@@ -19,10 +19,7 @@ describe.skipIf(!available)(`a session${available ? '' : ` (${UNAVAILABLE})`}`, 
     for (let attempt = 0; attempt < 3; attempt += 1) {
       await expect(open()).rejects.toThrow('the server waits for a synchronous standby');
     }
-    const client = new pg.Client({ connectionString: cluster.url });
-    client.on('error', () => undefined);
-    await client.connect();
-    onTestFinished(() => client.end());
+    const client = await openPostgresClient(cluster.url);
     const sessions = async () => {
       const { rows } = await client.query(`SELECT FROM pg_stat_activity WHERE application_name = 'brokergraph test'`);
       return rows.length;

@@ -35,7 +35,7 @@ const ReplayStateType = builder.enumType('StreamReplayState', {
     RUNNING: { description: 'Messages are published.' },
     PAUSED: {
       description:
-        'The broker is not connected, or the streams of the broker start in another process. The replay then continues at the same position.',
+        'The broker is not connected, the database does not respond, or the streams of the broker start in another process. The replay then continues at the same position.',
     },
     DONE: { description: 'All messages were published.' },
     STOPPED: { description: 'The replay was stopped.' },

@@ -14,7 +14,10 @@ export interface ReplayRequest {
   readonly reverse: boolean;
 }
 
-/** PAUSED: the broker is not connected, or the engine ends; the replay continues at the same position. */
+/**
+ * PAUSED: the broker is not connected, the database does not respond, or the engine ends; the replay continues at the
+ * same position.
+ */
 export type ReplayState = 'RUNNING' | 'PAUSED' | 'DONE' | 'STOPPED' | 'FAILED';
 
 /** Where another engine continues a replay: everything before was acknowledged by the broker. */

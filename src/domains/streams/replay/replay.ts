@@ -1,4 +1,4 @@
-import type { ServiceError } from '../../../platform/errors.ts';
+import { ServiceError } from '../../../platform/errors.ts';
 import { after, attempt, type MaybePromise } from '../../../platform/maybe-promise.ts';
 import type { LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { publishRefusal } from '../engine/refusals.ts';
@@ -21,7 +21,7 @@ const WINDOW_BYTES = 1024 * 1024;
 const TURN_MESSAGES = 256;
 /** Wait in milliseconds after which the page is read again, because its messages may have expired. */
 const FRESH_MS = 1_000;
-/** Milliseconds until a publish is retried that was lost although the broker is connected. */
+/** Milliseconds until a publish is retried that was lost although the broker is connected, or a page is read again. */
 const RETRY_MS = 1_000;
 
 const SUSPENDED = 'The replay continues when the streams of the broker run again';
@@ -48,9 +48,10 @@ interface ReplayOptions {
 }
 
 /**
- * One replay of stored messages: RUNNING <-> PAUSED (the broker is not connected) -> DONE, STOPPED or FAILED (the
- * broker refuses the topic, or the messages cannot be read). Messages not acknowledged when the connection was lost are
- * published again first. The time of a pause does not count, so that the gaps between messages stay the same.
+ * One replay of stored messages: RUNNING <-> PAUSED (the broker is not connected, or the database does not respond) ->
+ * DONE, STOPPED or FAILED (the broker refuses the topic, or the messages cannot be read). Messages that were not
+ * acknowledged when the connection was lost are published again first. The time of a pause does not count, so that the
+ * gaps between messages stay the same.
  *
  * With a job, another engine continues it at the last checkpoint that was stored: messages after it are published again
  * if they had been published. After `suspend` the checkpoint does not change, and nothing is published twice.
@@ -175,7 +176,10 @@ export class Replay {
     if (log === null) return null;
     const checkpoint = job?.continued?.checkpoint ?? null;
     if (checkpoint !== null) return new ReplayPages(log, request, checkpoint);
-    return this.#reading(() => ReplayPages.open(log, request));
+    return attempt<ReplayPages | null>(
+      () => ReplayPages.open(log, request),
+      (error) => this.#unreadable(error as Error),
+    );
   }
 
   #pump(): void {
@@ -221,7 +225,10 @@ export class Replay {
   #readPage(pages: ReplayPages): void {
     if (this.#isReading) return;
     this.#isReading = true;
-    const read = this.#reading(() => pages.read());
+    const read = attempt<unknown>(
+      () => pages.read(),
+      (error) => this.#notRead(error as Error),
+    );
     void after(read, () => {
       this.#isReading = false;
       // Does nothing if the page was read synchronously, while it pumps.
@@ -289,6 +296,26 @@ export class Replay {
     this.#pump();
   }
 
+  #notRead(error: Error): null {
+    const isAway = error instanceof ServiceError && error.code === 'DATABASE_UNAVAILABLE';
+    if (!isAway) return this.#unreadable(error);
+    // After another pause the page is read again in any case.
+    if (this.#state !== 'RUNNING') return null;
+    this.#pause(`The stored messages cannot be read now: ${error.message}`);
+    this.#wakeAfter(RETRY_MS, () => this.#readAgain());
+    return null;
+  }
+
+  /** Unlike `#resume`, nothing is published again: messages in flight are acknowledged meanwhile. */
+  #readAgain(): void {
+    if (this.#state !== 'PAUSED') return;
+    this.#pace.shift(this.#options.clock.now() - this.#pausedAt);
+    this.#state = 'RUNNING';
+    this.#problem = null;
+    this.#options.onState();
+    this.#pump();
+  }
+
   #end(state: ReplayState, problem: string | null = null): void {
     this.#cancelWake?.();
     this.#state = state;
@@ -309,12 +336,9 @@ export class Replay {
     });
   }
 
-  /** If the read fails, the replay is FAILED, and the result is `null`. */
-  #reading<T>(read: () => MaybePromise<T>): MaybePromise<T | null> {
-    return attempt<T | null>(read, (error) => {
-      if (!this.isOver) this.#end('FAILED', `The stored messages cannot be read: ${(error as Error).message}`);
-      return null;
-    });
+  #unreadable(error: Error): null {
+    if (!this.isOver) this.#end('FAILED', `The stored messages cannot be read: ${error.message}`);
+    return null;
   }
 }
 

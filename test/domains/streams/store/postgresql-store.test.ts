@@ -13,6 +13,7 @@ import { migratePostgresql } from '../../../../src/platform/storage/postgresql-m
 import { openTestStorage, silentLog } from '../../../support/database.ts';
 import { loseStandby } from '../../../support/lost-standby.ts';
 import { startCluster, UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
+import { openPostgresClient } from '../../../support/postgres-client.ts';
 import { startRelay } from '../../../support/relay.ts';
 import { ALWAYS, MEGABYTE, message, openTestStore, readAll as readFiles, temporaryFolder, texts } from './store.ts';
 
@@ -39,10 +40,7 @@ async function world(databaseUrl?: string) {
     onTestFinished(close);
     return { store, close };
   };
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => undefined);
-  await client.connect();
-  onTestFinished(() => client.end());
+  const client = await openPostgresClient(url);
   const rows = async (sql: string) => (await client.query(sql)).rows;
   const expiry = new MessageExpiry({ ...storage, log: silentLog });
   return { url, open, rows, expiry, problems };

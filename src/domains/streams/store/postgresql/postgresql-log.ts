@@ -121,7 +121,7 @@ export class PostgresqlLog implements MessageLog, WritingLog {
       const left = { reverse, limit: limit - page.length, maxBytes: maxBytes - bytes };
       if (left.limit <= 0 || left.maxBytes <= 0) break;
       const part = clipped({ from, to }, segment);
-      const messages = await this.#options.tables.page(this.#stored, segment, part, left);
+      const messages = await this.#options.tables.page(this.#stored, segment, part, left).catch(unavailable);
       page.push(...messages);
       bytes += messages.reduce((sum, { payload }) => sum + payload.length, 0);
       const last = messages.at(-1)?.id;
@@ -269,6 +269,10 @@ export class PostgresqlLog implements MessageLog, WritingLog {
     return Math.floor((this.#options.writer.now() - seconds * 1_000) * 1_000);
   }
 }
+
+const unavailable = (error: Error): never => {
+  throw new ServiceError('DATABASE_UNAVAILABLE', error.message, { cause: error });
+};
 
 const closed = (): ServiceError =>
   new ServiceError('BROKER_UNREACHABLE', 'The stored messages were closed before all were written');
