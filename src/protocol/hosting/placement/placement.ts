@@ -1,7 +1,10 @@
 import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
 import type { Lease, Leases } from '../../../platform/storage/leases.ts';
 
-/** The lease of a broker has changed. Resolves when the work for the broker runs, or has ended. */
+/**
+ * The lease of a broker has changed. Resolves when the work for the broker runs, or has ended. It may be called again
+ * with false.
+ */
 type PlacementListener = (isHeld: boolean) => void | Promise<void>;
 
 /** Decides which process runs what is stored for a broker: all of it in one process, which has the lease. */
@@ -126,7 +129,8 @@ export class SharedPlacement implements Placement {
     if (broker === undefined || broker.isLeaving) return;
     if (this.#processes.isMine(brokerId)) {
       broker.lease ??= this.#leases.want(nameOf(brokerId), (isHeld) => {
-        if (!broker.isLeaving) void announce(broker, isHeld);
+        // Also while the broker waits to be given away, because its next process may start the work.
+        if (!broker.isLeaving || !isHeld) void announce(broker, isHeld);
       });
     } else if (broker.lease !== null) {
       broker.isLeaving = true;
@@ -135,7 +139,8 @@ export class SharedPlacement implements Placement {
   }
 
   async #giveAway(brokerId: string, broker: PlacedBroker, lease: Lease | null): Promise<void> {
-    if (lease?.held === true) await announce(broker, false);
+    // Also after the lease was lost: the work may still be ending.
+    await announce(broker, false);
     await lease?.release();
     broker.lease = null;
     broker.isLeaving = false;
