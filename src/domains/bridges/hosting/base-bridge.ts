@@ -30,7 +30,7 @@ export abstract class BaseBridge<Config> implements Bridge<Config> {
   apply(config: Config): Promise<void> {
     return this.#queue.run(async () => {
       if (this.#isClosed) return;
-      if (this.#isFirst) await this.queues.removeOthers(this.queuesOf(config));
+      if (this.#isFirst && !this.options.keepsOtherQueues) await this.queues.removeOthers(this.queuesOf(config));
       this.#isFirst = false;
       await this.applyNext(config);
       this.changed('STATE');

@@ -21,23 +21,32 @@ interface BridgeRow extends Omit<BridgeConfig, 'updatedAt'> {
 
 /** The configurations of the bridges that the gateway runs, for all brokers; sealed in the database and in memory. */
 export class BridgeConfigCache extends HostedRows<BridgeRow> {
+  readonly #rowsOf: (id: string) => Promise<BridgeRow[]>;
   readonly #db: Database;
   readonly #sealer: Sealer;
   readonly #opened = new WeakMap<BridgeRow, { readonly config: unknown }>();
 
   constructor({ db, sealer, changes, log }: BridgeConfigCacheOptions) {
-    super({
-      changes,
-      log,
-      kind: 'bridgeConfig',
-      rowsOf: async (id) => {
-        const [brokerId = '', bridge = ''] = id.split('/');
-        const rows = await db.bridgeConfig.findMany({ where: id === ANYTHING ? {} : { brokerId, bridge } });
-        return rows.map(toRow);
-      },
-    });
+    const rowsOf = async (id: string) => {
+      const [brokerId = '', bridge = ''] = id.split('/');
+      const rows = await db.bridgeConfig.findMany({ where: id === ANYTHING ? {} : { brokerId, bridge } });
+      return rows.map(toRow);
+    };
+    super({ changes, log, kind: 'bridgeConfig', rowsOf });
+    this.#rowsOf = rowsOf;
     this.#db = db;
     this.#sealer = sealer;
+  }
+
+  /**
+   * Reads a configuration from the database, because a change of another process may not have arrived yet. Only the
+   * lease holder writes it. Errors: those of the database.
+   */
+  async refresh(brokerId: string, bridge: string): Promise<void> {
+    const id = `${brokerId}/${bridge}`;
+    const [row] = await this.#rowsOf(id);
+    if (row === undefined) this.drop(id);
+    else this.put(row);
   }
 
   /** Errors of `get`: INTERNAL_ERROR if the configuration was sealed with another key. */

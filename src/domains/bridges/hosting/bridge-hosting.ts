@@ -39,6 +39,26 @@ export function bridgeHosting(options: BridgeHostingOptions): Hosting {
     }
   };
 
+  /**
+   * Deletes the queues of a bridge whose connections were removed while another process ran it. Returns false if its
+   * configuration is unknown: all queues then remain, because their messages are acknowledged.
+   */
+  const removeLeftovers = async (brokerId: string, bridgeId: string): Promise<boolean> => {
+    try {
+      await configs.refresh(brokerId, bridgeId);
+      if (connectionsOf(configs.of(brokerId, bridgeId).get()).length > 0) return true;
+      await rm(join(folder, brokerId, bridgeId), { recursive: true, force: true });
+      if (databaseUrl !== undefined) {
+        await storage.db.$executeRaw`
+          DELETE FROM messages.bridge_queue WHERE broker = ${brokerId} AND bridge = ${bridgeId}`;
+      }
+      return true;
+    } catch (error) {
+      log.error({ err: error, brokerId, bridge: bridgeId }, 'unneeded queues of a bridge could not be deleted');
+      return false;
+    }
+  };
+
   return new Hosting({
     ...parts,
     name: 'bridges',
@@ -58,15 +78,8 @@ export function bridgeHosting(options: BridgeHostingOptions): Hosting {
           rules,
           folder: join(folder, brokerId, bridgeId),
           databaseUrl,
+          keepsOtherQueues: !(await removeLeftovers(brokerId, bridgeId)),
         };
-        // Queues of connections that were removed while another process ran the bridge.
-        if (!hasConnections(brokerId, bridgeId)) {
-          await rm(setup.folder, { recursive: true, force: true }).catch(onFault);
-          if (databaseUrl !== undefined) {
-            await storage.db.$executeRaw`
-              DELETE FROM messages.bridge_queue WHERE broker = ${brokerId} AND bridge = ${bridgeId}`.catch(onFault);
-          }
-        }
         const bridge = thread.openBridge(setup);
         const own = configs.of(brokerId, bridgeId);
         const plugin = new BridgePlugin({ kind, configs: own, bridge, rules, emit, onFault });

@@ -16,6 +16,8 @@ export interface BridgeOptions {
   /** Default: queues are files. */
   readonly database?: QueueDatabase;
   readonly storage?: BrokerStorage;
+  /** Whether the first configuration may be outdated, so that queues that it does not name remain. Default: false. */
+  readonly keepsOtherQueues?: boolean;
   readonly onFault: (error: unknown) => void;
 }
 

@@ -128,3 +128,24 @@ test('a configuration sealed with another key is neither run nor returned, and c
   await configure(id, copy());
   await expect.poll(() => status(id)).toMatchObject([{ state: 'CONNECTED' }]);
 });
+
+test('files of queues remain if the configuration cannot be read, and are deleted if it has no connections', async () => {
+  const broker = await startMosquitto();
+  const [storage, dataDir] = [await openTestStorage(), temporaryFolder()];
+  const [id, other] = [await addBroker(storage, broker.url), await addBroker(storage, broker.url)];
+  const first = await startBridges({ storage, dataDir });
+  const queueOf = (brokerId: string) => join(dataDir, 'bridges', brokerId, 'copy-bridge', 'user');
+  for (const each of [id, other]) await first.configure(each, copy());
+  await expect.poll(() => [id, other].every((each) => existsSync(queueOf(each)))).toBe(true);
+  await first.close();
+
+  const sealedConfig = 'sealed with another key';
+  await storage.db.bridgeConfig.update({
+    where: { brokerId_bridge: { brokerId: id, bridge: 'copy-bridge' } },
+    data: { sealedConfig },
+  });
+  await storage.db.bridgeConfig.delete({ where: { brokerId_bridge: { brokerId: other, bridge: 'copy-bridge' } } });
+  const { status } = await startBridges({ storage, dataDir });
+  expect([await status(id), await status(other)]).toEqual([[], []]);
+  expect([id, other].map((each) => existsSync(queueOf(each)))).toEqual([true, false]);
+});

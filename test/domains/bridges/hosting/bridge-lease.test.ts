@@ -65,4 +65,42 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const [row] = await storage.db.bridgeConfig.findMany();
     expect(row?.sealedConfig).not.toContain(SECRET);
   });
+
+  test('queues remain if the configuration cannot be read or has not arrived yet, and are deleted with connections', async () => {
+    const databaseUrl = await postgres.createDatabase();
+    const broker = await startMosquitto();
+    const storage = await openTestStorage({ databaseUrl });
+    const ids = [await addBroker(storage, broker.url), await addBroker(storage, broker.url)];
+    const [id = '', other = ''] = ids;
+    const queues = async () =>
+      (await storage.db.$queryRaw<{ broker: string }[]>`SELECT broker FROM messages.bridge_queue`).map(
+        (row) => row.broker,
+      );
+    const first = await startBridges({ storage });
+    for (const each of ids) await first.configure(each, copy());
+    await first.close();
+    const configs = await storage.db.bridgeConfig.findMany();
+    for (const each of ids) {
+      await storage.db.$executeRaw`INSERT INTO messages.bridge_queue (broker, bridge, name, owner, turn)
+        VALUES (${each}, ${copyKind.id}, 'q', '', 1)`;
+    }
+
+    // One configuration arrives late, the other one is damaged.
+    await storage.db.bridgeConfig.deleteMany();
+    const second = await startBridges({ storage, databaseUrl });
+    for (const config of configs) {
+      const sealedConfig = config.brokerId === id ? config.sealedConfig : 'damaged';
+      await storage.db.bridgeConfig.create({ data: { ...config, sealedConfig } });
+    }
+    await expect.poll(() => second.status(id)).toMatchObject([{ state: 'CONNECTED' }]);
+    expect(await second.status(other)).toEqual([]);
+    expect((await queues()).sort()).toEqual([...ids].sort());
+    await second.close();
+
+    // The last connection was removed in another process.
+    const third = await startBridges({ storage, databaseUrl });
+    await storage.db.bridgeConfig.deleteMany({ where: { brokerId: other } });
+    expect(await third.status(other)).toEqual([]);
+    expect(await queues()).toEqual([id]);
+  });
 });

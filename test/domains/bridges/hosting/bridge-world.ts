@@ -70,6 +70,8 @@ interface BridgeWorldOptions {
   readonly dataDir?: string;
   readonly timeoutMs?: number;
   readonly secretKey?: string;
+  /** Where queues are stored. Default: files. */
+  readonly databaseUrl?: string;
 }
 
 const SECRET_KEY = 'the same key for all of the processes';
@@ -111,6 +113,7 @@ export async function startBridges({ timeoutMs = 20_000, ...options }: BridgeWor
     thread,
     rules: { allowedHosts: [] },
     folder: join(dataDir, 'bridges'),
+    databaseUrl: options.databaseUrl,
     runtimes,
     calls,
     log,
