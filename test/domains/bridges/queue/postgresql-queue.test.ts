@@ -13,7 +13,7 @@ import { openTestStorage } from '../../../support/database.ts';
 import { startCluster, UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
 import { startRelay } from '../../../support/relay.ts';
 import { runs } from '../../../support/suite.ts';
-import { LARGE, message, openQueue, queueFolder } from './queue-world.ts';
+import { LARGE, message, openQueue, queueFolder, turns } from './queue-world.ts';
 
 const postgres = usePostgres();
 
@@ -273,6 +273,26 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     expect([...found, ...(await drain(queue))]).toEqual(all);
     expect(taken).toHaveLength(all.length);
     await expect.poll(stored, { timeout: 30_000 }).toBe(0);
+  });
+
+  test('a message that is settled while its statement waits is stored as it was', async () => {
+    const { open, rows } = await world();
+    const [{ queue: one }, { queue: other }] = [await open({ name: 'one' }), await open({ name: 'other' })];
+    for (const queue of [one, other]) queue.setDelivering(false);
+    await rows('BEGIN; LOCK TABLE messages.bridge_message IN SHARE MODE');
+    push(one, ['a']);
+    const waits = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+    await expect.poll(() => rows(waits)).toHaveLength(1);
+    // Waits for the next statement.
+    push(other, ['b', 'c']);
+    await turns(2);
+    const [, entry] = other.take(2, LARGE.maxBytes);
+    other.settle(entry as QueueEntry);
+    await rows('COMMIT');
+    const content = `SELECT convert_from(topic || payload, 'UTF8') AS text FROM messages.bridge_message ORDER BY queue, id`;
+    const stored = async () => (await rows(content)).map(({ text }) => text);
+    await expect.poll(stored).toHaveLength(3);
+    expect(await stored()).toEqual(['test/topica', 'test/topicb', 'test/topicc']);
   });
 
   test('the file of an earlier version is moved when the queue is opened, and deleted', async () => {

@@ -70,7 +70,9 @@ export class PostgresqlDisk extends QueueDisk {
     try {
       if (this.#isUnsure) this.#turn = await this.#whileOpen(this.#database.nextTurn(this.#turn));
       this.#isUnsure = false;
-      const change = { turn: this.#turn, added: batch, gone: this.#rangesOf(gone), signal: this.#closed.signal };
+      // Copies, because a message that is settled while the statement waits loses its content.
+      const added = batch.map(({ id, bytes, message }) => ({ id, bytes, message }));
+      const change = { turn: this.#turn, added, gone: this.#rangesOf(gone), signal: this.#closed.signal };
       if (batch.length > 0 || gone.messages > 0) await this.#whileOpen(this.#database.change(change));
     } catch (error) {
       this.#isUnsure = true;
