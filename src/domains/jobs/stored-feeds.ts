@@ -69,7 +69,7 @@ export class StoredFeeds<Value> {
     clearInterval(this.#timer);
     for (const { broadcast } of this.#feeds.values()) broadcast.close();
     this.#feeds.clear();
-    await this.#rereading.settled();
+    await this.#rereading.close();
   }
 
   #open(key: string, value: Value): StoredFeed<Value> {

@@ -69,7 +69,7 @@ export class Directory<Row extends { readonly id: string }, Entry extends { read
 
   async close(): Promise<void> {
     for (const stop of this.#stops) stop();
-    await this.#rereading.settled();
+    await this.#rereading.close();
   }
 
   async #read(id: string, isOutdated: (id: string) => boolean): Promise<void> {
@@ -107,20 +107,27 @@ const sameJson = (one: unknown, other: unknown): boolean => JSON.stringify(one) 
 
 /** If more ids wait, everything is read instead. */
 const MAX_WAITING = 1_000;
+const MIN_RETRY_MS = 500;
+const MAX_RETRY_MS = 10_000;
 
 /** Rows for which `isOutdated` then returns true must be ignored. */
 type Read = (id: string, isOutdated: (id: string) => boolean) => Promise<void>;
 
 /**
  * Reads announced changes from the database, one at a time, so that an older result cannot overwrite a newer one. Rows
- * that this process writes during a read are newer than its result.
+ * that this process writes during a read are newer than its result. Failed reads are retried after MIN_RETRY_MS, twice
+ * as long each time up to MAX_RETRY_MS, because nothing else may announce the change again.
  */
 export class Rereading {
   readonly #log: StorageLog;
   readonly #read: Read;
   readonly #waiting = new Set<string>();
+  readonly #failed = new Set<string>();
   readonly #written = new Set<string>();
   #reading: Promise<void> | null = null;
+  #retry: NodeJS.Timeout | null = null;
+  #retryMs = MIN_RETRY_MS;
+  #isClosed = false;
 
   constructor(log: StorageLog, read: Read) {
     this.#log = log;
@@ -128,11 +135,7 @@ export class Rereading {
   }
 
   readonly listener: ChangeListener = (id) => {
-    if (this.#waiting.has(ANYTHING)) return;
-    if (id === ANYTHING || this.#waiting.size >= MAX_WAITING) {
-      this.#waiting.clear();
-      this.#waiting.add(ANYTHING);
-    } else this.#waiting.add(id);
+    addTo(this.#waiting, id);
     this.#reading ??= this.#readAll();
   };
 
@@ -141,7 +144,10 @@ export class Rereading {
     if (this.#reading !== null) this.#written.add(id);
   }
 
-  async settled(): Promise<void> {
+  /** Waits for the announced reads. Failed ones are not retried. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#retry !== null) clearTimeout(this.#retry);
     await this.#reading;
   }
 
@@ -151,11 +157,34 @@ export class Rereading {
       this.#written.clear();
       try {
         await this.#read(id, (other) => this.#written.has(other));
+        if (id === ANYTHING) this.#failed.clear();
+        else this.#failed.delete(id);
       } catch (error) {
-        this.#log.error({ err: error, id }, 'Reading a changed row failed');
+        addTo(this.#failed, id);
+        this.#log.warn({ err: error, id }, 'Reading a changed row failed');
       }
     }
     this.#written.clear();
     this.#reading = null;
+    this.#retryLater();
   }
+
+  #retryLater(): void {
+    if (this.#failed.size === 0) this.#retryMs = MIN_RETRY_MS;
+    // An existing timer stays, so that frequent announcements of other rows do not postpone it.
+    if (this.#failed.size === 0 || this.#retry !== null || this.#isClosed) return;
+    this.#retry = setTimeout(() => {
+      this.#retry = null;
+      for (const id of this.#failed) this.listener(id);
+    }, this.#retryMs).unref();
+    this.#retryMs = Math.min(2 * this.#retryMs, MAX_RETRY_MS);
+  }
+}
+
+function addTo(ids: Set<string>, id: string): void {
+  if (ids.has(ANYTHING)) return;
+  if (id === ANYTHING || ids.size >= MAX_WAITING) {
+    ids.clear();
+    ids.add(ANYTHING);
+  } else ids.add(id);
 }
