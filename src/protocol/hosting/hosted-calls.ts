@@ -9,6 +9,7 @@ import type { ControlApi, ControlCommand } from '../control/envelope.ts';
 import { isFields } from '../control/fields.ts';
 import { ControlRefusal } from '../control/plugin.ts';
 import type { Stop } from '../mqtt/broker-session.ts';
+import { ExecutedCalls } from './executed-calls.ts';
 import { HostedEvents } from './hosted-events.ts';
 
 interface HostedCallsOptions {
@@ -35,7 +36,8 @@ const MAX_AGE_MS = 600_000;
 /**
  * Commands for hosted plugins in another process on the same database. The caller writes a row and announces it; the
  * other process writes the response into the row and announces that. Both are sealed, because configurations contain
- * credentials.
+ * credentials. A response that could not be stored is stored when the call is announced again, which happens after a
+ * reconnect to the database.
  *
  * Bounds: MAX_PENDING calls, beyond them BROKER_TIMEOUT; the sizes of commands and responses, beyond them TOO_LARGE.
  */
@@ -46,6 +48,7 @@ export class HostedCalls {
   /** By id; resolved with the sealed response, or `null` after the timeout. */
   readonly #pending = new Map<string, (response: string | null) => void>();
   readonly #executing = new Set<string>();
+  readonly #executed = new ExecutedCalls(MAX_AGE_MS);
   readonly #onUnserved = new Set<(brokerId: string, api: string) => void>();
   readonly #stops: readonly Stop[];
   #oldDeletedAt = 0;
@@ -134,12 +137,17 @@ export class HostedCalls {
   async #execute({ id, brokerId, api, command }: HostedCall): Promise<void> {
     const { db, changes, sealer } = this.#options;
     const execute = this.#served.get(`${brokerId} ${api}`);
-    if (execute === undefined || this.#executing.has(id)) return;
+    if (execute === undefined || this.#executing.has(id) || this.#executed.isStored(id)) return;
     this.#executing.add(id);
     try {
-      const opened = JSON.parse(sealer.open(command, `${id}/command`)) as ControlCommand;
-      const answer = sealer.seal(await this.#responseOf(api, execute, opened), `${id}/answer`);
+      let answer = this.#executed.unstored(id);
+      if (answer === null) {
+        const opened = JSON.parse(sealer.open(command, `${id}/command`)) as ControlCommand;
+        answer = sealer.seal(await this.#responseOf(api, execute, opened), `${id}/answer`);
+        this.#executed.add(id, answer);
+      }
       const { count } = await db.hostedCall.updateMany({ where: { id, answer: null }, data: { answer } });
+      this.#executed.stored(id);
       // 0: the caller has deleted the row after its timeout.
       if (count > 0) await changes.announce(ANSWERED, id);
     } finally {

@@ -1,8 +1,10 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ServiceError } from '../../../src/platform/errors.ts';
+import { ANYTHING } from '../../../src/platform/storage/changes.ts';
 import { openSealer } from '../../../src/platform/storage/sealed.ts';
 import type { ControlCommand } from '../../../src/protocol/control/envelope.ts';
 import { ControlRefusal } from '../../../src/protocol/control/plugin.ts';
+import { ExecutedCalls } from '../../../src/protocol/hosting/executed-calls.ts';
 import { HostedCalls } from '../../../src/protocol/hosting/hosted-calls.ts';
 import { openTestStorage, silentLog, temporaryFolder } from '../../support/database.ts';
 import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
@@ -18,7 +20,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const { db, changes } = storage;
     const calls = new HostedCalls({ db, changes, sealer, log: silentLog, timeoutMs });
     onTestFinished(() => calls.close());
-    return { db, sealer, calls };
+    return { db, changes, sealer, calls };
   }
 
   test('a command is executed by the process that serves its broker and API, and the response or refusal is returned', async () => {
@@ -72,4 +74,53 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     await expect(two.calls.call('brk_1', API, { command: 'get' })).rejects.toMatchObject({ code: 'BROKER_TIMEOUT' });
     expect(count).toBe(0);
   });
+
+  test('a command whose response could not be stored is not executed again when it is repeated', async () => {
+    const databaseUrl = await postgres.createDatabase();
+    const [one, two] = [await startProcess(databaseUrl), await startProcess(databaseUrl)];
+    // A sequence counts failed attempts, too.
+    await one.db.$executeRawUnsafe('CREATE SEQUENCE attempts');
+    await one.db.$executeRawUnsafe(`CREATE FUNCTION fail_once() RETURNS trigger LANGUAGE plpgsql AS
+      'BEGIN IF nextval(''attempts'') = 1 THEN RAISE EXCEPTION ''lost''; END IF; RETURN NEW; END'`);
+    await one.db.$executeRawUnsafe(
+      'CREATE TRIGGER fail_once BEFORE UPDATE ON "HostedCall" FOR EACH ROW EXECUTE FUNCTION fail_once()',
+    );
+    let count = 0;
+    one.calls.serve('brk_1', API, () => {
+      count += 1;
+      return `response ${count}`;
+    });
+    const responses: unknown[] = [];
+    const call = two.calls.call('brk_1', API, { command: 'create' }).then((response) => responses.push(response));
+    const repeated = async () => {
+      await one.changes.announce('hostedCall', ANYTHING);
+      return responses;
+    };
+    await expect.poll(repeated).toEqual(['response 1']);
+    await call;
+    expect(count).toBe(1);
+    expect(await one.db.$queryRawUnsafe('SELECT last_value::int AS attempts FROM attempts')).toEqual([{ attempts: 2 }]);
+  });
+});
+
+test('executed commands are evicted beyond their age and their bounds, the oldest first', () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  const executed = new ExecutedCalls(1_000);
+  executed.add('stored', 'a');
+  executed.stored('stored');
+  expect([executed.isStored('stored'), executed.unstored('stored')]).toEqual([true, null]);
+  executed.add('large 1', 'b'.repeat(10_000_000));
+  executed.add('large 2', 'c'.repeat(10_000_000));
+  expect([executed.isStored('large 1'), executed.unstored('large 1')?.length]).toEqual([false, 10_000_000]);
+  executed.add('small', 'd');
+  expect([executed.isStored('stored'), executed.isStored('large 1')]).toEqual([false, false]);
+  expect([executed.unstored('large 1'), executed.unstored('large 2')?.length]).toEqual([null, 10_000_000]);
+  vi.advanceTimersByTime(1_001);
+  executed.add('later', 'e');
+  expect([executed.unstored('small'), executed.unstored('later')]).toEqual([null, 'e']);
+  for (let i = 0; i < 10_000; i++) executed.add(`next ${i}`, 'f');
+  expect([executed.unstored('later'), executed.unstored('next 0')]).toEqual([null, 'f']);
 });
