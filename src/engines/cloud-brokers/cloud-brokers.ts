@@ -233,7 +233,7 @@ export class CloudBrokers {
     const broker = after ?? before;
     if (broker === null || broker.type !== 'CLOUD') return;
     if (after === null) {
-      if (broker.folderId === null || this.#folder.has(broker)) this.#removed(broker);
+      if (this.#folder.has(broker)) this.#removed(broker);
     } else if (this.#folder.has(after)) {
       const isForeign = !this.#states.isOwnWrite;
       // A change of a broker in ERROR retries the start immediately.

@@ -107,11 +107,20 @@ export class OwnFolder {
     await endLeftBrokers(join(dataDir, 'brokers'), (id) => directory.get(id) !== null, log);
   }
 
-  /** Deletes the files of a deleted broker. */
+  /**
+   * Deletes the files of a broker without a row, if the broker was deleted. The files remain if the database has lost
+   * the row, for example in a failover to a standby that lagged behind.
+   */
   async delete(id: string): Promise<void> {
+    const { db, log } = this.#options;
     const folder = this.pathOf(id);
+    const where = { id, folderId: this.id };
+    if ((await db.deletedCloudBroker.count({ where })) === 0) {
+      log.warn({ brokerId: id, folder }, 'the database has lost a broker of this folder; its files are not deleted');
+      return;
+    }
     await endLeftOverIn(folder);
     await rm(folder, { recursive: true, force: true });
-    await this.#options.db.deletedCloudBroker.deleteMany({ where: { id, folderId: this.id } });
+    await db.deletedCloudBroker.deleteMany({ where });
   }
 }

@@ -126,6 +126,28 @@ describe.skipIf(!postgres.available)(
       },
     );
 
+    test('files remain if the database has lost the broker, and the broker stops', async () => {
+      const start = await databaseFor(postgres);
+      const one = await start({ embeddedBroker: true });
+      const [lost, deleted] = [await create(one), await create(one)];
+      for (const id of [lost, deleted]) await connected(id, one);
+      const { url } = await brokerOf(one, lost);
+      // As a standby that lagged behind when it was promoted, or a backup.
+      const { db, changes } = one.storage;
+      await db.$transaction([
+        db.$executeRaw`SET LOCAL session_replication_role = replica`,
+        db.$executeRaw`DELETE FROM "Broker" WHERE id = ${lost}`,
+      ]);
+      await changes.announce('broker', lost);
+      await remove(one, deleted);
+      await expect.poll(() => hasFolder(one, deleted)).toBe(false);
+      const { cloudBrokers } = one.services;
+      await expect.poll(() => cloudBrokers.listenersOf(lost)).toBeNull();
+      await cloudBrokers.gone(lost);
+      await expect(connectAsync(url, { reconnectPeriod: 0 })).rejects.toThrow('ECONNREFUSED');
+      expect(hasFolder(one, lost)).toBe(true);
+    });
+
     test('a start that failed is tried again at once when another process says so', async () => {
       const start = await databaseFor(postgres);
       const one = await start({ embeddedBroker: true });
