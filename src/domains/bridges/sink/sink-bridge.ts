@@ -36,13 +36,7 @@ export class SinkBridge<Config extends SinkConnectionConfig> extends BaseBridge<
   protected async applyNext({ connections }: SinkBridgeConfig<Config>): Promise<void> {
     const before = this.#connections;
     const gone = [...before].filter(([name]) => !connections.some((config) => config.name === name));
-    const after = new Map(
-      await Promise.all(
-        connections.map(
-          async (config) => [config.name, before.get(config.name) ?? (await this.#create(config))] as const,
-        ),
-      ),
-    );
+    const after = await this.#openAll(connections);
     this.#connections = after;
     await Promise.all(gone.map(([, connection]) => connection.close({ discard: true })));
     for (const config of connections) {
@@ -50,6 +44,20 @@ export class SinkBridge<Config extends SinkConnectionConfig> extends BaseBridge<
       const isAsBefore = before.has(config.name) && isDeepStrictEqual(connection?.config, config);
       if (!isAsBefore) await connection?.configure(config);
     }
+  }
+
+  /** The connections by name. Errors: that of a queue that cannot be opened; those opened with it are then closed. */
+  async #openAll(configs: readonly Config[]): Promise<ReadonlyMap<string, SinkConnection<Config>>> {
+    const before = this.#connections;
+    const results = await Promise.allSettled(
+      configs.map(async (config) => [config.name, before.get(config.name) ?? (await this.#create(config))] as const),
+    );
+    const opened = results.filter((result) => result.status === 'fulfilled').map(({ value }) => value);
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed === undefined) return new Map(opened);
+    const created = opened.filter(([name]) => !before.has(name));
+    await Promise.all(created.map(([, connection]) => connection.close({ discard: false })));
+    throw failed.reason;
   }
 
   async #create(config: Config): Promise<SinkConnection<Config>> {

@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { existsSync, mkdirSync, readdirSync, readlinkSync, rmdirSync } from 'node:fs';
+import { expect, onTestFinished, test } from 'vitest';
 import { queuePath } from '../../../../src/domains/bridges/queue/queue-file.ts';
+import { QueueStorage } from '../../../../src/domains/bridges/queue/queue-storage.ts';
 import { startWebhookBridge } from '../../../../src/domains/bridges/webhook/webhook-bridge.ts';
 import { message, openQueue } from '../queue/queue-world.ts';
 import { bridgeOptions, newFolder, runBridge } from './running-bridge.ts';
@@ -17,6 +18,13 @@ async function leave(folder: string, name: string): Promise<string> {
   return queuePath(folder, name);
 }
 
+/** Files below the folder that this process has open. */
+function openFiles(folder: string): string[] {
+  const descriptors = readdirSync('/proc/self/fd').map((fd) => `/proc/self/fd/${fd}`);
+  const links = descriptors.flatMap((link) => (existsSync(link) ? [readlinkSync(link)] : []));
+  return links.filter((path) => path.startsWith(folder));
+}
+
 test.each([true, false])('queues that the first configuration does not name remain: %s', async (keepsOtherQueues) => {
   const folder = newFolder();
   const [named, other] = [await leave(folder, 'named'), await leave(folder, 'other')];
@@ -24,4 +32,32 @@ test.each([true, false])('queues that the first configuration does not name rema
   const { status } = await runBridge(startWebhookBridge, options, { connections: [connection('named')] });
   expect([named, other].map(existsSync)).toEqual([true, keepsOtherQueues]);
   expect(status().queuedMessages).toBe(1);
+});
+
+test('a queue that cannot be opened leaves no other queue open or counted, and all run when it can be opened', async () => {
+  const folder = newFolder();
+  const storage = new QueueStorage(1_048_576);
+  const options = { ...bridgeOptions('webhook-bridge', AWAY, folder), storage: storage.of('plant') };
+  const bridge = startWebhookBridge(options);
+  onTestFinished(() => bridge.close({ discard: false }));
+  await bridge.apply({ connections: [connection('zero')] });
+  await leave(folder, 'one');
+  const path = queuePath(folder, 'broken');
+  mkdirSync(path);
+  const connections = ['zero', 'one', 'broken'].map(connection);
+  for (let count = 0; count < 3; count += 1) {
+    await expect(bridge.apply({ connections })).rejects.toMatchObject({ code: 'SQLITE_CANTOPEN' });
+    expect(storage.bytes).toBe(0);
+    expect(openFiles(folder)).toEqual([]);
+  }
+  expect(bridge.status().map(({ connectionName }) => connectionName)).toEqual(['zero']);
+
+  rmdirSync(path);
+  await bridge.apply({ connections });
+  expect(bridge.status().map(({ connectionName, queuedMessages }) => [connectionName, queuedMessages])).toEqual([
+    ['zero', 0],
+    ['one', 1],
+    ['broken', 0],
+  ]);
+  expect(storage.bytes).toBeGreaterThan(0);
 });
