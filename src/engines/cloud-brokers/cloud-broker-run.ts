@@ -8,8 +8,8 @@ interface CloudBrokerRunOptions {
   readonly wanted: () => Wanted;
   /** Rejects if the engine cannot run. `onState` is called for each later change; FAILED has its reason. */
   readonly start: (onState: OnState) => Promise<RunningBroker>;
-  /** Stores a state, after the previous ones. Never rejects. */
-  readonly note: (state: CloudBrokerState, running: RunningBroker | null) => Promise<void>;
+  /** Stores what the run shows at the moment of the call, after the previous states. Never rejects. */
+  readonly note: () => Promise<void>;
   /** Whether the row already shows that this process does not run the broker. */
   readonly isStopNoted: () => boolean;
   readonly onFailure: (error: unknown) => void;
@@ -27,6 +27,10 @@ const LONGEST_PAUSE_MS = 60_000;
 export class CloudBrokerRun {
   readonly #options: CloudBrokerRunOptions;
   running: RunningBroker | null = null;
+  /** When this process last started the engine; `null` if it has not. */
+  startedAt: Date | null = null;
+  /** When this process stopped the engine; `null` if it has not since the last start. */
+  stoppedAt: Date | null = null;
   /** The last noted state; `null` if none was noted. */
   state: CloudBrokerState | null = null;
   /** Why the broker does not run although it should. `null` if there is no reason. */
@@ -67,16 +71,18 @@ export class CloudBrokerRun {
   async #start(): Promise<void> {
     const { start, onFailure } = this.#options;
     // During retries, the state stays ERROR until the engine runs.
-    if (this.problem === null) await this.#note('PROVISIONING', null);
+    if (this.problem === null) await this.#note('PROVISIONING');
     try {
       this.running = await start((state, error) => this.#stateChanged(state, error));
+      this.startedAt = new Date();
+      this.stoppedAt = null;
       this.problem = null;
       this.#pauseMs = FIRST_PAUSE_MS;
-      await this.#note('ACTIVE', this.running);
+      await this.#note('ACTIVE');
     } catch (error) {
       onFailure(error);
       this.problem = error instanceof Error ? error.message : String(error);
-      await this.#note('ERROR', null);
+      await this.#note('ERROR');
     }
   }
 
@@ -86,11 +92,12 @@ export class CloudBrokerRun {
     this.running = null;
     this.problem = null;
     if (running !== null) {
-      if (wanted() !== 'REMOVED') await this.#note('SHUTTING_DOWN', null);
+      if (wanted() !== 'REMOVED') await this.#note('SHUTTING_DOWN');
       await running.close().catch(this.#options.onFailure);
+      this.stoppedAt = new Date();
     }
     const isNoted = running === null && isStopNoted();
-    if (!isNoted && wanted() !== 'REMOVED') await this.#note('INACTIVE', running);
+    if (!isNoted && wanted() !== 'REMOVED') await this.#note('INACTIVE');
   }
 
   #stateChanged(state: RunningState, error?: string): void {
@@ -98,17 +105,17 @@ export class CloudBrokerRun {
     if (this.running === null) return;
     if (state === 'FAILED' || error !== undefined) {
       this.problem = error ?? 'It ended';
-      void this.#note('ERROR', null);
+      void this.#note('ERROR');
     } else if (state === 'RUNNING') {
       this.problem = null;
-      void this.#note('ACTIVE', null);
+      void this.#note('ACTIVE');
     } else if (state === 'STARTING' && this.problem === null) {
-      void this.#note('UPDATING', null);
+      void this.#note('UPDATING');
     }
   }
 
-  #note(state: CloudBrokerState, running: RunningBroker | null): Promise<void> {
+  #note(state: CloudBrokerState): Promise<void> {
     this.state = state;
-    return this.#options.note(state, running);
+    return this.#options.note();
   }
 }

@@ -15,11 +15,26 @@ interface CloudBrokerStatesOptions {
   readonly log: Logger;
 }
 
-/** Writes the states of the brokers of this process, those of one broker in order. */
+/** A write that failed, until it is done again. */
+interface Retry {
+  readonly timer: NodeJS.Timeout;
+  readonly pauseMs: number;
+}
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
+
+/**
+ * Writes the states of the brokers of this process, those of one broker in order. A write that fails is repeated with
+ * growing pauses, unless a later one of the broker replaces it.
+ */
 export class CloudBrokerStates {
   readonly #options: CloudBrokerStatesOptions;
   readonly #writes = new SerialQueues();
+  /** By broker. */
+  readonly #retries = new Map<string, Retry>();
   #isOwnWrite = false;
+  #isClosed = false;
 
   constructor(options: CloudBrokerStatesOptions) {
     this.#options = options;
@@ -30,27 +45,44 @@ export class CloudBrokerStates {
     return this.#isOwnWrite;
   }
 
-  /** `dataOf` is called after the previous writes of the broker. Never rejects. */
+  /**
+   * `dataOf` is called after the previous writes of the broker, and again for each repetition. Resolves after the first
+   * attempt, and never rejects.
+   */
   async write(id: string, dataOf: () => Prisma.BrokerUpdateInput): Promise<void> {
     const { db, directory, log } = this.#options;
     await this.#writes.run(id, async () => {
+      const pauseMs = this.#endRetry(id);
       // If the broker was deleted meanwhile, there is no entry to update.
       if (directory.get(id) === null) return;
-      const data = dataOf();
       try {
         const row = await db.broker
-          .update({ where: { id }, data, include: BROKER_PARTS })
+          .update({ where: { id }, data: dataOf(), include: BROKER_PARTS })
           .catch(missingAsNotFound('broker', id));
         await this.#announce(row);
       } catch (error) {
         if (error instanceof ServiceError && error.code === 'NOT_FOUND') return;
-        log.error({ err: error, brokerId: id, state: data.state }, 'the state of a broker could not be written');
+        log.error({ err: error, brokerId: id }, 'the state of a broker could not be written');
+        if (this.#isClosed) return;
+        const timer = setTimeout(() => void this.write(id, dataOf), pauseMs).unref();
+        this.#retries.set(id, { timer, pauseMs: Math.min(pauseMs * 2, LONGEST_PAUSE_MS) });
       }
     });
   }
 
-  idle(): Promise<void> {
-    return this.#writes.idle();
+  /** Resolves when the last writes are done, or have failed. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const id of [...this.#retries.keys()]) this.#endRetry(id);
+    await this.#writes.idle();
+  }
+
+  /** Returns the pause after the next failure. */
+  #endRetry(id: string): number {
+    const { timer, pauseMs } = this.#retries.get(id) ?? { timer: undefined, pauseMs: FIRST_PAUSE_MS };
+    clearTimeout(timer);
+    this.#retries.delete(id);
+    return pauseMs;
   }
 
   async #announce(row: BrokerRow): Promise<void> {

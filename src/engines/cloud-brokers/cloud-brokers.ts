@@ -11,7 +11,7 @@ import {
   type RunningBroker,
 } from '../../domains/brokers/broker-engine.ts';
 import type { BrokerService } from '../../domains/brokers/broker-service.ts';
-import type { CloudBrokerState, CloudBrokerTargetState, Prisma } from '../../generated/sqlite/client.ts';
+import type { CloudBrokerTargetState } from '../../generated/sqlite/client.ts';
 import { invalid, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { LeasedMutex } from '../../platform/scheduling/leased-mutex.ts';
@@ -200,7 +200,7 @@ export class CloudBrokers {
     this.#stopFollowing();
     for (const stop of this.#stopServing.values()) stop();
     await Promise.all([...this.#runs.values()].map((run) => run.wake()));
-    await Promise.all([this.#states.idle(), ...this.#removals.values()]);
+    await Promise.all([this.#states.close(), ...this.#removals.values()]);
     await this.#folder.release();
     process.off('exit', this.#endAtOnce);
   }
@@ -311,7 +311,7 @@ export class CloudBrokers {
       wanted: () => this.#wanted(id),
       isStopNoted: () => this.#isStopNoted(id),
       start: (onState) => this.#startEngine(id, onState),
-      note: (state, running) => this.#note(id, state, running),
+      note: () => this.#writeState(id),
       onFailure: (error) => log.error({ err: error, brokerId: id }, 'a broker of this service cannot run'),
     });
   }
@@ -342,33 +342,31 @@ export class CloudBrokers {
     return broker?.state === 'INACTIVE' && broker.host === this.#folder.host && (broker.awaySince !== null) === isAway;
   }
 
-  /** `running`: the broker that this process has just started or stopped. `null` for other states. */
-  #note(id: string, state: CloudBrokerState, running: RunningBroker | null): Promise<void> {
-    const { directory, engines } = this.#options;
-    if (running === null) return this.#writeState(id);
-    if (state !== 'ACTIVE') return this.#writeState(id, () => ({ shutdownAt: new Date() }));
-    return this.#writeState(id, () => ({
-      url: engines.urlOf(running.listeners),
-      ...allocatedPorts(id, directory.get(id)?.listeners ?? [], running),
-      deployedAt: new Date(),
-      shutdownAt: null,
-    }));
-  }
-
   /** Writes the state of a broker of this process, which others may have noted as away. */
-  #writeState(id: string, more: () => Prisma.BrokerUpdateInput = () => ({})): Promise<void> {
-    const { state, problem, running } = this.#runs.get(id) ?? { state: null, problem: null, running: null };
+  #writeState(id: string): Promise<void> {
+    const { state, problem, running, startedAt, stoppedAt } = this.#runs.get(id) ?? NO_RUN;
     const { host } = this.#folder;
     // Where the process is, and that it is there: the last word of a process that stops is that it is not.
     const isLast = this.#phase === 'CLOSED' && state === 'INACTIVE';
     return this.#states.write(id, () => {
-      const isWanted = this.#options.directory.get(id)?.targetState !== 'INACTIVE';
+      const { directory, engines } = this.#options;
+      const broker = directory.get(id);
       return {
         ...(state === null ? {} : { state }),
         host,
         awaySince: isLast ? new Date() : null,
-        problem: isLast && isWanted ? stoppedWith(host) : (problem ?? running?.notice ?? null),
-        ...more(),
+        problem:
+          isLast && broker?.targetState !== 'INACTIVE' ? stoppedWith(host) : (problem ?? running?.notice ?? null),
+        ...(stoppedAt === null ? {} : { shutdownAt: stoppedAt }),
+        // Each time, because the last write may have failed.
+        ...(running === null || state !== 'ACTIVE'
+          ? {}
+          : {
+              url: engines.urlOf(running.listeners),
+              ...allocatedPorts(id, broker?.listeners ?? [], running),
+              deployedAt: startedAt,
+              shutdownAt: null,
+            }),
       };
     });
   }
@@ -391,6 +389,8 @@ export class CloudBrokers {
     await this.#folder.delete(id);
   }
 }
+
+const NO_RUN = { state: null, problem: null, running: null, startedAt: null, stoppedAt: null };
 
 const stoppedWith = (host: string): string =>
   `The process on ${host} that runs this broker was stopped. The broker starts with it`;

@@ -148,6 +148,29 @@ describe.skipIf(!postgres.available)(
       expect(hasFolder(one, lost)).toBe(true);
     });
 
+    test('a state that could not be written is written later, and with the address when leases are regained', async () => {
+      const start = await databaseFor(postgres);
+      const one = await start({ embeddedBroker: true });
+      const { db } = one.storage;
+      await db.$executeRaw`CREATE SEQUENCE attempts`;
+      await db.$executeRaw`CREATE FUNCTION refuse_once() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF nextval('attempts') = 1 THEN RAISE EXCEPTION 'the disk is full'; END IF;
+        RETURN NEW;
+      END $$`;
+      await db.$executeRaw`CREATE TRIGGER refuse_once BEFORE UPDATE ON "Broker"
+        FOR EACH ROW WHEN (NEW.state = 'ACTIVE') EXECUTE FUNCTION refuse_once()`;
+      const id = await create(one);
+      await connected(id, one);
+      const { url } = await brokerOf(one, id);
+      expect(await db.$queryRaw`SELECT last_value > 1 AS repeated FROM attempts`).toEqual([{ repeated: true }]);
+
+      // As after an outage in which the write was lost. The end of its session takes the leases of the process.
+      await db.broker.update({ where: { id }, data: { url: 'mqtt://127.0.0.1:1', state: 'UPDATING' } });
+      await db.$queryRaw`SELECT pg_terminate_backend(pid)::int FROM pg_locks WHERE locktype = 'advisory'
+        AND pid <> pg_backend_pid() AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+      await expect.poll(() => db.broker.findUnique({ where: { id } })).toMatchObject({ url, state: 'ACTIVE' });
+    });
+
     test('a start that failed is tried again at once when another process says so', async () => {
       const start = await databaseFor(postgres);
       const one = await start({ embeddedBroker: true });
