@@ -42,9 +42,12 @@ const CLOSE_MS = 2_000;
  */
 export class LeasedJobs {
   readonly #options: LeasedJobsOptions;
-  readonly #held = new Map<string, Promise<unknown>>();
-  /** Includes jobs that are being begun. */
-  #count = 0;
+  /**
+   * The jobs of this process, also those that are being begun, until their lease is released. The database grants a
+   * lease of this process to it once more, so only this set keeps a sweep from running such a job a second time.
+   */
+  readonly #ids = new Set<string>();
+  readonly #works = new Set<Promise<unknown>>();
   #timer: NodeJS.Timeout | null = null;
   #sweep: Promise<void> = Promise.resolve();
   #isClosed = false;
@@ -67,7 +70,7 @@ export class LeasedJobs {
    */
   async run<T>(job: Omit<NewJob, 'kind'>, busy: string, work: (held: HeldJob) => Promise<T>): Promise<T> {
     const { store, kind, maxRunning } = this.#options;
-    if (this.#count >= maxRunning) {
+    if (this.#ids.size >= maxRunning) {
       throw new ServiceError('RATE_LIMITED', `At most ${maxRunning} such jobs run at a time: try again later`);
     }
     // With the lease first, so that no other process takes the job for one without a process.
@@ -83,7 +86,7 @@ export class LeasedJobs {
     this.#isClosed = true;
     if (this.#timer) clearInterval(this.#timer);
     await this.#sweep;
-    await settledWithin(CLOSE_MS, this.#held.values());
+    await settledWithin(CLOSE_MS, this.#works);
   }
 
   #sweepSoon(): void {
@@ -96,8 +99,8 @@ export class LeasedJobs {
   async #continueAll(): Promise<void> {
     const { store, kind, maxRunning } = this.#options;
     for (const { id } of await store.unfinished(kind)) {
-      if (this.#isClosed || this.#count >= maxRunning) return;
-      if (!this.#held.has(id)) await this.#continue(id);
+      if (this.#isClosed || this.#ids.size >= maxRunning) return;
+      if (!this.#ids.has(id)) await this.#continue(id);
     }
   }
 
@@ -119,24 +122,23 @@ export class LeasedJobs {
 
   /** `null`: another process has it. */
   async #withLease<T>(id: string, work: (lease: Lease | null) => Promise<T>): Promise<T> {
-    this.#count += 1;
+    this.#ids.add(id);
     const lease = this.#options.leases.want(`job:${id}`, () => undefined);
     try {
       return await work((await lease.attempt()) ? lease : null);
     } finally {
-      this.#count -= 1;
-      await lease.release();
+      await lease.release().finally(() => this.#ids.delete(id));
     }
   }
 
   async #hold<T>(lease: Lease, running: RunningJob, work: (held: HeldJob) => Promise<T>): Promise<T> {
     const isStopped = () => this.#isClosed || running.isLost || !lease.held;
     const done = untilStored(running, work({ running, isStopped }));
-    this.#held.set(running.id, done);
+    this.#works.add(done);
     try {
       return await done;
     } finally {
-      this.#held.delete(running.id);
+      this.#works.delete(done);
     }
   }
 }

@@ -1,5 +1,8 @@
+import { EventEmitter, once } from 'node:events';
 import { expect, test } from 'vitest';
 import { JobStore } from '../../../src/domains/jobs/job-store.ts';
+import { LeasedJobs } from '../../../src/domains/jobs/leased-jobs.ts';
+import type { Changes } from '../../../src/platform/storage/changes.ts';
 import { furnished } from '../../platform/auth/rights-world.ts';
 import { silentLog } from '../../support/database.ts';
 import { startMosquitto } from '../../support/mosquitto.ts';
@@ -96,4 +99,43 @@ test('what is listed, watched and looked for has none of the topics of a deletio
   expect(read).toMatchObject({ found: { id }, listed: [{ id }] });
   for (const one of [read, await jobs.unfinished('RETAINED_DELETION')])
     expect(JSON.stringify(one).length).toBeLessThan(2_000);
+});
+
+test('a job that is just being begun is not continued by its own process', async () => {
+  const service = await startTestService();
+  const { brokerId } = await furnished(service, { withCluster: false });
+  const { db, changes, leases } = service.storage;
+  const signals = new EventEmitter();
+  const [stored, released] = [once(signals, 'stored'), once(signals, 'released')];
+  const slowChanges: Changes = {
+    on: (kind, listener) => changes.on(kind, listener),
+    announce: async (kind, id) => {
+      signals.emit('stored');
+      await released;
+      return changes.announce(kind, id);
+    },
+    close: () => changes.close(),
+  };
+  const kind = 'RETAINED_DELETION';
+  const continued: string[] = [];
+  const perform = async ({ id }: { readonly id: string }) => continued.push(id);
+  const store = new JobStore({ db, changes: slowChanges, log: silentLog });
+  const jobs = new LeasedJobs({ store, leases, kind, maxRunning: 4, perform, log: silentLog });
+  const runs: string[] = [];
+  const done = jobs.run({ brokerId, subject: 'own', request: {} }, 'busy', async ({ running }) => {
+    runs.push(running.id);
+    running.report({ state: 'DONE', done: 1, total: 1, progress: {}, problem: null });
+  });
+  await stored;
+  // A newer job that no process runs: when it is continued, the sweep has passed the first one.
+  const other = new JobStore({ db, changes, log: silentLog });
+  const left = await other.begin({ kind, brokerId, subject: 'left', request: {} }, 'busy');
+  jobs.start(null);
+  await expect.poll(() => continued).toContain(left.id);
+  signals.emit('released');
+  await done;
+  await jobs.close();
+  expect(continued).toEqual([left.id]);
+  expect(runs).toHaveLength(1);
+  expect(await other.find(runs[0] ?? '')).toMatchObject({ state: 'DONE', attempt: 1 });
 });
