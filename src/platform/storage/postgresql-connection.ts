@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net';
 import pg, { type ClientConfig, type PoolConfig } from 'pg';
 import { ServiceError } from '../errors.ts';
+import { within } from '../scheduling/within.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** For a new connection, or for one that is free. */
@@ -9,6 +10,9 @@ const POOL_TIMEOUT_MS = 10_000;
 const STATEMENT_TIMEOUT_MS = 15_000;
 /** Longer than STATEMENT_TIMEOUT_MS, so that a server that responds reports a slow statement itself. */
 const SILENCE_TIMEOUT_MS = 20_000;
+/** The default of Linux is two hours. A client that only waits for a response would notice no earlier. */
+const KEEP_ALIVE_MS = 15_000;
+const CLOSE_TIMEOUT_MS = 2_000;
 
 /**
  * The pool of queries. The server cancels a statement after STATEMENT_TIMEOUT_MS, and ends a transaction that is idle
@@ -46,6 +50,7 @@ export function postgresqlConfig(databaseUrl: string): ClientConfig {
     connectionString: url.href,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     application_name: 'brokergraph',
   };
 }
@@ -65,6 +70,12 @@ export async function connectPostgresql(databaseUrl: string, purpose: string): P
     const message = `Cannot connect to PostgreSQL at ${addressOf(client)}: ${reason(error)}`;
     throw new ServiceError('INTERNAL_ERROR', message, { cause: error });
   }
+}
+
+/** Closes a connection, within CLOSE_TIMEOUT_MS also if the server does not respond. Never rejects. */
+export async function closePostgresql(client: pg.Client): Promise<void> {
+  const late = () => new Error('the server did not end the connection in time');
+  await within(CLOSE_TIMEOUT_MS, client.end(), late).catch(() => client.connection.stream.destroy());
 }
 
 function addressOf({ host, port, database }: pg.Client): string {

@@ -14,14 +14,13 @@
 import type { Client, QueryResult } from 'pg';
 import { ConcurrencyLimit } from '../scheduling/concurrency-limit.ts';
 import { within } from '../scheduling/within.ts';
-import { connectPostgresql } from './postgresql-connection.ts';
+import { closePostgresql, connectPostgresql } from './postgresql-connection.ts';
 
 const BEAT_MS = 1_000;
 const ALIVE_MS = 6_000;
 /** Needs PostgreSQL 14 (`idle_session_timeout`). */
 export const SERVER_MS = 9_000;
 const RESPONSE_TIMEOUT_MS = 5_000;
-const CLOSE_TIMEOUT_MS = 2_000;
 
 /**
  * `tcp_user_timeout` ends a session that waits until a silent process receives its notifications. A commit waits for
@@ -131,7 +130,7 @@ export class PostgresqlSession {
   async close(): Promise<void> {
     if (this.#isOver) return;
     await this.#queries.run(async () => this.#stop());
-    await within(CLOSE_TIMEOUT_MS, this.client.end(), late).catch(() => this.client.connection.stream.destroy());
+    await closePostgresql(this.client);
   }
 
   #stop(): void {

@@ -15,6 +15,7 @@ import { migrateSqlite } from '../../../src/platform/storage/sqlite-migrator.ts'
 import { newDatabaseUrl, openTestStorage, silentLog, temporaryFolder } from '../../support/database.ts';
 import { describeEngines } from '../../support/engines.ts';
 import type { TestPostgres } from '../../support/postgres.ts';
+import { startRelay } from '../../support/relay.ts';
 import { startStorageProcess } from '../../support/storage-process.ts';
 
 const SCRIPT = new URL('../../../scripts/migration.mjs', import.meta.url);
@@ -182,6 +183,29 @@ describeEngines((engine, postgres) => {
     const names = readMigrations(migrationsFolder(engine)).map(({ name }) => name);
     expect(started.flatMap(({ migrated }) => migrated).sort()).toEqual(names);
     expect(await query('SELECT migration_name FROM _prisma_migrations')).toHaveLength(names.length);
+  });
+
+  test('a connection that becomes silent as soon as it is open fails within seconds', async () => {
+    const { url = '' } = await newDatabase(engine, postgres);
+    const relay = await startRelay(Number(new URL(url).port), { isSilent: () => true });
+    const silent = Object.assign(new URL(url), { port: new URL(relay.url).port });
+    await expect(migratePostgresql(silent.href, [FIRST], silentLog)).rejects.toMatchObject({
+      code: 'DATABASE_UNAVAILABLE',
+    });
+  }, 60_000);
+
+  test('the server ends the session of a process that is cut off during a migration', async () => {
+    const { migrate, query } = await newDatabase(engine, postgres);
+    const sql = `CREATE TABLE "s" AS SELECT name, setting::int FROM pg_settings
+      WHERE name ~ '^tcp_(keepalives|user)_' OR name = 'idle_in_transaction_session_timeout'`;
+    await migrate([migration('0001_settings', sql)]);
+    expect(await query('SELECT name, setting FROM "s" ORDER BY name')).toEqual([
+      { name: 'idle_in_transaction_session_timeout', setting: 15_000 },
+      { name: 'tcp_keepalives_count', setting: 2 },
+      { name: 'tcp_keepalives_idle', setting: 15 },
+      { name: 'tcp_keepalives_interval', setting: 5 },
+      { name: 'tcp_user_timeout', setting: 25_000 },
+    ]);
   });
 });
 
