@@ -6,7 +6,6 @@ import { Closers } from '../../platform/closers.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { openDataFolder } from '../../platform/storage/data-folder.ts';
 import type { Engine } from '../../platform/storage/database.ts';
-import { connectPostgresql } from '../../platform/storage/postgresql-connection.ts';
 import { VERSION } from '../../platform/version.ts';
 import { copyBelow, filesBelow } from './data-files.ts';
 import { measured, writeManifest } from './manifest.ts';
@@ -61,9 +60,7 @@ export async function createBackup(options: BackupOptions): Promise<BackupReport
     for (const path of filesBelow(source, except)) copyBelow(source, join(backup, DATA), path);
     if (databaseUrl === undefined) await backUpSqlite(sqliteFile, join(backup, DATA, SQLITE_FILE));
     else {
-      const client = await connectPostgresql(databaseUrl, 'backup');
-      closers.add(() => client.end());
-      await dumpDatabase({ databaseUrl, client, env }, join(backup, DUMP));
+      await dumpDatabase({ databaseUrl, env }, join(backup, DUMP));
       chmodSync(join(backup, DUMP), 0o600);
     }
     // Again, because the key may have been renewed meanwhile. The previous one remains then.

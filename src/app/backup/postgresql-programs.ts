@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import type { Client } from 'pg';
 import { ServiceError } from '../../platform/errors.ts';
+import { closePostgresql, connectPostgresql } from '../../platform/storage/postgresql-connection.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 interface Programs {
   readonly databaseUrl: string;
-  readonly client: Client;
   /** With PATH. */
   readonly env: Environment;
 }
@@ -32,25 +32,41 @@ export async function restoreDatabase(programs: Programs, file: string): Promise
   await run('pg_restore', [...options, file], programs.env, programs.databaseUrl);
 }
 
-/** Errors: ServiceError IN_USE if the database has a table. */
-export async function requireEmptyDatabase(client: Client): Promise<void> {
-  const { rows } = await client.query<{ name: string }>(
-    `SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE c.relkind IN ('r', 'p') AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%' LIMIT 1`,
-  );
-  if (rows[0] === undefined) return;
-  const advice = 'Create an empty database, and set DATABASE_URL to it';
-  throw new ServiceError('IN_USE', `The database ${client.database} has tables (${rows[0].name}). ${advice}`);
+/** Errors: ServiceError IN_USE if the database has a table; INTERNAL_ERROR. */
+export async function requireEmptyDatabase(databaseUrl: string): Promise<void> {
+  await withClient(databaseUrl, async (client) => {
+    const { rows } = await client.query<{ name: string }>(
+      `SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+       WHERE c.relkind IN ('r', 'p') AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%' LIMIT 1`,
+    );
+    if (rows[0] === undefined) return;
+    const advice = 'Create an empty database, and set DATABASE_URL to it';
+    throw new ServiceError('IN_USE', `The database ${client.database} has tables (${rows[0].name}). ${advice}`);
+  });
 }
 
-async function requireProgram(program: string, { client, env }: Programs): Promise<void> {
-  const { rows } = await client.query<{ server_version_num: string }>('SHOW server_version_num');
-  const server = Math.floor(Number(rows[0]?.server_version_num) / 10_000);
+async function requireProgram(program: string, { databaseUrl, env }: Programs): Promise<void> {
+  const server = await withClient(databaseUrl, async (client) => {
+    const { rows } = await client.query<{ server_version_num: string }>('SHOW server_version_num');
+    return Math.floor(Number(rows[0]?.server_version_num) / 10_000);
+  });
   const output = await run(program, ['--version'], env);
   const version = Number(/\(PostgreSQL\) (\d+)/.exec(output)?.[1]);
   if (version >= server) return;
   const advice = `Put the one of PostgreSQL ${server} into PATH`;
   throw new ServiceError('INVALID', `${program} in PATH has version ${version}, the server ${server}. ${advice}`);
+}
+
+/** The connection is closed before a program runs, because it would be idle for long, and servers end such sessions. */
+async function withClient<T>(databaseUrl: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = await connectPostgresql(databaseUrl, 'backup');
+  // Without a listener a lost connection would exit the process. The pending query fails with the same error.
+  client.on('error', () => undefined);
+  try {
+    return await work(client);
+  } finally {
+    await closePostgresql(client);
+  }
 }
 
 /** Returns the output. The password is not an argument, because all users of a machine can read arguments. */

@@ -3,7 +3,6 @@ import { join, resolve } from 'node:path';
 import { Closers } from '../../platform/closers.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { openDataFolder } from '../../platform/storage/data-folder.ts';
-import { connectPostgresql } from '../../platform/storage/postgresql-connection.ts';
 import { type BackupOptions, DATA, DUMP, SQLITE_FILE } from './backup.ts';
 import { type Manifest, readManifest } from './manifest.ts';
 import { requireEmptyDatabase, restoreDatabase } from './postgresql-programs.ts';
@@ -34,11 +33,9 @@ export async function restoreBackup(options: BackupOptions): Promise<Manifest> {
     requireEmptyFolder(folder);
     if (databaseUrl === undefined) copyFiles(backup, unfinished);
     else {
-      const client = await connectPostgresql(databaseUrl, 'restore');
-      closers.add(() => client.end());
-      await requireEmptyDatabase(client);
+      await requireEmptyDatabase(databaseUrl);
       copyFiles(backup, unfinished);
-      await restoreDatabase({ databaseUrl, client, env }, join(backup, DUMP));
+      await restoreDatabase({ databaseUrl, env }, join(backup, DUMP));
     }
     // The database is last: a service that starts without it would create another.
     for (const name of readdirSync(unfinished).sort((one) => (one === SQLITE_FILE ? 1 : -1))) {

@@ -155,4 +155,27 @@ describe.skipIf(!postgres.available)(`of PostgreSQL${postgres.available ? '' : `
     await succeeded(['backup', ofSqlite], sqlite);
     expect(await refused(['restore', ofSqlite], other)).toContain('The backup is of SQLite');
   }, 120_000);
+
+  test('no session waits for pg_dump or pg_restore, which the server would end when it is idle for long', async () => {
+    const folder = temporaryFolder();
+    const ended = join(folder, 'ended');
+    const end = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name LIKE 'brokergraph %'`;
+    for (const program of ['pg_dump', 'pg_restore']) {
+      const lines = [
+        '#!/bin/sh',
+        `export PATH='${PATH}'`,
+        `[ "$1" = --version ] || psql -At -c "${end}" "$DATABASE_URL" >> '${ended}' || exit 1`,
+        `exec ${program} "$@"`,
+      ];
+      writeFileSync(join(folder, program), lines.join('\n'), { mode: 0o755 });
+    }
+    const place = await newPlace('postgresql', postgres);
+    await (await openTestStorage({ dataDir: place.DATA_DIR, databaseUrl: place.DATABASE_URL })).close();
+    const backup = join(temporaryFolder(), 'backup');
+    const path = `${folder}:${PATH}`;
+    await succeeded(['backup', backup], { ...place, PATH: path });
+    await succeeded(['restore', backup], { ...(await newPlace('postgresql', postgres)), PATH: path });
+    expect(readFileSync(ended, 'utf8')).toBe('');
+  });
 });
