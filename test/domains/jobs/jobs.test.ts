@@ -139,3 +139,37 @@ test('a job that is just being begun is not continued by its own process', async
   expect(runs).toHaveLength(1);
   expect(await other.find(runs[0] ?? '')).toMatchObject({ state: 'DONE', attempt: 1 });
 });
+
+test('a replay that no process runs is ended by the next one, and one that runs refuses it', async () => {
+  const mosquitto = await startMosquitto();
+  const service = await startTestService();
+  const brokerId = await addBroker(service, mosquitto.url);
+  const create = 'mutation ($input: CreateStreamInput!) { createStream(input: $input) { stream { name } } }';
+  const stream = { brokerId, name: 's', sourceTopic: 'in', process: false, persist: true };
+  expect((await service.graphql(create, { input: stream })).errors).toBeUndefined();
+  const client = await mosquitto.client();
+  const stored = 'query ($id: ID!) { broker(id: $id) { stream(name: "s") { messageCount } } }';
+  const storedIn = async () => (await service.graphql(stored, { id: brokerId })).data.broker.stream.messageCount;
+  for (let count = 1; count <= 5; count += 1) {
+    await client.publishAsync('in', 'x', { qos: 1 });
+    await expect.poll(storedIn).toBe(count);
+  }
+  const replay = async () => {
+    const document =
+      'mutation ($input: ReplayStreamInput!) { replayStream(input: $input) { stream { replay { jobId state } } } }';
+    // A tenth of a second between the first message and the last one lasts for 100 seconds.
+    const input = { brokerId, name: 's', topic: 'again', speed: 0.001 };
+    const { data, errors } = await service.graphql(document, { input });
+    return errors?.[0]?.extensions.code ?? data.replayStream.stream.replay;
+  };
+  // As an INSERT leaves it whose response was lost.
+  const { db, changes } = service.storage;
+  const { id: subject } = await db.stream.findFirstOrThrow({ where: { brokerId } });
+  const jobs = new JobStore({ db, changes, log: silentLog });
+  const lost = await jobs.begin({ kind: 'STREAM_REPLAY', brokerId, subject, request: { streamName: 's' } }, 'busy');
+  const running = await replay();
+  expect(running).toEqual({ jobId: expect.any(String), state: 'RUNNING' });
+  expect(await jobs.find(lost.id)).toMatchObject({ state: 'STOPPED', endedAt: expect.any(Date) });
+  expect(await replay()).toBe('IN_USE');
+  expect(await jobs.find(running.jobId)).toMatchObject({ state: 'RUNNING', attempt: 1 });
+});

@@ -1,3 +1,4 @@
+import { ServiceError } from '../../../platform/errors.ts';
 import type { Job } from '../../jobs/job.ts';
 import type { JobStore } from '../../jobs/job-store.ts';
 import type { RunningJob } from '../../jobs/running-job.ts';
@@ -32,18 +33,25 @@ export class ReplayJobs {
   readonly #brokerId: string;
   /** By stream. */
   readonly #running = new Map<string, RunningJob>();
+  /** Whether the replays of earlier processes run here. Until then, a row without a replay is yet to be continued. */
+  #hasContinued = false;
 
   constructor(store: JobStore, brokerId: string) {
     this.#store = store;
     this.#brokerId = brokerId;
   }
 
-  /** Errors: IN_USE. */
+  /** The caller must have the lease of the broker. Errors: IN_USE. */
   async begin({ id: subject, definition }: StoredStream, given: ReplayRequest): Promise<ReplayJob> {
     // The end of the last replay may not be stored yet.
     await this.#running.get(subject)?.flush();
     const request: StoredRequest = { ...given, streamName: definition.name };
-    const running = await this.#store.begin({ kind: KIND, brokerId: this.#brokerId, subject, request }, BUSY);
+    const insert = () => this.#store.begin({ kind: KIND, brokerId: this.#brokerId, subject, request }, BUSY);
+    const running = await insert().catch(async (error: unknown) => {
+      const isInUse = error instanceof ServiceError && error.code === 'IN_USE';
+      if (!isInUse || !(await this.#endLost(subject))) throw error;
+      return insert();
+    });
     this.#running.set(subject, running);
     return { jobId: running.id, continued: null };
   }
@@ -69,6 +77,7 @@ export class ReplayJobs {
       this.#running.set(subject, continued.running);
       found.push(replayOf(continued.job));
     }
+    this.#hasContinued = true;
     return found;
   }
 
@@ -78,6 +87,7 @@ export class ReplayJobs {
       this.report(streamId, await started);
     } catch (error) {
       this.#running.delete(streamId);
+      this.#hasContinued = false;
       throw error;
     }
   }
@@ -100,6 +110,19 @@ export class ReplayJobs {
     // The end of the last replay may not be stored yet.
     await this.#running.get(streamId)?.flush();
     await this.#store.stop(KIND, this.#brokerId, streamId);
+  }
+
+  /**
+   * Ends a replay that no process runs: the database stored it and the response was lost, or it was refused and could
+   * not be deleted. Returns whether there was one.
+   */
+  async #endLost(streamId: string): Promise<boolean> {
+    if (!this.#hasContinued) return false;
+    const own = this.#running.get(streamId)?.id;
+    const stored = await this.#store.unfinished(KIND, this.#brokerId);
+    const isLost = stored.some(({ id, subject }) => subject === streamId && id !== own);
+    if (isLost) await this.#store.stop(KIND, this.#brokerId, streamId);
+    return isLost;
   }
 
   /** Stores the last reports. */
