@@ -29,7 +29,8 @@ interface LoginFailuresOptions {
  *
  * Processes that check at the same time do not see each other's failures: guesses exceed the free ones by at most the
  * number of concurrent checks minus one. Names are stored as HMAC, because users type passwords into the name field.
- * Rows expire with their count. Errors: those of the database.
+ * Rows expire with their count. While the database reads but does not write, each process counts by itself. Errors:
+ * those of the database.
  */
 export class LoginFailures {
   readonly #options: LoginFailuresOptions;
@@ -67,7 +68,7 @@ export class LoginFailures {
       RETURNING "key", "count"`);
     for (const { key, count } of counted) {
       const known = counts.get(key);
-      known?.failures.learn(known.name, count, 0);
+      known?.failures.learn(known.name, count, 0, true);
     }
     if (this.#failures % TRIM_EVERY === 0) await this.#trim();
     this.#failures += 1;

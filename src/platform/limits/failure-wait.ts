@@ -17,6 +17,8 @@ interface FailureWaitOptions {
 interface Failures {
   count: number;
   waitsUntil: number;
+  /** `false` after a failure here, until `learn` states that others counted it. */
+  isShared: boolean;
 }
 
 /** Wait per key: after `free` failures each further one doubles it, from one second to `longestWaitMs`. */
@@ -40,8 +42,9 @@ export class FailureWait {
   }
 
   failed(key: string): void {
-    const failures = this.#failures.get(key) ?? { count: 0, waitsUntil: 0 };
+    const failures = this.#failures.get(key) ?? { count: 0, waitsUntil: 0, isShared: false };
     failures.count += 1;
+    failures.isShared = false;
     const waitMs = this.#waitAfter(failures.count);
     if (waitMs > 0) failures.waitsUntil = this.#now() + waitMs;
     this.#failures.set(key, failures);
@@ -51,14 +54,21 @@ export class FailureWait {
     return this.#failures.has(key);
   }
 
-  /** Replaces the count of a key by one that others counted, the last time `ageMs` ago. */
-  learn(key: string, count: number, ageMs: number): void {
+  /**
+   * Replaces the count of a key by one that others counted, the last time `ageMs` ago. A count with failures here that
+   * others do not know remains if it is not smaller. `hasAll`: others have counted them.
+   */
+  learn(key: string, count: number, ageMs: number, hasAll = false): void {
+    const known = this.#failures.get(key);
+    const isShared = hasAll || (known?.isShared ?? true);
+    if (known !== undefined && !isShared && known.count >= count) return;
     if (count === 0) {
       this.#failures.delete(key);
       return;
     }
     const failedAt = this.#now() - ageMs;
-    this.#failures.set(key, { count, waitsUntil: failedAt + this.#waitAfter(count) }, { start: failedAt });
+    const waitsUntil = failedAt + this.#waitAfter(count);
+    this.#failures.set(key, { count, waitsUntil, isShared }, { start: failedAt });
   }
 
   /** Makes up for one failure, where a key stands for many callers. */

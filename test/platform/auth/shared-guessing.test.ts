@@ -97,6 +97,23 @@ describe.skipIf(!postgres.available)(`on PostgreSQL ${postgres.available ? '' : 
     expect(statements().filter((sql) => sql.includes('LoginFailure'))).toHaveLength(1);
   });
 
+  test('guesses count while the database reads, but does not write', async () => {
+    const [service] = (await startTestServices(postgres, 1)) as [TestService];
+    const { email } = await service.person(null);
+    const { db } = service.storage;
+    await db.$executeRaw`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      RAISE EXCEPTION 'the disk is full' USING ERRCODE = 'disk_full';
+    END $$`;
+    await db.$executeRaw`CREATE TRIGGER refuse BEFORE INSERT ON "LoginFailure" EXECUTE FUNCTION refuse()`;
+    const since = performance.now();
+    const codes = await untilRefused([service], { email, password: 'a guess' });
+    expect(codes.length).toBeGreaterThanOrEqual(FREE);
+    expect(codes.length).toBeLessThanOrEqual(FREE + endedWaits(since));
+    // The user waits, too.
+    await db.$executeRaw`DROP TRIGGER refuse ON "LoginFailure"`;
+    await expect.poll(() => attemptAt(service, { email, password: PASSWORD })).toBe('IN');
+  });
+
   /** The count of a process, whose clock is `offsetMs` off. */
   async function openProcess(databaseUrl: string, dataDir = temporaryFolder(), offsetMs = 0) {
     const { db } = await openTestStorage({ databaseUrl });
