@@ -39,8 +39,8 @@ export interface BackupReport {
  * moment, and each file, too, but not all of the same moment: the database is the last, so that it has all audit
  * entries whose pending changes were copied.
  *
- * Errors: ServiceError INVALID, IN_USE (the backup folder is not empty, or a file changes too fast), INTERNAL_ERROR;
- * those of the file system.
+ * Errors: ServiceError INVALID, also for a symbolic link without a target; IN_USE (the backup folder is not empty, or a
+ * file changes too fast); INTERNAL_ERROR; those of the file system.
  */
 export async function createBackup(options: BackupOptions): Promise<BackupReport> {
   const { dataDir, databaseUrl, backup, env, log } = options;
@@ -55,9 +55,10 @@ export async function createBackup(options: BackupOptions): Promise<BackupReport
   const closers = new Closers();
   try {
     const wasRunning = !lockIfFree(dataDir, log, closers);
-    createFolder(backup);
     const except = databaseUrl === undefined ? [SQLITE_FILE] : [];
-    for (const path of filesBelow(source, except)) copyBelow(source, join(backup, DATA), path);
+    const paths = filesBelow(source, except);
+    createFolder(backup);
+    for (const path of paths) copyBelow(source, join(backup, DATA), path);
     if (databaseUrl === undefined) await backUpSqlite(sqliteFile, join(backup, DATA, SQLITE_FILE));
     else {
       await dumpDatabase({ databaseUrl, env }, join(backup, DUMP));

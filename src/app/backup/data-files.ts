@@ -1,5 +1,6 @@
-import { mkdirSync, readdirSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { ServiceError } from '../../platform/errors.ts';
 import { copyFileInUse, isMissing } from './snapshot.ts';
 
 /**
@@ -8,18 +9,26 @@ import { copyFileInUse, isMissing } from './snapshot.ts';
  */
 const NO_DATA = /^lock(-journal|\.owner)?$|\.(sock|pid)$|-(wal|shm)$|^lost\+found$/;
 
-/** Paths of the files below a folder, relative to it, in the order of their names. */
+/**
+ * Paths of the files below a folder, relative to it, in the order of their names. Symbolic links are followed: a folder
+ * may be on another disk, and a key may be mounted. Errors: ServiceError INVALID (a link has no target, or leads to a
+ * folder that contains it); those of the file system.
+ */
 export function filesBelow(folder: string, except: readonly string[] = []): string[] {
   const found: string[] = [];
-  const visit = (path: string) => {
-    for (const entry of entriesOf(join(folder, path))) {
+  const visit = (path: string, parents: readonly string[]) => {
+    const real = unlessMissing(() => realpathSync(join(folder, path)), null);
+    if (real === null) return;
+    if (parents.includes(real)) throw unusable(join(folder, path), 'leads to a folder that contains it');
+    for (const entry of unlessMissing(() => readdirSync(real, { withFileTypes: true }), [])) {
       const below = path === '' ? entry.name : `${path}/${entry.name}`;
       if (NO_DATA.test(entry.name) || except.includes(below)) continue;
-      if (entry.isDirectory()) visit(below);
-      else if (entry.isFile()) found.push(below);
+      const target = entry.isSymbolicLink() ? targetOf(join(folder, below)) : entry;
+      if (target?.isDirectory()) visit(below, [...parents, real]);
+      else if (target?.isFile()) found.push(below);
     }
   };
-  visit('');
+  visit('', []);
   return found.sort();
 }
 
@@ -27,18 +36,30 @@ export function filesBelow(folder: string, except: readonly string[] = []): stri
 export function copyBelow(from: string, to: string, path: string): void {
   const target = join(to, path);
   mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+  // The log of an SQLite file is next to the target of a link.
+  unlessMissing(() => copyFileInUse(realpathSync(join(from, path)), target), undefined);
+}
+
+/** `null` if the link was deleted meanwhile. */
+function targetOf(link: string): Stats | null {
   try {
-    copyFileInUse(join(from, path), target);
+    return statSync(link);
   } catch (error) {
-    if (!isMissing(error)) throw error;
+    if (lstatSync(link, { throwIfNoEntry: false }) === undefined) return null;
+    const isLoop = (error as NodeJS.ErrnoException).code === 'ELOOP';
+    if (isLoop || isMissing(error)) throw unusable(link, isLoop ? 'leads to itself' : 'has no target', error);
+    throw error;
   }
 }
 
-function entriesOf(path: string) {
+const unusable = (link: string, reason: string, cause?: unknown) =>
+  new ServiceError('INVALID', `The symbolic link ${link} ${reason}. Correct or delete it`, { cause });
+
+function unlessMissing<T>(work: () => T, otherwise: T): T {
   try {
-    return readdirSync(path, { withFileTypes: true });
+    return work();
   } catch (error) {
     if (!isMissing(error)) throw error;
-    return [];
+    return otherwise;
   }
 }

@@ -1,4 +1,15 @@
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Engine } from '../../../src/platform/storage/database.ts';
@@ -116,6 +127,40 @@ describeEngines((engine, postgres) => {
     const restored = await start(other, false);
     expect(restored.projectId).toBe(projectId);
   }, 120_000);
+});
+
+test('links in the data folder are followed, and restored as what they lead to; broken links and loops are refused', async () => {
+  const place = { DATA_DIR: join(temporaryFolder(), 'data'), DATABASE_URL: '', PATH };
+  await (await openTestStorage({ dataDir: place.DATA_DIR, databaseUrl: undefined })).close();
+  const elsewhere = temporaryFolder();
+  mkdirSync(join(elsewhere, 'brokers/1'), { recursive: true });
+  writeFileSync(join(elsewhere, 'brokers/1/password'), 'a password');
+  writeFileSync(join(elsewhere, 'key'), 'a key');
+  const inData = (name: string) => join(place.DATA_DIR, name);
+  symlinkSync(join(elsewhere, 'brokers'), inData('brokers'));
+  symlinkSync(join(elsewhere, 'key'), inData('secret.key'));
+  const backup = join(temporaryFolder(), 'backup');
+  const refusedFor = async (target: string) => {
+    symlinkSync(target, inData('link'));
+    const reason = await refused(['backup', backup], place);
+    rmSync(inData('link'));
+    expect(reason).toContain(inData('link'));
+    return reason;
+  };
+  expect(await refusedFor(join(elsewhere, 'missing'))).toContain('has no target');
+  expect(await refusedFor('link')).toContain('leads to itself');
+  expect(await refusedFor('.')).toContain('leads to a folder that contains it');
+  expect(existsSync(backup)).toBe(false);
+
+  await succeeded(['backup', backup], place);
+  const { files } = JSON.parse(readFileSync(join(backup, 'backup.json'), 'utf8'));
+  const paths = files.map((file: { path: string }) => file.path);
+  expect(paths).toEqual(['data/brokergraph.db', 'data/brokers/1/password', 'data/secret.key']);
+  rmSync(elsewhere, { recursive: true });
+  const other = { ...place, DATA_DIR: join(temporaryFolder(), 'data') };
+  await succeeded(['restore', backup], other);
+  expect(readFileSync(join(other.DATA_DIR, 'brokers/1/password'), 'utf8')).toBe('a password');
+  expect(readFileSync(join(other.DATA_DIR, 'secret.key'), 'utf8')).toBe('a key');
 });
 
 const postgres = usePostgres();
