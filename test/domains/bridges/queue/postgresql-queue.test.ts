@@ -295,6 +295,29 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     expect(await stored()).toEqual(['test/topica', 'test/topicb', 'test/topicc']);
   });
 
+  test('a message that is settled while it is to be stored again is stored as it was', async () => {
+    const { open, rows } = await world();
+    const { queue } = await open({ name: 'one' });
+    queue.setDelivering(false);
+    const waits = async (table: string) => {
+      await rows('SELECT pg_stat_clear_snapshot()');
+      return rows(`SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%${table}%'
+        AND datname = current_database()`);
+    };
+    await rows('BEGIN; LOCK TABLE messages.bridge_message IN SHARE MODE');
+    push(queue, ['a', 'b']);
+    await expect.poll(() => waits('bridge_message')).toHaveLength(1);
+    const [{ pid }] = (await waits('bridge_message')) as [{ pid: number }];
+    await rows(`SELECT pg_terminate_backend(${pid}, 10000)`);
+    await rows('LOCK TABLE messages.bridge_queue IN SHARE MODE');
+    await expect.poll(() => waits('bridge_queue')).toHaveLength(1);
+    const [, entry] = queue.take(2, LARGE.maxBytes);
+    queue.settle(entry as QueueEntry);
+    await rows('COMMIT');
+    const content = `SELECT convert_from(topic || payload, 'UTF8') AS text FROM messages.bridge_message ORDER BY id`;
+    await expect.poll(() => rows(content)).toEqual([{ text: 'test/topica' }, { text: 'test/topicb' }]);
+  });
+
   test('the file of an earlier version is moved when the queue is opened, and deleted', async () => {
     const folder = queueFolder();
     const file = openQueue({ folder }).queue;

@@ -65,13 +65,13 @@ export class PostgresqlDisk extends QueueDisk {
   }
 
   async write(batch: readonly QueueRow[]): Promise<void> {
+    // Copies, because a message that is settled while this waits loses its content.
+    const added = batch.map(({ id, bytes, message }) => ({ id, bytes, message }));
     const { gone } = this;
     this.gone = nothingGone();
     try {
       if (this.#isUnsure) this.#turn = await this.#whileOpen(this.#database.nextTurn(this.#turn));
       this.#isUnsure = false;
-      // Copies, because a message that is settled while the statement waits loses its content.
-      const added = batch.map(({ id, bytes, message }) => ({ id, bytes, message }));
       const change = { turn: this.#turn, added, gone: this.#rangesOf(gone), signal: this.#closed.signal };
       if (batch.length > 0 || gone.messages > 0) await this.#whileOpen(this.#database.change(change));
     } catch (error) {
