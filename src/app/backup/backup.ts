@@ -56,7 +56,7 @@ export async function createBackup(options: BackupOptions): Promise<BackupReport
   try {
     const wasRunning = !lockIfFree(dataDir, log, closers);
     const except = databaseUrl === undefined ? [SQLITE_FILE] : [];
-    const paths = filesBelow(source, except);
+    const paths = filesBelow(source, except, backup);
     createFolder(backup);
     for (const path of paths) copyBelow(source, join(backup, DATA), path);
     if (databaseUrl === undefined) await backUpSqlite(sqliteFile, join(backup, DATA, SQLITE_FILE));

@@ -1,5 +1,5 @@
 import { lstatSync, mkdirSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve, sep } from 'node:path';
 import { ServiceError } from '../../platform/errors.ts';
 import { copyFileInUse, isMissing } from './snapshot.ts';
 
@@ -12,14 +12,18 @@ const NO_DATA = /^lock(-journal|\.owner)?$|\.(sock|pid)$|-(wal|shm)$|^lost\+foun
 /**
  * Paths of the files below a folder, relative to it, in the order of their names. Symbolic links are followed: a folder
  * may be on another disk, and a key may be mounted. Errors: ServiceError INVALID (a link has no target, or leads to a
- * folder that contains it); those of the file system.
+ * folder that contains it, or `without`, which need not exist); those of the file system.
  */
-export function filesBelow(folder: string, except: readonly string[] = []): string[] {
+export function filesBelow(folder: string, except: readonly string[] = [], without: string | null = null): string[] {
   const found: string[] = [];
+  const avoided = without === null ? null : realAncestor(without);
   const visit = (path: string, parents: readonly string[]) => {
     const real = unlessMissing(() => realpathSync(join(folder, path)), null);
     if (real === null) return;
     if (parents.includes(real)) throw unusable(join(folder, path), 'leads to a folder that contains it');
+    if (avoided !== null && `${avoided}${sep}`.startsWith(`${real}${sep}`)) {
+      throw unusable(join(folder, path), `leads to a folder that contains ${without}`);
+    }
     for (const entry of unlessMissing(() => readdirSync(real, { withFileTypes: true }), [])) {
       const below = path === '' ? entry.name : `${path}/${entry.name}`;
       if (NO_DATA.test(entry.name) || except.includes(below)) continue;
@@ -38,6 +42,14 @@ export function copyBelow(from: string, to: string, path: string): void {
   mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
   // The log of an SQLite file is next to the target of a link.
   unlessMissing(() => copyFileInUse(realpathSync(join(from, path)), target), undefined);
+}
+
+/** The path without links of a folder that may not exist, or of the nearest folder above it that does. */
+function realAncestor(path: string): string {
+  for (let existing = resolve(path); ; existing = dirname(existing)) {
+    const real = unlessMissing(() => realpathSync(existing), null);
+    if (real !== null) return real;
+  }
 }
 
 /** `null` if the link was deleted meanwhile. */

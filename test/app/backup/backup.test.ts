@@ -10,7 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Engine } from '../../../src/platform/storage/database.ts';
 import { servedBy } from '../../engines/embedded/tls.ts';
@@ -150,6 +150,7 @@ test('links in the data folder are followed, and restored as what they lead to; 
   expect(await refusedFor(join(elsewhere, 'missing'))).toContain('has no target');
   expect(await refusedFor('link')).toContain('leads to itself');
   expect(await refusedFor('.')).toContain('leads to a folder that contains it');
+  expect(await refusedFor(dirname(backup))).toContain(`leads to a folder that contains ${backup}`);
   expect(existsSync(backup)).toBe(false);
 
   await succeeded(['backup', backup], place);
