@@ -78,6 +78,15 @@ export async function closePostgresql(client: pg.Client): Promise<void> {
   await within(CLOSE_TIMEOUT_MS, client.end(), late).catch(() => client.connection.stream.destroy());
 }
 
+/**
+ * Whether a statement may succeed when it is repeated: the connection was lost, or SQLSTATE has one of the classes 08
+ * (connection), 40 (rollback), 53 (resources), 55 (state) and 57 (operator, restart, time-out).
+ */
+export function isTemporary(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return /^(08|40|53|55|57)/.test(error.code ?? '');
+  return error instanceof Error && !(error instanceof TypeError || error instanceof RangeError);
+}
+
 function addressOf({ host, port, database }: pg.Client): string {
   return `${host}:${port}/${database ?? ''}`;
 }

@@ -415,17 +415,44 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     onTestFinished(() => cluster.stop());
     const { open } = await world(cluster.url);
     const log = (await open()).store.log('a');
-    log.setTtl(60);
+    log.setTtl(86_400);
     await append(log, [message('before')]);
     await cluster.kill();
     const waiting = append(log, some(50));
     await delay(1_100);
     log.setTtl(1);
-    log.setTtl(60);
+    log.setTtl(86_400);
     await cluster.startAgain();
     expect(await waiting).toEqual(Array(50).fill(null));
     expect(log.storage()).toMatchObject({ messages: 51 });
     expect(texts(await readAll(log))).toEqual(['before', ...some(50).map((one) => String(one.payload))]);
+  });
+
+  test('messages of a stream whose row was deleted meanwhile are stored under another number', async () => {
+    const { open, rows } = await world();
+    const log = (await open()).store.log('a');
+    await append(log, [message('before')]);
+    await rows('DELETE FROM messages.stream');
+    expect(await append(log, some(10))).toEqual(Array(10).fill(null));
+    expect(texts(await readAll(log))).toEqual(some(10).map((one) => String(one.payload)));
+    expect(log.storage()).toMatchObject({ messages: 10 });
+  });
+
+  test('a removal that waits for messages to be written ends when the store is closed, and removes nothing later', async () => {
+    const { url, open, rows } = await world();
+    const { store, close } = await open();
+    const log = store.log('a');
+    await append(log, [message('before')]);
+    const { rows: inTransaction } = await world(url);
+    await inTransaction('BEGIN');
+    await inTransaction('SELECT FROM messages.stream FOR UPDATE');
+    void append(log, [message('waiting')]);
+    const removed = expect(log.remove()).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
+    await store.close();
+    await removed;
+    await inTransaction('ROLLBACK');
+    await close();
+    expect(await rows('SELECT FROM messages.stream')).toHaveLength(1);
   });
 
   test('a clear that waits for messages to be written ends when the store is closed', async () => {
@@ -451,7 +478,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const { rows: inTransaction } = await world(url);
     await inTransaction('BEGIN');
     await inTransaction('SELECT FROM messages.stream_segment FOR UPDATE');
-    const cleared = expect(log.clear(ALWAYS)).rejects.toThrow('Connection terminated');
+    const cleared = expect(log.clear(ALWAYS)).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' });
     const locked = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%stream_segment%'`;
     await expect.poll(() => rows(locked)).toHaveLength(1);
     relay.cut();

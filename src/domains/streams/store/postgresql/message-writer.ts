@@ -326,10 +326,12 @@ function countStatement(counts: readonly Count[]): string {
 const inTime = <T>(response: Promise<T>): Promise<T> =>
   within(RESPONSE_TIMEOUT_MS, response, () => new Error(`no response within ${RESPONSE_TIMEOUT_MS} ms`));
 
-/** The id of a row is taken, or `lastIdStatement` found that higher ids are. */
+/** The id of a row is taken, `lastIdStatement` found that higher ids are, or the row of the stream was deleted. */
 const isTaken = (error: unknown): boolean =>
   error instanceof pg.DatabaseError &&
-  (error.code === '23505' || (error.code === '23502' && error.table === 'stream' && error.column === 'last'));
+  (error.code === '23505' ||
+    (error.code === '23502' && error.table === 'stream' && error.column === 'last') ||
+    (error.code === '23503' && error.table === 'stream_segment'));
 
 const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown } | null)?.code;
 

@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../../platform/errors.ts';
+import { isTemporary } from '../../../../platform/storage/postgresql-connection.ts';
 import type { TimeBounds } from '../../model/stream-engine.ts';
 import type { StreamStorage } from '../../model/stream-report.ts';
 import type { DiskUse } from '../disk-use.ts';
@@ -28,7 +29,8 @@ interface PostgresqlLogOptions {
   readonly tables: MessageTables;
   readonly writer: MessageWriter;
   readonly disk: DiskUse;
-  readonly onRemove: () => void;
+  /** Called when the removal begins. The function that it returns is called at its end. */
+  readonly onRemove: () => () => void;
 }
 
 interface FinishedWaiter {
@@ -105,7 +107,7 @@ export class PostgresqlLog implements MessageLog, WritingLog {
     const counts = this.#segments.within(range).map((segment) => {
       const isWhole = segment.first >= range.from && segment.last <= range.to;
       if (isWhole) return segment.messages;
-      return this.#options.tables.count(this.#stored, segment, clipped(range, segment));
+      return this.#options.tables.count(this.#stored, segment, clipped(range, segment)).catch(unavailable);
     });
     return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
   }
@@ -146,10 +148,16 @@ export class PostgresqlLog implements MessageLog, WritingLog {
   async remove(): Promise<void> {
     if (this.#isRemoved) return;
     this.#isRemoved = true;
-    this.#options.onRemove();
-    await this.finished();
-    await this.#erase({ from: 0, to: Number.MAX_SAFE_INTEGER });
-    if (this.#number !== null) await this.#options.tables.remove(this.#number);
+    const removed = this.#options.onRemove();
+    try {
+      await this.finished();
+      await this.#erase({ from: 0, to: Number.MAX_SAFE_INTEGER });
+      // Another process may store messages by now.
+      if (this.isClosed) throw closed();
+      if (this.#number !== null) await this.#options.tables.remove(this.#number).catch(unavailable);
+    } finally {
+      removed();
+    }
   }
 
   streamNumber(): number | Promise<number> {
@@ -218,6 +226,8 @@ export class PostgresqlLog implements MessageLog, WritingLog {
 
   async renumber(messages: readonly WaitingMessage[]): Promise<readonly WaitingMessage[]> {
     const { tables, disk } = this.#options;
+    // Its row may have been deleted.
+    this.#number = null;
     const stored = await tables.segmentsOf(this.#options.streamId);
     disk.add(stored.bytes - this.#segments.bytes);
     this.#segments = stored;
@@ -251,7 +261,7 @@ export class PostgresqlLog implements MessageLog, WritingLog {
     let sum = 0;
     for (const segment of this.#segments.within(range)) {
       const part = clipped(range, segment);
-      const { removed, left } = await tables.erase(this.#stored, segment, part, MESSAGE_BYTES);
+      const { removed, left } = await tables.erase(this.#stored, segment, part, MESSAGE_BYTES).catch(unavailable);
       sum += removed;
       disk.add((left?.bytes ?? 0) - segment.bytes);
       if (left === null) this.#segments.remove(segment);
@@ -271,7 +281,7 @@ export class PostgresqlLog implements MessageLog, WritingLog {
 }
 
 const unavailable = (error: Error): never => {
-  throw new ServiceError('DATABASE_UNAVAILABLE', error.message, { cause: error });
+  throw isTemporary(error) ? new ServiceError('DATABASE_UNAVAILABLE', error.message, { cause: error }) : error;
 };
 
 const closed = (): ServiceError =>

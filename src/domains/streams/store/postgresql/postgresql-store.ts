@@ -44,6 +44,8 @@ const CLOSE_MS = 2_000;
 export class PostgresqlStore implements MessageStore {
   readonly #options: PostgresqlStoreOptions;
   readonly #logs = new Map<string, PostgresqlLog>();
+  /** Logs whose removal is not done. */
+  readonly #removing = new Set<PostgresqlLog>();
   readonly #disk: DiskUse;
   readonly #timer: NodeJS.Timeout;
 
@@ -78,12 +80,12 @@ export class PostgresqlStore implements MessageStore {
     const late = delay(CLOSE_MS, undefined, patience).catch(() => undefined);
     await Promise.race([Promise.allSettled([...this.#logs.values()].map((log) => log.finished())), late]);
     patience.abort();
-    for (const log of this.#logs.values()) log.close();
+    for (const log of [...this.#logs.values(), ...this.#removing]) log.close();
   }
 
   #make(streamId: string, number: number | null, segments: StoredSegments): PostgresqlLog {
     const { brokerId, database } = this.#options;
-    const log = new PostgresqlLog({
+    const log: PostgresqlLog = new PostgresqlLog({
       tables: database.tables,
       writer: database.writer,
       brokerId,
@@ -91,7 +93,11 @@ export class PostgresqlStore implements MessageStore {
       number,
       segments,
       disk: this.#disk,
-      onRemove: () => this.#logs.delete(streamId),
+      onRemove: () => {
+        this.#logs.delete(streamId);
+        this.#removing.add(log);
+        return () => this.#removing.delete(log);
+      },
     });
     this.#disk.add(segments.bytes);
     this.#logs.set(streamId, log);

@@ -195,6 +195,8 @@ class ImportedLog implements WritingLog {
 
   async renumber(messages: readonly WaitingMessage[]): Promise<readonly WaitingMessage[]> {
     const { tables, ttl } = this.#options;
+    // Its row may have been deleted.
+    this.#number = null;
     const ids = messages.map(({ id }) => id);
     const stored = await tables.storedIds(await this.streamNumber(), widthOf(ttl), ids);
     const left = messages.filter(({ id }) => !stored.has(id));
