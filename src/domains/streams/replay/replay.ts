@@ -21,8 +21,11 @@ const WINDOW_BYTES = 1024 * 1024;
 const TURN_MESSAGES = 256;
 /** Wait in milliseconds after which the page is read again, because its messages may have expired. */
 const FRESH_MS = 1_000;
-/** Milliseconds until a publish is retried that was lost although the broker is connected, or a page is read again. */
+/** Milliseconds until a publish is retried that was lost although the broker is connected. */
 const RETRY_MS = 1_000;
+/** Milliseconds until a page is read again; doubled after each failure. */
+const FIRST_REREAD_MS = 500;
+const LAST_REREAD_MS = 30_000;
 
 const SUSPENDED = 'The replay continues when the streams of the broker run again';
 
@@ -77,6 +80,9 @@ export class Replay {
   #isOpening = true;
   #isPumping = false;
   #isReading = false;
+  /** Paused because a page could not be read. The broker still acknowledges what is in flight. */
+  #isRereading = false;
+  #rereadMs = FIRST_REREAD_MS;
   #suspending: Promise<void> | null = null;
   #onQuiet: () => void = () => undefined;
   #cancelWake: Stop | null = null;
@@ -117,7 +123,7 @@ export class Replay {
   /** Publishes nothing more. Resolves when no acknowledgement is missing, or the broker is not connected. */
   suspend(): Promise<void> {
     this.#suspending ??= new Promise((resolve) => {
-      const isWaiting = this.#state === 'RUNNING' && this.#inFlight.size > 0;
+      const isWaiting = (this.#state === 'RUNNING' || this.#isRereading) && this.#inFlight.size > 0;
       this.#onQuiet = resolve;
       if (!this.isOver) this.#pause(SUSPENDED);
       if (!isWaiting) resolve();
@@ -229,8 +235,9 @@ export class Replay {
       () => pages.read(),
       (error) => this.#notRead(error as Error),
     );
-    void after(read, () => {
+    void after(read, (failed) => {
       this.#isReading = false;
+      if (failed !== null) this.#rereadMs = FIRST_REREAD_MS;
       // Does nothing if the page was read synchronously, while it pumps.
       this.#pump();
     });
@@ -276,6 +283,7 @@ export class Replay {
     if (this.#state === 'RUNNING') this.#pausedAt = this.#options.clock.now();
     else if (this.#problem === problem) return;
     this.#cancelWake?.();
+    this.#isRereading = false;
     this.#state = 'PAUSED';
     this.#problem = problem;
     this.#options.onState();
@@ -302,13 +310,16 @@ export class Replay {
     // After another pause the page is read again in any case.
     if (this.#state !== 'RUNNING') return null;
     this.#pause(`The stored messages cannot be read now: ${error.message}`);
-    this.#wakeAfter(RETRY_MS, () => this.#readAgain());
+    this.#isRereading = true;
+    this.#wakeAfter(this.#rereadMs, () => this.#readAgain());
+    this.#rereadMs = Math.min(2 * this.#rereadMs, LAST_REREAD_MS);
     return null;
   }
 
   /** Unlike `#resume`, nothing is published again: messages in flight are acknowledged meanwhile. */
   #readAgain(): void {
-    if (this.#state !== 'PAUSED') return;
+    if (!this.#isRereading) return;
+    this.#isRereading = false;
     this.#pace.shift(this.#options.clock.now() - this.#pausedAt);
     this.#state = 'RUNNING';
     this.#problem = null;

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ReplayProgress, ReplayRequest } from '../../../../src/domains/streams/model/stream-replay.ts';
+import { ServiceError } from '../../../../src/platform/errors.ts';
 import { definition, reportOf, startEngine, stored } from '../engine/engine-parts.ts';
 import { ScriptedSession } from '../engine/scripted-session.ts';
 import { ALL, recorded, replayOf, TestClock } from './recorded-stream.ts';
@@ -55,6 +56,37 @@ test.each([
     expect((await reportOf(engine)).counters.replayed).toBe(total - 2);
   },
 );
+
+test('a replay that cannot read on is suspended when what it published is acknowledged; another one reads on', async () => {
+  const first = await recorded(Array.from({ length: 300 }, (_, index) => index));
+  first.session.takesAtOnce = false;
+  const { log } = first;
+  const read = log.read.bind(log);
+  let reads = 0;
+  let isAway = true;
+  log.read = (options) => {
+    if (options.after === null || !isAway) return read(options);
+    reads += 1;
+    throw new ServiceError('DATABASE_UNAVAILABLE', 'away');
+  };
+  await first.engine.startReplay('a', FASTEST, JOB);
+  first.clock.pass(0);
+  const { length: published } = first.news().split(' ');
+  expect(published).toBeLessThan(300);
+  expect(await replayOf(first.engine)).toMatchObject({ state: 'PAUSED', problem: expect.stringContaining('away') });
+  // After 0.5, 1, 2 and 4 s.
+  first.clock.pass(10_000);
+  expect(reads).toBe(5);
+  const suspended = first.engine.suspendReplays();
+  for (const message of first.session.published) message.done();
+  const replay = (await suspended).get('a') ?? null;
+  expect(replay).toMatchObject({ state: 'PAUSED', checkpoint: { published } });
+  first.clock.pass(60_000);
+  expect(reads).toBe(5);
+  await first.engine.close();
+  isAway = false;
+  expect((await continued(first, replay, FASTEST)).payloads.split(' ')).toHaveLength(300 - published);
+});
 
 test('nothing is published after a suspension, which waits for acknowledgements, and nothing twice afterwards', async () => {
   const first = await recorded([0, 100, 200, 300, 400]);
