@@ -70,6 +70,11 @@ export class CloudBrokerStates {
     });
   }
 
+  /** Whether the last write of the broker has failed. */
+  isUnwritten(id: string): boolean {
+    return this.#retries.has(id);
+  }
+
   /** Resolves when the last writes are done, or have failed. */
   async close(): Promise<void> {
     this.#isClosed = true;

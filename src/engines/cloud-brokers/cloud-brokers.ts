@@ -339,6 +339,7 @@ export class CloudBrokers {
   #isStopNoted(id: string): boolean {
     const broker = this.#options.directory.get(id);
     const isAway = this.#phase === 'CLOSED';
+    if (this.#states.isUnwritten(id)) return false;
     return broker?.state === 'INACTIVE' && broker.host === this.#folder.host && (broker.awaySince !== null) === isAway;
   }
 
