@@ -112,6 +112,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIU
     await page.keyboard.press('Escape');
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
     await page.getByRole('button', { name: 'Remove broker' }).press('Enter');
+    // Before, the button is disabled.
+    await page.getByText('bridges that this service runs: 0').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove broker' }).press('Enter');
     await page.getByRole('heading', { name: 'Fleet' }).waitFor();
     expect(await service.storage.db.broker.count()).toBe(0);
