@@ -55,7 +55,9 @@ describe.skipIf(!postgres.available)(
       expect([ofOne.length, ofTwo.length, foldersOf(api).length]).toEqual([2, 2, 0]);
       expect(new Set([...ofOne, ...ofTwo]).size).toBe(4);
       // At the same number, the process itself has the next one.
-      expect(hasFolder(two, await create(two))).toBe(true);
+      const own = await create(two);
+      await connected(own, two);
+      expect(hasFolder(two, own)).toBe(true);
 
       const urls = () => Promise.all(ids.map(async (id) => (await brokerOf(api, id)).url));
       const before = await urls();
