@@ -428,6 +428,26 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     expect(texts(await readAll(log))).toEqual(['before', ...some(50).map((one) => String(one.payload))]);
   });
 
+  test('a page is complete while new messages get other ids, because another process writes the stream, too', async () => {
+    const { open, rows } = await world();
+    const first = await open();
+    await append(first.store.log('a'), some(1));
+    await first.close();
+    // Ids ahead of the clock are given one after the other, so that both give the same.
+    await rows(`UPDATE messages.stream SET last = ${Date.now() * 1_000 + HOUR * 1_000}`);
+    const [one, other] = [(await open()).store.log('a'), (await open()).store.log('a')];
+    for (let round = 0; round < 20; round += 1) {
+      await append(other, some(1));
+      let isStored = false;
+      const stored = append(one, some(1)).then(() => {
+        isStored = true;
+      });
+      while (!isStored) expect(await readAll(one)).not.toEqual([]);
+      await stored;
+    }
+    expect(await readAll(one)).toHaveLength(41);
+  });
+
   test('messages of a stream whose row was deleted meanwhile are stored under another number', async () => {
     const { open, rows } = await world();
     const log = (await open()).store.log('a');

@@ -103,9 +103,10 @@ export class MessageTables {
     return this.#streams(`${SEGMENTS} WHERE broker = $1`, brokerId);
   }
 
-  async segmentsOf(streamId: string): Promise<StoredSegments> {
-    const [stream] = await this.#streams(`${SEGMENTS} WHERE id = $1`, streamId);
-    return stream?.segments ?? new StoredSegments([], 0);
+  /** `null` if it has no row. */
+  async ofStream(streamId: string): Promise<StoredStream | null> {
+    const [stream = null] = await this.#streams(`${SEGMENTS} WHERE id = $1`, streamId);
+    return stream;
   }
 
   /** The number of a stream, which it gets now if it has none. */

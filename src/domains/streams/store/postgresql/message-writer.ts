@@ -19,7 +19,10 @@ export interface WritingLog {
   readonly hasWaiting: boolean;
   /** The messages are stored; or with the reason why not. */
   written(messages: readonly WaitingMessage[], problem: string | null): void;
-  /** Another process has written to the stream: gives these messages and those that wait ids after all others. */
+  /**
+   * Another process has written to the stream, or deleted its row: gives these messages and those that wait ids after
+   * all others.
+   */
   renumber(messages: readonly WaitingMessage[]): Promise<readonly WaitingMessage[]>;
 }
 
@@ -140,7 +143,7 @@ export class MessageWriter {
   async #writeUntilDone(given: readonly Part[]): Promise<void> {
     // Whether an earlier attempt may have been committed without a response, or may still be.
     let isUnsure = false;
-    let isTakenBefore = false;
+    let wasOutdated = false;
     for (let left = given; ; ) {
       const parts = left.filter(({ log, messages }) => !log.isClosed && messages.length > 0);
       if (this.#isClosed || parts.length === 0) return;
@@ -148,16 +151,16 @@ export class MessageWriter {
         if (!isUnsure || !(await this.#isStored(parts))) await this.#write(parts);
       } catch (error) {
         if (this.#isClosed) return;
-        if (isTaken(error) && isUnsure && !isTakenBefore) {
+        if (isOutdated(error) && isUnsure && !wasOutdated) {
           // Perhaps by the earlier attempt.
-          isTakenBefore = true;
+          wasOutdated = true;
           continue;
         }
-        if (isTaken(error)) left = await this.#renumbered(parts);
+        if (isOutdated(error)) left = await this.#renumbered(parts);
         else if (isRefusal(error)) return this.#writeApart(parts, error);
         else await this.#failed(error);
-        isUnsure = !isTaken(error);
-        isTakenBefore = false;
+        isUnsure = !isOutdated(error);
+        wasOutdated = false;
         continue;
       }
       this.#retryMs = FIRST_RETRY_MS;
@@ -326,8 +329,8 @@ function countStatement(counts: readonly Count[]): string {
 const inTime = <T>(response: Promise<T>): Promise<T> =>
   within(RESPONSE_TIMEOUT_MS, response, () => new Error(`no response within ${RESPONSE_TIMEOUT_MS} ms`));
 
-/** The id of a row is taken, `lastIdStatement` found that higher ids are, or the row of the stream was deleted. */
-const isTaken = (error: unknown): boolean =>
+/** Another process has written to the stream, as the key or `lastIdStatement` found, or has deleted its row. */
+const isOutdated = (error: unknown): boolean =>
   error instanceof pg.DatabaseError &&
   (error.code === '23505' ||
     (error.code === '23502' && error.table === 'stream' && error.column === 'last') ||

@@ -18,7 +18,7 @@ import {
 import type { WaitingMessage } from './message-batches.ts';
 import type { MessageTables } from './message-tables.ts';
 import type { MessageWriter, WritingLog } from './message-writer.ts';
-import type { StoredSegment, StoredSegments } from './stored-segments.ts';
+import { type StoredSegment, StoredSegments } from './stored-segments.ts';
 
 interface PostgresqlLogOptions {
   readonly brokerId: string;
@@ -226,11 +226,12 @@ export class PostgresqlLog implements MessageLog, WritingLog {
 
   async renumber(messages: readonly WaitingMessage[]): Promise<readonly WaitingMessage[]> {
     const { tables, disk } = this.#options;
-    // Its row may have been deleted.
-    this.#number = null;
-    const stored = await tables.segmentsOf(this.#options.streamId);
-    disk.add(stored.bytes - this.#segments.bytes);
-    this.#segments = stored;
+    const stored = await tables.ofStream(this.#options.streamId);
+    const segments = stored?.segments ?? new StoredSegments([], 0);
+    disk.add(segments.bytes - this.#segments.bytes);
+    // Together, because pages are read meanwhile.
+    this.#segments = segments;
+    this.#number = stored?.number ?? null;
     const again = messages.map((message) => this.#renumbered(message));
     this.#waiting = this.#waiting.map((message) => this.#renumbered(message));
     return again;

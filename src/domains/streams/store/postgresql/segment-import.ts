@@ -177,7 +177,7 @@ class ImportedLog implements WritingLog {
 
   /** Of the page, what an interrupted import has stored. Errors: those of the database. */
   async leaveOutStored(): Promise<void> {
-    this.#waiting = [...(await this.renumber(this.#waiting))];
+    this.#waiting = [...(await this.#notStored(this.#waiting))];
   }
 
   get hasWaiting(): boolean {
@@ -194,9 +194,13 @@ class ImportedLog implements WritingLog {
   }
 
   async renumber(messages: readonly WaitingMessage[]): Promise<readonly WaitingMessage[]> {
-    const { tables, ttl } = this.#options;
-    // Its row may have been deleted.
+    // The row of the stream may have been deleted.
     this.#number = null;
+    return this.#notStored(messages);
+  }
+
+  async #notStored(messages: readonly WaitingMessage[]): Promise<readonly WaitingMessage[]> {
+    const { tables, ttl } = this.#options;
     const ids = messages.map(({ id }) => id);
     const stored = await tables.storedIds(await this.streamNumber(), widthOf(ttl), ids);
     const left = messages.filter(({ id }) => !stored.has(id));
