@@ -60,8 +60,6 @@ async function requireProgram(program: string, { databaseUrl, env }: Programs): 
 /** The connection is closed before a program runs, because it would be idle for long, and servers end such sessions. */
 async function withClient<T>(databaseUrl: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = await connectPostgresql(databaseUrl, 'backup');
-  // Without a listener a lost connection would exit the process. The pending query fails with the same error.
-  client.on('error', () => undefined);
   try {
     return await work(client);
   } finally {

@@ -7,7 +7,7 @@ import { Closers } from '../../platform/closers.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { openDataFolder } from '../../platform/storage/data-folder.ts';
 import { migrationsFolder, readMigrations } from '../../platform/storage/migrations.ts';
-import { connectPostgresql } from '../../platform/storage/postgresql-connection.ts';
+import { closePostgresql, connectPostgresql } from '../../platform/storage/postgresql-connection.ts';
 import { copyRows, requireUnused, SqliteRows, type TableRows } from '../../platform/storage/postgresql-copy.ts';
 import { migratePostgresql } from '../../platform/storage/postgresql-migrator.ts';
 import { migrateSqlite } from '../../platform/storage/sqlite-migrator.ts';
@@ -48,8 +48,7 @@ export async function transferToPostgresql(options: TransferOptions): Promise<Tr
   try {
     closers.keep(openDataFolder(dataDir, log));
     const target = await connectPostgresql(targetUrl, 'migrate');
-    closers.add(() => target.end());
-    // Without a listener a lost connection would exit the process. The pending query fails with the same error.
+    closers.add(() => closePostgresql(target));
     target.on('error', (error) => log.debug({ err: error }, 'Connection lost while copying'));
     if (!isDryRun) migrateSqlite(file, readMigrations(migrationsFolder('sqlite')), log);
     const db = closers.keep(new Sqlite(file, { readonly: true }));

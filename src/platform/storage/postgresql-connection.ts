@@ -25,6 +25,7 @@ export function poolConfig(databaseUrl: string): PoolConfig {
     ...postgresqlConfig(databaseUrl),
     connectionTimeoutMillis: POOL_TIMEOUT_MS,
     onConnect: async (client) => {
+      client.on('error', ignoreLoss);
       const stream = (client as pg.Client).connection.stream as Socket;
       const silent = () => stream.destroy(new Error(`no response from the database within ${SILENCE_TIMEOUT_MS} ms`));
       stream.setTimeout(SILENCE_TIMEOUT_MS, silent);
@@ -63,6 +64,7 @@ const unusable = (reason: string): ServiceError => new ServiceError('INVALID', `
  */
 export async function connectPostgresql(databaseUrl: string, purpose: string): Promise<pg.Client> {
   const client = new pg.Client({ ...postgresqlConfig(databaseUrl), application_name: `brokergraph ${purpose}` });
+  client.on('error', ignoreLoss);
   try {
     await client.connect();
     return client;
@@ -86,6 +88,12 @@ export function isTemporary(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return /^(08|40|53|55|57)/.test(error.code ?? '');
   return error instanceof Error && !(error instanceof TypeError || error instanceof RangeError);
 }
+
+/**
+ * The event of a lost connection would end the process or the thread if it had no listener. The pending query, or the
+ * next one, fails with the same error.
+ */
+const ignoreLoss = (): void => undefined;
 
 function addressOf({ host, port, database }: pg.Client): string {
   return `${host}:${port}/${database ?? ''}`;

@@ -47,7 +47,6 @@ export async function migratePostgresql(
   log: StorageLog,
 ): Promise<string[]> {
   const client = await connectPostgresql(databaseUrl, 'migrations');
-  // Without a listener a lost connection would exit the process. The pending query fails with the same error.
   client.on('error', (error) => log.debug({ err: error }, 'Connection lost while migrating'));
   try {
     await inTime(client.query(SETTINGS));

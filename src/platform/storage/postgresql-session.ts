@@ -79,8 +79,6 @@ export class PostgresqlSession {
     onLost: (error: unknown) => void,
   ): Promise<PostgresqlSession> {
     const client = await connectPostgresql(databaseUrl, purpose);
-    // Without a listener a lost connection would exit the process. The pending query fails with the same error.
-    client.on('error', () => undefined);
     try {
       await inTime(client.query(SETTINGS));
       const { rows } = await inTime(client.query<{ timeline: string | null }>(SERVER));

@@ -158,9 +158,6 @@ export class MessageTables {
   async erase(stream: number, segment: StoredSegment, { from, to }: IdRange, messageBytes: number) {
     const { width, base, first, last } = segment;
     const client = await this.pool.connect();
-    // A lost connection fails the query, too. Without a listener its event would end the thread.
-    const ignore = () => undefined;
-    client.on('error', ignore);
     try {
       await client.query('BEGIN');
       const range = [stream, width, from, to];
@@ -177,7 +174,6 @@ export class MessageTables {
         await client.query('DELETE FROM messages.stream_segment WHERE stream = $1 AND base = $2', [stream, base]);
       }
       await client.query('COMMIT');
-      client.off('error', ignore);
       client.release();
       return { removed: Number(rows[0].count), left: left[0] ?? null };
     } catch (error) {
