@@ -1,5 +1,5 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
-import { join, resolve, sep } from 'node:path';
+import { chmodSync, existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import type { Logger } from 'pino';
 import { Closers } from '../../platform/closers.ts';
@@ -7,7 +7,7 @@ import { ServiceError } from '../../platform/errors.ts';
 import { openDataFolder } from '../../platform/storage/data-folder.ts';
 import type { Engine } from '../../platform/storage/database.ts';
 import { VERSION } from '../../platform/version.ts';
-import { copyBelow, filesBelow } from './data-files.ts';
+import { copyBelow, filesBelow, isWithin } from './data-files.ts';
 import { measured, writeManifest } from './manifest.ts';
 import { dumpDatabase, type Environment } from './postgresql-programs.ts';
 
@@ -49,7 +49,7 @@ export async function createBackup(options: BackupOptions): Promise<BackupReport
   if (!existsSync(databaseUrl === undefined ? sqliteFile : source)) {
     throw new ServiceError('INVALID', `There is no data in ${source}. Set DATA_DIR`);
   }
-  if (`${resolve(backup)}${sep}`.startsWith(`${source}${sep}`)) {
+  if (isWithin(backup, realpathSync(source))) {
     throw new ServiceError('INVALID', `The folder ${backup} is in the data folder. Name one outside`);
   }
   const closers = new Closers();

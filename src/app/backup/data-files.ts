@@ -12,16 +12,15 @@ const NO_DATA = /^lock(-journal|\.owner)?$|\.(sock|pid)$|-(wal|shm)$|^lost\+foun
 /**
  * Paths of the files below a folder, relative to it, in the order of their names. Symbolic links are followed: a folder
  * may be on another disk, and a key may be mounted. Errors: ServiceError INVALID (a link has no target, or leads to a
- * folder that contains it, or `without`, which need not exist); those of the file system.
+ * folder that contains it, or `without`); those of the file system.
  */
 export function filesBelow(folder: string, except: readonly string[] = [], without: string | null = null): string[] {
   const found: string[] = [];
-  const avoided = without === null ? null : realAncestor(without);
   const visit = (path: string, parents: readonly string[]) => {
     const real = unlessMissing(() => realpathSync(join(folder, path)), null);
     if (real === null) return;
     if (parents.includes(real)) throw unusable(join(folder, path), 'leads to a folder that contains it');
-    if (avoided !== null && `${avoided}${sep}`.startsWith(`${real}${sep}`)) {
+    if (without !== null && isWithin(without, real)) {
       throw unusable(join(folder, path), `leads to a folder that contains ${without}`);
     }
     for (const entry of unlessMissing(() => readdirSync(real, { withFileTypes: true }), [])) {
@@ -44,11 +43,11 @@ export function copyBelow(from: string, to: string, path: string): void {
   unlessMissing(() => copyFileInUse(realpathSync(join(from, path)), target), undefined);
 }
 
-/** The path without links of a folder that may not exist, or of the nearest folder above it that does. */
-function realAncestor(path: string): string {
+/** Whether a path, which need not exist, leads to a folder or below it. `folder` has no links. */
+export function isWithin(path: string, folder: string): boolean {
   for (let existing = resolve(path); ; existing = dirname(existing)) {
     const real = unlessMissing(() => realpathSync(existing), null);
-    if (real !== null) return real;
+    if (real !== null) return `${real}${sep}`.startsWith(`${folder}${sep}`);
   }
 }
 

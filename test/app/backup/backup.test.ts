@@ -91,6 +91,9 @@ describeEngines((engine, postgres) => {
     expect(await refused(['backup', backup], place)).toContain('is not empty');
     const inside = join(place.DATA_DIR, 'backup');
     expect(await refused(['backup', inside], place)).toContain('is in the data folder');
+    const link = join(temporaryFolder(), 'link');
+    symlinkSync(place.DATA_DIR, link);
+    expect(await refused(['backup', join(link, 'backup')], place)).toContain('is in the data folder');
     const whole = join(backup, 'whole');
     const done = JSON.parse(await succeeded(['backup', whole, '--json'], place));
     expect(done).toMatchObject({ engine, wasRunning: false });
