@@ -231,13 +231,15 @@ export class Replay {
   #readPage(pages: ReplayPages): void {
     if (this.#isReading) return;
     this.#isReading = true;
-    const read = attempt<unknown>(
-      () => pages.read(),
+    const succeeded = () => {
+      this.#rereadMs = FIRST_REREAD_MS;
+    };
+    const read = attempt<void>(
+      () => after(pages.read(), succeeded),
       (error) => this.#notRead(error as Error),
     );
-    void after(read, (failed) => {
+    void after(read, () => {
       this.#isReading = false;
-      if (failed !== null) this.#rereadMs = FIRST_REREAD_MS;
       // Does nothing if the page was read synchronously, while it pumps.
       this.#pump();
     });
@@ -297,34 +299,30 @@ export class Replay {
     this.#inFlight.clear();
     this.#inFlightBytes = 0;
     this.#pages?.forget();
-    this.#pace.shift(this.#options.clock.now() - this.#pausedAt);
-    this.#state = 'RUNNING';
-    this.#problem = null;
-    this.#options.onState();
-    this.#pump();
+    this.#endPause();
   }
 
-  #notRead(error: Error): null {
-    const isAway = error instanceof ServiceError && error.code === 'DATABASE_UNAVAILABLE';
-    if (!isAway) return this.#unreadable(error);
-    // After another pause the page is read again in any case.
-    if (this.#state !== 'RUNNING') return null;
-    this.#pause(`The stored messages cannot be read now: ${error.message}`);
-    this.#isRereading = true;
-    this.#wakeAfter(this.#rereadMs, () => this.#readAgain());
-    this.#rereadMs = Math.min(2 * this.#rereadMs, LAST_REREAD_MS);
-    return null;
-  }
-
-  /** Unlike `#resume`, nothing is published again: messages in flight are acknowledged meanwhile. */
-  #readAgain(): void {
-    if (!this.#isRereading) return;
+  #endPause(): void {
     this.#isRereading = false;
     this.#pace.shift(this.#options.clock.now() - this.#pausedAt);
     this.#state = 'RUNNING';
     this.#problem = null;
     this.#options.onState();
     this.#pump();
+  }
+
+  #notRead(error: Error): void {
+    if (!(error instanceof ServiceError) || error.code !== 'DATABASE_UNAVAILABLE') {
+      this.#unreadable(error);
+      return;
+    }
+    // After another pause the page is read again in any case.
+    if (this.#state !== 'RUNNING') return;
+    this.#pause(`The stored messages cannot be read now: ${error.message}`);
+    this.#isRereading = true;
+    // Unlike after `#resume`, nothing is published again: messages in flight are acknowledged meanwhile.
+    this.#wakeAfter(this.#rereadMs, () => this.#endPause());
+    this.#rereadMs = Math.min(2 * this.#rereadMs, LAST_REREAD_MS);
   }
 
   #end(state: ReplayState, problem: string | null = null): void {
