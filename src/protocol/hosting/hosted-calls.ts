@@ -140,13 +140,13 @@ export class HostedCalls {
     if (execute === undefined || this.#executing.has(id) || this.#executed.isStored(id)) return;
     this.#executing.add(id);
     try {
-      let answer = this.#executed.unstored(id);
-      if (answer === null) {
+      let response = this.#executed.unstored(id);
+      if (response === null) {
         const opened = JSON.parse(sealer.open(command, `${id}/command`)) as ControlCommand;
-        answer = sealer.seal(await this.#responseOf(api, execute, opened), `${id}/answer`);
-        this.#executed.add(id, answer);
+        response = sealer.seal(await this.#responseOf(api, execute, opened), `${id}/answer`);
+        this.#executed.add(id, response);
       }
-      const { count } = await db.hostedCall.updateMany({ where: { id, answer: null }, data: { answer } });
+      const { count } = await db.hostedCall.updateMany({ where: { id, answer: null }, data: { answer: response } });
       this.#executed.stored(id);
       // 0: the caller has deleted the row after its timeout.
       if (count > 0) await changes.announce(ANSWERED, id);
