@@ -9,3 +9,12 @@ export async function openPostgresClient(connectionString: string): Promise<pg.C
   onTestFinished(() => void client.connection.stream.destroy());
   return client;
 }
+
+/** Ends the sessions that have leases, as a restart of the server does. */
+export async function endLeaseSessions(databaseUrl: string): Promise<void> {
+  const client = await openPostgresClient(databaseUrl);
+  await client.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()
+     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+  );
+}

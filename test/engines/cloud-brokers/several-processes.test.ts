@@ -7,6 +7,7 @@ import { createAuthority } from '../../support/certificates.ts';
 import { temporaryFolder } from '../../support/database.ts';
 import { startClient } from '../../support/mosquitto.ts';
 import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
+import { endLeaseSessions } from '../../support/postgres-client.ts';
 import type { TestService } from '../../support/service.ts';
 import {
   accountOf,
@@ -168,8 +169,7 @@ describe.skipIf(!postgres.available)(
 
       // As after an outage in which the write was lost. The end of its session takes the leases of the process.
       await db.broker.update({ where: { id }, data: { url: 'mqtt://127.0.0.1:1', state: 'UPDATING' } });
-      await db.$queryRaw`SELECT pg_terminate_backend(pid)::int FROM pg_locks WHERE locktype = 'advisory'
-        AND pid <> pg_backend_pid() AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+      await endLeaseSessions(one.config.databaseUrl ?? '');
       await expect.poll(() => db.broker.findUnique({ where: { id } })).toMatchObject({ url, state: 'ACTIVE' });
     });
 

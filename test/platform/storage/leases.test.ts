@@ -1,7 +1,7 @@
-import pg from 'pg';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openTestStorage } from '../../support/database.ts';
 import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
+import { endLeaseSessions } from '../../support/postgres-client.ts';
 
 const postgres = usePostgres();
 
@@ -64,13 +64,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const told: boolean[] = [];
     const lease = first.leases.want('a', (held) => told.push(held));
     expect(await lease.attempt()).toBe(true);
-    const client = new pg.Client({ connectionString: databaseUrl });
-    await client.connect();
-    onTestFinished(() => client.end());
-    await client.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()
-       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-    );
+    await endLeaseSessions(databaseUrl);
     await expect.poll(() => told).toEqual([true, false]);
     expect(await lease.attempt()).toBe(true);
     expect(told).toEqual([true, false, true]);

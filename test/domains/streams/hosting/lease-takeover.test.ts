@@ -1,5 +1,4 @@
-import pg from 'pg';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   createStream,
   getStream,
@@ -12,6 +11,7 @@ import { SolePlacement } from '../../../../src/protocol/hosting/placement/placem
 import { openTestStorage } from '../../../support/database.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
 import { UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
+import { endLeaseSessions } from '../../../support/postgres-client.ts';
 import { addBroker, startStreams } from '../control/stream-world.ts';
 
 const postgres = usePostgres();
@@ -43,14 +43,8 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     expect(one.engines.running).toBe(1);
     expect(two.engines.running).toBe(0);
 
-    const client = new pg.Client({ connectionString: databaseUrl });
-    await client.connect();
-    onTestFinished(() => client.end());
     // The other one takes it while the first one is not back.
-    await client.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()
-       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-    );
+    await endLeaseSessions(databaseUrl);
     await expect.poll(() => one.engines.closed).toBe(1);
     expect((await listStreams(two.controls)).items).toMatchObject([{ definition: { name: 'fast' } }]);
     await expect.poll(() => one.engines.running + two.engines.running).toBe(1);

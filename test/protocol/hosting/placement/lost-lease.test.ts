@@ -1,8 +1,8 @@
-import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SharedPlacement } from '../../../../src/protocol/hosting/placement/placement.ts';
 import { openTestStorage } from '../../../support/database.ts';
 import { UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
+import { endLeaseSessions } from '../../../support/postgres-client.ts';
 
 const postgres = usePostgres();
 
@@ -55,13 +55,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     // The others wait, and run.
     expect(ending()).toHaveLength(4);
 
-    const client = new pg.Client({ connectionString: databaseUrl });
-    await client.connect();
-    onTestFinished(() => client.end());
-    await client.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()
-       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-    );
+    await endLeaseSessions(databaseUrl);
     await expect.poll(ending).toEqual(BROKERS);
 
     const { leases } = await openTestStorage({ databaseUrl });
