@@ -25,12 +25,18 @@ const urlsOfModules = {
 export const workers = () =>
   readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((path) => /(^|[/-])worker\.ts$/.test(path));
 
-/** Bundles modules of src, by their paths in src, to the same paths in `folder`. Packages stay in node_modules. */
+/**
+ * Prisma's adapter is bundled, because version 7.10 depends on better-sqlite3 12, which aborts on Node 24.19 to 24.21.
+ * npm ignores the overrides of an installed package, so an installation would contain both versions.
+ */
+const BUNDLED = /^@prisma\/(adapter-better-sqlite3|driver-adapter-utils)$/;
+
+/** Bundles modules of src, by their paths in src, to the same paths in `folder`. Other packages stay in node_modules. */
 export async function bundle(paths, folder) {
   const bundled = await rolldown({
     input: Object.fromEntries(paths.map((path) => [path.replace(/\.ts$/, ''), join(src, path)])),
     platform: 'node',
-    external: /^[^./]/,
+    external: (id) => /^[^./]/.test(id) && !BUNDLED.test(id),
     plugins: [urlsOfModules],
     logLevel: 'warn',
   });

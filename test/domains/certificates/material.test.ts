@@ -371,25 +371,29 @@ describe('refused certificates', () => {
 });
 
 test('the service accepts exactly what OpenSSL accepts for a listener at security level 2', () => {
+  const sha1 = root.issue({ digest: 'sha1' });
+  const isTaken = ({ cert, key }: { readonly cert: string; readonly key: string }) => {
+    try {
+      createSecureContext({ ciphers: 'DEFAULT@SECLEVEL=2', cert, key });
+      return true;
+    } catch {
+      return false;
+    }
+  };
   const issued = [
     root.issue({ key: 'rsa-2048' }),
     root.issue({ key: 'rsa-1024' }),
-    root.issue({ digest: 'sha1' }),
     root.issue({ key: 'ed25519' }),
     createSelfSigned({ digest: 'sha1' }),
     createSelfSigned({ key: 'rsa-1024' }),
     server,
+    // OpenSSL 3.5.9 (Node 24.22) accepts a leaf with SHA-1. Older brokers and clients refuse the leaf.
+    ...(isTaken(sha1) ? [] : [sha1]),
   ];
-  for (const { cert, key } of issued) {
-    const material = readMaterial({ cert, privateKey: key });
-    let isTaken = true;
-    try {
-      createSecureContext({ ciphers: 'DEFAULT@SECLEVEL=2', cert, key });
-    } catch {
-      isTaken = false;
-    }
-    expect(materialIssues(material).length === 0, cert).toBe(isTaken);
-  }
+  const isAccepted = ({ cert, key }: { readonly cert: string; readonly key: string }) =>
+    materialIssues(readMaterial({ cert, privateKey: key })).length === 0;
+  for (const material of issued) expect(isAccepted(material), material.cert).toBe(isTaken(material));
+  expect(isAccepted(sha1)).toBe(false);
 });
 
 test('fields of a certificate are read, also with ambiguous names', () => {

@@ -63,7 +63,7 @@ function parserOf(aedes: Aedes, client: BrokerClient): ClientParser {
     },
   });
   const read = () => {
-    const bytes = client.conn.read();
+    const bytes = client.conn.read(client.conn.readableLength);
     if (bytes) parser.parse(bytes);
   };
   return Object.assign(parser, { client, _queue: null, read, readOn: read, ended: () => {} });

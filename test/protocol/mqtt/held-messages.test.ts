@@ -27,7 +27,7 @@ function connection(received = new Set<number>()) {
   };
   const answers = () => {
     writer.close(true);
-    packets.parse(stream.read() ?? Buffer.alloc(0));
+    packets.parse(stream.read(stream.readableLength) ?? Buffer.alloc(0));
     return sent;
   };
   return { held, arrive, answers, received };

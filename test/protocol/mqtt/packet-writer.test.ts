@@ -11,7 +11,7 @@ function written(version: 4 | 5, write: (writer: PacketWriter) => void) {
   const packets: Packet[] = [];
   const reading = parser({ protocolVersion: version });
   reading.on('packet', (packet) => packets.push(packet));
-  reading.parse(stream.read() ?? Buffer.alloc(0));
+  reading.parse(stream.read(stream.readableLength) ?? Buffer.alloc(0));
   return packets;
 }
 

@@ -64,12 +64,12 @@ export class PacketReader extends PacketParser {
       return;
     }
     const bytes = Math.max(MAX_READ_BYTES, this.missingBytes);
-    const isWhole = conn.readableLength <= bytes;
-    if (!isWhole) {
+    if (conn.readableLength > bytes) {
       this.#isWaiting = true;
       this.readOn();
     }
-    const chunk: Buffer | null = isWhole ? conn.read() : conn.read(bytes);
+    // With a size, because Node 26 returns only the first buffer without one.
+    const chunk: Buffer | null = conn.read(Math.min(bytes, conn.readableLength));
     if (chunk !== null) this.parse(chunk);
   }
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { StreamQuery } from '../../../../src/domains/streams/model/stream-query.ts';
 import { compileQuery } from '../../../../src/domains/streams/query/compile-query.ts';
+import { WRITES_ANY_DEPTH } from './writes-any-depth.ts';
 
 /** What becomes of each of some payloads: the text that leaves, or the outcome and its reason. */
 function outcomes(
@@ -184,8 +185,11 @@ test('a number that JSON cannot say fails, where it stands alone, within another
 });
 
 test('what is nested deeper than it can be written fails, and passes where it is not written', () => {
-  const deep = `{"w":1,"v":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
-  expect(outcomes(copyOf('[v]'), [deep])).toEqual([expect.stringMatching(/^FAILED: \[v\] is nested too deeply/)]);
+  const value = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  const deep = `{"w":1,"v":${value}}`;
+  expect(outcomes(copyOf('[v]'), [deep])).toEqual([
+    WRITES_ANY_DEPTH ? `{"v":${value}}` : expect.stringMatching(/^FAILED: \[v\] is nested too deeply/),
+  ]);
   expect(outcomes(copyOf('[w]'), [deep])).toEqual(['{"v":1}']);
   expect(outcomes({}, [deep])).toEqual([null]);
 });
