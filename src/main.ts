@@ -1,7 +1,15 @@
 #!/usr/bin/env node
 import { text } from 'node:stream/consumers';
-import { runCommand } from './app/cli/program.ts';
-import { promptForSecret } from './app/cli/secret-prompt.ts';
+import { nodeRefusal } from './platform/node-version.ts';
+
+const refusal = nodeRefusal(process.versions.node);
+if (refusal !== null) {
+  process.stderr.write(`${refusal}\n`);
+  process.exit(1);
+}
+// Loaded after the check, because packages fail on older versions: better-sqlite3 13 crashes on Node 20.
+const { runCommand } = await import('./app/cli/program.ts');
+const { promptForSecret } = await import('./app/cli/secret-prompt.ts');
 
 // The only file that touches the process: arguments, environment, streams, signals and the exit code.
 const stop = new AbortController();

@@ -5,6 +5,7 @@ import type { Services } from '../gateway/context.ts';
 import { type FetchFacts, onlyHealth, onlyMetrics } from '../gateway/http/gateway.ts';
 import { Closers } from '../platform/closers.ts';
 import type { Config } from '../platform/config/config.ts';
+import { nodeRefusal } from '../platform/node-version.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import { runsBrokers } from './brokers.ts';
 import { brokerReport, ensureFirstBroker, type StartReport } from './first-broker.ts';
@@ -32,6 +33,8 @@ export interface RunningService {
  * of this service run.
  */
 export async function startService(config: Config, options: ServiceOptions): Promise<RunningService> {
+  const refusal = nodeRefusal(process.versions.node);
+  if (refusal !== null) throw new Error(refusal);
   const closers = new Closers();
   const { log } = options;
   try {

@@ -1,0 +1,35 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { isSupported } from '../../scripts/node.mjs';
+import { nodeRefusal } from '../../src/platform/node-version.ts';
+import { nodeOf } from '../support/node.ts';
+
+const path = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url));
+const { engines } = JSON.parse(readFileSync(path('package.json'), 'utf8'));
+
+test.each([
+  ['18.20.8', false],
+  ['20.20.2', false],
+  ['22.11.0', false],
+  ['22.12.0', true],
+  ['22.23.5', true],
+  ['23.11.1', false],
+  ['24.0.0', true],
+  ['24.20.0', true],
+  ['25.9.0', false],
+  ['26.0.0', true],
+  ['28.1.0', true],
+])('Node %s is supported: %s, by `engines`, by the service and by the scripts', (version, expected) => {
+  expect(isSupported(version, engines.node)).toBe(expected);
+  expect(nodeRefusal(version)).toEqual(expected ? null : expect.stringContaining(`Node ${version}`));
+});
+
+test('on Node 20 the command refuses to start, in one sentence that names the versions', async () => {
+  const failure = await promisify(execFile)(nodeOf('20'), [path('dist/main.js'), 'serve']).catch((error) => error);
+  expect(failure).toMatchObject({ code: 1, stdout: '' });
+  expect(failure.stderr).toMatch(/^Brokergraph does not run on Node 20\.\d+\.\d+: [^\n]+\.\n$/);
+  expect(failure.stderr).toContain(engines.node);
+});
