@@ -1,10 +1,9 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
-import { restFiles, shortFiles } from './test/support/slow-files.ts';
-import { suite } from './test/support/suite.ts';
+import { postgresqlFiles, shortFiles, smokeFiles, suite } from './test/support/suite.ts';
 
 const long = process.env.TEST_LONG === 'on';
-const FILES = { short: shortFiles, rest: restFiles, all: () => ['test/**/*.test.ts'] }[suite]();
 
 /**
  * Files that measure the memory of their process run in a separate process. All other files share processes, because
@@ -13,7 +12,14 @@ const FILES = { short: shortFiles, rest: restFiles, all: () => ['test/**/*.test.
  */
 const APART = ['test/gateway/graphql/compiled-programs.test.ts', 'test/gateway/graphql/live/slow-reader.test.ts'];
 
-const isWanted = (path: string) => suite === 'all' || FILES.includes(path);
+const onPostgresql = process.env.TEST_ON_POSTGRESQL === 'on' ? postgresqlFiles() : [];
+const included = { short: shortFiles, smoke: smokeFiles, all: () => ['test/**/*.test.ts'] }[suite]();
+const apart = suite === 'all' ? APART : APART.filter((path) => included.includes(path));
+const projects = [
+  { name: 'apart', include: apart },
+  { name: 'postgresql', include: onPostgresql, isolate: false, env: { TEST_ENGINE: 'postgresql' } },
+  { name: 'together', include: included, exclude: [...APART, ...onPostgresql], isolate: false },
+];
 
 export default defineConfig({
   resolve: {
@@ -22,7 +28,7 @@ export default defineConfig({
     alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }],
   },
   test: {
-    // Later parts of a run reuse the modules that the first part compiled.
+    // Later runs reuse the modules that an earlier one compiled.
     experimental: { fsModuleCache: true },
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/cpu-of-file.ts', 'test/support/as-it-was.ts', 'test/support/short-properties.ts'],
@@ -30,17 +36,14 @@ export default defineConfig({
     hookTimeout: 120_000,
     // The default of one second is too short for a busy machine.
     expect: { poll: { timeout: 30_000 } },
-    // Three files keep two cores busy for nine tenths of a run. A fourth one saves little and delays the others.
-    maxWorkers: Number(process.env.TEST_AT_ONCE ?? (long ? 2 : 3)),
+    // Files wait for other processes, so one file more than processors keeps all busy. Further files delay the others.
+    maxWorkers: Number(process.env.TEST_AT_ONCE ?? availableParallelism() + (long ? 0 : 1)),
     sequence: { sequencer: LongestFirst },
     pool: 'forks',
     // Requests and messages are short-lived. More space for new objects makes garbage collection cheaper.
     execArgv: ['--max-semi-space-size=32'],
-    projects: long
-      ? [{ extends: true, test: { name: 'long', include: ['test/**/*.long.ts'] } }]
-      : [
-          { extends: true, test: { name: 'apart', include: APART.filter(isWanted) } },
-          { extends: true, test: { name: 'together', include: FILES, exclude: APART, isolate: false } },
-        ],
+    projects: (long ? [{ name: 'long', include: ['test/**/*.long.ts'] }] : projects)
+      .filter(({ include }) => include.length > 0)
+      .map((project) => ({ extends: true as const, test: project })),
   },
 });

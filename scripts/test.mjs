@@ -1,51 +1,70 @@
 /**
  * Runs the tests. First it does the missing setup steps: Debian packages (as root), npm packages, generated and
- * compiled code. Without an argument it runs the short suite (`npm test`). `--all` also runs the rest, `--long` only
- * the tests that take minutes each. test/support/suite.ts defines the suites. Other arguments are passed to vitest.
+ * compiled code. test/support/suite.ts defines which tests run.
  *
- * The last line is `N passed, N failed`. It counts checks that failed before as failed tests; the folder FAILED_CHECKS
- * contains the output of each. The lines above it list each failure with its reason. Failed tests are not retried,
- * because a retry hides defects.
+ *   npm test                    the short suite
+ *   npm run test:all            all tests, then the smoke tests on the newest Node 22 and 26
+ *   npm run test:long           only the tests that take minutes each
+ *   npm run test:stress -- test/domains/streams --times 5 --load 12 --at-once 12
+ *                               the tests of a folder, `--times` times, beside as many busy processes as `--load`,
+ *                               with `--at-once` files at the same time
+ *
+ * `--checks` also runs the checks of a change, beside the tests. Other arguments are passed to vitest.
+ *
+ * The last line is `N passed, N failed`. It counts failed checks, and files over their budget of processor time, as
+ * failed tests. The lines above it list each failure with its reason. Failed tests are not retried, because a retry
+ * hides defects.
  */
-import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { newestNode } from './node.mjs';
 import { installPrograms } from './programs.mjs';
 import { compile, generate, installPackages } from './setup.mjs';
 import { root } from './stamps.mjs';
+import { showResults } from './test-results.mjs';
 
-/** Maximum number of failures in the summary, so that a log's last lines contain all of it. */
-const MAX_SHOWN = 20;
-const MAX_COSTLY = 10;
-/** Lines of the output of a failed check. */
-const MAX_LINES = 30;
+/** The versions of Node that the smoke tests run on, beside the version of the run. */
+const SMOKE_NODES = ['22', '26'];
+const CHECKS = [
+  ['scripts/check.mjs'],
+  ['scripts/migration.mjs', '--check', '--engine', 'sqlite'],
+  // Known advisories of dependencies; a registry that does not answer is a note.
+  ['scripts/advisories.mjs'],
+];
 
-/** Excludes files that always use PostgreSQL, and files that use no database. */
-const ON_POSTGRESQL = {
-  auth: ['guessing', 'local-login', 'many-subscriptions', 'own-sessions', 'rights.test'].concat([
-    'second-factor',
-    'sessions',
-    'shared-rights',
-  ]),
-  brokers: ['brokers', 'broker-metrics.test', 'license', 'runtimes'],
-  streams: ['hosting/lease.test', 'replay-subscription', 'rest', 'truth/ttl'],
-};
+const { values: options, positionals: rest } = parseArgs({
+  strict: false,
+  allowPositionals: true,
+  options: {
+    all: { type: 'boolean' },
+    long: { type: 'boolean' },
+    checks: { type: 'boolean' },
+    stress: { type: 'boolean' },
+    times: { type: 'string', default: '1' },
+    load: { type: 'string', default: '0' },
+    'at-once': { type: 'string' },
+  },
+});
 
-// First, because packages are compiled with some of them.
+// A failed setup step exits the process.
+const onSetupFailed = () => console.log('0 passed, 1 failed');
+process.once('exit', onSetupFailed);
 installPrograms();
 installPackages();
 generate();
 compile();
+process.off('exit', onSetupFailed);
 
-const MODES = ['--all', '--long'];
-const args = process.argv.slice(2);
-const isAll = args.includes('--all');
-const isLong = args.includes('--long');
-const rest = args.filter((arg) => !MODES.includes(arg));
 /** Contains all temporary files of this run. */
 const folder = mkdtempSync(join(tmpdir(), 'brokergraph-tests-'));
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+const children = new Set();
+process.once('exit', () => {
+  for (const child of children) child.kill();
+  rmSync(folder, { recursive: true, force: true });
+});
 // Vitest receives the signals, too.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 // PostgreSQL and Mosquitto run as other users.
@@ -53,91 +72,80 @@ chmodSync(folder, 0o755);
 const temporary = join(folder, 'tmp');
 mkdirSync(temporary, { mode: 0o755 });
 
-/** Runs vitest, and returns the result of each file, see test-reporter.mjs. */
-function vitest(name, env, ...more) {
+function start(command, args, settings) {
+  const child = spawn(command, args, { cwd: root, ...settings });
+  children.add(child);
+  child.once('close', () => children.delete(child));
+  return child;
+}
+
+const closed = (child) => new Promise((resolve) => child.once('close', resolve));
+
+/** Runs vitest, and returns the results of each file, see test-reporter.mjs. */
+async function vitest(name, env, node = process.execPath) {
+  const startedAt = Date.now();
   console.log(`\n=== ${name}`);
   const report = join(folder, 'report.json');
   rmSync(report, { force: true });
-  const vitestArgs = ['run', '--reporter=default', `--reporter=${join(root, 'scripts/test-reporter.mjs')}`, ...more];
-  const { status } = spawnSync(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...vitestArgs], {
-    cwd: root,
+  const atOnce = options['at-once'] === undefined ? {} : { TEST_AT_ONCE: options['at-once'] };
+  const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts/test-reporter.mjs')}`];
+  const child = start(node, [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...reporters, ...rest], {
     stdio: 'inherit',
-    env: { ...process.env, SKIP_BUILD: 'on', TEST_REPORT: report, TMPDIR: temporary, ...env },
+    env: {
+      ...process.env,
+      PATH: `${dirname(node)}${delimiter}${process.env.PATH}`,
+      SKIP_BUILD: 'on',
+      TEST_POSTGRES: 'shared',
+      TEST_REPORT: report,
+      TMPDIR: temporary,
+      ...atOnce,
+      ...env,
+    },
   });
+  const status = await closed(child);
   const files = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : {};
-  if (status !== 0 && failuresOf({ name, files }).length === 0)
-    files[''] = {
-      passed: 0,
-      skipped: 0,
-      cpu: 0,
-      failures: [{ name: 'vitest', error: [`ended with status ${status}`] }],
-    };
-  return { name, files };
-}
-
-function failuresOf({ name, files }) {
-  return Object.entries(files).flatMap(([file, { failures }]) =>
-    failures.map((failure) => ({ run: name, file, ...failure })),
-  );
-}
-
-function show(title, failures) {
-  for (const { run, file, name, error } of failures.slice(0, MAX_SHOWN)) {
-    console.log(`${title}: ${relative(root, file)} > ${name} (${run})`);
-    for (const line of error) console.log(`    ${line}`);
+  if (status !== 0 && !Object.values(files).some(({ failures }) => failures.length > 0)) {
+    const failure = { name: 'vitest', error: [`ended with status ${status}`] };
+    files[''] = { passed: 0, skipped: 0, cpu: 0, failures: [failure] };
   }
-  if (failures.length > MAX_SHOWN) console.log(`${title}: ${failures.length - MAX_SHOWN} more`);
+  const seconds = Math.round((Date.now() - startedAt) / 1_000);
+  console.log(`${name}: ${seconds} s`);
+  return { name, seconds, files };
 }
 
-/** The processor time of the run and of its most costly files. Wall time depends on the load of the machine. */
-function showCost() {
-  const costs = runs.flatMap(({ name, files }) =>
-    Object.entries(files).map(([file, { cpu }]) => ({ name, file, cpu })),
-  );
-  const total = costs.reduce((sum, { cpu }) => sum + cpu, 0);
-  const costly = costs.sort((a, b) => b.cpu - a.cpu).slice(0, MAX_COSTLY);
-  console.log(`${Math.round(total)} s of processor time; the most costly files:`);
-  for (const { name, file, cpu } of costly)
-    console.log(`${cpu.toFixed(1).padStart(8)} s  ${relative(root, file)} (${name})`);
+/** Runs a check beside the tests. The result is that of a test file with one test. */
+async function check(args) {
+  const child = start(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+  const status = await closed(child);
+  const failures = status === 0 ? [] : [{ name: 'the check', error: output.trimEnd().split('\n').slice(-30) }];
+  return { [args.join(' ')]: { passed: status === 0 ? 1 : 0, skipped: 0, cpu: 0, failures } };
 }
 
-const runs = [];
-const run = (name, env, ...more) => {
-  const start = Date.now();
-  runs.push(vitest(name, env, ...more));
-  console.log(`${name}: ${Math.round((Date.now() - start) / 1_000)} s`);
-};
-if (isLong) run('long tests', { TEST_LONG: 'on', TEST_POSTGRES: 'shared' }, ...rest);
-else if (rest.length > 0) run('the named tests', {}, ...rest);
-else {
-  // The rest of the suite fuzzes for FUZZ_SECONDS.
-  run('the short suite', { TEST_SUITE: 'short', TEST_POSTGRES: 'shared', FUZZ_SECONDS: '10' });
-  if (isAll) {
-    run('the rest', { TEST_SUITE: 'rest', TEST_POSTGRES: 'shared' });
-    const suites = ['test/domains/users', 'test/domains/projects', 'test/contract', 'test/domains/tokens']
-      .concat(ON_POSTGRESQL.auth.map((name) => `test/platform/auth/${name}`))
-      .concat(ON_POSTGRESQL.brokers.map((name) => `test/domains/brokers/${name}`))
-      .concat(ON_POSTGRESQL.streams.map((name) => `test/domains/streams/${name}`))
-      .concat('test/domains/processes')
-      .concat('test/domains/jobs');
-    run('storage and contract on PostgreSQL', { TEST_ENGINE: 'postgresql' }, ...suites);
-  }
+async function checks() {
+  const files = {};
+  for (const args of CHECKS) Object.assign(files, await check(args));
+  return { name: 'checks', files };
 }
-const failures = runs.flatMap(failuresOf);
 
-const checksFolder = process.env.FAILED_CHECKS ?? '';
-const failedChecks = checksFolder === '' ? [] : readdirSync(checksFolder);
-const counted = (key) =>
-  runs.flatMap(({ files }) => Object.values(files)).reduce((total, file) => total + file[key], 0);
-console.log('');
-showCost();
-show('failed', failures);
-for (const name of failedChecks) {
-  console.log(`failed: ${name}`);
-  const lines = readFileSync(join(checksFolder, name), 'utf8').trimEnd().split('\n');
-  for (const line of lines.slice(-MAX_LINES)) console.log(`    ${line}`);
+async function* testRuns() {
+  if (options.long) yield vitest('long tests', { TEST_LONG: 'on' });
+  else if (options.stress) {
+    for (let number = 1; number <= Number(options.times); number += 1) yield vitest(`stress ${number}`, {});
+  } else if (rest.length > 0) yield vitest('the named tests', {});
+  else if (options.all) {
+    yield vitest('all tests', { TEST_SUITE: 'all', TEST_ON_POSTGRESQL: 'on', FUZZ_SECONDS: '20' });
+    for (const line of SMOKE_NODES)
+      yield vitest(`smoke tests on Node ${line}`, { TEST_SUITE: 'smoke' }, newestNode(line));
+  } else yield vitest('the short suite', { TEST_SUITE: 'short', FUZZ_SECONDS: '10' });
 }
-if (counted('skipped') > 0) console.log(`(${counted('skipped')} skipped)`);
-const failed = failures.length + failedChecks.length;
-console.log(`${counted('passed')} passed, ${failed} failed`);
-process.exitCode = failed === 0 ? 0 : 1;
+
+const busy = ['-e', 'for (;;);'];
+for (let number = 0; number < Number(options.load); number += 1) start(process.execPath, busy, { stdio: 'ignore' });
+const checking = options.checks ? checks() : null;
+const results = [];
+for await (const result of testRuns()) results.push(result);
+if (checking !== null) results.push(await checking);
+process.exitCode = showResults(results, { hasBudgets: options.all === true && !options.stress }) ? 0 : 1;
+for (const child of children) child.kill();

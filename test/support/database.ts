@@ -43,6 +43,16 @@ export async function databaseOfRun(copyOf?: string): Promise<string | undefined
   return createDatabase(TEST_POSTGRES_URL, copyOf);
 }
 
+/** Uses SQLite in the rest of a test, whatever the database of the run. */
+export function useSqlite(): void {
+  const { TEST_ENGINE } = process.env;
+  if (TEST_ENGINE === undefined) return;
+  delete process.env.TEST_ENGINE;
+  onTestFinished(() => {
+    process.env.TEST_ENGINE = TEST_ENGINE;
+  });
+}
+
 /** The `databaseUrl` of openStorage for a new database of an engine. */
 export async function newDatabaseUrl(engine: Engine, postgres: TestPostgres): Promise<string | undefined> {
   return engine === 'sqlite' ? undefined : postgres.createDatabase();

@@ -1,11 +1,14 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 /**
  * The tests of a run (TEST_SUITE). `short` is `npm test`: all domains on SQLite, one broker kind, a tenth of the runs
- * of each property, no slow files. `rest`: the tests that `short` omits. `all`, the default: all tests.
+ * of each property, no costly files. `smoke`: what differs between versions of Node. `all`, the default: all tests.
  */
-type Suite = 'short' | 'rest' | 'all';
+type Suite = 'short' | 'smoke' | 'all';
 
 const { TEST_SUITE } = process.env;
-export const suite: Suite = TEST_SUITE === 'short' || TEST_SUITE === 'rest' ? TEST_SUITE : 'all';
+export const suite: Suite = TEST_SUITE === 'short' || TEST_SUITE === 'smoke' ? TEST_SUITE : 'all';
 
 /** The broker kinds that the same tests run on. A short run uses the first one. */
 export const brokerKinds = <const Kind extends string>(kinds: readonly Kind[]): readonly Kind[] =>
@@ -14,3 +17,67 @@ export const brokerKinds = <const Kind extends string>(kinds: readonly Kind[]): 
 /** Number of runs of a property. A short run uses a tenth, at least 10. */
 export const runs = (whole: number): number =>
   suite === 'short' ? Math.min(whole, Math.max(10, Math.ceil(whole / 10))) : whole;
+
+/**
+ * Processor seconds of a test file, of its threads and of its child processes, if they are more than DEFAULT_BUDGET.
+ * scripts/test.mjs fails a file that exceeds its budget by half.
+ */
+const BUDGETS: Readonly<Record<string, number>> = JSON.parse(
+  readFileSync(new URL('../budgets.json', import.meta.url), 'utf8'),
+);
+/** A short run omits files with a larger budget. */
+const MAX_SHORT_BUDGET = 6;
+/** Costly files that a short run includes: ten seconds of the MQTT fuzzer. */
+const ALWAYS_SHORT = ['test/fuzz/mqtt/mqtt.test.ts'];
+
+export const budgetOf = (path: string): number => BUDGETS[path] ?? 0;
+
+const files = readdirSync('test', { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.test.ts'))
+  .map((path) => join('test', path))
+  .sort();
+const below = (parts: readonly string[]) =>
+  files.filter((path) => parts.some((part) => path.startsWith(`test/${part}`)));
+
+export const shortFiles = (): string[] =>
+  files.filter((path) => budgetOf(path) <= MAX_SHORT_BUDGET || ALWAYS_SHORT.includes(path));
+
+export const smokeFiles = (): string[] =>
+  below([
+    'contract/',
+    'platform/storage/',
+    'package/',
+    'readme',
+    'engines/embedded/embedded-broker',
+    'engines/embedded/web-socket',
+    'engines/embedded/tls',
+    'engines/embedded/packet-',
+    'protocol/mqtt/packet-',
+  ]);
+
+/** Files that a whole run runs on PostgreSQL, and `npm test` on SQLite. */
+export const postgresqlFiles = (): string[] =>
+  below([
+    'contract/',
+    'domains/brokers/broker-metrics.test',
+    'domains/brokers/brokers',
+    'domains/brokers/license',
+    'domains/brokers/runtimes',
+    'domains/jobs/',
+    'domains/processes/',
+    'domains/projects/',
+    'domains/streams/hosting/lease.test',
+    'domains/streams/replay-subscription',
+    'domains/streams/rest',
+    'domains/streams/truth/ttl',
+    'domains/tokens/',
+    'domains/users/',
+    'platform/auth/guessing',
+    'platform/auth/local-login',
+    'platform/auth/many-subscriptions',
+    'platform/auth/own-sessions',
+    'platform/auth/rights.test',
+    'platform/auth/second-factor',
+    'platform/auth/sessions',
+    'platform/auth/shared-rights',
+  ]);

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAuthority } from '../../support/certificates.ts';
-import { temporaryFolder } from '../../support/database.ts';
+import { temporaryFolder, useSqlite } from '../../support/database.ts';
 import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
 import { startRefusingRelay } from '../../support/refusing-relay.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
@@ -377,23 +377,21 @@ test('a stored secret is not sent to another address: it must be given again wit
   }
 });
 
-// On PostgreSQL another process may be running it.
-test.skipIf(process.env.TEST_ENGINE === 'postgresql')(
-  'the service does not connect to the old address of its own broker that does not run',
-  async () => {
-    const dataDir = temporaryFolder();
-    const first = await startTestService({ dataDir, embeddedBroker: true });
-    const broker = await first.storage.db.broker.findFirstOrThrow();
-    await first.storage.db.broker.update({ where: { id: broker.id }, data: { state: 'ACTIVE' } });
-    const before = first.services.runtimes.status(broker.id).state;
-    await first.close();
+// On SQLite, because on PostgreSQL another process may be running it.
+test('the service does not connect to the old address of its own broker that does not run', async () => {
+  useSqlite();
+  const dataDir = temporaryFolder();
+  const first = await startTestService({ dataDir, embeddedBroker: true });
+  const broker = await first.storage.db.broker.findFirstOrThrow();
+  await first.storage.db.broker.update({ where: { id: broker.id }, data: { state: 'ACTIVE' } });
+  const before = first.services.runtimes.status(broker.id).state;
+  await first.close();
 
-    const second = await startTestService({ dataDir, embeddedBroker: false });
-    const { data } = await second.graphql(
-      'query ($id: ID!) { broker(id: $id) { connection { state } ... on CloudBroker { state targetState } } }',
-      { id: broker.id },
-    );
-    expect(before).not.toBe('CLOSED');
-    expect(data.broker).toEqual({ connection: { state: 'CLOSED' }, state: 'INACTIVE', targetState: 'ACTIVE' });
-  },
-);
+  const second = await startTestService({ dataDir, embeddedBroker: false });
+  const { data } = await second.graphql(
+    'query ($id: ID!) { broker(id: $id) { connection { state } ... on CloudBroker { state targetState } } }',
+    { id: broker.id },
+  );
+  expect(before).not.toBe('CLOSED');
+  expect(data.broker).toEqual({ connection: { state: 'CLOSED' }, state: 'INACTIVE', targetState: 'ACTIVE' });
+});

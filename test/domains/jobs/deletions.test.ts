@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../../src/platform/ids.ts';
-import { temporaryFolder } from '../../support/database.ts';
+import { temporaryFolder, useSqlite } from '../../support/database.ts';
 import { startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService } from '../../support/service.ts';
 import type { ServiceProcess } from '../../support/service-process.ts';
@@ -60,57 +60,53 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two processes on one 
   });
 });
 
-test.skipIf(process.env.TEST_ENGINE === 'postgresql')(
-  'a deletion of retained messages is finished after a restart of the only process',
-  async () => {
-    const { mosquitto, one, brokerId } = await oneProcess([SLOW]);
-    await retain(await mosquitto.client(), topicsOf(COUNT), 'x');
-    const { jobId } = await begun(one, one, brokerId, { filter: 'plant/#' });
-    await one.kill();
-    await one.start();
-    await expect.poll(async () => (await jobIn(one, jobId)).state).toBe('DONE');
-    expect(await jobIn(one, jobId)).toMatchObject({ attempt: 2 });
-    expect(await left(one, brokerId)).toBe(0);
-  },
-);
+test('a deletion of retained messages is finished after a restart of the only process', async () => {
+  useSqlite();
+  const { mosquitto, one, brokerId } = await oneProcess([SLOW]);
+  await retain(await mosquitto.client(), topicsOf(COUNT), 'x');
+  const { jobId } = await begun(one, one, brokerId, { filter: 'plant/#' });
+  await one.kill();
+  await one.start();
+  await expect.poll(async () => (await jobIn(one, jobId)).state).toBe('DONE');
+  expect(await jobIn(one, jobId)).toMatchObject({ attempt: 2 });
+  expect(await left(one, brokerId)).toBe(0);
+});
 
-test.skipIf(process.env.TEST_ENGINE === 'postgresql')(
-  'what an earlier process had deleted is counted: by name if topics were given, and by number with a filter',
-  async () => {
-    const mosquitto = await startMosquitto();
-    const dataDir = temporaryFolder();
-    const first = await startTestService({ dataDir });
-    const ids = [await addBroker(first, mosquitto.url), await addBroker(first, mosquitto.url)];
-    await retain(await mosquitto.client(), ['a/1', 'a/2', 'b/1', 'b/2', 'b/3'], 'x');
-    const topics = ['a/none', 'a/gone', 'a/1', 'a/2'];
-    const requests = [
-      { filter: null, topics, isDryRun: false },
-      { filter: 'b/#', topics: [], isDryRun: false },
-    ];
-    const counts = { DELETED: 4, ACKNOWLEDGED: 3 };
-    const progress = JSON.stringify({ state: 'DELETING', counts, total: 7, interruptions: 1, notFound: [0] });
-    const jobs = ids.map((brokerId) => ({ id: newId('job'), brokerId, kind: 'RETAINED_DELETION' as const }));
-    await first.storage.db.job.createMany({
-      data: jobs.map((job, index) => ({
-        ...job,
-        subject: '',
-        runningKey: `RETAINED_DELETION ${job.brokerId} `,
-        request: JSON.stringify(requests[index]),
-        state: 'RUNNING' as const,
-        progress,
-        startedAt: new Date(),
-      })),
-    });
-    await first.close();
-    const service = await startTestService({ dataDir });
-    const reports = ids.map(async (b) => {
-      const live = subscribe(service, service.root, WATCH, { id: b });
-      const done = await live.until(({ retainedDeletion: { deletion } }) => deletion.endedAt !== null);
-      return done.retainedDeletion.deletion;
-    });
-    const [given, found] = await Promise.all(reports);
-    expect(given).toMatchObject({ state: 'DONE', total: 4, deletedCount: 3, notFoundCount: 1, isComplete: true });
-    // The four that were known to be deleted, and the three that were found. Those in between were not counted.
-    expect(found).toMatchObject({ state: 'DONE', total: 7, deletedCount: 7, notFoundCount: 0, isComplete: true });
-  },
-);
+test('what an earlier process had deleted is counted: by name if topics were given, and by number with a filter', async () => {
+  useSqlite();
+  const mosquitto = await startMosquitto();
+  const dataDir = temporaryFolder();
+  const first = await startTestService({ dataDir });
+  const ids = [await addBroker(first, mosquitto.url), await addBroker(first, mosquitto.url)];
+  await retain(await mosquitto.client(), ['a/1', 'a/2', 'b/1', 'b/2', 'b/3'], 'x');
+  const topics = ['a/none', 'a/gone', 'a/1', 'a/2'];
+  const requests = [
+    { filter: null, topics, isDryRun: false },
+    { filter: 'b/#', topics: [], isDryRun: false },
+  ];
+  const counts = { DELETED: 4, ACKNOWLEDGED: 3 };
+  const progress = JSON.stringify({ state: 'DELETING', counts, total: 7, interruptions: 1, notFound: [0] });
+  const jobs = ids.map((brokerId) => ({ id: newId('job'), brokerId, kind: 'RETAINED_DELETION' as const }));
+  await first.storage.db.job.createMany({
+    data: jobs.map((job, index) => ({
+      ...job,
+      subject: '',
+      runningKey: `RETAINED_DELETION ${job.brokerId} `,
+      request: JSON.stringify(requests[index]),
+      state: 'RUNNING' as const,
+      progress,
+      startedAt: new Date(),
+    })),
+  });
+  await first.close();
+  const service = await startTestService({ dataDir });
+  const reports = ids.map(async (b) => {
+    const live = subscribe(service, service.root, WATCH, { id: b });
+    const done = await live.until(({ retainedDeletion: { deletion } }) => deletion.endedAt !== null);
+    return done.retainedDeletion.deletion;
+  });
+  const [given, found] = await Promise.all(reports);
+  expect(given).toMatchObject({ state: 'DONE', total: 4, deletedCount: 3, notFoundCount: 1, isComplete: true });
+  // The four that were known to be deleted, and the three that were found. Those in between were not counted.
+  expect(found).toMatchObject({ state: 'DONE', total: 7, deletedCount: 7, notFoundCount: 0, isComplete: true });
+});

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { useSqlite } from '../../support/database.ts';
 import { subscribe } from '../../support/subscription.ts';
 import { jobIn, oneProcess, repeatedOf, runnerOf, storedNumbers, twoProcesses } from './job-world.ts';
 
@@ -114,25 +115,23 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two processes on one 
   });
 });
 
-test.skipIf(process.env.TEST_ENGINE === 'postgresql').each(['kill', 'stop'] as const)(
-  'a replay continues after the restart of the only process (%s)',
-  async (end) => {
-    const world = await oneProcess();
-    const { one } = world;
-    const { heard, replay } = await storedNumbers(world, COUNT);
-    const id = await replay(one, SECONDS);
-    await expect.poll(async () => (await jobIn(one, id)).done).toBeGreaterThan(COUNT / 4);
-    await one[end]();
-    await one.start();
-    await expect.poll(async () => (await jobIn(one, id)).state).toBe('DONE');
-    expect(await jobIn(one, id)).toMatchObject({ state: 'DONE', done: COUNT, total: COUNT, attempt: 2 });
-    await expect.poll(() => new Set(heard).size).toBe(COUNT);
-    const repeated = repeatedOf(heard, numbersTo(COUNT));
-    expect(repeated.length).toBeLessThanOrEqual(end === 'stop' ? IN_FLIGHT : COUNT / 2);
-    const list = 'query ($id: ID!) { broker(id: $id) { jobs { id } stream(name: "s") { replay { jobId state } } } }';
-    expect((await one.graphql(list, { id: world.brokerId })).broker).toEqual({
-      jobs: [{ id }],
-      stream: { replay: { jobId: id, state: 'DONE' } },
-    });
-  },
-);
+test.each(['kill', 'stop'] as const)('a replay continues after the restart of the only process (%s)', async (end) => {
+  useSqlite();
+  const world = await oneProcess();
+  const { one } = world;
+  const { heard, replay } = await storedNumbers(world, COUNT);
+  const id = await replay(one, SECONDS);
+  await expect.poll(async () => (await jobIn(one, id)).done).toBeGreaterThan(COUNT / 4);
+  await one[end]();
+  await one.start();
+  await expect.poll(async () => (await jobIn(one, id)).state).toBe('DONE');
+  expect(await jobIn(one, id)).toMatchObject({ state: 'DONE', done: COUNT, total: COUNT, attempt: 2 });
+  await expect.poll(() => new Set(heard).size).toBe(COUNT);
+  const repeated = repeatedOf(heard, numbersTo(COUNT));
+  expect(repeated.length).toBeLessThanOrEqual(end === 'stop' ? IN_FLIGHT : COUNT / 2);
+  const list = 'query ($id: ID!) { broker(id: $id) { jobs { id } stream(name: "s") { replay { jobId state } } } }';
+  expect((await one.graphql(list, { id: world.brokerId })).broker).toEqual({
+    jobs: [{ id }],
+    stream: { replay: { jobId: id, state: 'DONE' } },
+  });
+});

@@ -1,0 +1,45 @@
+/** The summary of a test run: its costs, its failures, and the line `N passed, N failed`. */
+import { readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { root } from './stamps.mjs';
+
+/** Maximum number of failures in the summary, so that a log's last lines contain all of it. */
+const MAX_SHOWN = 20;
+const MAX_COSTLY = 10;
+/** Processor seconds of a file without an entry in test/budgets.json. */
+const DEFAULT_BUDGET = 6;
+/** Processor time depends on the load of the machine, so a file fails only far above its budget. */
+const TOLERANCE = 1.5;
+
+const pathOf = (file) => (file.startsWith(root) ? relative(root, file) : file);
+
+/** `results`: `{ name, files }` for each run, with `files` as test-reporter.mjs writes them. Returns whether all passed. */
+export function showResults(results, { hasBudgets }) {
+  const files = results.flatMap(({ name, files }) =>
+    Object.entries(files).map(([file, result]) => ({ run: name, file: pathOf(file), ...result })),
+  );
+  const failures = files.flatMap(({ run, file, failures }) => failures.map((failure) => ({ run, file, ...failure })));
+  if (hasBudgets) failures.push(...files.filter(({ file }) => file.startsWith('test/')).flatMap(overBudget));
+  const sum = (key) => files.reduce((total, file) => total + file[key], 0);
+
+  console.log(`\n${Math.round(sum('cpu'))} s of processor time; the most costly files:`);
+  for (const { run, file, cpu } of files.toSorted((a, b) => b.cpu - a.cpu).slice(0, MAX_COSTLY))
+    console.log(`${cpu.toFixed(1).padStart(8)} s  ${file} (${run})`);
+  for (const { run, file, name, error } of failures.slice(0, MAX_SHOWN)) {
+    console.log(`failed: ${file} > ${name} (${run})`);
+    for (const line of error) console.log(`    ${line}`);
+  }
+  if (failures.length > MAX_SHOWN) console.log(`failed: ${failures.length - MAX_SHOWN} more`);
+  if (sum('skipped') > 0) console.log(`(${sum('skipped')} skipped)`);
+  for (const { name, seconds } of results) if (seconds !== undefined) console.log(`${name}: ${seconds} s`);
+  console.log(`${sum('passed')} passed, ${failures.length} failed`);
+  return failures.length === 0;
+}
+
+const budgets = JSON.parse(readFileSync(join(root, 'test/budgets.json'), 'utf8'));
+
+function overBudget({ run, file, cpu }) {
+  const budget = budgets[file] ?? DEFAULT_BUDGET;
+  if (cpu <= budget * TOLERANCE) return [];
+  return [{ run, file, name: 'processor time', error: [`${cpu.toFixed(1)} s, with a budget of ${budget} s`] }];
+}
