@@ -34,8 +34,6 @@ const documented: Site = (listen, upstream) => {
 };
 
 const STATUS = 'subscription ($p: ID!) { brokerStatus(projectId: $p) { kind brokers { broker { name } } } }';
-/** Milliseconds. A proxy that buffers responses exceeds it; a busy machine does not. */
-const PROMPT_MS = 5_000;
 
 const addBroker = (service: TestService, name: string) =>
   service.rest('POST', `/api/projects/${service.projectId}/brokers`, service.root, { name, url: 'mqtt://127.0.0.1:1' });
@@ -58,26 +56,23 @@ describe.skipIf(!hasNginx)(hasNginx ? 'behind nginx' : NGINX_MISSING, () => {
     test.each<[string, Site]>([
       ['its own settings', site(DEFAULT_LINES[transport])],
       ['the settings of the README', documented],
-    ])('with %s the snapshot, each change and the error at the end arrive immediately', async (_settings, lines) => {
-      const service = await startTestService();
-      const { token, email } = await service.person('VIEWER');
-      const url = await startNginx(service.url, lines);
-      const status = { query: STATUS, variables: { p: service.projectId } };
-      const opening = performance.now();
-      const stream = await openedStream(transport, { url }, token, status);
-      expect(performance.now() - opening).toBeLessThan(PROMPT_MS);
-      for (const name of ['first', 'second']) {
-        const changing = performance.now();
-        await addBroker(service, name);
-        await stream.until(({ brokerStatus }) => brokerStatus.brokers[0]?.broker.name === name);
-        expect(performance.now() - changing).toBeLessThan(PROMPT_MS);
-      }
-      await service.services.projects.removeMember(service.projectId, email);
-      const removed = performance.now();
-      const { close, errors, at } = await stream.ended;
-      expect([close, errors]).toEqual([END_OF_RIGHTS[transport], ['NOT_ALLOWED']]);
-      expect(at - removed).toBeLessThan(PROMPT_MS);
-    });
+    ])(
+      'with %s the snapshot and each change arrive before the next one, and then the error at the end',
+      async (_settings, lines) => {
+        const service = await startTestService();
+        const { token, email } = await service.person('VIEWER');
+        const url = await startNginx(service.url, lines);
+        const status = { query: STATUS, variables: { p: service.projectId } };
+        const stream = await openedStream(transport, { url }, token, status);
+        for (const name of ['first', 'second']) {
+          await addBroker(service, name);
+          await stream.until(({ brokerStatus }) => brokerStatus.brokers[0]?.broker.name === name);
+        }
+        await service.services.projects.removeMember(service.projectId, email);
+        const { close, errors } = await stream.ended;
+        expect([close, errors]).toEqual([END_OF_RIGHTS[transport], ['NOT_ALLOWED']]);
+      },
+    );
 
     test('heartbeats keep the stream open beyond proxy_read_timeout', async () => {
       const { upstream, tick } = await startTicks(250);

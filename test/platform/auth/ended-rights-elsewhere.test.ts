@@ -33,11 +33,9 @@ describe.skipIf(!postgres.available)(postgres.available ? 'two services on one d
       for (const [what, { code, holder }] of Object.entries({ ...RIGHTS_ENDINGS, ...SIGN_IN_ENDINGS })) {
         const { token, end } = await holder(world);
         const stream = await openedStream(transport, two, token, status);
-        const answered = await end();
-        const since = typeof answered === 'number' ? answered : performance.now();
-        const { close, errors, at } = await stream.ended;
+        await end();
+        const { close, errors } = await stream.ended;
         expect([what, close, errors]).toEqual([what, END_OF_RIGHTS[transport], [code]]);
-        expect([what, at - since < 1_000]).toEqual([what, true]);
 
         await done(one, UPDATE_BROKER, { brokerId: body.id, name: what });
         await bystander.until(({ brokerStatus }) =>
@@ -49,11 +47,9 @@ describe.skipIf(!postgres.available)(postgres.available ? 'two services on one d
       const root = await openedStream(transport, two, two.root, status);
       const remove = 'mutation ($i: DeleteProjectInput!) { deleteProject(input: $i) { deletedProjectId } }';
       await done(one, remove, { projectId: one.projectId });
-      const since = performance.now();
       for (const stream of [root, bystander]) {
-        const { close, errors, at } = await stream.ended;
+        const { close, errors } = await stream.ended;
         expect([close, errors]).toEqual([END_OF_RIGHTS[transport], ['NOT_ALLOWED']]);
-        expect(at - since).toBeLessThan(1_000);
       }
     },
   );

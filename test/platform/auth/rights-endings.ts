@@ -9,7 +9,7 @@ export interface World extends TestService {
 /** A caller whose subscription will end. */
 interface Holder {
   readonly token: string;
-  /** Revokes the permission. May return the time of the response, in `performance.now()`; default: now. */
+  /** Revokes the permission. */
   readonly end: () => Promise<unknown>;
 }
 
@@ -50,8 +50,7 @@ const CONFIRM = 'mutation ($i: ConfirmSecondFactorInput!) { confirmSecondFactor(
 const SET_ROOT = 'mutation ($i: SetRootAdminInput!) { setRootAdmin(input: $i) { user { id } } }';
 const ROTATE = 'mutation ($i: RotateTokenInput!) { rotateToken(input: $i) { token { id } } }';
 
-/** In a moment, by both clocks. */
-const soon = () => ({ date: new Date(Date.now() + 100), at: performance.now() + 100 });
+const soon = () => new Date(Date.now() + 100);
 
 /** All that takes rights away from people and tokens of this service. What time alone does is written, to be soon. */
 export const RIGHTS_ENDINGS: Record<string, RightsEnding> = {
@@ -70,10 +69,8 @@ export const RIGHTS_ENDINGS: Record<string, RightsEnding> = {
       return {
         token,
         end: async () => {
-          const { date, at } = soon();
-          await world.storage.db.projectToken.update({ where: { id }, data: { validUntil: date } });
+          await world.storage.db.projectToken.update({ where: { id }, data: { validUntil: soon() } });
           await world.storage.changes.announce('token', id);
-          return at;
         },
       };
     },
@@ -93,10 +90,8 @@ export const RIGHTS_ENDINGS: Record<string, RightsEnding> = {
       return {
         token,
         end: async () => {
-          const { date, at } = soon();
-          await world.storage.db.projectToken.update({ where: { id }, data: { previousValidUntil: date } });
+          await world.storage.db.projectToken.update({ where: { id }, data: { previousValidUntil: soon() } });
           await world.storage.changes.announce('token', id);
-          return at;
         },
       };
     },
@@ -211,10 +206,8 @@ export const RIGHTS_ENDINGS: Record<string, RightsEnding> = {
       return {
         token,
         end: async () => {
-          const { date, at } = soon();
-          await world.storage.db.session.updateMany({ where: { userId: id }, data: { expiresAt: date } });
+          await world.storage.db.session.updateMany({ where: { userId: id }, data: { expiresAt: soon() } });
           await world.storage.changes.announce('user', id);
-          return at;
         },
       };
     },
