@@ -78,7 +78,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the sign-in of the console' : CHROM
     await other.goto(`${service.url}/#/account`);
     await other.getByRole('heading', { name: 'Your account' }).waitFor();
     await service.services.auth.sessions.endAll(id);
-    for (const tab of [page, other]) await tab.getByText('Your session has ended').waitFor({ timeout: 2_000 });
+    for (const tab of [page, other]) await tab.getByText('Your session has ended').waitFor();
     await checkScreen(page, 'session-ended');
     await page.getByLabel('E-mail address').fill(email);
     await page.getByLabel('Password').fill(PASSWORD);
@@ -94,15 +94,16 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the sign-in of the console' : CHROM
     const { email, id } = await service.person('VIEWER');
     const page = await openConsole(service);
     const { token } = await service.services.auth.sessions.open(id);
-    const soon = Date.now() + 8_000;
-    await service.storage.db.session.updateMany({
-      where: { userId: id },
-      data: { createdAt: new Date(soon - SESSION_LIFETIME_MS), expiresAt: new Date(soon) },
-    });
     await page.context().addCookies([{ name: 'brokergraph-session', value: token, url: service.url }]);
     await page.goto(`${service.url}/#/account`);
     await page.reload();
     await page.getByRole('heading', { name: 'Your account' }).waitFor();
+    const soon = Date.now() + 500;
+    await service.storage.db.session.updateMany({
+      where: { userId: id },
+      data: { createdAt: new Date(soon - SESSION_LIFETIME_MS), expiresAt: new Date(soon) },
+    });
+    await service.storage.changes.announce('user', id);
     await page.getByText('Your session has ended').waitFor();
     await page.goto(`${service.url}/#/`);
     await signIn(page, { email, password: PASSWORD });
@@ -138,7 +139,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the sign-in of the console' : CHROM
     await page.getByText('The connection is lost').waitFor();
     await page.locator('.state.stale').waitFor();
     await page.context().setOffline(false);
-    await page.locator('.state.CONNECTED').waitFor({ timeout: 2_000 });
+    await page.locator('.state.CONNECTED').waitFor();
     await page.getByText('The connection is lost').waitFor({ state: 'detached' });
   });
 

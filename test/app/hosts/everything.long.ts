@@ -14,13 +14,13 @@ const AHEAD_SECONDS = 300;
 /** The balancer notices sooner, also on a busy machine. */
 const SHUTDOWN_DELAY_MS = '8000';
 /** From the loss of a socket to the first event of its subscriptions: 3 s, and more on a machine that is busy. */
-const CONTINUED_MS = 10_000;
+const CONTINUED_MS = 30_000;
 
 /**
  * The longest time without an event for a subscription to streams that receive messages all the time, in seconds. A
  * subscription is polled again 10 s after a late response. One in a process without a database ends after 15 s.
  */
-const SILENT = { stopped: 20, cutOff: 40, withoutBroker: 45, failedOver: 40, slowDisk: 40 };
+const SILENT = { stopped: 40, cutOff: 40, withoutBroker: 45, failedOver: 40, slowDisk: 40 };
 
 type World = Awaited<ReturnType<typeof startEverything>>;
 

@@ -63,7 +63,7 @@ test('the numbers of the embedded broker equal those that a client reads, in a q
     isConnected: true,
     metrics: { isStale: false },
   });
-  expect(brokerMetrics.metrics.ageSeconds).toBeLessThan(15);
+  expect(brokerMetrics.metrics.ageSeconds).toBeLessThan(60);
   expect(brokerMetrics.metrics.brokerVersion).toMatch(/^brokergraph embedded /);
 });
 

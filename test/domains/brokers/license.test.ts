@@ -8,7 +8,7 @@ import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
 test('plain Mosquitto has an open-source licence with the available APIs', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const link = await connectedLink({ url: broker.url, ...ADMIN });
-  const controls = new BrokerControls(link, { timeoutMs: 5_000, silenceMs: 100, plugins: [licensePlugin] });
+  const controls = new BrokerControls(link, { timeoutMs: 30_000, silenceMs: 100, plugins: [licensePlugin] });
   onTestFinished(() => controls.close());
   expect(await getLicenseInformation(controls)).toEqual({
     plan: 'open-source',

@@ -15,13 +15,14 @@ function follow(link: BrokerLink, options: SysTopicsOptions = {}): SysTopics {
 test('Mosquitto’s $SYS becomes a nested object of texts, without its log', async () => {
   const broker = await startMosquitto({ logTypes: ['notice', 'subscribe'] });
   const sys = follow(await connectedLink({ url: broker.url }), { sampleMs: 500, burstMs: 20 });
+  const from = Date.now();
   await broker.client();
   const connected = () => sys.valueOf('$SYS/broker/clients/connected');
   await new Promise<void>((resolve) => sys.onBurst(() => connected() === '2' && resolve()));
   const { topics, date } = sys.current() as { topics: { broker: { version?: string } }; date: number };
   expect(topics.broker.version).toBe('mosquitto version 2.0.11');
   expect(topics.broker).not.toHaveProperty('log');
-  expect(Date.now() - date).toBeLessThan(2_000);
+  expect(date).toBeGreaterThanOrEqual(from);
   await expect.poll(() => sys.history().length).toBeGreaterThan(1);
   const dates = sys.history().map(({ date }) => date);
   expect(dates).toEqual([...dates].sort());

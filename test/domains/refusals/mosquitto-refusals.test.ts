@@ -38,7 +38,7 @@ async function withAccounts(service: Awaited<ReturnType<typeof start>>['service'
   await controls.call('dynamic-security', 'disableClient', { username: 'off' });
 }
 
-test('Mosquitto 2.0 reports refused connections and packets within a second', { timeout: 60_000 }, async () => {
+test('Mosquitto 2.0 reports refused connections and packets before the next one', async () => {
   const { service, brokerId, mosquitto, crowded, limited } = await start();
   await withAccounts(service);
   const { port } = mosquitto;
@@ -111,15 +111,12 @@ test('Mosquitto 2.0 reports refused connections and packets within a second', { 
     ],
   ];
   const { next, clear } = await watchRefusals(service, brokerId);
-  const slow: [unknown, number][] = [];
   for (const [act, expected] of KINDS) {
     clear();
     act();
-    const { refusal, tookMs } = await next(() => true);
+    const refusal = await next(() => true);
     expect(refusal).toMatchObject(expected);
-    if (tookMs > 1_000) slow.push([expected, tookMs]);
   }
-  expect(slow).toEqual([]);
 });
 
 test('Mosquitto 2.0 reports why TLS handshakes failed', async () => {
@@ -143,7 +140,7 @@ test('Mosquitto 2.0 reports why TLS handshakes failed', async () => {
   for (const [act, reason] of KINDS) {
     clear();
     act();
-    const { refusal } = await next(() => true);
+    const refusal = await next(() => true);
     expect(refusal).toMatchObject({ kind: 'CONNECT', reason, address: '127.0.0.1' });
   }
 });

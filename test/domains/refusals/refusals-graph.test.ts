@@ -56,7 +56,7 @@ test('the account and the deciding rule lead to access control', async () => {
   const topic = '$SYS/forged';
   const publish = { cmd: 'publish', topic, payload: 'x', qos: 1, messageId: 1, dup: false, retain: false } as const;
   sendRaw(port, { clientId: 'admin-like', username, password }, publish);
-  const { refusal } = await next(({ kind }) => kind === 'PUBLISH');
+  const refusal = await next(({ kind }) => kind === 'PUBLISH');
   expect(refusal).toMatchObject({ topic, decision: 'BROKER', decidedBy: null });
 
   const QUERY =

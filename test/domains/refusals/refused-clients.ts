@@ -75,19 +75,17 @@ const WATCH = `subscription ($id: ID!, $after: SafeInt) { refusals(brokerId: $id
   kind sequence partsLeft removed isConnected refusals { ${REFUSAL_FIELDS} }
 } }`;
 
-/** Refusals as the subscription sends them. `next` waits for one and returns how long it took. */
+/** Refusals as the subscription sends them. `next` waits for one. */
 export async function watchRefusals(service: TestService, brokerId: string) {
   const events = subscribe(service, service.root, WATCH, { id: brokerId });
   await events.until(({ refusals }) => refusals.kind === 'SNAPSHOT' && refusals.partsLeft === 0);
   const seen: SeenRefusal[] = [];
-  const next = async (fits: (refusal: SeenRefusal) => boolean): Promise<{ refusal: SeenRefusal; tookMs: number }> => {
-    const start = performance.now();
+  const next = async (fits: (refusal: SeenRefusal) => boolean): Promise<SeenRefusal> => {
     await events.until(({ refusals }) => {
       seen.push(...refusals.refusals);
       return seen.some(fits);
     });
-    const refusal = seen.find(fits) as SeenRefusal;
-    return { refusal, tookMs: performance.now() - start };
+    return seen.find(fits) as SeenRefusal;
   };
   const clear = () => void seen.splice(0);
   return { next, clear, events };

@@ -134,9 +134,9 @@ test('the slow rules of one project stop at its time limit, and the rules of oth
     ...slow.map((pattern) => ({ projectId: 'slow', claimPath, pattern, role: 'ADMIN' as const })),
     { projectId: 'other', claimPath, pattern: '[ab]+7', role: 'EDITOR' as const },
   ];
-  const startedAt = performance.now();
+  const before = busyMs();
   expect(await rolesByRules(rules, { groups })).toEqual([{ projectId: 'other', role: 'EDITOR' }]);
-  expect(performance.now() - startedAt).toBeLessThan(10_000);
+  expect(busyMs() - before).toBeLessThan(10_000);
 });
 
 test('a claim path finds nested values, entries of lists, and names with dots', () => {

@@ -377,9 +377,7 @@ test('close() with connected clients resolves, may be called twice, and sessions
   });
   await device.subscribeAsync('a', { qos: 1 });
   for (let index = 0; index < 50; index += 1) await connect(broker.mqttPort);
-  const started = performance.now();
   await Promise.all([broker.close(), broker.close()]);
-  expect(performance.now() - started).toBeLessThan(3_000);
   expect(states).toEqual(['STARTING', 'RUNNING', 'STOPPED']);
 
   const again = await startTestBroker({ folder });

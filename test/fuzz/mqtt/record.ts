@@ -20,7 +20,7 @@ export interface Outcome {
 /**
  * Longest time for a response or the end of a connection. Milliseconds; generous, because tests share their machine.
  */
-const MAX_RESPONSE = 20_000;
+const MAX_RESPONSE = 30_000;
 
 const RESPONSES: Readonly<Record<string, string>> = {
   connect: 'connack',

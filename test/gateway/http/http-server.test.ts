@@ -1,12 +1,18 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { pino } from 'pino';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { startService } from '../../../src/app/service.ts';
 import { readConfig } from '../../../src/platform/config/config.ts';
 import { databaseOfRun, silentLog, temporaryFolder } from '../../support/database.ts';
 import { startTestService } from '../../support/service.ts';
+
+/** From now on, time passes only by `vi.advanceTimersByTime`. */
+function stopTimers(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+}
 
 const upgradeTo = (path: string, extra = '') =>
   `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${extra}\r\n`;
@@ -24,30 +30,27 @@ test('a connection reset during a refused upgrade does not affect the service', 
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
 });
 
-test('the service stops soon while a WebSocket is open', async () => {
+test('the service stops while a WebSocket is open, and closes it with 1001', async () => {
   const service = await startTestService();
   const socket = new WebSocket(`${service.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
   await once(socket, 'open');
   const closed = once(socket, 'close');
-  const start = performance.now();
   await service.close();
-  expect(performance.now() - start).toBeLessThan(3_000);
   expect((await closed)[0]).toBe(1001);
 });
 
-test('the service stops soon while a connection without a request is open', async () => {
+test('the service stops while a connection without a request is open, before its deadline for responses', async () => {
   const service = await startTestService();
   const socket = connect(service.port, '127.0.0.1').on('error', () => undefined);
   await once(socket, 'connect');
   // A response on another connection shows that the service has accepted this one.
   await fetch(`${service.url}/healthz`);
-  const start = performance.now();
+  stopTimers();
   await service.close();
-  expect(performance.now() - start).toBeLessThan(3_000);
 });
 
 test('before the shutdown, requests are served but the service is not ready', async () => {
-  const service = await startTestService({ env: { SHUTDOWN_DELAY_MS: '3000' } });
+  const service = await startTestService({ env: { SHUTDOWN_DELAY_MS: '10000' } });
   const ready = await fetch(`${service.url}/readyz`);
   expect([ready.status, ready.headers.get('connection')]).toEqual([200, 'keep-alive']);
   const closed = service.close();

