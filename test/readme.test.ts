@@ -384,7 +384,7 @@ test('a stream is previewed, created, fed, replayed, watched and deleted as prin
 });
 
 test('the steps of watching topics work as printed', async () => {
-  const service = await startTestService({ embeddedBroker: true, env: { BROKER_TIMEOUT_MS: '10000' } });
+  const service = await startTestService({ embeddedBroker: true });
   const { id, url } = await service.storage.db.broker.findFirstOrThrow();
   const blocks = shellBlocks('Topics').map((block) => here(functions + block, service, url));
   expect(blocks).toHaveLength(4);
@@ -434,7 +434,7 @@ describe('bridges', () => {
   const postgres = usePostgres();
 
   test('are configured, watched, fed and disabled as printed', async () => {
-    const service = await startTestService({ embeddedBroker: true, env: { BROKER_TIMEOUT_MS: '10000' } });
+    const service = await startTestService({ embeddedBroker: true });
     const { id, url } = await service.storage.db.broker.findFirstOrThrow();
     const remote = await startMosquitto();
     const received: string[] = [];
@@ -507,7 +507,7 @@ describe('bridges', () => {
 });
 
 test('a cluster is created, listed and watched as printed', async () => {
-  const service = await startTestService({ embeddedBroker: true, env: { BROKER_TIMEOUT_MS: '10000' } });
+  const service = await startTestService({ embeddedBroker: true });
   const { id } = await service.storage.db.broker.findFirstOrThrow();
   const script = here([functions, ...shellBlocks('Clusters')].join('\n'), service);
   const env = { ...process.env, PROJECT: service.projectId, BROKER: id, TOKEN: service.root };

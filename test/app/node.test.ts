@@ -143,7 +143,7 @@ test('objects of two brokers have ids of their own, and `node` finds each for th
   expect(await seen(others, createToken.secret)).toEqual(
     others.map((one) => (ofProject.includes(one.__typename) ? one : null)),
   );
-}, 120_000);
+});
 
 test('ids that are malformed, too long, or of something else are null', async () => {
   const [first] = await twins();
@@ -184,7 +184,7 @@ test('ids that are malformed, too long, or of something else are null', async ()
   }
   expect((await read(`${bridge}\ud800`)).errors?.[0]?.extensions.code).toBe('INVALID');
   expect((await read(bridge, null)).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
-}, 120_000);
+});
 
 test('events of subscriptions have the ids of queries', async () => {
   const [world] = await twins();
@@ -242,7 +242,7 @@ test('events of subscriptions have the ids of queries', async () => {
     brokerId: world.brokerId,
     broker: { id: world.brokerId },
   });
-}, 120_000);
+});
 
 test('the audit has the ids of bridges and connected clients, without secrets that were sent as a name', async () => {
   const { brokerId, change, unchanged, service } = await streamWorld('the embedded broker');

@@ -134,10 +134,7 @@ test('responses about client control and client details are as documented', asyn
 test.each(['Mosquitto', 'the embedded broker'])(
   'responses about access control of %s are as documented',
   async (kind) => {
-    const service = await startTestService({
-      embeddedBroker: kind === 'the embedded broker',
-      env: { BROKER_TIMEOUT_MS: '10000' },
-    });
+    const service = await startTestService({ embeddedBroker: kind === 'the embedded broker' });
     const { projectId } = service;
     const added =
       kind === 'Mosquitto'
@@ -180,10 +177,7 @@ test.each(['Mosquitto', 'the embedded broker'])(
 test.each(['Mosquitto', 'the embedded broker'])(
   'responses about streams and topics of %s are as documented',
   async (kind) => {
-    const service = await startTestService({
-      embeddedBroker: kind === 'the embedded broker',
-      env: { BROKER_TIMEOUT_MS: '10000' },
-    });
+    const service = await startTestService({ embeddedBroker: kind === 'the embedded broker' });
     const { projectId } = service;
     const added =
       kind === 'Mosquitto'

@@ -6,7 +6,7 @@ import type { BrokerSession, LinkState, LinkStatus } from '../../src/protocol/mq
 export function openLink(options: Partial<BrokerLinkOptions> & { readonly url: string }): BrokerLink {
   const link = new BrokerLink({
     id: 'test',
-    timeoutMs: 5_000,
+    timeoutMs: 30_000,
     onFault: (error) => {
       throw error;
     },

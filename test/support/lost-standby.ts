@@ -23,7 +23,7 @@ export async function loseStandby(url: string): Promise<() => Promise<void>> {
     if (!isPending) void commit();
     return (await client.query('SELECT wait_event FROM pg_stat_activity WHERE pid = $1', [pid])).rows[0].wait_event;
   };
-  await expect.poll(waitEvent, { timeout: 10_000 }).toBe('SyncRep');
+  await expect.poll(waitEvent).toBe('SyncRep');
   return async () => {
     await client.query('ALTER SYSTEM RESET synchronous_standby_names');
     await client.query('SELECT pg_reload_conf()');

@@ -138,7 +138,7 @@ export function usePostgres(): TestPostgres {
   let cluster: PostgresCluster | undefined;
   beforeAll(async () => {
     if (available && !named) cluster = await startCluster();
-  }, 60_000);
+  });
   afterAll(() => cluster?.stop());
   return {
     available,

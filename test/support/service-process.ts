@@ -113,6 +113,7 @@ function spawnService(dataDir: string, more: Record<string, string>): ChildProce
       ROOT_EMAIL: ROOT.email,
       ROOT_PASSWORD: ROOT.password,
       LOG_LEVEL: 'error',
+      BROKER_TIMEOUT_MS: '30000',
       ...more,
     },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -85,7 +85,7 @@ const SETTINGS = {
   // Bridges of tests connect to servers on this machine, which is refused by default.
   BROKER_ALLOWED_HOSTS: '*,localhost,127.0.0.0/8,::1',
   // Generous, because a busy machine is slow. Tests of missing responses set their own timeout.
-  BROKER_TIMEOUT_MS: '10000',
+  BROKER_TIMEOUT_MS: '30000',
 };
 
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {

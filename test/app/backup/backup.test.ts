@@ -129,7 +129,7 @@ describeEngines((engine, postgres) => {
     expect(readdirSync(other.DATA_DIR)).not.toContain('restore.unfinished');
     const restored = await start(other, false);
     expect(restored.projectId).toBe(projectId);
-  }, 120_000);
+  });
 });
 
 test('links in the data folder are followed, and restored as what they lead to; broken links and loops are refused', async () => {
@@ -203,7 +203,7 @@ describe.skipIf(!postgres.available)(`of PostgreSQL${postgres.available ? '' : `
     const ofSqlite = backup('ofSqlite');
     await succeeded(['backup', ofSqlite], sqlite);
     expect(await refused(['restore', ofSqlite], other)).toContain('The backup is of SQLite');
-  }, 120_000);
+  });
 
   test('no session waits for pg_dump or pg_restore, which the server would end when it is idle for long', async () => {
     const folder = temporaryFolder();

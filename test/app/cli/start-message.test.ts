@@ -28,4 +28,4 @@ test('a broker keeps its ports, and the start message lists the settings that do
   const third = await startTestService(folder);
   expect(third.report.mqtt?.url).not.toBe(url);
   expect(startMessage(third.report)).toContain(`(port ${port} is in use by another program)`);
-}, 120_000);
+});

@@ -29,13 +29,13 @@ export const KINDS = brokerKinds(['the embedded broker', 'Mosquitto 2.0']);
 
 export async function accessWorld(kind: (typeof KINDS)[number]): Promise<AccessWorld> {
   if (kind === 'the embedded broker') {
-    const service = await startTestService({ embeddedBroker: true, env: { BROKER_TIMEOUT_MS: '5000' } });
+    const service = await startTestService({ embeddedBroker: true });
     const { id, url } = await service.storage.db.broker.findFirstOrThrow();
     const password = readFileSync(passwordFile(service.config.dataDir, id), 'utf8').trim();
     return worldOf(service, id, url ?? '', { username: 'admin', password });
   }
   const broker = await startMosquitto({ access: 'dynsec', logTypes: FOLLOWED_LOG });
-  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '5000' } });
+  const service = await startTestService();
   const brokerId = await addBroker(service, broker.url);
   return worldOf(service, brokerId, broker.url, ADMIN);
 }

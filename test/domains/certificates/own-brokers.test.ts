@@ -27,7 +27,7 @@ interface Told {
 }
 
 async function ownWorld(engine: 'EMBEDDED' | 'MOSQUITTO' = 'EMBEDDED') {
-  const world = await certificateWorld({ embeddedBroker: true, env: { BROKER_TIMEOUT_MS: '10000' } });
+  const world = await certificateWorld({ embeddedBroker: true });
   const { service } = world;
   const listeners = [
     { protocol: 'MQTT' },
@@ -148,7 +148,7 @@ test('after concurrent deployments, removals and changes of a certificate, the s
 
 test('when the port of one broker is taken while the service is stopped, only that broker moves, with its certificates', async () => {
   const embeddedBroker = true;
-  const world = await certificateWorld({ embeddedBroker, env: { BROKER_TIMEOUT_MS: '10000' } });
+  const world = await certificateWorld({ embeddedBroker });
   const { service } = world;
   const { projectId } = service;
   const certificateId = await world.store('server.pem', server.cert, server.key);
@@ -173,7 +173,7 @@ test('when the port of one broker is taken while the service is stopped, only th
   const { dataDir, databaseUrl } = service.config;
   await service.close();
   for (const { first } of brokers) await hold(first);
-  const env = { BROKER_TIMEOUT_MS: '10000', ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }) };
+  const env = databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl };
   const again = await startTestService({ embeddedBroker, dataDir, env });
   for (const { id, first, second } of brokers) {
     await expect.poll(() => isConnected(again, id)).toBe(true);

@@ -84,7 +84,7 @@ test('empty texts, unknown keys and wrong values return 400 with their paths, an
 });
 
 test('a broker without client control returns 405 with the remedy, and an unreachable broker 503', async () => {
-  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '5000' } });
+  const service = await startTestService();
   const control = async (brokerId: string) => {
     const at = `/api/projects/${service.projectId}/brokers/${brokerId}/client-control`;
     return service.rest('PUT', `${at}/disconnect`, service.root, { clientid: 'm1' });

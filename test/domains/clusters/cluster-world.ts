@@ -48,10 +48,9 @@ export async function startNodes(
 export async function clusterWorld(
   count = 3,
   options: MosquittoOptions = {},
-  timeoutMs = 5_000,
   env: Readonly<Record<string, string>> = {},
 ): Promise<ClusterWorld> {
-  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: String(timeoutMs), ...env } });
+  const service = await startTestService({ env });
   const nodes = await startNodes(service, count, options);
   const graph = async (document: string, variables: Record<string, unknown> = {}) => {
     const { data, errors } = await service.graphql(document, variables);

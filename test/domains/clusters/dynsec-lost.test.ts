@@ -14,7 +14,7 @@ const STATES =
   'query ($c: ID!) { broker(id: $c) { cluster { nodes { error { message } sync { state missingPasswords } } } } }';
 
 test('when the first node is lost during a write, all nodes have what it confirmed, and its other changes are reverted', async () => {
-  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '5000' } });
+  const service = await startTestService();
   const brokers = await Promise.all([1, 2].map(() => startMosquitto({ access: 'dynsec' })));
   const [near] = brokers as [(typeof brokers)[number]];
   const relay = await startRelay(near.port);

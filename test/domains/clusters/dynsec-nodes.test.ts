@@ -20,7 +20,7 @@ const usersOn = ({ broker }: ClusterWorldNode): string[] =>
     .sort();
 
 test('a new cluster has the access control of its first node, and nothing is changed if a node is unreachable', async () => {
-  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '5000' } });
+  const service = await startTestService();
   const nodes = await startNodes(service, 3);
   const [first, second, third] = nodes as [ClusterWorldNode, ClusterWorldNode, ClusterWorldNode];
   const write = (id: string, ...changes: object[]) => service.graphql(WRITE, { c: id, changes });

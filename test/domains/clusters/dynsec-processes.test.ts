@@ -23,7 +23,6 @@ test.skipIf(!postgres.available)(
     const env = {
       DATABASE_URL: await postgres.createDatabase(),
       SECRET_KEY: 'the same key for all of the processes',
-      BROKER_TIMEOUT_MS: '5000',
     };
     const one = await startTestService({ env });
     const two = await startTestService({ env });

@@ -141,7 +141,7 @@ test.skipIf(findPostgresPrograms() === null)(
   async () => {
     const postgres = await startCluster({ durable: true });
     onTestFinished(() => postgres.stop());
-    const world = await clusterWorld(2, {}, 5_000, { DATABASE_URL: postgres.url });
+    const world = await clusterWorld(2, {}, { DATABASE_URL: postgres.url });
     const { service, entryId, nodes } = world;
     const write = async (username: string) => {
       const { data, errors } = await service.graphql(

@@ -17,7 +17,6 @@ test.skipIf(!postgres.available)(
     const env = {
       DATABASE_URL: await postgres.createDatabase(),
       SECRET_KEY: 'the same key for all of the processes',
-      BROKER_TIMEOUT_MS: '20000',
     };
     const { service: one, nodes, create } = await haWorld(5, env);
     const two = await startTestService({ env });

@@ -4,7 +4,7 @@ import { startClient } from '../../support/mosquitto.ts';
 import { haWorld } from './ha-world.ts';
 
 test('each node of a high-performance cluster has its own topic tree and TTL, which are returned merged or by node', async () => {
-  const { service, nodes, create, graph } = await haWorld(3, { BROKER_TIMEOUT_MS: '10000' });
+  const { service, nodes, create, graph } = await haWorld();
   const cluster = swapClusterId(await create(3, 'HP'));
   const ask = async (method: string, place: string, body?: unknown) => {
     const path = `/api/projects/${service.projectId}/brokers/${cluster}/topictree${place}`;

@@ -44,7 +44,7 @@ async function heardAt({ broker }: ClusterWorldNode, filter: string): Promise<st
 }
 
 test('a stream of a cluster runs, stores and replays on each node, and its counters are sums', async () => {
-  const world = await clusterWorld(2, {}, 30_000);
+  const world = await clusterWorld(2);
   const { graph, entryId, nodes, service } = world;
   const [one, two] = nodes as [ClusterWorldNode, ClusterWorldNode];
   await openToAll(world);
@@ -107,7 +107,7 @@ test('a stream of a cluster runs, stores and replays on each node, and its count
 });
 
 test('a stream that differs between nodes is reported, and the next change makes it equal', async () => {
-  const world = await clusterWorld(2, {}, 30_000);
+  const world = await clusterWorld(2);
   const { graph, nodes, service } = world;
   const [one, two] = nodes as [ClusterWorldNode, ClusterWorldNode];
   const stream = { name: 's', sourceTopic: 'in/#', targetTopic: 'out' };
@@ -168,7 +168,7 @@ test('a stream that differs between nodes is reported, and the next change makes
 });
 
 test('a change while a node is away reports the other nodes, and repeating it applies the change to the node', async () => {
-  const world = await clusterWorld(2, {}, 30_000);
+  const world = await clusterWorld(2);
   const { graph, nodes } = world;
   const two = nodes[1] as ClusterWorldNode;
   await two.broker.stop();

@@ -34,7 +34,6 @@ export async function twoProcesses(lines: readonly string[] = []) {
   const env = {
     DATABASE_URL: databaseUrl,
     SECRET_KEY: 'the same key for all of the processes',
-    BROKER_TIMEOUT_MS: '20000',
   };
   const mosquitto = await startMosquitto({ lines: [...LINES, ...lines] });
   const one = await startServiceProcess(env);

@@ -6,12 +6,12 @@ import { startMosquitto } from '../../support/mosquitto.ts';
 
 async function tailsOf({ graceMs }: { readonly graceMs: number }) {
   const { url } = await startMosquitto();
-  const observer = new LeasedLink({ id: 'test', clientId: 'observer', url, timeoutMs: 5_000 }, { lingerMs: 0 });
+  const observer = new LeasedLink({ id: 'test', clientId: 'observer', url, timeoutMs: 30_000 }, { lingerMs: 0 });
   let ended: () => void = () => undefined;
   const empty = new Promise<void>((resolve) => {
     ended = resolve;
   });
-  const tails = new BrokerTails({ observer, timeoutMs: 5_000, graceMs, onEmpty: ended });
+  const tails = new BrokerTails({ observer, timeoutMs: 30_000, graceMs, onEmpty: ended });
   onTestFinished(async () => {
     tails.close();
     await observer.close();
@@ -55,13 +55,13 @@ test('the filters and tails of a broker are bounded, and tails without subscribe
 });
 
 test('a tail that cannot start leaves nothing behind', async () => {
-  const observer = new LeasedLink({ id: 'test', clientId: 'c', url: 'mqtt://127.0.0.1:1', timeoutMs: 5_000 });
+  const observer = new LeasedLink({ id: 'test', clientId: 'c', url: 'mqtt://127.0.0.1:1', timeoutMs: 30_000 });
   onTestFinished(() => observer.close());
   let isEmpty = false;
   const onEmpty = () => {
     isEmpty = true;
   };
-  const tails = new BrokerTails({ observer, timeoutMs: 5_000, graceMs: 60_000, onEmpty });
+  const tails = new BrokerTails({ observer, timeoutMs: 30_000, graceMs: 60_000, onEmpty });
   const limits = { maxRate: 1, maxPayloadBytes: 1 };
   const results = await Promise.allSettled([tails.open('a', limits), tails.open('a', limits)]);
   expect(results).toMatchObject([1, 2].map(() => ({ reason: { code: 'BROKER_UNREACHABLE' } })));

@@ -19,18 +19,16 @@ export interface MessageWorld {
   client(options?: IClientOptions): Promise<MqttClient>;
 }
 
-const SERVICE = { env: { BROKER_TIMEOUT_MS: '5000' } };
-
 /** `lines`: of mosquitto.conf. */
 export async function messageWorld(kind: (typeof KINDS)[number], lines: readonly string[] = []): Promise<MessageWorld> {
   if (kind === 'the embedded broker') {
-    const service = await startTestService({ ...SERVICE, embeddedBroker: true });
+    const service = await startTestService({ embeddedBroker: true });
     const { id, url } = await service.storage.db.broker.findFirstOrThrow();
     const password = readFileSync(passwordFile(service.config.dataDir, id), 'utf8').trim();
     return worldOf(service, id, url ?? '', { username: 'admin', password }, null);
   }
   const mosquitto = await startMosquitto({ access: 'passwords', logTypes: FOLLOWED_LOG, lines });
-  const service = await startTestService(SERVICE);
+  const service = await startTestService();
   return worldOf(service, await addBroker(service, mosquitto.url, ADMIN), mosquitto.url, ADMIN, mosquitto);
 }
 

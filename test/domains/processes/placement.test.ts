@@ -38,7 +38,6 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('services on one datab
     const env = {
       DATABASE_URL: (await databaseOfRun()) ?? '',
       SECRET_KEY: 'the same key for all of the processes',
-      BROKER_TIMEOUT_MS: '20000',
     };
     const one = await startTestService({ env });
     const ids: string[] = [];

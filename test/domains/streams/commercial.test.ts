@@ -5,7 +5,7 @@ import { addBroker, worldOf } from './stream-world.ts';
 
 test('a broker with the plugin runs its own streams: what is returned, what is sent to it, and what is refused before', async () => {
   const broker = await startCommercialStreams();
-  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '10000' } });
+  const service = await startTestService();
   const { graph, rest, change, unchanged, follow } = worldOf(
     service,
     await addBroker(service, broker.url),

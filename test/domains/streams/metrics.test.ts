@@ -30,7 +30,7 @@ test('totals of the streams of a broker are scraped, and do not decrease when a 
 });
 
 test('metrics report brokers, bridges, clusters, sign-ins, the audit and WebSockets', async () => {
-  const service = await startTestService({ embeddedBroker: true, env: { BROKER_TIMEOUT_MS: '10000' } });
+  const service = await startTestService({ embeddedBroker: true });
   const { id: brokerId } = await service.storage.db.broker.findFirstOrThrow();
   const { projectId } = service;
   const scraped = async () => {

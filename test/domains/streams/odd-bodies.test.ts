@@ -71,7 +71,7 @@ const inGraph = (body: object) =>
 test('whatever a body holds is done or refused, and a broker is sent nothing that cannot be', async () => {
   const broker = await startCommercialStreams();
   broker.streams.set('there', { streamname: 'there', sourcetopic: 'a', persist: true, replaying: false });
-  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '10000' } });
+  const service = await startTestService();
   const { rest, brokerId } = worldOf(service, await addBroker(service, broker.url), broker.url, {});
   const codes = new Set<string>();
   const told = (code: string | undefined) => {

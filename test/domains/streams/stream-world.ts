@@ -36,14 +36,14 @@ export const KINDS = brokerKinds(['the embedded broker', 'Mosquitto']);
 
 export async function streamWorld(kind: (typeof KINDS)[number]): Promise<StreamWorld> {
   if (kind === 'Mosquitto') return mosquittoWorld(await startMosquitto({ access: 'passwords' }));
-  const service = await startTestService({ embeddedBroker: true, env: { BROKER_TIMEOUT_MS: '10000' } });
+  const service = await startTestService({ embeddedBroker: true });
   const { id, url } = await service.storage.db.broker.findFirstOrThrow();
   const password = readFileSync(passwordFile(service.config.dataDir, id), 'utf8').trim();
   return worldOf(service, id, url ?? '', { username: 'admin', password });
 }
 
 export async function mosquittoWorld({ url }: Mosquitto): Promise<StreamWorld> {
-  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '10000' } });
+  const service = await startTestService();
   return worldOf(service, await addBroker(service, url), url, ADMIN);
 }
 

@@ -26,7 +26,7 @@ export async function mosquittoTarget(fields: Partial<TopicSettings>): Promise<T
   const broker = await startMosquitto({ lines: ['max_inflight_messages 5000', 'max_queued_messages 0'] });
   const settings = { ...DEFAULT_TOPIC_SETTINGS, ...fields };
   const recorder = new RemoteTopicRecorder({
-    local: { id: 'test', url: broker.url, timeoutMs: 10_000 },
+    local: { id: 'test', url: broker.url, timeoutMs: 30_000 },
     clientId: 'brokergraph-test-topics',
     maxBytes: 2 ** 29,
     onStopped: () => undefined,

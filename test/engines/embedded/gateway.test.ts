@@ -16,7 +16,7 @@ import { ADMINISTRATOR, connect, startTestBroker } from './embedded.ts';
 test('the link and the control client of this service use the embedded broker like any other', async () => {
   const { mqttPort } = await startTestBroker();
   const link = await connectedLink({ url: `mqtt://127.0.0.1:${mqttPort}`, ...ADMINISTRATOR });
-  const controls = new BrokerControls(link, { timeoutMs: 5_000 });
+  const controls = new BrokerControls(link, { timeoutMs: 30_000 });
   onTestFinished(() => controls.close());
   expect(link.protocolVersion).toBe(5);
   for (const api of [
@@ -51,7 +51,7 @@ test('the link and the control client of this service use the embedded broker li
 test('streams of the embedded broker are created, watched and replayed like streams of any broker', async () => {
   const { mqttPort } = await startTestBroker();
   const link = await connectedLink({ url: `mqtt://127.0.0.1:${mqttPort}`, ...ADMINISTRATOR });
-  const controls = new BrokerControls(link, { timeoutMs: 5_000 });
+  const controls = new BrokerControls(link, { timeoutMs: 30_000 });
   onTestFinished(() => controls.close());
   const replayed = new Promise<StreamReport>((resolve) => {
     onStreamChanged(controls, 'fast', (report) => {

@@ -92,7 +92,7 @@ test('a new account is admitted during a flood of wrong passwords, after a few c
     isOver = true;
   });
   const attackers = Array.from({ length: 300 }, (_, n) => attacker(n));
-  await expect.poll(() => checked, { timeout: 20_000 }).toBeGreaterThan(1);
+  await expect.poll(() => checked).toBeGreaterThan(1);
 
   const before = checked;
   expect(await logIn(mqttPort, { username: 'dev', password: 'right' })).toBe(0);
@@ -100,7 +100,7 @@ test('a new account is admitted during a flood of wrong passwords, after a few c
 
   isOver = true;
   await Promise.all(attackers);
-}, 60_000);
+});
 
 test('devices with an outdated password do not lock out devices with the new one', async () => {
   const { mqttPort } = await startWithAccounts('dev');

@@ -124,7 +124,7 @@ test('each acknowledged QoS 1 message reaches a member, and a QoS 2 message exac
       await join(`keeper-${round}`, SESSION);
       const membersWith = (text: string) =>
         new Set(clients.flatMap(({ clientId, client }) => (got(client).includes(text) ? [clientId] : []))).size;
-      await expect.poll(() => sent.filter(({ text }) => membersWith(text) === 0), { timeout: 5_000 }).toEqual([]);
+      await expect.poll(() => sent.filter(({ text }) => membersWith(text) === 0)).toEqual([]);
       for (const { text, qos } of sent) if (qos === 2) expect(membersWith(text), `${text} at QoS 2`).toBe(1);
       for (const { client } of clients) await client.leave();
       for (const client of [publisher, watcher]) await client.leave();

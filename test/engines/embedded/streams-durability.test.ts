@@ -76,7 +76,7 @@ test('kill -9 at random times: streams survive with all acknowledged messages in
   expect(await replayed(admin, 'wills')).toEqual(Array.from({ length: ROUNDS }, (_, round) => `gone ${round}`));
   expect(await streamDone(admin, 'listStreams')).toEqual({ totalCount: 3, streams: ['s1', 's2', 'wills'] });
   expect(readdirSync(join(folder, 'streams')).filter((name) => name.startsWith('str_'))).toHaveLength(3);
-}, 120_000);
+});
 
 test("a slow subscriber of a stream's target slows down the publishers of the stream, and no others", async () => {
   const failed: string[] = [];

@@ -7,8 +7,8 @@ import { startTestService } from '../../support/service.ts';
 import { done, newToken, RIGHTS_ENDINGS, type World } from './rights-endings.ts';
 import { SIGN_IN_ENDINGS } from './sign-in-endings.ts';
 
-// A revoked permission ends every subscription that was opened with it. The tests wait for the end, which must come from
-// the change: without it, the rights are read again after five minutes, later than the timeout of a test.
+// A revoked permission ends every subscription that was opened with it. The change must be the cause: without it, the
+// rights are read again after five minutes, later than the timeout of a test.
 
 const CLIENTS = 'subscription ($b: ID!) { connectedClients(brokerId: $b) { kind clients { clientId } } }';
 const STATUS = 'subscription ($p: ID!) { brokerStatus(projectId: $p) { kind brokers { broker { name } } } }';

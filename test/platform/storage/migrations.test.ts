@@ -192,7 +192,7 @@ describeEngines((engine, postgres) => {
     await expect(migratePostgresql(silent.href, [FIRST], silentLog)).rejects.toMatchObject({
       code: 'DATABASE_UNAVAILABLE',
     });
-  }, 60_000);
+  });
 
   test('the server ends the session of a process that is cut off during a migration', async () => {
     const { migrate, query } = await newDatabase(engine, postgres);

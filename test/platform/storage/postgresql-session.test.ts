@@ -30,5 +30,5 @@ describe.skipIf(!available)(`a session${available ? '' : ` (${UNAVAILABLE})`}`, 
     const after = await open();
     expect(after.isAlive).toBe(true);
     await after.close();
-  }, 30_000);
+  });
 });

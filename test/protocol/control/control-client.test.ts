@@ -6,7 +6,7 @@ import { startScriptedBroker } from '../../support/aedes-broker.ts';
 import { connectedLink } from '../../support/link.ts';
 import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
 
-async function clientOf(url: string, timeoutMs = 5_000): Promise<ControlClient> {
+async function clientOf(url: string, timeoutMs = 30_000): Promise<ControlClient> {
   const client = new ControlClient(await connectedLink({ url, ...ADMIN }), { timeoutMs });
   onTestFinished(() => client.close());
   return client;

@@ -14,7 +14,7 @@ const API = 'cedalo/topictree';
 const KEY = 'the same key for all of the processes';
 
 describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : ` (${UNAVAILABLE})`}`, () => {
-  async function startProcess(databaseUrl: string, secretKey = KEY, timeoutMs = 20_000) {
+  async function startProcess(databaseUrl: string, secretKey = KEY, timeoutMs = 30_000) {
     const storage = await openTestStorage({ databaseUrl });
     const sealer = openSealer({ dataDir: temporaryFolder(), secretKey });
     const { db, changes } = storage;

@@ -6,7 +6,7 @@ import { reached } from '../../support/link.ts';
 import { startMosquitto } from '../../support/mosquitto.ts';
 
 function leasedLink(url: string, lingerMs: number): LeasedLink {
-  const link = new LeasedLink({ id: 'test', clientId: 'observer', url, timeoutMs: 5_000 }, { lingerMs });
+  const link = new LeasedLink({ id: 'test', clientId: 'observer', url, timeoutMs: 30_000 }, { lingerMs });
   onTestFinished(() => link.close());
   return link;
 }
@@ -61,7 +61,7 @@ test('a filter that is refused after a reconnect is reported to onRefused', asyn
     { command: 'createRole', rolename: 'reader', acls },
     { command: 'createClient', username: 'u', password: 'p', roles: [{ rolename: 'reader' }] },
   ]);
-  const link = new BrokerLink({ id: 'test', url: broker.url, timeoutMs: 5_000, username: 'u', password: 'p' });
+  const link = new BrokerLink({ id: 'test', url: broker.url, timeoutMs: 30_000, username: 'u', password: 'p' });
   onTestFinished(() => link.close());
   link.open();
   await reached(link, 'CONNECTED');

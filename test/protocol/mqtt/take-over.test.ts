@@ -38,7 +38,7 @@ test.each(['mqtts', 'ws'] as const)('a session is taken over with the settings o
 
 test('with MQTT 3.1.1 too, for a session of either version', async () => {
   const broker = await startMosquitto();
-  const options = { address: { url: broker.url }, version: 4, timeoutMs: 5_000 } as const;
+  const options = { address: { url: broker.url }, version: 4, timeoutMs: 30_000 } as const;
   for (const [clientId, kept] of [
     ['new', KEPT],
     ['old', { clean: false, protocolVersion: 4 }],
@@ -76,14 +76,14 @@ test('a refused connection or filter is an error, and the session is unchanged',
     address: { url, ...ADMIN, password: 'wrong' },
     version: 5,
     clientId: 'thing',
-    timeoutMs: 5_000,
+    timeoutMs: 30_000,
   } as const;
   const client = await broker.client({ clientId: 'thing', ...KEPT });
   await expect(takeOver(wrong, SUBSCRIBE)).rejects.toMatchObject({ code: 'NOT_ALLOWED' });
   expect(client.connected).toBe(true);
   await client.publishAsync('any', '', { qos: 1 }).catch(() => undefined);
   expect(client.connected).toBe(true);
-  const admin = new BrokerControls(link, { timeoutMs: 5_000 });
+  const admin = new BrokerControls(link, { timeoutMs: 30_000 });
   onTestFinished(() => admin.close());
   await admin.call('dynamic-security', 'createClient', { username: 'weak', password: 'weak' });
   const weak = await connectedLink({ url, username: 'weak', password: 'weak' });
@@ -107,7 +107,7 @@ test('a silent broker, a closed connection and an unreachable broker are errors 
     connections += 1;
     socket.destroy();
   });
-  await expect(takeOver({ ...options, timeoutMs: 5_000 }, SUBSCRIBE)).rejects.toMatchObject({
+  await expect(takeOver({ ...options, timeoutMs: 30_000 }, SUBSCRIBE)).rejects.toMatchObject({
     code: 'BROKER_UNREACHABLE',
   });
   // CONNACK of a session, and then the end: whether the subscription was made is unknown.
@@ -118,7 +118,7 @@ test('a silent broker, a closed connection and an unreachable broker are errors 
       socket.once('data', () => socket.destroy());
     });
   });
-  await expect(takeOver({ ...options, timeoutMs: 5_000 }, SUBSCRIBE)).rejects.toMatchObject({
+  await expect(takeOver({ ...options, timeoutMs: 30_000 }, SUBSCRIBE)).rejects.toMatchObject({
     code: 'BROKER_UNREACHABLE',
     info: { outcome: 'unknown' },
   });
@@ -130,7 +130,7 @@ test('a silent broker, a closed connection and an unreachable broker are errors 
 test('a refusal is an error, and responses to other requests are ignored', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const link = await connectedLink({ url: broker.url, ...ADMIN });
-  const controls = new BrokerControls(link, { timeoutMs: 5_000, silenceMs: 100 });
+  const controls = new BrokerControls(link, { timeoutMs: 30_000, silenceMs: 100 });
   onTestFinished(() => controls.close());
   const client = await broker.client({ clientId: 'kept', ...KEPT });
   await client.subscribeAsync('a', { qos: 1 });
@@ -139,7 +139,7 @@ test('a refusal is an error, and responses to other requests are ignored', async
   await controls.call('dynamic-security', 'setDefaultACLAccess', { acls: [{ acltype: 'unsubscribe', allow: false }] });
   await controls.call('dynamic-security', 'removeRoleACL', acl).catch(() => undefined);
   const account = { url: broker.url, ...ADMIN };
-  const options = { address: account, version: 5, clientId: 'kept', timeoutMs: 5_000 } as const;
+  const options = { address: account, version: 5, clientId: 'kept', timeoutMs: 30_000 } as const;
   await expect(takeOver(options, { kind: 'UNSUBSCRIBE', filter: 'a' })).rejects.toMatchObject({ code: 'NOT_ALLOWED' });
 
   const scripted = createServer((socket) => {

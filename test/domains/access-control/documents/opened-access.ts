@@ -9,7 +9,7 @@ import { ADMIN, type Mosquitto } from '../../../support/mosquitto.ts';
 /** Access control of a broker as this service opens it, closed when the test ends. */
 export async function openAccess(broker: Mosquitto) {
   const link = await connectedLink({ url: broker.url, ...ADMIN });
-  const controls = new BrokerControls(link, { timeoutMs: 5_000 });
+  const controls = new BrokerControls(link, { timeoutMs: 30_000 });
   onTestFinished(() => controls.close());
   const index = new AccessIndex({ controls, session: link });
   onTestFinished(() => index.close());

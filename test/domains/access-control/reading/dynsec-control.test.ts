@@ -168,7 +168,7 @@ test('entries that cannot be parsed are counted, and the others are returned', a
   broker.clients.set('twice', { username: 'c0001' });
   broker.roles.set('r', ['not a role']);
   const link = await connectedLink({ url: broker.url });
-  const controls = new BrokerControls(link, { timeoutMs: 5_000 });
+  const controls = new BrokerControls(link, { timeoutMs: 30_000 });
   const index = new AccessIndex({ controls, session: link });
   onTestFinished(async () => {
     index.close();

@@ -35,7 +35,7 @@ test('20,000 accounts and 500 groups are read in pages, never in one piece, and 
   await observer.subscribeAsync('$CONTROL/dynamic-security/v1/response');
 
   const link = await connectedLink({ url: broker.url, ...ADMIN });
-  const controls = new BrokerControls(link, { timeoutMs: 5_000 });
+  const controls = new BrokerControls(link, { timeoutMs: 30_000 });
   const index = new AccessIndex({ controls, session: link });
   onTestFinished(async () => {
     index.close();

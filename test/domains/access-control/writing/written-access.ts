@@ -23,7 +23,7 @@ interface WritingOptions extends Partial<Pick<AccessWriterOptions, 'connectedCli
 
 /** A writer on a real broker, and what it sends. Closed when the test ends. */
 export async function openWriting(url: string, options: WritingOptions = {}) {
-  const { username = ADMIN.username, password = ADMIN.password, timeoutMs = 5_000, onPayload, ...rest } = options;
+  const { username = ADMIN.username, password = ADMIN.password, timeoutMs = 30_000, onPayload, ...rest } = options;
   const link = await connectedLink({ url, username, password });
   const controls = new BrokerControls(link, { timeoutMs, silenceMs: 3_000 });
   const index = new AccessIndex({ controls, session: link });

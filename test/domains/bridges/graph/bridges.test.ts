@@ -149,10 +149,9 @@ test('a configuration that breaks the schema or a rule is refused with each plac
 
 test('a configuration that the operator forbids later no longer runs, is reported as FAILED, and can be corrected', async () => {
   const dataDir = temporaryFolder();
-  const env = { BROKER_TIMEOUT_MS: '10000' };
   const logged: string[] = [];
   const log = pino({ level: 'trace' }, { write: (line) => void logged.push(line) });
-  const first = await startTestService({ dataDir, env, log, embeddedBroker: true });
+  const first = await startTestService({ dataDir, log, embeddedBroker: true });
   const { id } = await first.storage.db.broker.findFirstOrThrow();
   const path = `/api/projects/${first.projectId}/brokers/${id}/bridges/mqtt-bridge`;
   const wanted = config('mqtt://127.0.0.1:1');
@@ -163,7 +162,7 @@ test('a configuration that the operator forbids later no longer runs, is reporte
   const service = await startTestService({
     dataDir,
     log,
-    env: { ...env, BROKER_ALLOWED_HOSTS: 'allowed.example' },
+    env: { BROKER_ALLOWED_HOSTS: 'allowed.example' },
     embeddedBroker: true,
   });
   const { body } = await reached(() => service.rest('GET', `${path}/status`));

@@ -4,7 +4,7 @@ import { addBroker, type StreamWorld, worldOf } from '../../streams/stream-world
 import { type CommercialBridge, MONGO_CONFIG, startCommercialBridge } from './commercial-bridge.ts';
 
 async function worldWith(broker: CommercialBridge): Promise<StreamWorld> {
-  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '10000' } });
+  const service = await startTestService();
   return worldOf(service, await addBroker(service, broker.url), broker.url, {});
 }
 

@@ -28,7 +28,7 @@ test('bridges of a Mosquitto show in the lists of both brokers, and their state 
       ...bridgeLines('named', remote.port, ['remote_clientid plant/one', 'notifications_local_only true']),
     ],
   });
-  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '10000' } });
+  const service = await startTestService();
   const [here, there] = await Promise.all(
     [local, remote].map(async ({ url }) => worldOf(service, await addBroker(service, url), url, {})),
   );
@@ -83,7 +83,7 @@ test('bridges of a Mosquitto show in the lists of both brokers, and their state 
 
 test('a bridge that connects from another broker has the origin OTHER', async () => {
   const here = await startMosquitto({ logTypes: FOLLOWED_LOG });
-  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '10000' } });
+  const service = await startTestService();
   const world = worldOf(service, await addBroker(service, here.url), here.url, {});
   expect((await world.graph(LIST)).broker.bridges).toHaveLength(3);
   const first = await startMosquitto({ lines: bridgeLines('in', here.port, ['remote_clientid inward']) });

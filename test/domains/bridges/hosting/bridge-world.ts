@@ -79,7 +79,7 @@ const SECRET_KEY = 'the same key for all of the processes';
 /**
  * The parts of a process that host bridges. They are queried by control APIs only.
  */
-export async function startBridges({ timeoutMs = 20_000, ...options }: BridgeWorldOptions = {}) {
+export async function startBridges({ timeoutMs = 30_000, ...options }: BridgeWorldOptions = {}) {
   const dataDir = options.dataDir ?? temporaryFolder();
   const storage = options.storage ?? (await openTestStorage());
   const { db, changes, engine } = storage;

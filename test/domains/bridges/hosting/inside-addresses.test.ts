@@ -8,7 +8,7 @@ import { type Mosquitto, startMosquitto } from '../../../support/mosquitto.ts';
 import { startTestService, type TestService } from '../../../support/service.ts';
 
 /** The setting as it is by default. */
-const NOTHING_LISTED = { BROKER_ALLOWED_HOSTS: '', BROKER_TIMEOUT_MS: '20000' };
+const NOTHING_LISTED = { BROKER_ALLOWED_HOSTS: '' };
 const SECRET = `whsec_${Buffer.alloc(24, 'a secret').toString('base64')}`;
 
 /** A server inside, and what reached it. */

@@ -33,8 +33,7 @@ async function hasSession({ url }: Mosquitto, clientId: string): Promise<boolean
 test('a bridge runs again after a restart, has its own connection on both sides, and leaves nothing when its broker is removed', async () => {
   const [line, centre] = [await startMosquitto(FOLLOWED), await startMosquitto(FOLLOWED)];
   const dataDir = temporaryFolder();
-  const env = { BROKER_TIMEOUT_MS: '20000' };
-  const first = await startTestService({ dataDir, env });
+  const first = await startTestService({ dataDir });
   const addBroker = async (name: string, url: string) =>
     (await first.rest('POST', `/api/projects/${first.projectId}/brokers`, first.root, { name, url })).body.id as string;
   const [id, centreId] = [await addBroker('line', line.url), await addBroker('centre', centre.url)];
@@ -63,7 +62,7 @@ test('a bridge runs again after a restart, has its own connection on both sides,
   const databaseUrl = first.config.databaseUrl;
   const second = await startTestService({
     dataDir,
-    env: databaseUrl === undefined ? env : { ...env, DATABASE_URL: databaseUrl },
+    env: databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl },
   });
   await expect.poll(() => arrived).toEqual(['1', '2']);
 
@@ -76,8 +75,7 @@ test('a bridge runs again after a restart, has its own connection on both sides,
 test('bridges of a broker that is not connected can be listed and configured, and run once it is connected', async () => {
   const [line, centre] = [await startMosquitto(), await startMosquitto()];
   const dataDir = temporaryFolder();
-  const env = { BROKER_TIMEOUT_MS: '20000' };
-  const first = await startTestService({ dataDir, env });
+  const first = await startTestService({ dataDir });
   const brokers = `/api/projects/${first.projectId}/brokers`;
   const addBroker = async (name: string) =>
     (await first.rest('POST', brokers, first.root, { name, url: line.url })).body.id as string;
@@ -92,7 +90,7 @@ test('bridges of a broker that is not connected can be listed and configured, an
   const databaseUrl = first.config.databaseUrl;
   const second = await startTestService({
     dataDir,
-    env: databaseUrl === undefined ? env : { ...env, DATABASE_URL: databaseUrl },
+    env: databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl },
   });
   const get = (path: string) => second.rest('GET', path);
   // The first attempt to connect is waited for.

@@ -6,7 +6,7 @@ import { type ArrivedMessage, MqttBridgeSession } from '../../../../src/domains/
 import { startMosquitto } from '../../../support/mosquitto.ts';
 
 async function openSession(url: string, version: 4 | 5): Promise<MqttBridgeSession> {
-  const session = new MqttBridgeSession({ id: 'test', url, clientId: 'session', timeoutMs: 5_000, version });
+  const session = new MqttBridgeSession({ id: 'test', url, clientId: 'session', timeoutMs: 30_000, version });
   onTestFinished(() => session.close({ discard: true }));
   const connected = new Promise<void>((resolve) => {
     session.onStatus(({ state }) => state === 'CONNECTED' && resolve());

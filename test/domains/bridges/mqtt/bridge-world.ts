@@ -38,7 +38,7 @@ export function startTestBridge({
   const bridge = startMqttBridge({
     brokerId,
     bridgeId: 'mqtt-bridge',
-    local: { id: brokerId, timeoutMs: 5_000, ...local },
+    local: { id: brokerId, timeoutMs: 30_000, ...local },
     rules: { allowedHosts },
     folder,
     onFault: (error) => {

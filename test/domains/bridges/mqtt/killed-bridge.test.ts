@@ -29,7 +29,7 @@ test('nothing that a killed process had acknowledged is lost, and nothing that i
     options: {
       brokerId: 'test',
       bridgeId: 'mqtt-bridge',
-      local: { id: 'test', url: here.url, timeoutMs: 5_000 },
+      local: { id: 'test', url: here.url, timeoutMs: 30_000 },
       rules: { allowedHosts: [] },
       folder: bridgeFolder(),
     },

@@ -65,7 +65,7 @@ const LARGE = 2 ** 30;
 
 test('a bridge to an endpoint that is away takes no more of the disk than is allowed, whatever its configuration says', async () => {
   const dataDir = temporaryFolder();
-  const service = await startTestService({ dataDir, env: { BRIDGE_STORAGE_MAX_MB: '16', BROKER_TIMEOUT_MS: '20000' } });
+  const service = await startTestService({ dataDir, env: { BRIDGE_STORAGE_MAX_MB: '16' } });
   const { graphql, projectId } = service;
   const mosquitto = await startMosquitto({ lines: ['max_queued_messages 0'] });
   const added = await graphql('mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }', {

@@ -24,7 +24,7 @@ export function newFolder(): string {
 export const bridgeOptions = (bridgeId: string, url: string, folder: string): BridgeOptions => ({
   brokerId: 'plant',
   bridgeId,
-  local: { id: 'plant', url, timeoutMs: 10_000 },
+  local: { id: 'plant', url, timeoutMs: 30_000 },
   rules: { allowedHosts: [] },
   folder,
   onFault: (error) => expect.fail(`A fault: ${error}`),

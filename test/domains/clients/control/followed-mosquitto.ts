@@ -28,7 +28,7 @@ const ACCOUNTS = ['u1', 'u2'] as const;
 export async function follow(options: Partial<BrokerLinkOptions> & { readonly url: string }) {
   const link = await connectedLink(options);
   const controls = new BrokerControls(link, {
-    timeoutMs: 5_000,
+    timeoutMs: 30_000,
     silenceMs: 100,
     plugins: [inspectPluginFactory({ lineTimeoutMs: 500 }), clientControlPlugin],
     onFault: (error) => {
@@ -56,7 +56,7 @@ export async function startFollowed(
 
 async function addAccounts(broker: Mosquitto): Promise<void> {
   const admin = await connectedLink({ url: broker.url, ...ADMIN });
-  const controls = new BrokerControls(admin, { timeoutMs: 5_000, silenceMs: 100 });
+  const controls = new BrokerControls(admin, { timeoutMs: 30_000, silenceMs: 100 });
   const acls = ['publishClientSend', 'publishClientReceive', 'subscribePattern'].map((acltype) => ({
     acltype,
     topic: '#',

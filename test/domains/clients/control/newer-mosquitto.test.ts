@@ -39,7 +39,7 @@ async function startNewerMosquitto() {
     return clientId;
   };
   const controls = new BrokerControls(link, {
-    timeoutMs: 5_000,
+    timeoutMs: 30_000,
     // Longer than a busy machine delays the responses of the scripted broker.
     silenceMs: 500,
     plugins: [inspectPluginFactory({ lineTimeoutMs: 500 }), clientControlPlugin],

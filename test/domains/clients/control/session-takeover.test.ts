@@ -199,7 +199,7 @@ test('subscriptions are changed neither without permission nor in clean sessions
 
 test('the error says whose permission is missing when the broker refuses the subscription', async () => {
   const { broker } = await startFollowed();
-  const admin = new BrokerControls(await connectedLink({ url: broker.url, ...ADMIN }), { timeoutMs: 5_000 });
+  const admin = new BrokerControls(await connectedLink({ url: broker.url, ...ADMIN }), { timeoutMs: 30_000 });
   onTestFinished(() => admin.close());
   const allow = true;
   const acls = ['$CONTROL/#', '$SYS/#'].flatMap((topic) =>

@@ -52,7 +52,7 @@ test.each(['dynsec', 'anonymous'] as const)(
   'a dry run returns the result for each client, and the other clients that would be disconnected (%s)',
   async (access) => {
     const mosquitto = await startMosquitto({ access, logTypes: FOLLOWED_LOG });
-    const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '5000' } });
+    const service = await startTestService();
     const brokerId = await addBroker(service, mosquitto.url, ADMIN);
     const broker = service.services.brokers.visibleIn(service.projectId, null)[0];
     if (!broker) throw new Error('There is no broker');

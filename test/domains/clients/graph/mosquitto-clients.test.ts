@@ -9,7 +9,7 @@ const PERSISTENT = { clean: false, protocolVersion: 5, properties: { sessionExpi
 
 async function start(accounts: readonly string[]) {
   const mosquitto = await startMosquitto({ access: 'dynsec', logTypes: FOLLOWED_LOG });
-  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '5000' } });
+  const service = await startTestService();
   const brokerId = await addBroker(service, mosquitto.url, ADMIN);
   const broker = service.services.brokers.visibleIn(service.projectId, null)[0];
   if (!broker) throw new Error('There is no broker');

@@ -92,7 +92,7 @@ describe('the embedded broker', () => {
 
 async function mosquitto(logTypes: readonly string[]) {
   const broker = await startMosquitto({ access: 'dynsec', logTypes });
-  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '5000' } });
+  const service = await startTestService();
   const brokerId = await addBroker(service, broker.url, ADMIN);
   const [record] = service.services.brokers.visibleIn(service.projectId, null);
   if (!record) throw new Error('There is no broker');

@@ -8,7 +8,7 @@ import { subscribe } from '../../../support/subscription.ts';
 const RESPONSES = '$CONTROL/cedalo/inspect/v1/response';
 
 async function start() {
-  const service = await startTestService({ embeddedBroker: true, env: { BROKER_TIMEOUT_MS: '5000' } });
+  const service = await startTestService({ embeddedBroker: true });
   const { mqtt } = service.report;
   if (!mqtt) throw new Error('The embedded broker did not start');
   const { id: brokerId } = await service.storage.db.broker.findFirstOrThrow();

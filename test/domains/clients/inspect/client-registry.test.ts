@@ -67,7 +67,7 @@ async function serveInspect(count: number, sequence: number | null): Promise<Ser
 async function observe(url: string, options: ClientRegistryOptions = {}, silenceMs = 5_000) {
   const link = await connectedLink({ url });
   const controls = new BrokerControls(link, {
-    timeoutMs: 5_000,
+    timeoutMs: 30_000,
     silenceMs,
     plugins: [inspectPluginFactory({ lineTimeoutMs: 500 })],
   });

@@ -11,7 +11,7 @@ test('the embedded broker is observed through its own inspect API, including ear
   await connect(port, { clientId: 'earlier' });
   const link = await connectedLink({ url: `mqtt://127.0.0.1:${port}`, ...ADMINISTRATOR });
   expect(link.protocolVersion).toBe(5);
-  const controls = new BrokerControls(link, { timeoutMs: 5_000, plugins: [inspectPlugin] });
+  const controls = new BrokerControls(link, { timeoutMs: 30_000, plugins: [inspectPlugin] });
   const registry = new ClientRegistry(controls, link);
   onTestFinished(async () => {
     registry.close();

@@ -19,7 +19,7 @@ import { startFollowed } from '../control/followed-mosquitto.ts';
 function openFollowed(options: Partial<BrokerLinkOptions> & { readonly url: string }) {
   const link = openLink(options);
   const controls = new BrokerControls(link, {
-    timeoutMs: 5_000,
+    timeoutMs: 30_000,
     plugins: [inspectPlugin, clientControlPlugin],
     onFault: (error) => {
       throw error;

@@ -19,7 +19,7 @@ async function follow(broker: Mosquitto, credentials = {}): Promise<Following> {
 
 async function followBy(link: BrokerLink, options: Partial<BrokerControlsOptions> = {}): Promise<Following> {
   const controls = new BrokerControls(link, {
-    timeoutMs: 5_000,
+    timeoutMs: 30_000,
     silenceMs: 100,
     ...options,
     plugins: [inspectPluginFactory({ lineTimeoutMs: 500 })],

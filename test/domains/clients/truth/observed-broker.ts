@@ -25,7 +25,7 @@ const ACCOUNTS = [
 ] as const;
 
 export async function embeddedBroker(): Promise<ObservedBroker> {
-  const service = await startTestService({ embeddedBroker: true, env: { BROKER_TIMEOUT_MS: '20000' } });
+  const service = await startTestService({ embeddedBroker: true });
   const { id, url } = await service.storage.db.broker.findFirstOrThrow();
   const password = readFileSync(passwordFile(service.config.dataDir, id), 'utf8');
   const admin = await connectAsync(url ?? '', { username: 'admin', password, reconnectPeriod: 0 });
@@ -45,7 +45,7 @@ export async function embeddedBroker(): Promise<ObservedBroker> {
 export async function mosquittoBroker(): Promise<ObservedBroker & { readonly mosquitto: Mosquitto }> {
   const mosquitto = await startMosquitto({ logTypes: FOLLOWED_LOG });
   const { url, port } = mosquitto;
-  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '20000' } });
+  const service = await startTestService();
   const { body } = await service.rest('POST', `/api/projects/${service.projectId}/brokers`, service.root, {
     name: 'mosquitto',
     url,

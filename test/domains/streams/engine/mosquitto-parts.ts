@@ -14,7 +14,7 @@ export async function connectedSession(
   const session = new MqttStreamSession({
     id: 'test',
     clientId: 'brokergraph-test-streams',
-    timeoutMs: 10_000,
+    timeoutMs: 30_000,
     onFault: (error: ServiceError | unknown) => {
       throw error;
     },

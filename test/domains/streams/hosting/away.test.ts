@@ -9,8 +9,7 @@ const LIST = 'query ($b: ID!) { broker(id: $b) { streams { nodes { name state } 
 test('streams of a broker that is not connected since the start can be listed and created, and run once it is connected', async () => {
   const broker = await startMosquitto();
   const dataDir = temporaryFolder();
-  const env = { BROKER_TIMEOUT_MS: '20000' };
-  const first = await startTestService({ dataDir, env });
+  const first = await startTestService({ dataDir });
   const id = await addBroker(first, broker.url);
   await worldOf(first, id, broker.url, {}).change('createStream', { name: 'kept', sourceTopic: 'in', persist: true });
   await first.close();
@@ -19,7 +18,7 @@ test('streams of a broker that is not connected since the start can be listed an
   const databaseUrl = first.config.databaseUrl;
   const second = await startTestService({
     dataDir,
-    env: databaseUrl === undefined ? env : { ...env, DATABASE_URL: databaseUrl },
+    env: databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl },
   });
   const { graph, change, client } = worldOf(second, id, broker.url, {});
   // The first attempt to connect is waited for.

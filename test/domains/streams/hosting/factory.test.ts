@@ -10,9 +10,6 @@ import { startTestService, type TestService } from '../../../support/service.ts'
 const addBroker = async ({ rest, projectId, root }: TestService, url: string): Promise<string> =>
   (await rest('POST', `/api/projects/${projectId}/brokers`, root, { name: 'line', url })).body.id;
 
-/** The first stream begins a thread, which takes its time on a busy machine. */
-const PATIENT = { BROKER_TIMEOUT_MS: '20000' };
-
 const CREATE = 'mutation ($input: CreateStreamInput!) { createStream(input: $input) { stream { name state } } }';
 const STREAM = `query ($id: ID!, $name: String!) { broker(id: $id) {
   stream(name: $name) { name isActive state provider messageCount counters { received } } } }`;
@@ -40,7 +37,7 @@ const fast = { name: 'fast', sourceTopic: 'plant/+', targetTopic: 'fast', persis
 test('streams run again after a restart of the service without a request, with the messages of the meantime', async () => {
   const broker = await startMosquitto();
   const dataDir = temporaryFolder();
-  const first = await startTestService({ dataDir, env: PATIENT });
+  const first = await startTestService({ dataDir });
   const id = await addBroker(first, broker.url);
   const client = await broker.client();
   const outputs = await heard(client, 'fast');
@@ -55,7 +52,7 @@ test('streams run again after a restart of the service without a request, with t
   const [orphan, foreign] = [join(dataDir, 'streams', id, 'str_orphan'), join(dataDir, 'streams', 'brk_foreign')];
   for (const path of [orphan, foreign]) mkdirSync(path);
   const databaseUrl = first.config.databaseUrl;
-  const env = databaseUrl === undefined ? PATIENT : { ...PATIENT, DATABASE_URL: databaseUrl };
+  const env = databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl };
   const second = await startTestService({ dataDir, env });
   await expect.poll(() => outputs).toEqual(['0', '1', '2', '3']);
   await expect.poll(() => streamOf(second, id, 'fast')).toMatchObject({ messageCount: 4, counters: { received: 3 } });
@@ -85,7 +82,7 @@ test('streams run again after a restart of the service without a request, with t
 
 test('a broker without streams gets no connection, and the connections of streams are listed as those of the gateway', async () => {
   const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
-  const service = await startTestService({ env: PATIENT });
+  const service = await startTestService();
   const id = await addBroker(service, broker.url);
   const capabilities = `query ($id: ID!) { broker(id: $id) { capabilities { api provider } } }`;
   await expect
@@ -117,7 +114,7 @@ test('stored streams do not run if the broker serves streams itself, and remain 
     return [JSON.stringify({ responses })];
   });
   const dataDir = temporaryFolder();
-  const first = await startTestService({ dataDir, env: PATIENT });
+  const first = await startTestService({ dataDir });
   const id = await addBroker(first, broker.url);
   await createStream(first, id, fast);
   await expect.poll(() => streamOf(first, id, 'fast')).toMatchObject({ state: 'RUNNING' });
@@ -126,7 +123,7 @@ test('stored streams do not run if the broker serves streams itself, and remain 
   const databaseUrl = first.config.databaseUrl;
   const second = await startTestService({
     dataDir,
-    env: databaseUrl === undefined ? PATIENT : { ...PATIENT, DATABASE_URL: databaseUrl },
+    env: databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl },
   });
   const lists = '{ broker(id: "ID") { streams { totalCount } capabilities { api provider } } }'.replace('ID', id);
   await expect

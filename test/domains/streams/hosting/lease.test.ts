@@ -28,7 +28,6 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two services on one d
     const env = {
       DATABASE_URL: (await databaseOfRun()) ?? '',
       SECRET_KEY: 'the same key for all of the processes',
-      BROKER_TIMEOUT_MS: '20000',
     };
     const one = await startTestService({ env });
     const two = await startTestService({ env });

@@ -19,7 +19,7 @@ const CLIENT_ID = 'brokergraph-b1-streams';
 const VERSIONS = [5, 4] as const;
 
 function open(options: Partial<StreamSessionOptions> & { readonly url: string }): MqttStreamSession {
-  const session = new MqttStreamSession({ id: 'b1', clientId: CLIENT_ID, timeoutMs: 10_000, ...options });
+  const session = new MqttStreamSession({ id: 'b1', clientId: CLIENT_ID, timeoutMs: 30_000, ...options });
   onTestFinished(() => session.close({ discard: false }));
   session.open();
   return session;

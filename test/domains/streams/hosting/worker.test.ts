@@ -30,7 +30,7 @@ function startEngines(options: Partial<StreamThreadOptions> = {}) {
 }
 
 const open = (engines: StreamThread, { url }: Mosquitto) =>
-  engines.openEngine('b1', { id: 'b1', url, timeoutMs: 10_000 });
+  engines.openEngine('b1', { id: 'b1', url, timeoutMs: 30_000 });
 
 const define = (more: Partial<StreamDefinition>): StreamDefinition => ({
   ...DEFAULT_DEFINITION,
@@ -244,7 +244,7 @@ test('an unusable folder fails the streams of its broker, and not those of anoth
   await engine.put('str_1', define({ persist: true }));
   const report = await reported(engine, 'str_1', ({ state }) => state === 'FAILED');
   expect(report.problem).toMatch(/^The stream engine cannot run: /);
-  const other = engines.openEngine('b2', { id: 'b2', url: broker.url, timeoutMs: 10_000 });
+  const other = engines.openEngine('b2', { id: 'b2', url: broker.url, timeoutMs: 30_000 });
   await other.put('str_2', define({ persist: true }));
   await reported(other, 'str_2', running);
 });

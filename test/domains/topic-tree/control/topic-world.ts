@@ -203,7 +203,7 @@ const pick = ({ command: _c, correlationData: _d, ...rest }: Asked) => rest;
 export async function controlsOf(
   url: string,
   plugins: readonly PluginFactory[] = [],
-  { timeoutMs = 5_000, ...account }: { timeoutMs?: number; username?: string; password?: string } = {},
+  { timeoutMs = 30_000, ...account }: { timeoutMs?: number; username?: string; password?: string } = {},
 ) {
   const link = await connectedLink({ url, ...account });
   const controls = new BrokerControls(link, { timeoutMs, silenceMs: timeoutMs, plugins });

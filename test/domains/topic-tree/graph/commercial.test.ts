@@ -15,7 +15,7 @@ const PAYLOADS =
 
 test('topics of a broker with the plugin are read by the documented commands', async () => {
   const broker = await startCommercialTopics();
-  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '10000' } });
+  const service = await startTestService();
   const world = worldOf(service, await addBroker(service, broker.url), broker.url, {});
   broker.published.set('plant/1', 'running').set('plant/2', 'idle').set('hall', 'x');
   broker.subscribed.add('plant/#');
@@ -97,7 +97,7 @@ test('topics of a broker with the plugin are read by the documented commands', a
 
 test('a broker whose topics cannot be recorded has an error for them, and its other fields are returned', async () => {
   const broker = await startCommercialTopics();
-  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '10000' } });
+  const service = await startTestService();
   const id = await addBroker(service, broker.url);
   await broker.stop();
   const { data, errors } = await service.graphql(

@@ -26,7 +26,7 @@ test('if a broker denies #, the missing permission is named, and the allowed fil
   const answered = new Promise<void>((resolve) => client.once('message', () => resolve()));
   await client.publishAsync('$CONTROL/dynamic-security/v1', JSON.stringify({ commands }), { qos: 1 });
   await answered;
-  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '10000' } });
+  const service = await startTestService();
   const { body } = await service.rest('POST', `/api/projects/${service.projectId}/brokers`, service.root, {
     name: 'plant',
     url: mosquitto.url,
@@ -69,7 +69,7 @@ test('if a broker denies #, the missing permission is named, and the allowed fil
 
 test('if the broker does not publish its log, subscriptions are missing, and the remedy is returned', async () => {
   const mosquitto = await startMosquitto();
-  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '10000' } });
+  const service = await startTestService();
   const world = worldOf(service, await addBroker(service, mosquitto.url), mosquitto.url, {});
   await publishAll(await world.client(), { a: 'x' });
   await listed(world, 0);

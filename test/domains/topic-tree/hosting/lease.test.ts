@@ -16,7 +16,6 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const env = {
       DATABASE_URL: await postgres.createDatabase(),
       SECRET_KEY: 'the same key for all of the processes',
-      BROKER_TIMEOUT_MS: '20000',
     };
     const services = [await startTestService({ env }), await startTestService({ env })] as const;
     const id = await addBroker(services[0], broker);

@@ -14,7 +14,6 @@ import {
 } from './topic-world.ts';
 
 const FOLLOWED = { logTypes: FOLLOWED_LOG };
-const env = { BROKER_TIMEOUT_MS: '20000' };
 
 const CLIENTS = `query ($id: ID!) {
   broker(id: $id) { connectedClients(first: 20) { nodes { clientId isGateway } } }
@@ -25,7 +24,7 @@ test('topics are recorded from the first request on, and without payloads as soo
   const recorders = await recordersAt(broker);
   const client = await broker.client();
   await client.publishAsync('plant/a', '17', { qos: 1, retain: true });
-  const service = await startTestService({ env });
+  const service = await startTestService();
   const id = await addBroker(service, broker);
   // Settings are read and changed without a recording.
   await askTopics(service, id, 'setRecording', { ttl: 600 });
@@ -54,7 +53,7 @@ test('topics with isAlwaysOn are recorded after a restart without a request, unt
   const [before, after] = [await startMosquitto(FOLLOWED), await startMosquitto(FOLLOWED)];
   const [atBefore, atAfter] = [await recordersAt(before), await recordersAt(after)];
   const dataDir = temporaryFolder();
-  const first = await startTestService({ dataDir, env });
+  const first = await startTestService({ dataDir });
   const id = await addBroker(first, before);
   await askTopics(first, id, 'setRecording', { always: true, ttl: 900 });
   await expect.poll(() => atBefore.open.size).toBe(1);
@@ -64,7 +63,7 @@ test('topics with isAlwaysOn are recorded after a restart without a request, unt
   const { databaseUrl } = first.config;
   const second = await startTestService({
     dataDir,
-    env: databaseUrl === undefined ? env : { ...env, DATABASE_URL: databaseUrl },
+    env: databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl },
   });
   await expect.poll(() => atBefore.open.size).toBe(1);
   // Kept, since it may come before the subscription.

@@ -25,7 +25,7 @@ function startThread(options: Partial<TopicThreadOptions> = {}) {
   const open = ({ url }: Pick<Mosquitto, 'url'>, id = 'b1', durations = {}) =>
     thread.openRecorder({
       durations,
-      local: { id, url, timeoutMs: 20_000 },
+      local: { id, url, timeoutMs: 30_000 },
       clientId: `brokergraph-${id}-topics`,
       maxBytes: 64 * 1_048_576,
     });

@@ -30,7 +30,7 @@ export async function recorderOf({
   };
   const faults: unknown[] = [];
   const recorder = new RemoteTopicRecorder({
-    local: { id: 'test', url, timeoutMs: 5_000, ...credentials },
+    local: { id: 'test', url, timeoutMs: 30_000, ...credentials },
     clientId: `${PREFIX}topics`,
     maxBytes: 64 * 1_048_576,
     onStopped: () => undefined,
