@@ -1,15 +1,23 @@
 /**
- * Checks the rules of the sources that Biome and the compiler do not know: imports, exports, documents, language and
- * size. Prints the size of the sources.
+ * Checks the rules of the sources that Biome and the compiler do not know: imports, exports, documents, language, waits
+ * and size. Prints the size of the sources.
  */
 import { documentFaults } from './rules/documents.mjs';
 import { exportFaults } from './rules/exports.mjs';
 import { importFaults } from './rules/imports.mjs';
 import { languageFaults } from './rules/language.mjs';
 import { size } from './rules/size.mjs';
+import { waitFaults } from './rules/waits.mjs';
 
 const { text, faults } = size();
-const all = [...importFaults(), ...exportFaults(), ...documentFaults(), ...languageFaults(), ...faults];
+const all = [
+  ...importFaults(),
+  ...exportFaults(),
+  ...documentFaults(),
+  ...languageFaults(),
+  ...waitFaults(),
+  ...faults,
+];
 for (const fault of all) console.log(fault);
 console.log(`${text}; ${all.length} faults`);
 process.exitCode = all.length === 0 ? 0 : 1;
