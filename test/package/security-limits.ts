@@ -5,6 +5,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Connections to the listener of `METRICS_HOST`': ['app/ports.ts', 'MAX_METRICS_CONNECTIONS'],
   'Time for the headers of a request': ['gateway/http/http-server.ts', 'headersTimeout'],
   'Time for a whole request': ['gateway/http/http-server.ts', 'requestTimeout'],
+  'Time for `connection_init` of a WebSocket': ['gateway/graphql/live/web-socket-connection.ts', 'INIT_TIMEOUT_MS'],
   'Queued requests of one connection (pipelining)': ['gateway/http/pipelined-requests.ts', 'MAX_WAITING'],
   'Time without progress in sending a response': ['gateway/http/connections.ts', 'STALLED_MS'],
   'Request body, or WebSocket message, without valid credentials': [

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { Broadcast } from '../../../src/gateway/live/broadcast.ts';
 import type { Tick } from './graph.ts';
@@ -17,12 +17,29 @@ async function open({ port }: TestServer, params: Record<string, unknown>) {
   return { socket, closed };
 }
 
-const start = async () => {
+const start = async (anonymousIdleMs = 200) => {
   const ticks = new Broadcast<Tick, Tick>(() => ({ n: 0 }));
-  return startGraphqlServer({ ticks, keepAliveMs: 20, anonymousIdleMs: 200 });
+  return startGraphqlServer({ ticks, keepAliveMs: 20, anonymousIdleMs });
 };
 
 const SUBSCRIBE = { id: '1', type: 'subscribe', payload: { query: 'subscription { ticks { n } }' } };
+
+test('a WebSocket has 30 s for connection_init', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { port } = await start(600_000);
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/graphql`, 'graphql-transport-ws');
+  onTestFinished(() => socket.terminate());
+  const closed = once(socket, 'close');
+  await once(socket, 'open');
+  // The pings of the service begin when it waits.
+  await once(socket, 'ping');
+  vi.advanceTimersByTime(29_000);
+  await once(socket, 'ping');
+  expect(socket.readyState).toBe(WebSocket.OPEN);
+  vi.advanceTimersByTime(1_000);
+  expect((await closed)[0]).toBe(4408);
+});
 
 test('an idle WebSocket without credentials is closed, others stay open', async () => {
   const server = await start();

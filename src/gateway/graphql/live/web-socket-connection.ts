@@ -34,6 +34,8 @@ const MAX_OPERATIONS = 100;
 /** Maximum characters of messages before and with `connection_init`, whose payload is stored for each operation. */
 const MAX_INIT_LENGTH = 16_384;
 const MAX_ID = 1_000;
+/** A client, or this process, that is busy may take seconds from the upgrade to `connection_init`. */
+const INIT_TIMEOUT_MS = 30_000;
 /** Close code of the IANA registry (RFC 6455 7.4.1). */
 const TRY_AGAIN_LATER = 1013;
 const NEVER: () => Promise<never> = () => new Promise(() => undefined);
@@ -129,6 +131,7 @@ export class WebSocketConnection {
 
   #protocol() {
     return makeServer<Record<string, unknown>>({
+      connectionInitWaitTimeout: INIT_TIMEOUT_MS,
       onConnect: ({ connectionParams }) => this.#connect(connectionParams),
       onSubscribe: ({ connectionParams }, id, payload) => this.#subscribe(id, payload, connectionParams),
       onNext: (_context, _id, _payload, _args, result) => result as ExecutionResult as never,
