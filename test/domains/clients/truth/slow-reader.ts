@@ -26,16 +26,18 @@ export async function checkSlowReaders(seconds: number): Promise<void> {
   const inspect = await startScriptedInspect(CLIENTS);
   const service = await startServiceProcess();
   const brokerId = await service.addBroker(inspect.broker.url);
+  const steady = pausableWebSocket(service, brokerId);
+  await steady.mirror.until(() => steady.mirror.size === CLIENTS);
+  const end = inspect.change(CHANGES_PER_SECOND);
+  await steady.mirror.until(() => steady.mirror.events > WARM_UP_EVENTS);
+
+  // Not earlier: the service closes a connection that takes nothing for 30 s.
   const slow: PausableWatcher[] = [];
   for (let number = 0; number < SLOW_READERS; number++) {
     slow.push(pausableWebSocket(service, brokerId), await pausableSse(service, brokerId));
   }
-  const steady = pausableWebSocket(service, brokerId);
-  for (const { mirror } of [...slow, steady]) await mirror.until(() => mirror.size === CLIENTS);
-
+  for (const { mirror } of slow) await mirror.until(() => mirror.resumeAt !== null);
   for (const { pause } of slow) pause();
-  const end = inspect.change(CHANGES_PER_SECOND);
-  await steady.mirror.until(() => steady.mirror.events > WARM_UP_EVENTS);
   const before = service.rss();
   const sizes: number[] = [];
   const watch = setInterval(() => sizes.push(service.rss()), 20);
