@@ -1,14 +1,12 @@
 # Builds the package from the sources, then copies only what runs.
 #
-# Node 24.18: better-sqlite3 12 aborts on 24.19 and later, and version 13 does not support Node 20 (docs/decisions/0022-node-versions.md).
-# Tags move. For a release pin both images by their digest: `npm run image` refuses others, see README, “Container”.
-ARG NODE_BUILD_IMAGE=node:24.18-bookworm
-ARG NODE_IMAGE=node:24.18-bookworm-slim
+# Tags move. For a release pin the image by its digest: `npm run image` refuses others, see README, “Container”.
+ARG NODE_IMAGE=node:24-bookworm-slim
 
-FROM ${NODE_BUILD_IMAGE} AS build
+FROM ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY package.json package-lock.json ./
-RUN npm ci --no-audit --no-fund
+RUN npm ci --ignore-scripts --no-audit --no-fund
 # Named one by one: a node_modules or data folder beside the Dockerfile is of no concern here.
 COPY scripts ./scripts
 COPY prisma ./prisma
@@ -16,7 +14,7 @@ COPY console ./console
 COPY schema.graphql ./
 COPY src ./src
 # Without their mention, too: the Prisma client would keep its command line and the compiler as optional peers.
-RUN npm run build && npm pkg delete devDependencies && npm prune --omit=dev --omit=peer --no-audit --no-fund
+RUN npm run build && npm pkg delete devDependencies && npm prune --omit=dev --omit=peer --ignore-scripts --no-audit --no-fund
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production HOST=0.0.0.0 MQTT_HOST=0.0.0.0 DATA_DIR=/data LOG_FORMAT=json
