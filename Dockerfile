@@ -11,7 +11,7 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY scripts ./scripts
 COPY prisma ./prisma
 COPY console ./console
-COPY schema.graphql ./
+COPY schema.graphql tsconfig.json ./
 COPY src ./src
 # Without their mention, too: the Prisma client would keep its command line and the compiler as optional peers.
 RUN npm run build && npm pkg delete devDependencies && npm prune --omit=dev --omit=peer --ignore-scripts --no-audit --no-fund

@@ -31,7 +31,7 @@ export const workers = () =>
  */
 const BUNDLED = /^@prisma\/(adapter-better-sqlite3|driver-adapter-utils)$/;
 
-/** Bundles modules of src, by their paths in src, to the same paths in `folder`. Packages remain in node_modules. */
+/** Bundles modules of src, by their paths in src, to the same paths in `folder`. Other packages remain imports. */
 export async function bundle(paths, folder) {
   const bundled = await rolldown({
     input: Object.fromEntries(paths.map((path) => [path.replace(/\.ts$/, ''), join(src, path)])),

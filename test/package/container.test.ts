@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -88,6 +88,17 @@ test('an image for a release is refused while a base image is not pinned by its 
   const bases = [...text('Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, base]) => base);
   expect(bases).toEqual(Array(2).fill('$' + '{NODE_IMAGE}'));
 });
+
+test('the files that the Dockerfile copies are all that the build needs', () => {
+  const folder = temporaryFolder();
+  const [build = ''] = text('Dockerfile').split(/^RUN npm run build/m);
+  for (const [, files = ''] of build.matchAll(/^COPY (.+) \S+$/gm))
+    for (const file of files.split(' ')) cpSync(`${ROOT}${file}`, `${folder}/${file}`, { recursive: true });
+  rmSync(`${folder}/src/generated`, { recursive: true, force: true });
+  symlinkSync(`${ROOT}node_modules`, `${folder}/node_modules`);
+  execFileSync('npm', ['run', 'build'], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
+  expect(existsSync(`${folder}/dist/main.js`)).toBe(true);
+}, 240_000);
 
 test('the bill of materials lists every production dependency with its version', async () => {
   const { out } = await runScript(['sbom'], {});
