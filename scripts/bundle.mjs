@@ -29,7 +29,7 @@ export const workers = () =>
  * Prisma's adapter is bundled, because version 7.10 depends on better-sqlite3 12, which aborts on Node 24.19 to 24.21.
  * npm ignores the overrides of an installed package, so an installation would contain both versions.
  */
-const BUNDLED = /^@prisma\/(adapter-better-sqlite3|driver-adapter-utils)$/;
+const BUNDLED = /^@prisma\/(adapter-better-sqlite3|debug|driver-adapter-utils)$/;
 
 /** Bundles modules of src, by their paths in src, to the same paths in `folder`. Other packages remain imports. */
 export async function bundle(paths, folder) {

@@ -46,20 +46,11 @@ beforeAll(() => {
 
 /** Installs the package, with its production dependencies, in an empty folder. */
 function installPackage(): { folder: string; env: NodeJS.ProcessEnv } {
-  const temporary = temporaryFolder();
   const env = plainEnvironment();
-  const folder = join(temporary, 'a new folder');
+  const folder = join(temporaryFolder(), 'a new folder');
   mkdirSync(folder);
-  const { tarball } = packed;
-  execFileSync(
-    'npm',
-    ['install', '--prefer-offline', '--no-audit', '--no-fund', '--engine-strict', '--prefix', folder, tarball],
-    {
-      cwd: folder,
-      env,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    },
-  );
+  const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--engine-strict', '--prefix', folder];
+  execFileSync('npm', ['install', ...flags, packed.tarball], { cwd: folder, env, stdio: ['ignore', 'ignore', 'pipe'] });
   return { folder, env };
 }
 
