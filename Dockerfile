@@ -1,6 +1,6 @@
 # Builds the package from the sources, then copies only what runs.
 #
-# Tags move. For a release pin the image by its digest: `npm run image` refuses others, see README, “Container”.
+# Tags move. For a release pin the image by its digest: `npm run image` refuses others, see docs/operation.md, “Releases”.
 ARG NODE_IMAGE=node:24-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build

@@ -8,7 +8,7 @@
  * broker and the load on the other one. Broker and load may limit the rate of fast contenders, so the result is
  * messages per second of processor time, see measure.ts; for the product, of the whole service. A ratio is the median
  * of the ratios of the rounds. The first part runs with the default settings of Mosquitto, which allow 20 QoS 1
- * messages in flight for each connection (mqtt.js ignores that), and with the higher limit that the README recommends.
+ * messages in flight for each connection (mqtt.js ignores that), and with the higher limit of docs/streams.md.
  *
  * `streams [processing|storing]` runs only one part.
  */

@@ -1,13 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { passwordFile } from '../src/engines/cloud-brokers/cloud-brokers.ts';
-import { SETTINGS } from '../src/platform/config/settings.ts';
-import { ERROR_STATUS } from '../src/platform/errors.ts';
 import { temporaryFolder } from './support/database.ts';
 import { ADMIN, FOLLOWED_LOG, startClient, startMosquitto } from './support/mosquitto.ts';
 import { usePostgres } from './support/postgres.ts';
@@ -15,7 +13,6 @@ import { ROOT, startTestService, type TestService } from './support/service.ts';
 import { subscribe } from './support/subscription.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 const documents = readdirSync(`${root}docs`)
   .filter((name) => name.endsWith('.md'))
   .map((name) => `docs/${name}`);
@@ -49,17 +46,44 @@ const here = (script: string, { url, config }: TestService, brokerUrl?: string |
     .replaceAll('data/brokers', `${config.dataDir}/brokers`);
 
 /** Runs a script until it exits or `isEnough` returns true for its output, and returns the output. */
-async function outputOf(script: string, env: NodeJS.ProcessEnv, isEnough = (_output: string) => false) {
+async function outputOf(
+  script: string,
+  env: NodeJS.ProcessEnv,
+  isEnough = (_output: string) => false,
+  cwd = temporaryFolder(),
+) {
   // A separate process group, because child processes survive when only the shell is killed.
-  const shell = spawn('bash', ['-ec', script], { env, detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
+  const shell = spawn('bash', ['-ec', script], {
+    cwd,
+    env: { ...process.env, ...env },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(shell, 'exit');
   let output = '';
   for await (const chunk of shell.stdout) {
     output += chunk;
     if (!isEnough(output)) continue;
     if (shell.pid !== undefined) process.kill(-shell.pid);
-    break;
+    return output;
   }
+  expect(await exited, output).toEqual([0, null]);
   return output;
+}
+
+/** A service with its first broker. `run` runs an example there, see `outputOf`; `connect` starts a client. */
+async function startExamples(env: Readonly<Record<string, string>> = {}) {
+  const service = await startTestService({ embeddedBroker: true, env });
+  const { id, url } = await service.storage.db.broker.findFirstOrThrow();
+  const folder = temporaryFolder();
+  const { dataDir } = service.config;
+  const variables = { PROJECT: service.projectId, BROKER: id, TOKEN: service.root, DATA_DIR: dataDir, TMPDIR: folder };
+  const run = (script: string, isEnough?: (output: string) => boolean) =>
+    outputOf(here(`${functions}\n${script}`, service, url), variables, isEnough, folder);
+  const password = readFileSync(passwordFile(dataDir, id), 'utf8').trim();
+  const connect = (clientId?: string) =>
+    startClient(url ?? '', { username: 'admin', password, ...(clientId !== undefined && { clientId }) });
+  return { service, id, url, folder, run, connect };
 }
 
 /** The steps to a first success with a password, run until they end, with a second broker whose password differs. */
@@ -85,12 +109,8 @@ async function firstSuccess(password: string) {
     }
   });
   let [output, errors] = ['', ''];
-  shell.stdout.on('data', (chunk: Buffer) => {
-    output += chunk;
-  });
-  shell.stderr.on('data', (chunk: Buffer) => {
-    errors += chunk;
-  });
+  shell.stdout.on('data', (chunk: Buffer) => (output += chunk));
+  shell.stderr.on('data', (chunk: Buffer) => (errors += chunk));
   const [code] = await once(shell, 'exit');
   return { service, id, code, output, errors };
 }
@@ -98,12 +118,19 @@ async function firstSuccess(password: string) {
 test('the steps to a first success work as printed, also if there is a second broker', async () => {
   const { service, id, code, output, errors } = await firstSuccess(ROOT.password);
   expect(code, output + errors).toBe(0);
-  const [token, ids, clients] = output.trim().split('\n');
+  const [token, ids, clients, inspected] = output.trim().split('\n');
   expect(token).toMatch(/^bgs_/);
   expect(ids).toBe(`${service.projectId} ${id}`);
-  expect(JSON.parse(clients ?? '')).toMatchObject([{ clientid: 'dev-17', username: 'admin' }]);
-  expect(output).toContain('"clientId":"dev-17"');
+  expect(JSON.parse(clients ?? '').data.broker.connectedClients.nodes).toMatchObject([
+    { clientId: 'dev-17', username: 'admin' },
+  ]);
+  expect(JSON.parse(inspected?.replace(/200$/, '') ?? '')).toMatchObject([{ clientid: 'dev-17', username: 'admin' }]);
   expect(output).toMatch(/"capabilities":\[\{.*"provider":"BROKER"/);
+  const [, live = ''] = /```graphql\n([\s\S]*?)```/.exec(texts.get('README.md') ?? '') ?? [];
+  await subscribe(service, service.root, live, { broker: id }).until(
+    ({ connectedClients: { kind, clients } }) =>
+      kind === 'SNAPSHOT' && clients.some((client: { clientId: string }) => client.clientId === 'dev-17'),
+  );
 });
 
 test('the steps to a first success stop with the error of a failed log-in', async () => {
@@ -114,32 +141,10 @@ test('the steps to a first success stop with the error of a failed log-in', asyn
 });
 
 test('the steps of managing access work as printed', async () => {
-  const service = await startTestService({ embeddedBroker: true });
-  const { id } = await service.storage.db.broker.findFirstOrThrow();
-  const folder = temporaryFolder();
+  const { service, id, folder, run } = await startExamples();
   const { commands, subscriptions } = blocksByEnd('Manage access');
-  const script = here([functions, ...commands].join('\n'), service).replaceAll(
-    'node dist/main.js',
-    `'${process.execPath}' '${root}dist/main.js'`,
-  );
-  const env = {
-    PROJECT: service.projectId,
-    BROKER: id,
-    TOKEN: service.root,
-    DATA_DIR: service.config.dataDir,
-    TMPDIR: folder,
-  };
-  const shell = spawn('bash', ['-ec', script], {
-    cwd: folder,
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let output = '';
-  shell.stdout.on('data', (chunk: Buffer) => {
-    output += chunk;
-  });
-  const [code] = await once(shell, 'exit');
-  expect(code, output).toBe(0);
+  const command = `'${process.execPath}' '${root}dist/main.js'`;
+  const output = await run(commands.join('\n').replaceAll('node dist/main.js', command));
   expect(output.split('\n').slice(0, 5)).toEqual(Array(5).fill('204'));
   expect(output).toContain(
     '[{"username":"meter-1","roles":[{"rolename":"sensor"}],"groups":[{"groupname":"meters"}],"connections":[]}]',
@@ -155,10 +160,8 @@ test('the steps of managing access work as printed', async () => {
   expect(output).not.toContain('before they have a password');
   expect(output.endsWith('\n204\n')).toBe(true);
   for (const block of subscriptions) {
-    const followed = outputOf(here(functions + block, service), { ...process.env, ...env }, (text) =>
-      text.includes('"kind":"SNAPSHOT"'),
-    );
-    expect(await followed).toContain('"accessControl":{"kind":"SNAPSHOT"');
+    const followed = await run(block, (text) => text.includes('"kind":"SNAPSHOT"'));
+    expect(followed).toContain('"accessControl":{"kind":"SNAPSHOT"');
   }
   const disabled = await service.graphql(
     'query ($id: ID!) { broker(id: $id) { account(username: "meter-2") { enabled groups { groupName } } } }',
@@ -181,11 +184,7 @@ test('a Mosquitto gets an account for the service, and another password, as prin
       .replaceAll('broker.example.com:1883', `127.0.0.1:${mosquitto.port}`)
       .replaceAll('-p 1883', `-p ${mosquitto.port}`);
     const passwords = { ADMIN_PASSWORD: ADMIN.password, GATEWAY_PASSWORD: 'a secret', NEW_PASSWORD: 'another secret' };
-    const env = { ...process.env, ...passwords, PROJECT: service.projectId, TOKEN: service.root, ...more };
-    const shell = spawn('bash', ['-ec', command], { env, stdio: ['ignore', 'pipe', 'ignore'] });
-    let output = '';
-    for await (const chunk of shell.stdout) output += chunk;
-    return output;
+    return outputOf(command, { ...passwords, PROJECT: service.projectId, TOKEN: service.root, ...more });
   };
   const [, account = '', add = '', change = ''] = shellBlocks('Add a Mosquitto of your own');
   const id = (await run(`${account}\n${add}`, {})).trim();
@@ -210,14 +209,9 @@ test('a Mosquitto gets an account for the service, and another password, as prin
 });
 
 test('a broker on Mosquitto is created, stopped, started and deleted as printed', async () => {
-  const service = await startTestService({ embeddedBroker: true });
-  const script = here([functions, ...shellBlocks('Brokers that this service runs')].join('\n'), service)
-    .replace('1893', '0')
-    .replace('8893', '0');
-  const env = { ...process.env, PROJECT: service.projectId, TOKEN: service.root };
-  const shell = spawn('bash', ['-ec', script], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  let output = '';
-  for await (const chunk of shell.stdout) output += chunk;
+  const { service, run } = await startExamples();
+  const blocks = shellBlocks('Brokers that this service runs');
+  const output = await run(blocks.join('\n').replace('1893', '0').replace('8893', '0'));
   const [made = '', ...answers] = output.trim().split(/(?<=})\n?(?={"data")/);
   expect(JSON.parse(made).data.broker).toMatchObject({ engine: 'MOSQUITTO', state: 'ACTIVE', problem: null });
   expect(answers.map((answer) => Object.keys(JSON.parse(answer).data)[0])).toEqual([
@@ -229,28 +223,16 @@ test('a broker on Mosquitto is created, stopped, started and deleted as printed'
 });
 
 test('clients are listed, subscribed, unsubscribed and disconnected as printed', async () => {
-  const service = await startTestService({ embeddedBroker: true });
-  const { id, url } = await service.storage.db.broker.findFirstOrThrow();
-  const password = readFileSync(passwordFile(service.config.dataDir, id), 'utf8').trim();
-  const device = await startClient(url ?? '', { clientId: 'dev-17', username: 'admin', password });
+  const { run, connect } = await startExamples();
+  const device = await connect('dev-17');
   const disconnected = new Promise<void>((resolve) => device.once('close', () => resolve()));
-  await startClient(url ?? '', { clientId: 'dev-18', username: 'admin', password });
+  await connect('dev-18');
   const heard: string[] = [];
   device.on('message', (topic) => heard.push(topic));
   const { commands, subscriptions } = blocksByEnd('Clients');
-  const script = here([functions, ...commands].join('\n'), service, url);
-  const env = { ...process.env, PROJECT: service.projectId, BROKER: id, TOKEN: service.root };
-  const snapshots = subscriptions.map((block) =>
-    outputOf(here(functions + block, service), env, (output) => output.includes('"kind":"SNAPSHOT"')),
-  );
+  const snapshots = subscriptions.map((block) => run(block, (output) => output.includes('"kind":"SNAPSHOT"')));
   expect(await Promise.all(snapshots)).toEqual([expect.stringContaining('"clientId":"dev-17"')]);
-  const shell = spawn('bash', ['-ec', script], { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] });
-  let output = '';
-  shell.stdout.on('data', (chunk: Buffer) => {
-    output += chunk;
-  });
-  const [code] = await once(shell, 'exit');
-  expect(code, output).toBe(0);
+  const output = await run(commands.join('\n'));
   await disconnected;
   expect(heard).toEqual(['news/today']);
   const [list = '', slow = '', receiving = '', subscribed, unsubscribed, gone, many = '', takeover = ''] = output
@@ -270,30 +252,23 @@ test('clients are listed, subscribed, unsubscribed and disconnected as printed',
 });
 
 test('the metrics of a broker are read and watched as printed', async () => {
-  const service = await startTestService({ embeddedBroker: true });
-  const { id } = await service.storage.db.broker.findFirstOrThrow();
-  const [read = '', follow = ''] = shellBlocks("Watch a broker's numbers").map((block) =>
-    here(functions + block, service),
-  );
-  const env = { ...process.env, BROKER: id, TOKEN: service.root };
-  const live = await outputOf(follow, env, (output) => output.includes('"isStale":'));
+  const { run } = await startExamples();
+  const [read = '', follow = ''] = shellBlocks("Watch a broker's numbers");
+  const live = await run(follow, (output) => output.includes('"isStale":'));
   expect(live).toMatch(
     /^event: next\ndata: \{"data":\{"brokerMetrics":\{"kind":"SNAPSHOT","sequence":\d+,"isConnected":/m,
   );
   expect(live).toContain('"isStale":false');
-  const { data } = JSON.parse(await outputOf(read, env));
+  const { data } = JSON.parse(await run(read));
   expect(data.broker.metrics).toMatchObject({ brokerVersion: expect.stringContaining('embedded') });
   expect(data.broker.metricsHistory.length).toBeGreaterThan(0);
 });
 
 test('messages are watched as printed', async () => {
-  const service = await startTestService({ embeddedBroker: true });
-  const { id, url } = await service.storage.db.broker.findFirstOrThrow();
-  const [follow = ''] = shellBlocks('Follow messages').map((block) => here(functions + block, service));
-  const password = readFileSync(passwordFile(service.config.dataDir, id), 'utf8').trim();
-  const client = await startClient(url ?? '', { username: 'admin', password });
-  const env = { ...process.env, BROKER: id, TOKEN: service.root };
-  const live = await outputOf(follow, env, (output) => {
+  const { run, connect } = await startExamples();
+  const [follow = ''] = shellBlocks('Follow messages');
+  const client = await connect();
+  const live = await run(follow, (output) => {
     if (output.includes('SNAPSHOT') && !output.includes('CHANGE')) client.publish('demo/1', 'hello');
     return output.includes('CHANGE') && output.includes('hello');
   });
@@ -303,12 +278,10 @@ test('messages are watched as printed', async () => {
 });
 
 test('a message is published, and retained messages are listed and deleted as printed', async () => {
-  const service = await startTestService({ embeddedBroker: true });
-  const { id } = await service.storage.db.broker.findFirstOrThrow();
+  const { run } = await startExamples();
   const blocks = [...shellBlocks('Publish messages'), ...shellBlocks('Retained messages')];
   expect(blocks).toHaveLength(3);
-  const env = { ...process.env, BROKER: id, TOKEN: service.root };
-  const output = await outputOf(here([functions, ...blocks].join('\n'), service), env);
+  const output = await run(blocks.join('\n'));
   const [published, list, deletion] = output.trim().split('\n');
   expect(JSON.parse(published ?? '').data.publishMessage).toEqual({
     outcome: 'ACKNOWLEDGED',
@@ -330,36 +303,25 @@ test('a message is published, and retained messages are listed and deleted as pr
 });
 
 test('refusals are listed and followed as printed', async () => {
-  const service = await startTestService({ embeddedBroker: true });
-  const { id, url } = await service.storage.db.broker.findFirstOrThrow();
+  const { url, run } = await startExamples();
   const unknown = startClient(url ?? '', { clientId: 'dev-17', username: 'nobody', password: 'secret' });
   await expect(unknown).rejects.toThrow('Not authorized');
-  const blocks = shellBlocks('The list').map((block) => here(functions + block, service));
+  const blocks = shellBlocks('The list');
   expect(blocks).toHaveLength(2);
   const [read = '', follow = ''] = blocks;
-  const env = { ...process.env, BROKER: id, TOKEN: service.root };
-  expect(JSON.parse(await outputOf(read, env)).data.broker.refusals).toMatchObject({
+  expect(JSON.parse(await run(read)).data.broker.refusals).toMatchObject({
     totalCount: 1,
     nodes: [{ kind: 'CONNECT', reason: 'UNKNOWN_ACCOUNT', clientId: 'dev-17', username: 'nobody', count: 1 }],
   });
-  const live = await outputOf(follow, env, (output) => output.includes('"kind":"SNAPSHOT"'));
+  const live = await run(follow, (output) => output.includes('"kind":"SNAPSHOT"'));
   expect(live).toContain('"reason":"UNKNOWN_ACCOUNT","clientId":"dev-17","username":"nobody","count":1');
 });
 
 test('a stream is previewed, created, fed, replayed, watched and deleted as printed', async () => {
-  const service = await startTestService({ embeddedBroker: true });
-  const { id, url } = await service.storage.db.broker.findFirstOrThrow();
-  const blocks = shellBlocks('Streams').map((block) => here(functions + block, service, url));
+  const { service, id, run } = await startExamples();
+  const blocks = shellBlocks('Streams');
   const [create = '', publish = '', replay = '', follow = '', remove = ''] = blocks;
   expect(blocks).toHaveLength(5);
-  const env = { ...process.env, PROJECT: service.projectId, BROKER: id, TOKEN: service.root };
-  const run = async (...scripts: string[]) => {
-    const shell = spawn('bash', ['-ec', scripts.join('\n')], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-    let output = '';
-    for await (const chunk of shell.stdout) output += chunk;
-    return output;
-  };
-
   const [, preview = ''] =
     /^# Streams$[\s\S]*?```graphql\n([\s\S]*?)```/m.exec(texts.get('docs/streams.md') ?? '') ?? [];
   expect((await service.graphql(preview)).data.previewStream.results).toMatchObject([
@@ -368,7 +330,7 @@ test('a stream is previewed, created, fed, replayed, watched and deleted as prin
     { outcome: 'FILTERED' },
     { outcome: 'FAILED' },
   ]);
-  const made = await run(create, publish);
+  const made = await run(create + publish);
   expect(made).toContain('{"data":{"createStream":{"stream":{"id":"str_');
   expect(made).toMatch(/\n\{"speed":12.5\}\n$/);
   const [put, put2, ...lines] = (await run(replay)).trim().split('\n');
@@ -377,29 +339,22 @@ test('a stream is previewed, created, fed, replayed, watched and deleted as prin
   expect(JSON.parse(lines[3]?.replace(/200$/, '') ?? '')).toMatchObject([
     { streamname: 'fast', persist: true, ttl: 86_400 },
   ]);
-  const live = await outputOf(follow, env, (output) => output.includes('"state":"DONE"'));
+  const live = await run(follow, (output) => output.includes('"state":"DONE"'));
   expect(live).toContain('"published":3,"total":3');
   expect(await run(remove)).toBe('204\n204\n');
   expect((await service.rest('GET', `/api/projects/${service.projectId}/brokers/${id}/streams`)).body).toEqual([]);
 });
 
 test('the steps of watching topics work as printed', async () => {
-  const service = await startTestService({ embeddedBroker: true });
-  const { id, url } = await service.storage.db.broker.findFirstOrThrow();
-  const blocks = shellBlocks('Topics').map((block) => here(functions + block, service, url));
+  const { run } = await startExamples();
+  const blocks = shellBlocks('Topics');
   expect(blocks).toHaveLength(4);
   const [begin = '', read = '', follow = '', change = ''] = blocks;
-  const env = { ...process.env, PROJECT: service.projectId, BROKER: id, TOKEN: service.root };
-  const run = async (...scripts: string[]) => {
-    const shell = spawn('bash', ['-ec', scripts.join('\n')], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-    let output = '';
-    for await (const chunk of shell.stdout) output += chunk;
-    return output.trim().split('\n');
-  };
-  const [put, state = ''] = await run(begin);
+  const linesOf = async (script: string) => (await run(script)).trim().split('\n');
+  const [put, state = ''] = await linesOf(begin);
   expect(put).toBe('204');
   expect(JSON.parse(state).data.broker.topicTree).toMatchObject({ state: 'RECORDING', reason: null });
-  const [tree = '', rest = ''] = await run(read);
+  const [tree = '', rest = ''] = await linesOf(read);
   expect(JSON.parse(tree).data.broker.topicTree).toMatchObject({
     count: 3,
     topics: {
@@ -419,9 +374,9 @@ test('the steps of watching topics work as printed', async () => {
     subscribeTopics: { count: 0, topics: [] },
     truncated: false,
   });
-  const live = await outputOf(follow, env, (output) => output.includes('"SNAPSHOT"'));
+  const live = await run(follow, (output) => output.includes('"SNAPSHOT"'));
   expect(live).toContain('"count":3');
-  const [changed = ''] = await run(change);
+  const [changed = ''] = await linesOf(change);
   expect(JSON.parse(changed).data.updateTopicTree.broker.topicTree.settings).toMatchObject({
     ttl: 3_600,
     filters: ['plant/#'],
@@ -434,8 +389,7 @@ describe('bridges', () => {
   const postgres = usePostgres();
 
   test('are configured, watched, fed and disabled as printed', async () => {
-    const service = await startTestService({ embeddedBroker: true });
-    const { id, url } = await service.storage.db.broker.findFirstOrThrow();
+    const { service, id, run, connect } = await startExamples();
     const remote = await startMosquitto();
     const received: string[] = [];
     let heard = () => {};
@@ -450,31 +404,22 @@ describe('bridges', () => {
     await once(receiver, 'listening');
     const database = await postgres.createDatabase();
     const blocks = shellBlocks('Bridges').map((block) =>
-      here(functions + block, service)
+      block
         .replaceAll('127.0.0.1:1884', `127.0.0.1:${remote.port}`)
         .replaceAll('127.0.0.1:8080', `127.0.0.1:${(receiver.address() as AddressInfo).port}`)
         .replaceAll('postgresql://me:secret@127.0.0.1:5432/plant', database),
     );
     expect(blocks).toHaveLength(6);
     const [list = '', mqtt = '', follow = '', postgresql = '', webhook = '', end = ''] = blocks;
-    const env = { ...process.env, PROJECT: service.projectId, BROKER: id, TOKEN: service.root };
-    const run = async (...scripts: string[]) => {
-      const shell = spawn('bash', ['-ec', scripts.join('\n')], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-      let output = '';
-      for await (const chunk of shell.stdout) output += chunk;
-      return output;
-    };
-
     const [bridges = '', schema = ''] = (await run(list)).split('\n');
     expect(JSON.parse(bridges.replace(/200$/, ''))).toContainEqual({ id: 'mqtt-bridge', isActive: false });
     expect(JSON.parse(schema).data.broker.bridge).toMatchObject({ provider: 'GATEWAY', schema: { type: 'object' } });
     const made = JSON.parse(await run(mqtt)).data.updateBridgeConfig.bridge;
     expect(made).toMatchObject({ isActive: true, config: { connections: [{ password: '***' }] } });
-    expect(await outputOf(follow, env, (output) => output.includes('"CONNECTED"'))).toContain('"name":"headquarters"');
-    expect(await run(postgresql, webhook)).toBe('204\n204\n');
+    expect(await run(follow, (output) => output.includes('"CONNECTED"'))).toContain('"name":"headquarters"');
+    expect(await run(postgresql + webhook)).toBe('204\n204\n');
 
-    const password = readFileSync(passwordFile(service.config.dataDir, id), 'utf8').trim();
-    const client = await startClient(url ?? '', { username: 'admin', password });
+    const client = await connect();
     const other = await startClient(remote.url);
     await other.subscribeAsync('berlin/#', { qos: 1 });
     const arrived = new Promise<string>((resolve) => other.once('message', resolve));
@@ -507,11 +452,8 @@ describe('bridges', () => {
 });
 
 test('a cluster is created, listed and watched as printed', async () => {
-  const service = await startTestService({ embeddedBroker: true });
-  const { id } = await service.storage.db.broker.findFirstOrThrow();
-  const script = here([functions, ...shellBlocks('Clusters')].join('\n'), service);
-  const env = { ...process.env, PROJECT: service.projectId, BROKER: id, TOKEN: service.root };
-  const output = await outputOf(script, env, (text) => text.includes('SNAPSHOT'));
+  const { run } = await startExamples();
+  const output = await run(shellBlocks('Clusters').join('\n'), (text) => text.includes('SNAPSHOT'));
   const node = (nodeId: number) =>
     `{"nodeId":${nodeId},"isReachable":true,"isLeader":${nodeId === 1},"sync":{"state":"EQUAL"}}`;
   expect(output).toContain(`"state":"ACTIVE","nodes":[${node(1)},${node(2)}]`);
@@ -522,27 +464,11 @@ test('a cluster is created, listed and watched as printed', async () => {
 });
 
 test('certificates are created, stored, deployed and used for connections as printed', async () => {
-  const service = await startTestService({ embeddedBroker: true, env: { MQTT_TLS_PORT: '0' } });
-  const broker = await service.storage.db.broker.findFirstOrThrow({ include: { listeners: true } });
-  const listeners = `/api/projects/${service.projectId}/brokers/${broker.id}/listeners`;
+  const { service, id, run } = await startExamples({ MQTT_TLS_PORT: '0' });
+  const listeners = `/api/projects/${service.projectId}/brokers/${id}/listeners`;
   const [secure] = (await service.rest('GET', listeners)).body.filter(({ tls }: { tls: boolean }) => tls);
-  const folder = temporaryFolder();
-  const script = here([functions, ...shellBlocks('Certificates')].join('\n'), service).replaceAll(
-    '8883',
-    String(secure.port),
-  );
-  const env = { ...process.env, PROJECT: service.projectId, BROKER: broker.id, TOKEN: service.root, TMPDIR: folder };
-  const shell = spawn('bash', ['-ec', script], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
-  let [output, errors] = ['', ''];
-  shell.stdout.on('data', (chunk: Buffer) => {
-    output += chunk;
-  });
-  shell.stderr.on('data', (chunk: Buffer) => {
-    errors += chunk;
-  });
-  const [code] = await once(shell, 'exit');
-  expect(code, output + errors).toBe(0);
-  const done = JSON.stringify([{ brokerId: broker.id, succeed: [{ port: secure.port }], failed: [] }]);
+  const output = await run(shellBlocks('Certificates').join('\n').replaceAll('8883', String(secure.port)));
+  const done = JSON.stringify([{ brokerId: id, succeed: [{ port: secure.port }], failed: [] }]);
   expect(output.split('\n').filter(Boolean)).toEqual([`${done}200`, 'connected', `${done}200`, 'connected']);
   expect((await service.rest('GET', listeners)).body).toContainEqual(
     expect.objectContaining({
@@ -550,42 +476,4 @@ test('certificates are created, stored, deployed and used for connections as pri
       certs: [expect.objectContaining({ filename: 'broker.pem' }), expect.objectContaining({ filename: 'plant.pem' })],
     }),
   );
-});
-
-test('the table of settings is the one in config.ts', () => {
-  const rows = Object.values(SETTINGS).map(({ env, fallback, help, ...rest }) => {
-    const shown = 'shownDefault' in rest && rest.shownDefault !== undefined ? rest.shownDefault : `\`${fallback}\``;
-    return `| \`${env}\` | ${shown} | ${help} |`;
-  });
-  const section = readme.split('## Configuration')[1]?.split('## Commands')[0] ?? '';
-  expect(section.split('\n').filter((line) => line.startsWith('| `'))).toEqual(rows);
-});
-
-test('every error code is in the table of errors, with its status', () => {
-  const section = readme.split('### Errors')[1]?.split('### MQTT')[0] ?? '';
-  for (const [code, status] of Object.entries(ERROR_STATUS)) {
-    expect(section.split('\n').some((line) => line.includes(`\`${code}\``) && line.includes(`| ${status} |`))).toBe(
-      true,
-    );
-  }
-});
-
-test('every link within the README and the documents has an existing target', () => {
-  const anchorsOf = (name: string) =>
-    [...(texts.get(name) ?? '').matchAll(/^#+ (.*)$/gm)].map(
-      ([, heading = '']) =>
-        `#${heading
-          .toLowerCase()
-          .replace(/[^a-z0-9 -]/g, '')
-          .replaceAll(' ', '-')}`,
-    );
-  for (const [name, text] of texts) {
-    for (const [, target = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
-      if (/^[a-z]+:/.test(target)) continue;
-      const { pathname, hash } = new URL(target, `file:///${name}`);
-      const path = pathname.slice(1);
-      expect([name, target, existsSync(`${root}${path}`)]).toEqual([name, target, true]);
-      if (hash !== '') expect([name, target, anchorsOf(path)]).toEqual([name, target, expect.arrayContaining([hash])]);
-    }
-  }
 });

@@ -100,6 +100,15 @@ test('the files that the Dockerfile copies are all that the build needs', () => 
   expect(existsSync(`${folder}/dist/main.js`)).toBe(true);
 }, 240_000);
 
+test('the container of the README has the ports and the volume of the image', () => {
+  const [run = ''] = /^docker run [\s\S]*?\n```/m.exec(text('README.md')) ?? [];
+  expect(run.match(/(?<=--publish )\S+/g)).toEqual(
+    services.brokergraph?.ports?.slice(0, 1).concat('127.0.0.1:1883:1883'),
+  );
+  expect(text('Dockerfile')).toMatch(/^EXPOSE 4000 1883 /m);
+  expect(text('Dockerfile')).toContain(`\nVOLUME ${/--volume \w+:(\S+)/.exec(run)?.[1]}\n`);
+});
+
 test('the bill of materials lists every production dependency with its version', async () => {
   const { out } = await runScript(['sbom'], {});
   const { bomFormat, components, dependencies } = JSON.parse(out) as {

@@ -191,6 +191,7 @@ const UNITS: Readonly<Record<string, number>> = {
   MB: 1,
   ms: 1,
   s: 1_000,
+  h: 3_600_000,
   KiB: 1_024,
   MiB: 1_048_576,
 };

@@ -26,10 +26,10 @@ const UPGRADE =
 
 const DEFAULT_LINES: Record<Transport, string> = { WebSocket: UPGRADE, SSE: '' };
 
-/** The example of the README. */
+/** The example of docs/operation.md. */
 const documented: Site = (listen, upstream) => {
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-  const example = /```nginx\n(.*?)```/s.exec(readme)?.[1] ?? '';
+  const text = readFileSync(new URL('../../docs/operation.md', import.meta.url), 'utf8');
+  const example = /```nginx\n(.*?)```/s.exec(text)?.[1] ?? '';
   return example.replace(/listen [^;]+/, `listen ${listen}`).replace(/http:\/\/127\.0\.0\.1:4000/, upstream);
 };
 
@@ -55,7 +55,7 @@ describe.skipIf(!hasNginx)(hasNginx ? 'behind nginx' : NGINX_MISSING, () => {
   describe.each(TRANSPORTS)('%s', (transport) => {
     test.each<[string, Site]>([
       ['its own settings', site(DEFAULT_LINES[transport])],
-      ['the settings of the README', documented],
+      ['the documented settings', documented],
     ])(
       'with %s the snapshot and each change arrive before the next one, and then the error at the end',
       async (_settings, lines) => {
@@ -106,7 +106,7 @@ describe.skipIf(!hasNginx)(hasNginx ? 'behind nginx' : NGINX_MISSING, () => {
     expect(seen).toEqual([0, 1, 2]);
   });
 
-  test('with the settings of the README, only pages of the same origin may open WebSockets', async () => {
+  test('with the documented settings, only pages of the same origin may open WebSockets', async () => {
     const service = await startTestService();
     const url = await startNginx(service.url, documented);
     const open = (origin: string) =>

@@ -27,7 +27,7 @@ import {
 interface SettingRow {
   /** Default value as text. Absent: unset. */
   readonly fallback?: string;
-  /** Shown in `--help` and in the README. */
+  /** Shown in `--help` and in docs/configuration.md. */
   readonly help: string;
   readonly parse: Parse<unknown>;
   /** Shown instead of the fallback. */

@@ -6,17 +6,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connectAsync } from 'mqtt';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { runCommand } from '../../../src/app/cli/program.ts';
+import { type Run, runHere } from '../../support/commands.ts';
 import { temporaryFolder } from '../../support/database.ts';
 
-const README = new URL('../../../README.md', import.meta.url);
 const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
-
-interface Run {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
 
 interface Running {
   readonly child: ChildProcess;
@@ -52,37 +45,6 @@ function startForTest(args: readonly string[], env: Record<string, string>): Run
 
 const run = (args: readonly string[], env: Record<string, string>): Promise<Run> => startForTest(args, env).done;
 
-/** Runs a command in this process, which saves the start of a process. */
-async function runHere(args: readonly string[], env: Record<string, string>, input = ''): Promise<Run> {
-  const output = { out: '', err: '' };
-  const code = await runCommand(args, {
-    env,
-    out: (text) => {
-      output.out += text;
-    },
-    err: (text) => {
-      output.err += text;
-    },
-    readInput: async () => input,
-    isTerminal: false,
-    stop: new AbortController().signal,
-    onBug: () => undefined,
-  });
-  return { code, ...output };
-}
-
-/** All commands by their help. Each has `--json`, except the one that does not end. */
-async function commandsBelow(words: readonly string[]): Promise<string[]> {
-  const { code, out } = await runHere([...words, '--help'], {});
-  expect(code).toBe(0);
-  const below = [...(out.split('Commands:')[1] ?? '').matchAll(/^ {2}([a-z-]+) /gm)]
-    .map(([, name = '']) => name)
-    .filter((name) => name !== 'help');
-  if (below.length > 0) return (await Promise.all(below.map((name) => commandsBelow([...words, name])))).flat().sort();
-  expect([words, out.includes('--json')]).toEqual([words, words[0] !== 'serve']);
-  return [words.join(' ')];
-}
-
 const SERVE = { PORT: '0', MQTT_PORT: '0', MQTT_WS_PORT: '0' };
 
 /** A running service for this test. */
@@ -112,10 +74,6 @@ test('--help names every command and setting, and a wrong command line exits wit
   const help = await run(['--help'], {});
   expect(help.code).toBe(0);
   for (const command of ['serve', 'migrate', 'user', 'token']) expect(help.out).toContain(command);
-  const commands = [...readFileSync(README, 'utf8').matchAll(/^\| `brokergraph ([a-z-]+(?: [a-z-]+)?)/gm)].map(
-    ([, words = '']) => words.split(' '),
-  );
-  expect(await commandsBelow([])).toEqual([...new Set(commands.map((words) => words.join(' ')))].sort());
   const serveHelp = await runHere(['serve', '--help'], {});
   for (const variable of ['HOST', 'PORT', 'DATA_DIR', 'DATABASE_URL', 'SECRET_KEY', 'BROKER_TIMEOUT_MS'])
     expect(serveHelp.out).toContain(variable);

@@ -1,0 +1,132 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { buildSchema, Kind, parse, validate } from 'graphql';
+import { expect, test } from 'vitest';
+import { SETTINGS } from '../src/platform/config/settings.ts';
+import { ERROR_STATUS } from '../src/platform/errors.ts';
+import { amountOf, constantOf } from './package/security-limits.ts';
+import { runHere } from './support/commands.ts';
+import { startTestService } from './support/service.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const documents = readdirSync(`${root}docs`, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name}`);
+const names = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'examples/README.md', ...documents];
+const texts = new Map(names.map((name) => [name, readFileSync(`${root}${name}`, 'utf8')]));
+const textOf = (name: string) => texts.get(name) ?? '';
+
+const GENERATED = 'This document is generated (`npx vitest run test/documents.test.ts -u`)';
+
+test('the table of settings is the one in config.ts', async () => {
+  const rows = Object.values(SETTINGS).map(({ env, fallback, help, ...rest }) => {
+    const shown = 'shownDefault' in rest && rest.shownDefault !== undefined ? rest.shownDefault : `\`${fallback}\``;
+    return `| \`${env}\` | ${shown} | ${help} |`;
+  });
+  const introduction = `# Configuration
+
+Settings are environment variables. If values are invalid, the service reports all of them and does not start. ${GENERATED} from \`platform/config/settings.ts\`.`;
+  const table = ['| Variable | Default | Meaning |', '| --- | --- | --- |', ...rows].join('\n');
+  await expect(`${introduction}\n\n${table}\n`).toMatchFileSnapshot('../docs/configuration.md');
+});
+
+/** The help of a command, and those of the commands below it. */
+async function helpOf(words: readonly string[]): Promise<string[]> {
+  const { code, out } = await runHere([...words, '--help']);
+  expect(code).toBe(0);
+  const [text = ''] = out.split('\nSettings (');
+  const below = [...(text.split('Commands:')[1] ?? '').matchAll(/^ {2}([a-z-]+) /gm)].flatMap(([, name = '']) =>
+    name === 'help' ? [] : [helpOf([...words, name])],
+  );
+  // Each has `--json`, except the one that does not end.
+  if (below.length === 0) expect([words, text.includes('--json')]).toEqual([words, words[0] !== 'serve']);
+  const section = `## ${['brokergraph', ...words].join(' ')}\n\n\`\`\`\n${text.trim()}\n\`\`\`\n`;
+  return [section, ...(await Promise.all(below)).flat()];
+}
+
+test('docs/commands.md lists each command with its help', async () => {
+  const introduction = `# Commands
+
+${GENERATED} from \`--help\` of each command. In a checkout, the command is \`node dist/main.js\`, and \`npm start\` runs \`serve\`. The settings of the service apply to all commands, see [Configuration](configuration.md).
+
+All commands except \`serve\` have \`--json\`. The exit codes are:
+
+- 0: the command succeeded.
+- 1: the command was refused or failed, or its result is negative.
+- 2: the command line or a setting is invalid.
+
+Passwords are never arguments, because all users of the machine can see arguments. \`--ask-password\` prompts for a password at the terminal, or reads the first line of standard input. Without this option, a password is generated and shown only once.
+
+\`user\`, \`project\`, \`token\`, \`access\`, \`audit\` and \`secrets\` work with and without a running service. They reach a running service by a socket in the data folder. Any user who may read this folder therefore acts as the operator. Without a running service, \`access\` connects to the broker itself. Brokers that the service runs require the running service. \`migrate\` and \`restore\` require that the service of the data folder is stopped.
+
+[Backups](backup.md) describes \`backup\`, \`restore\` and \`migrate --to\`. [Manage access](access.md) describes \`access\`, and [Audit](audit.md) \`audit\`. [The key of stored secrets](operation.md#the-key-of-stored-secrets) describes \`secrets rotate\`.
+`;
+  const sections = await helpOf([]);
+  await expect([introduction, ...sections].join('\n')).toMatchFileSnapshot('../docs/commands.md');
+});
+
+test('every error code is in the table of errors, with its status', () => {
+  const section = textOf('docs/api.md').split('## Errors')[1]?.split('## MQTT')[0] ?? '';
+  for (const [code, status] of Object.entries(ERROR_STATUS))
+    expect(section).toMatch(new RegExp(`^\\|.*\`${code}\`.*\\| ${status} \\|`, 'm'));
+});
+
+test('the table of waits has the values of the constants', () => {
+  const section = textOf('docs/operation.md').split('## How the service waits')[1]?.split('\n## ')[0] ?? '';
+  const rows = [...section.matchAll(/^\| (.+) \| (.+) \| (.+) in `(.+)` \|$/gm)];
+  expect(rows.length).toBeGreaterThan(25);
+  for (const [row, , times = '', constants = '', file = ''] of rows) {
+    const values = [...constants.matchAll(/`(\w+)`/g)].map(([, name = '']) => constantOf([file, name]));
+    expect([row, times.split(/[,;] /).map(amountOf)]).toEqual([row, values]);
+  }
+});
+
+test('every metric is in the table of metrics', async () => {
+  const service = await startTestService();
+  const headers = { authorization: `Bearer ${service.root}` };
+  const metrics = await (await fetch(`${service.url}/metrics`, { headers })).text();
+  const section = textOf('docs/operation.md').split('## Metrics')[1] ?? '';
+  const listed = [...section.matchAll(/^\| (`.*?`) \|/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`([^`]+)`/g)].flatMap(([, name = '']) => {
+      const [before = '', choices = '', after = ''] = name.split(/[{}]/);
+      return choices.split(',').map((choice) => `brokergraph_${before}${choice}${after}`);
+    }),
+  );
+  const actual = [...metrics.matchAll(/^# TYPE (brokergraph_\w+)/gm)].map(([, name]) => name);
+  expect(actual.length).toBeGreaterThan(20);
+  expect(actual.filter((name) => !listed.includes(name ?? ''))).toEqual([]);
+});
+
+test('every example of GraphQL is valid', () => {
+  const schema = buildSchema(readFileSync(`${root}schema.graphql`, 'utf8'));
+  for (const [name, text] of texts)
+    for (const [, operation = ''] of text.matchAll(/```graphql\n([\s\S]*?)```/g))
+      for (const definition of parse(operation).definitions)
+        expect([name, validate(schema, { kind: Kind.DOCUMENT, definitions: [definition] })]).toEqual([name, []]);
+});
+
+test('docs/README.md lists every document', () => {
+  const listed = [...textOf('docs/README.md').matchAll(/\]\(([^)#]+)\)/g)].map(([, path]) => `docs/${path}`);
+  const own = documents.filter((name) => !name.startsWith('docs/decisions/') && name !== 'docs/README.md');
+  expect(own.filter((name) => !listed.includes(name))).toEqual([]);
+});
+
+test('every link within the README and the documents has an existing target', () => {
+  const anchorsOf = (name: string) =>
+    [...textOf(name).matchAll(/^#+ (.*)$/gm)].map(
+      ([, heading = '']) =>
+        `#${heading
+          .toLowerCase()
+          .replace(/[^a-z0-9 -]/g, '')
+          .replaceAll(' ', '-')}`,
+    );
+  for (const [name, text] of texts) {
+    for (const [, target = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^[a-z]+:/.test(target)) continue;
+      const { pathname, hash } = new URL(target, `file:///${name}`);
+      const path = pathname.slice(1);
+      expect([name, target, existsSync(`${root}${path}`)]).toEqual([name, target, true]);
+      if (hash !== '') expect([name, target, anchorsOf(path)]).toEqual([name, target, expect.arrayContaining([hash])]);
+    }
+  }
+});
