@@ -1,9 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
-import { postgresqlFiles, shortFiles, smokeFiles, suite } from './test/support/suite.ts';
-
-const long = process.env.TEST_LONG === 'on';
+import { isLong, longFiles, postgresqlFiles, shortFiles, smokeFiles, suite } from './test/support/suite.ts';
 
 /**
  * Files that measure the memory of their process run in a separate process. All other files share processes, because
@@ -32,17 +30,17 @@ export default defineConfig({
     experimental: { fsModuleCache: true },
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/cpu-of-file.ts', 'test/support/as-it-was.ts', 'test/support/short-properties.ts'],
-    testTimeout: long ? 900_000 : 120_000,
+    testTimeout: isLong ? 900_000 : 120_000,
     hookTimeout: 120_000,
     // The default of one second is too short for a busy machine.
     expect: { poll: { timeout: 30_000 } },
     // Files wait for other processes, so one file more than processors keeps all busy. Further files delay the others.
-    maxWorkers: Number(process.env.TEST_AT_ONCE ?? availableParallelism() + (long ? 0 : 1)),
+    maxWorkers: Number(process.env.TEST_AT_ONCE ?? availableParallelism() + (isLong ? 0 : 1)),
     sequence: { sequencer: LongestFirst },
     pool: 'forks',
     // Requests and messages are short-lived. More space for new objects makes garbage collection cheaper.
     execArgv: ['--max-semi-space-size=32'],
-    projects: (long ? [{ name: 'long', include: ['test/**/*.long.ts'] }] : projects)
+    projects: (isLong ? [{ name: 'long', include: longFiles() }] : projects)
       .filter(({ include }) => include.length > 0)
       .map((project) => ({ extends: true as const, test: project })),
   },

@@ -15,6 +15,7 @@ import { UNAVAILABLE, usePostgres } from '../support/postgres.ts';
 import { Load } from '../support/request-load.ts';
 import { bearer } from '../support/service.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
+import { isLong } from '../support/suite.ts';
 
 const postgres = usePostgres();
 const canRun = hasHaproxy && postgres.available;
@@ -86,7 +87,7 @@ const STATUS = 'subscription ($p: ID!) { brokerStatus(projectId: $p) { kind brok
 const SLOW = { timeout: 300_000 };
 
 describe.skipIf(!canRun)(canRun ? 'behind HAProxy' : `${HAPROXY_MISSING}; ${UNAVAILABLE}`, SLOW, () => {
-  test.each(TRANSPORTS)('%s: the snapshot and changes by another process arrive', async (transport) => {
+  test.runIf(isLong).each(TRANSPORTS)('%s: the snapshot and changes by another process arrive', async (transport) => {
     const { url, members, root } = await startBalanced();
     const [{ projectId }] = members;
     const stream = await openedStream(transport, { url }, root, { query: STATUS, variables: { p: projectId } });
@@ -100,21 +101,24 @@ describe.skipIf(!canRun)(canRun ? 'behind HAProxy' : `${HAPROXY_MISSING}; ${UNAV
     }
   });
 
-  test.each(TRANSPORTS)('%s: heartbeats keep a stream open beyond the timeouts of the balancer', async (transport) => {
-    const ticks = new Broadcast<Tick, Tick>(() => ({ n: 0 }));
-    const { port } = await startGraphqlServer({ ticks, keepAliveMs: 250 });
-    const subscription = { query: 'subscription { ticks { n } }' };
-    // The first subscription loads code, which takes seconds on a busy machine.
-    const direct = openStream(transport, `http://127.0.0.1:${port}/graphql`, null, subscription);
-    await direct.until(({ ticks }) => ticks.n === 0);
-    // This server has no /readyz: a connection is the check.
-    const short = (settings: string) => settings.replaceAll(' 60s', ' 5s').replace('option httpchk GET /readyz', '');
-    const url = await startHaproxy([port], short);
-    const stream = openStream(transport, `${url}/graphql`, null, subscription);
-    await stream.until(({ ticks }) => ticks.n === 0);
-    const first = await Promise.race([stream.heartbeats(24).then(() => 'heartbeats'), stream.ended]);
-    expect(first).toBe('heartbeats');
-  });
+  test.runIf(isLong).each(TRANSPORTS)(
+    '%s: heartbeats keep a stream open beyond the timeouts of the balancer',
+    async (transport) => {
+      const ticks = new Broadcast<Tick, Tick>(() => ({ n: 0 }));
+      const { port } = await startGraphqlServer({ ticks, keepAliveMs: 250 });
+      const subscription = { query: 'subscription { ticks { n } }' };
+      // The first subscription loads code, which takes seconds on a busy machine.
+      const direct = openStream(transport, `http://127.0.0.1:${port}/graphql`, null, subscription);
+      await direct.until(({ ticks }) => ticks.n === 0);
+      // This server has no /readyz: a connection is the check.
+      const short = (settings: string) => settings.replaceAll(' 60s', ' 5s').replace('option httpchk GET /readyz', '');
+      const url = await startHaproxy([port], short);
+      const stream = openStream(transport, `${url}/graphql`, null, subscription);
+      await stream.until(({ ticks }) => ticks.n === 0);
+      const first = await Promise.race([stream.heartbeats(24).then(() => 'heartbeats'), stream.ended]);
+      expect(first).toBe('heartbeats');
+    },
+  );
 
   test('the service sees the address of the caller, not the one that the caller claims', async () => {
     const { url } = await startBalanced(1);
@@ -167,48 +171,54 @@ describe.skipIf(!canRun)(canRun ? 'behind HAProxy' : `${HAPROXY_MISSING}; ${UNAV
     console.info(`    ${snapshots} subscriptions continued within ${(longestMs / 1_000).toFixed(1)} s`);
   });
 
-  test('requests in progress are completed by a process that stops, and new ones go to another process', async () => {
-    const { url, members, root } = await startBalanced();
-    const [stopping, other] = members;
-    // The balancer sends a request to the process with the fewest connections: each process has one of these two.
-    const requests = await Promise.all([beginRequest(url, root), beginRequest(url, root)]);
-    const status = { query: STATUS, variables: { p: stopping.projectId } };
-    const sockets = [
-      await openedStream('WebSocket', { url }, root, status),
-      await openedStream('WebSocket', { url }, root, status),
-    ];
-    const stopped = stopping.stop();
-    await expect.poll(async () => (await fetch(`${stopping.url}/readyz`)).status).toBe(503);
-    expect(await Promise.all(requests.map((end) => end()))).toEqual([200, 200]);
-    expect(await stopped).toBe(0);
-    // Clients of GraphQL over WebSocket connect again after this code.
-    expect((await Promise.race(sockets.map(({ ended }) => ended))).close).toBe(1001);
-    const before = await servedBy(other);
-    expect((await fetch(`${url}/api/projects`, { headers: bearer(root) })).status).toBe(200);
-    expect(await servedBy(other)).toBe(before + 1);
-  });
+  test.runIf(isLong)(
+    'requests in progress are completed by a process that stops, and new ones go to another process',
+    async () => {
+      const { url, members, root } = await startBalanced();
+      const [stopping, other] = members;
+      // The balancer sends a request to the process with the fewest connections: each process has one of these two.
+      const requests = await Promise.all([beginRequest(url, root), beginRequest(url, root)]);
+      const status = { query: STATUS, variables: { p: stopping.projectId } };
+      const sockets = [
+        await openedStream('WebSocket', { url }, root, status),
+        await openedStream('WebSocket', { url }, root, status),
+      ];
+      const stopped = stopping.stop();
+      await expect.poll(async () => (await fetch(`${stopping.url}/readyz`)).status).toBe(503);
+      expect(await Promise.all(requests.map((end) => end()))).toEqual([200, 200]);
+      expect(await stopped).toBe(0);
+      // Clients of GraphQL over WebSocket connect again after this code.
+      expect((await Promise.race(sockets.map(({ ended }) => ended))).close).toBe(1001);
+      const before = await servedBy(other);
+      expect((await fetch(`${url}/api/projects`, { headers: bearer(root) })).status).toBe(200);
+      expect(await servedBy(other)).toBe(before + 1);
+    },
+  );
 
-  test('after a process is killed, reads are repeated by another process, and writes happen at most once', async () => {
-    const { url, members, root } = await startBalanced();
-    const [killed, other] = members;
-    const load = new Load(url, root);
-    onTestFinished(() => load.stop());
-    await load.more(40);
-    await killed.kill();
-    await load.more(80);
-    await load.stop();
-    expect(load.failures.filter(({ method }) => method === 'GET')).toEqual([]);
-    // At most the writes that the killed process had received: each client sends one request at a time.
-    expect(load.failures.length).toBeLessThanOrEqual(4);
-    // HAProxy closes a connection that had earlier requests, like a server whose keep-alive has ended.
-    for (const { reason } of load.failures) expect(reason).toMatch(/^Error: 502|fetch failed/);
-    const { projects } = await other.graphql('{ projects(first: 1000) { nodes { name } } }');
-    const names = projects.nodes
-      .map(({ name }: { readonly name: string }) => name)
-      .filter((name: string) => name !== 'Test');
-    expect(new Set(names).size).toBe(names.length);
-    expect(names).toEqual(expect.arrayContaining(load.created));
-  });
+  test.runIf(isLong)(
+    'after a process is killed, reads are repeated by another process, and writes happen at most once',
+    async () => {
+      const { url, members, root } = await startBalanced();
+      const [killed, other] = members;
+      const load = new Load(url, root);
+      onTestFinished(() => load.stop());
+      await load.more(40);
+      await killed.kill();
+      await load.more(80);
+      await load.stop();
+      expect(load.failures.filter(({ method }) => method === 'GET')).toEqual([]);
+      // At most the writes that the killed process had received: each client sends one request at a time.
+      expect(load.failures.length).toBeLessThanOrEqual(4);
+      // HAProxy closes a connection that had earlier requests, like a server whose keep-alive has ended.
+      for (const { reason } of load.failures) expect(reason).toMatch(/^Error: 502|fetch failed/);
+      const { projects } = await other.graphql('{ projects(first: 1000) { nodes { name } } }');
+      const names = projects.nodes
+        .map(({ name }: { readonly name: string }) => name)
+        .filter((name: string) => name !== 'Test');
+      expect(new Set(names).size).toBe(names.length);
+      expect(names).toEqual(expect.arrayContaining(load.created));
+    },
+  );
 });
 
 const LOGIN = 'mutation { login(input: { email: "root@example.com", password: "correct horse battery" }) { token } }';

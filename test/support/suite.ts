@@ -10,6 +10,10 @@ type Suite = 'short' | 'smoke' | 'all';
 const { TEST_SUITE } = process.env;
 export const suite: Suite = TEST_SUITE === 'short' || TEST_SUITE === 'smoke' ? TEST_SUITE : 'all';
 
+/** Whether the run has the tests that take minutes each: the files `*.long.ts`, and more cases of WITH_LONG_CASES. */
+export const isLong = process.env.TEST_LONG === 'on';
+const WITH_LONG_CASES = ['app/hosts/', 'deploy/balancer', 'domains/clusters/dynsec-storm'];
+
 /** The broker kinds that the same tests run on. A short run uses the first one. */
 export const brokerKinds = <const Kind extends string>(kinds: readonly Kind[]): readonly Kind[] =>
   suite === 'short' ? kinds.slice(0, 1) : kinds;
@@ -41,6 +45,8 @@ const below = (parts: readonly string[]) =>
 
 export const shortFiles = (): string[] =>
   files.filter((path) => budgetOf(path) <= MAX_SHORT_BUDGET || ALWAYS_SHORT.includes(path));
+
+export const longFiles = (): string[] => ['test/**/*.long.ts', ...below(WITH_LONG_CASES)];
 
 export const smokeFiles = (): string[] =>
   below([

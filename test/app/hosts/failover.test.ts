@@ -3,12 +3,13 @@ import { PostgresqlSession } from '../../../src/platform/storage/postgresql-sess
 import { useNetwork } from '../../support/hosts/network.ts';
 import { startPair } from '../../support/hosts/postgres-pair.ts';
 import { startPostgres } from '../../support/hosts/postgres-server.ts';
+import { isLong } from '../../support/suite.ts';
 import { range, report, startWorld, TEST_TIMEOUT_MS } from './hosts-world.ts';
 
 const hosts = useNetwork();
 
 describe.skipIf(hosts.unavailable !== null)('streams', { timeout: TEST_TIMEOUT_MS }, () => {
-  test('are not leased from a replica, which grants locks of its own, until it is promoted', async () => {
+  test.runIf(isLong)('are not leased from a replica, which grants locks of its own, until it is promoted', async () => {
     const { replica } = await startPair(hosts.network);
     const open = () => PostgresqlSession.open(replica.url(), 'test', () => undefined);
     await expect(open()).rejects.toThrow('the server is a standby');
@@ -18,7 +19,7 @@ describe.skipIf(hosts.unavailable !== null)('streams', { timeout: TEST_TIMEOUT_M
     await session.close();
   });
 
-  test('continue after PostgreSQL was restarted', async () => {
+  test.runIf(isLong)('continue after PostgreSQL was restarted', async () => {
     const database = await startPostgres(hosts.network.host('database'));
     const world = await startWorld(hosts.network, { databaseUrl: database.url() });
     await database.kill();
@@ -38,7 +39,7 @@ describe.skipIf(hosts.unavailable !== null)('streams', { timeout: TEST_TIMEOUT_M
     report(`${await world.complete()} messages came twice; ${world.pauses().length} streams changed the process`);
   });
 
-  test('run in one process if the previous primary is cut off with the other one', async () => {
+  test.runIf(isLong)('run in one process if the previous primary is cut off with the other one', async () => {
     const { network } = hosts;
     const pair = await startPair(network, { isSynchronous: true });
     const { primary, replica, databaseUrl } = pair;

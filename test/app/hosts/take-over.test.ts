@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { useNetwork } from '../../support/hosts/network.ts';
 import { hostOf, statesOf } from '../../support/hosts/stream-traffic.ts';
+import { isLong } from '../../support/suite.ts';
 import { PATIENCE_MS, range, report, startWorld, TEST_TIMEOUT_MS } from './hosts-world.ts';
 
 const hosts = useNetwork();
@@ -19,17 +20,20 @@ describe.skipIf(hosts.unavailable !== null)(
       expect(Math.min(...world.pauses())).toBeGreaterThan(0);
     });
 
-    test('run in another process soon after the supervisor stopped the process, and no message is lost', async () => {
-      const world = await startWorld(hosts.network, {});
-      const takenOver = world.takenOver(world.holder);
-      await world.holder.stop();
-      report(`streams of a process that ended run again ${(await takenOver).toFixed(1)} s after SIGTERM`);
-      report(`paused for ${range(world.pauses())}`);
-      await world.complete();
-      expect(Math.min(...world.pauses())).toBeGreaterThan(0);
-    });
+    test.runIf(isLong)(
+      'run in another process soon after the supervisor stopped the process, and no message is lost',
+      async () => {
+        const world = await startWorld(hosts.network, {});
+        const takenOver = world.takenOver(world.holder);
+        await world.holder.stop();
+        report(`streams of a process that ended run again ${(await takenOver).toFixed(1)} s after SIGTERM`);
+        report(`paused for ${range(world.pauses())}`);
+        await world.complete();
+        expect(Math.min(...world.pauses())).toBeGreaterThan(0);
+      },
+    );
 
-    test.each(['LOST', 'REFUSED'] as const)(
+    test.runIf(isLong).each(['LOST', 'REFUSED'] as const)(
       'run in another process after its packets to the database are %s, and never in both',
       async (cut) => {
         const { network } = hosts;
@@ -47,34 +51,40 @@ describe.skipIf(hosts.unavailable !== null)(
       },
     );
 
-    test('run in another process after the process was stopped, and not in both when it continues', async () => {
-      const world = await startWorld(hosts.network, {});
-      world.holder.suspend();
-      report(`streams of a stopped process run again after ${(await world.takenOver(world.holder)).toFixed(1)} s`);
-      world.holder.resume();
-      await world.converged();
-      await world.passed();
-      report(`${await world.complete()} messages came twice`);
-    });
+    test.runIf(isLong)(
+      'run in another process after the process was stopped, and not in both when it continues',
+      async () => {
+        const world = await startWorld(hosts.network, {});
+        world.holder.suspend();
+        report(`streams of a stopped process run again after ${(await world.takenOver(world.holder)).toFixed(1)} s`);
+        world.holder.resume();
+        await world.converged();
+        await world.passed();
+        report(`${await world.complete()} messages came twice`);
+      },
+    );
 
-    test('stay there if its clock is five minutes ahead, and run in another process after it was cut off', async () => {
-      const { network } = hosts;
-      const world = await startWorld(network, { clockAheadSeconds: 300 });
-      const { headers } = await fetch(`${world.holder.url}/healthz`);
-      expect(Date.parse(headers.get('date') ?? '') - Date.now()).toBeGreaterThan(200_000);
-      await world.converged();
-      expect(world.pauses()).toEqual([]);
-      network.cut(world.holder.host, [world.database]);
-      report(
-        `streams of a process with a wrong clock run again after ${(await world.takenOver(world.holder)).toFixed(1)} s`,
-      );
-      network.healAll();
-      await world.converged();
-      expect(await world.complete()).toBe(0);
-      expect(Math.min(...world.pauses())).toBeGreaterThan(0);
-    });
+    test.runIf(isLong)(
+      'stay there if its clock is five minutes ahead, and run in another process after it was cut off',
+      async () => {
+        const { network } = hosts;
+        const world = await startWorld(network, { clockAheadSeconds: 300 });
+        const { headers } = await fetch(`${world.holder.url}/healthz`);
+        expect(Date.parse(headers.get('date') ?? '') - Date.now()).toBeGreaterThan(200_000);
+        await world.converged();
+        expect(world.pauses()).toEqual([]);
+        network.cut(world.holder.host, [world.database]);
+        report(
+          `streams of a process with a wrong clock run again after ${(await world.takenOver(world.holder)).toFixed(1)} s`,
+        );
+        network.healAll();
+        await world.converged();
+        expect(await world.complete()).toBe(0);
+        expect(Math.min(...world.pauses())).toBeGreaterThan(0);
+      },
+    );
 
-    test('stay there if the network of the database is slow', async () => {
+    test.runIf(isLong)('stay there if the network of the database is slow', async () => {
       const world = await startWorld(hosts.network, {});
       world.database.limit(200);
       for (let round = 0; round < 3; round++) await world.converged();
@@ -83,7 +93,7 @@ describe.skipIf(hosts.unavailable !== null)(
       expect(world.pauses()).toEqual([]);
     });
 
-    test('wait while the process is cut off from the brokers only, and continue there', async () => {
+    test.runIf(isLong)('wait while the process is cut off from the brokers only, and continue there', async () => {
       const { network } = hosts;
       const world = await startWorld(network, {});
       const own = world.streamed.filter((each) => hostOf(each) === world.holder.host.address);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { isLong } from '../../support/suite.ts';
 import { storm } from './dynsec-storm.ts';
 
 // The seed changes every day. A failed run prints its seed.
@@ -9,7 +10,7 @@ test('random writes while nodes stop and start have true reports, and all nodes 
   expect(tally.applied).toBeGreaterThan(0);
 });
 
-test('with stored passwords no account lacks its password', async () => {
+test.runIf(isLong)('with stored passwords no account lacks its password', async () => {
   const tally = await storm({ seed: seed + 1, writes: 30, quietAfter: 10, keeps: true });
   expect(tally.applied).toBeGreaterThan(0);
 });
