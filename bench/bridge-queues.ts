@@ -21,7 +21,7 @@ const TAKEN = 2_000;
 const MIN_RATIO = 0.3;
 const BROKER = 'brk_bench';
 /** run.mjs runs benchmarks in the root of the project. */
-const MIGRATION = 'prisma/migrations/postgresql/0014_bridge_queues/migration.sql';
+const MIGRATION = 'prisma/migrations/postgresql/0001_schema/migration.sql';
 
 interface Load {
   readonly name: string;
@@ -90,9 +90,9 @@ if (!good) process.exitCode = 1;
 async function createTables(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  await client.query(`CREATE SCHEMA messages; CREATE TABLE "Broker" (id TEXT PRIMARY KEY);
-    INSERT INTO "Broker" VALUES ('${BROKER}')`);
   await client.query(readFileSync(MIGRATION, 'utf8'));
+  await client.query(`INSERT INTO "Project" (id, name, "updatedAt") VALUES ('prj', 'p', now());
+    INSERT INTO "Broker" (id, "projectId", type, name, "updatedAt") VALUES ('${BROKER}', 'prj', 'SELF_HOSTED', 'b', now())`);
   await client.end();
 }
 

@@ -20,12 +20,15 @@ import { startStorageProcess } from '../../support/storage-process.ts';
 
 const SCRIPT = new URL('../../../scripts/migration.mjs', import.meta.url);
 
-function migration(name: string, sql: string): Migration {
-  return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
-}
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+const migration = (name: string, sql: string): Migration => ({ name, sql, checksum: sha256(sql) });
 
 const FIRST = migration('0001_first', 'CREATE TABLE "a" ("id" TEXT PRIMARY KEY);');
 const SECOND = migration('0002_second', 'CREATE TABLE "b" ("id" TEXT PRIMARY KEY); CREATE INDEX "b_id" ON "b" ("id");');
+const REPLACED = {
+  last: '0002_second',
+  state: sha256([FIRST, SECOND].map(({ name, checksum }) => `${name} ${checksum}\n`).join('')),
+};
 const BROKEN = migration('0002_second', 'CREATE TABLE "b" ("id" TEXT PRIMARY KEY); INSERT INTO "nowhere" VALUES (1);');
 
 /** A new database to migrate and to look into. */
@@ -127,6 +130,43 @@ describeEngines((engine, postgres) => {
     expect(await migrate([FIRST])).toEqual(['0001_first']);
     expect(await migrate([FIRST, SECOND])).toEqual(['0002_second']);
     expect(await migrate([FIRST, SECOND])).toEqual([]);
+  });
+
+  test('a migration that replaces others is only recorded where all of them were applied, as for Prisma Migrate', async () => {
+    const { migrate, query } = await newDatabase(engine, postgres);
+    await migrate([FIRST, SECOND]);
+    await query(`INSERT INTO "a" VALUES ('1')`);
+    const replacing = { ...migration('0001_all', `${FIRST.sql} ${SECOND.sql}`), replaces: REPLACED };
+    const third = migration('0002_third', 'CREATE TABLE "c" ("id" TEXT PRIMARY KEY);');
+    expect(await migrate([replacing, third])).toEqual(['0001_all', '0002_third']);
+    expect(await query('SELECT "a"."id" FROM "a" LEFT JOIN "b" USING ("id") LEFT JOIN "c" USING ("id")')).toEqual([
+      { id: '1' },
+    ]);
+    expect(await query('SELECT migration_name, checksum FROM _prisma_migrations ORDER BY migration_name')).toEqual(
+      [replacing, third].map(({ name, checksum }) => ({ migration_name: name, checksum })),
+    );
+    expect(await migrate([replacing, third])).toEqual([]);
+    const fresh = await newDatabase(engine, postgres);
+    expect(await fresh.migrate([replacing])).toEqual(['0001_all']);
+    expect(await fresh.query('SELECT * FROM "b"')).toEqual([]);
+  });
+
+  test('a database with some of the replaced migrations, or with others, is refused unchanged', async () => {
+    const replacing = { ...migration('0001_all', ''), replaces: REPLACED };
+    for (const applied of [[FIRST], [FIRST, migration('0002_second', 'SELECT 1')]]) {
+      const { migrate } = await newDatabase(engine, postgres);
+      await migrate(applied);
+      await expect(migrate([replacing])).rejects.toThrow(
+        /lacks .* up to 0002_second\. Start the service of commit \w+ once/,
+      );
+      expect(await migrate(applied)).toEqual([]);
+    }
+  });
+
+  test('the first migration replaces those of the builds until now', () => {
+    const [first] = readMigrations(migrationsFolder(engine));
+    const last = engine === 'sqlite' ? '0017_cloud_broker_folders' : '0018_message_batches';
+    expect(first?.replaces).toEqual({ last, state: expect.stringMatching(/^[0-9a-f]{64}$/) });
   });
 
   test('rolls a failed migration back, and applies it after its correction', async () => {

@@ -1,15 +1,12 @@
 import { cpSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { MessageLog, NewMessage, StoredMessage } from '../../../../src/domains/streams/store/message-store.ts';
 import { MessageExpiry } from '../../../../src/domains/streams/store/postgresql/message-expiry.ts';
 import type { PostgresqlLog } from '../../../../src/domains/streams/store/postgresql/postgresql-log.ts';
 import { MessageDatabase, PostgresqlStore } from '../../../../src/domains/streams/store/postgresql/postgresql-store.ts';
 import { importSegments } from '../../../../src/domains/streams/store/postgresql/segment-import.ts';
-import { migrationsFolder, readMigrations } from '../../../../src/platform/storage/migrations.ts';
-import { migratePostgresql } from '../../../../src/platform/storage/postgresql-migrator.ts';
 import { openTestStorage, silentLog } from '../../../support/database.ts';
 import { loseStandby } from '../../../support/lost-standby.ts';
 import { startCluster, UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
@@ -636,59 +633,5 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     }
     await append(store.log('a'), [message('last')]);
     expect(texts(await readAll(store.log('a'))).at(-1)).toBe('last');
-  });
-
-  test('messages of an earlier version are put into rows of several', async () => {
-    const url = await postgres.createDatabase();
-    const migrations = readMigrations(migrationsFolder('postgresql'));
-    const next = migrations.findIndex(({ name }) => name.endsWith('_message_batches'));
-    await migratePostgresql(url, migrations.slice(0, next), silentLog);
-    const client = new pg.Client({ connectionString: url });
-    await client.connect();
-    onTestFinished(() => client.end());
-    const hour = Math.floor(Date.now() / HOUR) * HOUR;
-    const base = hour * 1_000;
-    const partition = (width: number, from: number) => `
-      CREATE TABLE messages.stream_message_${width}_${from / 1e6} PARTITION OF messages.stream_message
-        FOR VALUES FROM (${width}, ${from}) TO (${width}, ${from + (width || 7 * 86_400) * 1e6});`;
-    const week = Math.floor(base / 604_800e6) * 604_800e6;
-    await client.query(`
-      INSERT INTO messages.stream (id, broker) VALUES ('a', 'brk_1'), ('b', 'brk_1'), ('none', 'brk_1');
-      ${partition(60, base)} ${partition(60, base + 60e6)} ${partition(0, week)}
-      INSERT INTO messages.stream_message
-        SELECT 1, 60, ${base} + n * 20000, n % 3, 'ü/' || n, convert_to(n::text, 'UTF8') FROM generate_series(0, 5999) AS n;
-      INSERT INTO messages.stream_message SELECT 2, 0, ${base} + n, 1, 't', repeat('x', n * 100)::bytea FROM generate_series(0, 99) AS n;
-      INSERT INTO messages.stream_segment VALUES
-        (1, ${base}, 60, 1500, 100000, ${base}, ${base} + 1499 * 20000),
-        (1, ${base} + 1500 * 20000, 60, 1500, 100000, ${base} + 1500 * 20000, ${base} + 2999 * 20000),
-        (1, ${base} + 3000 * 20000, 60, 3000, 200000, ${base} + 3000 * 20000, ${base} + 5999 * 20000),
-        (2, ${base}, 0, 100, 500000, ${base}, ${base} + 99)`);
-    // A process of the earlier version still writes.
-    const writer = new pg.Client({ connectionString: url });
-    await writer.connect();
-    onTestFinished(() => writer.end());
-    await writer.query(`BEGIN; INSERT INTO messages.stream_message VALUES (1, 60, ${base + 7}, 1, 't', 'late')`);
-    const opening = world(url);
-    const waits = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
-    await expect.poll(async () => (await client.query(waits)).rows).toHaveLength(1);
-    await writer.query(
-      `UPDATE messages.stream_segment SET messages = messages + 1 WHERE base = ${base} AND stream = 1; COMMIT`,
-    );
-    const { open, rows } = await opening;
-
-    const { store } = await open();
-    const [a, b] = [store.log('a'), store.log('b')];
-    const stored = await readAll(a, false, 700);
-    expect(texts(stored)).toEqual(['0', 'late', ...Array.from({ length: 5_999 }, (_, n) => String(n + 1))]);
-    expect(stored[5]).toEqual({ id: base + 80_000, topic: 'ü/4', qos: 1, payload: Buffer.from('4') });
-    expect((await readAll(b)).map(({ payload }) => payload.length)).toEqual(
-      Array.from({ length: 100 }, (_, n) => n * 100),
-    );
-    expect([await a.count({ from: hour + 10_001, to: hour + 89_999 }), await b.count(ALWAYS)]).toEqual([3_999, 100]);
-    expect((await rows(`SELECT count(*)::integer AS n FROM messages.stream_batch WHERE stream = 1`))[0].n).toBe(1_200);
-    expect(await rows(`SELECT to_regclass('messages.stream_message') AS name`)).toEqual([{ name: null }]);
-    await append(a, [message('new')]);
-    expect(texts(await readAll(a)).at(-1)).toBe('new');
-    expect(await a.clear(ALWAYS)).toBe(6_002);
   });
 });

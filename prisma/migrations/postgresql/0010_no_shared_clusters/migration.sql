@@ -1,2 +1,0 @@
--- AlterTable
-ALTER TABLE "Cluster" DROP COLUMN "seed";

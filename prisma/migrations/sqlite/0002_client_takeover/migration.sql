@@ -1,2 +1,0 @@
--- AlterTable
-ALTER TABLE "Broker" ADD COLUMN "clientTakeover" BOOLEAN NOT NULL DEFAULT false;
