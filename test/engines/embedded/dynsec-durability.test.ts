@@ -4,8 +4,7 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { startBrokerProcess } from './broker-process.ts';
 import { type Command, dynsec, dynsecDone } from './dynsec.ts';
-import { ADMINISTRATOR, connect, startTestBroker, temporaryFolder } from './embedded.ts';
-import { FORMER_RETAINED } from './retained.ts';
+import { connect, startTestBroker, temporaryFolder } from './embedded.ts';
 
 const ROUNDS = 6;
 
@@ -100,39 +99,6 @@ test('a restart changes nothing, including the administrator', async () => {
   await first.close();
   const second = await startTestBroker({ folder });
   expect(await everything(second.mqttPort)).toEqual(before);
-});
-
-test('the account of an older folder becomes a client with its password', async () => {
-  const folder = temporaryFolder();
-  const before = await startTestBroker({ folder });
-  await before.close();
-  const db = new Database(join(folder, 'broker.sqlite'));
-  db.exec(`CREATE TABLE account (username TEXT PRIMARY KEY, password_hash TEXT NOT NULL) WITHOUT ROWID;
-    INSERT INTO account SELECT username, password_hash FROM access_client;
-    INSERT INTO account SELECT 'former "☃"', password_hash FROM access_client;
-    ${FORMER_RETAINED}
-    DROP TABLE access_client; DROP TABLE access_group; DROP TABLE access_role; DELETE FROM setting;
-    ALTER TABLE retained DROP COLUMN properties; ALTER TABLE message DROP COLUMN properties;
-    ALTER TABLE message DROP COLUMN qos; ALTER TABLE message DROP COLUMN retain;
-    ALTER TABLE queue DROP COLUMN retain; ALTER TABLE queue DROP COLUMN share; DROP TABLE delayed_will;
-    ALTER TABLE will DROP COLUMN properties; ALTER TABLE will DROP COLUMN delay_seconds;
-    ALTER TABLE incoming DROP COLUMN bytes; ALTER TABLE incoming DROP COLUMN held; DROP TABLE stream;
-    DROP TABLE server_certificate; DROP TABLE client_authority; DROP TABLE quarantine;
-    PRAGMA user_version = 1`);
-  db.close();
-  const { mqttPort } = await startTestBroker({ folder });
-  const admin = await connect(mqttPort);
-  const [listed, former] = await dynsecDone(
-    admin,
-    { command: 'listClients', verbose: true },
-    { command: 'getClient', username: 'former "☃"' },
-  );
-  expect(listed).toMatchObject({
-    totalCount: 2,
-    clients: [{ username: 'admin', roles: [{ rolename: 'admin' }] }, { username: 'former "☃"' }],
-  });
-  expect(former).toEqual({ client: { username: 'former "☃"', roles: [], groups: [], connections: [] } });
-  await connect(mqttPort, { username: 'former "☃"', password: ADMINISTRATOR.password });
 });
 
 test.each<[string, Command[]]>([

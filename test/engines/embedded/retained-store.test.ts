@@ -1,6 +1,4 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { BROKER_LIMITS, type BrokerLimits } from '../../../src/engines/embedded/limits.ts';
@@ -9,7 +7,7 @@ import { filterMatches } from '../../../src/protocol/mqtt/filter-match.ts';
 import { runs } from '../../support/suite.ts';
 import { temporaryFolder } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
-import { FORMER_RETAINED, fill, memory } from './retained.ts';
+import { fill, memory } from './retained.ts';
 import { got, numbers, subscribe } from './shared.ts';
 import { startTappedCore } from './tapped-core.ts';
 
@@ -101,18 +99,6 @@ test('a large message is replaced by a small one, and a small by a large one, an
   expect(opened.store.journal.rows('SELECT topic FROM retained_large')).toEqual([]);
 });
 
-test('the messages of an earlier version are kept, small and large', () => {
-  const folder = temporaryFolder();
-  const before = openStore(folder);
-  const written = sizedMessages([1, 400, 513, 20_000]);
-  storeMessages(before, written);
-  const totals = before.retained.rows.totals();
-  asBefore(folder, before.store);
-  const { retained } = openStore(folder);
-  expect(messagesOf(retained)).toEqual(written);
-  expect(retained.rows.totals()).toEqual(totals);
-});
-
 const LEVEL = fc.constantFrom('', 'a', 'b', 'a-', 'a!', 'a0', 'é', '\uffff', '😀', '$x', '$SYS', 'a b');
 const TOPIC = fc
   .array(LEVEL, { minLength: 1, maxLength: 3 })
@@ -197,20 +183,6 @@ test('a retained message takes at most 300 bytes of memory, whatever its payload
   expect(store.retained.count).toBe(20_000);
 });
 
-test('a retained message of an earlier version with an empty topic is moved into quarantine [MQTT-4.7.3-1]', () => {
-  const folder = temporaryFolder();
-  const { store } = openStore(folder);
-  fill(store, ['', 'a']);
-  fill(store, ['a/'.repeat(300).concat('\0')], Buffer.alloc(1_000));
-  store.journal.putSetting('uncheckedRetained', {});
-  store.close();
-  const { store: next, retained } = openStore(folder);
-  expect(topicsOf(retained.snapshot(['#']))).toEqual(['a']);
-  const moved = next.journal.rows<{ kind: string; name: string; record: string }>('SELECT * FROM quarantine');
-  expect(moved).toMatchObject([{ kind: 'retained message', name: '' }, { kind: 'retained message' }]);
-  expect(JSON.parse(moved[1]?.record ?? '').payload).toEqual({ base64: Buffer.alloc(1_000).toString('base64') });
-});
-
 /** Bytes that this process has read from files. Linux only. */
 const bytesRead = (): number => Number(/rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);
 
@@ -219,7 +191,7 @@ test.runIf(existsSync('/proc/self/io'))('filters without wildcards read no paylo
   const { store } = openStore(folder);
   fill(store, ['a/5x'], Buffer.alloc(8 * 1_048_576, 'x'));
   fill(store, ['a/7']);
-  asBefore(folder, store);
+  store.close();
   const { port } = await startTappedCore(folder);
   const client = await rawClient(port, { clientId: 'client' });
   const before = bytesRead();
@@ -232,12 +204,3 @@ test.runIf(existsSync('/proc/self/io'))('filters without wildcards read no paylo
   expect(got(client)).toEqual(['x']);
   expect(bytesRead() - before).toBeLessThan(8 * 1_048_576);
 });
-
-/** Closes the store, and gives its folder the retained messages of an earlier version. */
-function asBefore(folder: string, store: BrokerStore): void {
-  store.close();
-  const db = new Database(join(folder, 'broker.sqlite'));
-  db.exec(FORMER_RETAINED);
-  db.pragma('user_version = 13');
-  db.close();
-}

@@ -44,15 +44,3 @@ export async function memory(): Promise<number> {
     last = bytes;
   }
 }
-
-/** Makes the retained messages of a folder those of versions 9 to 13 of the journal. */
-export const FORMER_RETAINED = `
-  CREATE TABLE former (
-    topic TEXT PRIMARY KEY, payload BLOB NOT NULL, qos INTEGER NOT NULL, properties TEXT, sequence INTEGER NOT NULL
-  ) WITHOUT ROWID;
-  INSERT INTO former SELECT topic, payload, qos, properties, sequence FROM retained_message;
-  DROP VIEW retained_message;
-  DROP TABLE retained;
-  DROP TABLE retained_large;
-  ALTER TABLE former RENAME TO retained;
-`;

@@ -77,7 +77,7 @@ test('a delayed will with 201 levels is moved into quarantine, and its session c
   expect((await quarantined()).left).toMatchObject({ delayed_will: 0 });
 });
 
-test('retained and queued messages with 201 levels are moved into quarantine, and others delivered', async () => {
+test('queued messages with 201 levels are moved into quarantine, and others delivered', async () => {
   const { mqttPort, moved, quarantined } = await startOn('deep-queued');
   const reader = await rawClient(mqttPort, { protocolVersion: 4, clientId: 'reader', clean: false });
   await reader.until('publish', 1);
@@ -87,13 +87,10 @@ test('retained and queued messages with 201 levels are moved into quarantine, an
   const { until } = collect(another);
   await another.subscribeAsync('#');
   expect(await until((messages) => messages.length > 0)).toMatchObject([{ topic: 'sound/topic', retain: true }]);
-  expect(moved).toHaveLength(2);
+  expect(moved).toHaveLength(1);
   const { rows, left } = await quarantined();
-  expect(rows.map(({ kind, reason }) => [kind, reason])).toEqual([
-    ['retained message', LEVELS],
-    ['queued message', LEVELS],
-  ]);
-  expect(JSON.parse(rows[1]?.record ?? '')).toMatchObject({
+  expect(rows).toMatchObject([{ kind: 'queued message', reason: LEVELS }]);
+  expect(JSON.parse(rows[0]?.record ?? '')).toMatchObject({
     topic: DEEP,
     payload: { base64: Buffer.from('gone').toString('base64') },
   });
@@ -132,15 +129,6 @@ test('a subscription with 201 levels is moved into quarantine, and its session c
   expect(left).toMatchObject({ subscription: 1 });
 });
 
-test('a retained message whose properties cannot be sent disconnects no subscriber', async () => {
-  const { mqttPort, moved, quarantined } = await startOn('cut-off-property');
-  const client = await rawClient(mqttPort, { clientId: 'reader' }, '#');
-  await client.settle();
-  expect(client.count('publish')).toBe(0);
-  expect(moved).toEqual([expect.stringMatching(/^retained message "poor": its properties cannot be sent: /)]);
-  expect((await quarantined()).left).toMatchObject({ retained: 0 });
-});
-
 test('user properties that were stored by name are sent in the order of the record', async () => {
   const { mqttPort, moved } = await startOn('user-properties');
   const reader = await rawClient(mqttPort, { clientId: 'reader', clean: false }, 'user/#');
@@ -151,4 +139,19 @@ test('user properties that were stored by name are sent in the order of the reco
   expect(messages.map(({ topic }) => topic).sort()).toEqual(['user/retained', 'user/retained', 'user/will']);
   for (const { properties } of messages) expect({ ...properties?.userProperties }).toEqual(userProperties);
   expect(moved).toEqual([]);
+});
+
+test.each([
+  [14, /earlier version: start the service of commit \w+ once/],
+  [16, /newer version/],
+])('a store of version %i is refused, and remains as it is', async (version, reason) => {
+  const folder = temporaryFolder();
+  const file = join(folder, 'broker.sqlite');
+  await (await startTestBroker({ folder })).close();
+  const db = new Database(file);
+  db.pragma(`user_version = ${version}`);
+  db.close();
+  const before = readFileSync(file);
+  await expect(startTestBroker({ folder })).rejects.toThrow(reason);
+  expect(readFileSync(file)).toEqual(before);
 });

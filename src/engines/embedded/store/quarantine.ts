@@ -6,13 +6,11 @@ export interface QuarantinedRecord {
   readonly reason: string;
 }
 
-export type RecordKind = 'will' | 'delayed will' | 'retained message' | 'queued message' | 'subscription' | 'session';
+export type RecordKind = 'will' | 'delayed will' | 'queued message' | 'subscription' | 'session';
 
-/** `view` has the whole record if its table has not. */
-const KINDS: Readonly<Record<RecordKind, { table: string; view?: string; key: readonly string[] }>> = {
+const KINDS: Readonly<Record<RecordKind, { table: string; key: readonly string[] }>> = {
   will: { table: 'will', key: ['client_id'] },
   'delayed will': { table: 'delayed_will', key: ['client_id'] },
-  'retained message': { table: 'retained', view: 'retained_message', key: ['topic'] },
   'queued message': { table: 'message', key: ['id'] },
   subscription: { table: 'subscription', key: ['client_id', 'filter'] },
   session: { table: 'session', key: ['client_id'] },
@@ -33,10 +31,10 @@ export class Quarantine {
 
   /** Moves a record, if it exists. The caller removes it from memory. */
   move(kind: RecordKind, key: readonly SqlValue[], reason: string): void {
-    const { table, view = table, key: columns } = KINDS[kind];
+    const { table, key: columns } = KINDS[kind];
     const where = columns.map((column) => `${column} = ?`).join(' AND ');
     this.#journal.flush();
-    const [row] = this.#journal.rows<Record<string, SqlValue>>(`SELECT * FROM ${view} WHERE ${where}`, ...key);
+    const [row] = this.#journal.rows<Record<string, SqlValue>>(`SELECT * FROM ${table} WHERE ${where}`, ...key);
     if (!row) return;
     if (kind === 'session') this.#moveParts(String(key[0]), reason);
     this.#put(kind, key, reason, row);

@@ -19,7 +19,6 @@ const MESSAGES: readonly (readonly [RecordKind, string])[] = [
 
 /** Moves records that this broker cannot publish or restore into quarantine, before anything is loaded. */
 export function checkRecords(journal: Journal, quarantine: Quarantine): void {
-  checkRetained(journal, quarantine);
   for (const [kind, sql] of MESSAGES) {
     for (const row of journal.rows<MessageRow>(sql)) {
       const problem = messageProblem(row);
@@ -37,27 +36,6 @@ export function checkRecords(journal: Journal, quarantine: Quarantine): void {
     const problem = jsonProblem(about);
     if (problem !== null) quarantine.move('session', [clientId], problem);
   }
-}
-
-/** Name of the setting that exists if the retained messages are those of an earlier version. */
-const UNCHECKED_RETAINED = 'uncheckedRetained';
-const PAGE = 1_000;
-
-/** Checks retained messages once, because there may be millions. */
-function checkRetained(journal: Journal, quarantine: Quarantine): void {
-  if (journal.setting(UNCHECKED_RETAINED) === undefined) return;
-  const page = `ORDER BY topic LIMIT ${PAGE}`;
-  const columns = 'SELECT topic AS key, topic, qos, properties FROM retained_message';
-  // The topic of a will may have been empty.
-  let rows = journal.rows<MessageRow>(`${columns} ${page}`);
-  while (rows.length > 0) {
-    for (const row of rows) {
-      const problem = messageProblem(row);
-      if (problem !== null) quarantine.move('retained message', [row.key], problem);
-    }
-    rows = journal.rows<MessageRow>(`${columns} WHERE topic > ? ${page}`, rows.at(-1)?.topic ?? '');
-  }
-  journal.add('DELETE FROM setting WHERE name = ?', UNCHECKED_RETAINED);
 }
 
 function messageProblem({ topic, qos, properties }: MessageRow): string | null {
