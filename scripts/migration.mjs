@@ -3,7 +3,8 @@
  * Writes the next migration of each engine, or checks that no migration is missing. It compares a database after all
  * migrations with prisma/schema.prisma.
  *
- *   node scripts/migration.mjs <name>     writes prisma/migrations/<engine>/NNNN_<name>/migration.sql
+ *   node scripts/migration.mjs <name>     writes prisma/migrations/<engine>/NNNN_<name>/migration.sql; the name begins
+ *                                         with `expand_` or `contract_`, see scripts/rules/migrations.mjs
  *   node scripts/migration.mjs --check    exits with 2 and prints the missing SQL if a migration is missing
  *   --engine sqlite|postgresql            only this engine
  *
@@ -23,6 +24,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import pg from 'pg';
 import { schemaFor } from './generate.mjs';
+import { faultsOf, NAME } from './rules/migrations.mjs';
 
 const ENGINES = ['sqlite', 'postgresql'];
 const DRIFT_EXIT_CODE = 2;
@@ -168,13 +170,19 @@ async function main() {
     allowPositionals: true,
   });
   const [name] = positionals;
-  if (!values.check && !/^[a-z0-9_]+$/.test(name ?? '')) {
-    throw new Error('Usage: node scripts/migration.mjs <name_in_lower_case> | --check  [--engine sqlite|postgresql]');
+  if (!values.check && !NAME.test(name ?? '')) {
+    const names = 'expand_<name> | contract_<name>';
+    throw new Error(`Usage: node scripts/migration.mjs ${names} | --check  [--engine sqlite|postgresql]`);
   }
   if (values.engine && !ENGINES.includes(values.engine)) throw new Error(`Unknown engine "${values.engine}"`);
   // Compares all engines before it writes a file, so that a failure leaves the engines equal.
   const missing = [];
-  for (const engine of values.engine ? [values.engine] : ENGINES) missing.push([engine, await missingSql(engine)]);
+  for (const engine of values.engine ? [values.engine] : ENGINES) {
+    const sql = await missingSql(engine);
+    const faults = sql === null || values.check ? [] : faultsOf(name, sql);
+    if (faults.length > 0) throw new Error(`${engine}: ${faults.join('; ')}\n\n${sql}`);
+    missing.push([engine, sql]);
+  }
   for (const [engine, sql] of missing) {
     if (sql === null) console.log(`${engine}: the migrations agree with prisma/schema.prisma`);
     else if (values.check) console.log(`${engine}: a migration is missing\n\n${sql}`);

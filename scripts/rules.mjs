@@ -1,11 +1,12 @@
 /**
- * Checks the rules of the sources that Biome and the compiler do not know: imports, exports, documents, language, waits
- * and size. Prints the size of the sources.
+ * Checks the rules of the sources that Biome and the compiler do not know: imports, exports, documents, language,
+ * migrations, waits and size. Prints the size of the sources.
  */
 import { documentFaults } from './rules/documents.mjs';
 import { exportFaults } from './rules/exports.mjs';
 import { importFaults } from './rules/imports.mjs';
 import { languageFaults } from './rules/language.mjs';
+import { migrationFaults } from './rules/migrations.mjs';
 import { size } from './rules/size.mjs';
 import { waitFaults } from './rules/waits.mjs';
 
@@ -16,6 +17,7 @@ const all = [
   ...documentFaults(),
   ...languageFaults(),
   ...waitFaults(),
+  ...migrationFaults(),
   ...faults,
 ];
 for (const fault of all) console.log(fault);

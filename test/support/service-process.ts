@@ -34,8 +34,11 @@ export interface ServiceProcess {
 
 export const mainProgram = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
-/** `more`: environment variables. By default the service runs no brokers. */
-export async function startServiceProcess(more: Record<string, string> = {}): Promise<ServiceProcess> {
+/** `more`: environment variables. By default the service runs no brokers. `program`: `main.js` of a build. */
+export async function startServiceProcess(
+  more: Record<string, string> = {},
+  program = mainProgram,
+): Promise<ServiceProcess> {
   const dataDir = temporaryFolder();
   let child: ChildProcess | null = null;
   let url = '';
@@ -47,7 +50,7 @@ export async function startServiceProcess(more: Record<string, string> = {}): Pr
   };
   const kill = () => end('SIGKILL');
   const start = async () => {
-    child = spawnService(dataDir, more);
+    child = spawnService(program, dataDir, more);
     url = await readyUrl(child);
   };
   const exit = async () => {
@@ -103,8 +106,8 @@ export async function startServiceProcess(more: Record<string, string> = {}): Pr
   };
 }
 
-function spawnService(dataDir: string, more: Record<string, string>): ChildProcess {
-  return spawn(process.execPath, [mainProgram, 'serve'], {
+function spawnService(program: string, dataDir: string, more: Record<string, string>): ChildProcess {
+  return spawn(process.execPath, [program, 'serve'], {
     env: {
       PATH: process.env.PATH,
       PORT: '0',

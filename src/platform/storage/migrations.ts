@@ -5,7 +5,8 @@
  * The first migration replaces all that came before it. A database with all of those has its tables, so that only the
  * record changes.
  *
- * Errors: ServiceError INTERNAL_ERROR if a migration failed earlier, was edited after it was applied, or is unknown.
+ * Errors: ServiceError INTERNAL_ERROR if a migration failed earlier, was edited after it was applied, or is unknown and
+ * not an expanding one of a newer version.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -67,8 +68,9 @@ export function pendingMigrations(known: readonly Migration[], records: readonly
   for (const { migration_name: name, checksum } of applied) {
     const migration = known.find((candidate) => candidate.name === name);
     if (!migration) {
+      if (isExpanding(name) && name > (known.at(-1)?.name ?? '')) continue;
       throw refused(
-        `This database has migration ${name}, which this version does not know`,
+        `This database has migration ${name}, which this version does not know and cannot work with`,
         'It was used by a newer version: start that version, or restore a backup from before the upgrade.',
       );
     }
@@ -81,6 +83,9 @@ export function pendingMigrations(known: readonly Migration[], records: readonly
   }
   return known.filter(({ name }) => !names.has(name));
 }
+
+/** Whether processes that do not know the migration work with its tables, so that versions can run side by side. */
+const isExpanding = (name: string): boolean => /^\d{4}_expand_/.test(name);
 
 /** Replaces the records of a database that has all migrations which `migration` replaces. */
 function onlyRecorded(migration: Migration, applied: readonly MigrationRecord[]): Migration {

@@ -190,6 +190,17 @@ describeEngines((engine, postgres) => {
     await expect(migrate([FIRST])).rejects.toThrow(/0002_second, which this version does not know/);
   });
 
+  test('accepts expand migrations of a newer version, and refuses its contract migrations and those between its own', async () => {
+    const { migrate } = await newDatabase(engine, postgres);
+    const expand = migration('0002_expand_a', 'ALTER TABLE "a" ADD COLUMN "more" TEXT;');
+    const contract = migration('0003_contract_a', 'ALTER TABLE "a" DROP COLUMN "more";');
+    await migrate([FIRST, expand]);
+    expect(await migrate([FIRST])).toEqual([]);
+    await expect(migrate([FIRST, contract])).rejects.toThrow(/0002_expand_a, which this version does not know/);
+    await migrate([FIRST, expand, contract]);
+    await expect(migrate([FIRST])).rejects.toThrow(/0003_contract_a, which this version does not know and cannot/);
+  });
+
   test('refuses a migration that failed under Prisma Migrate until that is resolved', async () => {
     const { migrate, query } = await newDatabase(engine, postgres);
     await migrate([FIRST]);
@@ -272,4 +283,25 @@ test('on SQLite a migration that recreates a table retains the rows that refer t
   const dangling = migration('0003_dangling', `DELETE FROM "p";`);
   expect(() => migrateSqlite(file, [before, after, dangling], silentLog)).toThrow(/0003_dangling failed.*"c" refers/);
   expect(querySqlite(file, 'SELECT * FROM "p"')).toEqual([{ id: '1', more: 1 }]);
+});
+
+test.each([
+  ['expand_more', 'CREATE TABLE "renamed" ("id" TEXT NOT NULL); -- DROP', []],
+  ['expand_more', `ALTER TABLE "a" ADD COLUMN "drop" TEXT NOT NULL DEFAULT 'RENAME', ADD COLUMN "type" TEXT;`, []],
+  ['expand_more', 'ALTER TYPE "Kind" ADD VALUE \'NEW\';', []],
+  ['expand_more', 'DROP TABLE "a"; ALTER TABLE "new_a" RENAME TO "a";', []],
+  ['expand_more', 'DROP TABLE "a"; ALTER TABLE "new_b" RENAME TO "b";', [/drops/, /renames/]],
+  ['expand_more', 'ALTER TABLE "a" drop column "b";', [/drops/]],
+  [
+    'expand_more',
+    'ALTER TABLE "a" ALTER COLUMN "b" DROP NOT NULL, ALTER COLUMN "c" SET NOT NULL;',
+    [/drops/, /NOT NULL/],
+  ],
+  ['expand_more', 'ALTER TABLE "a" ALTER COLUMN "b" SET DATA TYPE BIGINT;', [/type/]],
+  ['expand_more', 'ALTER TABLE "a" ADD COLUMN "b" NUMERIC(9, 2) NOT NULL, ADD COLUMN "c" TEXT DEFAULT 1;', [/adds/]],
+  ['contract_more', 'DROP TABLE "a";', []],
+  ['more', '', [/name/]],
+])('npm run migration finds what a migration must not do: %s, %s', async (name, sql, faults) => {
+  const { faultsOf } = await import(new URL('../../../scripts/rules/migrations.mjs', import.meta.url).href);
+  expect(faultsOf(name, sql)).toEqual(faults.map((fault) => expect.stringMatching(fault)));
 });

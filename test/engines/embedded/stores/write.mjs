@@ -3,7 +3,7 @@
  * Run it with the compiled code of that commit: `node test/engines/embedded/stores/write.mjs <checkout of
  * db6652e>/dist [name of a store]…`. Each store is the file `broker.sqlite`, compacted and compressed with gzip.
  *
- * Those in this folder were then migrated to version 15 by the journal of commit b7741b12, without its retained messages
+ * Those in this folder were then migrated to version 15 by the journal of commit b7741b12, without the retained message
  * with 201 levels, which that version moves into quarantine.
  */
 import { once } from 'node:events';
