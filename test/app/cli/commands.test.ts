@@ -299,7 +299,7 @@ test('migrate updates the database and reports if it is up to date', async () =>
   const env = { DATA_DIR: temporaryFolder() };
   expect(json(await run(['migrate', '--json'], env))).toMatchObject({
     engine: 'sqlite',
-    applied: ['0001_schema'],
+    applied: ['0001_schema', '0002_expand_process_builds'],
   });
   expect((await runHere(['migrate'], env)).out).toContain('up to date');
 });
