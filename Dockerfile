@@ -13,6 +13,9 @@ COPY prisma ./prisma
 COPY console ./console
 COPY schema.graphql tsconfig.json ./
 COPY src ./src
+# What the build is called: there is no repository here. `npm run image` passes them.
+ARG BUILD_COMMIT
+ARG SOURCE_DATE_EPOCH
 # Without their mention, too: the Prisma client would keep its command line and the compiler as optional peers.
 RUN npm run build && npm pkg delete devDependencies && npm prune --omit=dev --omit=peer --ignore-scripts --no-audit --no-fund
 

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { commitOf } from './commit.mjs';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const folder = join(root, 'node_modules/.brokergraph');
@@ -23,7 +24,10 @@ const FOR_GENERATED = [
 export const DEPLOY_TOOLS = 'scripts/deploy-tools';
 export const HELM = `${DEPLOY_TOOLS}/node_modules/.helm/helm/helm`;
 
-/** `inputs`: files and folders. `made`: a file that exists after the step. `output`: the folder with all of its files. */
+/**
+ * `inputs`: files and folders. `made`: a file that exists after the step. `output`: the folder with all of its files.
+ * `value`: what else its output depends on.
+ */
 const STEPS = {
   packages: { inputs: ['package-lock.json', 'package.json'], made: 'node_modules/typescript', output: 'node_modules' },
   generated: {
@@ -44,6 +48,8 @@ const STEPS = {
   compiled: {
     inputs: [...FOR_GENERATED, 'src', 'scripts/build.mjs', 'scripts/bundle.mjs'],
     made: 'dist/main.js',
+    // dist names it. A compilation takes a second.
+    value: commitOf,
   },
 };
 
@@ -62,7 +68,9 @@ export function noteDone(step) {
 
 /** A hash of the contents, not of times, so that a checkout of another commit and back gives the same hash. */
 export function stateOf(step) {
+  const { inputs, value } = STEPS[step];
   const hash = createHash('sha256').update(process.version);
+  if (value) hash.update(String(value()));
   const add = (path, isFolder) => {
     if (!isFolder) hash.update(`${path}\n`).update(readFileSync(join(root, path)));
     else if (path !== GENERATED) {
@@ -71,6 +79,6 @@ export function stateOf(step) {
       }
     }
   };
-  for (const input of STEPS[step].inputs) add(input, statSync(join(root, input)).isDirectory());
+  for (const input of inputs) add(input, statSync(join(root, input)).isDirectory());
   return hash.digest('hex');
 }

@@ -15,9 +15,9 @@ import { authorizeRoute } from '../gateway/rest/authorize.ts';
 import { apiDocuments } from '../gateway/rest/docs/api-documents.ts';
 import { createRestServer } from '../gateway/rest/router.ts';
 import { SESSION_LIFETIME_MS } from '../platform/auth/sessions.ts';
+import { BUILD } from '../platform/build.ts';
 import type { Config } from '../platform/config/config.ts';
 import { RequestRates } from '../platform/limits/request-rates.ts';
-import { VERSION } from '../platform/version.ts';
 import { apiRoutes } from './api-routes.ts';
 import { callerOf, contextMaker } from './context-maker.ts';
 import { Metrics } from './metrics.ts';
@@ -27,7 +27,7 @@ import type { Ports } from './ports.ts';
 import { schema } from './schema.ts';
 
 /** Shared by all services of the process. */
-const DOCUMENTS = apiDocuments(apiRoutes, schema, VERSION);
+const DOCUMENTS = apiDocuments(apiRoutes, schema, BUILD);
 
 /**
  * Everything that HTTP serves: the graph, REST, downloads, single sign-on of browsers, and metrics. With METRICS_HOST
@@ -75,7 +75,12 @@ export function httpEntries(config: Config, parts: Parts, { url, http: { connect
     onBody: (context, bytes) => rates.body(context, bytes),
     traffic,
   });
-  const metrics = new Metrics({ parts, http: { traffic, connections }, webSockets: () => graphql.webSocketCount });
+  const metrics = new Metrics({
+    build: BUILD,
+    parts,
+    http: { traffic, connections },
+    webSockets: () => graphql.webSocketCount,
+  });
   const callerAddress = (request: Request, origin: RequestOrigin) =>
     callerOf(request.headers.get('x-forwarded-for'), addressOf(origin), trustProxy);
   const scrape = metricsEntry({

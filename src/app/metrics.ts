@@ -9,9 +9,11 @@ import { registerProcessMetrics } from '../domains/processes/process-metrics.ts'
 import { STREAM_METRICS } from '../domains/streams/stream-metrics.ts';
 import type { RequestKind, RequestMetrics } from '../gateway/http/gateway.ts';
 import { type HttpMetricSource, registerHttpMetrics } from '../gateway/http/http-metrics.ts';
+import type { Build } from '../platform/build.ts';
 import type { Parts } from './parts.ts';
 
 interface MetricsOptions {
+  readonly build: Build;
   readonly parts: Pick<Parts, 'services' | 'caches' | 'streams' | 'bridges' | 'mqttRefusals' | 'processes'>;
   readonly http: HttpMetricSource;
   /** Number of open WebSockets. */
@@ -25,12 +27,19 @@ export class Metrics implements RequestMetrics {
   readonly #reads: readonly (() => Promise<void>)[];
   readonly #requests: Record<RequestKind, Record<string, { observe(seconds: number): void }>>;
 
-  constructor({ parts, http, webSockets }: MetricsOptions) {
+  constructor({ build, parts, http, webSockets }: MetricsOptions) {
     const { services, caches, streams, bridges, mqttRefusals, processes } = parts;
     const registry = this.#registry;
     const registers = [registry];
     const brokersWith = (isWanted: (broker: BrokerRecord) => boolean) => caches.brokers.all().filter(isWanted);
     collectDefaultMetrics({ register: registry });
+    const { version, commit, builtAt } = build;
+    new Gauge({
+      name: 'brokergraph_build_info',
+      help: 'The build that runs, in labels; the value is always 1',
+      labelNames: ['version', 'commit', 'date'],
+      registers,
+    }).set({ version, commit: commit ?? 'unknown', date: builtAt?.toISOString() ?? 'unknown' }, 1);
     const duration = new Histogram({
       name: 'brokergraph_http_request_duration_seconds',
       help: 'Time from the request line to the end of the answer',

@@ -3,7 +3,7 @@ import type { Engine } from '../domains/brokers/broker-engine.ts';
 import type { BrokerRuntimes } from '../domains/brokers/broker-runtimes.ts';
 import { ProcessService } from '../domains/processes/process-service.ts';
 import type { ProcessRole } from '../generated/sqlite/client.ts';
-import { VERSION } from '../platform/version.ts';
+import { BUILD } from '../platform/build.ts';
 import { type Placement, SharedPlacement, SolePlacement } from '../protocol/hosting/placement/placement.ts';
 import { ProcessTable } from '../protocol/hosting/placement/process-table.ts';
 import type { Foundation } from './foundation.ts';
@@ -21,7 +21,7 @@ export function openProcesses(
   { runtimes, cloudBrokers }: ProcessesOptions,
 ) {
   const { db, changes, leases, engine } = storage;
-  const about = { host: hostname(), version: VERSION, role: config.role.toUpperCase() as ProcessRole };
+  const about = { host: hostname(), ...BUILD, role: config.role.toUpperCase() as ProcessRole };
   const engines = () => cloudBrokers.available;
   if (engine === 'sqlite') {
     const placement: Placement = new SolePlacement(leases);

@@ -8,6 +8,7 @@ import { openApiOf } from '../../src/gateway/rest/openapi.ts';
 import { routePreparer } from '../../src/gateway/rest/prepared-route.ts';
 import { roleOf } from '../../src/gateway/rest/route-role.ts';
 import type { RequiredRole } from '../../src/platform/auth/viewer.ts';
+import { BUILD } from '../../src/platform/build.ts';
 import { createValidator } from '../../src/platform/text/json-schema.ts';
 
 interface DocumentedOperation {
@@ -100,7 +101,7 @@ function requiredBy(document: DocumentNode): RequiredRole[] {
 }
 
 test('the OpenAPI document contains every operation with its role and the documented statuses', () => {
-  const { paths } = openApiOf(apiRoutes, schema, '1.2.3') as {
+  const { paths } = openApiOf(apiRoutes, schema, BUILD) as {
     paths: Record<string, Record<string, Record<string, unknown>>>;
   };
   for (const operation of documented) {

@@ -3,6 +3,7 @@ import { apiRoutes } from '../../src/app/api-routes.ts';
 import { schema } from '../../src/app/schema.ts';
 import { openApiOf } from '../../src/gateway/rest/openapi.ts';
 import type { JsonSchema } from '../../src/gateway/rest/route.ts';
+import { BUILD } from '../../src/platform/build.ts';
 import { SERVICES, SHAPES } from './shapes.ts';
 
 /**
@@ -96,7 +97,7 @@ function keysOf(text: string): { readonly keys: readonly Key[]; readonly closed:
 
 type Json = Readonly<Record<string, unknown>>;
 
-const document = openApiOf(apiRoutes, schema, '1.0.0') as {
+const document = openApiOf(apiRoutes, schema, BUILD) as {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Json>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
 };

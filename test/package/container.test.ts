@@ -87,6 +87,7 @@ test('an image for a release is refused while a base image is not pinned by its 
   expect(err).not.toContain('must be an image');
   const bases = [...text('Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, base]) => base);
   expect(bases).toEqual(Array(2).fill('$' + '{NODE_IMAGE}'));
+  expect(text('Dockerfile')).toMatch(/ARG BUILD_COMMIT\nARG SOURCE_DATE_EPOCH\n[\s\S]*RUN npm run build/);
 });
 
 test('the files that the Dockerfile copies are all that the build needs', () => {

@@ -82,7 +82,10 @@ test(
         stdio: ['ignore', 'pipe', 'ignore'],
       });
     expect(command('--help')).toContain('serve');
-    expect(command('--version').trim()).toBe(MANIFEST.version);
+    const { commit, builtAt } = JSON.parse(readFileSync(join(ROOT, 'dist/build.json'), 'utf8'));
+    const date = new Date(builtAt).toISOString();
+    const build = `(commit ${commit ?? 'unknown'}, built ${date})`;
+    expect(command('--version')).toBe(`${MANIFEST.version} ${build}\n`);
 
     const service = spawn(join(folder, 'node_modules/.bin/brokergraph'), ['serve'], {
       cwd: folder,
@@ -111,6 +114,8 @@ test(
       ended.then(() => Promise.reject(new Error(`The service exited: ${errors}`))),
     ]);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    const info = `{version="${MANIFEST.version}",commit="${commit ?? 'unknown'}",date="${date}"} 1`;
+    expect(await (await fetch(`${url}/metrics`)).text()).toContain(`brokergraph_build_info${info}\n`);
     // The embedded broker is a worker thread with its own file. The command queries the service that runs on ./data.
     expect(said).toContain('mqtt://127.0.0.1:');
     expect(JSON.parse(command('user', 'list', '--json'))).toMatchObject([{ isRootAdmin: true }]);
@@ -140,7 +145,8 @@ test('the package contains only compiled code, migrations and documents', () => 
   const imported = [...embedding.matchAll(/from 'brokergraph\/([^']+)'/g)].map(([, path]) => path);
   expect(imported).not.toEqual([]);
   expect(files).toEqual(expect.arrayContaining(imported));
-  expect(files.filter((path) => path.startsWith('dist/') && !path.endsWith('.js') && !PAGES.test(path))).toEqual([]);
+  const others = files.filter((path) => path.startsWith('dist/') && !path.endsWith('.js') && !PAGES.test(path));
+  expect(others).toEqual(['dist/build.json']);
   expect(files).toContain('dist/generated/graphiql/page.html');
   expect(files.some((path) => /^prisma\/migrations\/sqlite\/.*\/migration\.sql$/.test(path))).toBe(true);
   expect(files.some((path) => /^prisma\/migrations\/postgresql\/.*\/migration\.sql$/.test(path))).toBe(true);

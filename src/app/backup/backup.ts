@@ -2,11 +2,11 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, realpathSync } from 'nod
 import { join, resolve } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import type { Logger } from 'pino';
+import { BUILD } from '../../platform/build.ts';
 import { Closers } from '../../platform/closers.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { openDataFolder } from '../../platform/storage/data-folder.ts';
 import type { Engine } from '../../platform/storage/database.ts';
-import { VERSION } from '../../platform/version.ts';
 import { copyBelow, filesBelow, isWithin } from './data-files.ts';
 import { measured, writeManifest } from './manifest.ts';
 import { dumpDatabase, type Environment } from './postgresql-programs.ts';
@@ -69,7 +69,7 @@ export async function createBackup(options: BackupOptions): Promise<BackupReport
     const files = [];
     for (const path of filesBelow(backup)) files.push(await measured(backup, path));
     const engine = databaseUrl === undefined ? 'sqlite' : 'postgresql';
-    writeManifest(backup, { version: VERSION, createdAt: new Date().toISOString(), engine, files });
+    writeManifest(backup, { ...BUILD, createdAt: new Date().toISOString(), engine, files });
     return { engine, wasRunning, files: files.length, bytes: files.reduce((sum, { bytes }) => sum + bytes, 0) };
   } finally {
     await closers.close();

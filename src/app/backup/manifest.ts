@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import type { Build } from '../../platform/build.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { Engine } from '../../platform/storage/database.ts';
 import { isMissing } from './snapshot.ts';
@@ -26,8 +27,8 @@ export interface Manifest {
   readonly files: readonly BackedUpFile[];
 }
 
-export function writeManifest(backup: string, content: Omit<Manifest, 'format'>): void {
-  const manifest: Manifest = { format: FORMAT, ...content };
+export function writeManifest(backup: string, content: Omit<Manifest, 'format'> & Build): void {
+  const manifest = { format: FORMAT, ...content };
   writeFileSync(join(backup, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600, flush: true });
 }
 

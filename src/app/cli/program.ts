@@ -1,8 +1,8 @@
 import { Command, CommanderError, Option } from 'commander';
+import { BUILD, textOfBuild } from '../../platform/build.ts';
 import { ConfigError, readConfig } from '../../platform/config/config.ts';
 import { SETTINGS } from '../../platform/config/settings.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { VERSION } from '../../platform/version.ts';
 import { addAccessCommands } from './access.ts';
 import { addAuditCommands } from './audit.ts';
 import { addBackupCommands } from './backup.ts';
@@ -48,7 +48,7 @@ function createProgram(terminal: Terminal): Command {
       run({ ...terminal, config: readConfig(terminal.env) }, ...args);
   const program = new Command('brokergraph')
     .description('An open management plane for fleets of MQTT brokers.')
-    .version(VERSION)
+    .version(textOfBuild(BUILD))
     .exitOverride()
     .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
     .showHelpAfterError('(use --help for usage)');

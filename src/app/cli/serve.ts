@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { relative } from 'node:path';
+import { BUILD, textOfBuild } from '../../platform/build.ts';
 import { createLog } from '../../platform/log.ts';
 import { within } from '../../platform/scheduling/within.ts';
 import type { StartReport } from '../first-broker.ts';
@@ -33,6 +34,7 @@ export function startMessage(report: StartReport): string {
   const lines = [
     '',
     'Brokergraph is ready',
+    `  Version   ${textOfBuild(BUILD)}`,
     `  Console   ${url}/`,
     `  GraphQL   ${url}/graphql`,
     `  REST      ${url}/api   (documentation: ${url}/api/docs)`,

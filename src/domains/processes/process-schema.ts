@@ -18,6 +18,15 @@ const Process = builder.objectRef<ServiceProcess>('ServiceProcess').implement({
     processId: t.exposeID('id', { description: 'Id of the process, which is new at each start.' }),
     host: t.exposeString('host', { description: 'Name of its machine.' }),
     version: t.exposeString('version', { description: 'Version of the service.' }),
+    commit: t.exposeString('commit', {
+      nullable: true,
+      description: 'Commit of its build, with the suffix `-dirty` if files differed from it. Null if it is unknown.',
+    }),
+    builtAt: t.expose('builtAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it was built. Null if it is unknown.',
+    }),
     role: t.expose('role', { type: Role, description: 'What it does.' }),
     engines: t.field({
       description: 'Engines with which the process can run brokers. Empty if it runs none.',

@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { ProcessRole } from '../../generated/sqlite/client.ts';
+import type { Build } from '../../platform/build.ts';
 import { invalid, notFound } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { ListedProcess, ProcessTable } from '../../protocol/hosting/placement/process-table.ts';
@@ -7,13 +8,13 @@ import type { ListedProcess, ProcessTable } from '../../protocol/hosting/placeme
 interface ProcessServiceOptions {
   /** `null`: this process is the only one. */
   readonly table: ProcessTable | null;
-  readonly about: { readonly host: string; readonly version: string; readonly role: ProcessRole };
+  readonly about: Build & { readonly host: string; readonly role: ProcessRole };
   /** Engines with which this process can run brokers at the moment. */
   readonly engines: () => readonly string[];
 }
 
 export interface ServiceProcess
-  extends Pick<ListedProcess, 'id' | 'host' | 'version' | 'role' | 'engines' | 'startedAt'> {
+  extends Pick<ListedProcess, 'id' | 'host' | keyof Build | 'role' | 'engines' | 'startedAt'> {
   readonly isAlive: boolean;
   readonly isDraining: boolean;
   /** `null`: the process has all brokers. */

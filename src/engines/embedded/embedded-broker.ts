@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ListenerWanted, RunningBroker, RunningState } from '../../domains/brokers/broker-engine.ts';
 import type { TopicPayloads } from '../../domains/topic-tree/hosting/topic-payloads.ts';
-import { VERSION } from '../../platform/version.ts';
+import { BUILD } from '../../platform/build.ts';
 import {
   RestartBackoff,
   startWorkerThread,
@@ -140,7 +140,7 @@ class BrokerSupervisor implements RunningBroker {
     const options: WorkerOptions = {
       id,
       folder,
-      version: VERSION,
+      version: BUILD.version,
       listeners: this.listeners,
       administrator,
       sysIntervalMs: this.#options.sysIntervalMs ?? 10_000,

@@ -1,5 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import type { RequiredRole } from '../../platform/auth/viewer.ts';
+import type { Build } from '../../platform/build.ts';
 import { ERROR_STATUS } from '../../platform/errors.ts';
 import { queryIn } from './prepared-route.ts';
 import { contentTypeOf, DEFAULT_REVISION, existsIn, REVISIONS } from './revisions.ts';
@@ -32,7 +33,7 @@ const STATUS_WORDS: Readonly<Record<number, string>> = {
   503: 'The broker cannot be reached.',
 };
 
-export function openApiOf(routes: readonly Route[], schema: GraphQLSchema, version: string): Json {
+export function openApiOf(routes: readonly Route[], schema: GraphQLSchema, { version, commit, builtAt }: Build): Json {
   const components = new Components();
   const paths: Record<string, Json> = {};
   for (const route of routes) {
@@ -47,6 +48,7 @@ export function openApiOf(routes: readonly Route[], schema: GraphQLSchema, versi
     info: {
       title: 'Brokergraph REST interface',
       version,
+      'x-build': { commit, builtAt },
       description: [
         'Every operation runs on the GraphQL graph under `/graphql`, so both interfaces always agree.',
         `Revisions: send \`Accept: application/json;version=${REVISIONS.join('|')}\`. The default is revision ${DEFAULT_REVISION}, which this document describes.`,

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { BUILD } from '../../../src/platform/build.ts';
 import type { Engine } from '../../../src/platform/storage/database.ts';
 import { servedBy } from '../../engines/embedded/tls.ts';
 import { runHere } from '../../support/command.ts';
@@ -157,7 +158,8 @@ test('links in the data folder are followed, and restored as what they lead to; 
   expect(existsSync(backup)).toBe(false);
 
   await succeeded(['backup', backup], place);
-  const { files } = JSON.parse(readFileSync(join(backup, 'backup.json'), 'utf8'));
+  const { files, ...about } = JSON.parse(readFileSync(join(backup, 'backup.json'), 'utf8'));
+  expect(about).toMatchObject({ version: BUILD.version, commit: null, builtAt: null, engine: 'sqlite' });
   const paths = files.map((file: { path: string }) => file.path);
   expect(paths).toEqual(['data/brokergraph.db', 'data/brokers/1/password', 'data/secret.key']);
   rmSync(elsewhere, { recursive: true });

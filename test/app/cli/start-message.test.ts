@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { startMessage } from '../../../src/app/cli/serve.ts';
+import { BUILD } from '../../../src/platform/build.ts';
 import { temporaryFolder } from '../../support/database.ts';
 import { startTestService } from '../../support/service.ts';
 
@@ -9,6 +10,7 @@ test('a broker keeps its ports, and the start message lists the settings that do
   const folder = { embeddedBroker: true, dataDir: temporaryFolder() };
   const first = await startTestService({ ...folder, env: { MQTT_TLS_PORT: '0', MQTT_WSS_PORT: '0' } });
   expect(startMessage(first.report)).toMatch(/ mqtts:\/\/127.0.0.1:[1-9]\d+ .*\n +wss:\/\/127.0.0.1:[1-9]/);
+  expect(startMessage(first.report)).toContain(`Version   ${BUILD.version} (commit unknown, built unknown)`);
   expect(first.report.unusedPorts).toEqual([]);
   expect(startMessage(first.report)).not.toContain('MQTT_');
   const { url, wsUrl } = first.report.mqtt ?? {};

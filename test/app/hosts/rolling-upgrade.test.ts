@@ -1,6 +1,7 @@
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { BUILD } from '../../../src/platform/build.ts';
 import { runHere } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/database.ts';
 import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
@@ -49,6 +50,9 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
       }
     };
     await exchange();
+    const { commit, builtAt } = JSON.parse(readFileSync(join(dirname(mainProgram), 'build.json'), 'utf8'));
+    const { processes } = await newer.graphql('{ processes { version commit builtAt } }');
+    expect(processes).toEqual([previous, newer].map(() => ({ version: BUILD.version, commit, builtAt })));
     await previous.kill();
     await previous.start();
     await exchange();

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
+import { BUILD } from '../../../src/platform/build.ts';
 import { startTestService } from '../../support/service.ts';
 
 const LIST =
-  'query { processes { processId host version role startedAt isAlive isDraining isSelf brokerCount messagesPerSecond } }';
+  'query { processes { processId host version commit builtAt role startedAt isAlive isDraining isSelf brokerCount messagesPerSecond } }';
 const DRAIN = 'mutation ($input: DrainProcessInput!) { drainProcess(input: $input) { process { isDraining } } }';
 
 test('a service alone is listed for root administrators, and has no other process to give its brokers to', async () => {
@@ -11,6 +12,10 @@ test('a service alone is listed for root administrators, and has no other proces
   expect(others).toEqual([]);
   expect(process).toMatchObject({
     processId: expect.stringMatching(/^prc_/),
+    version: BUILD.version,
+    // Tests run the sources.
+    commit: null,
+    builtAt: null,
     role: 'ALL',
     isAlive: true,
     isSelf: true,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { MqttClient } from 'mqtt';
 import { expect, test } from 'vitest';
-import { VERSION } from '../../../src/platform/version.ts';
+import { BUILD } from '../../../src/platform/build.ts';
 import { runs } from '../../support/suite.ts';
 import { collect, connect, control, startTestBroker } from './embedded.ts';
 
@@ -125,7 +125,7 @@ test('licence, listeners, plugins and the administrator are reported', async () 
     plugins: expect.arrayContaining([
       {
         name: 'cedalo/inspect',
-        version: VERSION,
+        version: BUILD.version,
         'control-endpoints': ['$CONTROL/cedalo/inspect/v1'],
       },
     ]),

@@ -7,7 +7,7 @@ import { parser as createParser, generate } from 'mqtt-packet';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { parseClientDetail } from '../../../src/domains/clients/inspect/inspect-parser.ts';
-import { VERSION } from '../../../src/platform/version.ts';
+import { BUILD } from '../../../src/platform/build.ts';
 import {
   ADMINISTRATOR,
   collect,
@@ -405,7 +405,7 @@ test('$SYS has the version and counters with the names of Mosquitto as retained 
   await client.subscribeAsync('$SYS/#');
   for (let index = 0; index < 7; index += 1) await client.publishAsync('some/topic', 'four', { qos: 1 });
   const expected = {
-    '$SYS/broker/version': `brokergraph embedded ${VERSION}`,
+    '$SYS/broker/version': `brokergraph embedded ${BUILD.version}`,
     '$SYS/broker/clients/connected': '1',
     '$SYS/broker/publish/messages/received': '7',
     '$SYS/broker/publish/bytes/received': '28',

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { BUILD } from '../../../src/platform/build.ts';
 import { bearer, startTestService } from '../../support/service.ts';
 import { send } from './requests.ts';
 
@@ -37,6 +38,8 @@ test('METRICS_HOST serves the metrics on a listener of their own, and the main p
   const { status, text } = await send(metricsPort ?? 0, '/metrics', { headers: FORWARDED });
   expect(status).toBe(200);
   expect(text).toContain('brokergraph_brokers{connected="true"}');
+  const build = `version="${BUILD.version}",commit="unknown",date="unknown"`;
+  expect(text).toContain(`brokergraph_build_info{${build}} 1\n`);
   expect((await send(metricsPort ?? 0, '/graphql?query={__typename}')).status).toBe(404);
   expect(await read(metricsPort ?? 0, { host: 'rebound.example.com' })).toBe(421);
 });

@@ -4,19 +4,20 @@ import { schema } from '../../../src/app/schema.ts';
 import { docsPage } from '../../../src/gateway/rest/docs/docs-page.ts';
 import { openApiOf } from '../../../src/gateway/rest/openapi.ts';
 import { createValidator } from '../../../src/platform/text/json-schema.ts';
-import { lampRoutes, lampSchema, startLampServer } from './rest-server.ts';
+import { LAMP_BUILD, lampRoutes, lampSchema, startLampServer } from './rest-server.ts';
 
 type Json = Record<string, unknown>;
 
-const openApi = openApiOf(lampRoutes, lampSchema, '1.2.3');
+const openApi = openApiOf(lampRoutes, lampSchema, LAMP_BUILD);
 
-test('the document is public, is OpenAPI 3.1, and contains the version', async () => {
+test('the document is public, is OpenAPI 3.1, and contains the version and the build', async () => {
   const { call } = await startLampServer();
   const { status, json, headers } = await call('GET', '/api/openapi.json');
   expect(status).toBe(200);
   expect(headers['content-type']).toBe('application/json; charset=utf-8');
   expect(json).toEqual(JSON.parse(JSON.stringify(openApi)));
-  expect(json).toMatchObject({ openapi: '3.1.0', info: { version: '1.2.3' } });
+  const build = { commit: 'abc1234', builtAt: '1970-01-01T00:00:00.000Z' };
+  expect(json).toMatchObject({ openapi: '3.1.0', info: { version: '1.2.3', 'x-build': build } });
   expect(await call('POST', '/api/openapi.json')).toMatchObject({
     status: 405,
     headers: { allow: 'GET, HEAD, OPTIONS' },
@@ -81,7 +82,7 @@ test('operation ids are unique, and path parameters, bodies, roles and errors ar
 });
 
 test('operations have names, tags are described, required keys are defined where they are required, and no component is unused', () => {
-  const document = JSON.parse(JSON.stringify(openApiOf(apiRoutes, schema, '1.2.3')));
+  const document = JSON.parse(JSON.stringify(openApiOf(apiRoutes, schema, LAMP_BUILD)));
   const operations = Object.values<Record<string, Json>>(document.paths).flatMap(({ parameters, ...item }) =>
     Object.values(item),
   );
@@ -130,7 +131,7 @@ test('the HTML page is public, has no external resources, and shows every route'
 });
 
 test('bodies are shown with the elements of their lists, and with a valid example', () => {
-  const page = unescaped(docsPage(apiRoutes, schema, '1.2.3'));
+  const page = unescaped(docsPage(apiRoutes, schema, LAMP_BUILD));
   expect(page).toContain(`acls?: {
     acltype: "publishClientSend" | "publishClientReceive" | "subscribeLiteral" | "subscribePattern" | "unsubscribeLiteral" | "unsubscribePattern"
     topic: string (not empty)
@@ -148,7 +149,7 @@ test('bodies are shown with the elements of their lists, and with a valid exampl
     expect(text).not.toContain("'");
     expect(page).toContain(`-d '${text}'`);
   }
-  expect(JSON.stringify(openApiOf(apiRoutes, schema, '1.2.3'))).not.toContain('section');
+  expect(JSON.stringify(openApiOf(apiRoutes, schema, LAMP_BUILD))).not.toContain('section');
 });
 
 const unescaped = (html: string): string =>

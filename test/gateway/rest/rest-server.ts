@@ -154,6 +154,8 @@ builder.mutationType({
   }),
 });
 
+export const LAMP_BUILD = { version: '1.2.3', commit: 'abc1234', builtAt: new Date(0) };
+
 export const lampSchema = builder.toSchema();
 
 const LAMP: JsonSchema = closed(
@@ -311,7 +313,7 @@ export async function startLampServer(options: Partial<RestServerOptions> & { re
     },
     log: { error: (fields, message) => logged.push({ fields, message }) },
     maxBodyBytes: 10_000,
-    documents: apiDocuments(routes, lampSchema, '1.2.3'),
+    documents: apiDocuments(routes, lampSchema, LAMP_BUILD),
     ...rest,
   });
   const server = createServer(onNode(compressed(handler, new Compression())));

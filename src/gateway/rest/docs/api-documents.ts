@@ -1,4 +1,5 @@
 import type { GraphQLSchema } from 'graphql';
+import type { Build } from '../../../platform/build.ts';
 import { openApiOf } from '../openapi.ts';
 import type { Route } from '../route.ts';
 import { DOCS_HEADERS, docsPage } from './docs-page.ts';
@@ -11,21 +12,17 @@ export interface ApiDocument {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export const apiDocuments = (
-  routes: readonly Route[],
-  schema: GraphQLSchema,
-  version: string,
-): readonly ApiDocument[] => [
+export const apiDocuments = (routes: readonly Route[], schema: GraphQLSchema, build: Build): readonly ApiDocument[] => [
   {
     path: '/api/openapi.json',
     contentType: 'application/json; charset=utf-8',
-    body: once(() => JSON.stringify(openApiOf(routes, schema, version))),
+    body: once(() => JSON.stringify(openApiOf(routes, schema, build))),
     headers: {},
   },
   {
     path: '/api/docs',
     contentType: 'text/html; charset=utf-8',
-    body: once(() => docsPage(routes, schema, version)),
+    body: once(() => docsPage(routes, schema, build)),
     headers: DOCS_HEADERS,
   },
 ];

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { GraphQLSchema } from 'graphql';
 import type { RequiredRole } from '../../../platform/auth/viewer.ts';
+import type { Build } from '../../../platform/build.ts';
 import { ROLE_WORDS } from '../openapi.ts';
 import { queryIn } from '../prepared-route.ts';
 import { DEFAULT_REVISION, existsIn } from '../revisions.ts';
@@ -20,7 +21,7 @@ export const DOCS_HEADERS = {
   'referrer-policy': 'no-referrer',
 };
 
-export function docsPage(routes: readonly Route[], schema: GraphQLSchema, version: string): string {
+export function docsPage(routes: readonly Route[], schema: GraphQLSchema, { version }: Build): string {
   const groups = new Map<Tag, Route[]>();
   for (const route of routes.filter((one) => existsIn(DEFAULT_REVISION, one))) {
     groups.set(route.tag, [...(groups.get(route.tag) ?? []), route]);

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Process, ProcessRole } from '../../../generated/sqlite/client.ts';
+import type { Build } from '../../../platform/build.ts';
 import { notFound } from '../../../platform/errors.ts';
 import { newId } from '../../../platform/ids.ts';
 import { within } from '../../../platform/scheduling/within.ts';
@@ -17,13 +18,12 @@ interface ProcessLoad {
   readonly messagesPerSecond: number;
 }
 
-interface ProcessTableOptions {
+interface ProcessTableOptions extends Build {
   readonly db: Database;
   readonly leases: Leases;
   readonly changes: Changes;
   readonly log: Logger;
   readonly host: string;
-  readonly version: string;
   readonly role: ProcessRole;
   /** Id of the data folder. */
   readonly folderId: string;
@@ -191,7 +191,7 @@ export class ProcessTable {
 
   /** Writes the load and the share of this process, and deletes the rows of those that are long gone. */
   async #write(): Promise<void> {
-    const { db, host, version, role, folderId, engines, load } = this.#options;
+    const { db, host, version, commit, builtAt, role, folderId, engines, load } = this.#options;
     const now = load();
     const { id } = this;
     const ids = this.#members.map((member) => member.id).filter((member) => member !== id);
@@ -201,8 +201,9 @@ export class ProcessTable {
     this.#share.adjust(loadOf(now), others.map(loadOf));
     const share = role === 'API' ? 0 : this.#share.value;
     await db.$executeRaw`
-      INSERT INTO "Process" (id, host, version, role, "folderId", engines, share, brokers, "messagesPerSecond", "seenAt")
-      VALUES (${id}, ${host}, ${version}, ${role}::"ProcessRole", ${folderId}, ${engines().join(' ')}, ${share},
+      INSERT INTO "Process" (id, host, version, "commit", "builtAt", role, "folderId", engines, share, brokers,
+        "messagesPerSecond", "seenAt")
+      VALUES (${id}, ${host}, ${version}, ${commit}, ${builtAt}, ${role}::"ProcessRole", ${folderId}, ${engines().join(' ')}, ${share},
         ${now.brokers}, ${now.messagesPerSecond}, ${UTC_NOW})
       ON CONFLICT (id) DO UPDATE SET engines = excluded.engines, share = excluded.share, brokers = excluded.brokers,
         "messagesPerSecond" = excluded."messagesPerSecond", "seenAt" = ${UTC_NOW}`;
