@@ -9,6 +9,7 @@ import type { RequestFacts } from '../src/gateway/graphql/endpoint.ts';
 import { Traffic } from '../src/gateway/http/traffic.ts';
 import { SignInCounts } from '../src/platform/auth/sign-in-counts.ts';
 import type { Viewer } from '../src/platform/auth/viewer.ts';
+import { BUILD } from '../src/platform/build.ts';
 import { notFound } from '../src/platform/errors.ts';
 
 /** The project with COUNT brokers. */
@@ -133,6 +134,7 @@ export const contextFor = ({ headers, address }: Pick<RequestFacts, 'headers' | 
 /** Further options of the product's HTTP server. */
 export const surroundings = () => ({
   metrics: new Metrics({
+    build: BUILD,
     parts: {
       services: {
         auth: { signInCounts: new SignInCounts() },

@@ -13,7 +13,7 @@ const TOLERANCE = 1.5;
 
 const pathOf = (file) => (file.startsWith(root) ? relative(root, file) : file);
 
-/** `results`: `{ name, files }` for each run, with `files` as test-reporter.mjs writes them. Returns whether all passed. */
+/** `results`: `{ name, files }` of each run, `files` as test-reporter.mjs writes them. Returns whether all passed. */
 export function showResults(results, { hasBudgets }) {
   const files = results.flatMap(({ name, files }) =>
     Object.entries(files).map(([file, result]) => ({ run: name, file: pathOf(file), ...result })),

@@ -6,10 +6,10 @@
  *   npm run test:all            all tests, then the smoke tests on the newest Node 22 and 26
  *   npm run test:long           only the tests that take minutes each
  *   npm run test:stress -- test/domains/streams --times 5 --load 12 --at-once 12
- *                               the tests of a folder, `--times` times, beside as many busy processes as `--load`,
+ *                               the tests of a folder, `--times` times, next to as many busy processes as `--load`,
  *                               with `--at-once` files at the same time
  *
- * `--checks` also runs the checks of a change, beside the tests. Other arguments are passed to vitest.
+ * `--checks` also runs the checks of a change, next to the tests. Other arguments are passed to vitest.
  *
  * The last line is `N passed, N failed`. It counts failed checks, and files over their budget of processor time, as
  * failed tests. The lines above it list each failure with its reason. Failed tests are not retried, because a retry
@@ -26,7 +26,7 @@ import { compile, generate, installPackages } from './setup.mjs';
 import { root } from './stamps.mjs';
 import { showResults } from './test-results.mjs';
 
-/** The versions of Node that the smoke tests run on, beside the version of the run. */
+/** The versions of Node that the smoke tests run on, in addition to the version of the run. */
 const SMOKE_NODES = ['22', '26'];
 const CHECKS = [
   ['scripts/check.mjs'],
@@ -113,7 +113,7 @@ async function vitest(name, env, node = process.execPath) {
   return { name, seconds, files };
 }
 
-/** Runs a check beside the tests. The result is that of a test file with one test. */
+/** Runs a check next to the tests. The result is that of a test file with one test. */
 async function check(args) {
   const child = start(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';

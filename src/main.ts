@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { text } from 'node:stream/consumers';
-import { nodeRefusal } from './platform/node-version.ts';
+import { nodeRefusal } from './app/node-version.ts';
 
 const refusal = nodeRefusal(process.versions.node);
 if (refusal !== null) {

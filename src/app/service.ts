@@ -5,7 +5,7 @@ import type { Services } from '../gateway/context.ts';
 import { type FetchFacts, onlyHealth, onlyMetrics } from '../gateway/http/gateway.ts';
 import { Closers } from '../platform/closers.ts';
 import type { Config } from '../platform/config/config.ts';
-import { nodeRefusal } from '../platform/node-version.ts';
+import { nodeRefusal } from './node-version.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import { runsBrokers } from './brokers.ts';
 import { brokerReport, ensureFirstBroker, type StartReport } from './first-broker.ts';

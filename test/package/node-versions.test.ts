@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { isSupported } from '../../scripts/node.mjs';
-import { nodeRefusal } from '../../src/platform/node-version.ts';
+import { nodeRefusal } from '../../src/app/node-version.ts';
 import { nodeOf } from '../support/node.ts';
 
 const path = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url));
+const { isSupported } = await import(path('scripts/node.mjs'));
 const { engines } = JSON.parse(readFileSync(path('package.json'), 'utf8'));
 
 test.each([

@@ -48,7 +48,7 @@ export function openDataFolder(dataDir: string, log: Pick<StorageLog, 'warn'>): 
   return { path, close: () => lock.close() };
 }
 
-/** Creates one folder at a time: with `recursive`, Node 20 never returns for a parent such as `/proc/x`. */
+/** Creates one folder at a time: with `recursive`, Node 22 and 24 never return for a parent such as `/proc/x`. */
 function makeFolder(path: string): void {
   const parent = dirname(path);
   if (parent !== path && !existsSync(parent)) makeFolder(parent);

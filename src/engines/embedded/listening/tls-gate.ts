@@ -148,7 +148,7 @@ export class TlsGate {
   }
 }
 
-/** Node 20 and 24 know the address of a closed connection only in its TCP socket, whose address `take` has read. */
+/** Node 20 to 26 know the address of a closed connection only in its TCP socket, whose address `take` has read. */
 const addressOf = (socket: TLSSocket): string | undefined =>
   socket.remoteAddress ?? (socket as { readonly _parent?: Socket })._parent?.remoteAddress;
 

@@ -37,7 +37,7 @@ export function createTlsServer({ server, authorities }: TlsMaterial, requireCer
     requestCert: requireCertificate || authorities.length > 0,
     rejectUnauthorized: requireCertificate,
   });
-  // Node 20 does not pass `allowPartialTrustChain` on. Without it, intermediate authorities are not trusted.
+  // Node 20 to 26 do not pass `allowPartialTrustChain` on. Without it, intermediate authorities are not trusted.
   return Object.assign(tlsServer, { _sharedCreds: createSecureContext(context) });
 }
 
