@@ -141,7 +141,8 @@ test.skipIf(findPostgresPrograms() === null)(
   async () => {
     const postgres = await startCluster({ durable: true });
     onTestFinished(() => postgres.stop());
-    const world = await clusterWorld(2, {}, { DATABASE_URL: postgres.url });
+    // A write waits for the database for a part of the timeout.
+    const world = await clusterWorld(2, {}, { DATABASE_URL: postgres.url, BROKER_TIMEOUT_MS: '5000' });
     const { service, entryId, nodes } = world;
     const write = async (username: string) => {
       const { data, errors } = await service.graphql(

@@ -97,7 +97,7 @@ test('topics of a broker with the plugin are read by the documented commands', a
 
 test('a broker whose topics cannot be recorded has an error for them, and its other fields are returned', async () => {
   const broker = await startCommercialTopics();
-  const service = await startTestService();
+  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '5000' } });
   const id = await addBroker(service, broker.url);
   await broker.stop();
   const { data, errors } = await service.graphql(
