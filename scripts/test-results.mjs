@@ -1,5 +1,5 @@
 /** The summary of a test run: its costs, its failures, and the line `N passed, N failed`. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { root } from './stamps.mjs';
 
@@ -36,7 +36,17 @@ export function showResults(results, { hasBudgets }) {
   return failures.length === 0;
 }
 
-const budgets = JSON.parse(readFileSync(join(root, 'test/budgets.json'), 'utf8'));
+const BUDGETS = join(root, 'test/budgets.json');
+const budgets = JSON.parse(readFileSync(BUDGETS, 'utf8'));
+
+/** `--budgets`: writes the processor time of the first run of each file, and a third more, as its budget. */
+export function writeBudgets([{ files }]) {
+  const measured = Object.entries(files)
+    .map(([file, { cpu }]) => [pathOf(file), Math.ceil(cpu * 1.33)])
+    .filter(([, budget]) => budget > DEFAULT_BUDGET)
+    .sort(([one], [other]) => (one < other ? -1 : 1));
+  writeFileSync(BUDGETS, `${JSON.stringify(Object.fromEntries(measured), null, 2)}\n`);
+}
 
 function overBudget({ run, file, cpu }) {
   const budget = budgets[file] ?? DEFAULT_BUDGET;

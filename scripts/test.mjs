@@ -9,7 +9,8 @@
  *                               the tests of a folder, `--times` times, next to as many busy processes as `--load`,
  *                               with `--at-once` files at the same time
  *
- * `--checks` also runs the checks of a change, next to the tests. Other arguments are passed to vitest.
+ * `--checks` also runs the checks of a change, next to the tests. `--budgets` writes test/budgets.json. Other arguments
+ * are passed to vitest.
  *
  * The last line is `N passed, N failed`. It counts failed checks, and files over their budget of processor time, as
  * failed tests. The lines above it list each failure with its reason. Failed tests are not retried, because a retry
@@ -24,7 +25,7 @@ import { newestNode } from './node.mjs';
 import { installPrograms } from './programs.mjs';
 import { compile, generate, installPackages } from './setup.mjs';
 import { root } from './stamps.mjs';
-import { showResults } from './test-results.mjs';
+import { showResults, writeBudgets } from './test-results.mjs';
 
 /** The versions of Node that the smoke tests run on, in addition to the version of the run. */
 const SMOKE_NODES = ['22', '26'];
@@ -42,6 +43,7 @@ const { values: options, positionals: rest } = parseArgs({
     all: { type: 'boolean' },
     long: { type: 'boolean' },
     checks: { type: 'boolean' },
+    budgets: { type: 'boolean' },
     stress: { type: 'boolean' },
     times: { type: 'string', default: '1' },
     load: { type: 'string', default: '0' },
@@ -146,6 +148,7 @@ for (let number = 0; number < Number(options.load); number += 1) start(process.e
 const checking = options.checks ? checks() : null;
 const results = [];
 for await (const result of testRuns()) results.push(result);
+if (options.budgets) writeBudgets(results);
 if (checking !== null) results.push(await checking);
 process.exitCode = showResults(results, { hasBudgets: options.all === true && !options.stress }) ? 0 : 1;
 for (const child of children) child.kill();
