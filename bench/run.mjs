@@ -6,12 +6,12 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { root } from '../scripts/stamps.mjs';
 
 /** Benchmarks whose peers are packages of bench/package.json. */
 const WITH_PEERS = ['graphql', 'rest', 'streams'];
 
 const bench = dirname(fileURLToPath(import.meta.url));
-const root = dirname(bench);
 const [name, ...options] = process.argv.slice(2);
 if (!name || !existsSync(join(bench, `${name}.ts`))) {
   console.error(

@@ -49,11 +49,17 @@ function installed(prefix, ...command) {
 /** The newest Node of a major version. */
 export const newestNode = (major) => installed(join(folder, major), 'install', '--no-save', `PACKAGE@${major}`);
 
-function supportedNode() {
+/** Why this Node cannot run the product; `null` if it can. */
+export function fault() {
   const { engines } = JSON.parse(readFileSync(join(dirname(dirname(folder)), 'package.json'), 'utf8'));
   const { node } = process.versions;
-  if (isSupported(node, engines.node)) return process.execPath;
-  process.stderr.write(`Node ${node} is too old (supported: ${engines.node}): Node 24 from npm is used instead.\n`);
+  return isSupported(node, engines.node) ? null : `Node ${node} is too old (supported: ${engines.node})`;
+}
+
+function supportedNode() {
+  const reason = fault();
+  if (reason === null) return process.execPath;
+  process.stderr.write(`${reason}: Node 24 from npm is used instead.\n`);
   return installed(folder, 'ci');
 }
 

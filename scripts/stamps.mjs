@@ -4,6 +4,14 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { commitOf } from './commit.mjs';
+import { fault } from './node.mjs';
+
+// All scripts but node.mjs import this module.
+const reason = fault();
+if (reason !== null) {
+  console.error(`${reason}. \`npm start\`, \`npm test\` and \`npm run check\` run on Node 24 from npm instead.`);
+  process.exit(1);
+}
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const folder = join(root, 'node_modules/.brokergraph');

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { nodeRefusal } from '../../src/app/node-version.ts';
 import { bundlePrograms } from './bundled-programs.ts';
 import { folderInMemory } from './folder-in-memory.ts';
 import { findPostgresPrograms, startCluster } from './postgres.ts';
@@ -12,6 +13,8 @@ import { findPostgresPrograms, startCluster } from './postgres.ts';
  * databases. Otherwise each file that needs PostgreSQL starts a server, which takes longer than its tests.
  */
 export async function setup(): Promise<() => Promise<void>> {
+  const refusal = nodeRefusal(process.versions.node);
+  if (refusal !== null) throw new Error(refusal);
   if (process.env.SKIP_BUILD !== 'on') {
     const build = fileURLToPath(new URL('../../scripts/build.mjs', import.meta.url));
     execFileSync(process.execPath, [build], { stdio: 'inherit' });

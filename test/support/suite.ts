@@ -55,7 +55,6 @@ export const smokeFiles = (): string[] =>
     'package/',
     'readme',
     'engines/embedded/embedded-broker',
-    'engines/embedded/web-socket',
     'engines/embedded/tls',
     'engines/embedded/packet-',
     'protocol/mqtt/packet-',

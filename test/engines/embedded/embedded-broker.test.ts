@@ -53,6 +53,16 @@ test('a new administrator password applies from the next start', async () => {
   await expect(refused).rejects.toMatchObject({ code: 5 });
 });
 
+// MQTT.js sends a CONNECT in several frames, each of which is one chunk of the stream.
+test.each([3, 4, 5] as const)('MQTT.js connects over WebSocket with protocol version %i', async (protocolVersion) => {
+  const protocolId = protocolVersion === 3 ? 'MQIsdp' : 'MQTT';
+  const client = await connect(shared().wsPort, { ws: true, protocolVersion, protocolId });
+  const { until } = collect(client);
+  await client.subscribeAsync(`version/${protocolVersion}`, { qos: 1 });
+  await client.publishAsync(`version/${protocolVersion}`, 'x', { qos: 1 });
+  expect(await until((messages) => messages.length === 1)).toMatchObject([{ text: 'x', qos: 1 }]);
+});
+
 test.each([
   { qos: 0, ws: false },
   { qos: 1, ws: false },
