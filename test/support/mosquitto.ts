@@ -89,7 +89,10 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
     if (!child || child.exitCode !== null) return;
     const exited = once(child, 'exit');
     child.kill(signal);
+    // Mosquitto 2.0.11 ignores a SIGTERM between the log line that it listens and its event loop.
+    const again = setInterval(() => child.kill(signal), 100);
     await exited;
+    clearInterval(again);
   };
   const start = async () => {
     const child = spawn('mosquitto', ['-c', join(folder, 'mosquitto.conf')], { stdio: ['ignore', 'ignore', 'pipe'] });
