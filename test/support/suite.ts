@@ -14,13 +14,13 @@ export const suite: Suite = TEST_SUITE === 'short' || TEST_SUITE === 'smoke' ? T
 export const isLong = process.env.TEST_LONG === 'on';
 const WITH_LONG_CASES = ['app/hosts/', 'deploy/balancer', 'domains/clusters/dynsec-storm'];
 
-/** The broker kinds that the same tests run on. A short run uses the first one. */
+/** The broker kinds that the same tests run on. Only a run of all tests uses more than the first one. */
 export const brokerKinds = <const Kind extends string>(kinds: readonly Kind[]): readonly Kind[] =>
-  suite === 'short' ? kinds.slice(0, 1) : kinds;
+  suite === 'all' ? kinds : kinds.slice(0, 1);
 
-/** Number of runs of a property. A short run uses a tenth, at least 10. */
+/** Number of runs of a property. All runs but those of all tests use a tenth, at least 10. */
 export const runs = (whole: number): number =>
-  suite === 'short' ? Math.min(whole, Math.max(10, Math.ceil(whole / 10))) : whole;
+  suite === 'all' ? whole : Math.min(whole, Math.max(10, Math.ceil(whole / 10)));
 
 /**
  * Processor seconds of a test file, of its threads and of its child processes, if they are more than DEFAULT_BUDGET.

@@ -24,17 +24,14 @@ const unknownKeys = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, key) => [key.toString(36), key === 7 ? SECRET : 1]));
 /** 987 kB. Its coercion by graphql-js takes 28 s. */
 const hostile = unknownKeys(115_000);
-const hostileText = JSON.stringify(hostile);
-/** Of parsing and writing it as JSON, 250 ms of processor time on a slow machine. A refusal takes 2 to 5 times that. */
-const MAX_ROUND_TRIPS = 10;
+/** Milliseconds of processor time. A refusal takes 0.2 to 1.5 s, and the service may load code of a transport. */
+const MAX_BUSY_MS = 5_000;
 
 /** The error of a refused request; checks the common properties of all refusals. */
 async function refusal(service: TestService, send: () => Promise<unknown>): Promise<string> {
   const before = busyMs();
   const [answer, health] = await Promise.all([send(), fetch(`${service.url}/healthz`)]);
-  const after = busyMs();
-  JSON.stringify(JSON.parse(hostileText));
-  expect((after - before) / (busyMs() - after)).toBeLessThan(MAX_ROUND_TRIPS);
+  expect(busyMs() - before).toBeLessThan(MAX_BUSY_MS);
   expect(health.status).toBe(200);
   const text = JSON.stringify(answer);
   expect(text).not.toContain(SECRET);
