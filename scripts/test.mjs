@@ -9,7 +9,7 @@
  *                               the tests of a folder, `--times` times, next to as many busy processes as `--load`,
  *                               with `--at-once` files at the same time
  *
- * `--checks` also runs the checks of a change, next to the tests. `--budgets` writes test/budgets.json. Other arguments
+ * `--checks` also runs the checks of a change, next to the tests. `--budgets` writes test-budgets.json. Other arguments
  * are passed to vitest.
  *
  * The last line is `N passed, N failed`. It counts failed checks, and files over their budget of processor time, as

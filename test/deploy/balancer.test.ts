@@ -142,58 +142,58 @@ describe.skipIf(!canRun)(canRun ? 'behind HAProxy' : `${HAPROXY_MISSING}; ${UNAV
     expect(body.data.viewer.sessions.find(({ isCurrent }) => isCurrent)?.address).toBe('127.0.0.1');
   });
 
-  test('a rolling update fails no request, and subscriptions to streams continue in other processes', async () => {
-    const { url, members, root } = await startBalanced(3, { BROKER_TIMEOUT_MS: '20000' });
-    const live = await streamsOf(members[0]);
-    const load = new Load(url, root);
-    onTestFinished(() => load.stop());
-    const subscriptions = new LiveSubscriptions(url, root, live, 6);
-    const allHeard = async () => {
-      const from = performance.now();
-      await expect.poll(() => subscriptions.silentSince(from), { timeout: 120_000 }).toBe(0);
-    };
-    await load.more(40);
-    await allHeard();
-    for (const member of members) {
-      expect(await member.stop()).toBe(0);
+  test.runIf(isLong)(
+    'a rolling update fails no request, and subscriptions to streams continue in other processes',
+    async () => {
+      const { url, members, root } = await startBalanced(3, { BROKER_TIMEOUT_MS: '20000' });
+      const live = await streamsOf(members[0]);
+      const load = new Load(url, root);
+      onTestFinished(() => load.stop());
+      const subscriptions = new LiveSubscriptions(url, root, live, 6);
+      const allHeard = async () => {
+        const from = performance.now();
+        await expect.poll(() => subscriptions.silentSince(from), { timeout: 120_000 }).toBe(0);
+      };
       await load.more(40);
       await allHeard();
-      await member.start();
-      await isUsed(member, url);
-    }
-    await load.stop();
-    expect(load.failures).toEqual([]);
-    expect(load.created.length).toBeGreaterThan(40);
-    // None has ended before its socket, and all have continued at another process, which has other sequences.
-    expect(subscriptions.endings.size).toBe(0);
-    const { resumed, snapshots, longestMs } = subscriptions.restarts;
-    expect([resumed, snapshots > 0]).toEqual([0, true]);
-    console.info(`    ${snapshots} subscriptions continued within ${(longestMs / 1_000).toFixed(1)} s`);
-  });
-
-  test.runIf(isLong)(
-    'requests in progress are completed by a process that stops, and new ones go to another process',
-    async () => {
-      const { url, members, root } = await startBalanced();
-      const [stopping, other] = members;
-      // The balancer sends a request to the process with the fewest connections: each process has one of these two.
-      const requests = await Promise.all([beginRequest(url, root), beginRequest(url, root)]);
-      const status = { query: STATUS, variables: { p: stopping.projectId } };
-      const sockets = [
-        await openedStream('WebSocket', { url }, root, status),
-        await openedStream('WebSocket', { url }, root, status),
-      ];
-      const stopped = stopping.stop();
-      await expect.poll(async () => (await fetch(`${stopping.url}/readyz`)).status).toBe(503);
-      expect(await Promise.all(requests.map((end) => end()))).toEqual([200, 200]);
-      expect(await stopped).toBe(0);
-      // Clients of GraphQL over WebSocket connect again after this code.
-      expect((await Promise.race(sockets.map(({ ended }) => ended))).close).toBe(1001);
-      const before = await servedBy(other);
-      expect((await fetch(`${url}/api/projects`, { headers: bearer(root) })).status).toBe(200);
-      expect(await servedBy(other)).toBe(before + 1);
+      for (const member of members) {
+        expect(await member.stop()).toBe(0);
+        await load.more(40);
+        await allHeard();
+        await member.start();
+        await isUsed(member, url);
+      }
+      await load.stop();
+      expect(load.failures).toEqual([]);
+      expect(load.created.length).toBeGreaterThan(40);
+      // None has ended before its socket, and all have continued at another process, which has other sequences.
+      expect(subscriptions.endings.size).toBe(0);
+      const { resumed, snapshots, longestMs } = subscriptions.restarts;
+      expect([resumed, snapshots > 0]).toEqual([0, true]);
+      console.info(`    ${snapshots} subscriptions continued within ${(longestMs / 1_000).toFixed(1)} s`);
     },
   );
+
+  test('requests in progress are completed by a process that stops, and new ones go to another process', async () => {
+    const { url, members, root } = await startBalanced();
+    const [stopping, other] = members;
+    // The balancer sends a request to the process with the fewest connections: each process has one of these two.
+    const requests = await Promise.all([beginRequest(url, root), beginRequest(url, root)]);
+    const status = { query: STATUS, variables: { p: stopping.projectId } };
+    const sockets = [
+      await openedStream('WebSocket', { url }, root, status),
+      await openedStream('WebSocket', { url }, root, status),
+    ];
+    const stopped = stopping.stop();
+    await expect.poll(async () => (await fetch(`${stopping.url}/readyz`)).status).toBe(503);
+    expect(await Promise.all(requests.map((end) => end()))).toEqual([200, 200]);
+    expect(await stopped).toBe(0);
+    // Clients of GraphQL over WebSocket connect again after this code.
+    expect((await Promise.race(sockets.map(({ ended }) => ended))).close).toBe(1001);
+    const before = await servedBy(other);
+    expect((await fetch(`${url}/api/projects`, { headers: bearer(root) })).status).toBe(200);
+    expect(await servedBy(other)).toBe(before + 1);
+  });
 
   test.runIf(isLong)(
     'after a process is killed, reads are repeated by another process, and writes happen at most once',

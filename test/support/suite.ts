@@ -22,16 +22,11 @@ export const brokerKinds = <const Kind extends string>(kinds: readonly Kind[]): 
 export const runs = (whole: number): number =>
   suite === 'all' ? whole : Math.min(whole, Math.max(10, Math.ceil(whole / 10)));
 
-/**
- * Processor seconds of a test file, of its threads and of its child processes, if they are more than DEFAULT_BUDGET.
- * scripts/test.mjs fails a file that exceeds its budget by half.
- */
+/** Processor seconds of costly test files, of their threads and of their child processes: scripts/test-results.mjs. */
 const BUDGETS: Readonly<Record<string, number>> = JSON.parse(
-  readFileSync(new URL('../budgets.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../scripts/test-budgets.json', import.meta.url), 'utf8'),
 );
-/** A short run omits files with a larger budget. */
-const MAX_SHORT_BUDGET = 6;
-/** Costly files that a short run includes: ten seconds of the MQTT fuzzer. */
+/** Costly files that a short run does not omit: ten seconds of the MQTT fuzzer. */
 const ALWAYS_SHORT = ['test/fuzz/mqtt/mqtt.test.ts'];
 
 export const budgetOf = (path: string): number => BUDGETS[path] ?? 0;
@@ -43,8 +38,7 @@ const files = readdirSync('test', { recursive: true, encoding: 'utf8' })
 const below = (parts: readonly string[]) =>
   files.filter((path) => parts.some((part) => path.startsWith(`test/${part}`)));
 
-export const shortFiles = (): string[] =>
-  files.filter((path) => budgetOf(path) <= MAX_SHORT_BUDGET || ALWAYS_SHORT.includes(path));
+export const shortFiles = (): string[] => files.filter((path) => budgetOf(path) === 0 || ALWAYS_SHORT.includes(path));
 
 export const longFiles = (): string[] => ['test/**/*.long.ts', ...below(WITH_LONG_CASES)];
 

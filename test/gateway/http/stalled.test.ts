@@ -7,7 +7,8 @@ import { connection } from './requests.ts';
 
 /** More than the buffers of the operating system hold. */
 const LARGE = Buffer.alloc(64 * 1_048_576);
-const STALLED_MS = 1_000;
+/** Several times the pause between two reads of the slow client on a loaded machine. */
+const STALLED_MS = 5_000;
 
 async function start() {
   const unused = { handle: () => undefined, fetch: async () => new Response(), upgrade: () => undefined };
