@@ -41,8 +41,8 @@ test('`npm start` in a new checkout on Node 20 and without a compiler says so, a
   timeout: TIMEOUT,
 }, async () => {
   const cwd = checkout();
-  const { HOME } = process.env;
-  const env = { HOME, PATH: onlyOldNode(), PORT: '0', MQTT_PORT: '0', MQTT_WS_PORT: '0', LOG_FORMAT: 'json' };
+  const { BUILD_CACHE: _, ...env } = process.env;
+  Object.assign(env, { PATH: onlyOldNode(), PORT: '0', MQTT_PORT: '0', MQTT_WS_PORT: '0', LOG_FORMAT: 'json' });
   // A process group, so that a failed test leaves no process behind.
   const npm = spawn('npm', ['start'], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   onTestFinished(() => {
