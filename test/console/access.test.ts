@@ -131,11 +131,11 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     await page.getByText('No client is disconnected.').waitFor();
     expect(await page.getByText('a long secret').count()).toBe(0);
     // The confirmation takes the place of the form, which has its values if one goes back.
-    expect(await page.getByRole('dialog').count()).toBe(1);
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(1);
     await page.getByRole('button', { name: 'Back to the form' }).press('Enter');
-    expect(await form.getByLabel('User name').inputValue()).toBe('lamp/<b>');
-    expect(await form.getByLabel('Priority of meters').inputValue()).toBe('3');
-    expect(await page.getByRole('dialog').count()).toBe(1);
+    await expect.poll(() => form.getByLabel('User name').inputValue()).toBe('lamp/<b>');
+    await expect.poll(() => form.getByLabel('Priority of meters').inputValue()).toBe('3');
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(1);
     await form.getByLabel('Display name').press('Enter');
     await page.getByText('No client is disconnected.').waitFor();
     await page.getByRole('button', { name: 'Create the account' }).press('Enter');
@@ -274,7 +274,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     await page.getByRole('link', { name: 'Clients of this group' }).click();
     const listed = () => page.getByRole('rowheader').allTextContents();
     await expect.poll(listed).toEqual(['m1', 'm2']);
-    expect(await page.getByLabel('Group of the account').inputValue()).toBe('meters');
+    await expect.poll(() => page.getByLabel('Group of the account').inputValue()).toBe('meters');
     await page.getByLabel('Group of the account').selectOption('any');
     await expect.poll(listed).toContain('p1');
     await page.goBack();
@@ -282,7 +282,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     await page.getByRole('button', { name: 'Disconnect the members' }).click();
     const question = dialog(page, 'Disconnect the clients of meters');
     await question.getByText('2 connected clients would lose their connection.').waitFor();
-    expect(await question.getByRole('listitem').allTextContents()).toEqual(['m1', 'm2']);
+    await expect.poll(() => question.getByRole('listitem').allTextContents()).toEqual(['m1', 'm2']);
     await checkScreen(page, 'access-group-clients');
     await question.getByRole('button', { name: 'Disconnect 2 clients' }).click();
     await gone;
@@ -332,7 +332,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     await startClient(other.url, { username: 'pump', password: 'three' });
     await page.getByRole('button', { name: 'Show the plan' }).click();
     await plan.getByText('Nothing is to be changed.').waitFor();
-    expect(await plan.getByRole('button', { name: 'Apply the plan' }).isDisabled()).toBe(true);
+    await expect.poll(() => plan.getByRole('button', { name: 'Apply the plan' }).isDisabled()).toBe(true);
   });
 
   test('a person who may not change it sees everything, and no button that would be refused', async () => {
@@ -366,7 +366,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     expect(await page.getByRole('button', { name: /Edit|Delete/ }).count()).toBe(0);
     await open(`#/brokers/${brokerId}/access/defaults`);
     await page.getByLabel('Publish').waitFor();
-    expect(await page.getByLabel('Publish').isDisabled()).toBe(true);
+    await expect.poll(() => page.getByLabel('Publish').isDisabled()).toBe(true);
     expect(await page.getByRole('button', { name: /Show/ }).count()).toBe(0);
   });
 

@@ -26,11 +26,11 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () =
     const row = changes.filter({ has: page.locator('ins').getByText('Plant 2') });
     await row.locator('summary').press('Enter');
     await row.locator('del').getByText('Plant 1').waitFor();
-    expect(await row.locator('ins').allTextContents()).toContain('Plant 2');
+    await expect.poll(() => row.locator('ins').allTextContents()).toContain('Plant 2');
     await rename(service, 'Plant 3', viewer.token);
     const refusal = 'refused: the caller has no right to this';
     await rowOf(page, refusal).waitFor();
-    expect(await rowOf(page, viewer.email).count()).toBe(1);
+    await expect.poll(() => rowOf(page, viewer.email).count()).toBe(1);
 
     await page.getByLabel('Result').selectOption('REFUSED');
     await page.getByLabel('Caller (exact)').fill(viewer.email);
@@ -38,7 +38,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () =
     await expect.poll(() => page.getByRole('rowheader').count()).toBe(1);
     await page.reload();
     await rowOf(page, refusal).waitFor();
-    expect(await page.getByRole('rowheader').count()).toBe(1);
+    await expect.poll(() => page.getByRole('rowheader').count()).toBe(1);
     // New entries that do not match the filter stay away.
     await rename(service, 'Plant 4');
     await rename(service, 'Plant 5', viewer.token);
@@ -97,13 +97,13 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () =
     await preview.locator('summary').click();
     const done = changed.filter({ hasNotText: 'preview, nothing changed' });
     await done.locator('summary').click();
-    expect(await done.locator('summary').textContent()).toBe('Details: Display name');
-    expect(await done.locator('del').allTextContents()).toEqual(['Old']);
-    expect(await done.locator('ins').allTextContents()).toEqual(['New']);
+    await expect.poll(() => done.locator('summary').textContent()).toBe('Details: Display name');
+    await expect.poll(() => done.locator('del').allTextContents()).toEqual(['Old']);
+    await expect.poll(() => done.locator('ins').allTextContents()).toEqual(['New']);
     const rules = rowOf(page, 'Add or change a rule of an access role: sensor').first();
     await rules.locator('summary').click();
-    expect(await rules.locator('del').allTextContents()).toEqual([' "allow": true,']);
-    expect(await rules.locator('ins').allTextContents()).toEqual([' "allow": false,']);
+    await expect.poll(() => rules.locator('del').allTextContents()).toEqual([' "allow": true,']);
+    await expect.poll(() => rules.locator('ins').allTextContents()).toEqual([' "allow": false,']);
     await checkScreen(page, 'audit-words');
 
     await rowOf(page, 'Disconnect a client: pump/7').getByRole('link', { name: 'pump/7' }).click();
@@ -133,13 +133,13 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () =
     await page.getByRole('link', { name: 'Audit' }).click();
     const row = rowOf(page, 'Details: Change an account, Delete an account, Change the default access');
     await row.locator('summary').press('Enter');
+    await expect.poll(() => row.locator('del').allTextContents()).toEqual(['Old']);
+    await expect.poll(() => row.locator('ins').allTextContents()).toEqual(['New']);
     expect(await row.locator('section > p').allTextContents()).toEqual([
       'Change an account: meter 7',
       'Delete an account: nobody (rejected)',
       'Change the default access (was so already)',
     ]);
-    expect(await row.locator('del').allTextContents()).toEqual(['Old']);
-    expect(await row.locator('ins').allTextContents()).toEqual(['New']);
     await checkScreen(page, 'audit-changes');
   });
 

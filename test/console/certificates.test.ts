@@ -60,16 +60,16 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the certificates of a project' : CH
     const file = dialog(page).locator('input[type=file]');
     await file.setInputFiles(pemFile('broker.pem', `${soon.cert}\n${later.key}`));
     await expect.poll(() => page.getByLabel(/^Private key/).inputValue()).toBe(later.key.trim());
-    expect(await page.getByLabel(/^Certificate and its chain/).inputValue()).toBe(soon.cert.trim());
+    await expect.poll(() => page.getByLabel(/^Certificate and its chain/).inputValue()).toBe(soon.cert.trim());
     await file.dispatchEvent('cancel', { bubbles: true });
-    expect(await page.getByLabel(/^File name/).inputValue()).toBe('broker.pem');
+    await expect.poll(() => page.getByLabel(/^File name/).inputValue()).toBe('broker.pem');
     await dialog(page).getByRole('button', { name: 'Store' }).click();
     await dialog(page).getByRole('alert').getByText('does not belong to the certificate').waitFor();
     await page.getByLabel(/^Private key/).fill(soon.key);
     await page.getByLabel(/^File name/).press('Enter');
     const row = rowOf(page, 'broker.pem');
     await row.getByText('not in use').waitFor();
-    expect(await row.locator('.soon').textContent()).toBe('10');
+    await expect.poll(() => row.locator('.soon').textContent()).toBe('10');
 
     await page.getByRole('button', { name: 'Deploy broker.pem' }).press('Enter');
     await dialog(page).getByText('has no certificate yet').waitFor();
@@ -89,12 +89,12 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the certificates of a project' : CH
       .getByLabel(/^Files of the certificate and its private key/)
       .setInputFiles([pemFile('broker-2.pem', later.cert), pemFile('broker-2.key', later.key)]);
     await expect.poll(() => page.getByLabel(/^Private key/).inputValue()).toBe(later.key.trim());
-    expect(await page.getByLabel(/^File name/).inputValue()).toBe('broker-2.pem');
+    await expect.poll(() => page.getByLabel(/^File name/).inputValue()).toBe('broker-2.pem');
     await page.getByLabel(/^Name/).fill('broker 2');
     await page.getByLabel(/^Certificate and its chain/).fill('broker');
     await dialog(page).getByRole('button', { name: 'Compare' }).click();
     await dialog(page).getByRole('alert').getByText('cert').waitFor();
-    expect(await dialog(page).getByRole('button', { name: 'Replace' }).isDisabled()).toBe(true);
+    await expect.poll(() => dialog(page).getByRole('button', { name: 'Replace' }).isDisabled()).toBe(true);
     await dialog(page).getByRole('button', { name: 'Back' }).click();
     await page.getByLabel(/^Certificate and its chain/).fill(later.cert);
     await dialog(page).getByRole('button', { name: 'Compare' }).click();

@@ -83,13 +83,13 @@ describe.skipIf(!hasChromium)(hasChromium ? 'a client' : CHROMIUM_MISSING, () =>
     await signIn(page);
     await openClient(page, broker.name, PRESS);
     await expect.poll(() => state(page).textContent()).toBe('connected');
-    expect(await fact(page, 'Connection', 'Account').textContent()).toBe('press');
-    expect(await fact(page, 'Connection', 'Protocol').textContent()).toBe('MQTT');
-    expect(await fact(page, 'Connection', 'MQTT version').textContent()).toBe('5.0');
-    expect(await fact(page, 'Connection', 'Keep-alive').textContent()).toBe('42 s');
-    expect(await fact(page, 'Session', 'Ends with the connection').textContent()).toBe('yes');
-    expect(await fact(page, 'Will', 'Topic').textContent()).toBe('plant/gone');
-    expect(await fact(page, 'Will', 'Payload').textContent()).toBe('bye');
+    await expect.poll(() => fact(page, 'Connection', 'Account').textContent()).toBe('press');
+    await expect.poll(() => fact(page, 'Connection', 'Protocol').textContent()).toBe('MQTT');
+    await expect.poll(() => fact(page, 'Connection', 'MQTT version').textContent()).toBe('5.0');
+    await expect.poll(() => fact(page, 'Connection', 'Keep-alive').textContent()).toBe('42 s');
+    await expect.poll(() => fact(page, 'Session', 'Ends with the connection').textContent()).toBe('yes');
+    await expect.poll(() => fact(page, 'Will', 'Topic').textContent()).toBe('plant/gone');
+    await expect.poll(() => fact(page, 'Will', 'Payload').textContent()).toBe('bye');
     await section(page, 'Encryption').getByText('not encrypted').waitFor();
     await page.getByRole('row', { name: 'plant/+/state' }).waitFor();
     await press.publishAsync('plant/1', 'x', { qos: 1 });
@@ -146,7 +146,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'a client' : CHROMIUM_MISSING, () =>
     await form.getByText('No rule matches, so the default access').waitFor();
     await page.reload();
     await form.getByText('No rule matches, so the default access').waitFor();
-    expect(await form.getByLabel('Topic or topic filter').inputValue()).toBe('other/#');
+    await expect.poll(() => form.getByLabel('Topic or topic filter').inputValue()).toBe('other/#');
     // A change of access control is seen without a click.
     await form.getByLabel('As if it also had the role').fill('admin');
     await page.keyboard.press('Enter');

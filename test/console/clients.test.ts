@@ -70,7 +70,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the clients' : CHROMIUM_MISSING, ()
     await page.getByRole('link', { name: 'plant/2' }).click();
     await page.goBack();
     await expect.poll(() => shown(page)).toEqual(['plant/2', 'plant/1']);
-    expect(await text.inputValue()).toBe('plant');
+    await expect.poll(() => text.inputValue()).toBe('plant');
     await text.fill('gate%41');
     await expect.poll(() => shown(page)).toEqual(['gate%41']);
     await page.getByRole('button', { name: 'Clear the filter' }).click();
@@ -131,7 +131,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the clients' : CHROMIUM_MISSING, ()
     await expect.poll(current).toMatch(/dev-00[1-5]\d/);
     const chosen = await current();
     const index = ids.indexOf(String(chosen)) + 2;
-    expect(await page.locator('tr[aria-selected=true]').getAttribute('aria-rowindex')).toBe(String(index));
+    await expect.poll(() => page.locator('tr[aria-selected=true]').getAttribute('aria-rowindex')).toBe(String(index));
     await page.keyboard.press('PageUp');
     await page.keyboard.press('PageUp');
     await expect.poll(current).toBe('dev-0000');
@@ -176,7 +176,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the clients' : CHROMIUM_MISSING, ()
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog');
     await dialog.getByText('3 connected clients would lose their connection.').waitFor();
-    expect(await dialog.getByRole('listitem').allTextContents()).toEqual(left);
+    await expect.poll(() => dialog.getByRole('listitem').allTextContents()).toEqual(left);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     await open.click();
@@ -202,7 +202,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the clients' : CHROMIUM_MISSING, ()
     await page.getByRole('button', { name: 'Disconnect these 23 clients' }).click();
     const names = page.getByRole('dialog').getByRole('listitem');
     await names.getByText('and 13 more').waitFor();
-    expect(await names.allTextContents()).toEqual([...ids.slice(0, 10), 'and 13 more']);
+    await expect.poll(() => names.allTextContents()).toEqual([...ids.slice(0, 10), 'and 13 more']);
     await checkScreen(page, 'clients-many-disconnect');
   });
 

@@ -45,7 +45,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () =
     const page = await openConsole(service);
     await signIn(page, { email, password: PASSWORD });
     await page.getByText(`/api/projects/${service.projectId}/brokers`).waitFor();
-    expect(await page.getByRole('heading', { level: 2 }).count()).toBe(1);
+    await expect.poll(() => page.getByRole('heading', { level: 2 }).count()).toBe(1);
   });
 
   test('shows 250 brokers in two steps, each with its state', async () => {

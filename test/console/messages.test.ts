@@ -39,8 +39,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the messages' : CHROMIUM_MISSING, (
     await first.focus();
     await page.keyboard.press('Enter');
     const changes = page.getByRole('region', { name: 'Changed since' });
-    expect(await changes.locator('del').allTextContents()).toEqual(['-   "state": "running",\n']);
-    expect(await changes.locator('ins').allTextContents()).toEqual(['+   "state": "stopped",\n']);
+    await expect.poll(() => changes.locator('del').allTextContents()).toEqual(['-   "state": "running",\n']);
+    await expect.poll(() => changes.locator('ins').allTextContents()).toEqual(['+   "state": "stopped",\n']);
 
     await page.getByRole('button', { name: 'Pause' }).focus();
     await page.keyboard.press('Space');
@@ -58,8 +58,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the messages' : CHROMIUM_MISSING, (
     await expect.poll(() => page.getByRole('button', { name: 'plant/line1/state' }).count()).toBe(0);
     await page.reload();
     await page.getByText('live', { exact: true }).waitFor();
-    expect(await page.getByLabel('Filter what is shown').inputValue()).toBe('line2');
-    expect(await page.getByLabel('Format').inputValue()).toBe('base64');
+    await expect.poll(() => page.getByLabel('Filter what is shown').inputValue()).toBe('line2');
+    await expect.poll(() => page.getByLabel('Format').inputValue()).toBe('base64');
   });
 
   test('beyond the limit are left out, which is counted, and the list is bounded', async () => {

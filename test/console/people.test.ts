@@ -39,9 +39,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () 
     const { name } = await service.storage.db.project.findFirstOrThrow();
     const membership = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name, exact: true }) });
     await membership.getByText('editor').waitFor();
-    expect(await membership.getByRole('link', { name }).getAttribute('href')).toMatch(
-      `/projects/${service.projectId}/members`,
-    );
+    await expect
+      .poll(() => membership.getByRole('link', { name }).getAttribute('href'))
+      .toMatch(`/projects/${service.projectId}/members`);
     await checkScreen(page, 'person');
     await page.getByRole('button', { name: 'End the session from 127.0.0.1' }).click();
     await other.getByText('Your session has ended').waitFor();

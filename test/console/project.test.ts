@@ -42,7 +42,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the screens of a project' : CHROMIU
     await page.getByRole('button', { name: 'Delete project' }).click();
     await dialog(page).getByText('of them run by this service').waitFor();
     const confirm = dialog(page).getByRole('button', { name: 'Delete project' });
-    expect(await confirm.isDisabled()).toBe(true);
+    await expect.poll(() => confirm.isDisabled()).toBe(true);
     await page.getByLabel('Enter Plant 1 to delete it').fill('Plant 1');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Fleet' }).waitFor();
@@ -189,7 +189,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the screens of a project' : CHROMIU
     await openProject(page);
     await page.getByText('Your role: viewer').waitFor();
     await page.getByLabel(/^Strict roles/).waitFor();
-    expect(await page.getByLabel(/^Strict roles/).isDisabled()).toBe(true);
+    await expect.poll(() => page.getByLabel(/^Strict roles/).isDisabled()).toBe(true);
     const buttons = () => page.getByRole('main').getByRole('button').allTextContents();
     expect(await buttons()).toEqual([]);
     const reading = ['Save as CSV', 'GraphQL', 'curl'];

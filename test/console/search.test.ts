@@ -95,7 +95,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the search' : CHROMIUM_MISSING, () 
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.getByLabel('Find by address or name').focus();
     await page.keyboard.press('?');
-    expect(await page.getByLabel('Find by address or name').inputValue()).toBe('?');
+    await expect.poll(() => page.getByLabel('Find by address or name').inputValue()).toBe('?');
     expect(await page.getByRole('dialog').count()).toBe(0);
   });
 

@@ -105,7 +105,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the session cookie of the console' 
     await page.getByLabel('E-mail address').fill(ROOT.email);
     await page.getByLabel('Password').fill('wrong');
     await page.keyboard.press('Enter');
-    expect(await page.getByRole('alert').textContent()).toMatch(/password/i);
+    await expect.poll(() => page.getByRole('alert').textContent()).toMatch(/password/i);
     expect(await cookieOf(page)).toEqual(['bgs_ended']);
     await signIn(page);
   });

@@ -21,7 +21,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the sign-in of the console' : CHROM
     await page.getByLabel('E-mail address').fill(ROOT.email);
     await page.getByLabel('Password').fill('wrong');
     await page.keyboard.press('Enter');
-    expect(await page.getByRole('alert').textContent()).toMatch(/password/i);
+    await expect.poll(() => page.getByRole('alert').textContent()).toMatch(/password/i);
     await signIn(page);
     expect(await page.evaluate('document.cookie')).toBe('');
     const stored = await page.evaluate('JSON.stringify({ ...localStorage, ...sessionStorage })');

@@ -36,7 +36,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the topics' : CHROMIUM_MISSING, () 
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('ArrowRight');
     await item('plant/line1').waitFor();
-    expect(await item('plant').getAttribute('aria-expanded')).toBe('true');
+    await expect.poll(() => item('plant').getAttribute('aria-expanded')).toBe('true');
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('End');
     await expect.poll(() => item('plant/line2').evaluate('document.activeElement.dataset.name')).toBe('line2');
@@ -54,9 +54,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the topics' : CHROMIUM_MISSING, () 
     // The account of the client may publish, and the explanation of it is one click away.
     await page.getByText('admin', { exact: false }).first().waitFor();
     const link = page.getByRole('link', { name: 'Explain who may publish' });
-    expect(await link.getAttribute('href')).toMatch(
-      /\?action=PUBLISH&topic=plant%2Fline2%2Fstate#\/brokers\/brk_\w+\/why$/,
-    );
+    await expect
+      .poll(() => link.getAttribute('href'))
+      .toMatch(/\?action=PUBLISH&topic=plant%2Fline2%2Fstate#\/brokers\/brk_\w+\/why$/);
     await page.reload();
     await page.getByRole('heading', { name: 'plant/line2/state' }).waitFor();
     await item('plant/line2/state').waitFor();
@@ -112,7 +112,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the topics' : CHROMIUM_MISSING, () 
     await page.getByRole('button', { name: 'Delete all of the branch' }).focus();
     await page.keyboard.press('Enter');
     await page.getByText('Retained messages that the broker deletes: 29').waitFor();
-    expect(await page.getByRole('dialog').getByRole('listitem').count()).toBe(10);
+    await expect.poll(() => page.getByRole('dialog').getByRole('listitem').count()).toBe(10);
     expect((await retained({ service, brokerId })).totalCount).toBe(30);
     await page.keyboard.press('Escape');
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
