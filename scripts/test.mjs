@@ -83,6 +83,9 @@ function start(command, args, settings) {
 
 const closed = (child) => new Promise((resolve) => child.once('close', resolve));
 
+/** The result of a file that could not run: one failed test. */
+const failed = (name, error) => ({ passed: 0, skipped: 0, cpu: 0, failures: [{ name, error }] });
+
 /** Runs vitest, and returns the results of each file, see test-reporter.mjs. */
 async function vitest(name, env, node = process.execPath) {
   const startedAt = Date.now();
@@ -107,8 +110,7 @@ async function vitest(name, env, node = process.execPath) {
   const status = await closed(child);
   const files = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : {};
   if (status !== 0 && !Object.values(files).some(({ failures }) => failures.length > 0)) {
-    const failure = { name: 'vitest', error: [`ended with status ${status}`] };
-    files[''] = { passed: 0, skipped: 0, cpu: 0, failures: [failure] };
+    files[''] = failed('vitest', [`ended with status ${status}`]);
   }
   const seconds = Math.round((Date.now() - startedAt) / 1_000);
   console.log(`${name}: ${seconds} s`);
@@ -121,14 +123,24 @@ async function check(args) {
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
   const status = await closed(child);
-  const failures = status === 0 ? [] : [{ name: 'the check', error: output.trimEnd().split('\n').slice(-30) }];
-  return { [args.join(' ')]: { passed: status === 0 ? 1 : 0, skipped: 0, cpu: 0, failures } };
+  const passed = { passed: 1, skipped: 0, cpu: 0, failures: [] };
+  const lines = output.trimEnd().split('\n').slice(-30);
+  return { [args.join(' ')]: status === 0 ? passed : failed('the check', lines) };
 }
 
 async function checks() {
   const files = {};
   for (const args of CHECKS) Object.assign(files, await check(args));
   return { name: 'checks', files };
+}
+
+/** A Node that cannot be installed is a failure of its run, so that the summary has the other results. */
+async function smoke(name, major) {
+  try {
+    return await vitest(name, { TEST_SUITE: 'smoke' }, newestNode(major));
+  } catch (error) {
+    return { name, files: { '': failed('Node', [error.message]) } };
+  }
 }
 
 async function* testRuns() {
@@ -138,8 +150,7 @@ async function* testRuns() {
   } else if (rest.length > 0) yield vitest('the named tests', {});
   else if (options.all) {
     yield vitest('all tests', { TEST_SUITE: 'all', TEST_ON_POSTGRESQL: 'on', FUZZ_SECONDS: '20' });
-    for (const line of SMOKE_NODES)
-      yield vitest(`smoke tests on Node ${line}`, { TEST_SUITE: 'smoke' }, newestNode(line));
+    for (const major of SMOKE_NODES) yield smoke(`smoke tests on Node ${major}`, major);
   } else yield vitest('the short suite', { TEST_SUITE: 'short', FUZZ_SECONDS: '10' });
 }
 
