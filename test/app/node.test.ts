@@ -21,6 +21,7 @@ const OF_BROKER = `query ($b: ID!) { broker(id: $b) { __typename id
   refusals { nodes ${NODE} } jobs ${NODE}
   topicTree { topics { nodes ${NODE} } children { nodes { recorded ${NODE} } } topic(topic: "t") ${NODE} }
 } }`;
+const CLIENTS = 'query ($b: ID!) { broker(id: $b) { connectedClients { nodes { clientId } } } }';
 const OF_PROJECT = `query ($p: ID!) { viewer { user ${NODE} sessions ${NODE} } organizations { nodes ${NODE} } project(id: $p) {
   __typename id tokens ${NODE} certificates { nodes ${NODE} } signInRules ${NODE} auditEvents(first: 2) { nodes ${NODE} }
 } }`;
@@ -57,6 +58,8 @@ async function twins(): Promise<readonly [StreamWorld, StreamWorld]> {
     await expect(world.client({ clientId: 'refused', password: 'wrong' })).rejects.toThrow();
     await expect.poll(async () => (await world.graph(OF_BROKER)).broker.refusals.nodes.length).toBe(1);
     await world.graph('query ($b: ID!) { broker(id: $b) { topicTree { state } } }');
+    // The reader of retained messages disconnects after the dry run.
+    await expect.poll(async () => JSON.stringify(await world.graph(CLIENTS))).not.toContain('-retained"');
     await expect
       .poll(async () => {
         await client.publishAsync('t', 'x');

@@ -170,7 +170,12 @@ export class UserService {
       }
     } else {
       // The root administrator signs in locally, also if an external provider is configured.
-      await this.#db.user.update({ where: { id: existing.id }, data: { isRoot: true, ssoType: null } });
+      const promoted = await this.#db.user.updateMany({
+        where: { id: existing.id, isRoot: false },
+        data: { isRoot: true, ssoType: null },
+      });
+      // Another process created or promoted the user since they were counted. Its password remains.
+      if (promoted.count === 0) return null;
       await this.setPassword(existing.id, chosen);
     }
     return password === undefined ? { email: email.toLowerCase(), generated: chosen } : null;

@@ -67,14 +67,20 @@ test('the first root administrator gets a generated password once, when none is 
   expect(await service.services.users.ensureRootAdmin('other@example.com', undefined)).toBeNull();
 });
 
-test('of two processes that start at the same moment one makes the first root administrator', async () => {
-  const { services, storage } = await startTestService();
-  await storage.db.user.updateMany({ data: { isRoot: false } });
-  const ensure = () => services.users.ensureRootAdmin('first@example.com', undefined);
-  const made = (await Promise.all([ensure(), ensure()])).filter((told) => told !== null);
-  expect(made).toHaveLength(1);
-  expect(await storage.db.user.count({ where: { isRoot: true } })).toBe(1);
-});
+test.each([false, true])(
+  'of two processes that start at the same moment one makes the first root administrator, if its account exists: %s',
+  async (exists) => {
+    const { services, storage, login } = await startTestService();
+    await storage.db.user.updateMany({ data: { isRoot: false } });
+    const email = 'first@example.com';
+    if (exists) await services.users.create({ email });
+    const ensure = () => services.users.ensureRootAdmin(email, undefined);
+    const [made, ...others] = (await Promise.all([ensure(), ensure()])).filter((told) => told !== null);
+    expect(others).toEqual([]);
+    expect(await login(email, made?.generated ?? '')).toMatch(/^bgs_/);
+    expect(await storage.db.user.count({ where: { isRoot: true } })).toBe(1);
+  },
+);
 
 test('another scheme, an unknown secret and garbage are 401 with WWW-Authenticate', async () => {
   const { url } = await startTestService();
