@@ -1,7 +1,15 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
-import { isLong, longFiles, postgresqlFiles, shortFiles, smokeFiles, suite } from './test/support/suite.ts';
+import {
+  isLong,
+  longFiles,
+  networkFiles,
+  postgresqlFiles,
+  shortFiles,
+  smokeFiles,
+  suite,
+} from './test/support/suite.ts';
 
 /**
  * Files that measure the memory of their process run in a separate process. All other files share processes, because
@@ -12,11 +20,15 @@ const APART = ['test/gateway/graphql/compiled-programs.test.ts', 'test/gateway/g
 
 const onPostgresql = process.env.TEST_ON_POSTGRESQL === 'on' ? postgresqlFiles() : [];
 const included = { short: shortFiles, smoke: smokeFiles, all: () => ['test/**/*.test.ts'] }[suite]();
-const apart = suite === 'all' ? APART : APART.filter((path) => included.includes(path));
+const ofSuite = (paths: readonly string[]) =>
+  suite === 'all' ? paths : paths.filter((path) => included.includes(path));
+// Chromium cancels its requests when an interface appears, so these files run before all others.
+const network = networkFiles();
 const projects = [
-  { name: 'apart', include: apart },
+  { name: 'network', include: ofSuite(network), isolate: false, sequence: { groupOrder: -1 } },
+  { name: 'apart', include: ofSuite(APART) },
   { name: 'postgresql', include: onPostgresql, isolate: false, env: { TEST_ENGINE: 'postgresql' } },
-  { name: 'together', include: included, exclude: [...APART, ...onPostgresql], isolate: false },
+  { name: 'together', include: included, exclude: [...network, ...APART, ...onPostgresql], isolate: false },
 ];
 
 export default defineConfig({

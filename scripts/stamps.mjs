@@ -48,6 +48,11 @@ const STEPS = {
     made: 'scripts/schema-lint/node_modules/eslint',
     output: 'scripts/schema-lint/node_modules',
   },
+  examples: {
+    inputs: ['examples/package-lock.json'],
+    made: 'examples/node_modules/graphql-ws',
+    output: 'examples/node_modules',
+  },
   deployTools: {
     inputs: [`${DEPLOY_TOOLS}/package-lock.json`],
     made: HELM,

@@ -16,8 +16,7 @@ import { startTestService, type TestService } from './support/service.ts';
 const folder = fileURLToPath(new URL('../examples', import.meta.url));
 
 beforeAll(() => {
-  if (existsSync(join(folder, 'node_modules'))) return;
-  execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder, stdio: 'ignore' });
+  execFileSync(process.execPath, [join(folder, '../scripts/install-examples.mjs')], { stdio: 'inherit' });
 }, 300_000);
 
 // biome-ignore lint/suspicious/noExplicitAny: the lines of the programs differ.

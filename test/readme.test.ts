@@ -11,6 +11,7 @@ import { ADMIN, FOLLOWED_LOG, startClient, startMosquitto } from './support/mosq
 import { usePostgres } from './support/postgres.ts';
 import { ROOT, startTestService, type TestService } from './support/service.ts';
 import { subscribe } from './support/subscription.ts';
+import { suite } from './support/suite.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const documents = readdirSync(`${root}docs`)
@@ -140,7 +141,10 @@ test('the steps to a first success stop with the error of a failed log-in', asyn
   expect(errors).toMatch(/TOKEN: \{"errors":\[\{"message":"[^"]*password/);
 });
 
-test('the steps of managing access work as printed', async () => {
+/** The smoke tests contain the README only. */
+const ofDocuments = test.skipIf(suite === 'smoke');
+
+ofDocuments('the steps of managing access work as printed', async () => {
   const { service, id, folder, run } = await startExamples();
   const { commands, subscriptions } = blocksByEnd('Manage access');
   const command = `'${process.execPath}' '${root}dist/main.js'`;
@@ -175,7 +179,7 @@ test('the steps of managing access work as printed', async () => {
   );
 });
 
-test('a Mosquitto gets an account for the service, and another password, as printed', async () => {
+ofDocuments('a Mosquitto gets an account for the service, and another password, as printed', async () => {
   const service = await startTestService();
   const mosquitto = await startMosquitto({ access: 'dynsec', logTypes: FOLLOWED_LOG });
   const run = async (script: string, more: NodeJS.ProcessEnv) => {
@@ -208,7 +212,7 @@ test('a Mosquitto gets an account for the service, and another password, as prin
   await expect.poll(async () => (await state()).connection).toEqual({ state: 'CONNECTED' });
 });
 
-test('a broker on Mosquitto is created, stopped, started and deleted as printed', async () => {
+ofDocuments('a broker on Mosquitto is created, stopped, started and deleted as printed', async () => {
   const { service, run } = await startExamples();
   const blocks = shellBlocks('Brokers that this service runs');
   const output = await run(blocks.join('\n').replace('1893', '0').replace('8893', '0'));
@@ -222,7 +226,7 @@ test('a broker on Mosquitto is created, stopped, started and deleted as printed'
   expect(await service.storage.db.broker.count()).toBe(1);
 });
 
-test('clients are listed, subscribed, unsubscribed and disconnected as printed', async () => {
+ofDocuments('clients are listed, subscribed, unsubscribed and disconnected as printed', async () => {
   const { run, connect } = await startExamples();
   const device = await connect('dev-17');
   const disconnected = new Promise<void>((resolve) => device.once('close', () => resolve()));
@@ -251,7 +255,7 @@ test('clients are listed, subscribed, unsubscribed and disconnected as printed',
   expect(JSON.parse(takeover).data.updateBroker.broker).toEqual({ allowsClientTakeover: true });
 });
 
-test('the metrics of a broker are read and watched as printed', async () => {
+ofDocuments('the metrics of a broker are read and watched as printed', async () => {
   const { run } = await startExamples();
   const [read = '', follow = ''] = shellBlocks("Watch a broker's numbers");
   const live = await run(follow, (output) => output.includes('"isStale":'));
@@ -264,7 +268,7 @@ test('the metrics of a broker are read and watched as printed', async () => {
   expect(data.broker.metricsHistory.length).toBeGreaterThan(0);
 });
 
-test('messages are watched as printed', async () => {
+ofDocuments('messages are watched as printed', async () => {
   const { run, connect } = await startExamples();
   const [follow = ''] = shellBlocks('Follow messages');
   const client = await connect();
@@ -277,7 +281,7 @@ test('messages are watched as printed', async () => {
   );
 });
 
-test('a message is published, and retained messages are listed and deleted as printed', async () => {
+ofDocuments('a message is published, and retained messages are listed and deleted as printed', async () => {
   const { run } = await startExamples();
   const blocks = [...shellBlocks('Publish messages'), ...shellBlocks('Retained messages')];
   expect(blocks).toHaveLength(3);
@@ -302,7 +306,7 @@ test('a message is published, and retained messages are listed and deleted as pr
   });
 });
 
-test('refusals are listed and followed as printed', async () => {
+ofDocuments('refusals are listed and followed as printed', async () => {
   const { url, run } = await startExamples();
   const unknown = startClient(url ?? '', { clientId: 'dev-17', username: 'nobody', password: 'secret' });
   await expect(unknown).rejects.toThrow('Not authorized');
@@ -317,7 +321,7 @@ test('refusals are listed and followed as printed', async () => {
   expect(live).toContain('"reason":"UNKNOWN_ACCOUNT","clientId":"dev-17","username":"nobody","count":1');
 });
 
-test('a stream is previewed, created, fed, replayed, watched and deleted as printed', async () => {
+ofDocuments('a stream is previewed, created, fed, replayed, watched and deleted as printed', async () => {
   const { service, id, run } = await startExamples();
   const blocks = shellBlocks('Streams');
   const [create = '', publish = '', replay = '', follow = '', remove = ''] = blocks;
@@ -345,7 +349,7 @@ test('a stream is previewed, created, fed, replayed, watched and deleted as prin
   expect((await service.rest('GET', `/api/projects/${service.projectId}/brokers/${id}/streams`)).body).toEqual([]);
 });
 
-test('the steps of watching topics work as printed', async () => {
+ofDocuments('the steps of watching topics work as printed', async () => {
   const { run } = await startExamples();
   const blocks = shellBlocks('Topics');
   expect(blocks).toHaveLength(4);
@@ -388,7 +392,7 @@ test('the steps of watching topics work as printed', async () => {
 describe('bridges', () => {
   const postgres = usePostgres();
 
-  test('are configured, watched, fed and disabled as printed', async () => {
+  ofDocuments('are configured, watched, fed and disabled as printed', async () => {
     const { service, id, run, connect } = await startExamples();
     const remote = await startMosquitto();
     const received: string[] = [];
@@ -451,7 +455,7 @@ describe('bridges', () => {
   });
 });
 
-test('a cluster is created, listed and watched as printed', async () => {
+ofDocuments('a cluster is created, listed and watched as printed', async () => {
   const { run } = await startExamples();
   const output = await run(shellBlocks('Clusters').join('\n'), (text) => text.includes('SNAPSHOT'));
   const node = (nodeId: number) =>
@@ -463,7 +467,7 @@ test('a cluster is created, listed and watched as printed', async () => {
   expect(output).toContain('"clusterStatus":{"kind":"SNAPSHOT","clusters":[{"state":"ACTIVE","nodes":[');
 });
 
-test('certificates are created, stored, deployed and used for connections as printed', async () => {
+ofDocuments('certificates are created, stored, deployed and used for connections as printed', async () => {
   const { service, id, run } = await startExamples({ MQTT_TLS_PORT: '0' });
   const listeners = `/api/projects/${service.projectId}/brokers/${id}/listeners`;
   const [secure] = (await service.rest('GET', listeners)).body.filter(({ tls }: { tls: boolean }) => tls);

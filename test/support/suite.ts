@@ -46,13 +46,17 @@ export const smokeFiles = (): string[] =>
   below([
     'contract/',
     'platform/storage/',
-    'package/',
+    'package/node-versions',
+    'package/package',
     'readme',
     'engines/embedded/embedded-broker',
     'engines/embedded/tls',
     'engines/embedded/packet-',
     'protocol/mqtt/packet-',
   ]);
+
+/** Files that add network interfaces to this machine. */
+export const networkFiles = (): string[] => below(['app/hosts/', 'deploy/balancer']);
 
 /** Files that a whole run runs on PostgreSQL, and `npm test` on SQLite. */
 export const postgresqlFiles = (): string[] =>
