@@ -99,6 +99,8 @@ async function vitest(name, env, node = process.execPath) {
     env: {
       ...process.env,
       PATH: `${dirname(node)}${delimiter}${process.env.PATH}`,
+      // Hundreds of processes load the same modules.
+      NODE_COMPILE_CACHE: join(folder, 'compiled'),
       SKIP_BUILD: 'on',
       TEST_POSTGRES: 'shared',
       TEST_REPORT: report,
