@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: string]>> = {
   'Connections to the listener of `METRICS_HOST`': ['app/ports.ts', 'MAX_METRICS_CONNECTIONS'],
   'Time for the headers of a request': ['gateway/http/http-server.ts', 'headersTimeout'],
+  'Chunks of a request body that may have any size': ['platform/network/sliced-reading.ts', 'FREE_CHUNKS'],
   'Time for a whole request': ['gateway/http/http-server.ts', 'requestTimeout'],
   'Time for `connection_init` of a WebSocket': ['gateway/graphql/live/web-socket-connection.ts', 'INIT_TIMEOUT_MS'],
   'Queued requests of one connection (pipelining)': ['gateway/http/pipelined-requests.ts', 'MAX_WAITING'],
@@ -88,6 +89,11 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Timeout for a CONNECT': ['engines/embedded/limits.ts', 'connectTimeoutMs'],
   'Concurrent TLS handshakes of one listener': ['engines/embedded/limits.ts', 'maxHandshakes'],
   'Levels of an MQTT topic, filter or will': ['protocol/mqtt/topics.ts', 'MAX_TOPIC_LEVELS'],
+  'Topic filters of one SUBSCRIBE or UNSUBSCRIBE': ['engines/embedded/packets/packet-rules.ts', 'MAX_FILTERS'],
+  'User properties of one MQTT packet, or of a will': [
+    'engines/embedded/packets/property-rules.ts',
+    'MAX_USER_PROPERTIES',
+  ],
   'Topic filters of one MQTT client': ['engines/embedded/limits.ts', 'maxFilters'],
   'Weight of the topic filters of one MQTT client: 1 for each level, 20 more for each level beyond the 16th, 3 more for each `+`, 1 for each 32 characters':
     ['engines/embedded/limits.ts', 'maxFilterWeight'],

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { boundBody, readInSlices } from '../../platform/network/sliced-reading.ts';
 import { Connections, type RefusalReason } from './connections.ts';
 import { pathOf } from './fetch-handler.ts';
 import { entryWhileStarting, NOT_READY, type Served } from './gateway.ts';
@@ -111,10 +112,14 @@ export async function startHttpServer({
     else handle(req, res);
   };
   const server = createServer(LIMITS, (req, res) => {
+    boundBody(req, res);
     if (res.socket === null) pipelined.add(req, res, () => start(req, res));
     else start(req, res);
   });
-  server.on('connection', (socket: Socket) => connections.add(socket));
+  server.on('connection', (socket: Socket) => {
+    connections.add(socket);
+    readInSlices(socket);
+  });
   server.on('upgrade', (req, socket, head) => {
     // Node passes the socket without an error listener: a connection reset would end the process.
     socket.on('error', () => socket.destroy());

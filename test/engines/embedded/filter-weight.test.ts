@@ -43,7 +43,8 @@ test('a client may have deep filters up to their weight, and has room again when
 test('each + counts as four levels', async () => {
   const { mqttPort } = await startTestBroker();
   const client = await open(mqttPort, 'wild', true, wild);
-  expect(await client.subscribe(0, 2_000)).toEqual(numbers(0, 1_612));
+  const granted = [...(await client.subscribe(0, 1_000)), ...(await client.subscribe(1_000, 1_000))];
+  expect(granted).toEqual(numbers(0, 1_612));
 });
 
 test('the filters of all clients and sessions have a common limit, beyond which each client may still have a few', async () => {

@@ -36,8 +36,10 @@ async function startWatching() {
     rap: false,
     rh: 2,
   }));
-  holder.send({ cmd: 'subscribe', messageId: 1, subscriptions });
-  await holder.until('suback', 1);
+  const half = FILTERS / 2;
+  holder.send({ cmd: 'subscribe', messageId: 1, subscriptions: subscriptions.slice(0, half) });
+  holder.send({ cmd: 'subscribe', messageId: 2, subscriptions: subscriptions.slice(half) });
+  await holder.until('suback', 2);
   const watcher = await rawClient(port, { clientId: 'watcher' }, '#');
   const topics = () => watcher.packets.flatMap((packet) => (packet.cmd === 'publish' ? [packet.topic] : []));
   return { port, watcher, topics };

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
+import { busyMs } from '../../support/busy-time.ts';
 import { bearer, startTestService } from '../../support/service.ts';
 import { connection, received, send } from './requests.ts';
 import { requestBytes } from './service-metrics.ts';
@@ -76,19 +77,55 @@ test.each([
   await expect.poll(() => requestBytes(port)).toBe(0);
 });
 
-test('a body in chunks of one byte counts the memory of its chunks', async () => {
-  const { port } = await startTestService({ env: { MAX_REQUESTS_MB: '8', MAX_BODY_BYTES: '100000' } });
-  const socket = await connection(port);
-  const closed = received(socket, (text) => text.includes('RATE_LIMITED'));
-  socket.write(
-    'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
-  );
-  // Each chunk counts 257 bytes, and one network may use half of 8 MiB.
-  const piece = '1\r\nx\r\n';
-  for (let i = 0; i < 20_000 && !socket.destroyed; i += 1_000) {
-    if (!socket.write(piece.repeat(1_000))) await Promise.race([once(socket, 'drain'), closed]);
-  }
+const CHUNKED = 'Host: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+test('a body in small chunks counts the memory of its chunks', async () => {
+  const { port } = await startTestService({ env: { MAX_REQUESTS_MB: '1', MAX_BODY_BYTES: '100000' } });
+  const [first, second] = [await connection(port), await connection(port)];
+  const closed = received(first, (text) => text.includes('RATE_LIMITED'));
+  // Each chunk counts 64 + 256 bytes, and one network may use half of 1 MiB.
+  const body = `POST /graphql HTTP/1.1\r\n${CHUNKED}${`40\r\n${'x'.repeat(64)}\r\n`.repeat(1_000)}`;
+  first.write(body);
+  await expect.poll(() => requestBytes(port)).toBeGreaterThan(300_000);
+  second.write(body);
   expect(await closed).toMatch(/^HTTP\/1.1 429 /);
-  socket.destroy();
+  for (const socket of [first, second]) socket.destroy();
   await expect.poll(() => requestBytes(port)).toBe(0);
+});
+
+const PLACES = [
+  'POST /graphql',
+  'POST /auth/session',
+  'POST /api/users',
+  'GET /api/projects',
+  'GET /healthz',
+  'PUT /none',
+];
+
+test.each(PLACES)('a body of many small chunks ends its connection: %s', async (place) => {
+  const { port, url } = await startTestService();
+  const floods = Array.from({ length: 50 }, () => connection(port));
+  const before = busyMs();
+  for (const socket of await Promise.all(floods))
+    socket.resume().write(`${place} HTTP/1.1\r\n${CHUNKED}${'1\r\n{\r\n'.repeat(10_000)}`);
+  for (const flood of floods) {
+    const socket = await flood;
+    if (!socket.closed) await once(socket, 'close');
+  }
+  expect(busyMs() - before).toBeLessThan(600);
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+});
+
+test('a hundred small chunks, and any number of chunks of 64 bytes on average, are a body', async () => {
+  const { port, root } = await startTestService();
+  const answerTo = async (chunks: readonly string[]) => {
+    const socket = await connection(port);
+    const reply = received(socket, (text) => text.includes('__typename'));
+    const body = chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('');
+    socket.write(`POST /graphql HTTP/1.1\r\nAuthorization: Bearer ${root}\r\n${CHUNKED}${body}0\r\n\r\n`);
+    return reply;
+  };
+  const query = JSON.stringify({ query: QUERY }).padEnd(100);
+  expect(await answerTo([...query])).toMatch(/^HTTP\/1.1 200 /);
+  expect(await answerTo(bodyOf(300_000).match(/.{1,64}/g) ?? [])).toMatch(/^HTTP\/1.1 200 /);
 });

@@ -1,4 +1,4 @@
-import { PACKET_TOO_LARGE, PROTOCOL_ERROR } from '../packets/refused-packet.ts';
+import { PACKET_TOO_LARGE, PROTOCOL_ERROR, QUOTA_EXCEEDED } from '../packets/refused-packet.ts';
 import type { RequestedSubscription, Subscription } from '../store/subscription.ts';
 import { isShared } from '../store/subscription-index.ts';
 import { topicFilterProblem } from '../topic-rules.ts';
@@ -15,7 +15,6 @@ const SUCCESS = 0x00;
 const NO_SUBSCRIPTION_EXISTED = 0x11;
 const FAILURE = 0x80;
 const NOT_AUTHORIZED = 0x87;
-const QUOTA_EXCEEDED = 0x97;
 
 const DO_NOT_SEND = 2;
 const SEND_IF_NEW = 1;

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createWebSocketStream, WebSocketServer } from 'ws';
+import { boundBody, readInSlices } from '../../../platform/network/sliced-reading.ts';
 
 const UPGRADE_TIMEOUT_MS = 10_000;
 
@@ -9,7 +10,8 @@ const SUBPROTOCOLS = ['mqtt', 'mqttv3.1'] as const;
 
 /** MQTT over WebSocket [MQTT-6.0.0]: subprotocol `mqtt` (`mqttv3.1` for old clients), paths `/` and `/mqtt`. */
 export class WebSocketGate {
-  readonly #http = createServer((_request, response) => {
+  readonly #http = createServer((request, response) => {
+    boundBody(request, response);
     response.writeHead(426, { 'content-type': 'text/plain' }).end('MQTT over WebSocket only\n');
   });
   readonly #waiting = new Map<Socket, NodeJS.Timeout>();
@@ -47,6 +49,7 @@ export class WebSocketGate {
     );
     socket.once('close', () => this.#remove(socket));
     this.#http.emit('connection', socket);
+    readInSlices(socket);
   };
 
   close(): void {

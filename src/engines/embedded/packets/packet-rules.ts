@@ -1,7 +1,7 @@
 import type { UserProperties } from '../../../protocol/mqtt/publish-properties.ts';
 import { FieldReader } from './field-reader.ts';
 import { checkProperties } from './property-rules.ts';
-import { CLIENT_ID_REJECTED, malformed, protocolError, RefusedPacket } from './refused-packet.ts';
+import { CLIENT_ID_REJECTED, malformed, protocolError, RefusedPacket, tooMany } from './refused-packet.ts';
 
 export interface PacketHeader {
   /** Name of the packet type in lower case. */
@@ -34,6 +34,8 @@ const AUTHENTICATION_METHOD = 0x15;
 const AUTHENTICATION_DATA = 0x16;
 const TOPIC_ALIAS = 0x23;
 const SUBSCRIPTION_OPTIONS_RESERVED = 0xc0;
+/** Topic filters of one packet. They are handled in one piece, while other clients wait. */
+const MAX_FILTERS = 1_000;
 
 /**
  * Checks one packet of a client against the specification, before mqtt-packet 9.0.2 reads it, which accepts most of
@@ -162,8 +164,8 @@ function checkSubscribe(fields: FieldReader, version: number): undefined {
   checkPacketId(fields);
   if (version === 5) checkProperties(fields, 'subscribe');
   if (fields.isAtEnd) throw protocolError('MQTT-3.8.3-2: SUBSCRIBE has no filter');
-  while (!fields.isAtEnd) {
-    fields.text();
+  for (let count = 1; !fields.isAtEnd; count += 1) {
+    readFilter(fields, count);
     const options = fields.byte();
     if ((options & 3) === 3) throw protocolError('3.8.3.1: the QoS is 3');
     if ((options & SUBSCRIPTION_OPTIONS_RESERVED) !== 0) throw malformed('MQTT-3.8.3-5: reserved bits are set');
@@ -174,7 +176,12 @@ function checkUnsubscribe(fields: FieldReader, version: number): undefined {
   checkPacketId(fields);
   if (version === 5) checkProperties(fields, 'unsubscribe');
   if (fields.isAtEnd) throw protocolError('MQTT-3.10.3-2: UNSUBSCRIBE has no filter');
-  while (!fields.isAtEnd) fields.text();
+  for (let count = 1; !fields.isAtEnd; count += 1) readFilter(fields, count);
+}
+
+function readFilter(fields: FieldReader, count: number): void {
+  if (count > MAX_FILTERS) throw tooMany(`more than ${MAX_FILTERS} topic filters in one packet`);
+  fields.text();
 }
 
 function checkDisconnect(fields: FieldReader, version: number): undefined {

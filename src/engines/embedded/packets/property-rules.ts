@@ -1,6 +1,6 @@
 import type { UserProperties } from '../../../protocol/mqtt/publish-properties.ts';
 import type { FieldReader } from './field-reader.ts';
-import { malformed, protocolError, RefusedPacket, TOPIC_ALIAS_INVALID } from './refused-packet.ts';
+import { malformed, protocolError, RefusedPacket, TOPIC_ALIAS_INVALID, tooMany } from './refused-packet.ts';
 
 /** What has properties. `acknowledgement`: PUBACK, PUBREC, PUBREL and PUBCOMP. */
 type PropertyOwner = 'connect' | 'will' | 'publish' | 'acknowledgement' | 'subscribe' | 'unsubscribe' | 'disconnect';
@@ -26,6 +26,8 @@ const alias = (fields: FieldReader): void => {
 };
 const MESSAGE: readonly PropertyOwner[] = ['publish', 'will'];
 const USER_PROPERTY = 0x26;
+/** User properties of one packet, or of a will. */
+const MAX_USER_PROPERTIES = 1_000;
 
 /** MQTT 5, table 2-4, for the packets of clients. */
 const RULES = new Map<number, PropertyRule>([
@@ -61,9 +63,12 @@ export function checkProperties(fields: FieldReader, owner: PropertyOwner): Chec
   if (length === 0) return NONE;
   const seen = new Set<number>();
   let userProperties: [string, string][] | undefined;
+  let count = 0;
   fields.part(length, () => {
     const identifier = fields.variable();
     if (identifier === USER_PROPERTY) {
+      count += 1;
+      if (count > MAX_USER_PROPERTIES) throw tooMany(`more than ${MAX_USER_PROPERTIES} user properties in one packet`);
       if (!MESSAGE.includes(owner)) {
         fields.text();
         fields.text();

@@ -4,6 +4,7 @@ export const PROTOCOL_ERROR = 0x82;
 export const CLIENT_ID_REJECTED = 0x85;
 export const TOPIC_ALIAS_INVALID = 0x94;
 export const PACKET_TOO_LARGE = 0x95;
+export const QUOTA_EXCEEDED = 0x97;
 
 /** A packet that MQTT forbids. The message has the rule, by section or statement of MQTT 5 unless it says otherwise. */
 export class RefusedPacket extends Error {
@@ -20,4 +21,5 @@ export class RefusedPacket extends Error {
 }
 
 export const malformed = (rule: string): RefusedPacket => new RefusedPacket(MALFORMED_PACKET, rule);
+export const tooMany = (what: string): RefusedPacket => new RefusedPacket(QUOTA_EXCEEDED, what);
 export const protocolError = (rule: string): RefusedPacket => new RefusedPacket(PROTOCOL_ERROR, rule);
