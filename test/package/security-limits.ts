@@ -89,6 +89,15 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Timeout for a CONNECT': ['engines/embedded/limits.ts', 'connectTimeoutMs'],
   'Concurrent TLS handshakes of one listener': ['engines/embedded/limits.ts', 'maxHandshakes'],
   'Levels of an MQTT topic, filter or will': ['protocol/mqtt/topics.ts', 'MAX_TOPIC_LEVELS'],
+  'Values of a control response from a broker': ['protocol/control/json-bounds.ts', 'MAX_VALUES'],
+  'Values of a control response or event that the service did not ask for': [
+    'protocol/control/json-bounds.ts',
+    'MAX_UNASKED_VALUES',
+  ],
+  'Levels of a control response from a broker, or of a control request': [
+    'protocol/control/json-bounds.ts',
+    'MAX_DEPTH',
+  ],
   'Topic filters of one SUBSCRIBE or UNSUBSCRIBE': ['engines/embedded/packets/packet-rules.ts', 'MAX_FILTERS'],
   'User properties of one MQTT packet, or of a will': [
     'engines/embedded/packets/property-rules.ts',

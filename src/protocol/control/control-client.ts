@@ -4,6 +4,7 @@ import type { BrokerMessage, BrokerSession, Stop } from '../mqtt/broker-session.
 import { unreachable, whenConnected } from '../mqtt/when-connected.ts';
 import { type ControlApi, type ControlEvent, otherResponseTopic, requestTopic, responseTopic } from './envelope.ts';
 import type { Fields } from './fields.ts';
+import { isWithinBounds, MAX_UNASKED_VALUES } from './json-bounds.ts';
 import { isRead, payloadsOf, type Queued, withoutNulls } from './payloads.ts';
 import type { ControlCall } from './plugin.ts';
 import { refusalOf } from './refusals.ts';
@@ -199,6 +200,11 @@ export class ControlClient {
   }
 
   #received(api: ControlApi, bytes: Uint8Array): void {
+    if (!isWithinBounds(bytes, this.#isWaiting(api) ? undefined : MAX_UNASKED_VALUES)) {
+      // It may be the response to any command.
+      this.#reportForeign(api, ['']);
+      return;
+    }
     const { responses, events, error } = parseResponsePayload(bytes);
     const foreign: string[] = [];
     for (const response of responses) {
@@ -212,7 +218,7 @@ export class ControlClient {
       if (pending?.api === api) this.#settle(pending, response.data, response.error);
       else foreign.push(response.command);
     }
-    if (foreign.length > 0) for (const listener of this.#foreignListeners.get(api) ?? []) listener(foreign);
+    if (foreign.length > 0) this.#reportForeign(api, foreign);
     if (error !== null) {
       for (const pending of [...this.#pending.values()]) {
         if (pending.api === api && pending.sent) this.#settle(pending, undefined, error);
@@ -221,6 +227,15 @@ export class ControlClient {
     for (const event of events) {
       for (const listener of this.#listeners.get(api) ?? []) listener(event);
     }
+  }
+
+  #reportForeign(api: ControlApi, commands: readonly string[]): void {
+    for (const listener of this.#foreignListeners.get(api) ?? []) listener(commands);
+  }
+
+  #isWaiting(api: ControlApi): boolean {
+    for (const pending of this.#pending.values()) if (pending.api === api && pending.sent) return true;
+    return false;
   }
 
   #settle(pending: Pending, data: unknown, error: string | null): void {

@@ -1,5 +1,6 @@
 import type { ControlCommand, ControlResponse } from './envelope.ts';
 import { fieldOf, isFields } from './fields.ts';
+import { isWithinBounds } from './json-bounds.ts';
 import { type ControlPlugin, ControlRefusal } from './plugin.ts';
 
 /**
@@ -30,6 +31,7 @@ function readCommands(payload: Uint8Array): {
 } {
   let body: unknown;
   try {
+    if (!isWithinBounds(payload)) throw new Error('too many values or levels');
     body = JSON.parse(decode(payload));
   } catch {
     return { commands: [], error: { command: UNKNOWN, error: 'Payload not valid JSON' } };

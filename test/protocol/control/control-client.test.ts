@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { ControlClient } from '../../../src/protocol/control/control-client.ts';
 import { parseResponsePayload } from '../../../src/protocol/control/response-payload.ts';
 import { startScriptedBroker } from '../../support/aedes-broker.ts';
+import { busyMs } from '../../support/busy-time.ts';
 import { connectedLink } from '../../support/link.ts';
 import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
 
@@ -288,4 +289,49 @@ test('any payload is parsed or ignored', () => {
       expect(error === null || typeof error === 'string').toBe(true);
     }),
   );
+});
+
+const BRACKETS: readonly (readonly [string, string])[] = [
+  ['values', `{"responses":[${'{},'.repeat(2_700_000)}1]}`],
+  ['levels', `{"responses":${'['.repeat(4_000_000)}${']'.repeat(4_000_000)}}`],
+  ['levels of objects', `${'{"a":'.repeat(1_600_000)}1`],
+  ['texts', `{"responses":[${'"",'.repeat(2_700_000)}1]}`],
+];
+
+test.each(BRACKETS)(
+  'a response of 8 MB that consists of %s is not parsed, asked for or not',
+  async (_what, payload) => {
+    const answers: string[] = [];
+    const broker = await startScriptedBroker((_topic, request) => [...answers, echo(request)]);
+    const client = await clientOf(broker.url);
+    const foreign: (readonly string[])[] = [];
+    client.onForeignAnswers('dynamic-security', (commands) => foreign.push(commands));
+    answers.push(payload, payload, payload);
+    const before = busyMs();
+    await expect(client.call('dynamic-security', 'listRoles', { n: 1 })).resolves.toEqual({ n: 1 });
+    expect(busyMs() - before).toBeLessThan(2_000);
+    expect(foreign).toEqual([[''], [''], ['']]);
+  },
+);
+
+test('a response to another client has at most 30,000 values, and one that was asked for 400,000', async () => {
+  const entries = (count: number) => Array.from({ length: count }, () => 0);
+  const broker = await startScriptedBroker((_topic, request) => {
+    const { commands } = JSON.parse(request);
+    const [{ command, correlationData, count, asked }] = commands;
+    const foreign = { command: 'listClients', data: entries(asked ? 0 : count) };
+    return [JSON.stringify({ responses: [{ command, correlationData, data: entries(asked ? count : 0) }] })].concat(
+      asked ? [] : JSON.stringify({ responses: [foreign] }),
+    );
+  });
+  const client = await clientOf(broker.url, 1_000);
+  const foreign: (readonly string[])[] = [];
+  client.onForeignAnswers('dynamic-security', (commands) => foreign.push(commands));
+  const ask = (count: number, asked: boolean) => client.call('dynamic-security', 'listRoles', { count, asked });
+  expect(await ask(390_000, true)).toHaveLength(390_000);
+  await expect(ask(400_001, true)).rejects.toMatchObject({ code: 'BROKER_TIMEOUT' });
+  await ask(29_000, false);
+  await expect.poll(() => foreign).toEqual([[''], ['listClients']]);
+  await ask(31_000, false);
+  await expect.poll(() => foreign).toEqual([[''], ['listClients'], ['']]);
 });

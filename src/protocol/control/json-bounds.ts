@@ -1,0 +1,42 @@
+/** Values of a payload. As many empty objects take 0.2 s to parse. */
+const MAX_VALUES = 400_000;
+/** Values of a payload that nothing was sent for: events, and the responses to other clients. */
+export const MAX_UNASKED_VALUES = 30_000;
+const MAX_DEPTH = 32;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OPEN_ARRAY = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/**
+ * Whether JSON.parse may read a payload: whether it has at most `maxValues` values and 32 levels. JSON.parse itself has
+ * no bound, and takes more than a second, and hundreds of megabytes, for 8 MB of brackets.
+ */
+export function isWithinBounds(json: Uint8Array, maxValues = MAX_VALUES): boolean {
+  let values = 0;
+  let depth = 0;
+  for (let at = 0; at < json.length; at += 1) {
+    const byte = json[at] as number;
+    if (byte === QUOTE) at = endOfText(json, at + 1);
+    else if (byte === COMMA) values += 1;
+    else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+      values += 1;
+      depth += 1;
+    } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) depth -= 1;
+    if (values > maxValues || depth > MAX_DEPTH) return false;
+  }
+  return true;
+}
+
+function endOfText(json: Uint8Array, from: number): number {
+  for (let at = from; at < json.length; at += 1) {
+    const byte = json[at];
+    if (byte === QUOTE) return at;
+    if (byte === BACKSLASH) at += 1;
+  }
+  return json.length;
+}
