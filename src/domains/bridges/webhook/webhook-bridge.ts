@@ -90,6 +90,8 @@ class WebhookSink implements Sink {
 
 /** Maximum bytes of a response body that are read. A longer body closes the connection. */
 const MAX_ANSWER_BYTES = 65_536;
+/** Maximum number of interim responses (RFC 9110, 15.2) of one request. */
+const MAX_INTERIM = 10;
 
 interface WebhookAnswer {
   readonly status: number;
@@ -122,6 +124,11 @@ class WebhookRequests {
         headers: { ...headers, ...length },
       });
       request.on('error', reject);
+      let interim = 0;
+      request.on('information', () => {
+        interim += 1;
+        if (interim > MAX_INTERIM) request.destroy(new Error(`more than ${MAX_INTERIM} interim responses (1xx)`));
+      });
       request.on('response', (answer) => {
         const { statusCode: status = 0, headers: received } = answer;
         // Later errors are those of the body.

@@ -1,7 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { MqttClient } from 'mqtt';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { startWebhookBridge } from '../../../../src/domains/bridges/webhook/webhook-bridge.ts';
 import type { WebhookConnectionConfig } from '../../../../src/domains/bridges/webhook/webhook-config.ts';
 import { connect, useTestBroker } from '../../../engines/embedded/embedded.ts';
@@ -363,4 +365,23 @@ test('with an embedded broker', async () => {
 
   expect(endpoint.taken.map(({ topic, payload }) => [topic, payload])).toEqual(numbered(100));
   await bridge.close({ discard: true });
+});
+
+test('an endpoint that sends interim responses without end costs one connection and no time', async () => {
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    socket.on('error', () => {});
+    const send = () => {
+      while (!socket.destroyed && socket.write('HTTP/1.1 100 Continue\r\n\r\n'.repeat(100)));
+    };
+    socket.on('drain', send).once('data', send);
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const { until, client } = await startWith(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  await publishAll(client, numbered(1));
+  const { error } = await until(({ state }) => state === 'UNREACHABLE');
+  expect(error).toContain('more than 10 interim responses (1xx)');
+  expect(connections).toBe(1);
 });
