@@ -25,13 +25,15 @@ export class RateLimit {
   readonly #perMs: number;
   readonly #burst: number;
   readonly #now: () => number;
-  readonly #buckets: LRUCache<string, Bucket>;
+  readonly #maxKeys: number;
+  /** Created by the first key, because lru-cache allocates all entries at once: 2 ms for 10,000. */
+  #buckets: LRUCache<string, Bucket> | null = null;
 
   constructor({ perSecond, burst, maxKeys = MAX_KEYS, now = () => performance.now() }: RateLimitOptions) {
     this.#perMs = perSecond / 1_000;
     this.#burst = burst;
     this.#now = now;
-    this.#buckets = new LRUCache({ max: maxKeys });
+    this.#maxKeys = maxKeys;
   }
 
   /** Returns 0, or the milliseconds until the key has the units. An amount above the burst needs a full bucket. */
@@ -56,6 +58,7 @@ export class RateLimit {
 
   #refilled(key: string): Bucket {
     const now = this.#now();
+    this.#buckets ??= new LRUCache({ max: this.#maxKeys });
     const bucket = this.#buckets.get(key);
     if (bucket === undefined) {
       const created = { units: this.#burst, updatedAt: now };
