@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
-import { onTestFinished } from 'vitest';
+import { onEnd } from './shared.ts';
 
 const PROGRAM = (process.env.PATH ?? '')
   .split(delimiter)
@@ -27,6 +27,6 @@ const FLAGS = [
 export async function startChromium(): Promise<Browser> {
   if (PROGRAM === undefined) throw new Error(CHROMIUM_MISSING);
   const browser = await chromium.launch({ executablePath: PROGRAM, args: FLAGS });
-  onTestFinished(() => browser.close());
+  onEnd(() => browser.close());
   return browser;
 }

@@ -6,13 +6,14 @@ import { onTestFinished } from 'vitest';
 import type { Engine } from '../../src/platform/storage/database.ts';
 import { openStorage, type Storage } from '../../src/platform/storage/storage.ts';
 import { createDatabase, type TestPostgres } from './postgres.ts';
+import { onEnd } from './shared.ts';
 
 export const silentLog = pino({ level: 'silent' });
 
 /** Creates a folder, which is deleted after the test. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'brokergraph-test-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  onEnd(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 

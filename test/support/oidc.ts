@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Provider, { type Configuration } from 'oidc-provider';
-import { onTestFinished } from 'vitest';
+import { onEnd } from './shared.ts';
 
 /** The claims of a user at the provider. Tests change them. */
 interface ProviderPerson {
@@ -33,7 +33,7 @@ export async function startOidc(): Promise<TestOidc> {
   let handle: ReturnType<Provider['callback']> | null = null;
   let server = serverOf(() => handle);
   const port = await listen(server, 0);
-  onTestFinished(() => close(server));
+  onEnd(() => close(server));
   const issuer = `http://127.0.0.1:${port}`;
   return {
     issuer,

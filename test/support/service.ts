@@ -2,13 +2,14 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
-import { onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import { type RunningService, startService } from '../../src/app/service.ts';
 import { hashPassword } from '../../src/platform/auth/passwords.ts';
 import type { ProjectRole } from '../../src/platform/auth/viewer.ts';
 import { type Config, readConfig } from '../../src/platform/config/config.ts';
 import { databaseOfRun, temporaryFolder } from './database.ts';
 import { programUrl } from './programs.ts';
+import { onEnd } from './shared.ts';
 
 export const ROOT = { email: 'root@example.com', password: 'correct horse battery' } as const;
 
@@ -104,7 +105,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   if (first?.file) copyFileSync(first.file, join(config.dataDir, DATABASE));
   const log = options.log ?? pino({ level: process.env.TEST_LOG ?? 'silent' });
   const service = await startService(config, { log, ...WORKERS });
-  onTestFinished(() => service.close());
+  onEnd(() => service.close());
   return clientsOf(service, config);
 }
 
@@ -189,6 +190,10 @@ async function clientsOf(service: RunningService, config: Config): Promise<TestS
     },
   };
 }
+
+/** Resolves when the service is connected to the broker. */
+export const connected = (service: TestService, brokerId: string): Promise<void> =>
+  expect.poll(() => service.services.runtimes.isConnected(brokerId)).toBe(true);
 
 export const bearer = (token: string | null): Record<string, string> =>
   token === null ? {} : { authorization: `Bearer ${token}` };

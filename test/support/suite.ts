@@ -12,7 +12,18 @@ export const suite: Suite = TEST_SUITE === 'short' || TEST_SUITE === 'smoke' ? T
 
 /** Whether the run has the tests that take minutes each: the files `*.long.ts`, and more cases of WITH_LONG_CASES. */
 export const isLong = process.env.TEST_LONG === 'on';
-const WITH_LONG_CASES = ['app/hosts/', 'deploy/balancer', 'domains/clusters/dynsec-storm'];
+const WITH_LONG_CASES = [
+  'app/hosts/',
+  'deploy/balancer',
+  'domains/clients/inspect/',
+  'domains/clusters/dynsec-storm',
+  'gateway/graphql/equal-results',
+  'gateway/graphql/response-limit',
+  'gateway/graphql/variables',
+  'gateway/http/fetch',
+  'platform/auth/ended-rights',
+  'platform/auth/rights-matrix',
+];
 
 /** The broker kinds that the same tests run on. Only a run of all tests uses more than the first one. */
 export const brokerKinds = <const Kind extends string>(kinds: readonly Kind[]): readonly Kind[] =>

@@ -4,6 +4,8 @@ import type { Requirement } from '../../../src/gateway/graphql/builder.ts';
 import type { JsonSchema, Route } from '../../../src/gateway/rest/route.ts';
 import { ERROR_STATUS } from '../../../src/platform/errors.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
+import { useShared } from '../../support/shared.ts';
+import { isLong } from '../../support/suite.ts';
 import { credentialsOf } from './rights-callers.ts';
 import {
   CALLER_NAMES,
@@ -147,6 +149,21 @@ const cells = (isStrict = false): Cell[] =>
     })),
   );
 
+const IN_ORDER: readonly (readonly CallerName[])[] = [
+  ['stranger', 'viewer', 'editor', 'admin', 'root'],
+  ['viewerToken', 'editorToken', 'adminToken'],
+  ['expiredToken', 'revokedToken'],
+];
+
+/** Runs that are not long omit a caller whose neighbours in the order of permissions are expected to get the same. */
+function isTried({ asked, caller, expected }: Cell, isStrict = false): boolean {
+  const order = IN_ORDER.find((names) => names.includes(caller)) ?? [];
+  const at = order.indexOf(caller);
+  if (isLong || at <= 0) return true;
+  const others = [order[at - 1], order[at + 1]].filter((name) => name !== undefined);
+  return others.some((name) => refusalOf(asked.requirement, CALLERS[name], isStrict) !== expected);
+}
+
 type Surprise = readonly [name: string, caller: CallerName, got: number, expected: Refusal];
 
 /** Null: as expected. */
@@ -196,8 +213,8 @@ async function alone(service: TestService, cell: Cell): Promise<Surprise | null>
 }
 
 /** All that is known of a world, and how a cell is tried in it. */
-async function inhabited(isStrict = false) {
-  const world = await furnished(await startTestService(), { isStrict });
+async function inhabited(service: TestService, isStrict = false) {
+  const world = await furnished(service, { isStrict });
   const tokens = await everybody(world);
   return { world, tryCell: (cell: Cell) => surpriseOf(cell, world, tokens.get(cell.caller) ?? null) };
 }
@@ -206,33 +223,42 @@ const REFUSED = cells().filter(({ expected }) => expected !== null);
 const ADMITTED = cells().filter(({ expected }) => expected === null);
 
 describe.skipIf(process.env.TEST_ENGINE === 'postgresql')('the matrix', () => {
+  // Each world is another project. A service parses and compiles hundreds of documents before the first response.
+  const service = useShared(() => startTestService());
+
   test.each(['users', 'tokens'])('%s without permission get the expected status and change nothing', async (whose) => {
-    const { world, tryCell } = await inhabited();
+    const { world, tryCell } = await inhabited(await service());
     const isToken = ({ caller }: Cell) => caller.endsWith('Token');
     const refused = REFUSED.filter((cell) => isToken(cell) === (whose === 'tokens'));
     expect(refused.length).toBeGreaterThan(500);
-    expect(await surprises(refused, tryCell)).toEqual([]);
+    expect(
+      await surprises(
+        refused.filter((cell) => isTried(cell)),
+        tryCell,
+      ),
+    ).toEqual([]);
     expect(await isWhole(world)).toBe(true);
   });
 
   test('callers with permission are allowed', async () => {
-    const { world, tryCell } = await inhabited();
-    const harmless = ADMITTED.filter(({ asked }) => !asked.isDestructive);
+    const { world, tryCell } = await inhabited(await service());
+    const harmless = ADMITTED.filter((cell) => !cell.asked.isDestructive && isTried(cell));
     expect(await surprises(harmless, tryCell)).toEqual([]);
     expect(await isWhole(world), 'operations that delete something are tried alone').toBe(true);
   });
 
   test('callers with permission delete something in a separate project', async () => {
-    const service = await startTestService();
-    const destructive = ADMITTED.filter(({ asked }) => asked.isDestructive);
-    expect(await surprises(destructive, (cell) => alone(service, cell))).toEqual([]);
+    const destructive = ADMITTED.filter((cell) => cell.asked.isDestructive && isTried(cell));
+    const shared = await service();
+    expect(await surprises(destructive, (cell) => alone(shared, cell))).toEqual([]);
   });
 
   test('in strict projects what viewers may change elsewhere is for editors', async () => {
-    const { tryCell } = await inhabited(true);
+    const { tryCell } = await inhabited(await service(), true);
     const strict = cells(true);
     expect(strict.length).toBeGreaterThan(300);
     expect(strict.some(({ caller, expected }) => caller === 'viewerToken' && expected === 403)).toBe(true);
-    expect(await surprises(strict, tryCell)).toEqual([]);
+    const tried = strict.filter((cell) => isTried(cell, true));
+    expect(await surprises(tried, tryCell)).toEqual([]);
   });
 });

@@ -7,6 +7,7 @@ import {
   isListType,
   isNonNullType,
 } from 'graphql';
+import { expect } from 'vitest';
 import { swapClusterId } from '../../../src/gateway/cluster-id.ts';
 import type { ErrorCode } from '../../../src/platform/errors.ts';
 import { newId } from '../../../src/platform/ids.ts';
@@ -47,7 +48,7 @@ async function clusterIn({ storage, rest, graphql, root }: TestService, projectI
   await storage.changes.announce('cluster', id);
   const seen = async () =>
     (await graphql('query ($id: ID!) { broker(id: $id) { cluster { id } } }', { id })).data.broker;
-  while ((await seen()).cluster === null) await new Promise(setImmediate);
+  await expect.poll(seen).not.toMatchObject({ cluster: null });
   return swapClusterId(id);
 }
 
