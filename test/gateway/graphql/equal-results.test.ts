@@ -5,13 +5,14 @@ import { type PublicResult, publicResult } from '../../../src/gateway/graphql/pu
 import { Random } from '../../fuzz/random.ts';
 import { furnish, startFuzzService } from '../../fuzz/requests/fuzz-world.ts';
 import { graphqlRequest } from '../../fuzz/requests/graphql-requests.ts';
-import { runs } from '../../support/suite.ts';
+import { isLong, runs } from '../../support/suite.ts';
 import { comparable, context, schema } from './both-executors.ts';
 import { document } from './generated-documents.ts';
 import { startGraphqlServer } from './server.ts';
 import { type Operation, OTHER_ORIGIN, shown, TRANSPORTS, type Transport } from './transports.ts';
 
 const ALL = Object.keys(TRANSPORTS) as Transport[];
+const RUNS = isLong ? 100 : runs(15);
 const BY_POST = ALL.filter((transport) => !transport.includes('GET'));
 const STREAMS: readonly Transport[] = ['WebSocket', 'SSE by POST', 'SSE by GET'];
 
@@ -69,7 +70,7 @@ test('all transports and operations of the service itself have the same results'
         expect(compared(shown(own)), query).toEqual(compared(result));
       },
     ),
-    { numRuns: runs(100) },
+    { numRuns: RUNS },
   );
 });
 
@@ -108,7 +109,7 @@ test('random operations of callers of all roles have the same results over all t
       const [first = {}, ...others] = results.map((result) => (isLive ? withoutSnapshot(result) : compared(result)));
       for (const other of others) expect(other, query).toEqual(first);
     }),
-    { numRuns: runs(100) },
+    { numRuns: RUNS },
   );
 });
 
