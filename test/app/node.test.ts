@@ -8,6 +8,7 @@ import { namedNodeId } from '../../src/gateway/named-node-id.ts';
 import { eventsOf } from '../domains/audit/audited-service.ts';
 import { type StreamWorld, streamWorld, worldOf } from '../domains/streams/stream-world.ts';
 import { createAuthority } from '../support/certificates.ts';
+import { useShared } from '../support/shared.ts';
 
 interface Found {
   readonly __typename: string;
@@ -35,8 +36,8 @@ function nodesIn(value: unknown): Found[] {
   return [{ __typename, id }, ...inner];
 }
 
-/** Two brokers on which everything has the same names. */
-async function twins(): Promise<readonly [StreamWorld, StreamWorld]> {
+/** Two brokers on which everything has the same names, as long as no test has changed that. */
+const twins = useShared(async (): Promise<readonly [StreamWorld, StreamWorld]> => {
   const first = await streamWorld('the embedded broker');
   const { service } = first;
   const { broker } = await first.graph(
@@ -77,7 +78,7 @@ async function twins(): Promise<readonly [StreamWorld, StreamWorld]> {
     { p: service.projectId, c: createAuthority().cert },
   );
   return [first, second];
-}
+});
 
 test('each type with an id is a Node that `node` finds, and has no other id', () => {
   const types = Object.values(schema.getTypeMap()).filter(isObjectType);

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { END_OF_RIGHTS, openedStream, TRANSPORTS } from '../../support/event-stream.ts';
 import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
 import { startTestService } from '../../support/service.ts';
+import { isLong } from '../../support/suite.ts';
 import { done, RIGHTS_ENDINGS } from './rights-endings.ts';
 import { SIGN_IN_ENDINGS } from './sign-in-endings.ts';
 
@@ -14,7 +15,8 @@ const UPDATE_BROKER = 'mutation ($i: UpdateBrokerInput!) { updateBroker(input: $
 const postgres = usePostgres();
 
 describe.skipIf(!postgres.available)(postgres.available ? 'two services on one database' : UNAVAILABLE, () => {
-  test.each(TRANSPORTS)(
+  // Services tell each other of the end of rights whatever transports are in use: ended-rights.test.ts has them all.
+  test.each(isLong ? TRANSPORTS : TRANSPORTS.slice(0, 1))(
     'rights that end at one close what was open with them at the other, over %s',
     async (transport) => {
       const env = {
