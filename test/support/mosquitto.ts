@@ -5,8 +5,9 @@ import { connect as dial } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt';
-import { onTestFinished } from 'vitest';
+import { createAuthority } from './certificates.ts';
 import { freePort } from './free-port.ts';
+import { onEnd } from './shared.ts';
 
 /**
  * Real Mosquitto processes on loopback. Each process has its own folder and is stopped after the test. A test can stop
@@ -107,7 +108,7 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
     died.catch(() => undefined);
     await Promise.race([accepts(port), died]);
   };
-  onTestFinished(async () => {
+  onEnd(async () => {
     await end('SIGKILL');
     rmSync(folder, { recursive: true, force: true });
   });
@@ -136,7 +137,7 @@ export async function startClient(url: string, options: IClientOptions = {}): Pr
   const client = await connectAsync(url, { reconnectPeriod: 0, ...options });
   // A client that the broker disconnects emits errors, which tests do not check.
   client.on('error', () => undefined);
-  onTestFinished(async () => {
+  onEnd(async () => {
     await client.endAsync(true);
   });
   return client;
@@ -156,49 +157,14 @@ function accessLines(access: 'dynsec' | 'anonymous' | 'passwords', folder: strin
   return ['allow_anonymous false', `plugin ${DYNSEC_PLUGIN}`, `plugin_opt_config_file ${folder}/dynsec.json`];
 }
 
-/** Creates an authority, a server certificate for `host` and a client certificate. EC keys are fast to generate. */
+/** Creates an authority, a server certificate for `host` and a client certificate. */
 function makeCertificates(folder: string, host: string): Certificates {
-  const openssl = (...args: string[]) =>
-    execFileSync('openssl', args, { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] }).toString();
-  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-  openssl(
-    'req',
-    '-x509',
-    ...newKey,
-    '-keyout',
-    'ca.key',
-    '-out',
-    'ca.crt',
-    '-days',
-    '2',
-    '-subj',
-    '/CN=Test authority',
-  );
-  const issue = (name: string, subject: string, extension: string) => {
-    writeFileSync(join(folder, `${name}.ext`), extension);
-    openssl('req', ...newKey, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=${subject}`);
-    openssl(
-      'x509',
-      '-req',
-      '-in',
-      `${name}.csr`,
-      '-CA',
-      'ca.crt',
-      '-CAkey',
-      'ca.key',
-      '-CAcreateserial',
-      '-days',
-      '2',
-      '-out',
-      `${name}.crt`,
-      '-extfile',
-      `${name}.ext`,
-    );
-  };
-  issue('server', host, `subjectAltName=DNS:${host}\n`);
-  issue('client', 'test client', 'extendedKeyUsage=clientAuth\n');
-  const read = (file: string) => execFileSync('cat', [join(folder, file)]).toString();
-  return { ca: read('ca.crt'), cert: read('client.crt'), key: read('client.key') };
+  const authority = createAuthority();
+  const server = authority.issue({ name: host, altNames: [`DNS:${host}`] });
+  const client = authority.issue({ name: 'test client', altNames: [] });
+  const files = { 'ca.crt': authority.cert, 'server.crt': server.cert, 'server.key': server.key };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  return { ca: authority.cert, cert: client.cert, key: client.key };
 }
 
 /** Polls until the port accepts connections. Mosquitto sends no other notification. */

@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
 import type { IClientOptions, MqttClient } from 'mqtt';
-import { passwordFile } from '../../../src/engines/cloud-brokers/cloud-brokers.ts';
-import { ADMIN, FOLLOWED_LOG, type Mosquitto, startClient, startMosquitto } from '../../support/mosquitto.ts';
-import { startTestService, type TestService } from '../../support/service.ts';
+import { ADMIN, FOLLOWED_LOG, type Mosquitto, startMosquitto } from '../../support/mosquitto.ts';
+import { connected, startTestService, type TestService } from '../../support/service.ts';
 import { subscribe, type TestSubscription } from '../../support/subscription.ts';
 import { brokerKinds } from '../../support/suite.ts';
+import { streamWorld } from '../streams/stream-world.ts';
 
 export const KINDS = brokerKinds(['the embedded broker', 'Mosquitto']);
 
@@ -22,14 +21,12 @@ export interface MessageWorld {
 /** `lines`: of mosquitto.conf. */
 export async function messageWorld(kind: (typeof KINDS)[number], lines: readonly string[] = []): Promise<MessageWorld> {
   if (kind === 'the embedded broker') {
-    const service = await startTestService({ embeddedBroker: true });
-    const { id, url } = await service.storage.db.broker.findFirstOrThrow();
-    const password = readFileSync(passwordFile(service.config.dataDir, id), 'utf8').trim();
-    return worldOf(service, id, url ?? '', { username: 'admin', password }, null);
+    const { service, brokerId, client } = await streamWorld(kind);
+    return worldOf(service, brokerId, client, null);
   }
   const mosquitto = await startMosquitto({ access: 'passwords', logTypes: FOLLOWED_LOG, lines });
   const service = await startTestService();
-  return worldOf(service, await addBroker(service, mosquitto.url, ADMIN), mosquitto.url, ADMIN, mosquitto);
+  return worldOf(service, await addBroker(service, mosquitto.url, ADMIN), mosquitto.client, mosquitto);
 }
 
 /** Added and connected. */
@@ -39,27 +36,16 @@ export async function addBroker(service: TestService, url: string, user: object 
     url,
     ...user,
   });
-  const states = subscribe(
-    service,
-    service.root,
-    'subscription ($p: ID!) { brokerStatus(projectId: $p) { brokers { brokerId isConnected } } }',
-    { p: service.projectId },
-  );
-  await states.until(({ brokerStatus: { brokers } }) =>
-    brokers.some((b: { brokerId: string; isConnected: boolean }) => b.brokerId === body.id && b.isConnected),
-  );
-  states.end();
+  await connected(service, body.id);
   return body.id;
 }
 
 async function worldOf(
   service: TestService,
   brokerId: string,
-  url: string,
-  credentials: { readonly username: string; readonly password: string },
+  client: MessageWorld['client'],
   mosquitto: Mosquitto | null,
 ): Promise<MessageWorld> {
-  const client = (options: IClientOptions = {}) => startClient(url, { ...credentials, ...options });
   const { runtimes, brokers } = service.services;
   // Before any other client connects: the log shows only clients that connect after the service.
   await service.graphql('query ($b: ID!) { broker(id: $b) { connectedClients { totalCount } } }', { b: brokerId });

@@ -1,5 +1,3 @@
-import { request as httpRequest } from 'node:http';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import {
   buildSchema,
@@ -11,6 +9,7 @@ import {
   type VariableDefinitionNode,
 } from 'graphql';
 import { describe, expect, test } from 'vitest';
+import { callOperatorSocket } from '../../../src/app/operator/operator-socket.ts';
 import { VariableReader } from '../../../src/gateway/graphql/variables.ts';
 import { busyMs } from '../../support/busy-time.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
@@ -52,21 +51,6 @@ const post = (service: TestService, body: unknown, headers: Record<string, strin
 const overWebSocket = (service: TestService, operation: Operation) =>
   TRANSPORTS.WebSocket(`${service.url}/graphql`, operation, service.root);
 
-function overOperatorSocket(service: TestService, body: unknown): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const socketPath = join(service.config.dataDir, 'operator.sock');
-    const req = httpRequest({ socketPath, method: 'POST', path: '/' }, (res) => {
-      let text = '';
-      res.setEncoding('utf8').on('data', (chunk) => {
-        text += chunk;
-      });
-      res.on('end', () => resolve(JSON.parse(text)));
-    });
-    req.on('error', reject);
-    req.end(JSON.stringify(body));
-  });
-}
-
 const shared = useShared(() => startTestService());
 
 test('an object with 115,000 unknown keys is refused quickly on every transport', async () => {
@@ -80,9 +64,9 @@ test('an object with 115,000 unknown keys is refused quickly on every transport'
     await refusal(service, async () => (await post(service, payload, { accept: 'text/event-stream' })).text()),
   ).toContain('INVALID');
   expect(await refusal(service, () => overWebSocket(service, payload))).toContain('INVALID');
-  expect(
-    await refusal(service, () => overOperatorSocket(service, { document: LOGIN, variables: { i: hostile } })),
-  ).toContain('is not defined by type');
+  expect(await refusal(service, () => callOperatorSocket(service.config.dataDir, LOGIN, { i: hostile }))).toContain(
+    'is not defined by type',
+  );
   expect(
     await refusal(
       service,

@@ -1,6 +1,5 @@
 import { type ScriptedBroker, startScriptedBroker } from '../../../support/aedes-broker.ts';
-import type { TestService } from '../../../support/service.ts';
-import { subscribe } from '../../../support/subscription.ts';
+import { connected, type TestService } from '../../../support/service.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -157,17 +156,6 @@ export async function addBroker(service: TestService, url: string, more: Fields 
     url,
     ...more,
   });
-  const events = subscribe(
-    service,
-    service.root,
-    'subscription ($p: ID!) { brokerStatus(projectId: $p) { brokers { brokerId isConnected } } }',
-    { p: service.projectId },
-  );
-  await events.until(({ brokerStatus }) =>
-    brokerStatus.brokers.some(
-      (b: { brokerId: string; isConnected: boolean }) => b.brokerId === body.id && b.isConnected,
-    ),
-  );
-  events.end();
+  await connected(service, body.id);
   return body.id;
 }

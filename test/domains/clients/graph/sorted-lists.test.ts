@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { type IClientOptions, MqttClient } from 'mqtt';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { openStream } from '../../../support/event-stream.ts';
 import { FOLLOWED_LOG, startClient, startMosquitto } from '../../../support/mosquitto.ts';
 import { startTestService, type TestService } from '../../../support/service.ts';
+import { onEnd, useShared } from '../../../support/shared.ts';
 import { addBroker, meter, startCommercialBroker } from './commercial-broker.ts';
 import { codeOf, issuesOf } from './operations.ts';
 
@@ -47,7 +48,7 @@ async function start() {
   const join = async (clientId: string, username: string, localAddress: string, options: IClientOptions = {}) => {
     const open = () => connect({ host: '127.0.0.1', port: Number(port), localAddress });
     const client = new MqttClient(open, { clientId, username, password: username, reconnectPeriod: 0, ...options });
-    onTestFinished(() => void client.end(true));
+    onEnd(() => void client.end(true));
     await new Promise((resolve) => client.once('connect', resolve));
     return client;
   };
@@ -70,6 +71,8 @@ async function start() {
   return { service, id, join, publish, ...lists(service, id) };
 }
 
+const shared = useShared(start);
+
 const ORDERS = [
   ['CLIENT_ID', ['dev-1', 'dev-2', 'dev-3', 'dev-4'], ['dev-4', 'dev-3', 'dev-2', 'dev-1']],
   ['USERNAME', ['dev-1', 'dev-4', 'dev-2', 'dev-3'], ['dev-2', 'dev-3', 'dev-1', 'dev-4']],
@@ -80,7 +83,7 @@ const ORDERS = [
 ] as const;
 
 test('clients are sorted by each field in both directions, also page by page', async () => {
-  const { page } = await start();
+  const { page } = await shared();
   for (const [field, ...expected] of ORDERS) {
     for (const [index, order] of (['ASC', 'DESC'] as const).entries()) {
       const query = { filter: DEVICES, orderBy: { field, order } };
@@ -130,7 +133,7 @@ test('a cursor stays valid after its client has changed or gone, and is refused 
 });
 
 test('clients are selected by address, version, state and numbers of messages; other values are refused', async () => {
-  const { page, answer } = await start();
+  const { page, answer } = await shared();
   const selected = async (filter: object) => (await page({ filter: { ...DEVICES, ...filter } })).ids;
   expect(await selected({ address: '127.0.0.9' })).toEqual(['dev-2']);
   expect(await selected({ address: '127.0.0.8/30' })).toEqual(['dev-1', 'dev-2']);
@@ -152,7 +155,7 @@ test('clients are selected by address, version, state and numbers of messages; o
 });
 
 test('a subscription takes the same filter, without the numbers that send no events', async () => {
-  const { service, id, join } = await start();
+  const { service, id, join } = await shared();
   const watch = (filter: object) =>
     openStream('SSE', `${service.url}/graphql`, service.root, {
       query: `subscription ($id: ID!, $filter: ConnectedClientFilter) {
@@ -174,7 +177,7 @@ test('a subscription takes the same filter, without the numbers that send no eve
 });
 
 test('many clients are disconnected only with a condition, and only connected ones', async () => {
-  const { service, id } = await start();
+  const { service, id } = await shared();
   const dryRun = (filter: object) =>
     service.graphql(
       'mutation ($input: DisconnectClientsInput!) { disconnectClients(input: $input) { results { clientId } } }',

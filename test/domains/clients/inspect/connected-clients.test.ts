@@ -4,7 +4,7 @@ import { connectAsync } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
 import { passwordFile } from '../../../../src/engines/cloud-brokers/cloud-brokers.ts';
 import { ADMIN, FOLLOWED_LOG, startMosquitto } from '../../../support/mosquitto.ts';
-import { bearer, startTestService, type TestService } from '../../../support/service.ts';
+import { bearer, connected, startTestService, type TestService } from '../../../support/service.ts';
 import { subscribe } from '../../../support/subscription.ts';
 
 const WATCH = `subscription ($id: ID!) { connectedClients(brokerId: $id) {
@@ -41,21 +41,6 @@ async function mosquitto(
   });
   await connected(service, body.id);
   return { service, broker: { id: body.id, url, ...ADMIN } };
-}
-
-async function connected(service: TestService, id: string): Promise<void> {
-  const events = subscribe(
-    service,
-    service.root,
-    'subscription ($p: ID!) { brokerStatus(projectId: $p) { brokers { brokerId isConnected } } }',
-    {
-      p: service.projectId,
-    },
-  );
-  await events.until(({ brokerStatus }) =>
-    brokerStatus.brokers.some((b: { brokerId: string; isConnected: boolean }) => b.brokerId === id && b.isConnected),
-  );
-  events.end();
 }
 
 const join = async (broker: Broker, clientId: string) => {

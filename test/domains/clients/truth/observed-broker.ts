@@ -4,8 +4,7 @@ import { onTestFinished } from 'vitest';
 import { passwordFile } from '../../../../src/engines/cloud-brokers/cloud-brokers.ts';
 import { dynsecDone } from '../../../engines/embedded/dynsec.ts';
 import { FOLLOWED_LOG, type Mosquitto, startMosquitto } from '../../../support/mosquitto.ts';
-import { startTestService, type TestService } from '../../../support/service.ts';
-import { subscribe } from '../../../support/subscription.ts';
+import { connected, startTestService, type TestService } from '../../../support/service.ts';
 import type { CrowdPlan } from './crowd.ts';
 
 /** A service with one broker that accepts all clients, with or without a user name. */
@@ -52,18 +51,4 @@ export async function mosquittoBroker(): Promise<ObservedBroker & { readonly mos
   });
   await connected(service, body.id);
   return { service, brokerId: body.id, port, accounts: ACCOUNTS, isFollowed: true, mosquitto };
-}
-
-async function connected(service: TestService, brokerId: string): Promise<void> {
-  const events = subscribe(
-    service,
-    service.root,
-    'subscription ($id: ID!) { brokerStatus(projectId: $id) { brokers { brokerId isConnected } } }',
-    { id: service.projectId },
-  );
-  type Status = { readonly brokerId: string; readonly isConnected: boolean };
-  await events.until(({ brokerStatus }) =>
-    brokerStatus.brokers.some((broker: Status) => broker.brokerId === brokerId && broker.isConnected),
-  );
-  events.end();
 }

@@ -1,32 +1,24 @@
 /** Fills a tree and sends its size, its bytes and the memory that it takes. Only a thread has a heap without more in it. */
-import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { parentPort, workerData } from 'node:worker_threads';
 import { TopicTree } from '../../../../src/domains/topic-tree/tree/topic-tree.ts';
 
-const MEASUREMENT_ERROR = 10_000;
-
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc');
 
 /** Bytes of the heap, and outside of it, where rows are. */
-async function memory() {
-  for (let last = Number.POSITIVE_INFINITY; ; ) {
-    collectGarbage();
-    await setImmediate();
-    const { arrayBuffers, heapUsed } = process.memoryUsage();
-    const bytes = arrayBuffers + heapUsed;
-    if (bytes > last - MEASUREMENT_ERROR) return bytes;
-    last = bytes;
-  }
+function memory() {
+  collectGarbage();
+  const { arrayBuffers, heapUsed } = process.memoryUsage();
+  return arrayBuffers + heapUsed;
 }
 
 const { count, at } = workerData;
-const before = await memory();
+const before = memory();
 const tree = new TopicTree({ limit: count, maxBytes: 200e6, payloadLimit: 0 });
 for (let index = 0; index < count; index += 1) {
   tree.record(`site/${index % 1_000}/device-${index}/sensor/temp`, at + index, 0, false, null);
 }
-const taken = (await memory()) - before;
+const taken = memory() - before;
 parentPort.postMessage({ size: tree.size, bytes: tree.bytes, taken });
