@@ -13,6 +13,7 @@ import { type HaBroker, haWorld } from '../domains/clusters/ha-world.ts';
 import { createAuthority, createSelfSigned } from '../support/certificates.ts';
 import { ADMIN, startMosquitto } from '../support/mosquitto.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+import { useShared } from '../support/shared.ts';
 
 const ajv = createValidator();
 const isError = ajv.compile(ERROR);
@@ -38,8 +39,20 @@ const BROKER = `${BROKERS}/{brokerId}`;
 const fill = (template: string, ids: Readonly<Record<string, string>>) =>
   template.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'none');
 
+/** Sends a request and checks its response. */
+const asking =
+  (service: TestService, ids: Readonly<Record<string, string>>) =>
+  async (method: string, template: string, body?: unknown, query = '') => {
+    const answer = await service.rest(method, `${fill(template, ids)}${query}`, service.root, body);
+    expectDocumented(method, template, answer);
+    return answer;
+  };
+
+const embedded = useShared(() => startTestService({ embeddedBroker: true }));
+const plain = useShared(() => startTestService());
+
 test('responses about projects, settings and brokers of all kinds are as documented', async () => {
-  const service = await startTestService({ embeddedBroker: true });
+  const service = await embedded();
   const { projectId } = service;
   const added = await service.rest('POST', `/api/projects/${projectId}/brokers`, service.root, {
     name: 'plant',
@@ -79,7 +92,7 @@ test('responses about projects, settings and brokers of all kinds are as documen
 });
 
 test('responses about clients of a broker are as documented, in full and by name', async () => {
-  const service = await startTestService({ embeddedBroker: true });
+  const service = await embedded();
   const { projectId, report } = service;
   const [broker] = (await service.rest('GET', fill(BROKERS, { projectId }))).body;
   const { mqtt } = report;
@@ -114,7 +127,7 @@ test('responses about clients of a broker are as documented, in full and by name
 test('responses about client control and client details are as documented', async () => {
   const broker = await startCommercialBroker();
   broker.clients.set('m1', meter('m1'));
-  const service = await startTestService();
+  const service = await plain();
   const ids = { projectId: service.projectId, brokerId: await addBroker(service, broker.url) };
   const put = async (path: string, body: unknown) => {
     const template = `${BROKER}/client-control${path}`;
@@ -134,7 +147,7 @@ test('responses about client control and client details are as documented', asyn
 test.each(['Mosquitto', 'the embedded broker'])(
   'responses about access control of %s are as documented',
   async (kind) => {
-    const service = await startTestService({ embeddedBroker: kind === 'the embedded broker' });
+    const service = await (kind === 'Mosquitto' ? plain() : embedded());
     const { projectId } = service;
     const added =
       kind === 'Mosquitto'
@@ -143,12 +156,9 @@ test.each(['Mosquitto', 'the embedded broker'])(
             ...ADMIN,
           })
         : { body: await service.storage.db.broker.findFirstOrThrow() };
-    const at = fill(BROKER, { projectId, brokerId: added.body.id });
-    const ask = async (method: string, path: string, body?: unknown, query = '') => {
-      const answer = await service.rest(method, `${at}${path}${query}`, service.root, body);
-      expectDocumented(method, `${BROKER}${path}`, answer);
-      return answer;
-    };
+    const asked = asking(service, { projectId, brokerId: added.body.id });
+    const ask = (method: string, path: string, ...more: readonly [body?: unknown, query?: string]) =>
+      asked(method, BROKER + path, ...more);
     await ask('POST', '/roles', { rolename: 'r', textname: null, textdescription: 'd' });
     const acl = { acltype: 'subscribePattern', topic: 'a/#', priority: 1, allow: true };
     await ask('PUT', '/roles', { rolename: 'r', textname: 'R', acls: [acl] });
@@ -177,18 +187,15 @@ test.each(['Mosquitto', 'the embedded broker'])(
 test.each(['Mosquitto', 'the embedded broker'])(
   'responses about streams and topics of %s are as documented',
   async (kind) => {
-    const service = await startTestService({ embeddedBroker: kind === 'the embedded broker' });
+    const service = await (kind === 'Mosquitto' ? plain() : embedded());
     const { projectId } = service;
     const added =
       kind === 'Mosquitto'
         ? await service.rest('POST', fill(BROKERS, { projectId }), service.root, { url: (await startMosquitto()).url })
         : { body: await service.storage.db.broker.findFirstOrThrow() };
-    const at = fill(BROKER, { projectId, brokerId: added.body.id });
-    const ask = async (method: string, path: string, body?: unknown, query = '') => {
-      const answer = await service.rest(method, `${at}${path}${query}`, service.root, body);
-      expectDocumented(method, `${BROKER}${path}`, answer);
-      return answer.body;
-    };
+    const asked = asking(service, { projectId, brokerId: added.body.id });
+    const ask = async (method: string, path: string, ...more: readonly [body?: unknown, query?: string]) =>
+      (await asked(method, BROKER + path, ...more)).body;
     const query = { select: [{ source: '[a]', target: '[a]' }] };
     const labels = { textname: 'S', textdescription: 'd', key: 'k' };
     const stream = { streamname: 's', sourceTopic: 'in', targetTopic: 'out', targetqos: 1, ttl: 60, query, ...labels };
@@ -222,15 +229,12 @@ test.each(['Mosquitto', 'the embedded broker'])(
 
 test('responses about certificates and listeners are as documented', async () => {
   const broker = await startCommercialCertificates();
-  const service = await startTestService();
+  const service = await plain();
   const { projectId } = service;
   const brokerId = await addBroker(service, broker.url);
   const ids: Record<string, string> = { projectId, brokerId };
-  const ask = async (method: string, template: string, body?: unknown, query = '') => {
-    const answer = await service.rest(method, `${fill(template, ids)}${query}`, service.root, body);
-    expectDocumented(method, template, answer);
-    return answer.body;
-  };
+  const asked = asking(service, ids);
+  const ask = async (...request: Parameters<typeof asked>) => (await asked(...request)).body;
   const [list, one] = [`${PROJECT}/certificates`, `${PROJECT}/certificates/{certificateId}`];
   const server = createSelfSigned();
   await ask('POST', list, { name: 'Server', filename: 'server.pem', cert: server.cert + server.key });
@@ -267,11 +271,8 @@ test('responses about certificates and listeners are as documented', async () =>
 test('responses about clusters are as documented, with all nodes and with missing nodes', async () => {
   const { service, nodes } = await haWorld(4);
   const ids: Record<string, string> = { projectId: service.projectId };
-  const ask = async (method: string, template: string, body?: unknown, query = '') => {
-    const answer = await service.rest(method, `${fill(template, ids)}${query}`, service.root, body);
-    expectDocumented(method, template, answer);
-    return answer.body;
-  };
+  const asked = asking(service, ids);
+  const ask = async (...request: Parameters<typeof asked>) => (await asked(...request)).body;
   const [list, one] = [`${PROJECT}/clusters`, `${PROJECT}/clusters/{clusterId}`];
   const node = ({ brokerId, url, nodeId }: HaBroker) => ({
     broker_id: brokerId,
@@ -290,7 +291,7 @@ test('responses about clusters are as documented, with all nodes and with missin
   expect(whole[2][0].nodes[0].raft).toMatchObject({ state: 'leader', role: 'voter', commit_index: 96 });
   await nodes[2]?.stop();
   nodes[1]?.answers.set('getRaftStatus', { data: {} });
-  while ((await ask('GET', one)).nodes[2].connected);
+  await expect.poll(async () => (await ask('GET', one)).nodes[2].connected).toBe(false);
   for (const template of [list, `${list}/status`]) await ask('GET', template);
   expect(await ask('DELETE', list)).toMatchObject([{ status: 503, success: false }]);
   expect(await ask('DELETE', one, undefined, '?clustername=plant&purge=true')).toEqual({ success: false });
@@ -301,17 +302,13 @@ test('responses about clusters are as documented, with all nodes and with missin
 });
 
 test('responses about tokens are as documented', async () => {
-  const service = await startTestService();
+  const service = await plain();
   const { projectId } = service;
   const brokerId = (
     await service.rest('POST', fill(BROKERS, { projectId }), service.root, { url: 'mqtt://127.0.0.1:9' })
   ).body.id as string;
   const ids: Record<string, string> = { projectId };
-  const ask = async (method: string, template: string, body?: unknown) => {
-    const answer = await service.rest(method, fill(template, ids), service.root, body);
-    expectDocumented(method, template, answer);
-    return answer;
-  };
+  const ask = asking(service, ids);
   const [list, one] = [`${PROJECT}/tokens`, `${PROJECT}/tokens/{tokenId}`];
   const body = { name: 'reader', role: 'editor', brokers: [brokerId], type: 'restricted', valid_date: '2099-12-31' };
   const { body: made } = await ask('POST', list, body);
@@ -352,13 +349,9 @@ test('responses about tokens are as documented', async () => {
 });
 
 test('responses about users and root administrators are as documented', async () => {
-  const service = await startTestService();
+  const service = await plain();
   const ids: Record<string, string> = {};
-  const ask = async (method: string, template: string, body?: unknown, query = '') => {
-    const answer = await service.rest(method, `${fill(template, ids)}${query}`, service.root, body);
-    expectDocumented(method, template, answer);
-    return answer;
-  };
+  const ask = asking(service, ids);
   const [list, one, admins] = ['/api/users', '/api/users/{userId}', '/api/users/admins'];
   const ada = {
     firstname: 'Ada',
@@ -421,7 +414,7 @@ test('responses about users and root administrators are as documented', async ()
 });
 
 test('every route is refused without credentials, if not visible and below its role, and allowed at its role', async () => {
-  const service = await startTestService();
+  const service = await plain();
   const { projectId } = service;
   const { body } = await service.rest('POST', fill(BROKERS, { projectId }), service.root, {
     url: 'mqtt://127.0.0.1:9',
@@ -458,7 +451,7 @@ test('every route is refused without credentials, if not visible and below its r
 });
 
 test('a broker of another project is not found, and nothing happens to it', async () => {
-  const service = await startTestService();
+  const service = await plain();
   const { projectId } = service;
   const { body } = await service.rest('POST', fill(BROKERS, { projectId }), service.root, {
     url: 'mqtt://127.0.0.1:9',

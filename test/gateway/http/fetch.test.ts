@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { createServerAdapter, type ServerAdapterNodeContext } from '@whatwg-node/server';
 import { expect, onTestFinished, test } from 'vitest';
 import { bearer, startTestService, type TestService } from '../../support/service.ts';
+import { isLong } from '../../support/suite.ts';
 
 const ORIGIN = 'http://gateway.example.com';
 
@@ -60,14 +61,15 @@ test('every documented operation responds without a socket as over HTTP, for eac
   const { token: viewer } = await person('VIEWER');
   const json = { 'content-type': 'application/json' };
   const statuses = new Set<number>();
-  for (const { method, path } of OPERATIONS) {
+  const callers = [null, root, 'brg_session_unknown', viewer];
+  for (const [index, { method, path }] of OPERATIONS.entries()) {
     const filled = path
       .replace('{projectId}', projectId)
       .replace('{brokerId}', broker.id)
       .replaceAll(/\{\w+\}/g, 'none');
     const isRead = method === 'GET';
     const body = isRead ? {} : { body: '{"unknown":1}' };
-    for (const token of [null, 'brg_session_unknown', viewer, root]) {
+    for (const token of isLong || index % 4 === 0 ? callers : callers.slice(0, 2)) {
       // Writes are sent with an input that is refused: an accepted one would not respond twice alike.
       const headers = { ...(isRead ? {} : json), ...bearer(token) };
       const query = isRead ? '' : '?unknown=1';
