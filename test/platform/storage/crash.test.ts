@@ -8,7 +8,7 @@ import { checkKilledWriters } from './killed-writer.ts';
 
 describeEngines((engine, postgres) => {
   test('a process that is killed at any time loses no acknowledged write', () =>
-    checkKilledWriters(engine, postgres, 3));
+    checkKilledWriters(engine, postgres, 2));
 });
 
 test('a second process is refused the data folder until the first one is killed', async () => {

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { isLong } from '../../../support/suite.ts';
 import type { TrueClient } from './crowd-member.ts';
 import type { MirroredClient } from './mirror.ts';
 import type { ObservedBroker } from './observed-broker.ts';
@@ -7,7 +8,7 @@ import type { Watcher } from './watchers.ts';
 
 /** How long the last events may take. */
 const PATIENCE_MS = 30_000;
-const DETAILS = 200;
+const DETAILS = isLong ? 200 : 40;
 
 /** Connections of the service itself. */
 export const isGateway = (clientId: string) => clientId.startsWith('brokergraph-');
