@@ -16,15 +16,19 @@ export async function hashPassword(password: string, path = 'input.password'): P
   return hash(password, ARGON2);
 }
 
+const { memoryCost, timeCost, parallelism } = ARGON2;
+const randomText = (bytes: number) => randomBytes(bytes).toString('base64').replace(/=+$/, '');
+
 /** Without a hash it compares with a random one, so that an unknown account takes as long as a known one. */
 export class PasswordChecker {
-  #randomHash: Promise<string> | null = null;
+  /** Encoded like the hash of a password, but random itself, so that it costs no work. */
+  readonly #randomHash =
+    `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${randomText(16)}$${randomText(32)}`;
   /** Sum of the work of all comparisons, in KiB × passes. It is the same for known and unknown accounts. */
   work = 0;
 
   async matches(passwordHash: string | null, password: string): Promise<boolean> {
-    this.#randomHash ??= hash(randomBytes(32), ARGON2);
-    const compared = passwordHash ?? (await this.#randomHash);
+    const compared = passwordHash ?? this.#randomHash;
     if (password.length > MAX_PASSWORD_LENGTH) return false;
     this.work += workOf(compared);
     const isEqual = await verify(compared, password);
