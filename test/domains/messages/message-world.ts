@@ -31,11 +31,8 @@ export async function messageWorld(kind: (typeof KINDS)[number], lines: readonly
 
 /** Added and connected. */
 export async function addBroker(service: TestService, url: string, user: object = {}): Promise<string> {
-  const { body } = await service.rest('POST', `/api/projects/${service.projectId}/brokers`, service.root, {
-    name: 'm',
-    url,
-    ...user,
-  });
+  const path = `/api/projects/${service.projectId}/brokers`;
+  const { body } = await service.rest('POST', path, service.root, { name: 'm', url, ...user });
   await connected(service, body.id);
   return body.id;
 }

@@ -152,10 +152,8 @@ export const freeMeter = (clientid: string): Fields => ({
 
 /** Adds a broker to the project; resolves when it is connected. */
 export async function addBroker(service: TestService, url: string, more: Fields = {}): Promise<string> {
-  const { body } = await service.rest('POST', `/api/projects/${service.projectId}/brokers`, service.root, {
-    url,
-    ...more,
-  });
+  const path = `/api/projects/${service.projectId}/brokers`;
+  const { body } = await service.rest('POST', path, service.root, { url, ...more });
   await connected(service, body.id);
   return body.id;
 }

@@ -45,10 +45,8 @@ export async function mosquittoBroker(): Promise<ObservedBroker & { readonly mos
   const mosquitto = await startMosquitto({ logTypes: FOLLOWED_LOG });
   const { url, port } = mosquitto;
   const service = await startTestService();
-  const { body } = await service.rest('POST', `/api/projects/${service.projectId}/brokers`, service.root, {
-    name: 'mosquitto',
-    url,
-  });
+  const path = `/api/projects/${service.projectId}/brokers`;
+  const { body } = await service.rest('POST', path, service.root, { name: 'mosquitto', url });
   await connected(service, body.id);
   return { service, brokerId: body.id, port, accounts: ACCOUNTS, isFollowed: true, mosquitto };
 }
