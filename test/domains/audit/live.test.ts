@@ -121,7 +121,7 @@ const postgres = usePostgres();
 test.skipIf(!postgres.available)(
   `entries of other processes are sent, each once${postgres.available ? '' : `: ${UNAVAILABLE}`}`,
   async () => {
-    const env = { DATABASE_URL: await postgres.createDatabase(), SECRET_KEY: 'the same key for all of the processes' };
+    const env = { DATABASE_URL: await postgres.createDatabase(), SECRET_KEY: 'k'.repeat(43) };
     const one = await startTestService({ env });
     const two = await startTestService({ env });
     const filter = { operation: 'createProject' };

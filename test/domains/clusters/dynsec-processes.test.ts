@@ -22,7 +22,7 @@ test.skipIf(!postgres.available)(
   async () => {
     const env = {
       DATABASE_URL: await postgres.createDatabase(),
-      SECRET_KEY: 'the same key for all of the processes',
+      SECRET_KEY: 'the-same-key-for-all-of-the-processes-here-',
     };
     const one = await startTestService({ env });
     const two = await startTestService({ env });

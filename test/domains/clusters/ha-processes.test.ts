@@ -16,7 +16,7 @@ test.skipIf(!postgres.available)(
   async () => {
     const env = {
       DATABASE_URL: await postgres.createDatabase(),
-      SECRET_KEY: 'the same key for all of the processes',
+      SECRET_KEY: 'the-same-key-for-all-of-the-processes-here-',
     };
     const { service: one, nodes, create } = await haWorld(5, env);
     const two = await startTestService({ env });

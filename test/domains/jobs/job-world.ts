@@ -33,7 +33,7 @@ export async function twoProcesses(lines: readonly string[] = []) {
   const databaseUrl = (await databaseOfRun()) ?? '';
   const env = {
     DATABASE_URL: databaseUrl,
-    SECRET_KEY: 'the same key for all of the processes',
+    SECRET_KEY: 'the-same-key-for-all-of-the-processes-here-',
   };
   const mosquitto = await startMosquitto({ lines: [...LINES, ...lines] });
   const one = await startServiceProcess(env);

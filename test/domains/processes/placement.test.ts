@@ -18,7 +18,7 @@ async function runningIn({ url }: TestService): Promise<number> {
 describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('services on one database', () => {
   test('the first stream of a broker is created through any process, also one that runs no brokers', async () => {
     const mosquitto = await startMosquitto();
-    const env = { DATABASE_URL: (await databaseOfRun()) ?? '', SECRET_KEY: 'the same key for all of the processes' };
+    const env = { DATABASE_URL: (await databaseOfRun()) ?? '', SECRET_KEY: 'k'.repeat(43) };
     const one = await startTestService({ env });
     const api = await startTestService({ env: { ...env, ROLE: 'api' } });
     const two = await startTestService({ env });
@@ -37,7 +37,7 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('services on one datab
     const mosquitto = await startMosquitto({ lines: ['max_queued_messages 0'] });
     const env = {
       DATABASE_URL: (await databaseOfRun()) ?? '',
-      SECRET_KEY: 'the same key for all of the processes',
+      SECRET_KEY: 'the-same-key-for-all-of-the-processes-here-',
     };
     const one = await startTestService({ env });
     const ids: string[] = [];

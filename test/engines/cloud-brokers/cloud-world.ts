@@ -12,7 +12,7 @@ type StartOn = (options?: TestServiceOptions) => Promise<TestService>;
 export async function databaseFor(postgres: TestPostgres): Promise<StartOn> {
   const shared = {
     DATABASE_URL: await postgres.createDatabase(),
-    SECRET_KEY: 'the same key for all of the processes',
+    SECRET_KEY: 'the-same-key-for-all-of-the-processes-here-',
     BROKER_TIMEOUT_MS: '60000',
   };
   return ({ env = {}, ...options } = {}) => startTestService({ ...options, env: { ...shared, ...env } });

@@ -23,7 +23,7 @@ describe.skipIf(!postgres.available)(
     test('others say so within seconds; when all are back, each runs its own brokers with their data', async () => {
       const env = {
         DATABASE_URL: await postgres.createDatabase(),
-        SECRET_KEY: 'the same key for all of the processes',
+        SECRET_KEY: 'the-same-key-for-all-of-the-processes-here-',
         BROKER_TIMEOUT_MS: '60000',
         MQTT_PORT: '0',
         MQTT_WS_PORT: '0',

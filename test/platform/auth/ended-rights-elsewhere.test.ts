@@ -21,7 +21,7 @@ describe.skipIf(!postgres.available)(postgres.available ? 'two services on one d
     async (transport) => {
       const env = {
         DATABASE_URL: await postgres.createDatabase(),
-        SECRET_KEY: 'the same key for all of the processes',
+        SECRET_KEY: 'the-same-key-for-all-of-the-processes-here-',
       };
       const one = await startTestService({ env });
       const two = await startTestService({ env });

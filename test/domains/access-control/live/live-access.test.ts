@@ -124,7 +124,7 @@ const postgres = usePostgres();
 test.skipIf(!postgres.available)(
   `a change by another process is sent${postgres.available ? '' : `: ${UNAVAILABLE}`}`,
   async () => {
-    const env = { DATABASE_URL: await postgres.createDatabase(), SECRET_KEY: 'the same key for all of the processes' };
+    const env = { DATABASE_URL: await postgres.createDatabase(), SECRET_KEY: 'k'.repeat(43) };
     const broker = await startMosquitto({ access: 'dynsec' });
     const one = await startTestService({ env });
     const two = await startTestService({ env });

@@ -27,7 +27,7 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two services on one d
     const broker = await startMosquitto();
     const env = {
       DATABASE_URL: (await databaseOfRun()) ?? '',
-      SECRET_KEY: 'the same key for all of the processes',
+      SECRET_KEY: 'the-same-key-for-all-of-the-processes-here-',
     };
     const one = await startTestService({ env });
     const two = await startTestService({ env });

@@ -15,7 +15,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const recorders = await recordersAt(broker);
     const env = {
       DATABASE_URL: await postgres.createDatabase(),
-      SECRET_KEY: 'the same key for all of the processes',
+      SECRET_KEY: 'the-same-key-for-all-of-the-processes-here-',
     };
     const services = [await startTestService({ env }), await startTestService({ env })] as const;
     const id = await addBroker(services[0], broker);
