@@ -79,8 +79,9 @@ export async function startRecordedService(
     log,
     env: {
       ROOT_PASSWORD: plant('ROOT_PASSWORD'),
-      SECRET_KEY: plant('SECRET_KEY'),
-      SECRET_KEY_PREVIOUS: plant('SECRET_KEY_PREVIOUS'),
+      // 43 characters are 32 bytes in base64. From a longer text, each process derives the key with scrypt.
+      SECRET_KEY: plant('SECRET_KEY').slice(1),
+      SECRET_KEY_PREVIOUS: plant('SECRET_KEY_PREVIOUS').slice(1),
       METRICS_TOKEN: plant('METRICS_TOKEN'),
       ...settings(plant, secrets),
     },
@@ -148,7 +149,7 @@ export async function startRecordedService(
         env: {
           DATA_DIR: config.dataDir,
           ...(config.databaseUrl === undefined ? {} : { DATABASE_URL: config.databaseUrl }),
-          SECRET_KEY: plant('SECRET_KEY'),
+          SECRET_KEY: plant('SECRET_KEY').slice(1),
           PORT: '0',
           EMBEDDED_BROKER: 'off',
           ...more,

@@ -46,9 +46,8 @@ async function clusterIn({ storage, rest, graphql, root }: TestService, projectI
   const cluster = { id, name: 'text@example.com', mode: 'DYNSEC', keeper: 'GATEWAY' } as const;
   await storage.db.cluster.create({ data: { ...cluster, nodes: { create: nodes } } });
   await storage.changes.announce('cluster', id);
-  const seen = async () =>
-    (await graphql('query ($id: ID!) { broker(id: $id) { cluster { id } } }', { id })).data.broker;
-  await expect.poll(seen).not.toMatchObject({ cluster: null });
+  const FIND = 'query ($id: ID!) { broker(id: $id) { cluster { id } } }';
+  await expect.poll(async () => (await graphql(FIND, { id })).data.broker.cluster).not.toBeNull();
   return swapClusterId(id);
 }
 
