@@ -20,7 +20,7 @@ const APART = ['test/gateway/graphql/compiled-programs.test.ts', 'test/gateway/g
 
 const onPostgresql = process.env.TEST_ON_POSTGRESQL === 'on' ? postgresqlFiles() : [];
 const included = { short: shortFiles, smoke: smokeFiles, all: () => ['test/**/*.test.ts'] }[suite]();
-const ofSuite = (paths: readonly string[]) =>
+const ofSuite = (paths: string[]) =>
   suite === 'all' ? paths : paths.filter((path) => included.includes(path));
 // Chromium cancels its requests when an interface appears, so these files run before all others.
 const network = networkFiles();
