@@ -22,15 +22,17 @@ export async function rawClient(port: number, connect: Partial<IConnectPacket> |
   socket.on('error', () => {});
   const closed = new Promise<void>((resolve) => void socket.once('close', () => resolve()));
   const packets: Packet[] = [];
+  const counts = new Map<string, number>();
+  const count = (cmd: string) => counts.get(cmd) ?? 0;
   let check = () => {};
   parser.on('packet', (packet) => {
     packets.push(packet);
+    counts.set(packet.cmd, count(packet.cmd) + 1);
     check();
   });
   void closed.then(() => check());
   const packet = (fields: Packet) => generate(fields, { protocolVersion });
   const send = (fields: Packet) => socket.write(packet(fields));
-  const count = (cmd: string) => packets.filter((packet) => packet.cmd === cmd).length;
   /** Rejects if the connection is closed before. */
   const until = (cmd: string, number: number) =>
     new Promise<void>((resolve, reject) => {

@@ -73,9 +73,13 @@ test.for([1, 2] as const)('a retained message of QoS %i is sent again until it i
 });
 
 test('a SUBSCRIBE that matches many retained messages delays no other client', async () => {
-  await retain('many', 20_000);
-  const other = await rawClient(broker().mqttPort, { clientId: 'other' });
-  const client = await rawClient(broker().mqttPort, { protocolVersion: 4, clientId: 'compares' });
+  const { port, store } = await startTappedCore();
+  fill(
+    store,
+    Array.from({ length: 10_000 }, (_, i) => `many/${i}/value`),
+  );
+  const other = await rawClient(port, { clientId: 'other' });
+  const client = await rawClient(port, { protocolVersion: 4, clientId: 'compares' });
   const filters = Array.from({ length: 499 }, (_, i) => `many/+/other-${i}`);
   client.send(subscribe(1, 0, ...filters, 'many/1/+'));
   await client.until('suback', 1);
@@ -86,13 +90,13 @@ test('a SUBSCRIBE that matches many retained messages delays no other client', a
 });
 
 test('each of many SUBSCRIBEs in one segment gets its retained messages', async () => {
-  await retain('row', 500);
+  await retain('row', 200);
   const client = await rawClient(broker().mqttPort, { protocolVersion: 4, clientId: 'row' });
   client.write(Buffer.concat(Array.from({ length: 40 }, (_, i) => client.packet(subscribe(i + 1, 0, 'row/#')))));
-  await client.until('publish', 40 * 500);
+  await client.until('publish', 40 * 200);
   await client.settle();
   expect(client.count('suback')).toBe(40);
-  expect(client.count('publish')).toBe(40 * 500);
+  expect(client.count('publish')).toBe(40 * 200);
 });
 
 test('beyond a limit a PUBLISH of MQTT 5 is refused with 0x97; others are delivered, not retained, and all are counted', async () => {
@@ -182,7 +186,7 @@ test('mosquitto_sub --remove-retained --retained-only removes all retained messa
   const { port, store } = await startTappedCore();
   fill(
     store,
-    Array.from({ length: 5_000 }, (_, i) => `all/${i}`),
+    Array.from({ length: 2_000 }, (_, i) => `all/${i}`),
   );
   removeRetained(port);
   await expect.poll(() => store.retained.count).toBe(0);
@@ -193,7 +197,7 @@ test('a subscriber that does not read costs bounded memory, whatever is retained
   const payload = Buffer.alloc(64 * 1_024, 'x');
   fill(
     store,
-    Array.from({ length: 1_000 }, (_, i) => `all/${i}`),
+    Array.from({ length: 500 }, (_, i) => `all/${i}`),
     payload,
   );
   const before = await memory();
@@ -207,15 +211,15 @@ test('a subscriber that does not read costs bounded memory, whatever is retained
     await other.settle();
   }
   const connection = registry.connection('slow');
-  expect((await memory()) - before).toBeLessThan(24 * 1_048_576);
+  expect(await memory(before + 12 * 1_048_576)).toBeLessThan(before + 12 * 1_048_576);
   expect(connection?.dropped).toBeGreaterThan(100);
   slow.resume();
-  await slow.until('publish', 800);
+  await slow.until('publish', 300);
 });
 
 test('a session gets retained messages of QoS 1 as fast as it acknowledges them', async () => {
   const { port, store } = await startTappedCore();
-  const topics = Array.from({ length: 5_000 }, (_, i) => `all/${i}`);
+  const topics = Array.from({ length: 3_000 }, (_, i) => `all/${i}`);
   fill(store, topics);
   const client = await rawClient(port, { ...PERSISTENT, clientId: 'session' });
   client.send(subscribe(1, 1, 'all/#'));

@@ -14,8 +14,8 @@ const publishesOf = ({ packets }: Raw): IPublishPacket[] =>
 
 /** Does not read, so that messages wait behind its retained ones on `all/#`. */
 async function holding(core: Awaited<ReturnType<typeof startTappedCore>>, client: Raw, clientId: string) {
-  const topics = Array.from({ length: 3_000 }, (_, i) => `all/${i}`);
-  fill(core.store, topics, 'x'.repeat(2_000));
+  const topics = Array.from({ length: 400 }, (_, i) => `all/${i}`);
+  fill(core.store, topics, 'x'.repeat(20_000));
   client.pause();
   client.send({
     cmd: 'subscribe',
@@ -85,7 +85,7 @@ test('live messages are no longer held when the retained ones are sent, however 
   const publishers = await Promise.all(numbers(3).map((clientId) => rawClient(port, { clientId })));
   const [one] = publishers;
   const live = { cmd: 'publish', topic: 'all/live', payload: 'x', qos: 0, retain: false, dup: false } as const;
-  const burst = Buffer.concat(numbers(2_000).flatMap(() => one?.packet(live) ?? []));
+  const burst = Buffer.concat(numbers(500).flatMap(() => one?.packet(live) ?? []));
   let isOver = false;
   const publishing = publishers.map(async (publisher) => {
     while (!isOver) {
@@ -112,7 +112,7 @@ test('a message that waits does not keep the buffer of the publisher', async () 
     await publisher.until('puback', messageId);
   }
   expect(registry.connection('client')?.window?.queued).toBe(199);
-  expect((await memory()) - before).toBeLessThan(4 * 1_048_576);
+  expect(await memory(before + 4 * 1_048_576)).toBeLessThan(before + 4 * 1_048_576);
 });
 
 test('new messages do not make the broker read the waiting ones of a session again', async () => {
