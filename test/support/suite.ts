@@ -23,6 +23,9 @@ const WITH_LONG_CASES = [
   'gateway/http/fetch',
   'platform/auth/ended-rights',
   'platform/auth/rights-matrix',
+  'engines/embedded/cut-connections',
+  'engines/embedded/durability',
+  'engines/embedded/dynsec-durability',
 ];
 
 /** The broker kinds that the same tests run on. Only a run of all tests uses more than the first one. */

@@ -3,12 +3,12 @@ import type { MqttClient } from 'mqtt';
 import { expect, test } from 'vitest';
 import { BUILD } from '../../../src/platform/build.ts';
 import { runs } from '../../support/suite.ts';
-import { collect, connect, control, startTestBroker } from './embedded.ts';
+import { collect, connect, control, startBrokerHere, startTestBroker } from './embedded.ts';
 
 const API = 'cedalo/inspect';
 
 test('a batch gets one response message in order, with correlation data; a refused command does not stop the next', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const client = await connect(mqttPort, { clientId: 'admin-1' });
   const responses = await control(client, API, {
     commands: [
@@ -51,13 +51,13 @@ test.each([
     ],
   ],
 ])('the payload %s gets the same response as from Mosquitto', async (payload, responses) => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const client = await connect(mqttPort);
   expect(await control(client, API, payload)).toEqual(responses);
 });
 
 test('a request to a topic without an API is answered to the requester only', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const asking = await connect(mqttPort);
   const other = await connect(mqttPort);
   const heard = collect(other);
@@ -76,7 +76,7 @@ test('a request to a topic without an API is answered to the requester only', as
 });
 
 test('requests are not delivered or retained, and # does not match $CONTROL', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const everything = await connect(mqttPort);
   const { messages, until } = collect(everything);
   await everything.subscribeAsync(['#', '+/#']);
@@ -93,7 +93,7 @@ test('requests are not delivered or retained, and # does not match $CONTROL', as
 });
 
 test('licence, listeners, plugins and the administrator are reported', async () => {
-  const { mqttPort, wsPort } = await startTestBroker();
+  const { mqttPort, wsPort } = await startBrokerHere();
   const client = await connect(mqttPort);
   const one = async (api: string, command: object) => (await control(client, api, { commands: [command] }))[0]?.data;
   expect(await one('cedalo/license', { command: 'getLicenseInformation' })).toMatchObject({

@@ -1,6 +1,6 @@
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
-import { runs } from '../../support/suite.ts';
+import { isLong, runs } from '../../support/suite.ts';
 import { ADMINISTRATOR, useTestBroker } from './embedded.ts';
 
 /** Messages of QoS 1 and 2 between clients whose connections are cut again and again. */
@@ -8,7 +8,7 @@ import { ADMINISTRATOR, useTestBroker } from './embedded.ts';
 const broker = useTestBroker();
 
 const PAIRS = 20;
-const MESSAGES = runs(1_000);
+const MESSAGES = runs(isLong ? 1_000 : 250);
 /** Messages of one pair between two cuts. */
 const CUT_AFTER = 25;
 const WINDOW = 8;

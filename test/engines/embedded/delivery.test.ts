@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createConnection } from 'node:net';
 import { parser as createParser, generate, type Packet } from 'mqtt-packet';
 import { expect, onTestFinished, test } from 'vitest';
-import { ADMINISTRATOR, collect, connect, startTestBroker } from './embedded.ts';
+import { ADMINISTRATOR, collect, connect, startBrokerHere } from './embedded.ts';
 
 test('while the queue of a client is sent, QoS 0 messages overtake it, and other messages wait behind it', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const session = { clientId: 'away', clean: false } as const;
   const away = await connect(mqttPort, session);
   await away.subscribeAsync({ kept: { qos: 1 }, live: { qos: 0 }, 'both/#': { qos: 0 }, 'both/x': { qos: 1 } });

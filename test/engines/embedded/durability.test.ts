@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import mqtt, { type IClientOptions, type MqttClient, Store } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
+import { isLong } from '../../support/suite.ts';
 import { startBrokerProcess } from './broker-process.ts';
 import { ADMINISTRATOR, collect, startTestBroker, temporaryFolder } from './embedded.ts';
 
@@ -21,7 +22,7 @@ function collectFrom(url: string, options: IClientOptions) {
   return { client, ...collect(client) };
 }
 
-const ROUNDS = 6;
+const ROUNDS = isLong ? 6 : 1;
 
 test('kill -9 at random moments loses no acknowledged message, retained message or session', async () => {
   const folder = temporaryFolder();
@@ -112,7 +113,7 @@ test('kill -9 loses no acknowledged retained message, and no acknowledged deleti
   /** What a topic may have: the acknowledged payload, and the last one that was sent. Empty: deleted. */
   const possible = new Map<string, string[]>();
   let broker = await startBrokerProcess(folder);
-  for (let round = 0; round < 4; round += 1) {
+  for (let round = 0; round < ROUNDS / 2; round += 1) {
     const { url, whileAlive } = broker;
     const publisher = await connectTo(url);
     let sent = 0;
@@ -173,7 +174,7 @@ test('a QoS 2 message that was acknowledged is delivered exactly once, across ki
         next += 1;
       }
     })();
-    if (round < 3) {
+    if (round < ROUNDS / 2) {
       await delay(60 + Math.random() * 60);
       await broker.kill();
       sender.end(true);
@@ -191,27 +192,34 @@ test('a QoS 2 message that was acknowledged is delivered exactly once, across ki
   expect(Array.from({ length: total }, (_, index) => index).filter((index) => !numbers.has(index))).toEqual([]);
 });
 
-test.each([0, 1, 2] as const)(
+const WILLS = [0, 1, 2] as const;
+
+/** The wills of a killed broker, as a new subscriber and a session receive them at the next start. */
+async function killedWithWills() {
+  const folder = temporaryFolder();
+  const broker = await startBrokerProcess(folder);
+  const willOf = (qos: 0 | 1 | 2) => ({ topic: `will/${qos}`, payload: Buffer.from('gone'), qos, retain: true });
+  await Promise.all(WILLS.map((qos) => connectTo(broker.url, { will: willOf(qos) })));
+  // The will is on disk with the next thing that is acknowledged as durable.
+  const watcher = await connectTo(broker.url, { clientId: 'watcher', clean: false });
+  await watcher.subscribeAsync('will/+', { qos: 2 });
+  await broker.kill();
+  const again = await startBrokerProcess(folder);
+  const reader = await connectTo(again.url);
+  const { until } = collect(reader);
+  await reader.subscribeAsync('will/+', { qos: 2 });
+  const session = collectFrom(again.url, { clientId: 'watcher', clean: false });
+  return [await until((seen) => seen.length === 3), await session.until((seen) => seen.length >= 2)] as const;
+}
+
+let wills: ReturnType<typeof killedWithWills> | undefined;
+
+test.each(WILLS)(
   'a will is published with its QoS at the next start when the broker was killed, 3.1.2.6 (QoS %i)',
   async (qos) => {
-    const folder = temporaryFolder();
-    const broker = await startBrokerProcess(folder);
-    const will = { topic: 'will', payload: Buffer.from('gone'), qos, retain: true } as const;
-    await connectTo(broker.url, { will });
-    // The will is on disk with the next thing that is acknowledged as durable.
-    const watcher = await connectTo(broker.url, { clientId: 'watcher', clean: false });
-    await watcher.subscribeAsync('will', { qos: 2 });
-    await broker.kill();
-    const again = await startBrokerProcess(folder);
-    const reader = await connectTo(again.url);
-    const { until } = collect(reader);
-    await reader.subscribeAsync('will', { qos: 2 });
-    const [message] = await until((seen) => seen.length > 0);
-    expect(message).toMatchObject({ text: 'gone', qos });
-    if (qos === 0) return;
-    const session = collectFrom(again.url, { clientId: 'watcher', clean: false });
-    const [queued] = await session.until((seen) => seen.length > 0);
-    expect(queued).toMatchObject({ text: 'gone', qos });
+    wills ??= killedWithWills();
+    for (const received of (await wills).slice(0, qos === 0 ? 1 : 2))
+      expect(received.find(({ topic }) => topic === `will/${qos}`)).toMatchObject({ text: 'gone', qos });
   },
 );
 
@@ -234,7 +242,7 @@ test('a broker that fails reports it, and restarts on the same port with the dat
   const device = await connectTo(url, { clientId: 'device', clean: false });
   await device.subscribeAsync('a', { qos: 1 });
   for (let round = 0; !states.includes('FAILED') && round < 50; round += 1) {
-    const filters = Array.from({ length: 5_000 }, (_, index) => `fill/${round}/${index}/${'x'.repeat(40)}`);
+    const filters = Array.from({ length: 1_000 }, (_, index) => `fill/${round}/${index}/${'x'.repeat(10_000)}`);
     // One that connects in the moment of the failure hears of nothing any more.
     const glutton = await Promise.race([connectTo(url).catch(() => null), restarted]);
     await Promise.race([glutton?.subscribeAsync(filters).catch(() => null), restarted]);

@@ -1,7 +1,7 @@
 import type { MqttClient } from 'mqtt';
 import { expect, test } from 'vitest';
 import { type Command, clearAccess, dynsec, dynsecDone } from './dynsec.ts';
-import { ADMINISTRATOR, connect, control, startTestBroker, useTestBroker } from './embedded.ts';
+import { ADMINISTRATOR, connect, control, startBrokerHere, useTestBroker } from './embedded.ts';
 
 const shared = useTestBroker();
 
@@ -256,7 +256,7 @@ test.each(REFUSALS.map((row) => [row[0].command, row] as const))(
 );
 
 test('objects are returned with their fields and the names of Mosquitto', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const client = await connect(mqttPort);
   const acls = [
     { acltype: 'subscribePattern', topic: 'b', allow: true },
@@ -406,7 +406,7 @@ test('commands and fields are case-insensitive; responses use the names of Mosqu
 });
 
 test('invalid UTF-8 in a payload is refused with the name of its field', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const client = await connect(mqttPort);
   const text = '{"commands":[{"command":"createClient","username":"a#"},{"command":"createRole","rolename":"ok"}]}';
   const payload = Buffer.from(text);
@@ -420,7 +420,7 @@ test('invalid UTF-8 in a payload is refused with the name of its field', async (
 });
 
 test('a client is returned with the addresses of its connections', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const client = await connect(mqttPort);
   await connect(mqttPort);
   const connections = [{ address: '127.0.0.1' }, { address: '127.0.0.1' }];

@@ -1,7 +1,7 @@
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Command, dynsecDone } from './dynsec.ts';
-import { collect, connect, startTestBroker } from './embedded.ts';
+import { collect, connect, startBrokerHere } from './embedded.ts';
 
 type Acl = readonly [acltype: string, topic: string, allow: boolean, priority?: number];
 
@@ -13,7 +13,7 @@ const role = (rolename: string, ...acls: readonly Acl[]): Command => ({
 
 /** A broker with this access control, and its administrator. */
 async function start(...commands: readonly Command[]) {
-  const { mqttPort: port } = await startTestBroker();
+  const { mqttPort: port } = await startBrokerHere();
   const admin = await connect(port);
   await dynsecDone(admin, ...commands);
   return { port, admin };

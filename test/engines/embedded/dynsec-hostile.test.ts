@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { runs } from '../../support/suite.ts';
 import { dynsec, dynsecDone } from './dynsec.ts';
-import { connect, control, startTestBroker } from './embedded.ts';
+import { connect, control, startBrokerHere, startTestBroker } from './embedded.ts';
 
 const NAMES = [
   ...['createClient', 'deleteClient', 'enableClient', 'disableClient', 'getClient', 'listClients', 'modifyClient'],
@@ -63,7 +63,7 @@ test('no command with random fields ends the broker, has no response, or causes 
 });
 
 test('invalid requests get a response, and the next request is served', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const client = await connect(mqttPort);
   const bytes = fc.uint8Array({ minLength: 1, maxLength: 60 }).map((array) => Buffer.from(array));
   const text = '{"commands":[{"command":"createClient","username":"name","roles":[{"rolename":"r"}]}]}';
@@ -82,7 +82,7 @@ test('invalid requests get a response, and the next request is served', async ()
 });
 
 test('a payload of thousands of commands is served completely', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const client = await connect(mqttPort);
   const commands = Array.from({ length: 20_000 }, (_, index) => ({
     command: 'createClient',

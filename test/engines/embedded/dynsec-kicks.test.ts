@@ -1,7 +1,7 @@
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Command, clearAccess, dynsec, dynsecDone } from './dynsec.ts';
-import { collect, connect, startTestBroker, useTestBroker } from './embedded.ts';
+import { collect, connect, startBrokerHere, useTestBroker } from './embedded.ts';
 
 const shared = useTestBroker();
 
@@ -150,7 +150,7 @@ function connecting(port: number, options: IClientOptions): MqttClient {
 }
 
 test('a kicked client keeps its session and its queue, and its will is not published', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const admin = await connect(mqttPort);
   const watching = collect(admin);
   await admin.subscribeAsync(['will', 'end']);
@@ -177,7 +177,7 @@ test('a kicked client keeps its session and its queue, and its will is not publi
 });
 
 test('an administrator that changes its own account gets the response before it is disconnected', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   for (let round = 0; round < 20; round += 1) {
     const admin = await connect(mqttPort);
     const closed = new Promise<void>((resolve) => admin.once('close', () => resolve()));
@@ -192,7 +192,7 @@ test('an administrator that changes its own account gets the response before it 
 });
 
 test('a client is refused if its password is changed while it connects', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const admin = await connect(mqttPort);
   await dynsecDone(admin, { command: 'createClient', username: 'dev', password: 'old' });
   let password = 'old';
@@ -208,7 +208,7 @@ test('a client is refused if its password is changed while it connects', async (
 });
 
 test('a request is not executed if an earlier request removes its permission', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const admin = await connect(mqttPort);
   const acls = ['publishClientSend', 'subscribePattern', 'publishClientReceive'].map((acltype) => ({
     acltype,

@@ -1,6 +1,6 @@
 import type { ISubackPacket } from 'mqtt-packet';
 import { expect, test } from 'vitest';
-import { startTestBroker } from './embedded.ts';
+import { startBrokerHere } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 
 /** Number `n` of many filters with 90 levels, of which each weighs 1,575: 63 of them are the bound of a client. */
@@ -32,7 +32,7 @@ async function open(port: number, clientId: string, clean = true, filter = deep)
 const numbers = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i);
 
 test('a client may have deep filters up to their weight, and has room again when it unsubscribes one', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const client = await open(mqttPort, 'deep');
   expect(await client.subscribe(0, 200)).toEqual(numbers(0, FITTING));
   expect(await client.subscribe(0, 2)).toEqual([0, 1]);
@@ -41,14 +41,14 @@ test('a client may have deep filters up to their weight, and has room again when
 });
 
 test('each + counts as four levels', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const client = await open(mqttPort, 'wild', true, wild);
   const granted = [...(await client.subscribe(0, 1_000)), ...(await client.subscribe(1_000, 1_000))];
   expect(granted).toEqual(numbers(0, 1_612));
 });
 
 test('the filters of all clients and sessions have a common limit, beyond which each client may still have a few', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   // Half of them have sessions, whose filters count while they are away, too.
   const clients = [];
   for (const n of numbers(0, 10)) {

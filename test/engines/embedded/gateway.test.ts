@@ -11,10 +11,10 @@ import { DEFAULT_DEFINITION } from '../../../src/domains/streams/model/stream-de
 import type { StreamReport } from '../../../src/domains/streams/model/stream-report.ts';
 import { BrokerControls } from '../../../src/protocol/control/broker-controls.ts';
 import { connectedLink, openLink, reached } from '../../support/link.ts';
-import { ADMINISTRATOR, connect, startTestBroker } from './embedded.ts';
+import { ADMINISTRATOR, connect, startBrokerHere } from './embedded.ts';
 
 test('the link and the control client of this service use the embedded broker like any other', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const link = await connectedLink({ url: `mqtt://127.0.0.1:${mqttPort}`, ...ADMINISTRATOR });
   const controls = new BrokerControls(link, { timeoutMs: 30_000 });
   onTestFinished(() => controls.close());
@@ -49,7 +49,7 @@ test('the link and the control client of this service use the embedded broker li
 });
 
 test('streams of the embedded broker are created, watched and replayed like streams of any broker', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const link = await connectedLink({ url: `mqtt://127.0.0.1:${mqttPort}`, ...ADMINISTRATOR });
   const controls = new BrokerControls(link, { timeoutMs: 30_000 });
   onTestFinished(() => controls.close());
@@ -74,7 +74,7 @@ test('streams of the embedded broker are created, watched and replayed like stre
 });
 
 test('the link reports a refused password', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const link = openLink({ url: `mqtt://127.0.0.1:${mqttPort}`, username: 'admin', password: 'wrong' });
   expect(await reached(link, 'UNAUTHORIZED')).toMatchObject({ state: 'UNAUTHORIZED' });
 });

@@ -15,7 +15,7 @@ import { Connection } from '../../../src/engines/embedded/core/connection.ts';
 import { SortedIds } from '../../../src/engines/embedded/core/sorted-ids.ts';
 import { BROKER_LIMITS } from '../../../src/engines/embedded/limits.ts';
 import { BrokerStore } from '../../../src/engines/embedded/store/broker-store.ts';
-import { connect, control, startTestBroker, temporaryFolder, useTestBroker } from './embedded.ts';
+import { connect, control, startBrokerHere, temporaryFolder, useTestBroker } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 
 const API = 'cedalo/inspect';
@@ -150,7 +150,7 @@ test.each([4, 5] as const)(
   'a session keeps its counters while its client is offline, and through a restart (MQTT %i)',
   async (version) => {
     const folder = temporaryFolder();
-    const broker = await startTestBroker({ folder });
+    const broker = await startBrokerHere({ folder });
     let admin = await connect(broker.mqttPort);
     const raw = await rawClient(broker.mqttPort, session(version, false), 'a');
     await publish(admin, 'a', 1, 3, 10);
@@ -171,7 +171,7 @@ test.each([4, 5] as const)(
     expect(full).toMatchObject({ numDropped: 5, queues: { messagesOut: 997, bytesOut: 18 + 995 } });
 
     await broker.close();
-    const again = await startTestBroker({ folder });
+    const again = await startBrokerHere({ folder });
     admin = await connect(again.mqttPort);
     const restarted = await inspect(admin, 'raw');
     expect(restarted).toEqual({ ...full, numDropped: 0, listener: full.listener });

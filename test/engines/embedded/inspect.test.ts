@@ -1,12 +1,12 @@
 import mqtt, { type MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
 import { parseClientList, parseClientsChanged } from '../../../src/domains/clients/inspect/inspect-parser.ts';
-import { ADMINISTRATOR, connect, control, startTestBroker } from './embedded.ts';
+import { ADMINISTRATOR, connect, control, startBrokerHere } from './embedded.ts';
 
 const API = 'cedalo/inspect';
 
 test('shared subscriptions are reported by their full name', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const admin = await connect(mqttPort, { clientId: 'admin-1' });
   const member = await connect(mqttPort, { clientId: 'member' });
   await member.subscribeAsync({ '$share/workers/jobs/+': { qos: 1 }, 'jobs/a': { qos: 0 } });
@@ -23,7 +23,7 @@ test('shared subscriptions are reported by their full name', async () => {
 });
 
 test('a client is reported completely and counted exactly', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const admin = await connect(mqttPort, { clientId: 'admin-1' });
   const will = {
     topic: 'will',
@@ -107,7 +107,7 @@ test('a client is reported completely and counted exactly', async () => {
 });
 
 test('a persistent session stays in the list when its client disconnects; a clean session does not', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const admin = await connect(mqttPort, { clientId: 'admin-1' });
   const device = await connect(mqttPort, { clientId: 'device', clean: false });
   const passing = await connect(mqttPort, { clientId: 'passing' });
@@ -132,7 +132,7 @@ test('a persistent session stays in the list when its client disconnects; a clea
 });
 
 test('pages are parts of one list that is sorted by client id', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const ids = ['a', 'b', 'c', 'd', 'e'];
   for (const clientId of [...ids].reverse()) await connect(mqttPort, { clientId });
   const admin = await connect(mqttPort, { clientId: 'z' });
@@ -157,7 +157,7 @@ test('pages are parts of one list that is sorted by client id', async () => {
 });
 
 test('a list and the events after it give the current state through 2,000 connects and disconnects', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const admin = await connect(mqttPort, { clientId: 'admin-1' });
   const url = `mqtt://127.0.0.1:${mqttPort}`;
   const events: NonNullable<ReturnType<typeof parseClientsChanged>>[] = [];
@@ -226,7 +226,7 @@ test('a list and the events after it give the current state through 2,000 connec
 });
 
 test('a tool that does not support events ignores them, and gets its response', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const tool = await connect(mqttPort, { clientId: 'tool' });
   const events: unknown[] = [];
   const answers: unknown[] = [];
@@ -249,7 +249,7 @@ test('a tool that does not support events ignores them, and gets its response', 
 });
 
 test('the connect time of a client is the same after it has disconnected', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const admin = await connect(mqttPort, { clientId: 'admin-1' });
   const ask = async () => {
     const [response] = await control(admin, API, { commands: [{ command: 'listClients', verbose: true }] });

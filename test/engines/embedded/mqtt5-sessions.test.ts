@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import mqtt, { type IClientOptions, type IConnackPacket, type MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
 import { startBrokerProcess } from './broker-process.ts';
-import { ADMINISTRATOR, connect, control, packetsOf, startTestBroker, temporaryFolder } from './embedded.ts';
+import { ADMINISTRATOR, connect, control, packetsOf, startBrokerHere, temporaryFolder } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 
 const v5 = { protocolVersion: 5 } as const;
@@ -72,7 +72,7 @@ test('properties of retained and queued messages and of wills survive kill -9', 
 });
 
 test('an expired message is delivered neither from a queue nor as retained message; other messages are delivered', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const device = await join(mqttPort, lasting('device', 600));
   await device.client.subscribeAsync('q', { qos: 1 });
   await device.client.endAsync();
@@ -121,7 +121,7 @@ test('a session lasts for its Session Expiry Interval, also across kill -9', asy
 });
 
 test('DISCONNECT may change the expiry; a clean start ends the existing session, and its new session stays', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const publisher = await connect(mqttPort);
   const first = await join(mqttPort, lasting('device', 600));
   await first.client.subscribeAsync('a', { qos: 1 });
@@ -193,7 +193,7 @@ test('a delayed will is cancelled if the client reconnects, and published at the
 test.each([4, 5] as const)(
   'a session without subscriptions is reported as present (MQTT %i) [MQTT-3.2.2-2]',
   async (version) => {
-    const { mqttPort } = await startTestBroker();
+    const { mqttPort } = await startBrokerHere();
     const properties = version === 5 ? { sessionExpiryInterval: 60 } : {};
     const options = { protocolVersion: version, clientId: 'empty', clean: false, properties } as const;
     const present = [];
@@ -209,7 +209,7 @@ test.each([4, 5] as const)(
 );
 
 test('a session that ends with its connection ends when the connection is taken over', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const options = { clientId: 'ending', clean: false } as const;
   const first = await rawClient(mqttPort, { ...options, properties: { sessionExpiryInterval: 60 } }, 'a');
   await first.leave();

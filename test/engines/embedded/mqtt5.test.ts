@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import mqtt, { type IClientOptions, type IConnackPacket, type IDisconnectPacket, type MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
 import { dynsecDone } from './dynsec.ts';
-import { ADMINISTRATOR, collect, connect, packetsOf, startTestBroker } from './embedded.ts';
+import { ADMINISTRATOR, collect, connect, packetsOf, startBrokerHere, startTestBroker } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 
 const run = promisify(execFile);
@@ -35,7 +35,7 @@ async function connectTold(port: number, options: IClientOptions) {
 test.each([0, 1, 2] as const)(
   'MQTT 5 subscribers get properties, and others get the message without them (QoS %i)',
   async (qos) => {
-    const { mqttPort } = await startTestBroker();
+    const { mqttPort } = await startBrokerHere();
     const subscriber = await connect(mqttPort, v5);
     const older = await connect(mqttPort);
     const [seen, plain] = [packetsOf(subscriber), collect(older)];
@@ -53,7 +53,7 @@ test.each([0, 1, 2] as const)(
 );
 
 test('a refusal has a reason code, and the connection stays open', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const url = `mqtt://127.0.0.1:${mqttPort}`;
   const wrong = mqtt.connectAsync(url, { ...ADMINISTRATOR, password: 'wrong', ...v5, reconnectPeriod: 0 });
   await expect(wrong).rejects.toMatchObject({ code: 135 });
@@ -80,7 +80,7 @@ test('a refusal has a reason code, and the connection stays open', async () => {
 });
 
 test('dynamic security uses reason codes, and a kicked client gets the reason of an administrative action', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const admin = await connect(mqttPort, v5);
   const acls = ['subscribePattern', 'publishClientSend', 'publishClientReceive', 'unsubscribePattern'].map(
     (acltype) => ({
@@ -132,7 +132,7 @@ test('dynamic security uses reason codes, and a kicked client gets the reason of
 });
 
 test('CONNACK has the capabilities of the broker and the assigned client id', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const { said } = await connectTold(mqttPort, { clientId: '', clean: true });
   expect(said).toMatchObject({
     sessionPresent: false,
@@ -144,7 +144,7 @@ test('CONNACK has the capabilities of the broker and the assigned client id', as
 });
 
 test('the broker closes connections with a reason: taken over, shutting down, packet too large', async () => {
-  const broker = await startTestBroker();
+  const broker = await startBrokerHere();
   const port = broker.mqttPort;
   const first = await connect(port, { ...v5, clientId: 'one' });
   const takenOver = reasonOf(first);
@@ -163,7 +163,7 @@ test('the broker closes connections with a reason: taken over, shutting down, pa
 });
 
 test('No Local, Retain As Published and Retain Handling apply to live and queued messages', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const session = { ...v5, clientId: 'device', clean: false, properties: { sessionExpiryInterval: 600 } };
   const device = await connect(mqttPort, session);
   const other = await connect(mqttPort, v5);
@@ -204,7 +204,7 @@ test('No Local, Retain As Published and Retain Handling apply to live and queued
 });
 
 test('a message has the identifiers of all matching subscriptions, also from a queue', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const session = { ...v5, clientId: 'device', clean: false, properties: { sessionExpiryInterval: 600 } };
   const first = await connect(mqttPort, session);
   const live = packetsOf(first);
@@ -227,7 +227,7 @@ test.each([
   ['a clean session', { clean: true }],
   ['a session that stays', { clean: false, properties: { sessionExpiryInterval: 600 } }],
 ])('%s gets messages in order, and no more than its Receive Maximum', async (_name, options) => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const properties = { ...('properties' in options ? options.properties : {}), receiveMaximum: 3 };
   const client = await rawClient(mqttPort, { ...options, properties }, 'n');
   const publisher = await connect(mqttPort);
@@ -249,7 +249,7 @@ test.each([
 });
 
 test('a queue of QoS 2 reaches a client that takes two at a time, once and in order', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const session = { ...v5, clientId: 'slow', clean: false };
   const first = await connect(mqttPort, { ...session, properties: { sessionExpiryInterval: 600 } });
   await first.subscribeAsync('n', { qos: 2 });
@@ -265,7 +265,7 @@ test('a queue of QoS 2 reaches a client that takes two at a time, once and in or
 });
 
 test('a message beyond the Maximum Packet Size of a client is not sent', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const client = await connect(mqttPort, { ...v5, properties: { maximumPacketSize: 100 } });
   const { until } = packetsOf(client);
   await client.subscribeAsync('a', { qos: 1 });
@@ -300,7 +300,7 @@ test('names of inherited properties are ordinary client ids and filters', async 
 });
 
 test('mosquitto_ctrl and mosquitto_sub work with MQTT 5', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const { username, password } = ADMINISTRATOR;
   const options = ['-h', '127.0.0.1', '-p', String(mqttPort), '-u', username, '-P', password];
   const { stdout } = await run('mosquitto_ctrl', [...options, 'dynsec', 'listClients']);

@@ -1,13 +1,13 @@
 import type { Packet } from 'mqtt-packet';
 import { expect, test } from 'vitest';
 import { startMosquitto } from '../../support/mosquitto.ts';
-import { startTestBroker } from './embedded.ts';
+import { startBrokerHere } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 
 /** Packets that contradict earlier ones of their connection, and similar ones that do not, on both brokers. */
 
 const PORTS = {
-  embedded: async () => (await startTestBroker()).mqttPort,
+  embedded: async () => (await startBrokerHere()).mqttPort,
   Mosquitto: async () => (await startMosquitto()).port,
 };
 const BROKERS = ['embedded', 'Mosquitto'] as const;

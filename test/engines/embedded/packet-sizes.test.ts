@@ -3,7 +3,7 @@ import { createConnection } from 'node:net';
 import { generate, type IConnectPacket } from 'mqtt-packet';
 import { expect, onTestFinished, test } from 'vitest';
 import { startMosquitto } from '../../support/mosquitto.ts';
-import { ADMINISTRATOR, startTestBroker } from './embedded.ts';
+import { ADMINISTRATOR, startBrokerHere } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 import { reasonOf, subscribe } from './shared.ts';
 import { startTappedCore } from './tapped-core.ts';
@@ -11,7 +11,7 @@ import { startTappedCore } from './tapped-core.ts';
 /** Packets for clients with a Maximum Packet Size, and CONNACK of MQTT 3.1, on both brokers. */
 
 const PORTS = {
-  embedded: async () => (await startTestBroker()).mqttPort,
+  embedded: async () => (await startBrokerHere()).mqttPort,
   Mosquitto: async () => (await startMosquitto({ access: 'passwords' })).port,
 };
 const BROKERS = ['embedded', 'Mosquitto'] as const;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ADMIN, startClient, startMosquitto } from '../../support/mosquitto.ts';
 import { dynsecDone } from './dynsec.ts';
-import { startTestBroker } from './embedded.ts';
+import { startBrokerHere } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 import { BROKERS, got, lastPublish, member, numbers, PORTS, publish, reasonOf, subscribe } from './shared.ts';
 
@@ -144,7 +144,7 @@ test.each(BROKERS)('a refused message is not sent again [MQTT-4.8.2-6] (%s)', as
 });
 
 const ACCESS = {
-  embedded: async () => (await startTestBroker()).mqttPort,
+  embedded: async () => (await startBrokerHere()).mqttPort,
   Mosquitto: async () => (await startMosquitto({ access: 'dynsec' })).port,
 };
 

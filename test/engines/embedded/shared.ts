@@ -1,10 +1,10 @@
 import type { IConnectPacket, IPublishPacket } from 'mqtt-packet';
 import { startMosquitto } from '../../support/mosquitto.ts';
-import { startTestBroker } from './embedded.ts';
+import { startBrokerHere } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 
 export const PORTS = {
-  embedded: async () => (await startTestBroker()).mqttPort,
+  embedded: async () => (await startBrokerHere()).mqttPort,
   Mosquitto: async () => (await startMosquitto()).port,
 };
 export const BROKERS = ['embedded', 'Mosquitto'] as const;

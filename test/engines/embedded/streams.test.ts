@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { dynsecDone } from './dynsec.ts';
-import { collect, connect, control, startTestBroker, temporaryFolder, useTestBroker } from './embedded.ts';
+import { collect, connect, control, startBrokerHere, temporaryFolder, useTestBroker } from './embedded.ts';
 import { storedCount, stream, streamDone } from './streams.ts';
 
 const broker = useTestBroker();
@@ -167,7 +167,7 @@ test('the API is listed among the APIs, changes are sent as events, and queries 
 
 test('a broker restarts with its streams, their stored messages, and the wills of its last connections', async () => {
   const folder = temporaryFolder();
-  const first = await startTestBroker({ folder });
+  const first = await startBrokerHere({ folder });
   const client = await connect(first.mqttPort);
   await streamDone(client, 'createStream', {
     streamname: 'all',
@@ -183,7 +183,7 @@ test('a broker restarts with its streams, their stored messages, and the wills o
   const before = await streamDone<{ streams: { replaying: boolean }[] }>(client, 'listStreams', { verbose: true });
   await client.endAsync();
   await first.close();
-  const second = await startTestBroker({ folder });
+  const second = await startBrokerHere({ folder });
   const again = await connect(second.mqttPort);
   const after = await streamDone<{ streams: object[] }>(again, 'listStreams', { verbose: true });
   const withoutReport = ({ streams }: { streams: object[] }) => streams.map((one) => ({ ...one, report: null }));
@@ -194,7 +194,7 @@ test('a broker restarts with its streams, their stored messages, and the wills o
 });
 
 test('the disk space of streams is limited, and the limit is reported', async () => {
-  const { mqttPort } = await startTestBroker({ streamStorageBytes: 300_000 });
+  const { mqttPort } = await startBrokerHere({ streamStorageBytes: 300_000 });
   const client = await connect(mqttPort);
   await streamDone(client, 'createStream', {
     streamname: 'full',
