@@ -23,9 +23,14 @@ const WITH_LONG_CASES = [
   'gateway/http/fetch',
   'platform/auth/ended-rights',
   'platform/auth/rights-matrix',
+  'engines/embedded/control',
   'engines/embedded/cut-connections',
   'engines/embedded/durability',
   'engines/embedded/dynsec-durability',
+  'engines/embedded/dynsec-hostile',
+  'engines/embedded/dynsec-mosquitto',
+  'engines/embedded/shared-members',
+  'engines/embedded/slow-subscribers',
 ];
 
 /** The broker kinds that the same tests run on. Only a run of all tests uses more than the first one. */

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { MqttClient } from 'mqtt';
 import { expect, test } from 'vitest';
 import { BUILD } from '../../../src/platform/build.ts';
-import { runs } from '../../support/suite.ts';
+import { isLong, runs } from '../../support/suite.ts';
 import { collect, connect, control, startBrokerHere, startTestBroker } from './embedded.ts';
 
 const API = 'cedalo/inspect';
@@ -169,7 +169,7 @@ test('no payload on any $CONTROL topic ends the broker or has no response', asyn
     fc.asyncProperty(apis, payloads, async (api, payload) => {
       expect(Array.isArray(await control(client, api, payload === '' ? ' ' : payload))).toBe(true);
     }),
-    { numRuns: runs(400) },
+    { numRuns: runs(isLong ? 400 : 150) },
   );
   expect(failures).toEqual([]);
 });

@@ -1,18 +1,13 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import mqtt, { type IClientOptions, type MqttClient, Store } from 'mqtt';
+import mqtt, { type IClientOptions, Store } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
 import { isLong } from '../../support/suite.ts';
 import { startBrokerProcess } from './broker-process.ts';
-import { ADMINISTRATOR, collect, startTestBroker, temporaryFolder } from './embedded.ts';
+import { ADMINISTRATOR, collect, connect, startTestBroker, temporaryFolder } from './embedded.ts';
 
-async function connectTo(url: string, options: IClientOptions = {}): Promise<MqttClient> {
-  const client = await mqtt.connectAsync(url, { ...ADMINISTRATOR, protocolVersion: 4, reconnectPeriod: 0, ...options });
-  client.on('error', () => {});
-  onTestFinished(() => client.endAsync(true).then(() => {}));
-  return client;
-}
+const connectTo = (url: string, options: IClientOptions = {}) => connect(Number(new URL(url).port), options);
 
 /** Connects and collects from the first message on. */
 function collectFrom(url: string, options: IClientOptions) {

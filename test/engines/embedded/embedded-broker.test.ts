@@ -14,6 +14,7 @@ import {
   connect,
   control,
   listener,
+  startBrokerHere,
   startTestBroker,
   temporaryFolder,
   useTestBroker,
@@ -22,7 +23,7 @@ import {
 const shared = useTestBroker();
 
 test('the administrator can connect; a wrong password, another user name and an anonymous client are refused', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const url = `mqtt://127.0.0.1:${mqttPort}`;
   const options = { reconnectPeriod: 0, protocolVersion: 4 } as const;
   await connect(mqttPort);
@@ -39,10 +40,10 @@ test('the administrator can connect; a wrong password, another user name and an 
 
 test('a new administrator password applies from the next start', async () => {
   const folder = temporaryFolder();
-  const first = await startTestBroker({ folder });
+  const first = await startBrokerHere({ folder });
   await first.close();
   const administrator = { username: 'admin', password: 'changed' };
-  const { mqttPort } = await startTestBroker({ folder, administrator });
+  const { mqttPort } = await startBrokerHere({ folder, administrator });
   await connect(mqttPort, administrator);
   const url = `mqtt://127.0.0.1:${mqttPort}`;
   const refused = mqtt.connectAsync(url, {
@@ -86,7 +87,7 @@ test.each([
 });
 
 test('a persistent session gets its messages in order while its client is offline, reconnects, and is connected', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const session = { clientId: 'device', clean: false };
   const first = await connect(mqttPort, session);
   await first.subscribeAsync(['a/#', 'a/+'], { qos: 2 });
@@ -112,7 +113,7 @@ test('a persistent session gets its messages in order while its client is offlin
 });
 
 test('a message is delivered at the granted QoS, also for a filter with wildcards [MQTT-3.8.4-8]', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const publisher = await connect(mqttPort);
   await publisher.publishAsync('kept/a', 'before', { qos: 2, retain: true });
   const subscriber = await connect(mqttPort);
@@ -164,7 +165,7 @@ test.each([
 );
 
 test('a retained QoS 0 message does not suppress the next message', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const subscriber = await connect(mqttPort);
   const publisher = await connect(mqttPort);
   const { until } = collect(subscriber);
@@ -182,7 +183,7 @@ test('a retained QoS 0 message does not suppress the next message', async () => 
 test.each([true, false])(
   'a client that subscribes while a retained message is stored gets it once (clean session: %s)',
   async (clean) => {
-    const { mqttPort } = await startTestBroker();
+    const { mqttPort } = await startBrokerHere();
     const subscriber = await connect(mqttPort, { clean, clientId: 'subscriber' });
     const publisher = await connect(mqttPort);
     const { until } = collect(subscriber);
@@ -207,7 +208,7 @@ test.each([true, false])(
 );
 
 test('the queue of an offline client has at most 1,000 messages; further messages are dropped and counted', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const device = await connect(mqttPort, { clientId: 'device', clean: false });
   await device.subscribeAsync('q', { qos: 1 });
   await device.endAsync();
@@ -241,7 +242,7 @@ test('the queue of an offline client has at most 1,000 messages; further message
 });
 
 test('a will is published when the connection breaks, and not after DISCONNECT', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const watcher = await connect(mqttPort);
   const { until } = collect(watcher);
   await watcher.subscribeAsync('will/#', { qos: 1 });
@@ -260,7 +261,7 @@ test('a will is published when the connection breaks, and not after DISCONNECT',
 });
 
 test('a second connection with the same client id closes the first', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const first = await connect(mqttPort, { clientId: 'same' });
   const closed = new Promise<void>((resolve) => first.once('close', () => resolve()));
   const second = await connect(mqttPort, { clientId: 'same' });
@@ -269,7 +270,7 @@ test('a second connection with the same client id closes the first', async () =>
 });
 
 test('publishing to $SYS, and a persistent session without a client id are refused', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const client = await connect(mqttPort);
   const { until } = collect(client);
   await client.subscribeAsync(['$SYS/broker/version', 'x']);
@@ -297,7 +298,7 @@ test('the broker uses the next free port if a port is in use, and reports it', a
 });
 
 test('WebSocket connections on other paths, or without the subprotocol mqtt, are refused', async () => {
-  const { wsPort } = await startTestBroker();
+  const { wsPort } = await startBrokerHere();
   const statusOf = (path: string, protocols: string[]) =>
     new Promise((resolve) => {
       const socket = new WebSocket(`ws://127.0.0.1:${wsPort}${path}`, protocols);
@@ -316,7 +317,7 @@ test('WebSocket connections on other paths, or without the subprotocol mqtt, are
 
 test("the broker's folder is its owner's, and holds no password", async () => {
   const folder = temporaryFolder();
-  const broker = await startTestBroker({ folder: join(folder, 'broker') });
+  const broker = await startBrokerHere({ folder: join(folder, 'broker') });
   await connect(broker.mqttPort);
   await broker.close();
   expect(statSync(join(folder, 'broker')).mode & 0o777).toBe(0o700);
@@ -328,12 +329,12 @@ test("the broker's folder is its owner's, and holds no password", async () => {
 
 test('a folder in use is refused', async () => {
   const folder = temporaryFolder();
-  await startTestBroker({ folder });
+  await startBrokerHere({ folder });
   await expect(startTestBroker({ folder })).rejects.toThrow(/did not start/);
 });
 
 test('a packet beyond the limit closes its connection before it is read, and no other connection', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const quiet = await connect(mqttPort);
   const loud = await connect(mqttPort);
   const closed = new Promise<void>((resolve) => loud.once('close', () => resolve()));
@@ -343,7 +344,7 @@ test('a packet beyond the limit closes its connection before it is read, and no 
 });
 
 test('a client may send large messages while its queue is still being sent', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const device = await connect(mqttPort, { clientId: 'device', clean: false });
   await device.subscribeAsync('queued', { qos: 1 });
   await device.endAsync();
@@ -390,7 +391,7 @@ test('close() with connected clients resolves, may be called twice, and sessions
   await Promise.all([broker.close(), broker.close()]);
   expect(states).toEqual(['STARTING', 'RUNNING', 'STOPPED']);
 
-  const again = await startTestBroker({ folder });
+  const again = await startBrokerHere({ folder });
   const publisher = await connect(again.mqttPort);
   await publisher.publishAsync('a', 'kept', { qos: 1 });
   const url = `mqtt://127.0.0.1:${again.mqttPort}`;
@@ -407,7 +408,7 @@ test('close() with connected clients resolves, may be called twice, and sessions
 });
 
 test('$SYS has the version and counters with the names of Mosquitto as retained messages', async () => {
-  const { mqttPort } = await startTestBroker({
+  const { mqttPort } = await startBrokerHere({
     sysIntervalMs: 50,
   });
   const client = await connect(mqttPort);
@@ -426,7 +427,7 @@ test('$SYS has the version and counters with the names of Mosquitto as retained 
 });
 
 test('a subscriber that stops reading slows down its own publishers only', async () => {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = await startBrokerHere();
   const frozen = await connect(mqttPort);
   await frozen.subscribeAsync('flood');
   frozen.stream.pause();

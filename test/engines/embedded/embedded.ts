@@ -124,27 +124,35 @@ export async function connect(
   return client;
 }
 
-/** Collects what arrives; `until` resolves once the messages satisfy the condition. */
-export function collect(client: MqttClient) {
-  const messages: {
-    topic: string;
-    text: string;
-    qos: number;
-    retain: boolean;
-  }[] = [];
+/** Collects what arrives; `until` resolves once the items satisfy the condition. */
+function collected<Item>(client: MqttClient, itemOf: (topic: string, text: string, packet: IPublishPacket) => Item) {
+  const items: Item[] = [];
   let check = () => {};
-  client.on('message', (topic, payload, { qos, retain }) => {
-    messages.push({ topic, text: payload.toString(), qos, retain });
+  client.on('message', (topic, payload, packet) => {
+    items.push(itemOf(topic, payload.toString(), packet));
     check();
   });
-  const until = (condition: (seen: typeof messages) => boolean) =>
-    new Promise<typeof messages>((resolve) => {
+  const until = (condition: (seen: Item[]) => boolean) =>
+    new Promise<Item[]>((resolve) => {
       check = () => {
-        if (condition(messages)) resolve(messages);
+        if (condition(items)) resolve(items);
       };
       check();
     });
-  return { messages, until };
+  return { items, until };
+}
+
+export function collect(client: MqttClient) {
+  const { items, until } = collected(client, (topic, text, { qos, retain }) => ({ topic, text, qos, retain }));
+  return { messages: items, until };
+}
+
+/** Collects the packets that arrive, with their properties. */
+export function packetsOf(client: MqttClient) {
+  const { items, until } = collected(client, (topic, text, { qos, retain, properties }) => {
+    return { topic, text, qos, retain, properties };
+  });
+  return { packets: items, until };
 }
 
 /** Sends one request to a control API and gives its responses. */
@@ -164,28 +172,4 @@ export async function control(client: MqttClient, api: string, request: unknown)
   const isRaw = typeof request === 'string' || Buffer.isBuffer(request);
   await client.publishAsync(`$CONTROL/${api}/v1`, isRaw ? request : JSON.stringify(request));
   return answer;
-}
-
-/** Collects the packets that arrive, with their properties. */
-export function packetsOf(client: MqttClient) {
-  const packets: {
-    topic: string;
-    text: string;
-    qos: number;
-    retain: boolean;
-    properties: IPublishPacket['properties'];
-  }[] = [];
-  let check = () => {};
-  client.on('message', (topic, payload, { qos, retain, properties }) => {
-    packets.push({ topic, text: payload.toString(), qos, retain, properties });
-    check();
-  });
-  const until = (condition: (seen: typeof packets) => boolean) =>
-    new Promise<typeof packets>((resolve) => {
-      check = () => {
-        if (condition(packets)) resolve(packets);
-      };
-      check();
-    });
-  return { packets, until };
 }

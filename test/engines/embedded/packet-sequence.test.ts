@@ -1,29 +1,10 @@
-import type { Packet } from 'mqtt-packet';
 import { expect, test } from 'vitest';
-import { startMosquitto } from '../../support/mosquitto.ts';
-import { startBrokerHere } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
+import { BROKERS, PORTS, reasonOf } from './shared.ts';
 
 /** Packets that contradict earlier ones of their connection, and similar ones that do not, on both brokers. */
 
-const PORTS = {
-  embedded: async () => (await startBrokerHere()).mqttPort,
-  Mosquitto: async () => (await startMosquitto()).port,
-};
-const BROKERS = ['embedded', 'Mosquitto'] as const;
 const PROTOCOL_ERROR = 0x82;
-
-const reasonOf = async ({
-  packets,
-  closed,
-}: {
-  readonly packets: readonly Packet[];
-  readonly closed: Promise<void>;
-}) => {
-  await closed;
-  const last = packets.at(-1);
-  return last?.cmd === 'disconnect' ? last.reasonCode : undefined;
-};
 
 test.each(BROKERS)('an acknowledgement of the other QoS ends the connection [4.3.2, 4.3.3] (%s)', async (name) => {
   const port = await PORTS[name]();

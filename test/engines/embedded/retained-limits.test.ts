@@ -12,8 +12,7 @@ type Core = Awaited<ReturnType<typeof startTappedCore>>;
 const subscribe = (messageId: number, qos: 0 | 1, topics: readonly string[]) =>
   ({ cmd: 'subscribe', messageId, subscriptions: topics.map((topic) => ({ topic, qos })) }) as const;
 
-const numbered = (count: number, name: (n: number) => string): string[] =>
-  Array.from({ length: count }, (_, n) => name(n));
+const numbered = (count: number, folder: string): string[] => Array.from({ length: count }, (_, n) => `${folder}/${n}`);
 
 /** Clients that do not read what they subscribe to. */
 async function slowClients({ port, registry }: Core, filters: readonly string[]) {
@@ -37,17 +36,10 @@ test('a large retained message is in memory once, however many clients do not re
 
 test('large retained messages wait for room, small ones do not, and slow clients make room at last', async () => {
   const core = await startTappedCore(undefined, { unsentRetainedBytes: 16 * MIB, drainTimeoutMs: 1_500 });
-  fill(
-    core.store,
-    numbered(6, (n) => `large/${n}`),
-    LARGE,
-  );
+  fill(core.store, numbered(6, 'large'), LARGE);
   fill(core.store, ['small']);
   const before = await memory();
-  const served = await slowClients(
-    core,
-    numbered(5, (n) => `large/${n}`),
-  );
+  const served = await slowClients(core, numbered(5, 'large'));
   const client = await rawClient(core.port, { protocolVersion: 4 }, 'small');
   await client.until('publish', 1);
   expect(served()).toBe(2);
@@ -59,23 +51,15 @@ test('large retained messages wait for room, small ones do not, and slow clients
 test('a client that reads gets large retained messages of more than the limit', async () => {
   const core = await startTappedCore(undefined, { unsentRetainedBytes: MIB / 4 });
   const payload = LARGE.subarray(0, MIB / 4);
-  fill(
-    core.store,
-    numbered(8, (n) => `large/${n}`),
-    payload,
-  );
+  fill(core.store, numbered(8, 'large'), payload);
   const clients = await Promise.all([0, 1, 2].map((n) => rawClient(core.port, { clientId: `reads-${n}` }, '#')));
   for (const client of clients) await client.until('publish', 8);
 });
 
 test('waiting SUBSCRIBEs take little memory, and their client is not read meanwhile', async () => {
   const core = await startTappedCore();
-  fill(
-    core.store,
-    numbered(2_500, (n) => `many/${n}`),
-    LARGE.subarray(0, 4_000),
-  );
-  const filters = numbered(9_999, (n) => `waits/${n}`);
+  fill(core.store, numbered(2_500, 'many'), LARGE.subarray(0, 4_000));
+  const filters = numbered(9_999, 'waits');
   const clients: Raw[] = [];
   for (let n = 0; n < 2; n += 1) {
     const client = await rawClient(core.port, { clientId: `waits-${n}`, protocolVersion: 4 });
@@ -105,10 +89,7 @@ test('waiting SUBSCRIBEs take little memory, and their client is not read meanwh
 
 test('many SUBSCRIBEs of a session complete although its acknowledgements come behind them', async () => {
   const core = await startTappedCore();
-  fill(
-    core.store,
-    numbered(100, (n) => `session/${n}`),
-  );
+  fill(core.store, numbered(100, 'session'));
   const client = await rawClient(core.port, { clean: false, clientId: 'session', protocolVersion: 4 });
   acknowledgeAll(client);
   const packets = Array.from({ length: 40 }, (_, n) => client.packet(subscribe(n + 1, 1, ['session/#'])));
@@ -118,16 +99,13 @@ test('many SUBSCRIBEs of a session complete although its acknowledgements come b
 
 test('a client that acknowledges nothing may not let more than 20,000 filters wait', async () => {
   const core = await startTappedCore();
-  fill(
-    core.store,
-    numbered(2_000, (n) => `session/${n}`),
-  );
+  fill(core.store, numbered(2_000, 'session'));
   const client = await rawClient(core.port, {
     clean: false,
     clientId: 'session',
     properties: { sessionExpiryInterval: 100 },
   });
-  const filters = numbered(5_000, (n) => `waits/${n}`);
+  const filters = numbered(5_000, 'waits');
   client.send(subscribe(1, 1, ['session/#']));
   await client.until('publish', 1_000);
   for (let n = 2; n < 6; n += 1) client.send(subscribe(n, 1, filters));

@@ -17,6 +17,8 @@ async function retain(folder: string, count: number): Promise<void> {
   await publisher.publishAsync(topics[0] as string, 'x', { qos: 1, retain: true });
 }
 
+const allTopics = (count: number) => Array.from({ length: count }, (_, i) => `all/${i}`);
+
 const subscribe = (messageId: number, qos: 0 | 1 | 2, ...topics: readonly string[]) =>
   ({ cmd: 'subscribe', messageId, subscriptions: topics.map((topic) => ({ topic, qos })) }) as const;
 
@@ -150,7 +152,7 @@ test('a client that retains each received message gets only the messages that we
 
 test('live messages of a new subscription come after its retained messages, each topic once', async () => {
   const { port, store } = await startTappedCore();
-  const topics = Array.from({ length: 1_500 }, (_, i) => `all/${i}`);
+  const topics = allTopics(1_500);
   fill(store, topics);
   const publisher = await rawClient(port, { clientId: 'publisher' });
   const client = await rawClient(port, { clientId: 'client', protocolVersion: 4 });
@@ -184,10 +186,7 @@ test('live messages of a new subscription come after its retained messages, each
 
 test('mosquitto_sub --remove-retained --retained-only removes all retained messages', async () => {
   const { port, store } = await startTappedCore();
-  fill(
-    store,
-    Array.from({ length: 2_000 }, (_, i) => `all/${i}`),
-  );
+  fill(store, allTopics(2_000));
   removeRetained(port);
   await expect.poll(() => store.retained.count).toBe(0);
 });
@@ -195,11 +194,7 @@ test('mosquitto_sub --remove-retained --retained-only removes all retained messa
 test('a subscriber that does not read costs bounded memory, whatever is retained', async () => {
   const { port, store, registry } = await startTappedCore();
   const payload = Buffer.alloc(64 * 1_024, 'x');
-  fill(
-    store,
-    Array.from({ length: 500 }, (_, i) => `all/${i}`),
-    payload,
-  );
+  fill(store, allTopics(500), payload);
   const before = await memory();
   const slow = await rawClient(port, { clientId: 'slow', protocolVersion: 4 });
   slow.pause();
@@ -219,7 +214,7 @@ test('a subscriber that does not read costs bounded memory, whatever is retained
 
 test('a session gets retained messages of QoS 1 as fast as it acknowledges them', async () => {
   const { port, store } = await startTappedCore();
-  const topics = Array.from({ length: 3_000 }, (_, i) => `all/${i}`);
+  const topics = allTopics(3_000);
   fill(store, topics);
   const client = await rawClient(port, { ...PERSISTENT, clientId: 'session' });
   client.send(subscribe(1, 1, 'all/#'));
@@ -236,10 +231,7 @@ test('a session gets retained messages of QoS 1 as fast as it acknowledges them'
 
 test('live messages that wait in the queue of a session do not stop its retained messages', async () => {
   const { port, store } = await startTappedCore();
-  fill(
-    store,
-    Array.from({ length: 3_000 }, (_, i) => `all/${i}`),
-  );
+  fill(store, allTopics(3_000));
   const client = await rawClient(port, { ...PERSISTENT, clientId: 'session' });
   client.send(subscribe(1, 1, 'all/#'));
   await client.until('publish', 1_000);
@@ -256,11 +248,7 @@ test.for(['Clean Start', 'an expired session'])(
   'no retained message is queued for a session that has ended [MQTT-3.1.2-4] (%s)',
   async (end) => {
     const { port, store } = await startTappedCore();
-    fill(
-      store,
-      Array.from({ length: 900 }, (_, i) => `all/${i}`),
-      'x'.repeat(2_000),
-    );
+    fill(store, allTopics(900), 'x'.repeat(2_000));
     const client = await rawClient(port, { ...PERSISTENT, clientId: 'session' });
     client.send(subscribe(1, 1, 'all/#'));
     await client.until('publish', 10);

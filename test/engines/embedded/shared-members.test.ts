@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { runs } from '../../support/suite.ts';
+import { isLong, runs } from '../../support/suite.ts';
 import { useTestBroker } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 import { acknowledgeAll, got, type MemberOptions, member, numbers, publish, type Raw, subscribe } from './shared.ts';
@@ -129,7 +129,7 @@ test('each acknowledged QoS 1 message reaches a member, and a QoS 2 message exac
       for (const { client } of clients) await client.leave();
       for (const client of [publisher, watcher]) await client.leave();
     }),
-    { numRuns: runs(100) },
+    { numRuns: runs(isLong ? 100 : 30) },
   );
 });
 

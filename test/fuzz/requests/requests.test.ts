@@ -3,7 +3,7 @@ import { fuzzRequests } from './request-fuzz.ts';
 
 /** `FUZZ_SEED=7 npx vitest run test/fuzz/requests` repeats a run. */
 const seed = Number(process.env.FUZZ_SEED ?? 1);
-const count = Number(process.env.FUZZ_REQUESTS ?? 2_000);
+const count = Number(process.env.FUZZ_REQUESTS ?? 600);
 
 /** Milliseconds. If a stall is longer, the requests in progress are printed. */
 const MAX_STALL = 100;

@@ -107,9 +107,9 @@ test('links to many brokers that restart at the same time share a rate of attemp
   await broker.stop();
   await Promise.all(lost);
   const from = performance.now();
-  await attempts(600);
-  // Each of them every 100 ms takes 1.1 s.
-  expect(performance.now() - from).toBeGreaterThan(2_000);
+  await attempts(350);
+  // Each of them every 100 ms takes 0.6 s.
+  expect(performance.now() - from).toBeGreaterThan(1_000);
   const back = links.map((link) => reached(link, 'CONNECTED'));
   await broker.start();
   await Promise.all(back);
@@ -407,12 +407,12 @@ test('many publishes arrive in order', async () => {
   const all = new Promise<void>((resolve) => {
     void link
       .subscribe('m', ({ payload }) => {
-        if (heard.push(Number(Buffer.from(payload))) === 2_000) resolve();
+        if (heard.push(Number(Buffer.from(payload))) === 500) resolve();
       })
-      .then(() => Promise.all(Array.from({ length: 2_000 }, (_, i) => link.publish('m', String(i)))));
+      .then(() => Promise.all(Array.from({ length: 500 }, (_, i) => link.publish('m', String(i)))));
   });
   await all;
-  expect(heard).toEqual([...Array(2_000).keys()]);
+  expect(heard).toEqual([...Array(500).keys()]);
 });
 
 test('a broker that sends messages is alive, even if PINGRESP is late', async () => {

@@ -50,15 +50,15 @@ function keepWriting(socket: Socket, next: () => Buffer | null): void {
   write();
 }
 
+const FIVE = { protocolVersion: 5 } as const;
 const ZEROS = Buffer.alloc(65_536);
 
 /** PUBLISH of so many bytes of payload, of which the last one never comes. */
 function endlessPublish(topic: string, length: number): Attack {
-  const packet = generate(
-    { cmd: 'publish', topic, payload: Buffer.alloc(length), qos: 0, retain: false, dup: false },
-    { protocolVersion: 5 },
-  );
-  const start = Buffer.from(packet.subarray(0, packet.length - length));
+  const header = generate({ cmd: 'publish', topic, payload: '', qos: 0, retain: false, dup: false }, FIVE).subarray(2);
+  const rest = header.length + length;
+  const bytes = [0, 7, 14, 21].map((shift) => ((rest >> shift) & 0x7f) | (shift < 21 ? 0x80 : 0));
+  const start = Buffer.concat([Buffer.from([0x30, ...bytes]), header]);
   return (socket) => {
     let left = length - 1;
     socket.write(start);
@@ -70,21 +70,22 @@ function endlessPublish(topic: string, length: number): Attack {
   };
 }
 
-const flood =
-  (topicOf: (count: number) => string): Attack =>
-  (socket) => {
-    let count = 0;
+/** Publishes on the topics again and again, in chunks of 500 messages. */
+function flood(topics: number, topicOf: (count: number) => string): Attack {
+  const publish = { cmd: 'publish', qos: 0, retain: false, dup: false } as const;
+  const chunks = Array.from({ length: Math.ceil(topics / 500) }, (_, chunk) => {
+    const numbers = Array.from({ length: 500 }, (_, index) => 500 * chunk + index);
+    const payload = 'New connection from 127.0.0.1:51234 on port 1883.';
+    return Buffer.concat(numbers.map((number) => generate({ ...publish, topic: topicOf(number), payload }, FIVE)));
+  });
+  return (socket) => {
+    let next = -1;
     keepWriting(socket, () => {
-      const packets: Buffer[] = [];
-      for (let many = 0; many < 500; many += 1) {
-        count += 1;
-        const payload = Buffer.from(`${count}: New connection from 127.0.0.1:51234 on port 1883.`);
-        const publish = { cmd: 'publish', topic: topicOf(count), payload, qos: 0, retain: false, dup: false } as const;
-        packets.push(generate(publish, { protocolVersion: 5 }));
-      }
-      return Buffer.concat(packets);
+      next = (next + 1) % chunks.length;
+      return chunks[next] ?? null;
     });
   };
+}
 
 async function addBroker({ graphql, projectId }: TestService, name: string, url: string): Promise<string> {
   const { data, errors } = await graphql(
@@ -165,7 +166,7 @@ test('WebSocket messages and packets before CONNACK are also bounded', async () 
     stream.on('error', () => undefined);
     stream.once('data', () => {
       stream.write(CONNACK);
-      stream.write(Buffer.alloc(20 * MIB, 0xd0));
+      stream.write(Buffer.alloc(10 * MIB, 0xd0));
     });
   });
   const { port } = server.address() as { port: number };
@@ -242,7 +243,7 @@ test('a broker that floods its link is read in slices, and other work continues'
     return slice(key, ...rest);
   };
   const intake = newIntake(time);
-  const hostile = await startHostileBroker(flood(() => '$SYS/broker/log/N'));
+  const hostile = await startHostileBroker(flood(1, () => '$SYS/broker/log/N'));
   // Longer than the test: a subscription without SUBACK hears until its timeout.
   const options = { url: hostile.url, intake, timeoutMs: 120_000 };
   const links = Array.from({ length: 10 }, (_, index) => openLink({ id: `flood-${index}`, ...options }));
@@ -275,7 +276,7 @@ test('a single burst of a broker is read completely', async () => {
     socket.on('data', (data: Buffer) => {
       if (data[0] !== 0x82) return;
       socket.write(Buffer.from([0x90, 4, data[2] as number, data[3] as number, 0, 0]));
-      for (let number = 0; number < 30_000; number += 1) socket.write(publish(number));
+      socket.write(Buffer.concat(Array.from({ length: 10_000 }, (_, number) => publish(number))));
     });
   });
   const link = openLink({ url: hostile.url, intake, limits: CONTROL_LINK_LIMITS });
@@ -287,28 +288,28 @@ test('a single burst of a broker is read completely', async () => {
     const until = performance.now() + 0.01;
     while (performance.now() < until);
   });
-  await expect.poll(() => numbers.length, { timeout: 30_000 }).toBe(30_000);
-  expect(numbers).toEqual(Array.from({ length: 30_000 }, (_, number) => number));
+  await expect.poll(() => numbers.length).toBe(10_000);
+  expect(numbers).toEqual(Array.from({ length: 10_000 }, (_, number) => number));
 });
 
 test('the service responds while a broker floods its log and another one sends 100,000 topics', async () => {
   const service = await startTestService();
-  const logs = await startHostileBroker(flood(() => '$SYS/broker/log/N'));
-  const topics = await startHostileBroker(flood((count) => `$SYS/broker/x/${count % 100_000}`));
+  const logs = await startHostileBroker(flood(1, () => '$SYS/broker/log/N'));
+  const topics = await startHostileBroker(flood(100_000, (count) => `$SYS/broker/x/${count}`));
   const healthy = await startMosquitto();
   const own = await addBroker(service, 'healthy', healthy.url);
   const ids = [await addBroker(service, 'logs', logs.url), await addBroker(service, 'topics', topics.url)];
   for (const id of [own, ...ids]) await expect.poll(() => statusOf(service, id).state).toBe('CONNECTED');
   // Processor time between request and response, the reading of the flood included.
   const costs: number[] = [];
-  for (let round = 0; round < 40; round += 1) {
+  for (let round = 0; round < 20; round += 1) {
     const before = busyMs();
     const { data } = await service.graphql('query ($id: ID!) { broker(id: $id) { isConnected } }', { id: own });
     expect(data.broker.isConnected).toBe(true);
     costs.push(busyMs() - before);
   }
   costs.sort((a, b) => a - b);
-  expect(costs[20]).toBeLessThan(100);
+  expect(costs[10]).toBeLessThan(100);
   expect(statusOf(service, ids[0] ?? '').state).toBe('CONNECTED');
 });
 
