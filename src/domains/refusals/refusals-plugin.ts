@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { entryLimit } from '../../platform/limits/entry-limit.ts';
 import { type CapabilityReason, reasonOf } from '../../protocol/control/capability-reason.ts';
 import type { ControlCommand } from '../../protocol/control/envelope.ts';
 import type {
@@ -55,9 +56,9 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
   readonly #verification: LogVerification;
   readonly #log: RefusalLog;
   readonly #connections = new UnidentifiedConnections();
-  readonly #clients = new LRUCache<string, { readonly address: string; readonly username: string | null }>({
-    max: MAX_CLIENTS,
-  });
+  readonly #clients = new LRUCache<string, { readonly address: string; readonly username: string | null }>(
+    entryLimit(MAX_CLIENTS),
+  );
   readonly #subscribed: Promise<Stop>;
   #cause: Extract<RefusalLine, { kind: 'CAUSE' }> | null = null;
   /** The connection that was reported last: Mosquitto 2.1 writes a second line about some. */

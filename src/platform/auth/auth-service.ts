@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { notFound, ServiceError } from '../errors.ts';
 import { Bursts } from '../limits/bursts.ts';
+import { entryLimit } from '../limits/entry-limit.ts';
 import { networkOf } from '../limits/network.ts';
 import { ANYTHING, type Changes } from '../storage/changes.ts';
 import type { Database, Engine } from '../storage/database.ts';
@@ -55,9 +56,9 @@ interface AuthOptions {
  */
 export class AuthService {
   readonly #options: AuthOptions;
-  readonly #cache = new LRUCache<string, CachedViewer>({ max: MAX_CACHED_VIEWERS, ttl: CACHE_MS });
+  readonly #cache = new LRUCache<string, CachedViewer>({ ...entryLimit(MAX_CACHED_VIEWERS), ttl: CACHE_MS });
   readonly #secretOf = new WeakMap<Viewer, { readonly kind: SecretKind; readonly hash: string }>();
-  readonly #unknown = new LRUCache<string, true>({ max: MAX_UNKNOWN_SECRETS, ttl: CACHE_MS });
+  readonly #unknown = new LRUCache<string, true>({ ...entryLimit(MAX_UNKNOWN_SECRETS), ttl: CACHE_MS });
   readonly #lookUps = new NetworkQueue(LOOK_UPS);
   readonly guards: RightsGuards;
   readonly #attempts: LoginAttempts;

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { entryLimit } from './entry-limit.ts';
 
 const HOUR_MS = 60 * 60_000;
 const FIRST_WAIT_MS = 1_000;
@@ -25,33 +26,33 @@ interface Failures {
 export class FailureWait {
   readonly #options: FailureWaitOptions;
   readonly #now: () => number;
-  /** Created by the first failure, because lru-cache allocates all entries at once: 5 ms for 20,000. */
-  #failures: LRUCache<string, Failures> | null = null;
+  readonly #failures: LRUCache<string, Failures>;
   readonly memoryMs: number;
 
   constructor(options: FailureWaitOptions) {
-    const { memoryMs = HOUR_MS, now = () => performance.now() } = options;
+    const { maxKeys = 10_000, memoryMs = HOUR_MS, now = () => performance.now() } = options;
     this.#options = options;
     this.memoryMs = memoryMs;
     this.#now = now;
+    this.#failures = new LRUCache({ ...entryLimit(maxKeys), ttl: memoryMs, ttlResolution: 0, perf: { now } });
   }
 
   waitOf(key: string): number {
-    const failures = this.#failures?.get(key);
+    const failures = this.#failures.get(key);
     return failures === undefined ? 0 : Math.max(0, Math.ceil(failures.waitsUntil - this.#now()));
   }
 
   failed(key: string): void {
-    const failures = this.#failures?.get(key) ?? { count: 0, waitsUntil: 0, isShared: false };
+    const failures = this.#failures.get(key) ?? { count: 0, waitsUntil: 0, isShared: false };
     failures.count += 1;
     failures.isShared = false;
     const waitMs = this.#waitAfter(failures.count);
     if (waitMs > 0) failures.waitsUntil = this.#now() + waitMs;
-    this.#cache().set(key, failures);
+    this.#failures.set(key, failures);
   }
 
   hasFailed(key: string): boolean {
-    return this.#failures?.has(key) ?? false;
+    return this.#failures.has(key);
   }
 
   /**
@@ -59,37 +60,30 @@ export class FailureWait {
    * others do not know remains if it is not smaller. `hasAll`: others have counted them.
    */
   learn(key: string, count: number, ageMs: number, hasAll = false): void {
-    const known = this.#failures?.get(key);
+    const known = this.#failures.get(key);
     const isShared = hasAll || (known?.isShared ?? true);
     if (known !== undefined && !isShared && known.count >= count) return;
     if (count === 0) {
-      this.#failures?.delete(key);
+      this.#failures.delete(key);
       return;
     }
     const failedAt = this.#now() - ageMs;
     const waitsUntil = failedAt + this.#waitAfter(count);
-    this.#cache().set(key, { count, waitsUntil, isShared }, { start: failedAt });
+    this.#failures.set(key, { count, waitsUntil, isShared }, { start: failedAt });
   }
 
   /** Makes up for one failure, where a key stands for many callers. */
   offset(key: string): void {
-    const failures = this.#failures?.get(key);
+    const failures = this.#failures.get(key);
     if (failures !== undefined && failures.count > 0) failures.count -= 1;
   }
 
   succeeded(key: string): void {
-    this.#failures?.delete(key);
+    this.#failures.delete(key);
   }
 
   evictEndingWith(ending: string): void {
-    for (const key of [...(this.#failures?.keys() ?? [])]) if (key.endsWith(ending)) this.succeeded(key);
-  }
-
-  #cache(): LRUCache<string, Failures> {
-    const { memoryMs: ttl } = this;
-    const { maxKeys: max = 10_000 } = this.#options;
-    this.#failures ??= new LRUCache({ max, ttl, ttlResolution: 0, perf: { now: this.#now } });
-    return this.#failures;
+    for (const key of [...this.#failures.keys()]) if (key.endsWith(ending)) this.#failures.delete(key);
   }
 
   #waitAfter(count: number): number {

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { entryLimit } from './entry-limit.ts';
 
 /** One entry takes about 200 bytes. */
 const MAX_KEYS = 10_000;
@@ -25,15 +26,13 @@ export class RateLimit {
   readonly #perMs: number;
   readonly #burst: number;
   readonly #now: () => number;
-  readonly #maxKeys: number;
-  /** Created by the first key, because lru-cache allocates all entries at once: 2 ms for 10,000. */
-  #buckets: LRUCache<string, Bucket> | null = null;
+  readonly #buckets: LRUCache<string, Bucket>;
 
   constructor({ perSecond, burst, maxKeys = MAX_KEYS, now = () => performance.now() }: RateLimitOptions) {
     this.#perMs = perSecond / 1_000;
     this.#burst = burst;
     this.#now = now;
-    this.#maxKeys = maxKeys;
+    this.#buckets = new LRUCache(entryLimit(maxKeys));
   }
 
   /** Returns 0, or the milliseconds until the key has the units. An amount above the burst needs a full bucket. */
@@ -58,7 +57,6 @@ export class RateLimit {
 
   #refilled(key: string): Bucket {
     const now = this.#now();
-    this.#buckets ??= new LRUCache({ max: this.#maxKeys });
     const bucket = this.#buckets.get(key);
     if (bucket === undefined) {
       const created = { units: this.#burst, updatedAt: now };

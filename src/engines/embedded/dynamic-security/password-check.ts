@@ -9,6 +9,7 @@ import {
 } from 'node:crypto';
 import { promisify } from 'node:util';
 import { LRUCache } from 'lru-cache';
+import { entryLimit } from '../../../platform/limits/entry-limit.ts';
 import { ConcurrencyLimit, QueueFull } from '../../../platform/scheduling/concurrency-limit.ts';
 
 /** Cost of scrypt (RFC 7914) that OWASP recommends for interactive log-ins: 16 MiB and about 50 ms. */
@@ -65,8 +66,8 @@ export class PasswordCheck {
 
   constructor({ maxWaiting = 1_024, maxRemembered = 20_000 } = {}) {
     this.#queue = new ConcurrencyLimit({ maxRunning: 2, maxWaiting });
-    this.#right = new LRUCache({ max: maxRemembered });
-    this.#wrong = new LRUCache({ max: maxRemembered });
+    this.#right = new LRUCache(entryLimit(maxRemembered));
+    this.#wrong = new LRUCache(entryLimit(maxRemembered));
   }
 
   /** Returns the result of an earlier check without hashing; `null` if none is remembered. */
