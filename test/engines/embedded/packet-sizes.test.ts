@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startMosquitto } from '../../support/mosquitto.ts';
 import { ADMINISTRATOR, startBrokerHere } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
-import { reasonOf, subscribe } from './shared.ts';
+import { BROKERS, reasonOf, subscribe } from './shared.ts';
 import { startTappedCore } from './tapped-core.ts';
 
 /** Packets for clients with a Maximum Packet Size, and CONNACK of MQTT 3.1, on both brokers. */
@@ -14,7 +14,6 @@ const PORTS = {
   embedded: async () => (await startBrokerHere()).mqttPort,
   Mosquitto: async () => (await startMosquitto({ access: 'passwords' })).port,
 };
-const BROKERS = ['embedded', 'Mosquitto'] as const;
 
 const connectPacket = (maximumPacketSize: number, fields: Partial<IConnectPacket> = {}) =>
   generate({

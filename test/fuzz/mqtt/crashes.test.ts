@@ -42,11 +42,8 @@ const resubscribed =
     return [[subscribes, drop(on), client], [client], []];
   };
 
-const cutProperty: Crash = (on) => [
-  [send(on, connect(5, on), { type: 'raw', hex: '32120005746f706963123401087061796c6f6164' })],
-  [],
-  [],
-];
+const cut = { type: 'raw', hex: '32120005746f706963123401087061796c6f6164' } as const;
+const cutProperty: Crash = (on) => [[send(on, connect(5, on), cut)], [], []];
 
 /** Sequences that crashed earlier versions of the broker, immediately or at the next start. */
 const CRASHES: readonly (readonly [string, Crash])[] = [

@@ -79,11 +79,8 @@ function flood(topics: number, topicOf: (count: number) => string): Attack {
     return Buffer.concat(numbers.map((number) => generate({ ...publish, topic: topicOf(number), payload }, FIVE)));
   });
   return (socket) => {
-    let next = -1;
-    keepWriting(socket, () => {
-      next = (next + 1) % chunks.length;
-      return chunks[next] ?? null;
-    });
+    let next = 0;
+    keepWriting(socket, () => chunks[next++ % chunks.length] ?? null);
   };
 }
 
