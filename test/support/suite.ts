@@ -30,6 +30,7 @@ const WITH_LONG_CASES = [
   'engines/embedded/dynsec-hostile',
   'engines/embedded/dynsec-mosquitto',
   'engines/embedded/shared-members',
+  'engines/embedded/shared-sleeping',
   'engines/embedded/slow-subscribers',
 ];
 

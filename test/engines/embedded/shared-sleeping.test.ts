@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { isLong } from '../../support/suite.ts';
 import { startBrokerProcess } from './broker-process.ts';
 import { startTestBroker, temporaryFolder, useTestBroker } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
@@ -118,7 +119,7 @@ test('messages that arrive while a member leaves are not lost', async () => {
   ];
   const sent: string[] = [];
   const received: string[] = [];
-  for (let round = 0; round < 20; round += 1) {
+  for (let round = 0; round < (isLong ? 20 : 8); round += 1) {
     const options = round % 2 === 0 ? {} : SESSION;
     const leaving = await member(port, filter, { clientId: 'leaving-moment', qos: 1, ...options });
     const texts = numbers(20).map((text) => `${round}-${text}`);
@@ -162,8 +163,8 @@ test('a member that acknowledges nothing does not fill the memory of the broker'
   const silent = await member(port, '$share/g/large', { clientId: 'silent', protocolVersion: 4, acknowledges: false });
   const publisher = await rawClient(port, { clientId: 'publisher' });
   const payload = 'x'.repeat(1_000_000);
-  for (let round = 0; round < 20; round += 1) await publish(publisher, 'large', Array(5).fill(payload));
-  await silent.until('publish', 100);
+  for (let round = 0; round < 16; round += 1) await publish(publisher, 'large', Array(5).fill(payload));
+  await silent.until('publish', 80);
   await silent.leave();
   const other = await member(port, '$share/g/large', { clientId: 'other', qos: 1 });
   expect(await subscribe(other, 'x')).toEqual([2]);
