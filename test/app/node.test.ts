@@ -8,7 +8,7 @@ import { namedNodeId } from '../../src/gateway/named-node-id.ts';
 import { eventsOf } from '../domains/audit/audited-service.ts';
 import { type StreamWorld, streamWorld, worldOf } from '../domains/streams/stream-world.ts';
 import { createAuthority } from '../support/certificates.ts';
-import { useShared } from '../support/shared.ts';
+import { shared } from '../support/shared.ts';
 
 interface Found {
   readonly __typename: string;
@@ -37,7 +37,7 @@ function nodesIn(value: unknown): Found[] {
 }
 
 /** Two brokers on which everything has the same names, as long as no test has changed that. */
-const twins = useShared(async (): Promise<readonly [StreamWorld, StreamWorld]> => {
+const twins = shared(async (): Promise<readonly [StreamWorld, StreamWorld]> => {
   const first = await streamWorld('the embedded broker');
   const { service } = first;
   const { broker } = await first.graph(

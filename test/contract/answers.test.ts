@@ -13,7 +13,7 @@ import { type HaBroker, haWorld } from '../domains/clusters/ha-world.ts';
 import { createAuthority, createSelfSigned } from '../support/certificates.ts';
 import { ADMIN, startMosquitto } from '../support/mosquitto.ts';
 import { startTestService, type TestService } from '../support/service.ts';
-import { useShared } from '../support/shared.ts';
+import { shared } from '../support/shared.ts';
 
 const ajv = createValidator();
 const isError = ajv.compile(ERROR);
@@ -48,8 +48,8 @@ const asking =
     return answer;
   };
 
-const embedded = useShared(() => startTestService({ embeddedBroker: true }));
-const plain = useShared(() => startTestService());
+const embedded = shared(() => startTestService({ embeddedBroker: true }));
+const plain = shared(() => startTestService());
 
 test('responses about projects, settings and brokers of all kinds are as documented', async () => {
   const service = await embedded();

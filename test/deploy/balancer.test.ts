@@ -28,7 +28,7 @@ interface Member extends ServiceProcess {
 async function startBalanced(count = 2, env: Record<string, string> = {}) {
   const shared = {
     DATABASE_URL: await postgres.createDatabase(),
-    SECRET_KEY: 'the same key for all of the processes',
+    SECRET_KEY: '5e'.repeat(32),
     TRUST_PROXY: 'on',
     // The balancer notices sooner, also on a busy machine.
     SHUTDOWN_DELAY_MS: '8000',

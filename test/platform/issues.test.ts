@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { invalid, MAX_ISSUES, withPlaces } from '../../src/platform/errors.ts';
 import { streamWorld } from '../domains/streams/stream-world.ts';
 import { busyMs } from '../support/busy-time.ts';
-import { useShared } from '../support/shared.ts';
+import { shared } from '../support/shared.ts';
 
 const UPDATE = `mutation ($id: ID!, $config: JSON!) {
   updateBridgeConfig(input: { brokerId: $id, bridgeKey: "mqtt-bridge", config: $config }) { bridge { key } }
 }`;
 
-const shared = useShared(() => streamWorld('the embedded broker'));
+const running = shared(() => streamWorld('the embedded broker'));
 
 describe('a refusal', () => {
   const found = (count: number) => Array.from({ length: count }, (_, i) => ({ path: `/${i}`, reason: 'is wrong' }));
@@ -43,7 +43,7 @@ describe('a bridge configuration', () => {
   });
 
   test('of 500 kB that is invalid everywhere has at most 100 issues', async () => {
-    const world = await shared();
+    const world = await running();
     const wrong: readonly [string, unknown][] = [
       ['conflicts', config(12_000, () => ({ pattern: 'a/b', direction: 'in' }))],
       ['unknown keys', config(9_000, () => ({ pattern: 'a', direction: 'no', other: 1 }))],
@@ -64,7 +64,7 @@ describe('a bridge configuration', () => {
   });
 
   test('with 12,000 topics that do not overlap is accepted', async () => {
-    const world = await shared();
+    const world = await running();
     const given = config(12_000, (i) => ({ pattern: `site/line/${i}`, direction: 'in' }));
     const inactive = { connections: given.connections.map((connection) => ({ ...connection, active: false })) };
     const { data, errors } = await world.service.graphql(UPDATE, { id: world.brokerId, config: inactive });
@@ -74,7 +74,7 @@ describe('a bridge configuration', () => {
 });
 
 test('a request reads at most 8 MiB of bridge configurations, whatever the aliases', async () => {
-  const world = await shared();
+  const world = await running();
   const topics = Array.from({ length: 900 }, (_, index) => ({ pattern: `site/line/${index}`, direction: 'in' }));
   const connections = Array.from({ length: 12 }, (_, index) => ({
     name: `c${index}`,
@@ -104,7 +104,7 @@ test('a request reads at most 8 MiB of bridge configurations, whatever the alias
 });
 
 test('a REST body with 115,000 unknown keys is refused with its first issue, a small one with all', async () => {
-  const { service } = await shared();
+  const { service } = await running();
   const put = (body: unknown) => service.rest('POST', `/api/projects/${service.projectId}/brokers`, service.root, body);
   const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, key) => [key.toString(36), 1]));
   const large = await put(keys(115_000));

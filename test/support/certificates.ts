@@ -51,27 +51,15 @@ function create(wanted: CertificateWanted, by: TestCertificate | null): TestCert
   const file = (suffix: string) => join(folder, suffix);
   const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'pipe' });
   try {
-    const key = newKey(wanted.key ?? 'ec')
-      .export({ type: 'pkcs8', format: 'pem' })
-      .toString();
+    const key = String(newKey(wanted.key ?? 'ec').export({ type: 'pkcs8', format: 'pem' }));
     mkdirSync(file('issued'));
     writeFileSync(file('index'), '');
     writeFileSync(file('key.pem'), key);
     writeFileSync(file('ca.pem'), by?.leaf ?? '');
     writeFileSync(file('ca-key.pem'), by?.key ?? key);
     writeFileSync(file('openssl.cnf'), configuration(folder, wanted.digest ?? 'sha256', isAuthority, altNames));
-    openssl(
-      'req',
-      '-new',
-      '-config',
-      file('openssl.cnf'),
-      '-key',
-      file('key.pem'),
-      '-subj',
-      `/CN=${name}`,
-      '-out',
-      file('csr'),
-    );
+    const request = ['req', '-new', '-config', file('openssl.cnf'), '-key', file('key.pem'), '-out', file('csr')];
+    openssl(...request, '-subj', `/CN=${name}`);
     const signing = by === null ? ['-selfsign'] : ['-cert', file('ca.pem')];
     openssl(
       ...['ca', '-batch', '-notext', '-config', file('openssl.cnf'), '-in', file('csr'), '-out', file('cert.pem')],
@@ -105,11 +93,7 @@ const isRoot = ({ leaf }: TestCertificate) => {
 };
 
 /** As `20261231235959Z`. */
-const moment = (date: Date) =>
-  `${date
-    .toISOString()
-    .replace(/\.\d+Z$/, '')
-    .replace(/[-:T]/g, '')}Z`;
+const moment = (date: Date) => date.toISOString().replace(/[-:T]|\.\d+/g, '');
 
 function configuration(folder: string, digest: string, isAuthority: boolean, altNames: readonly string[]): string {
   const extensions = [

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
-import { onEnd } from './shared.ts';
+import { onTestFinished } from './shared.ts';
 
 const PROGRAM = (process.env.PATH ?? '')
   .split(delimiter)
@@ -27,6 +27,6 @@ const FLAGS = [
 export async function startChromium(): Promise<Browser> {
   if (PROGRAM === undefined) throw new Error(CHROMIUM_MISSING);
   const browser = await chromium.launch({ executablePath: PROGRAM, args: FLAGS });
-  onEnd(() => browser.close());
+  onTestFinished(() => browser.close());
   return browser;
 }

@@ -2,18 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import { onTestFinished } from 'vitest';
 import type { Engine } from '../../src/platform/storage/database.ts';
 import { openStorage, type Storage } from '../../src/platform/storage/storage.ts';
 import { createDatabase, type TestPostgres } from './postgres.ts';
-import { onEnd } from './shared.ts';
+import { onTestFinished } from './shared.ts';
 
 export const silentLog = pino({ level: 'silent' });
 
 /** Creates a folder, which is deleted after the test. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'brokergraph-test-'));
-  onEnd(() => rmSync(folder, { recursive: true, force: true }));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 

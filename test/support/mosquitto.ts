@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt';
 import { createAuthority } from './certificates.ts';
 import { freePort } from './free-port.ts';
-import { onEnd } from './shared.ts';
+import { onTestFinished } from './shared.ts';
 
 /**
  * Real Mosquitto processes on loopback. Each process has its own folder and is stopped after the test. A test can stop
@@ -108,7 +108,7 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
     died.catch(() => undefined);
     await Promise.race([accepts(port), died]);
   };
-  onEnd(async () => {
+  onTestFinished(async () => {
     await end('SIGKILL');
     rmSync(folder, { recursive: true, force: true });
   });
@@ -137,7 +137,7 @@ export async function startClient(url: string, options: IClientOptions = {}): Pr
   const client = await connectAsync(url, { reconnectPeriod: 0, ...options });
   // A client that the broker disconnects emits errors, which tests do not check.
   client.on('error', () => undefined);
-  onEnd(async () => {
+  onTestFinished(async () => {
     await client.endAsync(true);
   });
   return client;
@@ -161,10 +161,10 @@ function accessLines(access: 'dynsec' | 'anonymous' | 'passwords', folder: strin
 function makeCertificates(folder: string, host: string): Certificates {
   const authority = createAuthority();
   const server = authority.issue({ name: host, altNames: [`DNS:${host}`] });
-  const client = authority.issue({ name: 'test client', altNames: [] });
+  const { cert, key } = authority.issue({ name: 'test client', altNames: [] });
   const files = { 'ca.crt': authority.cert, 'server.crt': server.cert, 'server.key': server.key };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-  return { ca: authority.cert, cert: client.cert, key: client.key };
+  return { ca: authority.cert, cert, key };
 }
 
 /** Polls until the port accepts connections. Mosquitto sends no other notification. */

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Provider, { type Configuration } from 'oidc-provider';
-import { onEnd } from './shared.ts';
+import { onTestFinished } from './shared.ts';
 
 /** The claims of a user at the provider. Tests change them. */
 interface ProviderPerson {
@@ -33,7 +33,7 @@ export async function startOidc(): Promise<TestOidc> {
   let handle: ReturnType<Provider['callback']> | null = null;
   let server = serverOf(() => handle);
   const port = await listen(server, 0);
-  onEnd(() => close(server));
+  onTestFinished(() => close(server));
   const issuer = `http://127.0.0.1:${port}`;
   return {
     issuer,
@@ -77,12 +77,7 @@ function providerOf(issuer: string, redirectUri: string, people: TestOidc['peopl
           response_types: ['code'],
         },
       ],
-      claims: {
-        openid: ['sub'],
-        email: ['email', 'email_verified'],
-        profile: ['name'],
-        groups: ['groups'],
-      },
+      claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'], groups: ['groups'] },
       scopes: ['openid', 'profile', 'email', 'groups'],
       cookies: { keys: ['of cookies of the provider'] },
       findAccount: (_context, sub) => {

@@ -2,9 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import { temporaryFolder } from './database.ts';
-import { bearer, ROOT } from './service.ts';
+import { bearer, ROOT, startTestService } from './service.ts';
+import { onTestFinished } from './shared.ts';
 
 /** The product in its own process. A test can kill and restart it, and read its memory use (Linux). */
 export interface ServiceProcess {
@@ -30,6 +31,46 @@ export interface ServiceProcess {
   exit(): Promise<void>;
   /** Starts a process with the same data. */
   start(): Promise<void>;
+}
+
+/** What a service in the process of the test has, too. It costs a tenth of a process, but cannot be killed. */
+export type StartedService = Omit<ServiceProcess, 'kill' | 'exit' | 'rss' | 'start'> &
+  Partial<Pick<ServiceProcess, 'kill'>>;
+
+/** `dataDir`: of a process that was stopped or killed. Default: a new folder. */
+export async function startServiceHere(env: Record<string, string> = {}, dataDir?: string): Promise<StartedService> {
+  const service = await startTestService({ env, ...(dataDir === undefined ? {} : { dataDir }) });
+  const { url, root, projectId } = service;
+  const here: StartedService = {
+    dataDir: service.config.dataDir,
+    url,
+    root,
+    projectId,
+    graphql: async (query, variables = {}) => {
+      const { data, errors } = await service.graphql(query, { ...variables });
+      if (errors) throw new Error(JSON.stringify(errors));
+      return data;
+    },
+    stop: () => service.close().then(() => 0),
+    addBroker: (brokerUrl) => addBroker(here, brokerUrl),
+  };
+  return here;
+}
+
+async function addBroker(
+  { url, root, projectId, graphql }: Pick<StartedService, 'url' | 'root' | 'projectId' | 'graphql'>,
+  brokerUrl: string,
+): Promise<string> {
+  const response = await fetch(`${url}/api/projects/${projectId}/brokers`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...bearer(root) },
+    body: JSON.stringify({ name: 'scripted', url: brokerUrl }),
+  });
+  const { id } = (await response.json()) as { readonly id: string };
+  const isConnected = async () =>
+    (await graphql('query ($id: ID!) { broker(id: $id) { isConnected } }', { id })).broker.isConnected;
+  await expect.poll(isConnected).toBe(true);
+  return id;
 }
 
 export const mainProgram = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
@@ -91,18 +132,7 @@ export async function startServiceProcess(
     exit,
     start,
     rss: () => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${child?.pid}/status`, 'utf8'))?.[1]) / 1_024,
-    addBroker: async (brokerUrl) => {
-      const response = await fetch(`${url}/api/projects/${projectId}/brokers`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...bearer(root) },
-        body: JSON.stringify({ name: 'scripted', url: brokerUrl }),
-      });
-      const { id } = (await response.json()) as { readonly id: string };
-      const isConnected = async () =>
-        (await graphql('query ($id: ID!) { broker(id: $id) { isConnected } }', { id })).broker.isConnected;
-      await expect.poll(isConnected).toBe(true);
-      return id;
-    },
+    addBroker: (brokerUrl) => addBroker({ url, root: root ?? '', projectId, graphql }, brokerUrl),
   };
 }
 

@@ -8,8 +8,9 @@ import { hashPassword } from '../../src/platform/auth/passwords.ts';
 import type { ProjectRole } from '../../src/platform/auth/viewer.ts';
 import { type Config, readConfig } from '../../src/platform/config/config.ts';
 import { databaseOfRun, temporaryFolder } from './database.ts';
+import { createDatabase, type TestPostgres } from './postgres.ts';
 import { programUrl } from './programs.ts';
-import { onEnd } from './shared.ts';
+import { onTestFinished } from './shared.ts';
 
 export const ROOT = { email: 'root@example.com', password: 'correct horse battery' } as const;
 
@@ -92,7 +93,7 @@ const SETTINGS = {
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const { dataDir, env = {} } = options;
   const isUsual = dataDir === undefined && !['ROOT_EMAIL', 'ROOT_PASSWORD', 'DATABASE_URL'].some((name) => name in env);
-  if (isUsual) begun ??= firstDatabase();
+  if (isUsual) begun ??= databaseOfRun().then(firstDatabase);
   const first = isUsual ? await begun : undefined;
   const databaseUrl = 'DATABASE_URL' in env ? undefined : await databaseOfRun(first?.url);
   const config = readConfig({
@@ -105,7 +106,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   if (first?.file) copyFileSync(first.file, join(config.dataDir, DATABASE));
   const log = options.log ?? pino({ level: process.env.TEST_LOG ?? 'silent' });
   const service = await startService(config, { log, ...WORKERS });
-  onEnd(() => service.close());
+  onTestFinished(() => service.close());
   return clientsOf(service, config);
 }
 
@@ -122,15 +123,24 @@ interface FirstDatabase {
  * The database after a first start, with all tables and the root administrator. Its creation takes a third of a start
  * on SQLite and most of it on PostgreSQL, so each test process creates it once and copies it.
  */
-async function firstDatabase(): Promise<FirstDatabase> {
+async function firstDatabase(url?: string): Promise<FirstDatabase> {
   const folder = mkdtempSync(join(tmpdir(), 'brokergraph-first-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const url = await databaseOfRun();
   const database = url === undefined ? {} : { DATABASE_URL: url };
   const config = readConfig({ ...SETTINGS, ...database, DATA_DIR: folder, EMBEDDED_BROKER: 'off' });
   const log = pino({ level: 'silent' });
   await (await startService(config, { log, ...WORKERS })).close();
   return url === undefined ? { file: join(folder, DATABASE) } : { url };
+}
+
+let begunOnPostgres: Promise<FirstDatabase> | null = null;
+
+/** A database for several services, after a first start unless the test file has a server of its own. */
+export async function sharedDatabase(postgres?: TestPostgres): Promise<string> {
+  const { TEST_POSTGRES_URL: server } = process.env;
+  if (!server) return (await postgres?.createDatabase()) ?? '';
+  begunOnPostgres ??= createDatabase(server).then(firstDatabase);
+  return createDatabase(server, (await begunOnPostgres).url);
 }
 
 async function clientsOf(service: RunningService, config: Config): Promise<TestService> {

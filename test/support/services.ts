@@ -1,5 +1,5 @@
 import type { TestPostgres } from './postgres.ts';
-import { startTestService, type TestService, type TestServiceOptions } from './service.ts';
+import { sharedDatabase, startTestService, type TestService, type TestServiceOptions } from './service.ts';
 
 /** Starts services on one new PostgreSQL database. They share nothing else, as processes on several machines. */
 export async function startTestServices(
@@ -8,12 +8,7 @@ export async function startTestServices(
   env: Record<string, string> = {},
   options: Omit<TestServiceOptions, 'env' | 'dataDir'> = {},
 ): Promise<readonly TestService[]> {
-  const shared = {
-    ...env,
-    DATABASE_URL: await postgres.createDatabase(),
-    // As 32 bytes in base64, because a key in words is derived with scrypt at each start: 0.14 CPU s.
-    SECRET_KEY: 'the-same-key-for-all-of-the-processes-here-',
-  };
+  const shared = { ...env, DATABASE_URL: await sharedDatabase(postgres), SECRET_KEY: '5e'.repeat(32) };
   const first = await startTestService({ ...options, env: shared });
   const others = Array.from({ length: count - 1 }, () => startTestService({ ...options, env: shared }));
   return [first, ...(await Promise.all(others))];

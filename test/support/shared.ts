@@ -1,31 +1,25 @@
-import { afterAll, onTestFinished } from 'vitest';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { afterAll, onTestFinished as onThisTestFinished } from 'vitest';
 
-type End = () => void | Promise<void>;
-let sharedEnds: End[] | null = null;
+type End = () => unknown;
+const scopes = new AsyncLocalStorage<End[]>();
 
-/** Calls `end` after the test, or after the last test for what `useShared` starts. */
-export function onEnd(end: End): void {
-  if (sharedEnds === null) onTestFinished(end);
-  else sharedEnds.push(end);
+/** Calls `end` after the test, or after the file or the `describe` if it is registered while a shared world starts. */
+export function onTestFinished(end: End): void {
+  const ends = scopes.getStore();
+  if (ends) ends.push(end);
+  else onThisTestFinished(async () => void (await end()));
 }
 
-/**
- * For all tests of the file or the `describe` that calls this at its top level: the first call of the result starts
- * something, and later calls return the same. Tests must not depend on what others leave in it.
- */
-export function useShared<Started>(start: () => Promise<Started>): () => Promise<Started> {
+/** A world of several tests, which the first one starts. Call it where the tests are defined. */
+export function shared<World>(start: () => Promise<World>): () => Promise<World> {
   const ends: End[] = [];
-  let started: Promise<Started> | null = null;
+  let world: Promise<World> | null = null;
   afterAll(async () => {
-    for (let end = ends.pop(); end; end = ends.pop()) await end();
+    for (const end of ends.toReversed()) await end();
   });
   return () => {
-    if (started === null) {
-      sharedEnds = ends;
-      started = start().finally(() => {
-        sharedEnds = null;
-      });
-    }
-    return started;
+    world ??= scopes.run(ends, start);
+    return world;
   };
 }

@@ -1,7 +1,7 @@
 import { createClient } from 'graphql-ws';
-import { onTestFinished } from 'vitest';
 import WebSocket from 'ws';
 import type { TestService } from './service.ts';
+import { onTestFinished } from './shared.ts';
 
 /** A subscription over graphql-transport-ws. A test reads its events one by one. `closed`: the close code. */
 export interface TestSubscription {

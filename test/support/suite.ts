@@ -32,6 +32,12 @@ const WITH_LONG_CASES = [
   'engines/embedded/shared-members',
   'engines/embedded/shared-sleeping',
   'engines/embedded/slow-subscribers',
+  'domains/access-control/many-writes',
+  'domains/access-control/policy/differential.test',
+  'domains/access-control/writing/long-lists',
+  'domains/bridges/queue/postgresql-queue',
+  'domains/certificates/own-brokers',
+  'domains/streams/truth/sustained',
 ];
 
 /** The broker kinds that the same tests run on. Only a run of all tests uses more than the first one. */

@@ -72,7 +72,7 @@ describeEngines((engine, postgres) => {
     expect([...new Set(modesBelow(other.DATA_DIR))].sort()).toEqual(['600', '700 folder']);
     const later = await start(other);
     await connected(later, all.brokerIds);
-    await expect.poll(() => record(later, all), { timeout: 60_000, interval: 500 }).toEqual(before);
+    await expect.poll(() => record(later, all), { timeout: 60_000, interval: 2_000 }).toEqual(before);
     const { data } = await later.graphql('{ verifyAudit { isIntact problemCount } }', {}, all.session);
     expect(data.verifyAudit).toEqual({ isIntact: true, problemCount: 0 });
     expect(await servedBy(all.tlsPort)).toBe(all.fingerprint);

@@ -33,7 +33,7 @@ const postgres = usePostgres();
 
 describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : ` (${UNAVAILABLE})`}`, () => {
   test('the previous version reads, writes and restarts next to a version with an expand migration, until a contract migration', async () => {
-    const env = { DATABASE_URL: await postgres.createDatabase(), SECRET_KEY: 'the same key for all of the processes' };
+    const env = { DATABASE_URL: await postgres.createDatabase(), SECRET_KEY: '5e'.repeat(32) };
     const previous = await startServiceProcess(env);
     const build = newerBuild();
     const added = `ALTER TABLE "Project" ADD COLUMN "colour" TEXT NOT NULL DEFAULT 'blue'`;

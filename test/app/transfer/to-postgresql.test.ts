@@ -72,7 +72,7 @@ describe.skipIf(!postgres.available)(`migrate --to${postgres.available ? '' : ` 
     const later = await start(dataDir, url);
     expect(later.storage.engine).toBe('postgresql');
     await connected(later, all.brokerIds);
-    await expect.poll(() => record(later, all), { timeout: 60_000, interval: 500 }).toEqual(before);
+    await expect.poll(() => record(later, all), { timeout: 60_000, interval: 2_000 }).toEqual(before);
     const entries = later.storage.db.auditEntry.findMany({ orderBy: { sequence: 'asc' }, take: audit.length });
     expect(await entries).toEqual(audit);
     const { data } = await later.graphql('{ verifyAudit { isIntact problemCount } }', {}, all.session);

@@ -10,6 +10,9 @@ import { brokerKinds } from '../../support/suite.ts';
 export interface AccessWorld {
   readonly service: TestService;
   readonly brokerId: string;
+  readonly url: string;
+  /** Of the broker's administrator. */
+  readonly credentials: { readonly username: string; readonly password: string };
   /** An operation on the graph with `$b` being the broker; errors are thrown. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
   graph(document: string, variables?: Record<string, unknown>): Promise<any>;
@@ -77,6 +80,8 @@ async function worldOf(
   return {
     service,
     brokerId,
+    url,
+    credentials,
     graph: async (document, variables) => {
       const { data, errors } = await graphql(document, variables);
       if (errors) throw new Error(JSON.stringify(errors));

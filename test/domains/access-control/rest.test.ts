@@ -3,6 +3,7 @@ import { type AddressInfo, createServer, connect as dial, type Socket } from 'no
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService } from '../../support/service.ts';
+import { shared } from '../../support/shared.ts';
 import { type AccessWorld, accessWorld, addBroker, KINDS } from './access-service.ts';
 
 const text = (value: string) => encodeURIComponent(value);
@@ -13,9 +14,14 @@ const write = async ({ rest }: AccessWorld, method: string, path: string, body?:
   return error === undefined ? status : [status, error.code];
 };
 
+const worlds = {
+  'the embedded broker': shared(() => accessWorld('the embedded broker')),
+  'Mosquitto 2.0': shared(() => accessWorld('Mosquitto 2.0')),
+};
+
 describe.each(KINDS)('on %s', (kind) => {
   test('clients are created, listed, changed, enabled and deleted', async () => {
-    const world = await accessWorld(kind);
+    const world = await worlds[kind]();
     const { rest, ask } = world;
     expect(await write(world, 'POST', '/roles', { rolename: 'r', textname: null })).toBe(204);
     expect(await write(world, 'POST', '/groups', { groupname: 'g', textname: 'G' })).toBe(204);
@@ -91,10 +97,11 @@ describe.each(KINDS)('on %s', (kind) => {
     expect(await write(world, 'DELETE', '/clients?username=pump')).toBe(204);
     expect(await write(world, 'DELETE', '/clients?username=pump')).toEqual([404, 'NOT_FOUND']);
     expect(await ask('getClient', { username: 'pump' })).toBe('Client not found');
+    for (const path of ['/groups?groupname=g', '/roles?rolename=r']) await rest('DELETE', path);
   });
 
   test('groups and roles are created, listed, changed and deleted', async () => {
-    const world = await accessWorld(kind);
+    const world = await worlds[kind]();
     const { rest, ask } = world;
     const acl = { acltype: 'publishClientSend', topic: 'a/+', priority: 3, allow: true };
     expect(await write(world, 'POST', '/roles', { rolename: 'r' })).toBe(204);
@@ -130,10 +137,11 @@ describe.each(KINDS)('on %s', (kind) => {
     expect((await ask('getRole', { rolename: 'r' })).role.rolename).toBe('r');
     expect(await write(world, 'DELETE', '/roles?rolename=r')).toBe(204);
     expect((await rest('GET', '/roles?filterValue=r&filterMode=equals')).body).toEqual([]);
+    await rest('DELETE', '/clients?username=u');
   });
 
   test('the default ACL is a list of lists when read and a list when written', async () => {
-    const { rest, ask } = await accessWorld(kind);
+    const { rest, ask } = await worlds[kind]();
     const before = await rest('GET', '/acldefault');
     expect(Object.keys(before.body)).toEqual(['acls']);
     const [entries] = before.body.acls;
@@ -153,7 +161,7 @@ describe.each(KINDS)('on %s', (kind) => {
   });
 
   test('names with slashes, wildcards, percent signs, spaces and other scripts survive the round trip', async () => {
-    const world = await accessWorld(kind);
+    const world = await worlds[kind]();
     for (const name of ['a/b', 'x%2Fy', 'ü ñ 字 😀', 'q?&=#+', 'it\'s "quoted"', ' lead']) {
       expect(await write(world, 'POST', '/roles', { rolename: name })).toBe(204);
       expect(await write(world, 'POST', '/groups', { groupname: name })).toBe(204);
@@ -172,7 +180,7 @@ describe.each(KINDS)('on %s', (kind) => {
 });
 
 test('bodies are checked to the letter, and passwords are not in what refuses them', async () => {
-  const { rest } = await accessWorld('Mosquitto 2.0');
+  const { rest } = await worlds['Mosquitto 2.0']();
   const refused = [
     ['POST', '/clients', {}],
     ['POST', '/clients', { username: '' }],
@@ -199,7 +207,7 @@ test('bodies are checked to the letter, and passwords are not in what refuses th
 });
 
 test('a value that the broker does not support is reported with its path in the request', async () => {
-  const { rest, service, brokerId } = await accessWorld('Mosquitto 2.0');
+  const { rest, service, brokerId } = await worlds['Mosquitto 2.0']();
   const rules = ['a', 'a/#/b', 'c/%c'].map((topic) => ({
     acltype: 'subscribePattern',
     topic,
@@ -207,11 +215,11 @@ test('a value that the broker does not support is reported with its path in the 
     allow: true,
   }));
   const placeholder = rules.filter(({ topic }) => topic !== 'a/#/b');
-  await rest('POST', '/roles', { rolename: 'r' });
+  await rest('POST', '/roles', { rolename: 'odd' });
   const refused: [method: string, path: string, body: unknown, places: readonly string[]][] = [
-    ['PUT', '/roles', { rolename: 'r', acls: rules }, ['/acls/1/topic']],
-    ['PUT', '/roles', { rolename: 'r', acls: placeholder }, ['/acls/1/topic']],
-    ['POST', '/clients', { username: 'u', roles: [{ rolename: '\u0007' }] }, ['/roles/0/rolename']],
+    ['PUT', '/roles', { rolename: 'odd', acls: rules }, ['/acls/1/topic']],
+    ['PUT', '/roles', { rolename: 'odd', acls: placeholder }, ['/acls/1/topic']],
+    ['POST', '/clients', { username: 'v', roles: [{ rolename: '\u0007' }] }, ['/roles/0/rolename']],
     ['POST', '/clients', { username: 'u\u0007', clientid: '\u0007' }, ['/username', '/clientid']],
     ['DELETE', '/clients?username=%07', undefined, ['username']],
   ];
@@ -230,7 +238,7 @@ test('a value that the broker does not support is reported with its path in the 
 
 test('a list of thousands comes whole, page by page', async () => {
   const world = await accessWorld('the embedded broker');
-  const changes = Array.from({ length: 2_300 }, (_, index) => ({
+  const changes = Array.from({ length: 1_100 }, (_, index) => ({
     createAccount: { username: `n${String(index).padStart(5, '0')}` },
   }));
   const { changeAccessControl } = await world.graph(
@@ -239,7 +247,7 @@ test('a list of thousands comes whole, page by page', async () => {
   );
   expect(changeAccessControl.outcome).toBe('APPLIED');
   const list = await world.rest('GET', '/clients');
-  expect(list.headers.get('x-total-count')).toBe('2301');
+  expect(list.headers.get('x-total-count')).toBe('1101');
   expect(list.body.map(({ username }: { username: string }) => username)).toEqual([
     'admin',
     ...changes.map(({ createAccount }) => createAccount.username),

@@ -4,15 +4,18 @@ import { expect, test } from 'vitest';
 import { schema } from '../../../src/app/schema.ts';
 import { targetOf } from '../../../src/domains/audit/audit-target.ts';
 import { bearer, PASSWORD, ROOT, startTestService } from '../../support/service.ts';
+import { shared } from '../../support/shared.ts';
 import { recordStatements } from '../../support/statements.ts';
 import { runs } from '../../support/suite.ts';
 import { accessWorld } from '../access-control/access-service.ts';
 import { codeOf, eventsOf, leftBy } from './audited-service.ts';
 
+const running = shared(() => startTestService());
+
 const LOGIN = 'mutation ($input: LoginInput!) { login(input: $input) { token } }';
 
 test('an entry has the actor, the transport, the previous values and the input, without secrets', async () => {
-  const service = await startTestService();
+  const service = await running();
   const { projectId, root } = service;
   const admin = await service.person('ADMIN');
   const rootUser = await service.storage.db.user.findUniqueOrThrow({ where: { email: ROOT.email } });
@@ -164,7 +167,7 @@ test('a change of access control has the previous values, read when it was plann
 });
 
 test('refused and permitted operations each leave an entry', async () => {
-  const service = await startTestService();
+  const service = await running();
   const { projectId } = service;
   const [viewer, stranger] = [await service.person('VIEWER'), await service.person(null)];
   const UPDATE = `mutation { updateProject(input: { projectId: "${projectId}", name: "Other" }) { project { id } } }`;
@@ -232,7 +235,7 @@ test('refused and permitted operations each leave an entry', async () => {
 });
 
 test('input of unknown callers is stored in little space, and a removed rule is recorded in its project', async () => {
-  const service = await startTestService();
+  const service = await running();
   const { projectId } = service;
   const config = Object.fromEntries(Array.from({ length: 110 }, (_, n) => [`name${n}`, 'x'.repeat(500)]));
   const events = await leftBy(service, async () => {
@@ -258,7 +261,7 @@ test('input of unknown callers is stored in little space, and a removed rule is 
 });
 
 test('each mutation of a request has its entry, in the order in which they ran; what was not run has none', async () => {
-  const service = await startTestService();
+  const service = await running();
   const events = await leftBy(service, async () => {
     await service.graphql(`mutation {
       a: createProject(input: { name: "A" }) { project { id } }
@@ -350,7 +353,7 @@ test('the next start reports an audit that was emptied or rolled back, once, by 
 });
 
 test('whatever is asked in whatever order, each mutation leaves one entry with its result', async () => {
-  const service = await startTestService();
+  const service = await running();
   const { projectId } = service;
   const [editor, stranger] = [await service.person('EDITOR'), await service.person(null)];
   const tokens = { root: service.root, editor: editor.token, stranger: stranger.token };
@@ -392,7 +395,7 @@ test('whatever is asked in whatever order, each mutation leaves one entry with i
 });
 
 test('changes by the command line have the actor OPERATOR', async () => {
-  const service = await startTestService();
+  const service = await running();
   const { callOperatorSocket } = await import('../../../src/app/operator/operator-socket.ts');
   const events = await leftBy(service, () =>
     callOperatorSocket(
@@ -422,7 +425,7 @@ test('while entries cannot be written changes continue, and are recorded as soon
 });
 
 test('a mutation costs few queries more', async () => {
-  const service = await startTestService();
+  const service = await running();
   const statements = recordStatements();
   await service.graphql(
     `mutation { updateProject(input: { projectId: "${service.projectId}", description: "x" }) { project { id } } }`,

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { expect } from 'vitest';
 import type { Engine } from '../../../src/platform/storage/database.ts';
-import { newDatabaseUrl } from '../../support/database.ts';
 import type { TestPostgres } from '../../support/postgres.ts';
-import { type ServiceProcess, startServiceProcess } from '../../support/service-process.ts';
+import { sharedDatabase } from '../../support/service.ts';
+import { type StartedService, startServiceHere, startServiceProcess } from '../../support/service-process.ts';
 
 const ENTRIES = `query ($before: String) {
   auditEvents(last: 1000, before: $before) { nodes { operation result after targetId } pageInfo { startCursor } }
@@ -19,7 +19,7 @@ interface Entry {
   readonly after: { readonly name: string } | null;
 }
 
-async function entriesOf(service: ServiceProcess): Promise<Entry[]> {
+async function entriesOf(service: StartedService): Promise<Entry[]> {
   const entries: Entry[] = [];
   for (let before: string | null = null; ; ) {
     const { auditEvents }: { auditEvents: { nodes: Entry[]; pageInfo: { startCursor: string | null } } } =
@@ -32,15 +32,14 @@ async function entriesOf(service: ServiceProcess): Promise<Entry[]> {
 
 /** Makes projects of different names, four at once, until the service is gone. Names of those that it answered. */
 async function makeProjects(
-  service: ServiceProcess,
+  service: StartedService,
   prefix: string,
-  enough: () => void,
-  isOver = () => false,
+  { enough, isOver }: { readonly enough?: () => void; readonly isOver?: () => boolean },
 ): Promise<string[]> {
   const answered: string[] = [];
   let isGone = false;
   const run = async (worker: number) => {
-    for (let n = 0; !isGone && !isOver(); n++) {
+    for (let n = 0; !isGone && !isOver?.(); n++) {
       const name = `${prefix} ${worker} ${n}`;
       try {
         await service.graphql(
@@ -48,7 +47,7 @@ async function makeProjects(
           { name },
         );
         answered.push(name);
-        if (answered.length === ENOUGH) enough();
+        if (answered.length === ENOUGH) enough?.();
       } catch {
         isGone = true;
       }
@@ -63,7 +62,7 @@ async function makeProjects(
  * response was lost. On PostgreSQL two processes write the chain at the same time.
  */
 export async function checkKilledProcesses(engine: Engine, postgres: TestPostgres): Promise<void> {
-  const databaseUrl = await newDatabaseUrl(engine, postgres);
+  const databaseUrl = engine === 'sqlite' ? undefined : await sharedDatabase(postgres);
   const env = {
     SECRET_KEY: randomBytes(32).toString('base64'),
     ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }),
@@ -75,12 +74,15 @@ export async function checkKilledProcesses(engine: Engine, postgres: TestPostgre
   ]);
   const names = (
     await Promise.all([
-      makeProjects(service, 'first', () => void service.kill()),
-      ...(other ? [makeProjects(other, 'second', () => void other.kill())] : []),
+      makeProjects(service, 'first', { enough: () => void service.kill() }),
+      ...(other ? [makeProjects(other, 'second', { enough: () => void other.kill() })] : []),
     ])
   ).flat();
-  await Promise.all([service.start(), other?.start()]);
-  await checkEntries(service, names);
+  const [again] = await Promise.all([
+    startServiceHere(env, service.dataDir),
+    other && startServiceHere(env, other.dataDir),
+  ]);
+  await checkEntries(again, names);
 }
 
 /**
@@ -88,19 +90,14 @@ export async function checkKilledProcesses(engine: Engine, postgres: TestPostgre
  * records what they had begun.
  */
 export async function checkLostProcesses(postgres: TestPostgres): Promise<void> {
-  const env = { SECRET_KEY: randomBytes(32).toString('base64'), DATABASE_URL: await postgres.createDatabase() };
+  const env = { SECRET_KEY: randomBytes(32).toString('base64'), DATABASE_URL: await sharedDatabase(postgres) };
   const first = await startServiceProcess(env);
-  const [second, third] = await Promise.all([startServiceProcess(env), startServiceProcess(env)]);
+  const [second, third] = await Promise.all([startServiceProcess(env), startServiceHere(env)]);
   let isOver = false;
   const [lost, alsoLost, left] = await Promise.all([
-    makeProjects(first, 'first', () => void first.kill()),
-    makeProjects(second, 'second', () => void second.kill()),
-    makeProjects(
-      third,
-      'third',
-      () => undefined,
-      () => isOver,
-    ),
+    makeProjects(first, 'first', { enough: () => void first.kill() }),
+    makeProjects(second, 'second', { enough: () => void second.kill() }),
+    makeProjects(third, 'third', { isOver: () => isOver }),
     Promise.all([first.exit(), second.exit()]).then(() => {
       isOver = true;
     }),
@@ -117,7 +114,7 @@ export async function checkLostProcesses(postgres: TestPostgres): Promise<void> 
 }
 
 /** `names`: of the projects whose creation was acknowledged. */
-async function checkEntries(service: ServiceProcess, names: readonly string[]): Promise<void> {
+async function checkEntries(service: StartedService, names: readonly string[]): Promise<void> {
   const { verifyAudit } = await service.graphql('{ verifyAudit { isIntact problems { sequence reason } } }');
   expect(verifyAudit).toEqual({ isIntact: true, problems: [] });
   const made = (await entriesOf(service)).filter(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { END_OF_RIGHTS, type EventStream, openStream, TRANSPORTS, type Transport } from '../../support/event-stream.ts';
 import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
-import { startTestService, type TestService } from '../../support/service.ts';
+import { sharedDatabase, startTestService, type TestService } from '../../support/service.ts';
 import { eventsOf } from './audited-service.ts';
 
 const FIELDS = 'kind sequence missed auditEvents { id sequence operation projectId result after hash }';
@@ -121,7 +121,7 @@ const postgres = usePostgres();
 test.skipIf(!postgres.available)(
   `entries of other processes are sent, each once${postgres.available ? '' : `: ${UNAVAILABLE}`}`,
   async () => {
-    const env = { DATABASE_URL: await postgres.createDatabase(), SECRET_KEY: 'k'.repeat(43) };
+    const env = { DATABASE_URL: await sharedDatabase(postgres), SECRET_KEY: '5e'.repeat(32) };
     const one = await startTestService({ env });
     const two = await startTestService({ env });
     const filter = { operation: 'createProject' };

@@ -47,7 +47,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL ${postgres.available ? '' : 
       appended.push(...entries);
       await db.pendingChange.deleteMany({ where: { id: { in: entries.map(({ id }) => id) } } });
     };
-    const secretKey = 'the-same-key-for-all-of-the-processes-here-';
+    const secretKey = '5e'.repeat(32);
     const sealer = openSealer({ dataDir: temporaryFolder(), secretKey });
     const pending = new PendingChanges({ db, leases, sealer, append, log: silentLog });
     onTestFinished(() => pending.close());

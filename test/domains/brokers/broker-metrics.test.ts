@@ -5,7 +5,11 @@ import { startScriptedBroker } from '../../support/aedes-broker.ts';
 import { freePort } from '../../support/free-port.ts';
 import { startClient, startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
+import { shared } from '../../support/shared.ts';
 import { subscribe } from '../../support/subscription.ts';
+
+const running = shared(() => startTestService());
+const withEmbedded = shared(() => startTestService({ embeddedBroker: true }));
 
 const NUMBERS = `asOf ageSeconds isStale brokerVersion uptimeSeconds subscriptions retainedMessages
   clients { connected total maximum } messages { received sent stored } publish { received dropped } bytes { received sent }
@@ -19,9 +23,9 @@ const STATUS = `subscription ($id: ID!, $after: SafeInt) { brokerStatus(projectI
 } }`;
 
 async function withBroker(url: string, service?: TestService): Promise<{ service: TestService; id: string }> {
-  const running = service ?? (await startTestService());
-  const { id } = await running.services.brokers.addSelfHosted(running.projectId, { name: 'b', url });
-  return { service: running, id };
+  const used = service ?? (await running());
+  const { id } = await used.services.brokers.addSelfHosted(used.projectId, { name: 'b', url });
+  return { service: used, id };
 }
 
 async function tokenFor({ services, projectId }: TestService, brokerIds: readonly string[]): Promise<string> {
@@ -30,7 +34,7 @@ async function tokenFor({ services, projectId }: TestService, brokerIds: readonl
 }
 
 test('the numbers of the embedded broker equal those that a client reads, in a query and from the first event on', async () => {
-  const service = await startTestService({ embeddedBroker: true });
+  const service = await withEmbedded();
   const { id, url } = await service.storage.db.broker.findFirstOrThrow();
   const password = readFileSync(passwordFile(service.config.dataDir, id), 'utf8');
   const client = await startClient(url ?? '', { username: 'admin', password });
@@ -205,7 +209,7 @@ test('only a caller that may see the broker gets its numbers, and the stream end
 });
 
 test('a token restricted to brokers receives only their events, with numbers of their own', async () => {
-  const { service, id } = await withBroker('mqtt://127.0.0.1:1');
+  const { service, id } = await withBroker('mqtt://127.0.0.1:1', await startTestService());
   await expect.poll(() => service.services.runtimes.status(id).state).toBe('UNREACHABLE');
   const everything = subscribe(service, service.root, STATUS, { id: service.projectId });
   const some = subscribe(service, await tokenFor(service, [id]), STATUS, { id: service.projectId });
@@ -244,7 +248,7 @@ test('a token restricted to brokers receives only their events, with numbers of 
 });
 
 test('the state of a broker that the service runs is sent with its connection', async () => {
-  const service = await startTestService({ embeddedBroker: true });
+  const service = await withEmbedded();
   const { id } = await service.storage.db.broker.findFirstOrThrow();
   await withBroker('mqtt://127.0.0.1:1', service);
   const { brokerStatus } = await subscribe(service, service.root, STATUS, { id: service.projectId }).until(() => true);

@@ -7,7 +7,11 @@ import { temporaryFolder, useSqlite } from '../../support/database.ts';
 import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
 import { startRefusingRelay } from '../../support/refusing-relay.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
+import { shared } from '../../support/shared.ts';
 import { subscribe } from '../../support/subscription.ts';
+
+/** For tests that look at their own broker only. */
+const running = shared(() => startTestService());
 
 const STATUS =
   'subscription ($id: ID!) { brokerStatus(projectId: $id) { kind sequence brokers { brokerId isConnected isRemoved connection { state lastError } } } }';
@@ -95,25 +99,9 @@ test('the three kinds of brokers have exactly the documented fields', async () =
   const { services } = (await rest('GET', `/api/projects/${projectId}/settings`)).body;
   const [cloud, selfHosted, onPremise] = services;
   const common = ['created_at', 'ha', 'id', 'name', 'project_id', 'type', 'updated_at'];
-  const product = [
-    'canceled_at',
-    'issued_to',
-    'payment_subscription_item_id',
-    'period_end',
-    'period_start',
-    'product_id',
-  ];
+  const product = 'canceled_at issued_to payment_subscription_item_id period_end period_start product_id'.split(' ');
   const connection = ['url', 'verify_ca_cert'];
-  const cloudOnly = [
-    'deployed_at',
-    'location',
-    'options',
-    'shutdown_at',
-    'state',
-    'subdomain',
-    'target_state',
-    'zone_name',
-  ];
+  const cloudOnly = 'deployed_at location options shutdown_at state subdomain target_state zone_name'.split(' ');
   expect(Object.keys(cloud).sort()).toEqual([...common, ...product, ...connection, ...cloudOnly].sort());
   expect(Object.keys(selfHosted).sort()).toEqual([...common, ...connection].sort());
   expect(Object.keys(onPremise).sort()).toEqual([...common, ...product].sort());
@@ -128,7 +116,7 @@ test('the three kinds of brokers have exactly the documented fields', async () =
 });
 
 test('no secret of a broker is returned or stored in plain text', async () => {
-  const service = await startTestService();
+  const service = await running();
   const secret = 'planted-secret-4711';
   const id = await addBroker(service, { name: 'b', url: 'mqtt://127.0.0.1:1', username: 'u', password: secret });
   const row = await service.storage.db.broker.findUniqueOrThrow({ where: { id } });
@@ -218,7 +206,7 @@ test('a Mosquitto that is added with user name and password is connected, and it
 
 test('wrong credentials are reported, and correct ones connect', async () => {
   const mosquitto = await startMosquitto({ access: 'passwords' });
-  const service = await startTestService();
+  const service = await running();
   const id = await addBroker(service, { name: 'm', url: mosquitto.url, username: ADMIN.username, password: 'wrong' });
   await reached(service, id, 'UNAUTHORIZED');
   await service.rest('PUT', `/api/projects/${service.projectId}/brokers/${id}`, service.root, {
@@ -230,7 +218,7 @@ test('wrong credentials are reported, and correct ones connect', async () => {
 test('TLS with a client certificate works with stored settings', async () => {
   const mosquitto = await startMosquitto({ tls: 'mutual' });
   const { ca, cert, key } = mosquitto.certificates ?? { ca: '', cert: '', key: '' };
-  const service = await startTestService();
+  const service = await running();
   const id = await addBroker(service, {
     name: 'tls',
     url: mosquitto.url,
@@ -250,7 +238,7 @@ test('TLS with a client certificate works with stored settings', async () => {
 
 test('broker info has $SYS, licence and connection, and the last known values while the broker is down', async () => {
   const mosquitto = await startMosquitto({ access: 'dynsec' });
-  const service = await startTestService();
+  const service = await running();
   const id = await addBroker(service, { name: 'm', url: mosquitto.url, ...ADMIN });
   await reached(service, id, 'CONNECTED');
   const path = `/api/projects/${service.projectId}/brokers/${id}`;
@@ -293,7 +281,7 @@ test('broker info has $SYS, licence and connection, and the last known values wh
 test('broker info tries to connect: all callers share one attempt, and its outcome is reported', async () => {
   const { port } = await startMosquitto();
   const relay = await startRefusingRelay(port);
-  const service = await startTestService();
+  const service = await running();
   const id = await addBroker(service, { name: 'm', url: relay.url });
   const path = `/api/projects/${service.projectId}/brokers/${id}/info`;
   const read = async (token = service.root) => {
@@ -341,7 +329,7 @@ test('with 3 of 20 brokers down, 17 respond in full and 3 fields are null with t
 });
 
 test('a stored secret is not sent to another address: it must be given again with the new one', async () => {
-  const service = await startTestService();
+  const service = await running();
   const { rest, projectId, root } = service;
   const id = await addBroker(service, {
     name: 'b',

@@ -7,6 +7,8 @@ import { passwordFile } from '../../../src/engines/cloud-brokers/cloud-brokers.t
 import { connectSecure, outcomeOf, servedBy } from '../../engines/embedded/tls.ts';
 import { createAuthority } from '../../support/certificates.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
+import { shared } from '../../support/shared.ts';
+import { isLong } from '../../support/suite.ts';
 import { certificateWorld } from './certificate-world.ts';
 
 const authority = createAuthority({ name: 'Plant' });
@@ -46,6 +48,8 @@ async function ownWorld(engine: 'EMBEDDED' | 'MOSQUITTO' = 'EMBEDDED') {
   const password = readFileSync(passwordFile(service.config.dataDir, brokerId), 'utf8').trim();
   return { ...world, brokerId, told, ports, credentials: { username: 'admin', password } };
 }
+
+const embedded = shared(() => ownWorld());
 
 test.each(['EMBEDDED', 'MOSQUITTO'] as const)(
   '%s: when one of three listeners fails, the result, the stored state, the broker and its clients agree, and clients stay connected',
@@ -95,7 +99,7 @@ test.each(['EMBEDDED', 'MOSQUITTO'] as const)(
 );
 
 test('clients with certificates of a deployed authority are accepted, others are refused, and all are refused once it is undeployed', async () => {
-  const world = await ownWorld();
+  const world = await embedded();
   const { brokerId, credentials } = world;
   const port = world.ports[3] ?? 0;
   const target = [{ brokerId, listeners: [{ port }] }];
@@ -115,7 +119,7 @@ test('clients with certificates of a deployed authority are accepted, others are
 });
 
 test('after concurrent deployments, removals and changes of a certificate, the stored state equals the served state', async () => {
-  const world = await ownWorld();
+  const world = await embedded();
   const { brokerId, told } = world;
   const port = world.ports[1] ?? 0;
   const target = [{ brokerId, listeners: [{ port }] }];
@@ -131,7 +135,7 @@ test('after concurrent deployments, removals and changes of a certificate, the s
     const { errors } = await world.service.graphql(mutation, { input });
     for (const error of errors ?? []) codes.add(error.extensions.code);
   };
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < (isLong ? 4 : 2); round++) {
     await Promise.all(
       ids.flatMap((id) =>
         ['deployCertificate', 'updateCertificate', 'undeployCertificate'].map((name) => change(name, id)),

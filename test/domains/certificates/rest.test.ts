@@ -64,15 +64,7 @@ test('the documented operations have their documented forms', async () => {
   const listeners = `/api/projects/${service.projectId}/brokers/${brokerId}/listeners`;
   const told = (await rest('GET', listeners)).body;
   expect(told.slice(0, 3)).toEqual([
-    {
-      id: 1,
-      port: 1883,
-      bindAddress: null,
-      tls: false,
-      protocol: 'mqtt',
-      requireCertificate: null,
-      certs: [],
-    },
+    { id: 1, port: 1883, bindAddress: null, tls: false, protocol: 'mqtt', requireCertificate: null, certs: [] },
     {
       id: 2,
       port: 8883,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
 import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
-import { bearer, startTestService, type TestService } from '../../support/service.ts';
-import { startServiceProcess } from '../../support/service-process.ts';
+import { bearer, sharedDatabase, startTestService, type TestService } from '../../support/service.ts';
+import { startServiceHere, startServiceProcess } from '../../support/service-process.ts';
 import { accessOf, type ClusterWorldNode, nodeInput, startNodes } from './cluster-world.ts';
 import { hasPassword } from './dynsec-files.ts';
 
@@ -20,10 +20,7 @@ const postgres = usePostgres();
 test.skipIf(!postgres.available)(
   `two processes on one database write one after the other (${UNAVAILABLE})`,
   async () => {
-    const env = {
-      DATABASE_URL: await postgres.createDatabase(),
-      SECRET_KEY: 'the-same-key-for-all-of-the-processes-here-',
-    };
+    const env = { DATABASE_URL: await sharedDatabase(postgres), SECRET_KEY: '5e'.repeat(32) };
     const one = await startTestService({ env });
     const two = await startTestService({ env });
     const nodes = await startNodes(one, 3);
@@ -76,13 +73,13 @@ test('after a process is killed during a write, the write is rolled back, and pa
   expect(await answer).toBeNull();
   expect(first.broker.readAccessFile()).toContain('m20');
 
-  await service.start();
-  const states = async () => (await service.graphql(STATES, { c })).broker.cluster.nodes;
+  const again = await startServiceHere({}, service.dataDir);
+  const states = async () => (await again.graphql(STATES, { c })).broker.cluster.nodes;
   const lacking = { sync: { state: 'EQUAL', missingPasswords: ['meter'] } };
   await expect.poll(states).toEqual([lacking, EQUAL, EQUAL]);
   expect(nodes.map(accessOf)).toEqual(before);
   expect(nodes.map((node) => hasPassword(node, 'meter', 'new'))).toEqual([true, false, false]);
-  await write({ setAccountPassword: { username: 'meter', password: 'newer' } });
+  await again.graphql(WRITE, { c, changes: [{ setAccountPassword: { username: 'meter', password: 'newer' } }] });
   expect(await states()).toEqual([EQUAL, EQUAL, EQUAL]);
   for (const node of nodes) expect(hasPassword(node, 'meter', 'newer')).toBe(true);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
-import { startTestService, type TestService } from '../../support/service.ts';
+import { sharedDatabase, startTestService, type TestService } from '../../support/service.ts';
 import { type HaBroker, haNode, haWorld } from './ha-world.ts';
 
 const JOIN =
@@ -14,10 +14,7 @@ const postgres = usePostgres();
 test.skipIf(!postgres.available)(
   `two processes change the nodes of one cluster one after the other (${UNAVAILABLE})`,
   async () => {
-    const env = {
-      DATABASE_URL: await postgres.createDatabase(),
-      SECRET_KEY: 'the-same-key-for-all-of-the-processes-here-',
-    };
+    const env = { DATABASE_URL: await sharedDatabase(postgres), SECRET_KEY: '5e'.repeat(32) };
     const { service: one, nodes, create } = await haWorld(5, env);
     const two = await startTestService({ env });
     const c = await create(3);

@@ -3,24 +3,24 @@ import { newId } from '../../../src/platform/ids.ts';
 import { temporaryFolder, useSqlite } from '../../support/database.ts';
 import { startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService } from '../../support/service.ts';
-import type { ServiceProcess } from '../../support/service-process.ts';
+import { type StartedService, startServiceHere, startServiceProcess } from '../../support/service-process.ts';
 import { subscribe } from '../../support/subscription.ts';
 import { addBroker } from '../messages/message-world.ts';
 import { retain, SLOW, topicsOf } from '../messages/retained-world.ts';
-import { jobIn, oneProcess, twoProcesses } from './job-world.ts';
+import { jobIn, oneService, twoServices } from './job-world.ts';
 
-const COUNT = 30_000;
+const COUNT = 4_000;
 const DELETE = `mutation ($input: DeleteRetainedMessagesInput!) {
   deleteRetainedMessages(input: $input) { deletion { state deletedCount } } }`;
 const WATCH = `subscription ($id: ID!) { retainedDeletion(brokerId: $id) {
   deletion { jobId state total deletedCount acknowledgedCount notFoundCount isComplete endedAt } } }`;
 const LIST = 'query ($id: ID!) { broker(id: $id) { retainedMessages(filter: "plant/#") { totalCount } } }';
 
-const left = async (service: ServiceProcess, id: string): Promise<number> =>
+const left = async (service: StartedService, id: string): Promise<number> =>
   (await service.graphql(LIST, { id })).broker.retainedMessages.totalCount;
 
 /** Begins a deletion in one process, and resolves with its job when the other one sees that it deletes. */
-async function begun(runner: ServiceProcess, other: ServiceProcess, brokerId: string, what: object) {
+async function begun(runner: StartedService, other: StartedService, brokerId: string, what: object) {
   const live = subscribe(other, other.root, WATCH, { id: brokerId });
   await live.until(() => true);
   const response = runner.graphql(DELETE, { input: { brokerId, ...what } }).then(
@@ -33,7 +33,7 @@ async function begun(runner: ServiceProcess, other: ServiceProcess, brokerId: st
 
 describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two processes on one database', () => {
   test('a deletion of retained messages is finished by the other process if its own one is killed', async () => {
-    const { mosquitto, one, two, brokerId } = await twoProcesses([SLOW]);
+    const { mosquitto, one, two, brokerId } = await twoServices([startServiceProcess, startServiceHere], [SLOW]);
     await retain(await mosquitto.client(), topicsOf(COUNT), 'x');
     const { live, jobId } = await begun(one, two, brokerId, { filter: 'plant/#' });
     await expect(two.graphql(DELETE, { input: { brokerId, filter: 'plant/#' } })).rejects.toThrow('IN_USE');
@@ -49,7 +49,7 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two processes on one 
   });
 
   test('a process that ends gives its deletion to another one, and says so', async () => {
-    const { mosquitto, one, two, brokerId } = await twoProcesses([SLOW]);
+    const { mosquitto, one, two, brokerId } = await twoServices([startServiceHere, startServiceHere], [SLOW]);
     await retain(await mosquitto.client(), topicsOf(COUNT), 'x');
     const { live, response, jobId } = await begun(one, two, brokerId, { filter: 'plant/#' });
     await one.stop();
@@ -62,14 +62,14 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two processes on one 
 
 test('a deletion of retained messages is finished after a restart of the only process', async () => {
   useSqlite();
-  const { mosquitto, one, brokerId } = await oneProcess([SLOW]);
+  const { mosquitto, one, brokerId } = await oneService(startServiceProcess, [SLOW]);
   await retain(await mosquitto.client(), topicsOf(COUNT), 'x');
   const { jobId } = await begun(one, one, brokerId, { filter: 'plant/#' });
   await one.kill();
-  await one.start();
-  await expect.poll(async () => (await jobIn(one, jobId)).state).toBe('DONE');
-  expect(await jobIn(one, jobId)).toMatchObject({ attempt: 2 });
-  expect(await left(one, brokerId)).toBe(0);
+  const again = await startServiceHere({}, one.dataDir);
+  await expect.poll(async () => (await jobIn(again, jobId)).state).toBe('DONE');
+  expect(await jobIn(again, jobId)).toMatchObject({ attempt: 2 });
+  expect(await left(again, brokerId)).toBe(0);
 });
 
 test('what an earlier process had deleted is counted: by name if topics were given, and by number with a filter', async () => {

@@ -1,9 +1,8 @@
 import { expect } from 'vitest';
-import { databaseOfRun } from '../../support/database.ts';
-import { type Mosquitto, startMosquitto } from '../../support/mosquitto.ts';
+import { startMosquitto } from '../../support/mosquitto.ts';
 import { openPostgresClient } from '../../support/postgres-client.ts';
-import { bearer } from '../../support/service.ts';
-import { type ServiceProcess, startServiceProcess } from '../../support/service-process.ts';
+import { bearer, sharedDatabase } from '../../support/service.ts';
+import type { ServiceProcess, StartedService } from '../../support/service-process.ts';
 
 /** Mosquitto drops nothing for slow receivers. */
 const LINES = ['max_queued_messages 0'];
@@ -28,16 +27,18 @@ interface JobView {
 export const jobIn = async (service: Pick<ServiceProcess, 'graphql'>, id: string): Promise<JobView> =>
   (await service.graphql(JOB, { id })).job;
 
-/** Processes on one PostgreSQL, with a broker that each is connected to. */
-export async function twoProcesses(lines: readonly string[] = []) {
-  const databaseUrl = (await databaseOfRun()) ?? '';
-  const env = {
-    DATABASE_URL: databaseUrl,
-    SECRET_KEY: 'the-same-key-for-all-of-the-processes-here-',
-  };
+type Start<S extends StartedService> = (env?: Record<string, string>) => Promise<S>;
+
+/** Two services on one PostgreSQL, with a broker that each is connected to. */
+export async function twoServices<One extends StartedService, Two extends StartedService>(
+  [startOne, startTwo]: readonly [Start<One>, Start<Two>],
+  lines: readonly string[] = [],
+) {
+  const databaseUrl = await sharedDatabase();
+  const env = { DATABASE_URL: databaseUrl, SECRET_KEY: '5e'.repeat(32) };
   const mosquitto = await startMosquitto({ lines: [...LINES, ...lines] });
-  const one = await startServiceProcess(env);
-  const two = await startServiceProcess(env);
+  const one = await startOne(env);
+  const two = await startTwo(env);
   const brokerId = await one.addBroker(mosquitto.url);
   const connected = 'query ($id: ID!) { broker(id: $id) { isConnected } }';
   const isConnected = async () => (await two.graphql(connected, { id: brokerId })).broker.isConnected;
@@ -50,17 +51,13 @@ export async function twoProcesses(lines: readonly string[] = []) {
   return { mosquitto, one, two, brokerId, sql };
 }
 
-export async function oneProcess(lines: readonly string[] = []) {
+export async function oneService<S extends StartedService>(startOne: Start<S>, lines: readonly string[] = []) {
   const mosquitto = await startMosquitto({ lines: [...LINES, ...lines] });
-  const one = await startServiceProcess();
+  const one = await startOne();
   return { mosquitto, one, brokerId: await one.addBroker(mosquitto.url) };
 }
 
-interface Place {
-  readonly mosquitto: Mosquitto;
-  readonly one: ServiceProcess;
-  readonly brokerId: string;
-}
+type Place = Awaited<ReturnType<typeof oneService<StartedService>>>;
 
 /** A stream with the stored messages "0", "1", …, and what is replayed of them. */
 export async function storedNumbers({ mosquitto, one, brokerId }: Place, count: number) {
@@ -84,7 +81,7 @@ export async function storedNumbers({ mosquitto, one, brokerId }: Place, count: 
   return {
     heard,
     /** Starts a replay that takes about so many seconds, and returns the id of its job. */
-    replay: async (service: ServiceProcess, seconds: number, more: object = {}): Promise<string> => {
+    replay: async (service: StartedService, seconds: number, more: object = {}): Promise<string> => {
       const input = { brokerId, name: 's', topic: 'again', speed: tookMs / 1_000 / seconds, ...more };
       return (await service.graphql(REPLAY, { input })).replayStream.stream.replay.jobId;
     },
@@ -92,13 +89,13 @@ export async function storedNumbers({ mosquitto, one, brokerId }: Place, count: 
 }
 
 /** Whether what is stored for brokers runs in the process. */
-async function runsBrokers({ url, root }: ServiceProcess): Promise<boolean> {
+async function runsBrokers({ url, root }: StartedService): Promise<boolean> {
   const metrics = await (await fetch(`${url}/metrics`, { headers: bearer(root) })).text();
   return /^brokergraph_process_brokers [1-9]/m.test(metrics);
 }
 
 /** The process that runs the only broker, and the other one. */
-export async function runnerOf(one: ServiceProcess, two: ServiceProcess) {
+export async function runnerOf<P extends StartedService>(one: P, two: P) {
   const running = async () => Promise.all([runsBrokers(one), runsBrokers(two)]);
   await expect.poll(running).toSatisfy(([first, second]: boolean[]) => first !== second);
   return (await runsBrokers(one)) ? { runner: one, other: two } : { runner: two, other: one };

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { useSqlite } from '../../support/database.ts';
-import { subscribe } from '../../support/subscription.ts';
-import { jobIn, oneProcess, repeatedOf, runnerOf, storedNumbers, twoProcesses } from './job-world.ts';
+import { type StartedService, startServiceHere, startServiceProcess } from '../../support/service-process.ts';
+import { subscribe, type TestSubscription } from '../../support/subscription.ts';
+import { jobIn, oneService, repeatedOf, runnerOf, storedNumbers, twoServices } from './job-world.ts';
 
-const COUNT = 3_000;
-const SECONDS = 15;
+const COUNT = 1_000;
+const SECONDS = 8;
 const LIVE = 'subscription ($id: ID!) { job(id: $id) { kind job { state done total attempt problem } } }';
 const STOP = 'mutation ($input: StreamInput!) { stopStreamReplay(input: $input) { stream { isReplaying } } }';
 const DRAIN = 'mutation ($input: DrainProcessInput!) { drainProcess(input: $input) { process { isDraining } } }';
@@ -13,9 +14,15 @@ const numbersTo = (count: number) => Array.from({ length: count }, (_, index) =>
 /** Messages that may be unacknowledged: Mosquitto sends 20 of them to the receiver, and the replay has a window. */
 const IN_FLIGHT = 20;
 
+async function statesUntilDone(live: TestSubscription): Promise<string[]> {
+  const states: string[] = [];
+  await live.until(({ job }) => states.push(job.job?.state) > 0 && job.job?.state === 'DONE');
+  return states;
+}
+
 describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two processes on one database', () => {
   test('a replay continues in the other process if its own one is killed', async () => {
-    const world = await twoProcesses();
+    const world = await twoServices([startServiceProcess, startServiceProcess]);
     const { heard, replay } = await storedNumbers(world, COUNT);
     const { runner, other } = await runnerOf(world.one, world.two);
     const id = await replay(other, SECONDS);
@@ -31,11 +38,7 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two processes on one 
       endedAt: null,
     });
 
-    const states: string[] = [];
-    await live.until(({ job }) => {
-      states.push(job.job?.state);
-      return job.job?.state === 'DONE';
-    });
+    const states = await statesUntilDone(live);
     expect(states).not.toContain('FAILED');
     expect(states).not.toContain('STOPPED');
     await expect(live.until(() => false)).rejects.toThrow('The subscription ended');
@@ -56,9 +59,9 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two processes on one 
 
   test.each([
     ['in reverse', { reverse: true }, numbersTo(COUNT).reverse()],
-    ['with a limit', { limit: 2_000 }, numbersTo(2_000)],
+    ['with a limit', { limit: 700 }, numbersTo(700)],
   ] as const)('a replay %s moves to another process, and repeats little or nothing', async (_, more, expected) => {
-    const world = await twoProcesses();
+    const world = await twoServices([startServiceHere, startServiceHere]);
     const { heard, replay } = await storedNumbers(world, COUNT);
     const { runner, other } = await runnerOf(world.one, world.two);
     const id = await replay(other, SECONDS, more);
@@ -67,11 +70,7 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two processes on one 
     const processes = (await runner.graphql('{ processes { processId isSelf } }')).processes;
     const { processId } = processes.find(({ isSelf }: { isSelf: boolean }) => isSelf);
     await other.graphql(DRAIN, { input: { processId, isDraining: true } });
-    const states: string[] = [];
-    await live.until(({ job }) => {
-      states.push(job.job?.state);
-      return job.job?.state === 'DONE';
-    });
+    const states = await statesUntilDone(live);
     expect(states).toContain('PAUSED');
     const { length: total } = expected;
     expect(await jobIn(runner, id)).toMatchObject({ state: 'DONE', done: total, total, attempt: 2 });
@@ -82,7 +81,7 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two processes on one 
   });
 
   test('a replay goes on after the database did not respond to it', async () => {
-    const world = await twoProcesses();
+    const world = await twoServices([startServiceHere, startServiceHere]);
     const { heard, replay } = await storedNumbers(world, COUNT);
     const id = await replay(world.one, SECONDS);
     const [lock, other] = [await world.sql(), await world.sql()];
@@ -99,7 +98,7 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two processes on one 
   });
 
   test('a second replay is refused, and one is stopped through the process that does not run it', async () => {
-    const world = await twoProcesses();
+    const world = await twoServices([startServiceHere, startServiceHere]);
     const { heard, replay } = await storedNumbers(world, COUNT);
     const { runner, other } = await runnerOf(world.one, world.two);
     const id = await replay(runner, SECONDS);
@@ -107,7 +106,7 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two processes on one 
     await other.graphql(STOP, { input: { brokerId: world.brokerId, name: 's' } });
     await expect.poll(async () => (await jobIn(other, id)).state).toBe('STOPPED');
     // Not continued by another process.
-    await runner.kill();
+    await runner.stop();
     const next = await replay(other, 1, { limit: 10 });
     await expect.poll(async () => (await jobIn(other, next)).state).toBe('DONE');
     expect(await jobIn(other, id)).toMatchObject({ state: 'STOPPED', attempt: 1 });
@@ -117,20 +116,20 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two processes on one 
 
 test.each(['kill', 'stop'] as const)('a replay continues after the restart of the only process (%s)', async (end) => {
   useSqlite();
-  const world = await oneProcess();
+  const world = await oneService<StartedService>(end === 'kill' ? startServiceProcess : startServiceHere);
   const { one } = world;
   const { heard, replay } = await storedNumbers(world, COUNT);
   const id = await replay(one, SECONDS);
   await expect.poll(async () => (await jobIn(one, id)).done).toBeGreaterThan(COUNT / 4);
-  await one[end]();
-  await one.start();
-  await expect.poll(async () => (await jobIn(one, id)).state).toBe('DONE');
-  expect(await jobIn(one, id)).toMatchObject({ state: 'DONE', done: COUNT, total: COUNT, attempt: 2 });
+  await (one.kill ?? one.stop)();
+  const again = await startServiceHere({}, one.dataDir);
+  await expect.poll(async () => (await jobIn(again, id)).state).toBe('DONE');
+  expect(await jobIn(again, id)).toMatchObject({ state: 'DONE', done: COUNT, total: COUNT, attempt: 2 });
   await expect.poll(() => new Set(heard).size).toBe(COUNT);
   const repeated = repeatedOf(heard, numbersTo(COUNT));
   expect(repeated.length).toBeLessThanOrEqual(end === 'stop' ? IN_FLIGHT : COUNT / 2);
   const list = 'query ($id: ID!) { broker(id: $id) { jobs { id } stream(name: "s") { replay { jobId state } } } }';
-  expect((await one.graphql(list, { id: world.brokerId })).broker).toEqual({
+  expect((await again.graphql(list, { id: world.brokerId })).broker).toEqual({
     jobs: [{ id }],
     stream: { replay: { jobId: id, state: 'DONE' } },
   });

@@ -1,9 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { databaseOfRun } from '../../support/database.ts';
 import { startMosquitto } from '../../support/mosquitto.ts';
-import { startTestService, type TestService } from '../../support/service.ts';
+import { sharedDatabase, startTestService, type TestService } from '../../support/service.ts';
 
-const BROKERS = 20;
+const BROKERS = 8;
 const LIST = 'query { processes { processId role isAlive isDraining isSelf brokerCount } }';
 const DRAIN = 'mutation ($input: DrainProcessInput!) { drainProcess(input: $input) { process { isDraining } } }';
 const CREATE = 'mutation ($input: CreateStreamInput!) { createStream(input: $input) { stream { name } } }';
@@ -18,7 +18,7 @@ async function runningIn({ url }: TestService): Promise<number> {
 describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('services on one database', () => {
   test('the first stream of a broker is created through any process, also one that runs no brokers', async () => {
     const mosquitto = await startMosquitto();
-    const env = { DATABASE_URL: (await databaseOfRun()) ?? '', SECRET_KEY: 'k'.repeat(43) };
+    const env = { DATABASE_URL: await sharedDatabase(), SECRET_KEY: '5e'.repeat(32) };
     const one = await startTestService({ env });
     const api = await startTestService({ env: { ...env, ROLE: 'api' } });
     const two = await startTestService({ env });
@@ -35,10 +35,7 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('services on one datab
 
   test('brokers are spread; they move when a process joins, drains, returns and ends, without losing a message', async () => {
     const mosquitto = await startMosquitto({ lines: ['max_queued_messages 0'] });
-    const env = {
-      DATABASE_URL: (await databaseOfRun()) ?? '',
-      SECRET_KEY: 'the-same-key-for-all-of-the-processes-here-',
-    };
+    const env = { DATABASE_URL: await sharedDatabase(), SECRET_KEY: '5e'.repeat(32) };
     const one = await startTestService({ env });
     const ids: string[] = [];
     for (let nth = 0; nth < BROKERS; nth += 1) {
@@ -60,6 +57,8 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('services on one datab
       let count = 0;
       for (; isPublishing; count += 1) {
         await Promise.all(ids.map((_, nth) => client.publishAsync(`in/${nth}`, String(count), { qos: 1 })));
+        // Often enough for each move, without a busy loop.
+        await delay(20);
       }
       return count;
     })();

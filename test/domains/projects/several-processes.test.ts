@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { databaseOfRun } from '../../support/database.ts';
 import { idleSocket } from '../../support/idle-socket.ts';
-import { startTestService } from '../../support/service.ts';
+import { sharedDatabase, startTestService } from '../../support/service.ts';
 import { subscribe } from '../../support/subscription.ts';
 
 // Two services on one PostgreSQL, as two processes would be: they share nothing but the database.
 describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two services on one database', () => {
   const start = async () => {
-    const env = { DATABASE_URL: (await databaseOfRun()) ?? '', SECRET_KEY: 'k'.repeat(43) };
+    const env = { DATABASE_URL: await sharedDatabase(), SECRET_KEY: '5e'.repeat(32) };
     const one = await startTestService({ env });
     return [one, await startTestService({ env })] as const;
   };
 
   test('of those that start for the first time at the same moment one makes the first project with its broker', async () => {
-    const env = { DATABASE_URL: (await databaseOfRun()) ?? '', SECRET_KEY: 'k'.repeat(43) };
+    const env = { DATABASE_URL: (await databaseOfRun()) ?? '', SECRET_KEY: '5e'.repeat(32) };
     const services = await Promise.all([1, 2, 3].map(() => startTestService({ env, embeddedBroker: true })));
     const db = services[0]?.storage.db;
     expect([await db?.project.count(), await db?.broker.count(), await db?.user.count()]).toEqual([1, 1, 1]);

@@ -524,7 +524,7 @@ describe('where it runs', () => {
       const port = await freePort();
       const env = {
         DATABASE_URL: await postgres.createDatabase(),
-        SECRET_KEY: 'the-same-key-for-all-of-the-processes-here-',
+        SECRET_KEY: '5e'.repeat(32),
         PUBLIC_URL: `http://127.0.0.1:${port}`,
       };
       const { service: one, oidc } = await startSignInWorld({ ...env, PORT: String(port) });

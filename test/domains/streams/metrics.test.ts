@@ -1,12 +1,15 @@
 import { expect, test } from 'vitest';
 import { BrokerSums } from '../../../src/domains/brokers/broker-totals.ts';
 import { STREAM_METRICS } from '../../../src/domains/streams/stream-metrics.ts';
-import { ROOT, startTestService } from '../../support/service.ts';
+import { ROOT } from '../../support/service.ts';
+import { shared } from '../../support/shared.ts';
 import { subscribe } from '../../support/subscription.ts';
 import { streamWorld } from './stream-world.ts';
 
+const world = shared(() => streamWorld('the embedded broker'));
+
 test('totals of the streams of a broker are scraped, and do not decrease when a stream is deleted', async () => {
-  const { service, brokerId, change, client } = await streamWorld('the embedded broker');
+  const { service, brokerId, change, client } = await world();
   const scraped = async (name: string) => {
     const text = await (await fetch(`${service.url}/metrics`)).text();
     return new RegExp(`^brokergraph_${name}\\{broker="${brokerId}".*\\} (\\d+)$`, 'm').exec(text)?.[1];
@@ -30,8 +33,7 @@ test('totals of the streams of a broker are scraped, and do not decrease when a 
 });
 
 test('metrics report brokers, bridges, clusters, sign-ins, the audit and WebSockets', async () => {
-  const service = await startTestService({ embeddedBroker: true });
-  const { id: brokerId } = await service.storage.db.broker.findFirstOrThrow();
+  const { service, brokerId } = await world();
   const { projectId } = service;
   const scraped = async () => {
     const text = await (await fetch(`${service.url}/metrics`)).text();

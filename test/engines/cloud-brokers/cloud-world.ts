@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { passwordFile } from '../../../src/engines/cloud-brokers/cloud-brokers.ts';
 import type { TestPostgres } from '../../support/postgres.ts';
-import { startTestService, type TestService, type TestServiceOptions } from '../../support/service.ts';
+import { sharedDatabase, startTestService, type TestService, type TestServiceOptions } from '../../support/service.ts';
 
 /** A service on a database that others use, too, with a data folder of its own. It waits long for slow starts. */
 type StartOn = (options?: TestServiceOptions) => Promise<TestService>;
 
 export async function databaseFor(postgres: TestPostgres): Promise<StartOn> {
   const shared = {
-    DATABASE_URL: await postgres.createDatabase(),
-    SECRET_KEY: 'the-same-key-for-all-of-the-processes-here-',
+    DATABASE_URL: await sharedDatabase(postgres),
+    SECRET_KEY: '5e'.repeat(32),
     BROKER_TIMEOUT_MS: '60000',
   };
   return ({ env = {}, ...options } = {}) => startTestService({ ...options, env: { ...shared, ...env } });

@@ -5,7 +5,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { endLeftOverIn } from '../../../src/engines/mosquitto/mosquitto-broker.ts';
 import { startClient } from '../../support/mosquitto.ts';
 import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
-import { type ServiceProcess, startServiceProcess } from '../../support/service-process.ts';
+import { sharedDatabase } from '../../support/service.ts';
+import { type StartedService, startServiceHere, startServiceProcess } from '../../support/service-process.ts';
 import { isUp } from './cloud-world.ts';
 
 const postgres = usePostgres();
@@ -15,21 +16,21 @@ const BROKER = `query ($id: ID!) { broker(id: $id) {
   url isConnected ... on CloudBroker { state problem runsOn { host isAvailable } }
 } }`;
 
-const folderOf = ({ dataDir }: ServiceProcess, id: string) => join(dataDir, 'brokers', id);
+const folderOf = ({ dataDir }: StartedService, id: string) => join(dataDir, 'brokers', id);
 
 describe.skipIf(!postgres.available)(
   `a killed process with brokers ${postgres.available ? '' : `(${UNAVAILABLE})`}`,
   () => {
     test('others say so within seconds; when all are back, each runs its own brokers with their data', async () => {
       const env = {
-        DATABASE_URL: await postgres.createDatabase(),
-        SECRET_KEY: 'the-same-key-for-all-of-the-processes-here-',
+        DATABASE_URL: await sharedDatabase(postgres),
+        SECRET_KEY: '5e'.repeat(32),
         BROKER_TIMEOUT_MS: '60000',
         MQTT_PORT: '0',
         MQTT_WS_PORT: '0',
         MQTT_TLS_PORT: 'off',
       };
-      const api = await startServiceProcess({ ...env, ROLE: 'api' });
+      const api = await startServiceHere({ ...env, ROLE: 'api' });
       const one = await startServiceProcess({ ...env, EMBEDDED_BROKER: 'on' });
       const two = await startServiceProcess({ ...env, EMBEDDED_BROKER: 'on' });
       const about = async (id: string) => (await api.graphql(BROKER, { id })).broker;
@@ -49,10 +50,10 @@ describe.skipIf(!postgres.available)(
         for (const id of ids) await expect.poll(() => about(id)).toMatchObject(isUp);
       };
       await allUp();
-      const brokersOf = (service: ServiceProcess) => ids.filter((id) => existsSync(folderOf(service, id)));
+      const brokersOf = (service: StartedService) => ids.filter((id) => existsSync(folderOf(service, id)));
       const [ofOne, ofTwo] = [brokersOf(one), brokersOf(two)];
       expect([ofOne.length, ofTwo.length]).toEqual([2, 2]);
-      const clientOf = async (service: ServiceProcess, id: string) => {
+      const clientOf = async (service: StartedService, id: string) => {
         const password = readFileSync(join(folderOf(service, id), 'password'), 'utf8');
         return startClient((await about(id)).url, { username: 'admin', password });
       };
@@ -76,7 +77,8 @@ describe.skipIf(!postgres.available)(
       for (const id of ofTwo) expect(await about(id)).toMatchObject(isUp);
 
       await two.kill();
-      await Promise.all([one.start(), two.start()]);
+      const again = { ...env, EMBEDDED_BROKER: 'on' };
+      await Promise.all([one, two].map(({ dataDir }) => startServiceHere(again, dataDir)));
       await allUp();
       expect([brokersOf(one), brokersOf(two)]).toEqual([ofOne, ofTwo]);
       for (const id of ofOne) {

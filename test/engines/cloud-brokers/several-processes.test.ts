@@ -9,6 +9,7 @@ import { startClient } from '../../support/mosquitto.ts';
 import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
 import { endLeaseSessions } from '../../support/postgres-client.ts';
 import type { TestService } from '../../support/service.ts';
+import { shared } from '../../support/shared.ts';
 import {
   accountOf,
   brokerOf,
@@ -41,6 +42,11 @@ const NO_PROCESS =
 describe.skipIf(!postgres.available)(
   `cloud brokers of several processes ${postgres.available ? '' : `(${UNAVAILABLE})`}`,
   () => {
+    const pair = shared(async () => {
+      const start = await databaseFor(postgres);
+      return { start, one: await start({ embeddedBroker: true }), other: await start() };
+    });
+
     test('are created through any process, spread, and started by the process with their folder only', async () => {
       const start = await databaseFor(postgres);
       const one = await start({ embeddedBroker: true });
@@ -95,9 +101,7 @@ describe.skipIf(!postgres.available)(
     test.each(ENGINES)(
       '%s: are stopped, started, read, given certificates and deleted through another process',
       async (engine) => {
-        const start = await databaseFor(postgres);
-        const one = await start({ embeddedBroker: true });
-        const other = await start();
+        const { one, other } = await pair();
         const id = await create(other, { engine, listeners: [{}, { hasTls: true }] });
         await connected(id, one, other);
         await setTargetState(other, id, 'INACTIVE');
@@ -110,12 +114,13 @@ describe.skipIf(!postgres.available)(
         expect(tls).toMatchObject({ hasTls: true, server: null, certificates: [] });
         const authority = createAuthority();
         const { cert, key } = authority.issue({ name: 'localhost' });
-        const input = { projectId: other.projectId, filename: 'server.pem', cert, privateKey: key };
+        const filename = `${engine}.pem`;
+        const input = { projectId: other.projectId, filename, cert, privateKey: key };
         const { certificate } = (await other.graphql(STORE, { input })).data.createCertificate;
         const brokers = [{ brokerId: id, listeners: [{ port: tls.port }] }];
         const { data } = await other.graphql(DEPLOY, { input: { certificateId: certificate.id, brokers } });
         expect(data.deployCertificate.results).toEqual([{ error: null, failed: [], succeed: [{ port: tls.port }] }]);
-        expect((await listeners())[1]).toMatchObject({ server: { filename: 'server.pem' } });
+        expect((await listeners())[1]).toMatchObject({ server: { filename } });
         const device = await connectAsync(`mqtts://localhost:${tls.port}`, {
           ca: authority.leaf,
           ...accountOf(one, id),
@@ -130,8 +135,7 @@ describe.skipIf(!postgres.available)(
     );
 
     test('files remain if the database has lost the broker, and the broker stops', async () => {
-      const start = await databaseFor(postgres);
-      const one = await start({ embeddedBroker: true });
+      const { one } = await pair();
       const [lost, deleted] = [await create(one), await create(one)];
       for (const id of [lost, deleted]) await connected(id, one);
       const { url } = await brokerOf(one, lost);
@@ -242,11 +246,7 @@ describe.skipIf(!postgres.available)(
       expect(await back.storage.db.deletedCloudBroker.count()).toBe(0);
       await expect
         .poll(() => brokerOf(other, stopped))
-        .toMatchObject({
-          state: 'INACTIVE',
-          problem: null,
-          runsOn: { isAvailable: true, awaySince: null },
-        });
+        .toMatchObject({ state: 'INACTIVE', problem: null, runsOn: { isAvailable: true, awaySince: null } });
       const again = await startClient((await brokerOf(other, stays)).url, accountOf(back, stays));
       const kept = new Promise((resolve) => again.once('message', (_topic, payload) => resolve(payload.toString())));
       await again.subscribeAsync('kept');
@@ -286,8 +286,7 @@ describe.skipIf(!postgres.available)(
     });
 
     test('no process sends the password of a broker on another machine to its own machine', async () => {
-      const start = await databaseFor(postgres);
-      const one = await start({ embeddedBroker: true });
+      const { one, start } = await pair();
       const id = await create(one);
       await connected(id, one);
       // As a process on another machine writes it that has no MQTT_ADVERTISED_HOST.

@@ -13,7 +13,7 @@ import { callOperatorSocket } from '../../../src/app/operator/operator-socket.ts
 import { VariableReader } from '../../../src/gateway/graphql/variables.ts';
 import { busyMs } from '../../support/busy-time.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
-import { useShared } from '../../support/shared.ts';
+import { shared } from '../../support/shared.ts';
 import { isLong, runs } from '../../support/suite.ts';
 import { type Operation, TRANSPORTS } from './transports.ts';
 
@@ -51,10 +51,10 @@ const post = (service: TestService, body: unknown, headers: Record<string, strin
 const overWebSocket = (service: TestService, operation: Operation) =>
   TRANSPORTS.WebSocket(`${service.url}/graphql`, operation, service.root);
 
-const shared = useShared(() => startTestService());
+const world = shared(() => startTestService());
 
 test('an object with 115,000 unknown keys is refused quickly on every transport', async () => {
-  const service = await shared();
+  const service = await world();
   const payload = { query: LOGIN, variables: { i: hostile } };
 
   const overPost = await refusal(service, async () => (await post(service, payload)).json());
@@ -79,7 +79,7 @@ test('an object with 115,000 unknown keys is refused quickly on every transport'
 });
 
 test('a subscription with such an object is refused like a query', async () => {
-  const service = await shared();
+  const service = await world();
   const query = 'subscription ($id: ID!) { connectedClients(brokerId: $id) { __typename } }';
   for (const id of [hostile, [many], Array(30_000).fill(1)]) {
     const text = await refusal(service, () => overWebSocket(service, { query, variables: { id } }));
@@ -88,7 +88,7 @@ test('a subscription with such an object is refused like a query', async () => {
 });
 
 test('values of the wrong kind, long names and long texts are refused without being repeated', async () => {
-  const service = await shared();
+  const service = await world();
   const long = SECRET.repeat(5_000);
   const inputs = [
     { email: many, password: many },
@@ -110,7 +110,7 @@ test('values of the wrong kind, long names and long texts are refused without be
 });
 
 test('half of a surrogate pair is refused in variables, values of JSON and literals', async () => {
-  const service = await shared();
+  const service = await world();
   const reason = 'must not contain half of a surrogate pair (U+D800 to U+DFFF)';
   const answer = async (query: string, variables: object) => (await post(service, { query, variables })).json();
   const create = 'mutation ($i: CreateProjectInput!) { createProject(input: $i) { project { name } } }';
@@ -139,13 +139,13 @@ describe('entries of lists and objects', () => {
     (await post(service, { query: PREVIEW, variables: { q: {}, s: [sample] } })).json();
 
   test('are allowed up to the limit', async () => {
-    const service = await shared();
+    const service = await world();
     const answer = (await preview(service, Array(199_990).fill(1))) as { data: unknown };
     expect(answer.data).toEqual({ previewStream: { results: [{ outcome: 'PASS' }] } });
   });
 
   test('beyond the limit are refused as TOO_LARGE', async () => {
-    const service = await shared();
+    const service = await world();
     const text = await refusal(service, () => preview(service, Array(200_001).fill(1)));
     expect(JSON.parse(text).errors).toMatchObject([{ extensions: { code: 'TOO_LARGE', info: { limit: 200_000 } } }]);
   });

@@ -2,9 +2,9 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { CHROMIUM_MISSING, hasChromium, startChromium } from '../../support/chromium.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
-import { useShared } from '../../support/shared.ts';
+import { shared } from '../../support/shared.ts';
 
-const browser = useShared(startChromium);
+const browser = shared(startChromium);
 
 /** The HTML page in a narrow window of a real browser, the requests that it sends, and the errors that it reports. */
 async function openDocs(service: TestService) {

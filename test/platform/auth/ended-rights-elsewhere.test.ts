@@ -19,10 +19,7 @@ describe.skipIf(!postgres.available)(postgres.available ? 'two services on one d
   test.each(isLong ? TRANSPORTS : TRANSPORTS.slice(0, 1))(
     'rights that end at one close what was open with them at the other, over %s',
     async (transport) => {
-      const env = {
-        DATABASE_URL: await postgres.createDatabase(),
-        SECRET_KEY: 'the-same-key-for-all-of-the-processes-here-',
-      };
+      const env = { DATABASE_URL: await postgres.createDatabase(), SECRET_KEY: '5e'.repeat(32) };
       const one = await startTestService({ env });
       const two = await startTestService({ env });
       const { body } = await one.rest('POST', `/api/projects/${one.projectId}/brokers`, one.root, {

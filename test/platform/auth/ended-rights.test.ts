@@ -4,7 +4,7 @@ import WebSocket from 'ws';
 import { END_OF_RIGHTS, type EventStream, openedStream, TRANSPORTS } from '../../support/event-stream.ts';
 import { FOLLOWED_LOG, type Mosquitto, startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService } from '../../support/service.ts';
-import { useShared } from '../../support/shared.ts';
+import { shared } from '../../support/shared.ts';
 import { isLong } from '../../support/suite.ts';
 import { done, newToken, RIGHTS_ENDINGS, type World } from './rights-endings.ts';
 import { SIGN_IN_ENDINGS } from './sign-in-endings.ts';
@@ -33,10 +33,10 @@ async function world(): Promise<LiveWorld> {
   return { ...service, mosquitto, brokerId: body.id };
 }
 
-const shared = useShared(world);
+const running = shared(world);
 
 test.each(TRANSPORTS)('rights that end close what was open with them over %s, and nothing else', async (transport) => {
-  const service = await shared();
+  const service = await running();
   const clients = { query: CLIENTS, variables: { b: service.brokerId } };
   const bystander = await openedStream(transport, service, (await service.person('VIEWER')).token, clients);
   const endings = Object.entries({ ...RIGHTS_ENDINGS, ...SIGN_IN_ENDINGS });
@@ -60,7 +60,7 @@ test.each(TRANSPORTS)('rights that end close what was open with them over %s, an
 test.each(TRANSPORTS)(
   'a project that is removed ends what was open in it over %s, for root, too',
   async (transport) => {
-    const service = await shared();
+    const service = await running();
     const { createProject } = (await done(service, CREATE_PROJECT, { name: 'short-lived' })) as {
       createProject: { project: { id: string } };
     };
@@ -91,7 +91,7 @@ test.each(TRANSPORTS)(
 test.each(TRANSPORTS)(
   'a role that is lowered ends what it was needed for over %s, not what the new one allows',
   async (transport) => {
-    const service = await shared();
+    const service = await running();
     const [lowered, other] = [await service.person('EDITOR'), await service.person('EDITOR')];
     const clients = { query: CLIENTS, variables: { b: service.brokerId } };
     const messages = { query: MESSAGES, variables: { b: service.brokerId } };
@@ -157,7 +157,7 @@ test('over one WebSocket only the subscription ends whose rights ended; the last
 });
 
 test('with the credential everything ends that runs over its WebSocket', async () => {
-  const service = await shared();
+  const service = await running();
   const { token, id } = await newToken(service, { role: 'EDITOR' });
   const { closed, opened } = oneWebSocket(service, token);
   const all = [await opened(MESSAGES), await opened(CLIENTS)];
@@ -169,7 +169,7 @@ test('with the credential everything ends that runs over its WebSocket', async (
 });
 
 test('a change that keeps the permissions ends no subscription', async () => {
-  const service = await shared();
+  const service = await running();
   const { token, email } = await service.person('EDITOR');
   const clients = { query: CLIENTS, variables: { b: service.brokerId } };
   const streams = await Promise.all(TRANSPORTS.map((transport) => openedStream(transport, service, token, clients)));
@@ -188,7 +188,7 @@ test('a change that keeps the permissions ends no subscription', async () => {
 test.each(TRANSPORTS)(
   'an organization’s member who leaves loses what its projects had open over %s',
   async (transport) => {
-    const service = await shared();
+    const service = await running();
     const create = 'mutation ($i: CreateOrganizationInput!) { createOrganization(input: $i) { organization { id } } }';
     const made = (await done(service, create, { name: transport })) as {
       createOrganization: { organization: { id: string } };

@@ -4,7 +4,7 @@ import type { Requirement } from '../../../src/gateway/graphql/builder.ts';
 import type { JsonSchema, Route } from '../../../src/gateway/rest/route.ts';
 import { ERROR_STATUS } from '../../../src/platform/errors.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
-import { useShared } from '../../support/shared.ts';
+import { shared } from '../../support/shared.ts';
 import { isLong } from '../../support/suite.ts';
 import { credentialsOf } from './rights-callers.ts';
 import {
@@ -224,7 +224,7 @@ const ADMITTED = cells().filter(({ expected }) => expected === null);
 
 describe.skipIf(process.env.TEST_ENGINE === 'postgresql')('the matrix', () => {
   // Each world is another project. A service parses and compiles hundreds of documents before the first response.
-  const service = useShared(() => startTestService());
+  const service = shared(() => startTestService());
 
   test.each(['users', 'tokens'])('%s without permission get the expected status and change nothing', async (whose) => {
     const { world, tryCell } = await inhabited(await service());

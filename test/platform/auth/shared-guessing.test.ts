@@ -118,7 +118,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL ${postgres.available ? '' : 
   async function openProcess(databaseUrl: string, dataDir = temporaryFolder(), offsetMs = 0) {
     const { db } = await openTestStorage({ databaseUrl });
     const throttle = new LoginThrottle(() => performance.now() + offsetMs);
-    const secretKey = 'the-same-key-for-all-of-the-processes-here-';
+    const secretKey = '5e'.repeat(32);
     return { db, throttle, failures: new LoginFailures({ db, throttle, sealer: openSealer({ dataDir, secretKey }) }) };
   }
 

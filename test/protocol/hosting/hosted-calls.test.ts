@@ -11,7 +11,7 @@ import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
 
 const postgres = usePostgres();
 const API = 'cedalo/topictree';
-const KEY = 'the-same-key-for-all-of-the-processes-here-';
+const KEY = '5e'.repeat(32);
 
 describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : ` (${UNAVAILABLE})`}`, () => {
   async function startProcess(databaseUrl: string, secretKey = KEY, timeoutMs = 30_000) {

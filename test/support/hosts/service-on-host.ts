@@ -36,7 +36,7 @@ export interface ServiceOnHost {
   start(): Promise<void>;
 }
 
-const SHARED_KEY = 'the-same-key-for-all-of-the-processes-here-';
+const SHARED_KEY = '5e'.repeat(32);
 const PORT = 4000;
 
 export async function startServiceOn(host: Host, options: ServiceOptions): Promise<ServiceOnHost> {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { namedNodeId } from '../../../../src/gateway/named-node-id.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
 import { startTestService } from '../../../support/service.ts';
+import { shared } from '../../../support/shared.ts';
 import { type AccessWorld, accessWorld, addBroker, KINDS } from '../access-service.ts';
 
 const ANY_RULE = { aclType: 'SUBSCRIBE_PATTERN', topic: 'a/#', allow: true };
@@ -43,9 +44,7 @@ async function furnish(world: AccessWorld): Promise<void> {
             },
           },
           { createAccessGroup: { groupName: 'hall', roles: [{ roleName: 'sensor', priority: 3 }] } },
-          {
-            createAccount: { username: 'meter-1', password: 'one', groups: [{ groupName: 'hall', priority: 2 }] },
-          },
+          { createAccount: { username: 'meter-1', password: 'one', groups: [{ groupName: 'hall', priority: 2 }] } },
           { createAccount: { username: 'meter-2', password: 'two', groups: [{ groupName: 'hall' }] } },
           { createAccount: { username: 'pump', password: 'three', roles: [{ roleName: 'sensor' }] } },
         ],
@@ -59,6 +58,12 @@ async function furnish(world: AccessWorld): Promise<void> {
 }
 
 describe.each(KINDS)('on %s', (kind) => {
+  const furnished = shared(async () => {
+    const world = await accessWorld(kind);
+    await furnish(world);
+    return world;
+  });
+
   test('clients, groups and roles are walked, paged and filtered without asking the broker again', async () => {
     const world = await accessWorld(kind);
     await furnish(world);
@@ -91,11 +96,7 @@ describe.each(KINDS)('on %s', (kind) => {
     } }`);
 
     expect(walk.broker.accounts.totalCount).toBe(4);
-    expect(walk.broker.accounts.pageInfo).toEqual({
-      hasNextPage: true,
-      hasPreviousPage: true,
-      endCursor: 'meter-2',
-    });
+    expect(walk.broker.accounts.pageInfo).toEqual({ hasNextPage: true, hasPreviousPage: true, endCursor: 'meter-2' });
     const group = {
       isAnonymousGroup: false,
       roles: [
@@ -176,8 +177,7 @@ describe.each(KINDS)('on %s', (kind) => {
   });
 
   test('a connected client leads to its account and what that may, and the account to its connections', async () => {
-    const world = await accessWorld(kind);
-    await furnish(world);
+    const world = await furnished();
     await world.client({ clientId: 'm1', username: 'meter-1', password: 'one' });
     const { broker } = await world.graph(`query ($b: ID!) { broker(id: $b) {
       connectedClient(clientId: "m1") { account { username groups { group { roles { roleName } } } connections { clientId } } }
@@ -313,8 +313,7 @@ describe.each(KINDS)('on %s', (kind) => {
   });
 
   test('what cannot be done is an error with its code, and changes nothing', async () => {
-    const world = await accessWorld(kind);
-    await furnish(world);
+    const world = await furnished();
     const before = await world.ask('listClients', { verbose: true });
     const codeOf = async (name: string, input: Record<string, unknown>) => {
       const { extensions } = await world.refused(document(name), { input: await withBroker(world.graph, input) });
@@ -339,11 +338,10 @@ describe.each(KINDS)('on %s', (kind) => {
   });
 
   test('a dry run sends nothing and lists the commands and disconnected clients; the change then matches it', async () => {
-    const world = await accessWorld(kind);
-    await furnish(world);
-    const client = await world.client({ clientId: 'm1', username: 'meter-1', password: 'one' });
+    const world = await furnished();
+    const client = await world.client({ clientId: 'm2', username: 'meter-2', password: 'two' });
     await world.client({ clientId: 'p1', username: 'pump', password: 'three' });
-    const input = { username: 'meter-1', textName: 'Meter', password: 'a new secret' };
+    const input = { username: 'meter-2', textName: 'Meter', password: 'a new secret' };
     const selection =
       'outcome commands { command fields state } blastRadius { clientCount clients { clientId username } usernames gateway anonymous }';
 
@@ -352,13 +350,13 @@ describe.each(KINDS)('on %s', (kind) => {
     expect(planned.commands.every(({ state }: { state: string }) => state === 'PLANNED')).toBe(true);
     expect(planned.blastRadius).toEqual({
       clientCount: 1,
-      clients: [{ clientId: 'm1', username: 'meter-1' }],
-      usernames: ['meter-1'],
+      clients: [{ clientId: 'm2', username: 'meter-2' }],
+      usernames: ['meter-2'],
       gateway: false,
       anonymous: false,
     });
     expect(JSON.stringify(planned)).not.toContain('a new secret');
-    expect((await world.ask('getClient', { username: 'meter-1' })).client.textname).toBeUndefined();
+    expect((await world.ask('getClient', { username: 'meter-2' })).client.textname).toBeUndefined();
     expect(client.connected).toBe(true);
 
     const gone = new Promise<void>((resolve) => client.once('close', () => resolve()));
@@ -367,11 +365,11 @@ describe.each(KINDS)('on %s', (kind) => {
     expect(done.outcome).toBe('APPLIED');
     expect(done.blastRadius.clients).toEqual(planned.blastRadius.clients);
     expect(JSON.stringify(done)).not.toContain('a new secret');
-    expect((await world.ask('getClient', { username: 'meter-1' })).client.textname).toBe('Meter');
+    expect((await world.ask('getClient', { username: 'meter-2' })).client.textname).toBe('Meter');
   });
 
   test('many changes in one call have each its own result; one that is rejected stops nothing', async () => {
-    const world = await accessWorld(kind);
+    const world = await furnished();
     const { graph, refused, brokerId } = world;
     const MANY = `mutation ($input: ChangeAccessControlInput!) { changeAccessControl(input: $input) {
       outcome changes { outcome error { code } commands { command state } } blastRadius { clientCount }
@@ -426,8 +424,7 @@ describe.each(KINDS)('on %s', (kind) => {
   });
 
   test('an explanation names the deciding rule, also for hypothetical roles, and whoCan lists the allowed clients', async () => {
-    const world = await accessWorld(kind);
-    await furnish(world);
+    const world = await furnished();
     const EXPLAIN = `query ($b: ID!, $u: String, $a: Boolean, $topic: String!, $with: [HeldRoleInput!], $without: [String!]) {
       explainAccess(brokerId: $b, username: $u, anonymous: $a, action: PUBLISH, topic: $topic, withRoles: $with, withoutRoles: $without) {
         allowed reason defaultAclType defaultAllows lookedAtTotal elsewhere remarks
@@ -530,7 +527,7 @@ describe.each(KINDS)('on %s', (kind) => {
   });
 
   test('what a broker names has an id, which finds it for those who may see the broker, as long as it is there', async () => {
-    const world = await accessWorld(kind);
+    const world = await furnished();
     const { service, graph } = world;
     const NAME = 'hall/ü 😀+';
     const FIND = `query ($id: ID!) { node(id: $id) {
@@ -573,7 +570,7 @@ describe.each(KINDS)('on %s', (kind) => {
   });
 
   test('names with slashes, wildcards, percent signs, spaces and other scripts survive the round trip', async () => {
-    const world = await accessWorld(kind);
+    const world = await furnished();
     for (const name of ['a/b', 'x%2Fy', 'ü ñ 字 😀', 'q?&=#+', 'it\'s "quoted"']) {
       await change(world, 'createAccessRole', { roleName: name, textName: name });
       await change(world, 'createAccessGroup', { groupName: name, roles: [{ roleName: name }] });
@@ -613,9 +610,7 @@ test('a broker without dynamic security says what would help', async () => {
   const id = await addBroker(service, url);
   const { data, errors } = await service.graphql(
     'query ($b: ID!) { broker(id: $b) { name accounts { totalCount } } }',
-    {
-      b: id,
-    },
+    { b: id },
   );
   expect(data.broker).toEqual({ name: 'm', accounts: null });
   expect(errors?.[0]?.extensions.code).toBe('NOT_SUPPORTED_BY_BROKER');

@@ -1,13 +1,11 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { passwordFile } from '../../../../src/engines/cloud-brokers/cloud-brokers.ts';
 import { type EventStream, openStream, TRANSPORTS, type Transport } from '../../../support/event-stream.ts';
-import { ADMIN, startMosquitto } from '../../../support/mosquitto.ts';
+import { startMosquitto } from '../../../support/mosquitto.ts';
 import { UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
-import { startTestService, type TestService } from '../../../support/service.ts';
-import { addBroker, KINDS } from '../access-service.ts';
+import { sharedDatabase, startTestService, type TestService } from '../../../support/service.ts';
+import { type AccessWorld, accessWorld, addBroker, KINDS } from '../access-service.ts';
 
 const WATCH = `subscription ($b: ID!, $after: SafeInt) { accessControl(brokerId: $b, after: $after) {
   kind sequence isConnected removedIds accessControl { accountCount groupCount roleCount }
@@ -18,29 +16,9 @@ const WATCH = `subscription ($b: ID!, $after: SafeInt) { accessControl(brokerId:
   defaultAcl { publishClientReceive }
 } }`;
 
-interface World {
-  readonly service: TestService;
-  readonly brokerId: string;
-  readonly port: number;
-  readonly username: string;
-  readonly password: string;
-}
-
-async function start(kind: (typeof KINDS)[number]): Promise<World> {
-  if (kind === 'the embedded broker') {
-    const service = await startTestService({ embeddedBroker: true });
-    const { id, url } = await service.storage.db.broker.findFirstOrThrow();
-    const password = readFileSync(passwordFile(service.config.dataDir, id), 'utf8').trim();
-    return { service, brokerId: id, port: Number(new URL(url ?? '').port), username: 'admin', password };
-  }
-  const broker = await startMosquitto({ access: 'dynsec' });
-  const service = await startTestService();
-  return { service, brokerId: await addBroker(service, broker.url), port: broker.port, ...ADMIN };
-}
-
 /** Another client of the broker. */
-async function control({ port, username, password }: Omit<World, 'service' | 'brokerId'>, ...command: string[]) {
-  const connection = ['-h', '127.0.0.1', '-p', String(port), '-u', username, '-P', password];
+async function control({ url, credentials: { username, password } }: AccessWorld, ...command: string[]) {
+  const connection = ['-h', '127.0.0.1', '-p', new URL(url).port, '-u', username, '-P', password];
   await promisify(execFile)('mosquitto_ctrl', [...connection, 'dynsec', ...command]);
 }
 
@@ -70,7 +48,7 @@ const SET_DEFAULT = `mutation ($b: ID!) {
 
 describe.each(KINDS)('%s', (kind) => {
   test.each(TRANSPORTS)('changes by this service and by mosquitto_ctrl are sent over %s', async (transport) => {
-    const world = await start(kind);
+    const world = await accessWorld(kind);
     const { service, brokerId } = world;
     const stream = watch(transport, service, brokerId);
     const first = await next(stream);
@@ -124,7 +102,7 @@ const postgres = usePostgres();
 test.skipIf(!postgres.available)(
   `a change by another process is sent${postgres.available ? '' : `: ${UNAVAILABLE}`}`,
   async () => {
-    const env = { DATABASE_URL: await postgres.createDatabase(), SECRET_KEY: 'k'.repeat(43) };
+    const env = { DATABASE_URL: await sharedDatabase(postgres), SECRET_KEY: '5e'.repeat(32) };
     const broker = await startMosquitto({ access: 'dynsec' });
     const one = await startTestService({ env });
     const two = await startTestService({ env });

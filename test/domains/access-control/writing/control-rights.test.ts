@@ -1,6 +1,7 @@
 import type { MqttClient } from 'mqtt';
 import { describe, expect, test } from 'vitest';
 import type { TestService } from '../../../support/service.ts';
+import { shared } from '../../../support/shared.ts';
 import { type AccessWorld, accessWorld, KINDS } from '../access-service.ts';
 
 const API = '$CONTROL/dynamic-security/v1';
@@ -152,6 +153,8 @@ const withPrefix = (changes: readonly Change[], codes: readonly string[]) =>
   changes.map((change, index) => [JSON.stringify(change), codes[index]]);
 
 describe.each(KINDS)('on %s', (kind) => {
+  const sharedWorld = shared(() => furnished(kind));
+
   test('below ADMIN no verb grants, takes over or changes rights on $CONTROL/, and what has none is changed as before', async () => {
     const world = await furnished(kind);
     const before = await exported(world);
@@ -182,7 +185,7 @@ describe.each(KINDS)('on %s', (kind) => {
   });
 
   test('administrators of the project grant and change rights on $CONTROL/', async () => {
-    const world = await furnished(kind);
+    const world = await sharedWorld();
     const { service } = world;
     const person = (await service.person('ADMIN')).token;
     const { projectId } = service;
@@ -199,7 +202,7 @@ describe.each(KINDS)('on %s', (kind) => {
   });
 
   test('the steps of one batch are judged on the result of those before them', async () => {
-    const world = await furnished(kind);
+    const world = await sharedWorld();
     const viewer = (await world.service.person('VIEWER')).token;
     const steps: Change[] = [
       { createAccessRole: { roleName: 'step' } },

@@ -12,12 +12,14 @@ import { WriteQueue } from '../../../../src/domains/access-control/writing/write
 import { ServiceError } from '../../../../src/platform/errors.ts';
 import { runInSlices } from '../../../../src/platform/scheduling/sliced-task.ts';
 import type { ControlCaller } from '../../../../src/protocol/control/plugin.ts';
+import { isLong } from '../../../support/suite.ts';
 import { planChanges } from '../at-once.ts';
 import { MOSQUITTO_2_1 } from '../dialects.ts';
 import { policyOf } from '../policy/policy-builder.ts';
 import { at } from './written-access.ts';
 
-const ACCOUNTS = 20_000;
+/** Enough for several slices of each kind of work. */
+const ACCOUNTS = isLong ? 20_000 : 4_000;
 const numbered = <T>(count: number, make: (number: number) => T): T[] =>
   Array.from({ length: count }, (_, number) => make(number));
 

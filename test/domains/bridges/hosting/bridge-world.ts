@@ -74,7 +74,7 @@ interface BridgeWorldOptions {
   readonly databaseUrl?: string;
 }
 
-const SECRET_KEY = 'the-same-key-for-all-of-the-processes-here-';
+const SECRET_KEY = '5e'.repeat(32);
 
 /**
  * The parts of a process that host bridges. They are queried by control APIs only.

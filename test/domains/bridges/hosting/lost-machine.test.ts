@@ -20,7 +20,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const databaseUrl = await postgres.createDatabase();
     const env = {
       DATABASE_URL: databaseUrl,
-      SECRET_KEY: 'the-same-key-for-all-of-the-processes-here-',
+      SECRET_KEY: '5e'.repeat(32),
       BROKER_ALLOWED_HOSTS: '*,localhost,127.0.0.0/8,::1',
     };
     const [line, centre] = [await startMosquitto(), await startMosquitto()];

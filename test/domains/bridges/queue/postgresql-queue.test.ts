@@ -12,7 +12,8 @@ import type { BrokerStorage } from '../../../../src/domains/bridges/queue/queue-
 import { openTestStorage } from '../../../support/database.ts';
 import { startCluster, UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
 import { startRelay } from '../../../support/relay.ts';
-import { runs } from '../../../support/suite.ts';
+import { sharedDatabase } from '../../../support/service.ts';
+import { isLong, runs } from '../../../support/suite.ts';
 import { LARGE, message, openQueue, queueFolder, turns } from './queue-world.ts';
 
 const postgres = usePostgres();
@@ -25,7 +26,7 @@ interface OpenOptions {
 
 /** A database with a broker, and processes that open its queues. */
 async function world(databaseUrl?: string) {
-  const url = databaseUrl ?? (await postgres.createDatabase());
+  const url = databaseUrl ?? (await sharedDatabase(postgres));
   await openTestStorage({ databaseUrl: url });
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => undefined);
@@ -117,7 +118,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     });
     queue.setDelivering(false);
     await new Promise<void>((resolve) => queue.push(rich, resolve));
-    await store(queue, numbers(5_000));
+    await store(queue, numbers(2_000));
     for (const entry of await take(queue, 1)) {
       expect(entry.message).toEqual(rich);
       queue.settle(entry);
@@ -128,8 +129,8 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     await queue.close({ discard: false });
 
     const next = (await otherProcess().open()).queue;
-    expect(next.length).toBe(4_998);
-    expect(await drain(next)).toEqual(['1', ...numbers(5_000).slice(3)]);
+    expect(next.length).toBe(1_998);
+    expect(await drain(next)).toEqual(['1', ...numbers(2_000).slice(3)]);
     expect([next.length, next.bytes]).toEqual([0, 0]);
     await expect.poll(stored).toBe(0);
   });
@@ -230,7 +231,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const { queue, problems } = await open();
     await store(queue, ['before']);
     await cluster.kill();
-    const waiting = push(queue, numbers(3_000));
+    const waiting = push(queue, numbers(1_000));
     await expect.poll(() => problems.at(-1)).toMatch(/wait/);
     expect(waiting).toEqual([]);
     const delivered = queue.take(11, LARGE.maxBytes);
@@ -238,7 +239,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     for (const entry of delivered) queue.settle(entry);
     expect(waiting).toEqual(numbers(10));
     await cluster.startAgain();
-    await expect.poll(() => waiting.length, { timeout: 30_000 }).toBe(3_000);
+    await expect.poll(() => waiting.length, { timeout: 30_000 }).toBe(1_000);
     expect(problems.at(-1)).toBeNull();
     await cluster.kill();
     const late = push(queue, ['late']);
@@ -246,14 +247,13 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     expect(late).toEqual([]);
     await cluster.startAgain();
     const next = (await otherProcess().open()).queue;
-    expect(await drain(next)).toEqual(numbers(3_000).slice(10));
+    expect(await drain(next)).toEqual(numbers(1_000).slice(10));
   });
 
   test('a commit whose response is lost is not repeated, and messages that were delivered meanwhile are deleted', async () => {
     const { url, otherProcess, stored } = await world();
-    const { hostname, port, pathname, username } = new URL(url);
-    const relay = await startRelay(Number(port));
-    const through = `postgresql://${username}@${hostname}:${new URL(relay.url).port}${pathname}`;
+    const relay = await startRelay(Number(new URL(url).port));
+    const through = Object.assign(new URL(url), { port: new URL(relay.url).port }).href;
     const { queue } = await otherProcess(through).open();
     const all: string[] = [];
     const taken: string[] = [];
@@ -408,7 +408,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
         await queue.close({ discard: false });
         expect(await stored()).toBe(0);
       }),
-      { numRuns: runs(60) },
+      { numRuns: runs(isLong ? 60 : 20) },
     );
   }, 180_000);
 });

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { openStream } from '../../../support/event-stream.ts';
 import { FOLLOWED_LOG, startClient, startMosquitto } from '../../../support/mosquitto.ts';
 import { startTestService, type TestService } from '../../../support/service.ts';
-import { onEnd, useShared } from '../../../support/shared.ts';
+import { onTestFinished, shared } from '../../../support/shared.ts';
 import { addBroker, meter, startCommercialBroker } from './commercial-broker.ts';
 import { codeOf, issuesOf } from './operations.ts';
 
@@ -48,7 +48,7 @@ async function start() {
   const join = async (clientId: string, username: string, localAddress: string, options: IClientOptions = {}) => {
     const open = () => connect({ host: '127.0.0.1', port: Number(port), localAddress });
     const client = new MqttClient(open, { clientId, username, password: username, reconnectPeriod: 0, ...options });
-    onEnd(() => void client.end(true));
+    onTestFinished(() => void client.end(true));
     await new Promise((resolve) => client.once('connect', resolve));
     return client;
   };
@@ -71,7 +71,7 @@ async function start() {
   return { service, id, join, publish, ...lists(service, id) };
 }
 
-const shared = useShared(start);
+const world = shared(start);
 
 const ORDERS = [
   ['CLIENT_ID', ['dev-1', 'dev-2', 'dev-3', 'dev-4'], ['dev-4', 'dev-3', 'dev-2', 'dev-1']],
@@ -83,7 +83,7 @@ const ORDERS = [
 ] as const;
 
 test('clients are sorted by each field in both directions, also page by page', async () => {
-  const { page } = await shared();
+  const { page } = await world();
   for (const [field, ...expected] of ORDERS) {
     for (const [index, order] of (['ASC', 'DESC'] as const).entries()) {
       const query = { filter: DEVICES, orderBy: { field, order } };
@@ -133,7 +133,7 @@ test('a cursor stays valid after its client has changed or gone, and is refused 
 });
 
 test('clients are selected by address, version, state and numbers of messages; other values are refused', async () => {
-  const { page, answer } = await shared();
+  const { page, answer } = await world();
   const selected = async (filter: object) => (await page({ filter: { ...DEVICES, ...filter } })).ids;
   expect(await selected({ address: '127.0.0.9' })).toEqual(['dev-2']);
   expect(await selected({ address: '127.0.0.8/30' })).toEqual(['dev-1', 'dev-2']);
@@ -155,7 +155,7 @@ test('clients are selected by address, version, state and numbers of messages; o
 });
 
 test('a subscription takes the same filter, without the numbers that send no events', async () => {
-  const { service, id, join } = await shared();
+  const { service, id, join } = await world();
   const watch = (filter: object) =>
     openStream('SSE', `${service.url}/graphql`, service.root, {
       query: `subscription ($id: ID!, $filter: ConnectedClientFilter) {
@@ -177,7 +177,7 @@ test('a subscription takes the same filter, without the numbers that send no eve
 });
 
 test('many clients are disconnected only with a condition, and only connected ones', async () => {
-  const { service, id } = await shared();
+  const { service, id } = await world();
   const dryRun = (filter: object) =>
     service.graphql(
       'mutation ($input: DisconnectClientsInput!) { disconnectClients(input: $input) { results { clientId } } }',

@@ -44,7 +44,7 @@ export async function startStreams(options: StreamWorldOptions) {
   const { db, changes, leases, engine } = storage;
   const directory = new StreamCache({ db, changes, log: silentLog });
   await directory.load();
-  const sealer = openSealer({ dataDir: folder, secretKey: 'the-same-key-for-all-of-the-processes-here-' });
+  const sealer = openSealer({ dataDir: folder, secretKey: '5e'.repeat(32) });
   const calls = engine === 'postgresql' ? new HostedCalls({ db, changes, sealer, log: silentLog, timeoutMs }) : null;
   const faults: unknown[] = [];
   const engines = { running: 0, closed: 0 };

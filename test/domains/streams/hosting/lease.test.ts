@@ -1,8 +1,7 @@
 import type { MqttClient } from 'mqtt';
 import { describe, expect, test } from 'vitest';
-import { databaseOfRun } from '../../../support/database.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
-import { startTestService, type TestService } from '../../../support/service.ts';
+import { sharedDatabase, startTestService, type TestService } from '../../../support/service.ts';
 import { subscribe } from '../../../support/subscription.ts';
 
 const CREATE = 'mutation ($input: CreateStreamInput!) { createStream(input: $input) { stream { name } } }';
@@ -25,10 +24,7 @@ async function heard(client: MqttClient, topic: string): Promise<string[]> {
 describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two services on one database', () => {
   test('one service runs the streams of a broker, both serve them, and the other continues when the first closes', async () => {
     const broker = await startMosquitto();
-    const env = {
-      DATABASE_URL: (await databaseOfRun()) ?? '',
-      SECRET_KEY: 'the-same-key-for-all-of-the-processes-here-',
-    };
+    const env = { DATABASE_URL: await sharedDatabase(), SECRET_KEY: '5e'.repeat(32) };
     const one = await startTestService({ env });
     const two = await startTestService({ env });
     const body = { name: 'line', url: broker.url };

@@ -1,6 +1,7 @@
 import { expect, onTestFinished } from 'vitest';
 import { startMosquitto } from '../../../support/mosquitto.ts';
 import { MqttWire } from '../../../support/mqtt-wire.ts';
+import { startServiceProcess } from '../../../support/service-process.ts';
 import { NumberedTraffic, WINDOW } from './numbered-traffic.ts';
 import { startStreamOfNumbers } from './stream-of-numbers.ts';
 
@@ -12,7 +13,7 @@ const BETWEEN_KILLS = 2_000;
  */
 export async function checkKilledService(kills: number): Promise<void> {
   const broker = await startMosquitto({ lines: ['max_queued_messages 0'] });
-  const { service, read, replay } = await startStreamOfNumbers(broker.url, { persist: true });
+  const { service, read, replay } = await startStreamOfNumbers(startServiceProcess, broker.url, { persist: true });
   const traffic = await NumberedTraffic.start(broker.port, 'in', 'out');
   // More than can come about: the publisher never pauses.
   traffic.publishUpTo(Number.MAX_SAFE_INTEGER);

@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
-import { type ServiceProcess, startServiceProcess } from '../../../support/service-process.ts';
+import type { StartedService } from '../../../support/service-process.ts';
 
-interface StreamOfNumbers {
-  readonly service: ServiceProcess;
+interface StreamOfNumbers<Service> {
+  readonly service: Service;
   readonly brokerId: string;
   /** The stream, as the graph returns it. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
@@ -10,12 +10,13 @@ interface StreamOfNumbers {
   replay(input: Readonly<Record<string, unknown>>): Promise<void>;
 }
 
-/** The service in its own process, with a broker and a stream from `in` to `out` that selects numbers from messages. */
-export async function startStreamOfNumbers(
+/** A service with a broker and a stream from `in` to `out` that selects numbers from messages. */
+export async function startStreamOfNumbers<Service extends StartedService>(
+  start: () => Promise<Service>,
   brokerUrl: string,
   input: Readonly<Record<string, unknown>> = {},
-): Promise<StreamOfNumbers> {
-  const service = await startServiceProcess();
+): Promise<StreamOfNumbers<Service>> {
+  const service = await start();
   const brokerId = await service.addBroker(brokerUrl);
   const query = {
     select: [
@@ -27,7 +28,7 @@ export async function startStreamOfNumbers(
   const create = 'mutation ($input: CreateStreamInput!) { createStream(input: $input) { stream { id } } }';
   const stream = { brokerId, name: 'numbers', sourceTopic: 'in', targetTopic: 'out', query };
   await service.graphql(create, { input: { ...stream, ...input } });
-  const read: StreamOfNumbers['read'] = async (fields) => {
+  const read: StreamOfNumbers<Service>['read'] = async (fields) => {
     const document = `query ($b: ID!) { broker(id: $b) { stream(name: "numbers") { ${fields} } } }`;
     return (await service.graphql(document, { b: brokerId })).broker.stream;
   };

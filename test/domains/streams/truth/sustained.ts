@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { startMosquitto } from '../../../support/mosquitto.ts';
 import { startRelay } from '../../../support/relay.ts';
+import { startServiceHere, startServiceProcess } from '../../../support/service-process.ts';
 import { NumberedTraffic, WINDOW } from './numbered-traffic.ts';
 import { startStreamOfNumbers } from './stream-of-numbers.ts';
 
@@ -11,7 +12,7 @@ const MIN_SAMPLES = 60;
 /** Sends `count` messages of QoS 1 through a stream at full speed: each leaves once, in order, with flat memory. */
 export async function checkSustained(count: number): Promise<void> {
   const broker = await startMosquitto({ lines: ['max_queued_messages 0'] });
-  const { service, read } = await startStreamOfNumbers(broker.url);
+  const { service, read } = await startStreamOfNumbers(startServiceProcess, broker.url);
   const traffic = await NumberedTraffic.start(broker.port, 'in', 'out');
   const sizes: number[] = [];
   const watch = setInterval(() => sizes.push(service.rss()), 250);
@@ -40,7 +41,7 @@ export async function checkSustained(count: number): Promise<void> {
 export async function checkCutConnections(count: number, cuts: number): Promise<void> {
   const broker = await startMosquitto({ lines: ['max_queued_messages 0'] });
   const relay = await startRelay(broker.port);
-  const { read } = await startStreamOfNumbers(relay.url);
+  const { read } = await startStreamOfNumbers(startServiceHere, relay.url);
   const traffic = await NumberedTraffic.start(broker.port, 'in', 'out');
   traffic.publishUpTo(count);
   const cutAt: number[] = [];

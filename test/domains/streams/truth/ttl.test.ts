@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { startMosquitto } from '../../../support/mosquitto.ts';
 import { MqttWire } from '../../../support/mqtt-wire.ts';
+import { startServiceProcess } from '../../../support/service-process.ts';
 import { startStreamOfNumbers } from './stream-of-numbers.ts';
 
 const TTL = 2;
@@ -18,7 +19,7 @@ interface Sent {
 
 test('with a ttl of 2 s a replay at any moment has all that is younger, and nothing that is twice as old', async () => {
   const broker = await startMosquitto();
-  const { read, replay } = await startStreamOfNumbers(broker.url, { persist: true, ttl: TTL });
+  const { read, replay } = await startStreamOfNumbers(startServiceProcess, broker.url, { persist: true, ttl: TTL });
   const sent: Sent[] = [];
   const receiver = await MqttWire.open(broker.port, 'receiver');
   await receiver.subscribe('out', 0);

@@ -13,10 +13,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
   test('one of two processes records, both serve the topics and the settings, and the other continues when the first closes', async () => {
     const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
     const recorders = await recordersAt(broker);
-    const env = {
-      DATABASE_URL: await postgres.createDatabase(),
-      SECRET_KEY: 'the-same-key-for-all-of-the-processes-here-',
-    };
+    const env = { DATABASE_URL: await postgres.createDatabase(), SECRET_KEY: '5e'.repeat(32) };
     const services = [await startTestService({ env }), await startTestService({ env })] as const;
     const id = await addBroker(services[0], broker);
     await askTopics(services[1], id, 'setRecording', { ttl: 900, always: true });
