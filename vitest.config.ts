@@ -20,8 +20,7 @@ const APART = ['test/gateway/graphql/compiled-programs.test.ts', 'test/gateway/g
 
 const onPostgresql = process.env.TEST_ON_POSTGRESQL === 'on' ? postgresqlFiles() : [];
 const included = { short: shortFiles, smoke: smokeFiles, all: () => ['test/**/*.test.ts'] }[suite]();
-const ofSuite = (paths: string[]) =>
-  suite === 'all' ? paths : paths.filter((path) => included.includes(path));
+const ofSuite = (paths: string[]) => (suite === 'all' ? paths : paths.filter((path) => included.includes(path)));
 // Chromium cancels its requests when an interface appears, so these files run before all others.
 const network = networkFiles();
 const projects = [
@@ -41,7 +40,9 @@ export default defineConfig({
     // Later runs reuse the modules that an earlier one compiled.
     experimental: { fsModuleCache: true },
     globalSetup: ['test/support/global-setup.ts'],
-    setupFiles: ['test/support/cpu-of-file.ts', 'test/support/as-it-was.ts', 'test/support/short-properties.ts'],
+    setupFiles: ['cpu-of-file', 'chromium-of-file', 'as-it-was', 'short-properties'].map(
+      (name) => `test/support/${name}.ts`,
+    ),
     testTimeout: isLong ? 900_000 : 120_000,
     hookTimeout: 120_000,
     // The default of one second is too short for a busy machine.

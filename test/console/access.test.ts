@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { type AccessWorld, accessWorld, addBroker, KINDS } from '../domains/access-control/access-service.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startClient, startMosquitto } from '../support/mosquitto.ts';
-import { PASSWORD, startTestService, type TestService } from '../support/service.ts';
-import { checkScreen, openConsole, signIn } from './page.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+import { checkScreen, makeStrict, openFleet } from './page.ts';
 
 /** Two meters hold a role, through a group or directly; a pump holds nothing. */
 async function furnish({ ask }: AccessWorld): Promise<void> {
@@ -20,8 +20,7 @@ async function furnish({ ask }: AccessWorld): Promise<void> {
 }
 
 async function openAccess(service: TestService, brokerId: string, part = 'accounts'): Promise<Page> {
-  const page = await openConsole(service);
-  await signIn(page);
+  const page = await openFleet(service);
   await page.goto(`${service.url}/#/brokers/${brokerId}/access/${part}`);
   await page.getByRole('navigation', { name: 'Parts of the access control' }).waitFor();
   return page;
@@ -340,14 +339,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     await furnish(world);
     await world.client({ clientId: 'm1', username: 'meter-1', password: 'one' });
     const { service, brokerId } = world;
-    const strict = await service.graphql(
-      'mutation ($id: ID!) { updateProject(input: { projectId: $id, hasStrictRoles: true }) { project { id } } }',
-      { id: service.projectId },
-    );
-    expect(strict.errors).toBeUndefined();
-    const { email } = await service.person('VIEWER');
-    const page = await openConsole(service);
-    await signIn(page, { email, password: PASSWORD });
+    await makeStrict(service);
+    const { token } = await service.person('VIEWER');
+    const page = await openFleet(service, token);
     const open = (part: string) => page.goto(`${service.url}/${part}`);
     await open(`#/brokers/${brokerId}/access/accounts`);
     await row(page, 'pump').waitFor();
@@ -377,8 +371,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
       'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }',
       { input: { projectId: service.projectId, name: 'plain', url: `mqtt://127.0.0.1:${broker.port}` } },
     );
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     await page.goto(`${service.url}/#/brokers/${added.data.addBroker.broker.id}/access`);
     await page.getByRole('heading', { name: 'This broker has no access control' }).waitFor();
     await page.getByText('The broker has no dynamic security').waitFor();

@@ -3,8 +3,8 @@ import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { accessWorld } from '../domains/access-control/access-service.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
-import { PASSWORD, ROOT, startTestService, type TestService } from '../support/service.ts';
-import { checkScreen, firstBroker, openConsole, signIn } from './page.ts';
+import { ROOT, startTestService, type TestService } from '../support/service.ts';
+import { checkScreen, firstBroker, openFleet } from './page.ts';
 
 const UPDATE = 'mutation ($input: UpdateProjectInput!) { updateProject(input: $input) { project { id } } }';
 const rename = async ({ graphql, projectId }: TestService, name: string, token?: string) =>
@@ -16,8 +16,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () =
   test('shows new entries within a second with their changes, filters them in the address, verifies and exports them', async () => {
     const service = await startTestService();
     const viewer = await service.person('VIEWER');
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     await page.getByRole('link', { name: 'Audit' }).press('Enter');
     await page.getByText('live', { exact: true }).waitFor();
     await rename(service, 'Plant 1');
@@ -81,8 +80,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () =
     await world.client({ clientId: 'pump/7', username: 'admin', password: (await firstBroker(service)).password });
     await graph('mutation ($b: ID!) { disconnectClient(input: { brokerId: $b, clientId: "pump/7" }) { __typename } }');
 
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     await page.getByRole('link', { name: 'Audit' }).click();
     const given = rowOf(page, 'Give a role to an account: meter 7 · sensor');
     await given.getByRole('link', { name, exact: true }).waitFor();
@@ -128,8 +126,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () =
       { setDefaultAcl: { unsubscribe: true } },
     ]);
 
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     await page.getByRole('link', { name: 'Audit' }).click();
     const row = rowOf(page, 'Details: Change an account, Delete an account, Change the default access');
     await row.locator('summary').press('Enter');
@@ -145,8 +142,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () =
 
   test('says everything that is wrong with a filter in the address', async () => {
     const service = await startTestService();
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     await page.goto(`${service.url}/?from=yesterday&to=tomorrow#/audit`);
     const problem = page.getByRole('alert').filter({ hasText: 'filter.from: ' });
     await problem.filter({ hasText: 'filter.to: ' }).waitFor();
@@ -156,8 +152,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () =
   test('of a project is a tab for its administrators; others see neither the tab nor the menu entry', async () => {
     const service = await startTestService();
     const admin = await service.person('ADMIN');
-    const page = await openConsole(service);
-    await signIn(page, { email: admin.email, password: PASSWORD });
+    const page = await openFleet(service, admin.token);
     expect(await page.getByRole('link', { name: 'Audit' }).count()).toBe(0);
     await page.getByRole('heading', { level: 2 }).getByRole('link').click();
     await page.getByRole('link', { name: 'Audit' }).click();
@@ -169,8 +164,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () =
     await page.getByText('No entry matches the filter.').waitFor();
 
     const viewer = await service.person('VIEWER');
-    const other = await openConsole(service);
-    await signIn(other, { email: viewer.email, password: PASSWORD });
+    const other = await openFleet(service, viewer.token);
     await other.getByRole('heading', { level: 2 }).getByRole('link').click();
     await other.getByRole('link', { name: 'Members' }).waitFor();
     expect(await other.getByRole('link', { name: 'Audit' }).count()).toBe(0);

@@ -5,21 +5,17 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { heardOn } from '../domains/streams/stream-world.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startClient, startMosquitto } from '../support/mosquitto.ts';
-import { PASSWORD, startTestService } from '../support/service.ts';
-import { checkScreen, firstBroker, openBroker, openConsole, signIn } from './page.ts';
+import { startTestService } from '../support/service.ts';
+import { checkScreen, firstBroker, makeStrict, openBroker, openFleet } from './page.ts';
 
 /** The screen of the embedded broker, and a client of it. */
 async function openBridges(role: 'root' | 'VIEWER' = 'root') {
   const service = await startTestService({ embeddedBroker: true });
   const broker = await firstBroker(service);
   const client = await startClient(broker.url, { clientId: 'dev-1', username: 'admin', password: broker.password });
-  const strict =
-    'mutation ($id: ID!) { updateProject(input: { projectId: $id, hasStrictRoles: true }) { project { id } } }';
-  expect((await service.graphql(strict, { id: service.projectId })).errors).toBeUndefined();
-  const page = await openConsole(service);
-  await signIn(page, role === 'root' ? undefined : { ...(await service.person(role)), password: PASSWORD });
-  await openBroker(page, broker.name);
-  await page.getByRole('link', { name: 'Bridges' }).click();
+  await makeStrict(service);
+  const page = await openFleet(service, role === 'root' ? service.root : (await service.person(role)).token);
+  await openBroker(page, broker.name, 'Bridges');
   await page.getByText('No connection is configured.').first().waitFor();
   const configure = async (bridgeKey: string, connections: object[]) => {
     const { errors } = await service.graphql(

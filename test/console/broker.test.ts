@@ -2,24 +2,14 @@ import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { ADMIN, startClient, startMosquitto } from '../support/mosquitto.ts';
-import { PASSWORD, startTestService, type TestService } from '../support/service.ts';
-import { checkScreen, firstBroker, openBroker, openConsole, signIn } from './page.ts';
-
-async function addBroker(service: TestService, url: string, more: Record<string, unknown> = {}): Promise<string> {
-  const { data, errors } = await service.graphql(
-    'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }',
-    { input: { projectId: service.projectId, name: 'plant', url, ...more } },
-  );
-  expect(errors).toBeUndefined();
-  return data.addBroker.broker.id;
-}
+import { startTestService } from '../support/service.ts';
+import { addBroker, checkScreen, firstBroker, openBroker, openFleet } from './page.ts';
 
 describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIUM_MISSING, () => {
   test('shows the numbers as the broker publishes them, the last minutes as charts and tables, and what is missing', async () => {
     const service = await startTestService({ embeddedBroker: true });
     const broker = await firstBroker(service);
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     await openBroker(page, broker.name);
     const number = (title: string) => page.locator('.numbers > div').filter({ hasText: title }).locator('strong');
     await number('Clients').waitFor();
@@ -52,8 +42,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIU
     const service = await startTestService();
     const mosquitto = await startMosquitto();
     await addBroker(service, mosquitto.url);
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     await openBroker(page, 'plant');
     const state = page.locator('h1 + .state');
     await expect.poll(() => state.textContent()).toBe('connected');
@@ -71,8 +60,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIU
   test('adds a broker from the fleet, changes its credentials, and removes it, by keyboard and by mouse', async () => {
     const service = await startTestService();
     const mosquitto = await startMosquitto({ access: 'passwords' });
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     await page.getByRole('button', { name: 'Add broker' }).focus();
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor();
@@ -123,9 +111,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIU
     const service = await startTestService();
     const mosquitto = await startMosquitto();
     const id = await addBroker(service, mosquitto.url);
-    const { email } = await service.person('VIEWER');
-    const page = await openConsole(service);
-    await signIn(page, { email, password: PASSWORD });
+    const { token } = await service.person('VIEWER');
+    const page = await openFleet(service, token);
     await page.getByRole('rowheader', { name: 'plant' }).waitFor();
     expect(await page.getByRole('button', { name: 'Add broker' }).count()).toBe(0);
     await openBroker(page, 'plant');

@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest';
 import { createAuthority } from '../support/certificates.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startClient } from '../support/mosquitto.ts';
-import { PASSWORD, startTestService, type TestService } from '../support/service.ts';
-import { checkScreen, firstBroker, openConsole, signIn } from './page.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+import { checkScreen, firstBroker, openFleet } from './page.ts';
 
 const DAY_MS = 86_400_000;
 const root = createAuthority({ name: 'Plant' });
@@ -50,8 +50,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the certificates of a project' : CH
     const service = await startTestService({ embeddedBroker: true, env: { MQTT_TLS_PORT: '0' } });
     const broker = await firstBroker(service);
     const { port } = await tlsListener(service);
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     await openCertificates(page);
     await page.getByText('openssl req -x509').waitFor();
 
@@ -133,9 +132,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the certificates of a project' : CH
       { input },
     );
     expect(errors).toBeUndefined();
-    const { email } = await service.person('VIEWER');
-    const page = await openConsole(service);
-    await signIn(page, { email, password: PASSWORD });
+    const { token } = await service.person('VIEWER');
+    const page = await openFleet(service, token);
     await openCertificates(page);
     await rowOf(page, 'plant.pem').getByText('authority of clients').waitFor();
     const buttons = await page.getByRole('main').getByRole('button').allTextContents();

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { addBroker } from '../domains/clients/graph/commercial-broker.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { ADMIN, FOLLOWED_LOG, startClient, startMosquitto } from '../support/mosquitto.ts';
-import { PASSWORD, startTestService, type TestService } from '../support/service.ts';
-import { checkScreen, firstBroker, openBroker, openConsole, signIn } from './page.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+import { checkScreen, firstBroker, makeStrict, openBroker, openFleet } from './page.ts';
 
 /** As awkward as an address can get. */
 const PRESS = 'plant/press~1 %41?#';
@@ -55,8 +55,7 @@ async function startPress(options: IClientOptions = {}) {
 }
 
 async function openClient(page: Page, name: string, clientId: string): Promise<void> {
-  await openBroker(page, name);
-  await page.getByRole('link', { name: 'Clients' }).click();
+  await openBroker(page, name, 'Clients');
   await page.getByRole('link', { name: clientId, exact: true }).click();
   await page.getByRole('heading', { level: 2, name: clientId }).waitFor();
 }
@@ -79,8 +78,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'a client' : CHROMIUM_MISSING, () =>
     });
     const press = await join();
     await press.subscribeAsync('plant/+/state', { qos: 1 });
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     await openClient(page, broker.name, PRESS);
     await expect.poll(() => state(page).textContent()).toBe('connected');
     await expect.poll(() => fact(page, 'Connection', 'Account').textContent()).toBe('press');
@@ -113,8 +111,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'a client' : CHROMIUM_MISSING, () =>
     const press = await join();
     await press.subscribeAsync('plant/jobs', { qos: 1 });
     await press.endAsync();
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     await openClient(page, broker.name, PRESS);
     await expect.poll(() => state(page).textContent()).toBe('offline');
     await page.getByText('Offline since').waitFor();
@@ -128,8 +125,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'a client' : CHROMIUM_MISSING, () =>
     const { service, broker, join } = await startPress();
     const press = await join();
     await press.subscribeAsync('plant/+/state', { qos: 1 });
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     await openClient(page, broker.name, PRESS);
     const form = section(page, 'Test a topic');
     await form.getByLabel('Topic or topic filter').fill('plant/secret');
@@ -173,8 +169,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'a client' : CHROMIUM_MISSING, () =>
     await createAccess(service, brokerId);
     const clients = await Promise.all(['p-1', 'p-2'].map((clientId) => mosquitto.client({ clientId, ...LOGIN })));
     const ends = clients.map(ended);
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     await openClient(page, name, 'p-1');
     await page.getByText('Why some values are unknown').click();
     await page.getByText('Mosquitto does not publish it').first().waitFor();
@@ -196,14 +191,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'a client' : CHROMIUM_MISSING, () =>
   test('has no button for a viewer that a strict project would refuse', async () => {
     const { service, broker, join } = await startPress();
     await join();
-    const strict = await service.graphql(
-      'mutation ($input: UpdateProjectInput!) { updateProject(input: $input) { project { id } } }',
-      { input: { projectId: service.projectId, hasStrictRoles: true } },
-    );
-    expect(strict.errors).toBeUndefined();
-    const { email } = await service.person('VIEWER');
-    const page = await openConsole(service);
-    await signIn(page, { email, password: PASSWORD });
+    await makeStrict(service);
+    const { token } = await service.person('VIEWER');
+    const page = await openFleet(service, token);
     await openClient(page, broker.name, PRESS);
     await page.getByText('writer, priority').waitFor();
     expect(await page.getByRole('button', { name: 'Disconnect' }).count()).toBe(0);

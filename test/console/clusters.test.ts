@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { type ClusterWorldNode, clusterWorld, startNodes } from '../domains/clusters/cluster-world.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { ADMIN } from '../support/mosquitto.ts';
-import { PASSWORD, startTestService } from '../support/service.ts';
-import { checkScreen, openConsole, signIn } from './page.ts';
+import { startTestService } from '../support/service.ts';
+import { checkScreen, openFleet } from './page.ts';
 
 async function openClusters(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 2 }).getByRole('link').click();
@@ -32,8 +32,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the clusters of a project' : CHROMI
     const nodes = await startNodes(service, 3);
     const second = nodes[1] as ClusterWorldNode;
     control(second, 'createRole', 'own');
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     await openClusters(page);
     await page.getByText('The project has no clusters').waitFor();
     await page.getByRole('button', { name: 'Create cluster' }).press('Enter');
@@ -81,9 +80,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the clusters of a project' : CHROMI
 
   test('show a VIEWER a node that stops within a second, and no button that would be refused', async () => {
     const { service, nodes } = await clusterWorld(2);
-    const { email } = await service.person('VIEWER');
-    const page = await openConsole(service);
-    await signIn(page, { email, password: PASSWORD });
+    const { token } = await service.person('VIEWER');
+    const page = await openFleet(service, token);
     await openClusters(page);
     await node(page, '2: node 2').getByText('equal').waitFor();
     const buttons = await page.getByRole('main').getByRole('button').allTextContents();

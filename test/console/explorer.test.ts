@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { PASSWORD, startTestService } from '../support/service.ts';
-import { openConsole, signIn, signOut } from './page.ts';
+import { openConsole, openFleet, signOut } from './page.ts';
 
 const QUERY = encodeURIComponent('query Own { viewer { email } }');
 
@@ -35,8 +35,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the explorer' : CHROMIUM_MISSING, (
 
   test('opens from the menu without another sign-in, and ends with a sign-out in another tab', async () => {
     const service = await startTestService();
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     await page.getByRole('link', { name: 'GraphiQL' }).click();
     await page.locator('.graphiql-query-editor .CodeMirror').waitFor();
     const other = await page.context().newPage();

@@ -1,13 +1,12 @@
 import { describe, test } from 'vitest';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startTestService } from '../support/service.ts';
-import { checkScreen, openConsole, signIn } from './page.ts';
+import { checkScreen, openConsole, openFleet, signIn } from './page.ts';
 
 describe.skipIf(!hasChromium)(hasChromium ? 'failures of the console' : CHROMIUM_MISSING, () => {
   test('stay within the screen, and an unknown address leads back to the fleet', async () => {
     const service = await startTestService();
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     // A response that the service does not send, because the screens have no known fault.
     await page.route(`${service.url}/graphql`, (route) =>
       route.request().postData()?.includes('query People')

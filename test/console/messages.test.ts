@@ -3,18 +3,16 @@ import { describe, expect, test } from 'vitest';
 import { retained } from '../domains/messages/retained-world.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startClient, startMosquitto } from '../support/mosquitto.ts';
-import { PASSWORD, startTestService } from '../support/service.ts';
-import { checkScreen, firstBroker, openBroker, openConsole, signIn } from './page.ts';
+import { startTestService } from '../support/service.ts';
+import { addBroker, checkScreen, firstBroker, openBroker, openFleet } from './page.ts';
 
 /** The screen of the embedded broker, and a client of it. */
 async function openMessages(role: 'root' | 'VIEWER' = 'root') {
   const service = await startTestService({ embeddedBroker: true });
   const broker = await firstBroker(service);
   const client = await startClient(broker.url, { clientId: 'dev-1', username: 'admin', password: broker.password });
-  const page = await openConsole(service);
-  await signIn(page, role === 'root' ? undefined : { ...(await service.person(role)), password: PASSWORD });
-  await openBroker(page, broker.name);
-  await page.getByRole('link', { name: 'Messages' }).click();
+  const page = await openFleet(service, role === 'root' ? service.root : (await service.person(role)).token);
+  await openBroker(page, broker.name, 'Messages');
   /** Follows a filter by keyboard, until its events arrive. */
   const follow = async (filter: string) => {
     await page.getByLabel('Topic filter', { exact: true }).fill(filter);
@@ -92,16 +90,10 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the messages' : CHROMIUM_MISSING, (
     const mosquitto = await startMosquitto();
     const client = await mosquitto.client({ protocolVersion: 5 });
     await client.subscribeAsync('plant/#', { qos: 1 });
-    const added = await service.graphql(
-      'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }',
-      { input: { projectId: service.projectId, name: 'plant', url: mosquitto.url } },
-    );
-    const brokerId = added.data.addBroker.broker.id;
-    const page = await openConsole(service);
-    await signIn(page);
+    const brokerId = await addBroker(service, mosquitto.url);
+    const page = await openFleet(service);
     await page.getByText('connected', { exact: true }).waitFor();
-    await openBroker(page, 'plant');
-    await page.getByRole('link', { name: 'Messages' }).click();
+    await openBroker(page, 'plant', 'Messages');
     await page.getByText('Publish a message').click();
     await page.getByLabel('Topic', { exact: true }).fill('plant/setpoint');
     await page.getByLabel('Payload', { exact: true }).fill('{"speed": }');

@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
 import { passwordFile } from '../../src/engines/cloud-brokers/cloud-brokers.ts';
-import { startChromium } from '../support/chromium.ts';
+import { openPage } from '../support/chromium.ts';
 import { ROOT, type TestService } from '../support/service.ts';
 
 interface ConsoleOptions {
   readonly locale?: string;
+  /** Token of the session that the browser has. Default: none. */
+  readonly token?: string;
   /** URL of the OpenID provider. */
   readonly provider?: string;
   /** Errors that the browser logs in this test, for example because the service stops. Default: none. */
@@ -21,10 +23,10 @@ interface ConsoleOptions {
  */
 export async function openConsole(
   { url }: Pick<TestService, 'url'>,
-  { locale = 'en-GB', provider, expected }: ConsoleOptions = {},
+  { locale = 'en-GB', token, provider, expected }: ConsoleOptions = {},
 ): Promise<Page> {
-  const context = await (await startChromium()).newContext({ locale });
-  const page = await context.newPage();
+  const page = await openPage(locale);
+  if (token !== undefined) await page.context().addCookies([{ name: 'brokergraph-session', value: token, url }]);
   const problems: string[] = [];
   /** The pages of the OpenID provider are not those of the console. */
   const record = (problem: string) => {
@@ -43,6 +45,13 @@ export async function openConsole(
   });
   onTestFinished(() => expect(problems).toEqual([]));
   await page.goto(`${url}/`);
+  return page;
+}
+
+/** The fleet with a session, without the form of the sign-in. Default: a session of the root administrator. */
+export async function openFleet(service: Pick<TestService, 'url' | 'root'>, token = service.root): Promise<Page> {
+  const page = await openConsole(service, { token });
+  await page.getByRole('heading', { name: 'Fleet' }).waitFor();
   return page;
 }
 
@@ -66,20 +75,38 @@ export async function firstBroker(service: TestService) {
   return { id, name, url: url ?? '', password: readFileSync(passwordFile(service.config.dataDir, id), 'utf8').trim() };
 }
 
-/** From the fleet to the first screen of a broker. */
-export async function openBroker(page: Page, name: string): Promise<void> {
+/** Adds the broker `plant`, and returns its id. */
+export async function addBroker({ graphql, projectId }: TestService, url: string, more: object = {}): Promise<string> {
+  const { data, errors } = await graphql(
+    'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }',
+    { input: { projectId, name: 'plant', url, ...more } },
+  );
+  expect(errors).toBeUndefined();
+  return data.addBroker.broker.id;
+}
+
+export async function makeStrict({ graphql, projectId }: TestService): Promise<void> {
+  const update = 'mutation ($input: UpdateProjectInput!) { updateProject(input: $input) { project { id } } }';
+  expect((await graphql(update, { input: { projectId, hasStrictRoles: true } })).errors).toBeUndefined();
+}
+
+/** From the fleet to a screen of a broker. Default: its first one. */
+export async function openBroker(page: Page, name: string, screen?: string): Promise<void> {
   await page.getByRole('rowheader', { name }).getByRole('link').click();
   await page.getByRole('heading', { level: 1, name }).waitFor();
+  if (screen !== undefined) await page.getByRole('link', { name: screen }).click();
 }
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** Only violations are collected: selectors of all that is right would take most of the time. */
 const OPTIONS = {
   runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] },
+  resultTypes: ['violations'],
 };
-interface Violation {
-  readonly id: string;
-  readonly nodes: readonly { readonly html: string }[];
-}
+const CHECK = `axe.run(${JSON.stringify(OPTIONS)}).then(({ violations }) => ({
+  found: violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')),
+  width: document.documentElement.scrollWidth,
+}))`;
 const WIDE = { width: 1280, height: 800 };
 const NARROW = { width: 360, height: 740 };
 const IN_NARROW = { look: 'narrow', colorScheme: 'light', size: NARROW } as const;
@@ -112,10 +139,8 @@ export const checkNarrow = (page: Page, name: string): Promise<void> => checkLoo
 async function checkLook(page: Page, name: string, { look, colorScheme, size }: Look): Promise<void> {
   await page.emulateMedia({ colorScheme });
   await page.setViewportSize(size);
-  await page.evaluate(AXE);
-  const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(OPTIONS)})`)) as { violations: Violation[] };
-  const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(AXE);
+  const { found, width } = (await page.evaluate(CHECK)) as { found: string[]; width: number };
   expect(found, `${name}, ${look}`).toEqual([]);
-  const width = await page.evaluate('document.documentElement.scrollWidth');
   expect(width, `${name}, ${look}`).toBeLessThanOrEqual(size.width);
 }

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { PASSWORD, startTestService } from '../support/service.ts';
-import { checkScreen, openConsole, signIn } from './page.ts';
+import { checkScreen, openConsole, openFleet, signIn } from './page.ts';
 
 describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () => {
   test('are created, found and changed, and those who lose their session lose the page', async () => {
     const service = await startTestService();
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     await page.getByRole('link', { name: 'People' }).click();
     await page.getByRole('button', { name: 'Create an account' }).click();
     await page.getByLabel('E-mail address').fill('Ada@Example.com');
@@ -91,8 +90,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () 
       {},
       token,
     );
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     await page.evaluate(`location.hash = '#/people/${id}'`);
     await page.getByRole('button', { name: 'Delete the account' }).click();
     const dialog = page.getByRole('dialog');

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
-import { PASSWORD, startTestService } from '../support/service.ts';
-import { checkScreen, openConsole, signIn } from './page.ts';
+import { startTestService } from '../support/service.ts';
+import { checkScreen, openConsole, openFleet, signIn } from './page.ts';
 
 async function openProject(page: Page, tab?: string): Promise<void> {
   await page.getByRole('heading', { level: 2 }).getByRole('link').click();
@@ -17,8 +17,7 @@ const rowOf = (page: Page, name: string) =>
 describe.skipIf(!hasChromium)(hasChromium ? 'the screens of a project' : CHROMIUM_MISSING, () => {
   test('change its settings after saying what follows, and delete it after its name was entered', async () => {
     const service = await startTestService({ embeddedBroker: true });
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     await openProject(page);
     await page.getByLabel('Name').fill('Plant 1');
     await page.getByLabel(/^Strict roles/).focus();
@@ -53,8 +52,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the screens of a project' : CHROMIU
     const service = await startTestService();
     const ada = await service.person(null);
     const bob = await service.person('ADMIN');
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     await openProject(page, 'Members');
     // The form says what viewers may do here, and where that is changed.
     await page.getByText('In this project viewers may also change access control').waitFor();
@@ -138,8 +136,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the screens of a project' : CHROMIU
 
   test('create, change and remove sign-in rules', async () => {
     const service = await startTestService();
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     await openProject(page, 'Sign-in rules');
     await page.getByText('The service has no provider').waitFor();
     await page.getByRole('button', { name: 'Create rule' }).press('Enter');
@@ -167,8 +164,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the screens of a project' : CHROMIU
 
   test('say nothing about viewers who may change access control after strict roles were turned on from there', async () => {
     const service = await startTestService();
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     await openProject(page, 'Members');
     await page.getByRole('link', { name: 'Turn on strict roles in the settings' }).click();
     await page.getByLabel(/^Strict roles/).press(' ');
@@ -181,11 +177,10 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the screens of a project' : CHROMIU
 
   test('show a VIEWER everything that they may see, and no button that would be refused', async () => {
     const service = await startTestService();
-    const { email } = await service.person('VIEWER');
+    const { email, token } = await service.person('VIEWER');
     const input = { projectId: service.projectId, name: 'dashboard', role: 'VIEWER' };
     await service.graphql('mutation ($input: CreateTokenInput!) { createToken(input: $input) { secret } }', { input });
-    const page = await openConsole(service);
-    await signIn(page, { email, password: PASSWORD });
+    const page = await openFleet(service, token);
     await openProject(page);
     await page.getByText('Your role: viewer').waitFor();
     await page.getByLabel(/^Strict roles/).waitFor();

@@ -1,20 +1,18 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { accessWorld } from '../domains/access-control/access-service.ts';
 import { sendRaw } from '../domains/refusals/refused-clients.ts';
 import { rawClient } from '../engines/embedded/raw-client.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startClient } from '../support/mosquitto.ts';
 import { PASSWORD, startTestService } from '../support/service.ts';
-import { checkScreen, firstBroker, openBroker, openConsole, signIn } from './page.ts';
+import { checkScreen, firstBroker, openBroker, openConsole, openFleet, signIn } from './page.ts';
 
 describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, () => {
   test('say within a second who was refused, why, and what would help', async () => {
     const service = await startTestService({ embeddedBroker: true });
     const broker = await firstBroker(service);
-    const page = await openConsole(service);
-    await signIn(page);
-    await openBroker(page, broker.name);
-    await page.getByRole('link', { name: 'Refusals' }).click();
+    const page = await openFleet(service);
+    await openBroker(page, broker.name, 'Refusals');
     await page.getByText('mosquitto_pub -h 127.0.0.1').waitFor();
     const port = Number(new URL(broker.url).port);
     const refused = rawClient(port, { clientId: 'dev-17', username: 'nobody', password: Buffer.from('wrong') });
@@ -40,8 +38,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, (
     const { service, brokerId } = world;
     await world.ask('createClient', { username: 'meter', password: 'one' });
     const { port } = new URL((await firstBroker(service)).url);
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     await page.goto(`${service.url}/#/brokers/${brokerId}/refusals`);
     const connect = (clientId: string, username?: string, password = 'one') =>
       sendRaw(Number(port), { clientId, ...(username && { username, password: Buffer.from(password) }) });
@@ -97,6 +94,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, (
       await client.publishAsync(`plant/${n}`, '1', { qos: 1 }).catch(() => undefined);
     }
     const page = await openConsole(service);
+    // Nothing else removes the route of a WebSocket.
+    onTestFinished(() => page.close());
     let release = () => {};
     await page.routeWebSocket(/graphql/, (socket) => {
       const server = socket.connectToServer();
@@ -109,8 +108,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, (
     });
     await page.reload();
     await signIn(page);
-    await openBroker(page, broker.name);
-    await page.getByRole('link', { name: 'Refusals' }).click();
+    await openBroker(page, broker.name, 'Refusals');
     await page.locator('table.stale').waitFor();
     release();
     await page.locator('table:not(.stale)').waitFor();

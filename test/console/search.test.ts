@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startClient } from '../support/mosquitto.ts';
 import { PASSWORD, startTestService } from '../support/service.ts';
-import { checkScreen, firstBroker, openConsole, signIn } from './page.ts';
+import { addBroker, checkScreen, firstBroker, openFleet } from './page.ts';
 
 describe.skipIf(!hasChromium)(hasChromium ? 'the search' : CHROMIUM_MISSING, () => {
   test('finds screens, projects, brokers, clients, access control and topics by keyboard, and goes to them', async () => {
@@ -36,8 +36,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the search' : CHROMIUM_MISSING, () 
         return data.broker.topicTree?.topics?.nodes?.length;
       })
       .toBe(1);
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     const result = (name: string) => page.getByRole('option', { name });
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: 'Screens, projects' }).waitFor();
@@ -101,8 +100,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the search' : CHROMIUM_MISSING, () 
 
   test('opens the first result when it comes, if Enter was pressed before', async () => {
     const service = await startTestService({ embeddedBroker: true });
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     const held: (() => Promise<void>)[] = [];
     await page.route(`${service.url}/graphql`, async (route) => {
       if (route.request().postData()?.includes('query SearchPlaces')) held.push(() => route.continue());
@@ -121,13 +119,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the search' : CHROMIUM_MISSING, () 
   test('names the brokers that are not reachable, and does not count them as searched', async () => {
     const service = await startTestService({ embeddedBroker: true });
     // No server listens there.
-    const away = await service.graphql(
-      'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }',
-      { input: { projectId: service.projectId, name: 'away', url: 'mqtt://127.0.0.1:9' } },
-    );
-    expect(away.errors).toBeUndefined();
-    const page = await openConsole(service);
-    await signIn(page);
+    await addBroker(service, 'mqtt://127.0.0.1:9', { name: 'away' });
+    const page = await openFleet(service);
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByRole('combobox', { name: 'Screens, projects' }).fill('admin');
     await page.getByText('searched at 1 of 2 brokers').waitFor();
@@ -139,9 +132,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the search' : CHROMIUM_MISSING, () 
   test('finds only what the viewer may see', async () => {
     const service = await startTestService({ embeddedBroker: true });
     const { name } = await firstBroker(service);
-    const { email } = await service.person(null);
-    const page = await openConsole(service);
-    await signIn(page, { email, password: PASSWORD });
+    const { token } = await service.person(null);
+    const page = await openFleet(service, token);
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByRole('combobox', { name: 'Screens, projects' }).fill(name);
     await page.getByText('Nothing was found.').waitFor();

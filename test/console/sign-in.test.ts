@@ -69,8 +69,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the sign-in of the console' : CHROM
     const { email, id } = await service.person('VIEWER');
     const page = await openConsole(service);
     await signIn(page, { email, password: PASSWORD });
-    await openBroker(page, broker.name);
-    await page.getByRole('link', { name: 'Refusals' }).click();
+    await openBroker(page, broker.name, 'Refusals');
     await page.getByText('mosquitto_pub -h 127.0.0.1').waitFor();
     const address = page.url();
     const other = await page.context().newPage();

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { heardOn, inputOf } from '../domains/streams/stream-world.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startClient } from '../support/mosquitto.ts';
-import { PASSWORD, startTestService } from '../support/service.ts';
-import { checkScreen, firstBroker, openBroker, openConsole, signIn } from './page.ts';
+import { startTestService } from '../support/service.ts';
+import { checkScreen, firstBroker, makeStrict, openBroker, openFleet } from './page.ts';
 
 /** The screen of the embedded broker, and a client of it. */
 async function openStreams(role: 'root' | 'VIEWER' = 'root') {
@@ -11,15 +11,9 @@ async function openStreams(role: 'root' | 'VIEWER' = 'root') {
   const broker = await firstBroker(service);
   const credentials = { username: 'admin', password: broker.password };
   const client = await startClient(broker.url, { clientId: 'dev-1', ...credentials });
-  if (role === 'VIEWER') {
-    const strict =
-      'mutation ($projectId: ID!) { updateProject(input: { projectId: $projectId, hasStrictRoles: true }) { project { id } } }';
-    expect((await service.graphql(strict, { projectId: service.projectId })).errors).toBeUndefined();
-  }
-  const page = await openConsole(service);
-  await signIn(page, role === 'root' ? undefined : { ...(await service.person(role)), password: PASSWORD });
-  await openBroker(page, broker.name);
-  await page.getByRole('link', { name: 'Streams' }).click();
+  if (role === 'VIEWER') await makeStrict(service);
+  const page = await openFleet(service, role === 'root' ? service.root : (await service.person(role)).token);
+  await openBroker(page, broker.name, 'Streams');
   await page.getByText('There is no stream yet').waitFor();
   const change = async (name: string, input: object) => {
     const { errors } = await service.graphql(

@@ -2,18 +2,16 @@ import { describe, expect, test } from 'vitest';
 import { retain, retained } from '../domains/messages/retained-world.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startClient } from '../support/mosquitto.ts';
-import { PASSWORD, startTestService } from '../support/service.ts';
-import { checkScreen, firstBroker, openBroker, openConsole, signIn } from './page.ts';
+import { startTestService } from '../support/service.ts';
+import { checkScreen, firstBroker, openBroker, openFleet } from './page.ts';
 
 /** The screen of the embedded broker, and a client of it. */
 async function openTopics(role: 'root' | 'VIEWER' = 'root') {
   const service = await startTestService({ embeddedBroker: true });
   const broker = await firstBroker(service);
   const client = await startClient(broker.url, { clientId: 'dev-1', username: 'admin', password: broker.password });
-  const page = await openConsole(service);
-  await signIn(page, role === 'root' ? undefined : { ...(await service.person(role)), password: PASSWORD });
-  await openBroker(page, broker.name);
-  await page.getByRole('link', { name: 'Topics' }).click();
+  const page = await openFleet(service, role === 'root' ? service.root : (await service.person(role)).token);
+  await openBroker(page, broker.name, 'Topics');
   // The recording has started when the screen is empty.
   await page.getByText('No message was published lately').waitFor();
   await page.getByText('live', { exact: true }).waitFor();

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { ROOT, startTestService } from '../support/service.ts';
-import { checkScreen, openConsole, openUserMenu, signIn } from './page.ts';
+import { checkScreen, openFleet, openUserMenu } from './page.ts';
 
 describe.skipIf(!hasChromium)(hasChromium ? 'the menu of the user' : CHROMIUM_MISSING, () => {
   test('changes theme and language, which the browser remembers', async () => {
     const service = await startTestService();
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     await openUserMenu(page);
     await checkScreen(page, 'user-menu');
     await page.getByLabel('Theme').selectOption('dark');
@@ -25,8 +24,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the menu of the user' : CHROMIUM_MI
 
   test('works by the keyboard, shows the keys, and returns the focus', async () => {
     const service = await startTestService();
-    const page = await openConsole(service);
-    await signIn(page);
+    const page = await openFleet(service);
     const opener = page.getByRole('button', { name: ROOT.email });
     const menu = page.getByRole('region', { name: 'Account and display' });
     const focused = () => page.evaluate(`document.activeElement.getAttribute('popovertarget')`);

@@ -56,12 +56,12 @@ const servedBy = async (member: Member) => {
 /** Resolves when the balancer sends requests to a process. */
 async function isUsed(member: Member, url: string): Promise<void> {
   const before = await servedBy(member);
-  await expect
-    .poll(async () => {
-      await fetch(`${url}/api/projects`, { headers: bearer(member.root) });
-      return servedBy(member);
-    })
-    .toBeGreaterThan(before);
+  const served = async () => {
+    await fetch(`${url}/api/projects`, { headers: bearer(member.root) });
+    return servedBy(member);
+  };
+  // The balancer looks every second, and the metrics are long.
+  await expect.poll(served, { interval: 250 }).toBeGreaterThan(before);
 }
 
 /** Brokers with streams and traffic. Returns subscriptions to the streams of each. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { type Browser, chromium } from 'playwright-core';
-import { onTestFinished } from './shared.ts';
+import type { Browser, Page } from 'playwright-core';
+import { onTestFinished } from 'vitest';
 
 const PROGRAM = (process.env.PATH ?? '')
   .split(delimiter)
@@ -23,10 +23,66 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-/** Starts a real browser without a window. It is closed after the test. */
-export async function startChromium(): Promise<Browser> {
+let running: Promise<Browser> | undefined;
+/** By locale: a test seldom has two pages of its own, of which one remains. */
+const idle = new Map<string, Page>();
+
+/** The import takes long, and all test files load this module. */
+async function launch(): Promise<Browser> {
   if (PROGRAM === undefined) throw new Error(CHROMIUM_MISSING);
-  const browser = await chromium.launch({ executablePath: PROGRAM, args: FLAGS });
-  onTestFinished(() => browser.close());
+  return (await import('playwright-core')).chromium.launch({ executablePath: PROGRAM, args: FLAGS });
+}
+
+function browserOfFile(): Promise<Browser> {
+  running ??= launch();
+  return running;
+}
+
+/** Closes the browser at the end of a test file: chromium-of-file.ts. */
+export async function closeChromium(): Promise<void> {
+  const browser = running;
+  running = undefined;
+  idle.clear();
+  await (await browser)?.close();
+}
+
+/** A real browser without a window, one for each test file. The contexts of a test are closed after the test. */
+export async function startChromium(): Promise<Browser> {
+  const browser = await browserOfFile();
+  const others = browser.contexts();
+  onTestFinished(async () => {
+    for (const context of browser.contexts()) if (!others.includes(context)) await context.close();
+  });
   return browser;
+}
+
+/**
+ * A page in a context of its own. Both are emptied after the test, and serve the next test of the file: a new process
+ * would load and compile the scripts again, which takes most of a test.
+ */
+export async function openPage(locale: string): Promise<Page> {
+  const page = idle.get(locale) ?? (await (await (await browserOfFile()).newContext({ locale })).newPage());
+  idle.delete(locale);
+  onTestFinished(async ({ task }) => {
+    // A test that failed may still wait for its page.
+    if (page.isClosed() || task.result?.state === 'fail') return page.context().close();
+    await empty(page);
+    idle.set(locale, page);
+  });
+  return page;
+}
+
+async function empty(page: Page): Promise<void> {
+  const context = page.context();
+  for (const other of context.pages()) if (other !== page) await other.close();
+  for (const event of ['console', 'pageerror', 'request']) page.removeAllListeners(event);
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await context.setOffline(false);
+  // An error page has no storage.
+  await page.evaluate('try { localStorage.clear(); sessionStorage.clear(); } catch {}');
+  await page.goto('about:blank');
+  await page.emulateMedia({ colorScheme: null });
+  await page.setViewportSize({ width: 1280, height: 720 });
+  await context.clearCookies();
+  await context.clearPermissions();
 }

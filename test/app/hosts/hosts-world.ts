@@ -5,6 +5,7 @@ import { Numbers } from '../../support/hosts/numbers.ts';
 import { startPostgres } from '../../support/hosts/postgres-server.ts';
 import { type ServiceOnHost, startServiceOn } from '../../support/hosts/service-on-host.ts';
 import { addStreams, hostOf, type StreamedBroker, statesOf, takeOversOf } from '../../support/hosts/stream-traffic.ts';
+import { isLong } from '../../support/suite.ts';
 
 interface WorldOptions {
   /** Of the process `holder`. Default: 0. */
@@ -38,7 +39,7 @@ interface World {
 }
 
 /** So many that each process has some of them. */
-const BROKERS = 20;
+const BROKERS = isLong ? 20 : 10;
 
 /** Generous: this is how long a test waits, not what the product promises. */
 export const PATIENCE_MS = 60_000;
@@ -85,7 +86,7 @@ export async function startWorld(network: Network, options: WorldOptions = {}): 
     return (performance.now() - from) / 1_000;
   };
   const isRunning = async (service: ServiceOnHost) =>
-    expect.poll(() => statesOf(service, streamed), { timeout: PATIENCE_MS }).toEqual(running);
+    expect.poll(() => statesOf(service, streamed), { timeout: PATIENCE_MS, interval: 250 }).toEqual(running);
   await isRunning(other);
   await passed();
   return {

@@ -44,7 +44,7 @@ describe.skipIf(hosts.unavailable !== null)('a process without a database', { ti
         () => true,
         () => false,
       );
-    await expect.poll(created, { timeout: PATIENCE_MS }).toBe(true);
+    await expect.poll(created, { timeout: PATIENCE_MS, interval: 250 }).toBe(true);
     report(`served ${((performance.now() - healed) / 1_000).toFixed(1)} s after the network was back`);
   });
 

@@ -2,13 +2,10 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { CHROMIUM_MISSING, hasChromium, startChromium } from '../../support/chromium.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
-import { shared } from '../../support/shared.ts';
-
-const browser = shared(startChromium);
 
 /** The HTML page in a narrow window of a real browser, the requests that it sends, and the errors that it reports. */
 async function openDocs(service: TestService) {
-  const page = await (await browser()).newPage({ viewport: { width: 360, height: 740 } });
+  const page = await (await startChromium()).newPage({ viewport: { width: 360, height: 740 } });
   const sent: string[] = [];
   const errors: string[] = [];
   page.on('request', (request) => {

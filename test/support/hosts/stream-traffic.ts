@@ -30,7 +30,7 @@ export async function addStreams(
     const some = brokers.slice(nth, nth + ADDED_AT_ONCE);
     streamed.push(...(await Promise.all(some.map((broker, index) => add(broker, isStored(nth + index))))));
   }
-  await expect.poll(() => statesOf(service, streamed)).toEqual(streamed.map(() => 'RUNNING'));
+  await expect.poll(() => statesOf(service, streamed), { interval: 250 }).toEqual(streamed.map(() => 'RUNNING'));
   return streamed;
 
   async function add(broker: BrokerOnHost, persist: boolean): Promise<StreamedBroker> {
