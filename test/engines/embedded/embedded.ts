@@ -67,7 +67,7 @@ export async function startTestBroker(options: Partial<EmbeddedBrokerOptions> = 
 }
 
 /**
- * The same in this thread, which starts in a tenth of the time. For tests of what does not depend on the thread, such as
+ * The same in this thread, which starts in a tenth of the time. Not for tests of what depends on the thread, such as
  * its failure or its memory.
  */
 export async function startBrokerHere(options: Partial<WorkerOptions> = {}): Promise<TestBroker> {

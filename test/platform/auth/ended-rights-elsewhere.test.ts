@@ -15,7 +15,7 @@ const UPDATE_BROKER = 'mutation ($i: UpdateBrokerInput!) { updateBroker(input: $
 const postgres = usePostgres();
 
 describe.skipIf(!postgres.available)(postgres.available ? 'two services on one database' : UNAVAILABLE, () => {
-  // Services tell each other of the end of rights whatever transports are in use: ended-rights.test.ts has them all.
+  // The notification between services does not depend on the transport: ended-rights.test.ts has all of them.
   test.each(isLong ? TRANSPORTS : TRANSPORTS.slice(0, 1))(
     'rights that end at one close what was open with them at the other, over %s',
     async (transport) => {

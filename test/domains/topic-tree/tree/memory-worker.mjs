@@ -1,4 +1,4 @@
-/** Fills a tree and sends its size, its bytes and the memory that it takes. Only a thread has a heap without more in it. */
+/** Fills a tree and sends its size, its bytes and its memory. Only the heap of a thread contains nothing else. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { parentPort, workerData } from 'node:worker_threads';
