@@ -21,13 +21,15 @@ const APART = ['test/gateway/graphql/compiled-programs.test.ts', 'test/gateway/g
 const onPostgresql = process.env.TEST_ON_POSTGRESQL === 'on' ? postgresqlFiles() : [];
 const included = { short: shortFiles, smoke: smokeFiles, all: () => ['test/**/*.test.ts'] }[suite]();
 const ofSuite = (paths: string[]) => (suite === 'all' ? paths : paths.filter((path) => included.includes(path)));
-// Chromium cancels its requests when an interface appears, so these files run before all others.
 const network = networkFiles();
+// Chromium cancels its requests when an interface appears, so these files run before all others.
+const first = { sequence: { groupOrder: 0 } };
+const others = { sequence: { groupOrder: 1 } };
 const projects = [
-  { name: 'network', include: ofSuite(network), isolate: false, sequence: { groupOrder: -1 } },
-  { name: 'apart', include: ofSuite(APART) },
-  { name: 'postgresql', include: onPostgresql, isolate: false, env: { TEST_ENGINE: 'postgresql' } },
-  { name: 'together', include: included, exclude: [...network, ...APART, ...onPostgresql], isolate: false },
+  { ...first, name: 'network', include: ofSuite(network), isolate: false },
+  { ...others, name: 'apart', include: ofSuite(APART) },
+  { ...others, name: 'postgresql', include: onPostgresql, isolate: false, env: { TEST_ENGINE: 'postgresql' } },
+  { ...others, name: 'together', include: included, exclude: [...network, ...APART, ...onPostgresql], isolate: false },
 ];
 
 export default defineConfig({
