@@ -25,11 +25,18 @@ const network = networkFiles();
 // Chromium cancels its requests when an interface appears, so these files run before all others.
 const first = { sequence: { groupOrder: 0 } };
 const others = { sequence: { groupOrder: 1 } };
+const ON_POSTGRESQL = { isolate: false, env: { TEST_ENGINE: 'postgresql' } };
 const projects = [
   { ...first, name: 'network', include: ofSuite(network), isolate: false },
   { ...others, name: 'apart', include: ofSuite(APART) },
-  { ...others, name: 'postgresql', include: onPostgresql, isolate: false, env: { TEST_ENGINE: 'postgresql' } },
+  { ...others, name: 'postgresql', include: onPostgresql, ...ON_POSTGRESQL },
   { ...others, name: 'together', include: included, exclude: [...network, ...APART, ...onPostgresql], isolate: false },
+];
+
+const ofPostgresql = longFiles().filter((path) => postgresqlFiles().includes(path));
+const longProjects = [
+  { name: 'long', include: longFiles(), exclude: ofPostgresql },
+  { name: 'long on PostgreSQL', include: ofPostgresql, ...ON_POSTGRESQL },
 ];
 
 export default defineConfig({
@@ -55,7 +62,7 @@ export default defineConfig({
     pool: 'forks',
     // Requests and messages are short-lived. More space for new objects makes garbage collection cheaper.
     execArgv: ['--max-semi-space-size=32'],
-    projects: (isLong ? [{ name: 'long', include: longFiles() }] : projects)
+    projects: (isLong ? longProjects : projects)
       .filter(({ include }) => include.length > 0)
       .map((project) => ({ extends: true as const, test: project })),
   },

@@ -24,6 +24,7 @@ const WITH_LONG_CASES = [
   'domains/certificates/own-brokers',
   'domains/clients/inspect/',
   'domains/clusters/dynsec-storm',
+  'domains/jobs/replays',
   'domains/streams/truth/sustained',
   'engines/embedded/control',
   'engines/embedded/cut-connections',

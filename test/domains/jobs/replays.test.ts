@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { useSqlite } from '../../support/database.ts';
 import { type StartedService, startServiceHere, startServiceProcess } from '../../support/service-process.ts';
 import { subscribe, type TestSubscription } from '../../support/subscription.ts';
+import { isLong } from '../../support/suite.ts';
 import { jobIn, oneService, repeatedOf, runnerOf, storedNumbers, twoServices } from './job-world.ts';
 
 const COUNT = 1_000;
@@ -57,7 +58,7 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two processes on one 
     console.log(`${repeated.length} of ${COUNT} messages came twice after a kill, ${COUNT / SECONDS} per second`);
   });
 
-  test.each([
+  test.runIf(isLong).each([
     ['in reverse', { reverse: true }, numbersTo(COUNT).reverse()],
     ['with a limit', { limit: 700 }, numbersTo(700)],
   ] as const)('a replay %s moves to another process, and repeats little or nothing', async (_, more, expected) => {
