@@ -78,7 +78,7 @@ test.each([
   expect(await exchange(version, bytes(version, MOST + 1))).toMatchObject(closed);
   const before = busyMs();
   expect(await exchange(version, bytes(version, FILTERS))).toMatchObject(closed);
-  expect(busyMs() - before).toBeLessThan(1_500);
+  expect(busyMs() - before).toBeLessThan(4_000);
 });
 
 test.each([
@@ -96,7 +96,7 @@ test.each([
   expect(await exchange(5, bytes(MOST + 1))).toMatchObject(refused);
   const before = busyMs();
   expect(await exchange(5, bytes(PROPERTIES))).toMatchObject(refused);
-  expect(busyMs() - before).toBeLessThan(1_500);
+  expect(busyMs() - before).toBeLessThan(4_000);
 });
 
 test.each(['CONNECT', 'will'])('a %s has at most 1,000 user properties', async (owner) => {
@@ -134,7 +134,7 @@ test('others are served while one client sends such packets again and again', as
 test('a body of many small chunks ends its connection to a WebSocket listener', async () => {
   const before = busyMs();
   const chunks = `POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\n{\r\n'.repeat(10_000)}`;
-  const floods = Array.from({ length: 50 }, async () => {
+  const floods = Array.from({ length: 200 }, async () => {
     const socket = createConnection(broker().wsPort ?? 0, '127.0.0.1');
     onTestFinished(() => void socket.destroy());
     socket.on('error', () => {}).resume();
@@ -142,5 +142,5 @@ test('a body of many small chunks ends its connection to a WebSocket listener', 
     await once(socket, 'close');
   });
   await Promise.all(floods);
-  expect(busyMs() - before).toBeLessThan(600);
+  expect(busyMs() - before).toBeLessThan(2_500);
 });

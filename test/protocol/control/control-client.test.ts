@@ -3,7 +3,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import { ControlClient } from '../../../src/protocol/control/control-client.ts';
 import { parseResponsePayload } from '../../../src/protocol/control/response-payload.ts';
 import { startScriptedBroker } from '../../support/aedes-broker.ts';
-import { busyMs } from '../../support/busy-time.ts';
 import { connectedLink } from '../../support/link.ts';
 import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
 
