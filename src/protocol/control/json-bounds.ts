@@ -2,7 +2,8 @@
 const MAX_VALUES = 400_000;
 /** Values of a payload that nothing was sent for: events, and the responses to other clients. */
 export const MAX_UNASKED_VALUES = 30_000;
-const MAX_DEPTH = 32;
+/** Far above that of any control API. What reads a response must not depend on its depth. */
+const MAX_DEPTH = 10_000;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -13,8 +14,8 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * Whether JSON.parse may read a payload: whether it has at most `maxValues` values and 32 levels. JSON.parse itself has
- * no bound, and takes more than a second, and hundreds of megabytes, for 8 MB of brackets.
+ * Whether JSON.parse may read a payload: whether it has at most `maxValues` values and 10,000 levels. JSON.parse itself
+ * has no bound, and takes more than a second, and hundreds of megabytes, for 8 MB of brackets.
  */
 export function isWithinBounds(json: Uint8Array, maxValues = MAX_VALUES): boolean {
   let values = 0;
