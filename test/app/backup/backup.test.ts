@@ -136,7 +136,7 @@ describeEngines((engine, postgres) => {
     // What a killed restore leaves.
     mkdirSync(join(other.DATA_DIR, 'restore.unfinished'), { recursive: true });
     writeFileSync(join(other.DATA_DIR, 'restore.unfinished', 'secret.key'), 'half');
-    // What somebody added to the backup.
+    // Files that the backup does not list.
     writeFileSync(join(whole, 'data/planted'), '');
     symlinkSync('/etc/hostname', join(whole, 'data/link'));
     await succeeded(['restore', whole], other);
