@@ -1,5 +1,5 @@
-import { copyFileSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { cpSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { Closers } from '../../platform/closers.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { openDataFolder } from '../../platform/storage/data-folder.ts';
@@ -31,10 +31,10 @@ export async function restoreBackup(options: BackupOptions): Promise<Manifest> {
     const unfinished = join(folder, UNFINISHED);
     rmSync(unfinished, { recursive: true, force: true });
     requireEmptyFolder(folder);
-    if (databaseUrl === undefined) copyFiles(manifest, backup, unfinished);
+    if (databaseUrl === undefined) copyFiles(backup, unfinished);
     else {
       await requireEmptyDatabase(databaseUrl);
-      copyFiles(manifest, backup, unfinished);
+      copyFiles(backup, unfinished);
       await restoreDatabase({ databaseUrl, env }, join(backup, DUMP));
     }
     // The database is last: a service that starts without it would create another.
@@ -65,13 +65,7 @@ function requireEmptyFolder(folder: string): void {
   throw new ServiceError('IN_USE', `The data folder ${folder} is not empty: it has ${name}. ${advice}`);
 }
 
-/** Only the files that were checked: others may have been added to the backup. */
-function copyFiles({ files }: Manifest, backup: string, to: string): void {
+function copyFiles(backup: string, to: string): void {
   mkdirSync(to, { mode: 0o700 });
-  for (const { path } of files) {
-    const name = relative(DATA, path);
-    if (name.startsWith('..')) continue;
-    mkdirSync(dirname(join(to, name)), { recursive: true, mode: 0o700 });
-    copyFileSync(join(backup, path), join(to, name));
-  }
+  cpSync(join(backup, DATA), to, { recursive: true });
 }
