@@ -90,9 +90,9 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Concurrent TLS handshakes of one listener': ['engines/embedded/limits.ts', 'maxHandshakes'],
   'Levels of an MQTT topic, filter or will': ['protocol/mqtt/topics.ts', 'MAX_TOPIC_LEVELS'],
   'Values of a control response from a broker': ['protocol/control/json-bounds.ts', 'MAX_VALUES'],
-  'Values of a control response or event that the service did not ask for': [
+  'Values of a control response or event that the service did not request': [
     'protocol/control/json-bounds.ts',
-    'MAX_UNASKED_VALUES',
+    'MAX_UNREQUESTED_VALUES',
   ],
   'Levels of a control response from a broker, or of a control request': [
     'protocol/control/json-bounds.ts',

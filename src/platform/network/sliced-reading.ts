@@ -23,20 +23,16 @@ export function readInSlices(socket: Socket): void {
   socket.off('data', parse);
   socket.on('data', function read(bytes: Buffer) {
     for (let at = 0; at < bytes.length && !socket.destroyed; ) {
-      // After an upgrade the bytes are those of a WebSocket.
-      if (isUpgraded(socket)) {
-        socket.off('data', read);
-        // A client must wait for the response before it sends further bytes (RFC 6455, 4.1).
-        if (at > 0) socket.destroy();
-        return;
-      }
       const body = expected.get(socket) ?? 0;
       const end = Math.min(bytes.length, at + Math.max(SLICE_BYTES, body));
       if (body > 0) expected.set(socket, Math.max(0, body - (end - at)));
       parse(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end));
       at = end;
+      if (!isUpgraded(socket)) continue;
+      // Later bytes are those of a WebSocket. A client must wait for the response before it sends them (RFC 6455, 4.1).
+      socket.off('data', read);
+      if (at < bytes.length) socket.destroy();
     }
-    if (isUpgraded(socket)) socket.off('data', read);
   });
 }
 

@@ -4,7 +4,7 @@ import type { BrokerMessage, BrokerSession, Stop } from '../mqtt/broker-session.
 import { unreachable, whenConnected } from '../mqtt/when-connected.ts';
 import { type ControlApi, type ControlEvent, otherResponseTopic, requestTopic, responseTopic } from './envelope.ts';
 import type { Fields } from './fields.ts';
-import { isWithinBounds, MAX_UNASKED_VALUES } from './json-bounds.ts';
+import { isWithinBounds, MAX_UNREQUESTED_VALUES } from './json-bounds.ts';
 import { isRead, payloadsOf, type Queued, withoutNulls } from './payloads.ts';
 import type { ControlCall } from './plugin.ts';
 import { refusalOf } from './refusals.ts';
@@ -200,8 +200,8 @@ export class ControlClient {
   }
 
   #received(api: ControlApi, bytes: Uint8Array): void {
-    if (!isWithinBounds(bytes, this.#isWaiting(api) ? undefined : MAX_UNASKED_VALUES)) {
-      // It may be the response to any command.
+    if (!isWithinBounds(bytes, this.#isWaiting(api) ? undefined : MAX_UNREQUESTED_VALUES)) {
+      // The payload may be the response to any command of another client.
       this.#reportForeign(api, ['']);
       return;
     }

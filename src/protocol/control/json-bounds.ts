@@ -1,8 +1,8 @@
 /** Values of a payload. As many empty objects take 0.2 s to parse. */
 const MAX_VALUES = 400_000;
-/** Values of a payload that nothing was sent for: events, and the responses to other clients. */
-export const MAX_UNASKED_VALUES = 30_000;
-/** Far above that of any control API. What reads a response must not depend on its depth. */
+/** Values of a payload without a waiting command: an event, or a response to another client. */
+export const MAX_UNREQUESTED_VALUES = 30_000;
+/** Far above the depth of any control API. Code that reads a response must not depend on its depth. */
 const MAX_DEPTH = 10_000;
 
 const QUOTE = 0x22;
@@ -18,6 +18,8 @@ const CLOSE_OBJECT = 0x7d;
  * has no bound, and takes more than a second, and hundreds of megabytes, for 8 MB of brackets.
  */
 export function isWithinBounds(json: Uint8Array, maxValues = MAX_VALUES): boolean {
+  // Each value and each level has a byte of its own.
+  if (json.length <= Math.min(maxValues, MAX_DEPTH)) return true;
   let values = 0;
   let depth = 0;
   for (let at = 0; at < json.length; at += 1) {
