@@ -3,6 +3,7 @@ import type { AuditService } from '../domains/audit/audit-service.ts';
 import { BrokerRuntimes } from '../domains/brokers/broker-runtimes.ts';
 import { BrokerService } from '../domains/brokers/broker-service.ts';
 import { licensePlugin } from '../domains/brokers/license.ts';
+import { leadsToOwnBroker } from '../domains/brokers/own-listeners.ts';
 import { clientControlPlugin } from '../domains/clients/control/client-control-plugin.ts';
 import { inspectPlugin } from '../domains/clients/inspect/inspect-plugin.ts';
 import { ClusterMembership } from '../domains/clusters/cluster-membership.ts';
@@ -16,7 +17,6 @@ import { CloudEngines } from '../engines/cloud-brokers/cloud-engines.ts';
 import { MqttRefusals } from '../engines/cloud-brokers/mqtt-refusals.ts';
 import type { Config } from '../platform/config/config.ts';
 import type { HostedCalls } from '../protocol/hosting/hosted-calls.ts';
-import { isLocalHost } from '../protocol/network/allowed-hosts.ts';
 import type { Foundation } from './foundation.ts';
 
 export const MIB = 1_048_576;
@@ -38,9 +38,9 @@ export async function openBrokers(foundation: Foundation, { audit, calls, embedd
   const { projects, brokers: brokerCache, clusters: cache } = caches;
   const membership = new ClusterMembership({ cache, brokers: brokerCache, projects });
   const contactNodes = new ContactNodes({ cache, brokers: brokerCache });
-  // In development the service listens on this machine only, and so do the brokers.
-  const insideBrokers = isLocalHost(config.host) ? ('LOCAL' as const) : ('NONE' as const);
-  const rules = { filesDir: config.brokerFilesDir, allowedHosts: config.brokerAllowedHosts, inside: insideBrokers };
+  const isOwnBroker = leadsToOwnBroker(brokerCache);
+  const inside = 'NONE' as const;
+  const rules = { filesDir: config.brokerFilesDir, allowedHosts: config.brokerAllowedHosts, inside, isOwnBroker };
   const brokers = new BrokerService({
     db,
     changes,
@@ -110,7 +110,7 @@ export async function openBrokers(foundation: Foundation, { audit, calls, embedd
     membership,
     contactNodes,
     clusterStore,
-    insideBrokers,
+    isOwnBroker,
     topicPayloads,
     brokers,
     cloudBrokers,

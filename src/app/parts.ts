@@ -167,9 +167,9 @@ function openFeatures(
       rules: {
         allowedHosts: config.brokerAllowedHosts,
         inside: 'NONE',
-        insideBrokers: fleet.insideBrokers,
         storageMaxBytes: config.bridgeStorageMaxMb * MIB,
       },
+      isOwnBroker: fleet.isOwnBroker,
       ...supportOf('a bridge'),
       folder: join(dataDir, 'bridges'),
       databaseUrl,

@@ -4,6 +4,7 @@ import { HostedPart } from '../../protocol/hosting/hosted-part.ts';
 import type { Hosting, HostingParts } from '../../protocol/hosting/hosting.ts';
 import type { BrokerCache } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import type { LeadsToOwnBroker } from '../brokers/own-listeners.ts';
 import { BridgeService, type BridgeServiceOptions } from './bridge-service.ts';
 import { bridgeHosting } from './hosting/bridge-hosting.ts';
 import { BridgeThread } from './hosting/bridge-thread.ts';
@@ -17,6 +18,7 @@ interface BridgesOptions extends HostingParts, Pick<BridgeServiceOptions, 'requi
   readonly runtimes: BrokerRuntimes;
   readonly sealer: Sealer;
   readonly rules: BridgeRules;
+  readonly isOwnBroker: LeadsToOwnBroker;
   readonly folder: string;
   readonly databaseUrl: string | undefined;
   readonly workerUrl: URL | undefined;
@@ -29,11 +31,11 @@ export class Bridges extends HostedPart<BridgeService> {
   protected readonly thread: BridgeThread;
   protected readonly hosting: Hosting;
 
-  constructor({ sealer, rules, folder, databaseUrl, workerUrl, requireSupport, ...parts }: BridgesOptions) {
+  constructor({ sealer, workerUrl, requireSupport, ...parts }: BridgesOptions) {
     super();
     const { brokers: directory, runtimes, log } = parts;
     this.thread = new BridgeThread({ workerUrl, log });
-    this.hosting = bridgeHosting({ ...parts, sealer, kinds, thread: this.thread, rules, folder, databaseUrl });
+    this.hosting = bridgeHosting({ ...parts, sealer, kinds, thread: this.thread });
     const onFault = (error: unknown) => log.error({ err: error }, 'bridges could not be watched');
     this.service = new BridgeService({ runtimes, directory, kinds, requireSupport, onFault });
   }

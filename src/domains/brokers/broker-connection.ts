@@ -3,14 +3,17 @@ import { readFile, realpath } from 'node:fs/promises';
 import { isAbsolute, relative, resolve } from 'node:path';
 import { type InputIssue, invalid, ServiceError } from '../../platform/errors.ts';
 import type { Nullish } from '../../platform/given-values.ts';
-import { textIssues } from '../../platform/text/texts.ts';
+import { controlCharacterIssues, textIssues } from '../../platform/text/texts.ts';
 import { AllowedHosts, type InsideRule } from '../../protocol/network/allowed-hosts.ts';
+import type { LeadsToOwnBroker } from './own-listeners.ts';
 
 export interface ConnectionRules {
   /** Folder of the files that `*File` settings may name; `undefined`: none are allowed. */
   readonly filesDir: string | undefined;
   readonly allowedHosts: readonly string[];
   readonly inside?: InsideRule;
+  /** URLs that need no other permission. Default: none. */
+  readonly isOwnBroker?: LeadsToOwnBroker;
 }
 
 /** Maximum lengths. User names and passwords: the maximum of MQTT. PEM: about fifty certificates. */
@@ -40,6 +43,9 @@ export async function checkConnection(input: BrokerConnectionInput, rules: Conne
   };
   for (const name of CONNECTION_KEYS) {
     issues.push(...textIssues(`input.${name}`, input[name], { min: 1, max: LONGEST[name] }));
+  }
+  for (const name of ['username', 'password'] as const) {
+    issues.push(...controlCharacterIssues(`input.${name}`, input[name]));
   }
   if (input.url) check('url', urlProblem(input.url, rules));
   for (const name of ['caCert', 'clientCert'] as const) {

@@ -1,8 +1,11 @@
 import { builder } from '../../gateway/graphql/builder.ts';
 import { timeField } from '../../gateway/graphql/time-field.ts';
 import { withBroker } from '../../gateway/graphql/type-scopes.ts';
+import { seesBroker, type Viewer } from '../../platform/auth/viewer.ts';
 import type { ControlCapability } from '../../protocol/control/plugin.ts';
 import type { LinkStatus } from '../../protocol/mqtt/broker-session.ts';
+import { withoutReachability } from '../../protocol/mqtt/link-failure.ts';
+import type { BrokerRecord } from './broker-cache.ts';
 import { BROKER_NAME, IS_CONNECTED, PROJECT_ID, URL_OR_NULL } from './broker-descriptions.ts';
 import type { BrokerInfoData } from './broker-runtimes.ts';
 import { CapabilityReasonType } from './capability-reason-schema.ts';
@@ -26,12 +29,21 @@ export const BrokerConnectionStatus = builder.objectRef<LinkStatus>('BrokerConne
     state: t.expose('state', { description: 'The current state.', type: ConnectionState }),
     since: t.expose('since', { description: 'Time of the last change of the state.', type: 'DateTime' }),
     lastError: t.string({
-      description: 'Why the service is not connected. Null while it is connected, or if there was no failure.',
+      description:
+        'Why the service is not connected. Only administrators of the project learn whether the host or the port can be reached. Null while it is connected, or if there was no failure.',
       nullable: true,
       resolve: ({ lastError }) => lastError ?? null,
     }),
   }),
 });
+
+/** The status of a broker's link, as far as the caller may know it. */
+export const statusFor = (
+  viewer: Viewer | null,
+  broker: Pick<BrokerRecord, 'id' | 'projectId'> | null,
+  status: LinkStatus,
+): LinkStatus =>
+  viewer !== null && broker !== null && seesBroker(viewer, broker, 'ADMIN') ? status : withoutReachability(status);
 
 export const ControlProvider = builder.enumType('ControlProvider', {
   description: 'The component that executes the commands of a control API of a broker.',

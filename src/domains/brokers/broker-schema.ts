@@ -20,7 +20,14 @@ import {
   URL_OR_NULL,
 } from './broker-descriptions.ts';
 import { isEngine } from './broker-engine.ts';
-import { BrokerConnectionStatus, Capability, License, RestBrokerInfo, SysTopics } from './broker-info-schema.ts';
+import {
+  BrokerConnectionStatus,
+  Capability,
+  License,
+  RestBrokerInfo,
+  SysTopics,
+  statusFor,
+} from './broker-info-schema.ts';
 import {
   BROKER_TYPES,
   BrokerType,
@@ -73,7 +80,7 @@ Broker.implement({
     connection: t.field({
       description: 'This service’s connection to the broker. If the broker represents a cluster: to one of its nodes.',
       type: BrokerConnectionStatus,
-      resolve: ({ id }, _args, { services }) => services.runtimes.status(id),
+      resolve: (broker, _args, { services, viewer }) => statusFor(viewer, broker, services.runtimes.status(broker.id)),
     }),
     sysTopics: t.field({
       description:

@@ -149,7 +149,7 @@ export class BrokerService {
     if (cluster?.isEntry) refuseConnection(input, 'change the nodes of the cluster instead', CLUSTER_KEYS);
     if (cluster?.isSentPasswords && !by.mayControl && changesReceiver(broker, input))
       throw passwordsNeedAdmin(cluster.name);
-    await checkConnection(input, this.#rulesFor(by, isTrustedUrl(input.url, broker)));
+    await checkConnection(input, this.#rulesFor(input, by, broker));
     const issues = nameIssues(input);
     if (input.url === null && broker.type === 'SELF_HOSTED')
       issues.push({ path: 'input.url', reason: 'cannot be cleared' });
@@ -207,9 +207,15 @@ export class BrokerService {
     return record;
   }
 
-  #rulesFor({ isRootAdmin }: BrokerWriter, isTrusted = false): ConnectionRules {
+  #rulesFor({ url }: BrokerInput, by: BrokerWriter, stored?: TrustedUrl): ConnectionRules {
     const { rules } = this.#options;
-    return isRootAdmin || isTrusted ? { ...rules, inside: 'ALL' } : rules;
+    return url && this.#mayBeInside(url, by, stored) ? { ...rules, inside: 'ALL' } : rules;
+  }
+
+  /** Whether an internal address is allowed. */
+  #mayBeInside(url: string, { isRootAdmin }: BrokerWriter, stored: TrustedUrl | undefined): boolean {
+    if (isRootAdmin || (stored?.trustedUrl === true && url === stored.url)) return true;
+    return this.#options.rules.isOwnBroker?.(url) ?? false;
   }
 
   async #refuseUsed(id: string): Promise<void> {
@@ -226,7 +232,7 @@ export class BrokerService {
   }
 
   async #check(input: BrokerInput, by: BrokerWriter, found: readonly InputIssue[]): Promise<void> {
-    await checkConnection(input, this.#rulesFor(by));
+    await checkConnection(input, this.#rulesFor(input, by));
     const issues = [...nameIssues(input), ...found];
     if (issues.length > 0) throw invalid(issues);
   }
@@ -262,7 +268,7 @@ export class BrokerService {
       ...given(input, 'description', 'url', 'username', 'clusterMode'),
       ...given(input, 'caCert', 'caCertFile', 'clientCert', 'clientCertFile', 'clientKeyFile'),
       ...givenValues({ name: name?.trim(), verifyCaCert, metricsEnabled, ha, clientTakeover }),
-      ...(input.url === undefined ? {} : { trustedUrl: by.isRootAdmin || isTrustedUrl(input.url, stored) }),
+      ...(input.url === undefined ? {} : { trustedUrl: this.#mayBeInside(input.url ?? '', by, stored) }),
       ...secretsWithoutAddress(input),
       ...(password === undefined ? {} : { sealedPassword: seal(password, stored?.sealedPassword, 'password') }),
       ...(clientKey === undefined ? {} : { sealedClientKey: seal(clientKey, stored?.sealedClientKey, 'clientKey') }),
@@ -270,10 +276,7 @@ export class BrokerService {
   }
 }
 
-const isTrustedUrl = (
-  url: string | null | undefined,
-  stored: Pick<Broker, 'url' | 'trustedUrl'> | undefined,
-): boolean => stored?.trustedUrl === true && url === stored.url;
+type TrustedUrl = Pick<Broker, 'url' | 'trustedUrl'>;
 
 /** Attempts of one update; each failure means that another update was written meanwhile. */
 const MAX_UPDATE_ATTEMPTS = 10;

@@ -2,7 +2,7 @@ import { builder, inProject } from '../../gateway/graphql/builder.ts';
 import { guarded, visibilityCheck } from '../../gateway/graphql/guarded.ts';
 import { eventFields, resumable, resumeArgument } from '../../gateway/graphql/live-event.ts';
 import { IS_CONNECTED } from './broker-descriptions.ts';
-import { BrokerConnectionStatus } from './broker-info-schema.ts';
+import { BrokerConnectionStatus, statusFor } from './broker-info-schema.ts';
 import type { BrokerStatusChange, BrokerStatusEvent } from './broker-runtimes.ts';
 import { Broker } from './broker-schema.ts';
 import { CloudBrokerState, cloudStateOf } from './broker-types-schema.ts';
@@ -16,9 +16,10 @@ const BrokerStatus = builder.objectRef<BrokerStatusChange>('BrokerStatus').imple
       description: IS_CONNECTED,
       resolve: ({ connection }) => connection.state === 'CONNECTED',
     }),
-    connection: t.expose('connection', {
+    connection: t.field({
       description: 'This service’s connection to the broker. CLOSED after the broker was removed.',
       type: BrokerConnectionStatus,
+      resolve: ({ broker, connection }, _args, { viewer }) => statusFor(viewer, broker, connection),
     }),
     cloudState: t.field({
       description: 'The state of a broker that this service runs; null for other brokers.',

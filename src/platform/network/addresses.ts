@@ -1,11 +1,11 @@
 import { BlockList, isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
 
-/** Where an address leads: LOCAL: this machine. LINK: its network link, or the metadata service of a cloud. */
-type AddressReach = 'OUTSIDE' | 'LOCAL' | 'LINK';
-
-/** RFC 6890, 2.2.2 and 2.2.3. */
-const LOCAL = blockListOf(['0.0.0.0/8', '127.0.0.0/8', '::/127']);
-const LINK = blockListOf([
+const INSIDE = blockListOf([
+  // This machine and its network link (RFC 6890, 2.2.2 and 2.2.3).
+  '0.0.0.0/8',
+  '127.0.0.0/8',
+  '::/127',
   '169.254.0.0/16',
   'fe80::/10',
   // Metadata services of clouds that are not link-local: Amazon, Google, Alibaba, Azure, Oracle.
@@ -26,17 +26,30 @@ const EMBEDDING: readonly (readonly [BlockList, group: number])[] = [
   [blockListOf(['2002::/16']), 1],
 ];
 
-/** In all spellings that contain another address. Not for names. */
-export function reachOf(text: string): AddressReach {
+/** The addresses of this machine's interfaces are read again after this time: containers and leases change them. */
+const OWN_FRESH_MS = 60_000;
+let own = new BlockList();
+let ownReadAt = Number.NEGATIVE_INFINITY;
+
+function ownAddresses(): BlockList {
+  const now = performance.now();
+  if (now - ownReadAt >= OWN_FRESH_MS) {
+    own = blockListOf(Object.values(networkInterfaces()).flatMap((found = []) => found.map(({ address }) => address)));
+    ownReadAt = now;
+  }
+  return own;
+}
+
+/**
+ * Whether an address leads neither to this machine, at any of its interfaces, nor to its network link or the metadata
+ * service of a cloud, in all spellings that contain another address. Not for names.
+ */
+export function isOutside(text: string): boolean {
   const address = text.split('%')[0] ?? '';
   const family = familyOf(address);
-  if (LOCAL.check(address, family)) return 'LOCAL';
-  if (LINK.check(address, family)) return 'LINK';
-  if (family === 'ipv4') return 'OUTSIDE';
-  for (const [prefixes, group] of EMBEDDING) {
-    if (prefixes.check(address, family)) return reachOf(embedded(address, group));
-  }
-  return 'OUTSIDE';
+  if (INSIDE.check(address, family) || ownAddresses().check(address, family)) return false;
+  const [, group] = (family === 'ipv6' && EMBEDDING.find(([prefixes]) => prefixes.check(address, family))) || [];
+  return group === undefined || isOutside(embedded(address, group));
 }
 
 /** The IPv4 address that resolvers take a host for, as `127.1` or `0x7f000001`; the host itself if it is none. */

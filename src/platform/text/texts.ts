@@ -17,6 +17,13 @@ export function faultIn(text: string): string | null {
   return text.isWellFormed() ? null : HALF_OF_PAIR;
 }
 
+/**
+ * Issue of a text that a client sends before the server has responded: a service that reads lines would execute them
+ * (MQTT 5.0 and 3.1.1, 1.5.3 and 1.5.4, advise against control characters).
+ */
+export const controlCharacterIssues = (path: string, text: string | null | undefined): InputIssue[] =>
+  text != null && /\p{Cc}/u.test(text) ? [{ path, reason: 'must not contain control characters' }] : [];
+
 interface TextLimits {
   /** Default: 0. */
   readonly min?: number;

@@ -1,4 +1,4 @@
-import type { LinkState } from './broker-session.ts';
+import type { LinkState, LinkStatus } from './broker-session.ts';
 import { isConnackTimeout, isKeepaliveTimeout } from './mqttjs-internals.ts';
 import { LinkLimitExceeded } from './packet-limits.ts';
 
@@ -9,6 +9,7 @@ export interface LinkFailure {
   readonly isPortClosed?: boolean;
 }
 
+const REFUSED = "Connection refused: nothing listens on the broker's port";
 const UNTRUSTED =
   "The broker's certificate is not signed by a trusted authority: configure the CA certificate of the broker";
 const NO_TLS = "The broker's port does not speak TLS";
@@ -19,7 +20,7 @@ const UNROUTABLE = "There is no network route to the broker's host";
 
 /** Texts by the code of a socket or TLS error. */
 const BY_CODE: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "Connection refused: nothing listens on the broker's port",
+  ECONNREFUSED: REFUSED,
   ENOTFOUND: "The broker's host name cannot be resolved",
   EAI_AGAIN: "The broker's host name cannot be resolved at the moment",
   EHOSTNOTALLOWED: "The broker's host name resolves to an address that is not allowed (setting BROKER_ALLOWED_HOSTS)",
@@ -91,6 +92,14 @@ export function disconnected(code: number | undefined): LinkFailure {
   const text = (code === undefined ? undefined : BY_DISCONNECT[code]) ?? CLOSED_BY_BROKER;
   return { state: 'UNREACHABLE', text };
 }
+
+/** With these texts a caller could look for the open ports of hosts that only this service reaches. */
+const REACHABILITY = new Set([REFUSED, SILENT, UNROUTABLE, RESET, NO_TLS, NOT_MQTT, CLOSED_BEFORE_CONNACK]);
+const HIDDEN = 'The broker cannot be reached: administrators of the project see the reason';
+
+/** The status for a caller who is no administrator of the project. */
+export const withoutReachability = (status: LinkStatus): LinkStatus =>
+  status.lastError !== undefined && REACHABILITY.has(status.lastError) ? { ...status, lastError: HIDDEN } : status;
 
 /** Describes a socket, TLS, WebSocket or protocol error without its message, which may contain a URL. */
 export function failureOf(error: unknown): LinkFailure {

@@ -1,14 +1,21 @@
 import { type LookupOptions, lookup as resolve } from 'node:dns';
 import { type BlockList, isIP, type LookupFunction } from 'node:net';
-import { blockListOf, familyOf, literalOf, networkOf, reachOf, unbracketed } from '../../platform/network/addresses.ts';
+import {
+  blockListOf,
+  familyOf,
+  isOutside,
+  literalOf,
+  networkOf,
+  unbracketed,
+} from '../../platform/network/addresses.ts';
 
 class HostNotAllowed extends Error {
   override readonly name = 'HostNotAllowed';
   readonly code = 'EHOSTNOTALLOWED';
 }
 
-/** Internal addresses that need no list entry. LOCAL: this machine; ALL: also link-local and metadata services. */
-export type InsideRule = 'NONE' | 'LOCAL' | 'ALL';
+/** Internal addresses (this machine, link-local and metadata services) that need no list entry. */
+export type InsideRule = 'NONE' | 'ALL';
 
 const NOT_LISTED = 'is not an allowed host: add it to the setting BROKER_ALLOWED_HOSTS';
 const INSIDE =
@@ -85,17 +92,16 @@ export class AllowedHosts {
     if (this.#lists(address)) return true;
     if (this.#isOpen) return this.#permits(address) || (isLocalhost(name) && this.#names.has(name.toLowerCase()));
     if (this.#hasNetworks) return false;
-    return isLocalhost(name) || reachOf(address) === 'OUTSIDE';
+    return isLocalhost(name) || isOutside(address);
   }
 
   #permitsName(name: string): boolean {
-    return !isLocalhost(name) || this.#names.has(name) || this.#inside !== 'NONE';
+    return !isLocalhost(name) || this.#names.has(name) || this.#inside === 'ALL';
   }
 
   #permits(address: string): boolean {
     if (this.#inside === 'ALL' || this.#lists(address)) return true;
-    const reach = reachOf(address);
-    return reach === 'OUTSIDE' || (reach === 'LOCAL' && this.#inside === 'LOCAL');
+    return isOutside(address);
   }
 
   #lists(address: string): boolean {

@@ -1,38 +1,38 @@
 import type { LookupAddress } from 'node:dns';
 import { expect, test } from 'vitest';
-import { reachOf } from '../../../src/platform/network/addresses.ts';
+import { isOutside } from '../../../src/platform/network/addresses.ts';
 import { AllowedHosts, type InsideRule, isLocalHost } from '../../../src/protocol/network/allowed-hosts.ts';
 
 test.each([
-  ['127.0.0.1', 'LOCAL'],
-  ['127.255.1.2', 'LOCAL'],
-  ['0.0.0.0', 'LOCAL'],
-  ['0.1.2.3', 'LOCAL'],
-  ['::', 'LOCAL'],
-  ['::1', 'LOCAL'],
-  ['0:0:0:0:0:0:0:1', 'LOCAL'],
-  ['::127.0.0.1', 'LOCAL'],
-  ['::7f00:1', 'LOCAL'],
-  ['::ffff:127.0.0.1', 'LOCAL'],
-  ['::FFFF:7F00:1', 'LOCAL'],
-  ['0:0:0:0:0:ffff:7f00:1', 'LOCAL'],
-  ['::ffff:0:127.0.0.1', 'LOCAL'],
-  ['64:ff9b::127.0.0.1', 'LOCAL'],
-  ['64:ff9b::7f00:1', 'LOCAL'],
-  ['64:ff9b:1::7f00:1', 'LOCAL'],
-  ['2002:7f00:1::', 'LOCAL'],
-  ['2002:7f00:0001:1:2:3:4:5', 'LOCAL'],
-  ['169.254.169.254', 'LINK'],
-  ['::ffff:169.254.169.254', 'LINK'],
-  ['64:ff9b::a9fe:a9fe', 'LINK'],
-  ['2002:a9fe:a9fe::1', 'LINK'],
-  ['::169.254.169.254', 'LINK'],
-  ['fe80::1', 'LINK'],
-  ['fe80::1%eth0', 'LINK'],
-  ['febf::1', 'LINK'],
-  ['fd00:ec2::254', 'LINK'],
-  ['100.100.100.200', 'LINK'],
-  ['2001:0:7f00:1::', 'LINK'],
+  ['127.0.0.1', 'INSIDE'],
+  ['127.255.1.2', 'INSIDE'],
+  ['0.0.0.0', 'INSIDE'],
+  ['0.1.2.3', 'INSIDE'],
+  ['::', 'INSIDE'],
+  ['::1', 'INSIDE'],
+  ['0:0:0:0:0:0:0:1', 'INSIDE'],
+  ['::127.0.0.1', 'INSIDE'],
+  ['::7f00:1', 'INSIDE'],
+  ['::ffff:127.0.0.1', 'INSIDE'],
+  ['::FFFF:7F00:1', 'INSIDE'],
+  ['0:0:0:0:0:ffff:7f00:1', 'INSIDE'],
+  ['::ffff:0:127.0.0.1', 'INSIDE'],
+  ['64:ff9b::127.0.0.1', 'INSIDE'],
+  ['64:ff9b::7f00:1', 'INSIDE'],
+  ['64:ff9b:1::7f00:1', 'INSIDE'],
+  ['2002:7f00:1::', 'INSIDE'],
+  ['2002:7f00:0001:1:2:3:4:5', 'INSIDE'],
+  ['169.254.169.254', 'INSIDE'],
+  ['::ffff:169.254.169.254', 'INSIDE'],
+  ['64:ff9b::a9fe:a9fe', 'INSIDE'],
+  ['2002:a9fe:a9fe::1', 'INSIDE'],
+  ['::169.254.169.254', 'INSIDE'],
+  ['fe80::1', 'INSIDE'],
+  ['fe80::1%eth0', 'INSIDE'],
+  ['febf::1', 'INSIDE'],
+  ['fd00:ec2::254', 'INSIDE'],
+  ['100.100.100.200', 'INSIDE'],
+  ['2001:0:7f00:1::', 'INSIDE'],
   ['10.0.0.1', 'OUTSIDE'],
   ['192.168.1.1', 'OUTSIDE'],
   ['8.8.8.8', 'OUTSIDE'],
@@ -42,8 +42,8 @@ test.each([
   ['fec0::1', 'OUTSIDE'],
   ['2606:4700::1111', 'OUTSIDE'],
   ['fd00::1', 'OUTSIDE'],
-])('%s is %s', (address, reach) => {
-  expect(reachOf(address)).toBe(reach);
+])('%s is %s', (address, place) => {
+  expect(isOutside(address)).toBe(place === 'OUTSIDE');
 });
 
 const INSIDE_SPELLINGS = [
@@ -69,15 +69,14 @@ test.each(INSIDE_SPELLINGS)('%s is refused as this machine, unless it is allowed
   const refusal = (list: readonly string[], inside: InsideRule) => new AllowedHosts(list, inside).refusal(host);
   expect(refusal([], 'NONE')).toContain('BROKER_ALLOWED_HOSTS');
   expect(refusal(['*'], 'NONE')).toContain('BROKER_ALLOWED_HOSTS');
-  expect(refusal([], 'LOCAL')).toBeNull();
   expect(refusal([], 'ALL')).toBeNull();
   const named = ['*', '127.0.0.0/8', '0.0.0.0/8', '::/64', '64:ff9b::/96', '2002::/16', 'localhost', 'localhost.'];
   expect(refusal([...named, 'a.localhost'], 'NONE')).toBeNull();
   expect(refusal(['broker.example'], 'ALL')).toContain('BROKER_ALLOWED_HOSTS');
 });
 
-test('metadata services are also refused if local hosts are allowed', () => {
-  const hosts = new AllowedHosts([], 'LOCAL');
+test('metadata services and the network link are refused, unless they are allowed', () => {
+  const hosts = new AllowedHosts([], 'NONE');
   for (const host of ['169.254.169.254', '2852039166', '[fe80::1]', '[fd00:ec2::254]', '[64:ff9b::a9fe:a9fe]']) {
     expect(hosts.refusal(host)).toContain('metadata');
     expect(new AllowedHosts([], 'ALL').refusal(host)).toBeNull();
@@ -101,7 +100,6 @@ test('the addresses of a name are checked at each connection', async () => {
   expect(await found(new AllowedHosts(['*', 'localhost'], 'NONE'), 'localhost')).toMatch(/^(127\.0\.0\.1|::1)/);
   expect(await found(new AllowedHosts(['*', '127.0.0.1'], 'NONE'), '127.1')).toBe('127.0.0.1');
   expect(await found(new AllowedHosts(['127.1'], 'ALL'), '127.1')).toContain('resolves to an address');
-  expect(await found(new AllowedHosts([], 'LOCAL'), 'localhost')).toMatch(/^(127\.0\.0\.1|::1)/);
   expect(await found(new AllowedHosts([], 'ALL'), 'localhost')).toBe('whatever the system finds');
 });
 

@@ -9,6 +9,7 @@ import { asRefusal, refuseIssues } from '../../../protocol/control/issue-refusal
 import { type ControlPlugin, ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
+import type { LeadsToOwnBroker } from '../../brokers/own-listeners.ts';
 import type { Bridge } from '../model/bridge.ts';
 import { type BridgeKind, type BridgeRules, connectionsOf } from '../model/bridge-kind.ts';
 import { type BridgeConnectionStatus, NO_COUNTS } from '../model/bridge-status.ts';
@@ -16,7 +17,7 @@ import type { BridgeConfigs } from './bridge-configs.ts';
 import { BRIDGE_STATUS, configSizeIssues } from './bridge-control.ts';
 import { masked, unmasked } from './config-secrets.ts';
 import { SecretPlace } from './secret-places.ts';
-import { addressesOf, withTrust } from './trusted-addresses.ts';
+import { trustedOf, withTrust } from './trusted-addresses.ts';
 
 /** Internal field of `updateConfig`: whether a root administrator sent the command. */
 export const BY_ROOT_ADMIN = 'byRootAdmin';
@@ -26,6 +27,7 @@ interface BridgePluginOptions {
   readonly configs: BridgeConfigs;
   readonly bridge: Bridge;
   readonly rules: BridgeRules;
+  readonly isOwnBroker: LeadsToOwnBroker;
   readonly emit: (event: ControlEvent) => void;
   readonly onFault: (error: unknown) => void;
 }
@@ -104,7 +106,7 @@ export class BridgePlugin implements ControlPlugin {
   }
 
   async #update(change: unknown, isByRootAdmin: boolean): Promise<object> {
-    const { configs } = this.#options;
+    const { configs, isOwnBroker } = this.#options;
     if (!isFields(change)) throw new ControlRefusal('Invalid/missing configChange');
     refuseIssues(configSizeIssues(change));
     const stored = this.#readable();
@@ -112,7 +114,7 @@ export class BridgePlugin implements ControlPlugin {
     // A missing secret has no further issues.
     const known = new Set(issues.map(({ path }) => path));
     const before = this.#trusted(stored);
-    const checked = this.#checked(config, (address) => isByRootAdmin || before.has(address));
+    const checked = this.#checked(config, (digest, url) => isByRootAdmin || before.has(digest) || isOwnBroker(url));
     const { issues: others, omitted, trusted } = checked;
     refuseIssues([...issues, ...others.filter(({ path }) => !known.has(path))], omitted);
     const isAsBefore = isDeepStrictEqual(config, stored) && isDeepStrictEqual(new Set(trusted), before);
@@ -127,10 +129,13 @@ export class BridgePlugin implements ControlPlugin {
   /** Digests. A configuration that was stored without digests trusts all addresses. */
   #trusted(stored: unknown): ReadonlySet<string> {
     const { kind, configs } = this.#options;
-    return configs.trusted() ?? new Set(addressesOf(kind, stored));
+    return configs.trusted() ?? new Set(trustedOf(kind, stored));
   }
 
-  #checked(config: unknown, isTrusted: (address: string) => boolean): IssuesInfo & { readonly trusted: string[] } {
+  #checked(
+    config: unknown,
+    isTrusted: (digest: string, address: string) => boolean,
+  ): IssuesInfo & { readonly trusted: string[] } {
     const { kind, rules } = this.#options;
     try {
       this.#checkSchema(config);
@@ -138,7 +143,7 @@ export class BridgePlugin implements ControlPlugin {
       if (error instanceof ServiceError) return { ...(error.info as IssuesInfo), trusted: [] };
       throw error;
     }
-    const trusted = addressesOf(kind, config).filter(isTrusted);
+    const trusted = trustedOf(kind, config, isTrusted);
     return { ...issuesInfo(kind.check(withTrust(kind, config, new Set(trusted)), rules)), trusted };
   }
 
@@ -149,7 +154,7 @@ export class BridgePlugin implements ControlPlugin {
         const config = this.#readable();
         if (config === null || (!this.#isApplied && connectionsOf(config).length === 0)) return;
         const before = this.#trusted(config);
-        const { issues, trusted } = this.#checked(config, (address) => before.has(address));
+        const { issues, trusted } = this.#checked(config, (digest) => before.has(digest));
         const [issue] = issues;
         if (issue === undefined) await this.#apply(config, trusted);
         else await this.#forbid(config, issue);

@@ -3,29 +3,36 @@ import { isFields } from '../../../protocol/control/fields.ts';
 import { type BridgeKind, connectionsOf } from '../model/bridge-kind.ts';
 
 /*
- * Addresses that a root administrator entered, which may be internal. Stored as digests, because the path of a web
- * address may be a secret. Configurations must fit the schema of their kind.
+ * Internal addresses that a root administrator entered, or that lead to a broker of this service. Stored as digests,
+ * because the path of a web address may be a secret. Configurations must fit the schema of their kind.
  */
 
-export const addressesOf = (kind: BridgeKind, config: unknown): readonly string[] => [
-  ...new Set(connectionsOf(config).flatMap((connection) => digestOf(kind, connection) ?? [])),
-];
+/** The digests of all addresses, or of those that are trusted. */
+export function trustedOf(
+  kind: BridgeKind,
+  config: unknown,
+  isTrusted: (digest: string, address: string) => boolean = () => true,
+): string[] {
+  const trusted = connectionsOf(config).flatMap((connection) => {
+    const address = kind.addressOf?.(connection);
+    if (address === undefined) return [];
+    const digest = digestOf(kind, address);
+    return isTrusted(digest, address) ? [digest] : [];
+  });
+  return [...new Set(trusted)];
+}
 
 /** The configuration with `isTrusted` for each connection, as it is validated and run. */
 export function withTrust(kind: BridgeKind, config: unknown, trusted: ReadonlySet<string>): unknown {
-  if (!isFields(config) || kind.addressOf === undefined) return config;
-  const connections = connectionsOf(config).map((connection) => {
-    const digest = digestOf(kind, connection);
-    return digest !== null && trusted.has(digest) && isFields(connection)
+  const { addressOf } = kind;
+  if (!isFields(config) || addressOf === undefined) return config;
+  const connections = connectionsOf(config).map((connection) =>
+    isFields(connection) && trusted.has(digestOf(kind, addressOf(connection)))
       ? { ...connection, isTrusted: true }
-      : connection;
-  });
+      : connection,
+  );
   return { ...config, connections };
 }
 
-function digestOf({ id, addressOf }: BridgeKind, connection: unknown): string | null {
-  if (addressOf === undefined) return null;
-  return createHash('sha256')
-    .update(`${id}\n${addressOf(connection)}`)
-    .digest('base64url');
-}
+const digestOf = ({ id }: BridgeKind, address: string): string =>
+  createHash('sha256').update(`${id}\n${address}`).digest('base64url');

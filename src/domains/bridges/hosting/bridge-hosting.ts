@@ -4,6 +4,7 @@ import type { Sealer } from '../../../platform/storage/sealed.ts';
 import type { EventForwarding } from '../../../protocol/hosting/hosted-events.ts';
 import { Hosting, type HostingParts } from '../../../protocol/hosting/hosting.ts';
 import { localOf } from '../../../protocol/hosting/local-broker.ts';
+import type { LeadsToOwnBroker } from '../../brokers/own-listeners.ts';
 import { BRIDGE_STATUS } from '../control/bridge-control.ts';
 import { BridgePlugin } from '../control/bridge-plugin.ts';
 import { type BridgeKind, type BridgeRules, connectionsOf } from '../model/bridge-kind.ts';
@@ -15,6 +16,7 @@ interface BridgeHostingOptions extends HostingParts {
   readonly kinds: readonly BridgeKind[];
   readonly thread: Pick<BridgeThread, 'openBridge'>;
   readonly rules: BridgeRules;
+  readonly isOwnBroker: LeadsToOwnBroker;
   readonly folder: string;
   readonly databaseUrl?: string | undefined;
 }
@@ -26,7 +28,7 @@ const bridgeEvents: EventForwarding = {
 };
 
 export function bridgeHosting(options: BridgeHostingOptions): Hosting {
-  const { sealer, kinds, thread, rules, folder, databaseUrl, ...parts } = options;
+  const { sealer, kinds, thread, rules, isOwnBroker, folder, databaseUrl, ...parts } = options;
   const { storage, log } = parts;
   const configs = new BridgeConfigCache({ db: storage.db, changes: storage.changes, sealer, log });
 
@@ -82,7 +84,7 @@ export function bridgeHosting(options: BridgeHostingOptions): Hosting {
         };
         const bridge = thread.openBridge(setup);
         const own = configs.of(brokerId, bridgeId);
-        const plugin = new BridgePlugin({ kind, configs: own, bridge, rules, emit, onFault });
+        const plugin = new BridgePlugin({ kind, configs: own, bridge, rules, isOwnBroker, emit, onFault });
         return { plugin, close: () => bridge.close({ discard: false }) };
       },
     })),

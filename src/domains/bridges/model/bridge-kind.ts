@@ -22,17 +22,15 @@ export interface BridgeKind {
 
 export interface BridgeRules {
   readonly allowedHosts: readonly string[];
-  /** The rule for internal addresses of databases and web servers. Default: ALL. */
+  /** The rule for internal addresses. Default: ALL. */
   readonly inside?: InsideRule;
-  /** The rule for internal addresses of other brokers. Default: ALL. */
-  readonly insideBrokers?: InsideRule;
   /** Maximum size of the queues of all bridges on disk, in bytes; see QueueStorage. Default: unlimited. */
   readonly storageMaxBytes?: number;
 }
 
 /** Added to a connection while its configuration is validated or run; never stored. */
 export interface TrustedConnection {
-  /** Whether a root administrator entered its address, which may then be internal. Default: false. */
+  /** Whether its address may be internal, see trusted-addresses.ts. Default: false. */
   readonly isTrusted?: boolean;
 }
 
@@ -40,11 +38,11 @@ export const sinkHosts = ({ allowedHosts, inside }: BridgeRules, { isTrusted }: 
   new AllowedHosts(allowedHosts, isTrusted ? 'ALL' : inside);
 
 export const brokerHosts = (
-  { allowedHosts, insideBrokers = 'ALL' }: BridgeRules,
+  { allowedHosts, inside = 'ALL' }: BridgeRules,
   { isTrusted }: TrustedConnection,
 ): { readonly allowedHosts: readonly string[]; readonly inside: InsideRule } => ({
   allowedHosts,
-  inside: isTrusted ? 'ALL' : insideBrokers,
+  inside: isTrusted ? 'ALL' : inside,
 });
 
 export const connectionsOf = (config: unknown): readonly unknown[] =>

@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { InputIssue } from '../../../platform/errors.ts';
+import { controlCharacterIssues } from '../../../platform/text/texts.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import { AllowedHosts } from '../../../protocol/network/allowed-hosts.ts';
 import { type BridgeKind, type BridgeRules, brokerHosts, hrefOf } from '../model/bridge-kind.ts';
@@ -44,6 +45,9 @@ function mqttBridgeIssues({ connections }: MqttBridgeConfig, rules: BridgeRules)
     names.add(name);
     const urlReason = urlProblem(url, brokerHosts(rules, connection));
     if (urlReason !== null) issues.push({ path: `${path}/url`, reason: urlReason });
+    for (const field of ['username', 'password', 'clientId'] as const) {
+      issues.push(...controlCharacterIssues(`${path}/${field}`, connection[field]));
+    }
     if (clientId !== undefined) {
       const client = JSON.stringify([url, clientId]);
       if (clients.has(client))

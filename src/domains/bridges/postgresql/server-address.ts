@@ -1,4 +1,5 @@
 import type { InputIssue } from '../../../platform/errors.ts';
+import { controlCharacterIssues } from '../../../platform/text/texts.ts';
 import type { ServerConfig } from './postgresql-config.ts';
 
 interface ServerAddress {
@@ -78,10 +79,9 @@ function ofParts(config: ServerConfig): ServerAddress | readonly InputIssue[] {
 function complete(address: ServerAddress, path: string): ServerAddress | readonly InputIssue[] {
   if (address.database === '') return [{ path: path || '/database', reason: 'must name a database' }];
   if (address.user === '') return [{ path: '/username', reason: 'is needed' }];
-  if (`${address.database}${address.user}${address.password}`.includes('\0')) {
-    return [{ path: path || '/', reason: 'must not contain NUL' }];
-  }
-  return address;
+  const { database, user, password } = address;
+  const issues = controlCharacterIssues(path || '/', `${database}${user}${password}`);
+  return issues.length > 0 ? issues : address;
 }
 
 export const isAddress = (address: ServerAddress | readonly InputIssue[]): address is ServerAddress =>

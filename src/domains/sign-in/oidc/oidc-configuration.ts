@@ -73,7 +73,7 @@ export async function readConfiguration({
 }: Omit<OidcClientOptions, 'log'>): Promise<Configuration> {
   const found = await discovery(new URL(issuer), clientId, undefined, None(), {
     timeout: TIMEOUT_S,
-    [customFetch]: boundedFetch,
+    [customFetch]: boundedFetch(issuer),
     execute: issuer.startsWith('http:') ? [allowInsecureRequests] : [],
   });
   const server = found.serverMetadata();
@@ -86,7 +86,7 @@ export async function readConfiguration({
         : ClientSecretPost(clientSecret);
   const configuration = new Configuration(server, clientId, { [clockTolerance]: CLOCK_TOLERANCE_S }, authentication);
   configuration.timeout = TIMEOUT_S;
-  configuration[customFetch] = boundedFetch;
+  configuration[customFetch] = boundedFetch(issuer);
   if (issuer.startsWith('http:')) allowInsecureRequests(configuration);
   // Also verifies signatures of tokens that come directly from the provider.
   enableNonRepudiationChecks(configuration);

@@ -112,6 +112,7 @@ export async function startBridges({ timeoutMs = 30_000, ...options }: BridgeWor
     brokers: directory,
     thread,
     rules: { allowedHosts: [] },
+    isOwnBroker: () => false,
     folder: join(dataDir, 'bridges'),
     databaseUrl: options.databaseUrl,
     runtimes,

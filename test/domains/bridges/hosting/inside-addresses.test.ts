@@ -1,7 +1,10 @@
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
-import { hostname } from 'node:os';
+import { createServer as createTcpServer } from 'node:net';
+import { hostname, networkInterfaces } from 'node:os';
+import { buildSchema, getNamedType, isInputObjectType, isObjectType } from 'graphql';
 import { expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../../../support/database.ts';
 import { type Mosquitto, startMosquitto } from '../../../support/mosquitto.ts';
@@ -12,13 +15,13 @@ const NOTHING_LISTED = { BROKER_ALLOWED_HOSTS: '' };
 const SECRET = `whsec_${Buffer.alloc(24, 'a secret').toString('base64')}`;
 
 /** A server inside, and what reached it. */
-async function startInside() {
+async function startInside(host = '127.0.0.1') {
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
     requests.push(request);
     request.resume();
     response.end();
-  }).listen(0, '127.0.0.1');
+  }).listen(0, host);
   await once(server, 'listening');
   onTestFinished(() => {
     server.close();
@@ -44,9 +47,7 @@ const mqtt = (url: string) => ({
 });
 
 async function addBroker({ graphql, projectId }: TestService, { url }: Pick<Mosquitto, 'url'>): Promise<string> {
-  const { data } = await graphql('mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }', {
-    input: { projectId, name: 'line', url },
-  });
+  const { data } = await graphql(ADD, { input: { projectId, name: 'line', url } });
   return data.addBroker.broker.id;
 }
 
@@ -65,7 +66,12 @@ const writer =
     return (error.extensions.info as { issues: { path: string; reason: string }[] }).issues;
   };
 
+const ADD = 'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }';
+const UPDATE = 'mutation ($input: UpdateBrokerInput!) { updateBroker(input: $input) { broker { id } } }';
+
 const REFUSED = (path: string) => [{ path, reason: expect.stringContaining('BROKER_ALLOWED_HOSTS') }];
+
+const REFUSED_URL = REFUSED('/connections/0/url');
 
 test('only a root administrator can configure a bridge to an internal address, and this trust is stored', async () => {
   const inside = await startInside();
@@ -90,8 +96,8 @@ test('only a root administrator can configure a bridge to an internal address, a
   expect(await write('postgresql-bridge', postgresql('postgresql://u@127.0.0.1/d'), viewer.token)).toEqual(
     REFUSED('/connections/0/url'),
   );
-  // Another broker on a service that only this machine reaches is allowed, an address outside in any case.
-  expect(await write('mqtt-bridge', mqtt(mosquitto.url.replace('127.0.0.1', 'localhost')), viewer.token)).toBeNull();
+  for (const host of ['127.0.0.1', 'localhost', '[::1]'])
+    expect(await write('mqtt-bridge', mqtt(`mqtt://${host}:${mosquitto.port}`), viewer.token)).toHaveLength(1);
   expect(await write('webhook-bridge', webhook('https://hooks.example/a'), viewer.token)).toBeNull();
 
   const url = `http://127.0.0.1${path}`;
@@ -191,20 +197,154 @@ test('a webhook keeps its secret only for its own path', async () => {
   expect(await write('webhook-bridge', webhook(`${url}/tenant-a`, { ...masked, qos: 0 }), viewer.token)).toBeNull();
 });
 
-test('only root administrators can use internal brokers, unless the service listens on this machine only', async () => {
+test('addresses of the interfaces of this machine are internal, for brokers, webhooks and databases', async () => {
+  const inside = await startInside('::');
+  const mosquitto = await startMosquitto();
+  const service = await startTestService({ env: NOTHING_LISTED });
+  const id = await addBroker(service, mosquitto);
+  await expect.poll(() => service.services.runtimes.status(id).state).toBe('CONNECTED');
+  const viewer = await service.person('VIEWER');
+  const write = writer(service, id);
+  const found = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
+  for (const { address, family } of found) {
+    const hosts = family === 'IPv6' ? [`[${address}]`] : [address, `[::ffff:${address}]`, `[64:ff9b::${address}]`];
+    for (const host of hosts) {
+      const to = `${host}:${inside.port}`;
+      expect(await write('webhook-bridge', webhook(`http://${to}/by-viewer`), viewer.token)).toEqual(REFUSED_URL);
+      expect(await write('mqtt-bridge', mqtt(`ws://${to}/by-viewer`), viewer.token)).toEqual(REFUSED_URL);
+      expect(await write('postgresql-bridge', postgresql(`postgresql://u@${to}/d`), viewer.token)).toEqual(REFUSED_URL);
+    }
+  }
+  expect(inside.requests).toEqual([]);
+});
+
+test('everybody may build a bridge to a broker that this service runs, at its own ports only', async () => {
+  const service = await startTestService({ env: NOTHING_LISTED, embeddedBroker: true });
+  const { id, url } = await service.storage.db.broker.findFirstOrThrow();
+  if (url === null) throw new Error('has no address');
+  const write = writer(service, id);
+  const viewer = await service.person('VIEWER');
+  const inside = await startInside();
+  expect(await write('mqtt-bridge', mqtt(url), viewer.token)).toBeNull();
+  expect(await write('mqtt-bridge', mqtt(url.replace('127.0.0.1', 'localhost')), viewer.token)).toBeNull();
+  expect(await write('mqtt-bridge', mqtt(`mqtt://127.0.0.1:${inside.port}`), viewer.token)).toEqual(REFUSED_URL);
+  expect(await write('webhook-bridge', webhook(url.replace('mqtt:', 'http:')), viewer.token)).toEqual(REFUSED_URL);
+  const admin = await service.person('ADMIN');
+  const add = async (to: string) =>
+    (await service.graphql(ADD, { input: { projectId: service.projectId, name: 'b', url: to } }, admin.token)).errors;
+  expect(await add(url)).toBeUndefined();
+  expect(await add(`mqtt://127.0.0.1:${inside.port}`)).toHaveLength(1);
+});
+
+test('texts that are sent before a server has responded have no control characters', async () => {
+  const mosquitto = await startMosquitto();
+  const service = await startTestService();
+  const id = await addBroker(service, mosquitto);
+  await expect.poll(() => service.services.runtimes.status(id).state).toBe('CONNECTED');
+  const lines = ['\r\nFLUSHALL\r\n', 'a\nb', 'a\tb', '\u007f', '\u0085'];
+  const issue = (path: string) => ({ path, reason: 'must not contain control characters' });
+  const base = { projectId: service.projectId, name: 'b', url: mosquitto.url };
+  for (const text of lines) {
+    for (const field of ['username', 'password']) {
+      const answers = [
+        await service.graphql(ADD, { input: { ...base, [field]: text } }),
+        await service.graphql(UPDATE, { input: { brokerId: id, [field]: text } }),
+      ];
+      for (const { errors } of answers)
+        expect(errors?.[0]?.extensions.info).toMatchObject({ issues: [issue(`input.${field}`)] });
+    }
+    const write = writer(service, id);
+    const [toMqtt] = mqtt('mqtt://broker.example').connections;
+    for (const field of ['username', 'password', 'clientId']) {
+      const config = { connections: [{ ...toMqtt, [field]: text }] };
+      expect(await write('mqtt-bridge', config)).toEqual([issue(`/connections/0/${field}`)]);
+    }
+    const encoded = encodeURIComponent(text);
+    for (const url of [`${encoded}@db.example/d`, `u:${encoded}@db.example/d`, `u@db.example/${encoded}`])
+      expect(await write('postgresql-bridge', postgresql(`postgresql://${url}`))).toEqual([
+        issue('/connections/0/url'),
+      ]);
+  }
+});
+
+test('only administrators of the project learn whether a port of a broker is open', async () => {
+  const silent = createTcpServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as { port: number };
+  onTestFinished(() => void silent.close());
+  const closed = createTcpServer().listen(0, '127.0.0.1');
+  await once(closed, 'listening');
+  const { port: closedPort } = closed.address() as { port: number };
+  closed.close();
+  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '1000' } });
+  const ids = await Promise.all([port, closedPort].map((at) => addBroker(service, { url: `mqtt://127.0.0.1:${at}` })));
+  const [admin, editor, viewer] = await Promise.all([
+    service.person('ADMIN'),
+    service.person('EDITOR'),
+    service.person('VIEWER'),
+  ]);
+  const seen = async (token: string) => {
+    const texts = [];
+    for (const id of ids) {
+      const query = 'query ($id: ID!) { broker(id: $id) { connection { lastError } } }';
+      await expect
+        .poll(async () => (await service.graphql(query, { id }, token)).data.broker.connection.lastError)
+        .not.toBeNull();
+      texts.push((await service.graphql(query, { id }, token)).data.broker.connection.lastError);
+    }
+    return texts;
+  };
+  expect(await seen(admin.token)).toEqual([expect.stringContaining('in time'), expect.stringContaining('refused')]);
+  for (const { token } of [editor, viewer]) expect(new Set(await seen(token)).size).toBe(1);
+});
+
+/** All input fields and arguments for a host, a URL or a JSON document. VIEWER tokens were refused above. */
+const FIELDS_WITH_HOSTS: Readonly<Record<string, string>> = {
+  'AddBrokerInput.url': 'checked',
+  'UpdateBrokerInput.url': 'checked',
+  'UpdateBridgeConfigInput.config': 'checked',
+  'ClusterNodeInput.address': 'sent to the nodes',
+  'ClusterNodeInput.url': 'compared with a stored URL',
+  'JoinClusterInput.address': 'sent to the nodes',
+  'JoinClusterInput.url': 'compared with a stored URL',
+  'LeaveClusterInput.url': 'compared with a stored URL',
+  'ConnectedClientFilter.address': 'compared with addresses of clients',
+  'CertificateListenerInput.bindAddress': 'names a listener of the broker',
+  'AccessControlImportInput.document': 'has no addresses',
+  'CreateStreamInput.query': 'has no addresses',
+  'UpdateStreamInput.query': 'has no addresses',
+  'MessagePayloadInput.json': 'is published',
+  'previewStream.query': 'has no addresses',
+  'previewStream.samples': 'is transformed',
+};
+
+test('every field of the graph that takes a host is known', () => {
+  const schema = buildSchema(readFileSync(new URL('../../../../schema.graphql', import.meta.url), 'utf8'));
+  const inputs = Object.values(schema.getTypeMap()).flatMap((type) => {
+    if (isInputObjectType(type)) return [[type.name, Object.values(type.getFields())] as const];
+    if (!isObjectType(type)) return [];
+    return Object.values(type.getFields()).map(({ name, args }) => [name, args] as const);
+  });
+  const found = inputs.flatMap(([owner, fields]) =>
+    fields
+      .filter(({ name, type }) => /url|uri|host|address|endpoint/i.test(name) || getNamedType(type).name === 'JSON')
+      .map(({ name }) => `${owner}.${name}`),
+  );
+  expect(found.sort()).toEqual(Object.keys(FIELDS_WITH_HOSTS).sort());
+});
+
+test('only root administrators can use internal brokers', async () => {
   const mosquitto = await startMosquitto();
   const add = async (service: TestService, url: string, token?: string) => {
-    const { data, errors } = await service.graphql(
-      'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }',
-      { input: { projectId: service.projectId, name: 'b', url } },
-      token,
-    );
+    const input = { projectId: service.projectId, name: 'b', url };
+    const { data, errors } = await service.graphql(ADD, { input }, token);
     expect(errors?.[0]?.extensions.code ?? 'INVALID').toBe('INVALID');
     return (data?.addBroker?.broker.id ?? null) as string | null;
   };
   const local = await startTestService({ env: NOTHING_LISTED });
   const localAdmin = await local.person('ADMIN');
-  expect(await add(local, mosquitto.url, localAdmin.token)).not.toBeNull();
+  expect(await add(local, mosquitto.url, localAdmin.token)).toBeNull();
+  expect(await add(local, `ws://localhost:${mosquitto.port}/any/path`, localAdmin.token)).toBeNull();
   expect(await add(local, 'mqtt://169.254.169.254', localAdmin.token)).toBeNull();
   expect(await add(local, 'mqtt://169.254.169.254')).not.toBeNull();
 
@@ -216,11 +356,7 @@ test('only root administrators can use internal brokers, unless the service list
   const { runtimes } = service.services;
   await expect.poll(() => runtimes.status(id).state).toBe('CONNECTED');
   const update = async (change: object, token?: string) => {
-    const { errors } = await service.graphql(
-      'mutation ($input: UpdateBrokerInput!) { updateBroker(input: $input) { broker { id } } }',
-      { input: { brokerId: id, ...change } },
-      token,
-    );
+    const { errors } = await service.graphql(UPDATE, { input: { brokerId: id, ...change } }, token);
     return errors?.[0]?.extensions.info ?? null;
   };
   // Other fields, and the same address, keep it.
