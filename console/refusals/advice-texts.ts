@@ -29,7 +29,7 @@ export const adviceTexts = catalogue<AdviceKey | PartKey>({
       'Too many log-ins with wrong passwords came from this network or for this account. Correct the password in the clients; correct log-ins are accepted again after at most five minutes.',
     BUSY: 'The broker checks too many log-ins at once. The client can retry after a few seconds, with an increasing delay.',
     CLIENT_ID_REJECTED:
-      'Configure a client id in the client, or let it request a clean session: MQTT 3 requires a client id for a persistent session.',
+      'Configure a client id in the client, or let it request a clean session: MQTT 3 requires a client id for a persistent session. Client ids of this service (`brokergraph-` and the id of the broker) are reserved for it.',
     WILL_REJECTED:
       'Correct the topic of the will in the client: it must be a valid topic name without wildcards, and not below $CONTROL.',
     TOO_MANY_CONNECTIONS:
@@ -97,7 +97,7 @@ export const adviceTexts = catalogue<AdviceKey | PartKey>({
       'Aus diesem Netz oder für dieses Konto kamen zu viele Anmeldungen mit falschem Passwort. Berichtigen Sie das Passwort in den Clients; richtige Anmeldungen werden nach höchstens fünf Minuten wieder angenommen.',
     BUSY: 'Der Broker prüft zu viele Anmeldungen gleichzeitig. Der Client kann es nach einigen Sekunden wieder versuchen, mit wachsendem Abstand.',
     CLIENT_ID_REJECTED:
-      'Tragen Sie im Client eine Client-Id ein, oder lassen Sie ihn eine neue Sitzung (Clean Session) anfordern: MQTT 3 verlangt für eine dauerhafte Sitzung eine Client-Id.',
+      'Tragen Sie im Client eine Client-Id ein, oder lassen Sie ihn eine neue Sitzung (Clean Session) anfordern: MQTT 3 verlangt für eine dauerhafte Sitzung eine Client-Id. Client-Ids dieses Dienstes (`brokergraph-` und die Id des Brokers) sind ihm vorbehalten.',
     WILL_REJECTED:
       'Berichtigen Sie im Client das Topic des letzten Willens: Es muss ein gültiger Topic-Name ohne Platzhalter sein und darf nicht unter $CONTROL liegen.',
     TOO_MANY_CONNECTIONS:

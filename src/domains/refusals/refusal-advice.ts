@@ -28,7 +28,7 @@ const ADVICE: Readonly<Record<RefusalReason, Advice>> = {
     'Too many log-ins with wrong passwords came from this network or for this account. Correct the password in the clients; correct log-ins are accepted again after at most five minutes.',
   BUSY: 'The broker checks too many log-ins at once. The client can retry after a few seconds, with an increasing delay.',
   CLIENT_ID_REJECTED:
-    'Configure a client id in the client, or let it request a clean session: MQTT 3 requires a client id for a persistent session.',
+    'Configure a client id in the client, or let it request a clean session: MQTT 3 requires a client id for a persistent session. Client ids of this service (`brokergraph-` and the id of the broker) are reserved for it.',
   WILL_REJECTED:
     'Correct the topic of the will in the client: it must be a valid topic name without wildcards, and not below $CONTROL.',
   TOO_MANY_CONNECTIONS:

@@ -27,7 +27,10 @@ export const RefusalReasonType = builder.enumType('RefusalReason', {
     },
     THROTTLED: { description: 'Too many log-ins with wrong passwords came from this network or for this account.' },
     BUSY: { description: 'The broker checks too many log-ins or handshakes at once.' },
-    CLIENT_ID_REJECTED: { description: 'The client requested a persistent session without a client id.' },
+    CLIENT_ID_REJECTED: {
+      description:
+        'The client requested a persistent session without a client id, or used a client id of this service.',
+    },
     WILL_REJECTED: { description: 'The will has an invalid topic, a topic below $CONTROL, or an invalid QoS.' },
     TOO_MANY_CONNECTIONS: { description: 'The limit of connections is reached.' },
     TOO_MANY_SESSIONS: { description: 'The limit of persistent sessions is reached.' },

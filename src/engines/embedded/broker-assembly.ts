@@ -85,11 +85,13 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       new RefusedConnects((username) => state.policy.clients.has(username), hooks.onRefused),
     );
     const refusals = new Refusals(access, (event) => control.emit(REFUSALS_API, event));
+    const ownClientIds = `brokergraph-${options.id}-`;
     const core = await BrokerCore.start({
       store,
       registry,
       access,
       limits: BROKER_LIMITS,
+      reserved: { prefix: ownClientIds, username: administrator.username },
       serveControl: (client, topic, payload) => control.serve(topic, payload, core.requester(client)),
       onProblem,
       onRefused: (connection, connect) => {
@@ -128,7 +130,6 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       control.register(plugin);
     }
     const parts = { core, control, onProblem };
-    const ownClientIds = `brokergraph-${options.id}-`;
     const { topicTreeBytes, streamStorageBytes } = options;
     const topics = await startTopics({
       ...parts,

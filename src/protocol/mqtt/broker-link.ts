@@ -35,6 +35,8 @@ export interface BrokerLinkOptions extends BrokerAddress {
   readonly timeoutMs: number;
   /** Default: `brokergraph-<id>-<random>`. */
   readonly clientId?: string;
+  /** Whether the link connects with another client id after one was taken over. Default: whether `clientId` is absent. */
+  readonly changesClientId?: boolean;
   /** Default: 15. A lost broker is noticed within one and a half times the keepalive. */
   readonly keepaliveSeconds?: number;
   /** MQTT 5. Default: 60. 0: the session ends with the connection. */
@@ -87,6 +89,8 @@ const TRY_MS = 500;
 /** Between attempts to unsubscribe filters of an earlier process. */
 const UNWANTED_MS = 1_000;
 
+const randomId = (prefix: string): string => `${prefix}-${randomBytes(4).toString('hex')}`;
+
 /** Of all links of this thread. */
 const delays = new LinkDelays();
 
@@ -97,14 +101,15 @@ const delays = new LinkDelays();
  * Every attempt is a new client: a publish that cannot be sent fails immediately, and the caller decides whether to
  * retry. Subscriptions are restored before CONNECTED is reported. MQTT 5 is tried first, and 3.1.1 after the broker has
  * refused it. With MQTT 5 the session lasts 60 s without a connection, so that a short interruption loses no message of
- * QoS 1 and 2 (`status.resumed`).
+ * QoS 1 and 2 (`status.resumed`). A client that takes over the client id of a link without a lasting session cuts it
+ * once or twice: the link then connects with another client id.
  *
  * Bounds: MAX_FILTERS filters; input within `limits` and `intake`; output within OutgoingMessages or the caller's
  * bounds. What exceeds a bound is refused, never dropped silently. Errors: see BrokerSession; INVALID for invalid
  * topics, filters and settings.
  */
 export class BrokerLink implements BrokerSession {
-  readonly clientId: string;
+  clientId: string;
   readonly #options: BrokerLinkOptions;
   #endpoint: ConnectOptions | null = null;
   readonly #intake: Intake;
@@ -139,7 +144,7 @@ export class BrokerLink implements BrokerSession {
     this.#intake = options.intake ?? newIntake();
     this.#onFault = options.onFault ?? (() => undefined);
     this.#version = options.version ?? 5;
-    this.clientId = options.clientId ?? `brokergraph-${id}-${randomBytes(4).toString('hex')}`;
+    this.clientId = options.clientId ?? randomId(`brokergraph-${id}`);
     this.#leftOver = new Set(leftOver);
     const onStray = isClaimedByTopic ? (topic: string) => this.#unsubscribeUnwanted(topic) : undefined;
     this.#subscriptions = new Subscriptions(this.#onFault, { isLasting, onStray });
@@ -413,6 +418,8 @@ export class BrokerLink implements BrokerSession {
     this.#unclaimed.close();
     if (this.status.state === 'CONNECTED') {
       this.#startBackoff();
+      // Mosquitto 2.0.11 closes a connection that was taken over without a reason.
+      if (cause?.isTakenOver || (cause === null && this.#briefCount > 0)) this.#changeClientId();
       this.#lost(cause ?? disconnected(undefined));
       return;
     }
@@ -422,6 +429,11 @@ export class BrokerLink implements BrokerSession {
     // The broker named the version as the reason, so the next version is tried without a delay.
     if (version === 5 && this.#version === 4 && cause !== null) this.#attempt();
     else this.#lost(failure);
+  }
+
+  #changeClientId(): void {
+    const { id, clientId, changesClientId = clientId === undefined } = this.#options;
+    if (changesClientId) this.clientId = randomId(clientId ?? `brokergraph-${id}`);
   }
 
   #startBackoff(): void {
@@ -468,10 +480,13 @@ export class BrokerLink implements BrokerSession {
   #setStatus(state: LinkState, lastError?: string, resumed?: boolean): void {
     if (this.status.state === 'CLOSED') return;
     if (state === 'CONNECTED' || state === 'CLOSED') delays.forget(this);
-    const hasChanged = this.status.state !== state;
+    const { status } = this;
+    const hasChanged = status.state !== state;
+    const wasConnected = status.state === 'CONNECTED' || status.wasConnected === true;
     this.status = {
       state,
-      since: hasChanged ? new Date().toISOString() : this.status.since,
+      since: hasChanged ? new Date().toISOString() : status.since,
+      ...(state === 'UNREACHABLE' ? { wasConnected } : {}),
       ...(lastError === undefined ? {} : { lastError }),
       ...(resumed === undefined ? {} : { resumed }),
     };

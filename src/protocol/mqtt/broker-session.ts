@@ -48,6 +48,8 @@ export interface LinkStatus {
   readonly since: string;
   /** Why the link is not connected. Never contains a URL, a user name or a secret. */
   readonly lastError?: string;
+  /** While UNREACHABLE: whether the link was connected until `since`. */
+  readonly wasConnected?: boolean;
   /** While CONNECTED: whether the session was resumed, so that no message of QoS 1 and 2 was lost. */
   readonly resumed?: boolean;
 }

@@ -23,7 +23,7 @@ export class LeasedLink {
 
   constructor(options: BrokerLinkOptions & { readonly clientId: string }, { lingerMs = 5_000 } = {}) {
     this.clientId = options.clientId;
-    this.#options = { limits: OBSERVER_LIMITS, ...options, sessionExpirySeconds: 0 };
+    this.#options = { limits: OBSERVER_LIMITS, ...options, sessionExpirySeconds: 0, changesClientId: true };
     this.#lingerMs = lingerMs;
   }
 

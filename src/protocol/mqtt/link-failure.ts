@@ -7,6 +7,7 @@ export interface LinkFailure {
   readonly state: Extract<LinkState, 'UNAUTHORIZED' | 'UNREACHABLE'>;
   readonly text: string;
   readonly isPortClosed?: boolean;
+  readonly isTakenOver?: boolean;
 }
 
 const REFUSED = "Connection refused: nothing listens on the broker's port";
@@ -65,12 +66,15 @@ const BY_CONNACK: Readonly<Record<number, string>> = {
 
 const UNAUTHORIZED_CODES = new Set([134, 135, 138, 140]);
 
+/** MQTT 5, 3.14.2.1. */
+const TAKEN_OVER = 142;
+
 const BY_DISCONNECT: Readonly<Record<number, string>> = {
   135: 'The broker ended the connection: no longer authorised',
   137: 'The broker ended the connection: it is busy',
   139: 'The broker is shutting down',
   141: 'The broker ended the connection: keepalive timeout',
-  142: 'Another connection took over the client id',
+  [TAKEN_OVER]: 'Another connection took over the client id',
   149: 'The broker ended the connection: a message was too large',
   151: 'The broker ended the connection: quota exceeded',
   152: 'The broker ended the connection by an administrative action',
@@ -90,7 +94,7 @@ export function refusedConnect(code: number): LinkFailure {
 
 export function disconnected(code: number | undefined): LinkFailure {
   const text = (code === undefined ? undefined : BY_DISCONNECT[code]) ?? CLOSED_BY_BROKER;
-  return { state: 'UNREACHABLE', text };
+  return { state: 'UNREACHABLE', text, isTakenOver: code === TAKEN_OVER };
 }
 
 /** With these texts a caller could look for the open ports of hosts that only this service reaches. */

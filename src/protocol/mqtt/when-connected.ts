@@ -6,10 +6,19 @@ export function unreachable({ state, lastError }: LinkStatus): ServiceError {
   return new ServiceError('BROKER_UNREACHABLE', reason, { info: { state } });
 }
 
-/** Waits at most `timeoutMs` for the first attempt. In every other state it fails with BROKER_UNREACHABLE. */
+/** A lost connection is usually back within this time, such as one whose client id another client took over. */
+const JUST_LOST_MS = 2_000;
+
+/**
+ * Waits at most `timeoutMs` for the first attempt, and for a connection that was just lost until JUST_LOST_MS after its
+ * loss. Otherwise it fails immediately with BROKER_UNREACHABLE.
+ */
 export async function whenConnected(session: BrokerSession, timeoutMs: number): Promise<void> {
-  if (session.status.state === 'CONNECTED') return;
-  if (session.status.state !== 'CONNECTING') throw unreachable(session.status);
+  const { state, since, wasConnected } = session.status;
+  if (state === 'CONNECTED') return;
+  const leftMs = state === 'UNREACHABLE' && wasConnected ? Date.parse(since) + JUST_LOST_MS - Date.now() : 0;
+  if (state !== 'CONNECTING' && leftMs <= 0) throw unreachable(session.status);
+  const waitMs = state === 'CONNECTING' ? timeoutMs : Math.min(timeoutMs, leftMs);
   await new Promise<void>((resolve, reject) => {
     const finish = (status: LinkStatus) => {
       clearTimeout(timer);
@@ -17,7 +26,7 @@ export async function whenConnected(session: BrokerSession, timeoutMs: number): 
       if (status.state === 'CONNECTED') resolve();
       else reject(unreachable(status));
     };
-    const timer = setTimeout(() => finish(session.status), timeoutMs);
+    const timer = setTimeout(() => finish(session.status), waitMs);
     const stop = session.onStatus((status) => {
       if (status.state !== 'CONNECTING') finish(status);
     });

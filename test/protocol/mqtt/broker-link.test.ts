@@ -4,6 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { generate, parser } from 'mqtt-packet';
 import { expect, onTestFinished, test } from 'vitest';
 import { BrokerLink } from '../../../src/protocol/mqtt/broker-link.ts';
+import { whenConnected } from '../../../src/protocol/mqtt/when-connected.ts';
 import { freePort } from '../../support/free-port.ts';
 import { connectedLink, openLink, reached } from '../../support/link.ts';
 import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
@@ -48,6 +49,27 @@ test('nothing is queued while the broker is unreachable, and subscriptions are r
   await link.publish('a/1', 'after', { qos: 1 });
   await arrived;
   expect(heard).toEqual(['after']);
+});
+
+test('a client that takes over the client id of a link again and again cuts it twice, and writes wait meanwhile', async () => {
+  const broker = await startMosquitto();
+  const link = await connectedLink({ url: broker.url });
+  const other = await broker.client({ clientId: 'other' });
+  await other.subscribeAsync('a');
+  const arrived = new Promise((resolve) => other.once('message', (_topic, payload) => resolve(String(payload))));
+  const { clientId } = link;
+  let cuts = 0;
+  link.onStatus(({ state }) => (cuts += state === 'UNREACHABLE' ? 1 : 0));
+  const cut = reached(link, 'UNREACHABLE');
+  const thief = await broker.client({ clientId, reconnectPeriod: 10 });
+  await cut;
+  await whenConnected(link, 30_000);
+  await link.publish('a', 'written', { qos: 1 });
+  expect(await arrived).toBe('written');
+  await expect
+    .poll(() => [link.clientId === clientId, link.status.state, thief.connected])
+    .toEqual([false, 'CONNECTED', true]);
+  expect(cuts).toBeLessThan(3);
 });
 
 test('a wrong password is UNAUTHORIZED without the password in the text, and a correct one connects', async () => {

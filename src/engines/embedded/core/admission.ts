@@ -31,7 +31,7 @@ export class Admission {
     username: string | undefined,
     password: Buffer | undefined,
   ): Promise<RefusalReason | null> {
-    const { access, registry, store, limits, faults } = this.#parts;
+    const { access, registry, store, limits, reserved, faults } = this.#parts;
     const clientId = client.id;
     faults.beforeAdmission(clientId);
     if (connection.hasNoId && !connection.isClean && connection.protocolVersion < 5) return 'client_id';
@@ -42,6 +42,8 @@ export class Admission {
     const verdict = await access.authenticate({ clientId, username, password, network, isWanted });
     if (verdict !== 'ACCEPTED') return isWanted() ? REFUSALS[verdict] : 'closed';
     if (connection.will?.topic.startsWith('$CONTROL/')) return 'will';
+    // Otherwise any account could take over, and so cut, the connections by which it may be disabled.
+    if (reserved && clientId.startsWith(reserved.prefix) && username !== reserved.username) return 'client_id';
     // aedes would close the old connection later, which would delete the will of the new connection.
     const older = registry.connection(clientId);
     if (older) await older.disconnect(SESSION_TAKEN_OVER);

@@ -6,7 +6,8 @@ import { acceptsPacket } from './packet-writer.ts';
 
 /**
  * Why a CONNECT was refused. `credentials` includes a disabled account and a missing user name, `client_id` is a
- * missing one for a persistent session (MQTT 3), and `will` one that cannot be published or is below `$CONTROL/`.
+ * missing one for a persistent session (MQTT 3) or one of this service, and `will` one that cannot be published or is
+ * below `$CONTROL/`.
  * `throttled` is for a network, `busy` for all, and `error` is a failure of the broker.
  */
 export const REFUSAL_REASONS = [

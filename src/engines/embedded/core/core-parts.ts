@@ -19,6 +19,11 @@ export interface DeniedTopic {
   readonly reasonCode: number | null;
 }
 
+export interface ReservedClientIds {
+  readonly prefix: string;
+  readonly username: string;
+}
+
 /** Why a connection was closed. */
 export interface ProtocolError {
   /** Reason code of MQTT 5. */
@@ -33,6 +38,8 @@ export interface BrokerCoreOptions {
   readonly registry: ClientRegistry;
   readonly access: AccessControl;
   readonly limits: BrokerLimits;
+  /** The client ids that only the account of this service may use. Default: none. */
+  readonly reserved?: ReservedClientIds;
   readonly serveControl: (client: BrokerClient, topic: string, payload: Uint8Array) => Promise<void>;
   readonly onProblem: (problem: string, error: Error) => void;
   readonly onRefused?: (connection: Connection, refused: RefusedConnect) => void;
