@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from 'prom-client';
 import { registerAuditMetrics } from '../domains/audit/audit-metrics.ts';
 import { BRIDGE_METRICS } from '../domains/bridges/bridge-metrics.ts';
 import type { BrokerRecord } from '../domains/brokers/broker-cache.ts';
@@ -20,6 +20,17 @@ interface MetricsOptions {
   readonly webSockets: () => number;
 }
 
+let ofProcess: Registry | null = null;
+
+/** Metrics of Node. They are created once: prom-client's observers last until the process ends, with their registry. */
+function processMetrics(): Registry {
+  if (ofProcess === null) {
+    ofProcess = new Registry();
+    collectDefaultMetrics({ register: ofProcess });
+  }
+  return ofProcess;
+}
+
 /** Prometheus metrics of one service. */
 export class Metrics implements RequestMetrics {
   readonly #registry = new Registry();
@@ -32,7 +43,8 @@ export class Metrics implements RequestMetrics {
     const registry = this.#registry;
     const registers = [registry];
     const brokersWith = (isWanted: (broker: BrokerRecord) => boolean) => caches.brokers.all().filter(isWanted);
-    collectDefaultMetrics({ register: registry });
+    for (const { name } of processMetrics().getMetricsAsArray())
+      registry.registerMetric(processMetrics().getSingleMetric(name) as Metric);
     const { version, commit, builtAt } = build;
     new Gauge({
       name: 'brokergraph_build_info',

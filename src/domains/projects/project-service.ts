@@ -52,6 +52,11 @@ export class ProjectService {
     return this.#options.cache.get(id) !== null;
   }
 
+  /** Waits until announced changes of projects and of their owners are visible in this process. */
+  settled(): Promise<void> {
+    return this.#options.cache.settled();
+  }
+
   /** The project if the viewer has a role in it. Errors: UNAUTHORIZED, NOT_FOUND. */
   visible(id: string, viewer: Viewer | null, role: ProjectRole = 'VIEWER'): ProjectRecord {
     const project = this.#options.cache.get(id);

@@ -114,6 +114,7 @@ builder.mutationFields((t) => ({
     },
     resolve: async (_root, { input: { userId, handOverTo } }, { services }) => {
       const { projects } = await services.users.remove(userId, handOverTo ?? null);
+      await services.projects.settled();
       return { deletedUserId: userId, handedOverProjectIds: projects.map(({ id }) => id) };
     },
   }),

@@ -67,6 +67,11 @@ export class Directory<Row extends { readonly id: string }, Entry extends { read
     });
   }
 
+  /** Waits until this process has read what was announced. */
+  settled(): Promise<void> {
+    return this.#rereading.settled();
+  }
+
   async close(): Promise<void> {
     for (const stop of this.#stops) stop();
     await this.#rereading.close();
@@ -142,6 +147,11 @@ export class Rereading {
   /** Called when this process has written or deleted the row `id` and updated the cache. */
   written(id: string): void {
     if (this.#reading !== null) this.#written.add(id);
+  }
+
+  /** Waits for the announced reads. Failed ones are retried later. */
+  async settled(): Promise<void> {
+    await this.#reading;
   }
 
   /** Waits for the announced reads. Failed ones are not retried. */
