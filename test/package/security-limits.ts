@@ -5,6 +5,9 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Connections to the listener of `METRICS_HOST`': ['app/ports.ts', 'MAX_METRICS_CONNECTIONS'],
   'Time for the headers of a request': ['gateway/http/http-server.ts', 'headersTimeout'],
   'Chunks of a request body that may have any size': ['platform/network/sliced-reading.ts', 'FREE_CHUNKS'],
+  'Expected wait of a network without credentials until the operations of all such networks that came before have started':
+    ['platform/limits/operation-starts.ts', 'MAX_WAIT_MS'],
+  'Addresses that credentials came from, in memory': ['platform/limits/operation-starts.ts', 'MAX_KNOWN'],
   'Time for a whole request': ['gateway/http/http-server.ts', 'requestTimeout'],
   'Time for `connection_init` of a WebSocket': ['gateway/graphql/live/web-socket-connection.ts', 'INIT_TIMEOUT_MS'],
   'Queued requests of one connection (pipelining)': ['gateway/http/pipelined-requests.ts', 'MAX_WAITING'],

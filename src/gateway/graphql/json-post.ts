@@ -29,7 +29,7 @@ export function serveJsonPost(
       endpoint.rates.body?.(context, body.length);
       // Parsing a large body takes up to 60 ms, so it is part of the scheduled operation.
       const execute = (bytes: Buffer) => proceed(endpoint.run(parseBody(bytes), context, TO_TEXT), write, fail);
-      traffic.starts.soon(context, () => proceed(body, execute, fail), isWanted);
+      traffic.starts.soon(context, () => proceed(body, execute, fail), isWanted, fail);
     };
     proceed(contextFor(facts), run, fail);
   };

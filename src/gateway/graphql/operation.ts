@@ -7,7 +7,7 @@ import {
   OperationTypeNode,
   visit,
 } from 'graphql';
-import type { Viewer } from '../../platform/auth/viewer.ts';
+import type { RequiredRole, Viewer } from '../../platform/auth/viewer.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { after, type MaybePromise } from '../../platform/maybe-promise.ts';
 import type { TextResult } from './compile-to-text.ts';
@@ -51,6 +51,8 @@ export class Operation {
   readonly #cost: Cost;
   readonly #variables: VariableReader;
   readonly #requiresSignIn: boolean;
+  /** Whether callers without credentials may use all root fields, and so learn what their variables must be. */
+  readonly #isPublic: boolean;
   readonly #program: Program;
   readonly #textProgram: Program;
   readonly #resumeVariables: Readonly<Record<string, undefined>>;
@@ -64,6 +66,7 @@ export class Operation {
     this.#cost = new Cost(schema, document, limits.cost);
     this.#variables = new VariableReader(schema, variableDefinitions);
     this.#requiresSignIn = introspection === 'signed-in' && usesIntrospection;
+    this.#isPublic = introspection === 'always' || isPublic(schema, document);
     this.#resumeVariables = resumeVariables(document);
     const programs = { compileAfter: executor === 'js' ? Infinity : 1, compiled, preparation };
     this.#program = new Program(schema, document, programs);
@@ -122,7 +125,7 @@ export class Operation {
       return [asGraphQLError(refusal)];
     }
     const coerced = this.#variables.read(variables);
-    if (isRefusal(coerced)) return coerced;
+    if (isRefusal(coerced)) return context.viewer === null && !this.#isPublic ? hiddenErrors() : coerced;
     try {
       this.#cost.check(context, variables, coerced);
     } catch (error) {
@@ -130,6 +133,20 @@ export class Operation {
     }
     return coerced;
   }
+}
+
+/** In place of errors that would describe the schema to a caller without credentials. */
+export const hiddenErrors = (): GraphQLError[] => [
+  asGraphQLError(new ServiceError('INVALID', 'The operation is not valid: sign in to see why')),
+];
+
+function isPublic(schema: GraphQLSchema, { definitions: [{ operation, selectionSet }] }: OperationDocument): boolean {
+  const fields = schema.getRootType(operation)?.getFields();
+  return selectionSet.selections.every(
+    (selection) =>
+      selection.kind === Kind.FIELD &&
+      fields?.[selection.name.value]?.extensions.requires === ('PUBLIC' satisfies RequiredRole),
+  );
 }
 
 export function asGraphQLError(error: unknown): GraphQLError {

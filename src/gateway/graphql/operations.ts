@@ -8,7 +8,7 @@ import { LRUCache } from 'lru-cache';
 import type { MaybePromise } from '../../platform/maybe-promise.ts';
 import { operationDocument } from './document.ts';
 import { checkShape, DEFAULT_LIMITS, usesIntrospection } from './limits.ts';
-import { asGraphQLError, Operation, type OperationOptions } from './operation.ts';
+import { asGraphQLError, hiddenErrors, Operation, type OperationOptions } from './operation.ts';
 import { Preparation, type PreparationCaller } from './preparation.ts';
 import type { CompiledPrograms } from './program.ts';
 import { guardLists } from './whole-lists.ts';
@@ -23,7 +23,10 @@ interface OperationsOptions extends Partial<Pick<OperationOptions, SharedOptions
   readonly preparationMsPerSecond?: number | undefined;
 }
 
-export type FoundOperation = Operation | readonly GraphQLError[];
+export type FoundOperation = Operation | RefusedDocument;
+
+/** `namesSchema`: the errors may name what the schema has, such as “Did you mean …?”. */
+type RefusedDocument = readonly GraphQLError[] & { readonly namesSchema?: boolean };
 
 const MAX_DOCUMENTS = 1_000;
 const MAX_CACHED_TEXT = 4_000_000;
@@ -70,9 +73,13 @@ export class Operations {
     const cached = () => this.#cached(text, operationName);
     const prepare = () => this.#prepare(text, operationName);
     const { preparation } = this.#options;
+    // Callers without credentials do not learn the schema by guesses.
+    const isHidden = caller.viewer === null && this.#options.introspection === 'signed-in';
+    const shown = (found: FoundOperation) =>
+      isHidden && !(found instanceof Operation) && found.namesSchema ? hiddenErrors() : found;
     const found = cached();
-    if (found !== undefined || preparation === null) return found ?? prepare();
-    return preparation.prepare(caller, cached, prepare).catch((error) => [asGraphQLError(error)]);
+    if (found !== undefined || preparation === null) return shown(found ?? prepare());
+    return preparation.prepare(caller, cached, prepare).then(shown, (error) => [asGraphQLError(error)]);
   }
 
   #cached(text: string, name: string | null): FoundOperation | undefined {
@@ -91,7 +98,7 @@ export class Operations {
 
 class PreparedDocument {
   readonly #options: OperationOptions;
-  readonly #prepared: DocumentNode | readonly GraphQLError[];
+  readonly #prepared: DocumentNode | RefusedDocument;
   readonly #usesIntrospection: boolean;
   /** By the name in requests. */
   readonly #operations = new Map<string | null, Operation>();
@@ -125,12 +132,12 @@ class PreparedDocument {
   }
 }
 
-function prepare({ schema, limits }: OperationOptions, text: string): DocumentNode | readonly GraphQLError[] {
+function prepare({ schema, limits }: OperationOptions, text: string): DocumentNode | RefusedDocument {
   try {
     const document = parse(text, { maxTokens: limits.tokens });
     checkShape(document, limits);
     const errors = validate(schema, document, specifiedRules, { maxErrors: 10 });
-    return errors.length === 0 ? document : errors;
+    return errors.length === 0 ? document : Object.assign(errors, { namesSchema: true });
   } catch (error) {
     return [asGraphQLError(error)];
   }

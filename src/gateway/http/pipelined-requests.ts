@@ -46,7 +46,14 @@ export class PipelinedRequests {
       waiting.hold.resize(waiting.count * REQUEST_BYTES);
       if (waiting.count === 0) socket.resume();
       // Node flushes the response right after this event: data written within the event would be sent twice.
-      process.nextTick(() => this.#traffic.starts.soon(caller, start, () => !socket.destroyed));
+      process.nextTick(() =>
+        this.#traffic.starts.soon(
+          caller,
+          start,
+          () => !socket.destroyed,
+          () => abort(socket),
+        ),
+      );
     });
   }
 

@@ -2,6 +2,7 @@ import type { ExecutionResult, GraphQLSchema } from 'graphql';
 import { invalid, ServiceError, withPlaces } from '../../platform/errors.ts';
 import { networkOf } from '../../platform/limits/network.ts';
 import { after, attempt, type MaybePromise } from '../../platform/maybe-promise.ts';
+import { QueueFull } from '../../platform/scheduling/concurrency-limit.ts';
 import type { RequestContext } from '../context.ts';
 import { publicError } from '../graphql/public-error.ts';
 import type { FetchHandler, RequestOrigin } from '../http/fetch-handler.ts';
@@ -163,8 +164,7 @@ class RestRouter {
     return new Promise((resolve, reject) => {
       const isWanted = () => !rest.request.signal.aborted;
       const respond = () => resolve(attempt(start, (error) => this.#refuse(rest, error)));
-      // Too many requests wait, or the caller has left.
-      starts.run(context, respond, isWanted).catch(() => reject(tooMany()));
+      starts.run(context, respond, isWanted).catch((error) => reject(error instanceof QueueFull ? abandoned() : error));
     });
   }
 
@@ -220,9 +220,5 @@ function inputInPath(route: Route, params: Params): Readonly<Record<string, unkn
   }
 }
 
-const tooMany = () =>
-  new ServiceError('RATE_LIMITED', 'Too many requests are waiting; try again in 1 s', {
-    info: { retryAfterSeconds: 1 },
-  });
-
+const abandoned = () => new ServiceError('INVALID', 'The client disconnected before the operation started');
 const unknownPath = () => new ServiceError('NOT_FOUND', 'This path does not exist');

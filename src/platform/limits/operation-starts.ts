@@ -1,11 +1,16 @@
-import { ConcurrencyLimit, QueueFull } from '../scheduling/concurrency-limit.ts';
+import { ServiceError } from '../errors.ts';
+import { QueueFull } from '../scheduling/concurrency-limit.ts';
 import { yieldToEventLoop } from '../scheduling/sliced-task.ts';
 import { networkOf } from './network.ts';
 
 /** Time of the operations of one caller that start in the same event loop iteration. */
 const SLICE_MS = 10;
-/** Of callers. A request or WebSocket has one waiting operation at most, so connections are the bound. */
-const MAX_WAITING = 1_000_000;
+/** Expected wait of a caller without credentials beyond which the operation is refused. */
+const MAX_WAIT_MS = 1_000;
+/** Addresses of callers with credentials that are remembered. The oldest is forgotten first. */
+const MAX_KNOWN = 10_000;
+/** Weight of the last slice in the average of a group. */
+const WEIGHT = 0.1;
 
 interface StartingCaller {
   readonly viewer: { readonly id: string } | null;
@@ -19,15 +24,25 @@ interface Operation {
   readonly refuse: (error: Error) => void;
 }
 
-const keyOf = ({ viewer, address }: StartingCaller): string => viewer?.id ?? networkOf(address);
+/** Callers whose operations start round robin. */
+interface Group {
+  readonly waiting: Map<string, Operation[]>;
+  /** Average time of a slice. */
+  sliceMs: number;
+}
 
 /**
  * Starts operations round robin over callers, and yields to the event loop after each slice: an amount of time, so that
  * a caller with many small operations waits for one large operation of each other caller.
+ *
+ * Networks without credentials are a group of their own, which gets half of the slices at most: their number is
+ * unbounded, and no other caller shall wait for a round of them. A caller without credentials belongs to the other
+ * group if credentials came from its address before, so that known users can sign in.
  */
 export class OperationStarts {
-  readonly #slices = new ConcurrencyLimit({ maxRunning: 1, maxWaiting: MAX_WAITING });
-  readonly #waiting = new Map<string, Operation[]>();
+  readonly #known: Group = { waiting: new Map(), sliceMs: 0 };
+  readonly #unknown: Group = { waiting: new Map(), sliceMs: 0 };
+  readonly #knownAddresses = new Set<string>();
   waitingCount = 0;
   #isBusy = false;
   /** When the slice of this event loop iteration ends. 0 if no operation has started in it. */
@@ -38,49 +53,81 @@ export class OperationStarts {
     return !this.#isBusy && this.#hasTime();
   }
 
-  /** Calls `start` immediately if `isFree`. Otherwise queues it. */
-  soon(caller: StartingCaller, start: () => void, isWanted: () => boolean): void {
+  /** Calls `start` immediately if `isFree`. Otherwise queues it; `refuse` gets the errors of `run` but QueueFull. */
+  soon(caller: StartingCaller, start: () => void, isWanted: () => boolean, refuse: (error: unknown) => void): void {
     if (this.isFree) {
+      this.#remember(caller);
       start();
       return;
     }
     this.run(caller, start, isWanted).catch((error: unknown) => {
-      if (!(error instanceof QueueFull)) throw error;
+      if (!(error instanceof QueueFull)) refuse(error);
     });
   }
 
-  /** Resolves when `start` has returned. Errors: QueueFull if the operation is not wanted, and those of `start`. */
+  /**
+   * Resolves when `start` has returned. Errors: QueueFull if the operation is not wanted, RATE_LIMITED if it would wait
+   * too long, and those of `start`.
+   */
   run(caller: StartingCaller, start: () => void, isWanted: () => boolean = () => true): Promise<void> {
-    const key = keyOf(caller);
+    const { viewer, address } = caller;
+    this.#remember(caller);
+    const key = viewer?.id ?? networkOf(address);
+    const group = viewer !== null || this.#knownAddresses.has(address) ? this.#known : this.#unknown;
+    const waiting = group.waiting.get(key);
+    if (waiting === undefined && group === this.#unknown && this.#roundMs() > MAX_WAIT_MS)
+      return Promise.reject(overloaded());
     return new Promise((done, refuse) => {
       const operation = { start, isWanted, done, refuse };
-      this.#isBusy = true;
       this.waitingCount += 1;
-      const waiting = this.#waiting.get(key);
-      waiting?.push(operation);
-      if (waiting !== undefined) return;
-      this.#waiting.set(key, [operation]);
-      this.#queueSlice(key);
+      if (waiting === undefined) group.waiting.set(key, [operation]);
+      else waiting.push(operation);
+      if (this.#isBusy) return;
+      this.#isBusy = true;
+      void this.#startWaiting();
     });
   }
 
-  #queueSlice(key: string): void {
-    void this.#slices.run(() => this.#runSlice(key), { key });
+  #remember({ viewer, address }: StartingCaller): void {
+    if (viewer === null || this.#knownAddresses.has(address)) return;
+    const [oldest] = this.#knownAddresses;
+    if (oldest !== undefined && this.#knownAddresses.size >= MAX_KNOWN) this.#knownAddresses.delete(oldest);
+    this.#knownAddresses.add(address);
   }
 
-  async #runSlice(key: string): Promise<void> {
+  /** Expected time until each waiting network had its turn. */
+  #roundMs(): number {
+    const { waiting, sliceMs } = this.#unknown;
+    return waiting.size * (sliceMs + (this.#known.waiting.size > 0 ? this.#known.sliceMs : 0));
+  }
+
+  async #startWaiting(): Promise<void> {
+    for (let group = this.#after(this.#unknown); group !== null; group = this.#after(group))
+      await this.#runSlice(group);
+    this.#isBusy = false;
+  }
+
+  /** The group of the next slice: the other one, unless only the last one has waiting operations. */
+  #after(last: Group): Group | null {
+    const other = last === this.#known ? this.#unknown : this.#known;
+    return [other, last].find(({ waiting }) => waiting.size > 0) ?? null;
+  }
+
+  async #runSlice(group: Group): Promise<void> {
+    const { waiting } = group;
     while (!this.#hasTime()) await new Promise<void>(yieldToEventLoop);
-    const operations = this.#waiting.get(key) ?? [];
-    const end = performance.now() + SLICE_MS;
+    const [[key, operations] = ['', []]] = waiting;
+    const begun = performance.now();
     let operation = operations.shift();
     while (operation !== undefined) {
       this.waitingCount -= 1;
       await this.#start(operation);
-      operation = performance.now() < end ? operations.shift() : undefined;
+      operation = performance.now() < begun + SLICE_MS ? operations.shift() : undefined;
     }
-    if (operations.length > 0) this.#queueSlice(key);
-    else this.#waiting.delete(key);
-    this.#isBusy = this.#waiting.size > 0;
+    // To the end: every other caller of the group is served first.
+    waiting.delete(key);
+    if (operations.length > 0) waiting.set(key, operations);
+    group.sliceMs += WEIGHT * (performance.now() - begun - group.sliceMs);
   }
 
   async #start({ start, isWanted, done, refuse }: Operation): Promise<void> {
@@ -112,3 +159,8 @@ export class OperationStarts {
     this.#sliceEndsAt = 0;
   };
 }
+
+const overloaded = () =>
+  new ServiceError('RATE_LIMITED', 'Too many callers without credentials are waiting; try again in 1 s', {
+    info: { retryAfterSeconds: 1 },
+  });

@@ -35,7 +35,7 @@ export interface BrokerLinkOptions extends BrokerAddress {
   readonly timeoutMs: number;
   /** Default: `brokergraph-<id>-<random>`. */
   readonly clientId?: string;
-  /** Whether the link connects with another client id after one was taken over. Default: whether `clientId` is absent. */
+  /** Whether the link replaces a client id that was taken over. Default: whether `clientId` is absent. */
   readonly changesClientId?: boolean;
   /** Default: 15. A lost broker is noticed within one and a half times the keepalive. */
   readonly keepaliveSeconds?: number;

@@ -68,6 +68,7 @@ export async function startGraphqlServer({
   };
   const log = { error: (fields: object) => logged.push(fields) };
   const graphql = createGraphqlServer({
+    introspection: 'always',
     schema: createGraph({ ...(ticks && { ticks }), ...(onExecution && { onExecution }), ...(guard && { guard }) }),
     contextFor,
     log,

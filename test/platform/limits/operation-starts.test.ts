@@ -5,6 +5,7 @@ import { OperationStarts } from '../../../src/platform/limits/operation-starts.t
 import { QueueFull } from '../../../src/platform/scheduling/concurrency-limit.ts';
 
 const wanted = () => true;
+const fail = (error: unknown) => expect.unreachable(String(error));
 const callerOf = (id: string) => ({ viewer: { id }, address: '127.0.0.1' });
 
 /** Holds the thread longer than a slice. */
@@ -58,14 +59,15 @@ test('between two large operations all connections that wait are accepted', asyn
 test('an operation starts immediately while nothing waits, and otherwise in its turn unless it is no longer wanted', async () => {
   const starts = new OperationStarts();
   const started: number[] = [];
-  starts.soon(callerOf('a'), () => void started.push(1), wanted);
+  starts.soon(callerOf('a'), () => void started.push(1), wanted, fail);
   expect(started).toEqual([1]);
-  starts.soon(callerOf('a'), hold, wanted);
-  starts.soon(callerOf('a'), () => void started.push(2), wanted);
+  starts.soon(callerOf('a'), hold, wanted, fail);
+  starts.soon(callerOf('a'), () => void started.push(2), wanted, fail);
   starts.soon(
     callerOf('a'),
     () => void started.push(3),
     () => false,
+    fail,
   );
   expect(started).toEqual([1]);
   await expect(
@@ -86,5 +88,44 @@ test('an error of an operation is passed to its caller, and the next operation s
   const next = starts.run(callerOf('a'), () => {});
   await expect(failed).rejects.toThrow('at fault');
   await next;
+  expect(starts.waitingCount).toBe(0);
+});
+
+const stranger = (n: number) => ({ viewer: null, address: `10.0.${n >> 8}.${n & 255}` });
+
+test('networks without credentials get half of the slices at most, however many there are', async () => {
+  const starts = new OperationStarts();
+  const started: string[] = [];
+  const strangers = Array.from({ length: 40 }, (_, n) =>
+    starts.run(stranger(n), () => {
+      started.push('stranger');
+      hold();
+    }),
+  );
+  const signedIn = Array.from({ length: 3 }, (_, n) =>
+    starts.run(callerOf(`user ${n}`), () => void started.push('user')),
+  );
+  const known = { ...stranger(1_000), viewer: { id: 'user of a network' } };
+  await starts.run(known, () => {});
+  // Someone at a known network signs in.
+  await starts.run({ ...known, viewer: null }, () => void started.push('known'));
+  expect(started.filter((each) => each === 'stranger').length).toBeLessThan(10);
+  expect(started.filter((each) => each === 'user')).toHaveLength(3);
+  await Promise.all([...strangers, ...signedIn]);
+});
+
+test('a network that would wait longer than a second is refused, and callers with credentials are not', async () => {
+  const starts = new OperationStarts();
+  // Slices of strangers take 15 ms each from now on.
+  await Promise.all(Array.from({ length: 60 }, () => starts.run(stranger(0), hold)));
+  const results = await Promise.allSettled([
+    ...Array.from({ length: 150 }, (_, n) => starts.run(stranger(n), hold)),
+    starts.run(callerOf('user'), () => {}),
+  ]);
+  const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+  expect(refused.length).toBeGreaterThan(50);
+  for (const error of refused) expect(error).toMatchObject({ code: 'RATE_LIMITED', info: { retryAfterSeconds: 1 } });
+  expect(results.at(-1)?.status).toBe('fulfilled');
+  expect(results.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(20);
   expect(starts.waitingCount).toBe(0);
 });

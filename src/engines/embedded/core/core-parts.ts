@@ -19,7 +19,7 @@ export interface DeniedTopic {
   readonly reasonCode: number | null;
 }
 
-export interface ReservedClientIds {
+interface ReservedClientIds {
   readonly prefix: string;
   readonly username: string;
 }

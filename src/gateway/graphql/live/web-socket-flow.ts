@@ -124,8 +124,11 @@ export class WebSocketFlow {
         this.#isStarting = false;
         this.#proceed();
       };
-      // Refused because the socket is closing.
-      const refused = () => this.#clear();
+      // Clients reconnect after this code. Nothing happens if the operation was refused because the socket is closing.
+      const refused = ({ message }: Error) => {
+        this.#clear();
+        socket.close(TRY_AGAIN_LATER, message);
+      };
       const caller = { viewer: viewer(), address: this.#network };
       traffic.starts.run(caller, start, () => socket.readyState === socket.OPEN).then(started, refused);
     }

@@ -1,5 +1,6 @@
 import type { GraphQLParams } from 'graphql-yoga';
 import { ServiceError } from '../../../platform/errors.ts';
+import { QueueFull } from '../../../platform/scheduling/concurrency-limit.ts';
 import type { Traffic } from '../../http/traffic.ts';
 import { readParams } from '../request-params.ts';
 import { callerOf, type YogaPlugin } from './yoga-plugin.ts';
@@ -24,7 +25,9 @@ export function operationTurn({ starts }: Traffic): YogaPlugin {
         () =>
           new Promise((resolve, reject) => {
             const isWanted = () => !request.signal.aborted;
-            starts.run(callerOf(serverContext), () => resolve(parse()), isWanted).catch(() => reject(abandoned()));
+            starts
+              .run(callerOf(serverContext), () => resolve(parse()), isWanted)
+              .catch((error) => reject(error instanceof QueueFull ? abandoned() : error));
           }),
       );
     },
