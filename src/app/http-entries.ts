@@ -36,13 +36,14 @@ const DOCUMENTS = apiDocuments(apiRoutes, schema, BUILD);
 export function httpEntries(config: Config, parts: Parts, { url, http: { connections }, traffic }: Ports, log: Logger) {
   const { services, storage, signIn } = parts;
   const oidcSignIn = signIn.oidcSignIn(url);
-  const { trustProxy } = config;
+  const { trustProxy, publicUrl } = config;
+  const hasProxy = trustProxy || publicUrl !== undefined;
   const rates = new RequestRates({
     requests: config.rateRequests,
     requestBytes: config.rateRequestBytes,
     subscriptions: config.rateSubscriptions,
   });
-  const cookie = new SessionCookie({ publicUrl: config.publicUrl, maxAge: SESSION_LIFETIME_MS / 1_000 });
+  const cookie = new SessionCookie({ publicUrl, port: config.port, maxAge: SESSION_LIFETIME_MS / 1_000 });
   const contextFor = contextMaker(services, storage.db, { trustProxy, rates, cookie });
   const restContextFor = contextMaker(services, storage.db, { trustProxy, rates, cookie, via: 'REST' });
   const graphql = createGraphqlServer({
@@ -87,7 +88,8 @@ export function httpEntries(config: Config, parts: Parts, { url, http: { connect
     metrics,
     token: config.metricsToken ?? null,
     // The listener of METRICS_HOST needs no credentials.
-    isOpenFor: config.metricsHost === undefined ? isLocal : () => true,
+    // A proxy on this machine sends requests of other machines, and by default nginx adds no header.
+    isOpenFor: config.metricsHost !== undefined ? () => true : hasProxy ? () => false : isLocal,
     viewerOf: (request, origin) =>
       services.auth.viewerOf(request.headers.get('authorization') ?? undefined, callerAddress(request, origin)),
   });

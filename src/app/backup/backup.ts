@@ -7,7 +7,7 @@ import { Closers } from '../../platform/closers.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { openDataFolder } from '../../platform/storage/data-folder.ts';
 import type { Engine } from '../../platform/storage/database.ts';
-import { copyBelow, filesBelow, isWithin } from './data-files.ts';
+import { copyBelow, filesBelow, isWithin, withLogs } from './data-files.ts';
 import { measured, writeManifest } from './manifest.ts';
 import { dumpDatabase, type Environment } from './postgresql-programs.ts';
 
@@ -67,7 +67,7 @@ export async function createBackup(options: BackupOptions): Promise<BackupReport
     // Again, because the key may have been renewed meanwhile. The previous one remains then.
     for (const path of filesBelow(source).filter(isKey)) copyBelow(source, join(backup, DATA), path);
     const files = [];
-    for (const path of filesBelow(backup)) files.push(await measured(backup, path));
+    for (const path of withLogs(backup, filesBelow(backup))) files.push(await measured(backup, path));
     const engine = databaseUrl === undefined ? 'sqlite' : 'postgresql';
     writeManifest(backup, { ...BUILD, createdAt: new Date().toISOString(), engine, files });
     return { engine, wasRunning, files: files.length, bytes: files.reduce((sum, { bytes }) => sum + bytes, 0) };

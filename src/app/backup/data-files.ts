@@ -1,7 +1,7 @@
-import { lstatSync, mkdirSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
 import { ServiceError } from '../../platform/errors.ts';
-import { copyFileInUse, isMissing } from './snapshot.ts';
+import { copyFileInUse, isMissing, WAL } from './snapshot.ts';
 
 /**
  * In the data folder, but no data: locks, sockets and ids of processes, and a folder of the file system. The log of an
@@ -34,6 +34,11 @@ export function filesBelow(folder: string, except: readonly string[] = [], witho
   visit('', []);
   return found.sort();
 }
+
+/** Also the logs that were copied with SQLite files. */
+export const withLogs = (folder: string, paths: readonly string[]): string[] => [
+  ...new Set(paths.flatMap((path) => (existsSync(join(folder, `${path}${WAL}`)) ? [path, `${path}${WAL}`] : [path]))),
+];
 
 /** Copies a file below the same path of another folder, unless it is deleted meanwhile: messages expire. */
 export function copyBelow(from: string, to: string, path: string): void {

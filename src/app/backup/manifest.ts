@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createReadStream, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Build } from '../../platform/build.ts';
@@ -32,7 +32,7 @@ export function writeManifest(backup: string, content: Omit<Manifest, 'format'> 
   writeFileSync(join(backup, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600, flush: true });
 }
 
-/** Checks all files of a backup. Errors: ServiceError INVALID (no complete backup, a changed file, another format). */
+/** Checks all files of a backup. Errors: ServiceError INVALID (no complete backup, a changed file or a link, another format). */
 export async function readManifest(backup: string): Promise<Manifest> {
   const manifest = parsed(backup);
   if (manifest.format !== FORMAT) {
@@ -44,6 +44,8 @@ export async function readManifest(backup: string): Promise<Manifest> {
       if (isMissing(error)) throw invalid(backup, `${path} is missing`);
       throw error;
     });
+    if (realpathSync(join(backup, path)) !== join(realpathSync(backup), path))
+      throw invalid(backup, `${path} is a link`);
     if (found.bytes !== bytes || found.sha256 !== sha256) throw invalid(backup, `${path} was changed`);
   }
   return manifest;

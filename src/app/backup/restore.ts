@@ -1,9 +1,10 @@
-import { cpSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { copyFileSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
 import { Closers } from '../../platform/closers.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { openDataFolder } from '../../platform/storage/data-folder.ts';
 import { type BackupOptions, DATA, DUMP, SQLITE_FILE } from './backup.ts';
+import { withLogs } from './data-files.ts';
 import { type Manifest, readManifest } from './manifest.ts';
 import { requireEmptyDatabase, restoreDatabase } from './postgresql-programs.ts';
 
@@ -31,10 +32,10 @@ export async function restoreBackup(options: BackupOptions): Promise<Manifest> {
     const unfinished = join(folder, UNFINISHED);
     rmSync(unfinished, { recursive: true, force: true });
     requireEmptyFolder(folder);
-    if (databaseUrl === undefined) copyFiles(backup, unfinished);
+    if (databaseUrl === undefined) copyFiles(manifest, backup, unfinished);
     else {
       await requireEmptyDatabase(databaseUrl);
-      copyFiles(backup, unfinished);
+      copyFiles(manifest, backup, unfinished);
       await restoreDatabase({ databaseUrl, env }, join(backup, DUMP));
     }
     // The database is last: a service that starts without it would create another.
@@ -65,7 +66,13 @@ function requireEmptyFolder(folder: string): void {
   throw new ServiceError('IN_USE', `The data folder ${folder} is not empty: it has ${name}. ${advice}`);
 }
 
-function copyFiles(backup: string, to: string): void {
+/** Only the files that were checked: others may have been added. Earlier backups do not list the logs of SQLite. */
+function copyFiles({ files }: Manifest, backup: string, to: string): void {
   mkdirSync(to, { mode: 0o700 });
-  cpSync(join(backup, DATA), to, { recursive: true });
+  const listed = files.map(({ path }) => path).filter((path) => path.startsWith(`${DATA}/`));
+  for (const path of withLogs(backup, listed)) {
+    const target = join(to, relative(DATA, path));
+    mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+    copyFileSync(join(backup, path), target);
+  }
 }

@@ -1,7 +1,7 @@
 import { closeSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
 import { ServiceError } from '../../platform/errors.ts';
 
-const WAL = '-wal';
+export const WAL = '-wal';
 const SQLITE = Buffer.from('SQLite format 3\0');
 /** Contains the numbers that SQLite changes when it begins to overwrite the log. */
 const WAL_HEADER_BYTES = 32;

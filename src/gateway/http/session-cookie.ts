@@ -3,13 +3,20 @@ import { cookieValue } from './cookie-value.ts';
 
 type Fields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Services below several paths of one host receive each other's cookies, so the path is part of the name. */
-const placeOf = (publicUrl: string | undefined): string =>
-  publicUrl === undefined ? '' : new URL(publicUrl).pathname.replaceAll(/[^a-z\d]+/gi, '-').replace(/-$/, '');
+/**
+ * Services at several ports or below several paths of one host receive each other's cookies, so port and path are part
+ * of the name.
+ */
+function placeOf(publicUrl: string | undefined, ownPort: number | undefined): string {
+  const { port, pathname } = publicUrl === undefined ? { port: ownPort || '', pathname: '' } : new URL(publicUrl);
+  return `${port === '' ? '' : `-${port}`}${pathname.replaceAll(/[^a-z\d]+/gi, '-').replace(/-$/, '')}`;
+}
 
 interface SessionCookieOptions {
   /** Address of the service in browsers; `undefined`: plain http. */
   readonly publicUrl?: string | undefined;
+  /** Of the service, if there is no `publicUrl`. 0 or undefined: any, which is not part of the name. */
+  readonly port?: number | undefined;
   /** Seconds after which a browser forgets the cookie. */
   readonly maxAge: number;
 }
@@ -24,10 +31,10 @@ export class SessionCookie {
   readonly #maxAge: number;
   readonly #origin: string | null;
 
-  constructor({ publicUrl, maxAge }: SessionCookieOptions) {
+  constructor({ publicUrl, port, maxAge }: SessionCookieOptions) {
     const isSecure = publicUrl?.startsWith('https:') === true;
     // With this prefix, no other host and no page over plain http can set the cookie (RFC 6265bis 4.1.3.2).
-    this.#name = `${isSecure ? '__Host-' : ''}brokergraph-session${placeOf(publicUrl)}`;
+    this.#name = `${isSecure ? '__Host-' : ''}brokergraph-session${placeOf(publicUrl, port)}`;
     this.#attributes = `Path=/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
     this.#maxAge = maxAge;
     this.#origin = publicUrl === undefined ? null : new URL(publicUrl).origin;

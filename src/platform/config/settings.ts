@@ -294,7 +294,7 @@ export const SETTINGS = settings({
   },
   rateSubscriptions: { fallback: '1000', parse: orOff(integer(1, 1_000_000)), help: 'The same for new subscriptions' },
   metricsToken: {
-    shownDefault: 'only callers on this machine read /metrics',
+    shownDefault: 'only callers on this machine read /metrics, and none of them with TRUST_PROXY or PUBLIC_URL',
     parse: optional(atLeast(16)),
     help: 'Bearer token that /metrics requires, at least 16 characters; tokens of root administrators are also accepted',
     secret: true,

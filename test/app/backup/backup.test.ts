@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -115,6 +116,12 @@ describeEngines((engine, postgres) => {
     expect(await refused(['restore', backup], other)).toContain(`it has no ${manifest}`);
     const outside = readFileSync(join(whole, manifest), 'utf8').replace(`"${database}"`, '"../../other"');
     expect(await damaged((folder) => writeFileSync(join(folder, manifest), outside))).toContain('is outside');
+    const asLink = (folder: string) => {
+      const file = join(folder, database);
+      renameSync(file, `${folder}.moved`);
+      symlinkSync(`${folder}.moved`, file);
+    };
+    expect(await damaged(asLink)).toContain(`${database} is a link`);
     expect(existsSync(other.DATA_DIR)).toBe(false);
 
     const running = await start(await newPlace(engine, postgres), false);
@@ -126,8 +133,13 @@ describeEngines((engine, postgres) => {
     // What a killed restore leaves.
     mkdirSync(join(other.DATA_DIR, 'restore.unfinished'), { recursive: true });
     writeFileSync(join(other.DATA_DIR, 'restore.unfinished', 'secret.key'), 'half');
+    // What somebody added is not restored.
+    const outsider = join(dirname(whole), 'other');
+    writeFileSync(join(whole, 'data', 'planted.txt'), 'x');
+    symlinkSync(outsider, join(whole, 'data', 'planted-link'));
     await succeeded(['restore', whole], other);
-    expect(readdirSync(other.DATA_DIR)).not.toContain('restore.unfinished');
+    for (const name of ['restore.unfinished', 'planted.txt', 'planted-link'])
+      expect(readdirSync(other.DATA_DIR)).not.toContain(name);
     const restored = await start(other, false);
     expect(restored.projectId).toBe(projectId);
   });

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import WebSocket from 'ws';
+import { SessionCookie } from '../../../src/gateway/http/session-cookie.ts';
 import { send } from '../../gateway/http/requests.ts';
 import { CHROMIUM_MISSING, hasChromium, startChromium } from '../../support/chromium.ts';
 import { bearer, startTestService, type TestService } from '../../support/service.ts';
@@ -54,6 +55,16 @@ test('a session becomes a cookie that scripts cannot read, with the prefix and S
   expect(planted.errors[0].extensions.code).toBe('UNAUTHORIZED');
   const own = await ask(secure, { cookie: `__Host-brokergraph-session-plant=${person.token}`, ...OWN });
   expect(own.data.viewer.user.email).toBe(person.email);
+});
+
+test.each([
+  [{ port: 4_000 }, 'brokergraph-session-4000'],
+  [{ port: 0 }, 'brokergraph-session'],
+  [{ port: 4_000, publicUrl: 'http://plant.example:8080/mqtt/' }, 'brokergraph-session-8080-mqtt'],
+  [{ port: 4_000, publicUrl: 'https://plant.example:8443' }, '__Host-brokergraph-session-8443'],
+  [{ port: 4_000, publicUrl: 'https://plant.example' }, '__Host-brokergraph-session'],
+])('services at several ports of one host have cookies of their own: %o', (place, name) => {
+  expect(new SessionCookie({ ...place, maxAge: 1 }).containing('t')).toMatch(`${name}=t;`);
 });
 
 test('only the token of a session, sent by a page of this service as JSON, becomes a cookie', async () => {

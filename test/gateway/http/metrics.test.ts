@@ -22,6 +22,17 @@ test('without settings only callers on this machine and root administrators read
   expect(await read(port, { ...FORWARDED, ...bearer(root) })).toBe(200);
 });
 
+test.each([{ TRUST_PROXY: 'on' }, { PUBLIC_URL: 'https://brokers.example.com' }])(
+  'behind a proxy (%o) nobody reads the metrics without credentials, although nginx adds no header by default',
+  async (env) => {
+    const { port, root } = await startTestService({ env });
+    expect(await read(port)).toBe(401);
+    expect(await read(port, bearer(root))).toBe(200);
+    const withToken = await startTestService({ env: { ...env, METRICS_TOKEN: TOKEN } });
+    expect([await read(withToken.port), await read(withToken.port, bearer(TOKEN))]).toEqual([401, 200]);
+  },
+);
+
 test('METRICS_TOKEN is required from every caller but root administrators', async () => {
   const { port, root, person } = await startTestService({ env: { METRICS_TOKEN: TOKEN } });
   const { token } = await person('ADMIN');
