@@ -8,6 +8,15 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Expected wait of a network without credentials until the operations of all such networks that came before have started':
     ['platform/limits/operation-starts.ts', 'MAX_WAIT_MS'],
   'Addresses that credentials came from, in memory': ['platform/limits/operation-starts.ts', 'MAX_KNOWN'],
+  'Bytes of values in the audit entries of one caller, per minute': [
+    'domains/audit/audit-service.ts',
+    'BYTES_PER_MINUTE',
+  ],
+  'Lines in the log about the connection of one broker, per minute': [
+    'domains/brokers/broker-runtimes.ts',
+    'LOG_LINES',
+  ],
+  'Results of introspections that are kept': ['gateway/graphql/operations.ts', 'MAX_INTROSPECTIONS'],
   'Time for a whole request': ['gateway/http/http-server.ts', 'requestTimeout'],
   'Time for `connection_init` of a WebSocket': ['gateway/graphql/live/web-socket-connection.ts', 'INIT_TIMEOUT_MS'],
   'Queued requests of one connection (pipelining)': ['gateway/http/pipelined-requests.ts', 'MAX_WAITING'],

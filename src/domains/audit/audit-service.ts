@@ -6,6 +6,7 @@ import type { Prisma } from '../../generated/sqlite/client.ts';
 import { RefusedLogin } from '../../platform/auth/refused-login.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { networkOf } from '../../platform/limits/network.ts';
+import { RateLimit } from '../../platform/limits/rate-limit.ts';
 import type { Engine } from '../../platform/storage/database.ts';
 import type { Leases } from '../../platform/storage/leases.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
@@ -35,6 +36,9 @@ import { type CountedAttempts, type RefusedAttempt, RefusedAttempts } from './re
 import { MAX_BYTES, masked } from './secret-masking.ts';
 
 const MAX_REFUSED_BYTES = 2_000;
+/** Bytes of values that the entries of one caller may have in a minute. Further ones have none. */
+const BYTES_PER_MINUTE = 500_000;
+const OMITTED = { '…': 'omitted, because the caller caused many entries within a minute' };
 
 interface AuditOptions extends TargetReaderParts {
   readonly engine: Engine;
@@ -75,6 +79,8 @@ export class AuditService {
   readonly #witness: AuditWitness;
   readonly #tails: AuditTails;
   readonly targetNames: AuditTargetNames;
+  /** Of the values in entries, by caller. */
+  readonly #bytes = new RateLimit({ perSecond: BYTES_PER_MINUTE / 60, burst: BYTES_PER_MINUTE });
   #lostEntries: ChainProblem | null = null;
   readonly #refusedAttempts = new RefusedAttempts((counted) => this.#recordCounted(counted));
 
@@ -283,17 +289,21 @@ export class AuditService {
     // Unknown callers cause no query.
     const row = viewer === null || target === null ? null : await this.#row(target, input);
     const known = target && { ...target, id: target.id ?? (typeof row?.id === 'string' ? row.id : null) };
-    return entryOf({
+    const maxBytes = viewer === null ? MAX_REFUSED_BYTES : MAX_BYTES;
+    const hasRoom = viewer === null || this.#bytes.waitOf(viewer.credentialId) === 0;
+    const entry = entryOf({
       operation,
       actor: actorOf(viewer),
       ...originOf(caller),
       ...this.#scopeOf(known, input, row),
       requestId: caller.requestId,
       target: known,
-      before: row && masked(changedValues(operation, row, input)),
-      after: masked(input, inputType, viewer === null ? MAX_REFUSED_BYTES : MAX_BYTES),
+      before: row && (hasRoom ? masked(changedValues(operation, row, input)) : OMITTED),
+      after: hasRoom ? masked(input, inputType, maxBytes) : OMITTED,
       result: 'UNKNOWN',
     });
+    if (viewer !== null) this.#bytes.charge(viewer.credentialId, bytesOf(entry));
+    return entry;
   }
 
   async #done(entry: UnchainedEntry, payload: unknown): Promise<UnchainedEntry> {
@@ -355,6 +365,8 @@ export class AuditService {
     void this.record({ ...attempt, after, result: attempt.result ?? 'REFUSED' });
   }
 }
+
+const bytesOf = ({ before, after }: UnchainedEntry): number => (before?.length ?? 0) + (after?.length ?? 0);
 
 const originOf = ({ address, via = 'GRAPHQL' }: AuditCaller) => ({ address, via });
 

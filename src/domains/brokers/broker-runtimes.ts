@@ -4,6 +4,7 @@ import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-sour
 import { type ProjectFeed, ProjectFeeds } from '../../gateway/live/project-feeds.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { givenValues } from '../../platform/given-values.ts';
+import { RateLimit } from '../../platform/limits/rate-limit.ts';
 import { SerialQueues } from '../../platform/scheduling/serial-queues.ts';
 import { within } from '../../platform/scheduling/within.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
@@ -98,6 +99,9 @@ export class BrokerRuntimes {
   readonly #pluginsOf: PluginsOf<GatewayPlugins>[] = [];
   #replacement: PluginsOf<GatewayPlugins | null> = () => null;
   readonly #stop: () => void;
+  readonly #logLines = new RateLimit({ perSecond: LOG_LINES / 60, burst: LOG_LINES });
+  /** By broker. */
+  readonly #omittedLines = new Map<string, number>();
   #opening: 'NONE' | 'ALL' | 'ON_DEMAND' = 'NONE';
 
   constructor(options: BrokerRuntimesOptions) {
@@ -263,8 +267,19 @@ export class BrokerRuntimes {
   #linkChanged(id: string, status: LinkStatus): void {
     const broker = this.#options.brokers.get(id);
     if (broker === null) return;
-    this.#options.log.info({ brokerId: id, state: status.state, error: status.lastError }, 'broker connection changed');
+    this.#logChange(id, status);
     this.#publishStatus(broker, broker);
+  }
+
+  /** A broker that accepts connections and breaks them must not fill the log. */
+  #logChange(brokerId: string, { state, lastError: error }: LinkStatus): void {
+    const omitted = this.#omittedLines.get(brokerId) ?? 0;
+    if (this.#logLines.take(brokerId) > 0) {
+      this.#omittedLines.set(brokerId, omitted + 1);
+      return;
+    }
+    this.#omittedLines.delete(brokerId);
+    this.#options.log.info({ brokerId, state, error, ...(omitted > 0 && { omitted }) }, 'broker connection changed');
   }
 
   #publishStatus(broker: BrokerRecord, current: BrokerRecord | null): void {
@@ -475,6 +490,9 @@ export class BrokerRuntimes {
 
 export const noResponse = (what: string, timeoutMs: number) =>
   new ServiceError('BROKER_TIMEOUT', `${what}: the broker did not respond within ${timeoutMs} ms`);
+
+/** About changes of one broker's connection, per minute. The next line has the number of omitted ones. */
+const LOG_LINES = 10;
 
 /** Time for all retained messages. The reader has bounds of its own. */
 const RETAINED_TIMEOUT_MS = 30_000;

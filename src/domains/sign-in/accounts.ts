@@ -7,6 +7,7 @@ import type { Database } from '../../platform/storage/database.ts';
 import { isUniqueViolation } from '../../platform/storage/prisma-errors.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import { serializable } from '../../platform/storage/serializable.ts';
+import { isAscii, skeletonOf } from '../../platform/text/look-alike.ts';
 import { isEmailAddress, MAX_NAME } from '../../platform/text/texts.ts';
 import type { AuditService } from '../audit/audit-service.ts';
 import type { SignInProvider } from '../users/sign-in-methods.ts';
@@ -108,6 +109,7 @@ export class SignInAccounts {
       return db.user.update({ where: { id: known.id }, data: { verified: true } });
     }
     if (!this.#options.createUsers) throw this.#refused('NO_ACCOUNT', external);
+    if (await looksLikeAnother(db, email)) throw this.#refused('ACCOUNT_OF_ANOTHER_PERSON', external);
     const data = { id: newId('user'), email, name: nameOf(external, email), ssoType: provider, verified: true };
     return db.user.create({ data });
   }
@@ -116,8 +118,11 @@ export class SignInAccounts {
   async #updateEmail(db: Prisma.TransactionClient, user: User, external: ExternalUser): Promise<User> {
     const email = verifiedEmail(external);
     if (email === null || email === user.email) return user;
-    if ((await db.user.count({ where: { email } })) > 0) {
-      this.#options.log.warn({ userId: user.id }, 'the new e-mail address of a user belongs to another account');
+    if ((await db.user.count({ where: { email } })) > 0 || (await looksLikeAnother(db, email, user.id))) {
+      this.#options.log.warn(
+        { userId: user.id },
+        'the new e-mail address of a user belongs to another account, or looks like its address',
+      );
       return user;
     }
     return db.user.update({ where: { id: user.id }, data: { email } });
@@ -145,4 +150,12 @@ function verifiedEmail({ email, isEmailVerified }: ExternalUser): string | null 
 function nameOf({ name }: ExternalUser, email: string): string {
   const cleaned = (name ?? '').replace(/\p{Cc}/gu, ' ').trim();
   return cleaned.slice(0, MAX_NAME) || (email.split('@')[0] ?? email);
+}
+
+/** Whether people would take an address for that of another account. Few addresses are not ASCII. */
+async function looksLikeAnother(db: Prisma.TransactionClient, email: string, userId = ''): Promise<boolean> {
+  if (isAscii(email)) return false;
+  const others = await db.user.findMany({ where: { id: { not: userId } }, select: { email: true } });
+  const skeleton = skeletonOf(email);
+  return others.some((other) => skeletonOf(other.email) === skeleton);
 }

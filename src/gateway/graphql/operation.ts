@@ -1,12 +1,14 @@
 import {
   createSourceEventStream,
   type ExecutionResult,
+  executeSync,
   GraphQLError,
   type GraphQLSchema,
   Kind,
   OperationTypeNode,
   visit,
 } from 'graphql';
+import type { LRUCache } from 'lru-cache';
 import type { RequiredRole, Viewer } from '../../platform/auth/viewer.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { after, type MaybePromise } from '../../platform/maybe-promise.ts';
@@ -27,6 +29,7 @@ export interface OperationOptions {
   readonly schema: GraphQLSchema;
   readonly limits: GraphqlLimits;
   readonly introspection: 'signed-in' | 'always';
+  readonly introspections: LRUCache<OperationDocument, TextResult>;
   readonly onIntrospectionRefused: (context: OperationContext, error: ServiceError) => void;
   readonly executor: 'auto' | 'js';
   readonly compiled: CompiledPrograms;
@@ -55,17 +58,22 @@ export class Operation {
   readonly #isPublic: boolean;
   readonly #program: Program;
   readonly #textProgram: Program;
+  /** Whether the result depends on the document only. */
+  readonly #isSchemaOnly: boolean;
   readonly #resumeVariables: Readonly<Record<string, undefined>>;
 
   constructor(options: OperationOptions, document: OperationDocument, usesIntrospection: boolean) {
     const { schema, limits, introspection, executor, compiled, preparation } = options;
-    const [{ operation, variableDefinitions }] = document.definitions;
+    const [{ operation, variableDefinitions, selectionSet }] = document.definitions;
     this.kind = operation;
     this.#document = document;
     this.#options = options;
     this.#cost = new Cost(schema, document, limits.cost);
     this.#variables = new VariableReader(schema, variableDefinitions);
     this.#requiresSignIn = introspection === 'signed-in' && usesIntrospection;
+    this.#isSchemaOnly =
+      variableDefinitions?.length === 0 &&
+      selectionSet.selections.every((one) => one.kind === Kind.FIELD && /^__(schema|type)$/.test(one.name.value));
     this.#isPublic = introspection === 'always' || isPublic(schema, document);
     this.#resumeVariables = resumeVariables(document);
     const programs = { compileAfter: executor === 'js' ? Infinity : 1, compiled, preparation };
@@ -83,8 +91,21 @@ export class Operation {
   execute(context: OperationContext, variables: Variables = NO_VARIABLES, toText = false): MaybePromise<TextResult> {
     const coerced = this.#admit(context, variables);
     if (isRefusal(coerced)) return { errors: coerced };
+    if (this.#isSchemaOnly) return this.#introspected();
     const program = toText ? this.#textProgram : this.#program;
     return bounded(context, () => program.run(undefined, context, variables, coerced));
+  }
+
+  /** The same for all callers. An introspection of the whole schema takes 80 ms, and its text has 800 KB. */
+  #introspected(): TextResult {
+    const { schema, introspections } = this.#options;
+    const known = introspections.get(this.#document);
+    if (known !== undefined) return known;
+    const { data = null, errors } = executeSync({ schema, document: this.#document });
+    if (errors) return { data, errors };
+    const result = { data, dataText: JSON.stringify(data) };
+    introspections.set(this.#document, result);
+    return result;
   }
 
   /** `null` if the variables are refused. */

@@ -33,6 +33,8 @@ const MAX_CACHED_TEXT = 4_000_000;
 const MAX_DOCUMENT_TEXT = 100_000;
 /** A program takes about 300 kB, some take several MB. */
 const MAX_COMPILED = 256;
+/** A result takes about 4 MB. */
+const MAX_INTROSPECTIONS = 8;
 
 export class Operations {
   readonly #options: OperationOptions;
@@ -52,6 +54,7 @@ export class Operations {
       schema,
       limits,
       introspection,
+      introspections: new LRUCache({ max: MAX_INTROSPECTIONS }),
       onIntrospectionRefused,
       executor,
       compiled,

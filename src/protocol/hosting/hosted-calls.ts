@@ -24,6 +24,16 @@ interface HostedCallsOptions {
 
 type Execute = (command: ControlCommand) => unknown;
 
+/** `at`: epoch milliseconds. */
+interface SentCommand {
+  readonly command: ControlCommand;
+  readonly at: number;
+}
+
+/** Who writes to the database cannot make another broker execute a sealed command. */
+const contextOf = ({ id, brokerId, api }: Pick<HostedCall, 'id' | 'brokerId' | 'api'>): string =>
+  `${id}/command/${brokerId}/${api}`;
+
 /** The kinds of announcements; their ids are `<brokerId> <api> <id of the call>` and the id of the call. */
 const CALLED = 'hostedCall';
 const ANSWERED = 'hostedAnswer';
@@ -87,7 +97,7 @@ export class HostedCalls {
   async call(brokerId: string, api: ControlApi, command: ControlCommand): Promise<unknown> {
     const { db, changes, sealer } = this.#options;
     const timeoutMs = 2 * this.#options.timeoutMs;
-    const text = JSON.stringify(command);
+    const text = JSON.stringify({ command, at: Date.now() } satisfies SentCommand);
     if (text.length > MAX_COMMAND_CHARACTERS) throw new ServiceError('TOO_LARGE', 'The command is too large');
     if (this.#pending.size >= MAX_PENDING) {
       throw new ServiceError('BROKER_TIMEOUT', `Too many commands wait for the process that serves ${api}`);
@@ -100,7 +110,8 @@ export class HostedCalls {
       this.#pending.set(id, resolve);
     });
     try {
-      await db.hostedCall.create({ data: { id, brokerId, api, command: sealer.seal(text, `${id}/command`) } });
+      const sealedCommand = sealer.seal(text, contextOf({ id, brokerId, api }));
+      await db.hostedCall.create({ data: { id, brokerId, api, command: sealedCommand } });
       await changes.announce(CALLED, `${brokerId} ${api} ${id}`);
       const sealed = await response;
       if (sealed !== null) return parseResponse(JSON.parse(sealer.open(sealed, `${id}/answer`)));
@@ -142,8 +153,10 @@ export class HostedCalls {
     try {
       let response = this.#executed.unstored(id);
       if (response === null) {
-        const opened = JSON.parse(sealer.open(command, `${id}/command`)) as ControlCommand;
-        response = sealer.seal(await this.#responseOf(api, execute, opened), `${id}/answer`);
+        const sent = JSON.parse(sealer.open(command, contextOf({ id, brokerId, api }))) as SentCommand;
+        // A copy of a row must not be executed again when no process remembers its execution.
+        if (Math.abs(Date.now() - sent.at) > MAX_AGE_MS) return;
+        response = sealer.seal(await this.#responseOf(api, execute, sent.command), `${id}/answer`);
         this.#executed.add(id, response);
       }
       const { count } = await db.hostedCall.updateMany({ where: { id, answer: null }, data: { answer: response } });

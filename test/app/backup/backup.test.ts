@@ -133,7 +133,7 @@ describeEngines((engine, postgres) => {
     // What a killed restore leaves.
     mkdirSync(join(other.DATA_DIR, 'restore.unfinished'), { recursive: true });
     writeFileSync(join(other.DATA_DIR, 'restore.unfinished', 'secret.key'), 'half');
-    // What somebody added is not restored.
+    // What was added to the backup is not restored.
     const outsider = join(dirname(whole), 'other');
     writeFileSync(join(whole, 'data', 'planted.txt'), 'x');
     symlinkSync(outsider, join(whole, 'data', 'planted-link'));

@@ -1,4 +1,8 @@
-import { expect, test } from 'vitest';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { generate } from 'mqtt-packet';
+import pino from 'pino';
+import { expect, onTestFinished, test } from 'vitest';
 import { startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService } from '../../support/service.ts';
 import { subscribe } from '../../support/subscription.ts';
@@ -18,6 +22,27 @@ test('a failing listener does not prevent new settings of a broker', async () =>
   await services.brokers.remove(id);
   await expect.poll(() => services.runtimes.status(id).state).toBe('CLOSED');
 });
+
+test('a broker that breaks each connection has ten lines in the log per minute', async () => {
+  const lines: Record<string, unknown>[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    socket.once('data', () => socket.end(generate({ cmd: 'connack', sessionPresent: false, returnCode: 0 })));
+    socket.on('error', () => undefined);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { services, projectId } = await startTestService({ log });
+  const { port } = server.address() as AddressInfo;
+  await services.brokers.addSelfHosted(projectId, { name: 'b', url: `mqtt://127.0.0.1:${port}` });
+  await expect.poll(() => connections).toBeGreaterThan(9);
+  const changes = () => lines.filter(({ msg }) => msg === 'broker connection changed');
+  await expect.poll(() => changes().length).toBeGreaterThan(9);
+  // One may be regained every six seconds.
+  expect(changes().length).toBeLessThan(10 + connections / 2);
+}, 60_000);
 
 test('equal secrets keep the connection, and different ones cause a reconnect', async () => {
   const { services, projectId, rest, root } = await startTestService();

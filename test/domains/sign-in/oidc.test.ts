@@ -65,6 +65,10 @@ describe('a person who signs in', () => {
     await signIn(service, 'ada');
     oidc.people.set('second', { email: 'ADA@example.com', email_verified: true });
     expect(await refusalOf(service, 'second')).toBe('account_of_another_person');
+    for (const email of ['АDA@example.com', 'adα@example.com', 'ada@ехample.com', 'ádа@example.com']) {
+      oidc.people.set('second', { email, email_verified: true });
+      expect(await refusalOf(service, 'second')).toBe('account_of_another_person');
+    }
     for (const email_verified of [false, undefined]) {
       oidc.people.set('vague', {
         email: 'vague@example.com',
@@ -74,7 +78,7 @@ describe('a person who signs in', () => {
     }
     expect(await db.identity.count()).toBe(1);
     expect(await db.user.count({ where: { email: { startsWith: 'vague' } } })).toBe(0);
-    await expect.poll(() => db.auditEntry.count({ where: { operation: 'signIn', result: 'REFUSED' } })).toBe(5);
+    await expect.poll(() => db.auditEntry.count({ where: { operation: 'signIn', result: 'REFUSED' } })).toBe(9);
     const entry = await db.auditEntry.findFirstOrThrow({ where: { operation: 'signIn' } });
     expect([entry.actorKind, entry.code, entry.address]).toEqual(['NOBODY', 'NOT_ALLOWED', '127.0.0.1']);
     await expect.poll(() => db.auditEntry.count({ where: { operation: 'signInFirst' } })).toBe(1);

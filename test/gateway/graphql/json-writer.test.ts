@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { buildSchema, type DocumentNode, parse } from 'graphql';
+import { buildClientSchema, buildSchema, type DocumentNode, getIntrospectionQuery, parse, printSchema } from 'graphql';
 import { expect, test } from 'vitest';
 import { operationDocument } from '../../../src/gateway/graphql/document.ts';
 import { createJsonWriter } from '../../../src/gateway/graphql/json-writer.ts';
@@ -88,6 +88,23 @@ test('leaves are serialised by their types, and errors of types are thrown', () 
   );
   expect(() => write({ id: {}, on: null, flow: null, colours: null })).toThrow('ID cannot represent');
   expect(() => write({ id: '', on: null, flow: null, colours: [['BLUE']] })).toThrow('BLUE');
+});
+
+test('an introspection is executed once for all callers, and each document has a result of its own', async () => {
+  const operations = new Operations({ schema, introspection: 'always' });
+  const resultOf = async (text: string) => {
+    const operation = await operations.findFor({ viewer: null }, text);
+    if (!(operation instanceof Operation)) throw new Error('refused');
+    return operation.execute({ viewer: null }, {}, true);
+  };
+  const whole = await resultOf(getIntrospectionQuery());
+  expect(printSchema(buildClientSchema(JSON.parse(whole.dataText ?? '')))).toBe(printSchema(schema));
+  expect(await resultOf(getIntrospectionQuery())).toBe(whole);
+  const one = await resultOf('{ __type(name: "Pump") { name } }');
+  expect(one.data).toEqual({ __type: { name: 'Pump' } });
+  // With other fields it depends on the caller.
+  const mixed = '{ __type(name: "Pump") { name } pump { id } }';
+  expect(await resultOf(mixed)).not.toBe(await resultOf(mixed));
 });
 
 test('a value that its type refuses is an error at its path, in text as well', async () => {

@@ -23,7 +23,7 @@ test('without settings only callers on this machine and root administrators read
 });
 
 test.each([{ TRUST_PROXY: 'on' }, { PUBLIC_URL: 'https://brokers.example.com' }])(
-  'behind a proxy (%o) nobody reads the metrics without credentials, although nginx adds no header by default',
+  'behind a proxy (%o) no caller reads the metrics without credentials, although nginx adds no header by default',
   async (env) => {
     const { port, root } = await startTestService({ env });
     expect(await read(port)).toBe(401);

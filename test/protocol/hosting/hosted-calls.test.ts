@@ -50,7 +50,8 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
 
   test('a command without a serving process is executed by the next one, and the response is sealed', async () => {
     const { db, sealer, calls } = await startProcess(await postgres.createDatabase());
-    const command = sealer.seal(JSON.stringify({ command: 'get' }), 'call-1/command');
+    const sent = JSON.stringify({ command: { command: 'get' }, at: Date.now() });
+    const command = sealer.seal(sent, `call-1/command/brk_1/${API}`);
     const createdAt = new Date();
     await db.hostedCall.create({ data: { id: 'call-1', brokerId: 'brk_1', api: API, command, createdAt } });
     await db.hostedCall.create({ data: { id: 'call-2', brokerId: 'brk_1', api: 'cedalo/ha', command, createdAt } });
@@ -61,6 +62,31 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     expect(answer).not.toContain('secret');
     expect(JSON.parse(sealer.open(answer, 'call-1/answer'))).toEqual({ data: 'a secret' });
     expect(await answerOf('call-2')).toBeNull();
+  });
+
+  test('a sealed command is executed neither for another broker or API, nor a second time after its row was copied', async () => {
+    const { db, sealer, calls } = await startProcess(await postgres.createDatabase());
+    const rowOf = (id: string, at: number, sealedFor = `${id}/command/brk_1/${API}`) => ({
+      id,
+      brokerId: 'brk_1',
+      api: API,
+      command: sealer.seal(JSON.stringify({ command: { command: 'get', id }, at }), sealedFor),
+    });
+    const now = Date.now();
+    await db.hostedCall.createMany({
+      data: [
+        rowOf('of another broker', now, `of another broker/command/brk_2/${API}`),
+        rowOf('of another API', now, 'of another API/command/brk_1/cedalo/ha'),
+        rowOf('of another call', now, `call/command/brk_1/${API}`),
+        rowOf('old', now - 700_000),
+        rowOf('of the future', now + 700_000),
+        rowOf('good', now),
+      ],
+    });
+    const done: unknown[] = [];
+    calls.serve('brk_1', API, ({ id }) => done.push(id));
+    await expect.poll(() => db.hostedCall.count({ where: { answer: { not: null } } })).toBe(1);
+    expect(done).toEqual(['good']);
   });
 
   test('a process with another key does not execute commands', async () => {
