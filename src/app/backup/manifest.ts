@@ -32,7 +32,7 @@ export function writeManifest(backup: string, content: Omit<Manifest, 'format'> 
   writeFileSync(join(backup, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600, flush: true });
 }
 
-/** Checks all files of a backup. Errors: ServiceError INVALID (incomplete, a changed file or a link, another format). */
+/** Checks all files of a backup. Errors: ServiceError INVALID (incomplete; a file was changed or is a link; format). */
 export async function readManifest(backup: string): Promise<Manifest> {
   const manifest = parsed(backup);
   if (manifest.format !== FORMAT) {
