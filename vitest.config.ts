@@ -22,14 +22,15 @@ const onPostgresql = process.env.TEST_ON_POSTGRESQL === 'on' ? postgresqlFiles()
 const included = { short: shortFiles, smoke: smokeFiles, all: () => ['test/**/*.test.ts'] }[suite]();
 const ofSuite = (paths: string[]) => (suite === 'all' ? paths : paths.filter((path) => included.includes(path)));
 const network = networkFiles();
-// Chromium cancels its requests when an interface appears, so these files run before all others.
+// Chromium cancels its requests when an interface appears, so these files run before all files with Chromium. They
+// mostly wait, so others run at the same time.
 const first = { sequence: { groupOrder: 0 } };
 const others = { sequence: { groupOrder: 1 } };
 const ON_POSTGRESQL = { isolate: false, env: { TEST_ENGINE: 'postgresql' } };
 const projects = [
   { ...first, name: 'network', include: ofSuite(network), isolate: false },
-  { ...others, name: 'apart', include: ofSuite(APART) },
-  { ...others, name: 'postgresql', include: onPostgresql, ...ON_POSTGRESQL },
+  { ...first, name: 'apart', include: ofSuite(APART) },
+  { ...first, name: 'postgresql', include: onPostgresql, ...ON_POSTGRESQL },
   { ...others, name: 'together', include: included, exclude: [...network, ...APART, ...onPostgresql], isolate: false },
 ];
 

@@ -90,7 +90,7 @@ const failed = (name, error) => ({ passed: 0, skipped: 0, cpu: 0, failures: [{ n
 async function vitest(name, env, node = process.execPath) {
   const startedAt = Date.now();
   console.log(`\n=== ${name}`);
-  const report = join(folder, 'report.json');
+  const report = join(folder, `${name}.json`);
   rmSync(report, { force: true });
   const atOnce = options['at-once'] === undefined ? {} : { TEST_AT_ONCE: options['at-once'] };
   const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts/test-reporter.mjs')}`];
@@ -149,7 +149,7 @@ async function checks() {
 /** A Node that cannot be installed is a failure of its run, so that the summary has the other results. */
 async function smoke(name, major) {
   try {
-    return await vitest(name, { TEST_SUITE: 'smoke' }, newestNode(major));
+    return await vitest(name, { TEST_SUITE: 'smoke', TEST_AT_ONCE: '2' }, newestNode(major));
   } catch (error) {
     return { name, files: { '': failed('Node', [error.message]) } };
   }
@@ -162,7 +162,8 @@ async function* testRuns() {
   } else if (rest.length > 0) yield vitest('the named tests', {});
   else if (options.all) {
     yield allTests();
-    for (const major of SMOKE_NODES) yield smoke(`smoke tests on Node ${major}`, major);
+    // At the same time, because their files mostly wait.
+    for (const run of SMOKE_NODES.map((major) => smoke(`smoke tests on Node ${major}`, major))) yield run;
   } else yield vitest('the short suite', { TEST_SUITE: 'short', FUZZ_SECONDS: '10' });
 }
 

@@ -18,6 +18,7 @@ export async function openFoundation(config: Config, log: Logger, closers: Close
   const storage = closers.keep(await openStorage({ dataDir, databaseUrl, log }));
   const folderId = folderIdOf(dataDir);
   const sealer = openSealer({ dataDir, secretKey, previousSecretKey });
+  storage.changes.signWith?.(sealer);
   const rows = { db: storage.db, changes: storage.changes, log };
   const caches = {
     projects: closers.keep(new ProjectCache(rows)),

@@ -48,7 +48,7 @@ async function startBalanced(count = 2, env: Record<string, string> = {}) {
 
 /** Number of REST requests that a process has served. */
 const servedBy = async (member: Member) => {
-  const metrics = await (await fetch(`${member.url}/metrics`)).text();
+  const metrics = await (await fetch(`${member.url}/metrics`, { headers: bearer(member.root) })).text();
   const counts = metrics.matchAll(/^brokergraph_http_request_duration_seconds_count\{[^}]*"rest"[^}]*\} (\d+)$/gm);
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
 };

@@ -101,15 +101,13 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Timeout for a CONNECT': ['engines/embedded/limits.ts', 'connectTimeoutMs'],
   'Concurrent TLS handshakes of one listener': ['engines/embedded/limits.ts', 'maxHandshakes'],
   'Levels of an MQTT topic, filter or will': ['protocol/mqtt/topics.ts', 'MAX_TOPIC_LEVELS'],
-  'Values of a control response from a broker': ['protocol/control/json-bounds.ts', 'MAX_VALUES'],
+  'Values of a message that a stream or a bridge reads as JSON': ['platform/text/json-bounds.ts', 'MAX_MESSAGE_VALUES'],
+  'Values of a control response from a broker': ['platform/text/json-bounds.ts', 'MAX_VALUES'],
   'Values of a control response or event that the service did not request': [
-    'protocol/control/json-bounds.ts',
+    'platform/text/json-bounds.ts',
     'MAX_UNREQUESTED_VALUES',
   ],
-  'Levels of a control response from a broker, or of a control request': [
-    'protocol/control/json-bounds.ts',
-    'MAX_DEPTH',
-  ],
+  'Levels of a control response from a broker, or of a control request': ['platform/text/json-bounds.ts', 'MAX_DEPTH'],
   'Topic filters of one SUBSCRIBE or UNSUBSCRIBE': ['engines/embedded/packets/packet-rules.ts', 'MAX_FILTERS'],
   'User properties of one MQTT packet, or of a will': [
     'engines/embedded/packets/property-rules.ts',
@@ -206,7 +204,7 @@ interface LimitRow {
 
 /** The rows of the table below the heading "Limits". */
 export function limitRows(security: string): LimitRow[] {
-  const table = security.split('\n## Limits\n')[1] ?? '';
+  const table = security.split('\n## Limits\n')[1]?.split('\n## ')[0] ?? '';
   return [...table.matchAll(/^\| (.+?) \| (.+?) \| (.+?) \| (.+?) \|$/gm)]
     .map(([, what = '', number = '', setting = '', beyond = '']) => ({ what, number, setting, beyond }))
     .filter(({ what }) => what !== 'What' && what !== '---');

@@ -12,8 +12,9 @@ import { broker } from './inputs/broker.ts';
 import { mqttClient } from './inputs/mqtt-client.ts';
 import { restrictedToken } from './inputs/restricted-token.ts';
 import { viewer } from './inputs/viewer.ts';
+import { webhookTarget } from './inputs/webhook-target.ts';
 
-export const GROUPS: readonly Group[] = [anonymous, viewer, restrictedToken, mqttClient, broker];
+export const GROUPS: readonly Group[] = [anonymous, viewer, restrictedToken, mqttClient, broker, webhookTarget];
 
 interface Order {
   readonly target: Target;

@@ -220,5 +220,8 @@ function inputInPath(route: Route, params: Params): Readonly<Record<string, unkn
   }
 }
 
-const abandoned = () => new ServiceError('INVALID', 'The client disconnected before the operation started');
+/** For a caller who has left. */
+const abandoned = () =>
+  new ServiceError('RATE_LIMITED', 'The request was not started', { info: { retryAfterSeconds: 1 } });
+
 const unknownPath = () => new ServiceError('NOT_FOUND', 'This path does not exist');

@@ -3,6 +3,8 @@
  * `announce` returns, others soon afterwards, at least once. The id `'*'` means any object of the kind. A process that
  * dies between its write and its announcement sends none.
  */
+import type { Sealer } from './sealed.ts';
+
 export type Stop = () => void;
 
 export type ChangeListener = (id: string) => void;
@@ -13,6 +15,8 @@ export interface Changes {
   /** Never rejects. Announcements that were lost are replaced by `'*'` after a reconnect. */
   announce(kind: string, id: string): Promise<void>;
   on(kind: string, listener: ChangeListener): Stop;
+  /** Signs announcements to other processes, and believes only signed ones. All processes must have the same key. */
+  signWith?(signer: Pick<Sealer, 'sign' | 'verify'>): void;
   close(): Promise<void>;
 }
 

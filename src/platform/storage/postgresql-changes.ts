@@ -3,9 +3,11 @@
  * backoff, and all listeners, here and in other processes, then receive '*'. Listeners here also receive '*' when no
  * session could be opened for STALE_MS, because what they cached may have changed.
  */
-import { randomUUID } from 'node:crypto';
+
+import { ChangeMessages } from './change-messages.ts';
 import { ANYTHING, type ChangeListener, type Changes, LocalChanges, type Stop } from './changes.ts';
 import { PostgresqlSession } from './postgresql-session.ts';
+import type { Sealer } from './sealed.ts';
 import type { StorageLog } from './storage-log.ts';
 
 const CHANNEL = 'brokergraph_changes';
@@ -13,26 +15,24 @@ const RECONNECT_MS = 100;
 const RECONNECT_LIMIT_MS = 5_000;
 /** A restart of the server takes less, and does not cost the caches. */
 const STALE_MS = 5_000;
+/** Between readings of everything because of messages without a valid signature. */
+const UNKNOWN_MS = 10_000;
 /** PostgreSQL's limit for a payload is 8,000 bytes; a longer id is announced as ANYTHING. */
 const MAX_ID_BYTES = 4_000;
-
-interface Message {
-  readonly origin: string;
-  readonly kind: string;
-  readonly id: string;
-}
 
 export class PostgresqlChanges implements Changes {
   readonly #databaseUrl: string;
   readonly #log: StorageLog;
   readonly #local = new LocalChanges();
-  readonly #origin = randomUUID();
+  readonly #messages = new ChangeMessages();
   #session: PostgresqlSession | null = null;
   #hasMissed = false;
   #closed = false;
   #reconnectMs = RECONNECT_MS;
   #timer: NodeJS.Timeout | undefined;
   #staleTimer: NodeJS.Timeout | undefined;
+  #unknownTimer: NodeJS.Timeout | undefined;
+  #hasUnknown = false;
 
   private constructor(databaseUrl: string, log: StorageLog) {
     this.#databaseUrl = databaseUrl;
@@ -52,6 +52,10 @@ export class PostgresqlChanges implements Changes {
     await this.#notify(kind, Buffer.byteLength(id) > MAX_ID_BYTES ? ANYTHING : id);
   }
 
+  signWith(signer: Pick<Sealer, 'sign' | 'verify'>): void {
+    this.#messages.signer = signer;
+  }
+
   on(kind: string, listener: ChangeListener): Stop {
     return this.#local.on(kind, listener);
   }
@@ -60,6 +64,7 @@ export class PostgresqlChanges implements Changes {
     this.#closed = true;
     clearTimeout(this.#timer);
     clearTimeout(this.#staleTimer);
+    clearTimeout(this.#unknownTimer);
     const session = this.#session;
     this.#session = null;
     await this.#local.close();
@@ -112,10 +117,9 @@ export class PostgresqlChanges implements Changes {
   }
 
   async #notify(kind: string, id: string): Promise<void> {
-    const message: Message = { origin: this.#origin, kind, id };
     try {
       if (this.#session === null) throw new Error('There is no session');
-      await this.#session.query('SELECT pg_notify($1, $2)', [CHANNEL, JSON.stringify(message)]);
+      await this.#session.query('SELECT pg_notify($1, $2)', [CHANNEL, this.#messages.write({ kind, id })]);
     } catch {
       // The reconnect announces that something changed.
       this.#hasMissed = true;
@@ -123,19 +127,25 @@ export class PostgresqlChanges implements Changes {
   }
 
   #receive(payload: string | undefined): void {
-    const message = parseMessage(payload);
-    if (!message || message.origin === this.#origin || this.#closed) return;
-    if (message.kind === ANYTHING) this.#local.notifyAll();
-    else this.#local.notify(message.kind, message.id);
+    const change = this.#closed ? null : this.#messages.read(payload);
+    if (change === null) return;
+    if (change === 'UNKNOWN') this.#somethingChanged();
+    else if (change.kind === ANYTHING) this.#local.notifyAll();
+    else this.#local.notify(change.kind, change.id);
   }
-}
 
-/** Returns `null` for notifications of other programs on the same database. */
-function parseMessage(payload = ''): Message | null {
-  try {
-    const { origin, kind, id } = JSON.parse(payload);
-    return typeof kind === 'string' && typeof id === 'string' ? { origin: String(origin), kind, id } : null;
-  } catch {
-    return null;
+  /** Reads everything again, at once and then at most every UNKNOWN_MS, however many such messages come. */
+  #somethingChanged(): void {
+    if (this.#unknownTimer !== undefined) {
+      this.#hasUnknown = true;
+      return;
+    }
+    this.#local.notifyAll();
+    this.#unknownTimer = setTimeout(() => {
+      this.#unknownTimer = undefined;
+      if (!this.#hasUnknown) return;
+      this.#hasUnknown = false;
+      this.#somethingChanged();
+    }, UNKNOWN_MS).unref();
   }
 }

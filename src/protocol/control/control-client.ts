@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../../platform/errors.ts';
+import { isWithinBounds, MAX_UNREQUESTED_VALUES } from '../../platform/text/json-bounds.ts';
 import type { BrokerMessage, BrokerSession, Stop } from '../mqtt/broker-session.ts';
 import { unreachable, whenConnected } from '../mqtt/when-connected.ts';
 import { type ControlApi, type ControlEvent, otherResponseTopic, requestTopic, responseTopic } from './envelope.ts';
 import type { Fields } from './fields.ts';
-import { isWithinBounds, MAX_UNREQUESTED_VALUES } from './json-bounds.ts';
 import { isRead, payloadsOf, type Queued, withoutNulls } from './payloads.ts';
 import type { ControlCall } from './plugin.ts';
 import { refusalOf } from './refusals.ts';

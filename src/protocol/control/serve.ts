@@ -1,6 +1,6 @@
+import { isWithinBounds } from '../../platform/text/json-bounds.ts';
 import type { ControlCommand, ControlResponse } from './envelope.ts';
 import { fieldOf, isFields } from './fields.ts';
-import { isWithinBounds } from './json-bounds.ts';
 import { type ControlPlugin, ControlRefusal } from './plugin.ts';
 
 /**

@@ -137,6 +137,8 @@ export class BrokerLink implements BrokerSession {
   /** Whether the broker has accepted this MQTT version. Then the other one is not tried. */
   #isVersionProven = false;
   #hasConnected = false;
+  /** Whether the session of the connection before had ended when this one began. */
+  #hasLostSession = false;
 
   constructor(options: BrokerLinkOptions) {
     const { id, isLasting = false, isClaimedByTopic = false, leftOver = [], claimMs = CLAIM_MS } = options;
@@ -383,6 +385,7 @@ export class BrokerLink implements BrokerSession {
     this.#isVersionProven = true;
     this.#attempts = 0;
     if (sessionPresent && this.#options.isLasting) this.#unclaimed.open();
+    this.#hasLostSession = this.#hasConnected && !sessionPresent;
     this.#hasConnected = true;
     if (this.#isPaused) connection.pause();
     for (const shared of this.#subscriptions.filters()) {
@@ -419,7 +422,8 @@ export class BrokerLink implements BrokerSession {
     if (this.status.state === 'CONNECTED') {
       this.#startBackoff();
       // Mosquitto 2.0.11 closes a connection that was taken over without a reason.
-      if (cause?.isTakenOver || (cause === null && this.#briefCount > 0)) this.#changeClientId();
+      const isCutAgain = cause === null && this.#briefCount > 0 && this.#hasLostSession;
+      if (cause?.isTakenOver || isCutAgain) this.#changeClientId();
       this.#lost(cause ?? disconnected(undefined));
       return;
     }

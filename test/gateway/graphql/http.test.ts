@@ -136,7 +136,7 @@ test('unknown credentials get 401 with WWW-Authenticate on every transport', asy
 });
 
 test('only signed-in callers may read the schema', async () => {
-  const server = await startGraphqlServer();
+  const server = await startGraphqlServer({ introspection: 'signed-in' });
   const query = getIntrospectionQuery({
     descriptions: true,
     schemaDescription: true,

@@ -1,7 +1,8 @@
 import pg from 'pg';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { Changes } from '../../../src/platform/storage/changes.ts';
-import { newDatabaseUrl, openTestStorage } from '../../support/database.ts';
+import { openSealer } from '../../../src/platform/storage/sealed.ts';
+import { newDatabaseUrl, openTestStorage, temporaryFolder } from '../../support/database.ts';
 import { describeEngines } from '../../support/engines.ts';
 
 /** Records the notifications of a kind, and waits for them. */
@@ -91,6 +92,36 @@ describeEngines((engine, postgres) => {
 
     await here.announce('project', 'prj_2');
     await others.until('prj_2');
+  });
+
+  test('forged and repeated notifications make a process read everything again once, however many they are', async () => {
+    const { databaseUrl, changes: here } = await open();
+    const { changes: there } = await openTestStorage({ databaseUrl });
+    const sealer = openSealer({ dataDir: temporaryFolder(), secretKey: '5e'.repeat(32) });
+    for (const changes of [here, there]) changes.signWith?.(sealer);
+    const seen: string[] = [];
+    const spy = new pg.Client({ connectionString: databaseUrl });
+    await spy.connect();
+    onTestFinished(() => spy.end());
+    spy.on('notification', ({ payload = '' }) => void seen.push(payload));
+    await spy.query('LISTEN brokergraph_changes');
+    const project = record(here, 'project');
+    await there.announce('project', 'prj_1');
+    await project.until('prj_1');
+    await expect.poll(() => seen.length).toBe(1);
+
+    const stranger = { origin: 'x', number: 1_000_000, mark: sealer.sign('something else', 'change') };
+    const forged = ['*', 'prj_2'].flatMap((id) => [
+      JSON.stringify({ ...stranger, kind: '*', id }),
+      JSON.stringify({ ...stranger, kind: 'project', id }),
+      JSON.stringify({ ...JSON.parse(seen[0] ?? ''), number: 1_000_000, id }),
+    ]);
+    for (let times = 0; times < 20; times++)
+      for (const payload of [...forged, seen[0] ?? ''])
+        await spy.query('SELECT pg_notify($1, $2)', ['brokergraph_changes', payload]);
+    await there.announce('project', 'prj_3');
+    await project.until('prj_3');
+    expect(project.told).toEqual(['prj_1', '*', 'prj_3']);
   });
 
   test('notifications of other programs are ignored', async () => {

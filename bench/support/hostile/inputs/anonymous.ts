@@ -183,6 +183,36 @@ export const anonymous: Group = {
         send(target, { path: `/api/projects/${target.projectId}/brokers`, body: JSON.stringify(keys(110_000)) }),
     },
     {
+      name: 'small-chunks',
+      what: '20 bodies in 10,000 chunks of one byte',
+      atOnce: 25,
+      attack: async (target, run) => {
+        const path = ['/graphql', '/auth/session', '/api/projects', '/healthz'][run % 4] ?? '';
+        const results = times(20, () => {
+          const socket = httpSocket(target);
+          socket.resume();
+          const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json`;
+          socket.write(`${head}\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\n{\r\n'.repeat(10_000)}`);
+          return closedWithin(socket, 2_000);
+        });
+        return (await Promise.all(results)).at(-1) ?? '';
+      },
+    },
+    {
+      name: 'many-networks',
+      what: 'log-ins from 250 addresses',
+      atOnce: 100,
+      attack: (target, run) => {
+        const i = { email: `nobody-${run}@example.com`, password: 'wrong password' };
+        return graphql({ ...target, from: `127.0.1.${1 + (run % 250)}` }, LOGIN, { i });
+      },
+    },
+    {
+      name: 'guessed-names',
+      what: '25 guessed names of mutations',
+      attack: (target, run) => graphql(target, `mutation { ${times(25, (i) => `createFoo${run}x${i}`).join(' ')} }`),
+    },
+    {
       name: 'pipelined-requests',
       what: '500 requests in one segment',
       attack: async (target) => {

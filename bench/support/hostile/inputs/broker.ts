@@ -102,6 +102,10 @@ const accounts = JSON.stringify({
 });
 const answers = (version: Version) => publish('$CONTROL/dynamic-security/v1/response', accounts, version);
 
+const RESPONSE = '$CONTROL/dynamic-security/v1/response';
+const manyValues = Buffer.from(`{"responses":[${'{},'.repeat(2_700_000)}1]}`);
+const manyLevels = Buffer.from(`{"responses":${'['.repeat(4_000_000)}${']'.repeat(4_000_000)}}`);
+
 const hostile = (name: string, what: string, behave: Behaviour, connack = 0) => ({
   name,
   what,
@@ -119,6 +123,12 @@ export const broker: Group = {
     ),
     hostile('large-answers', 'control responses of 4 MB without end', (socket, version) =>
       repeat(socket, answers(version)),
+    ),
+    hostile('many-values', 'control responses with 2.7 million values', (socket, version) =>
+      repeat(socket, publish(RESPONSE, manyValues, version)),
+    ),
+    hostile('many-levels', 'control responses of 4 million levels', (socket, version) =>
+      repeat(socket, publish(RESPONSE, manyLevels, version)),
     ),
     hostile('broken-packets', 'malformed packets', (socket) =>
       flood(socket, () => Buffer.from([0x31, 0xff, 0xff, 0xff, 0xff])),

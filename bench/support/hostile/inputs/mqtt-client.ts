@@ -193,6 +193,33 @@ async function retainedFilters(target: Target, run: number): Promise<string> {
   return closedWithin(connection.socket, 1_000);
 }
 
+/** A packet with this first byte, and the pieces as often as they fit into 10 MB. */
+function packetOfPieces(first: number, head: readonly number[], piece: readonly number[]): Buffer {
+  const pieces = Math.floor((9_900_000 - head.length) / piece.length);
+  const rest = Buffer.concat([Buffer.from(head), Buffer.alloc(pieces * piece.length, Buffer.from(piece))]);
+  const length = times(4, (i) => ((rest.length >> (7 * i)) & 127) | (i < 3 ? 128 : 0));
+  return Buffer.concat([Buffer.from([first, ...length]), rest]);
+}
+
+/** `a` with QoS 0, after a packet id and no properties. */
+const manyFilters = packetOfPieces(0x82, [0, 1, 0], [0, 1, 0x61, 0]);
+const manyUnsubscribed = packetOfPieces(0xa2, [0, 1, 0], [0, 1, 0x61]);
+
+/** PUBLISH to `a` with as many User Properties as fit. */
+function manyProperties(): Buffer {
+  const bytes = 9_800_000 - (9_800_000 % 7);
+  const length = times(4, (i) => ((bytes >> (7 * i)) & 127) | (i < 3 ? 128 : 0));
+  return packetOfPieces(0x30, [0, 1, 0x61, ...length], [0x26, 0, 1, 0x61, 0, 1, 0x62]).subarray(0, 5 + 7 + bytes);
+}
+
+const largePacket =
+  (bytes: () => Buffer) =>
+  async (target: Target, run: number): Promise<string> => {
+    const { socket } = await open(target, { clientId: `pieces-${run}`, protocolVersion: 5 });
+    socket.write(bytes());
+    return closedWithin(socket, 5_000);
+  };
+
 export const mqttClient: Group = {
   who: 'MQTT client',
   inputs: [
@@ -202,6 +229,24 @@ export const mqttClient: Group = {
     { name: 'cut-property', what: 'a PUBLISH whose Response Topic is cut off', attack: tried(cutProperty) },
     { name: 'slow-reader', what: 'a subscriber that does not read 1 MB messages, 5 s', attack: tried(slowReader) },
     { name: 'mqtt-passwords', what: '10 wrong passwords of admin', atOnce: 20, attack: wrongPasswords },
+    {
+      name: 'many-filters',
+      what: 'a SUBSCRIBE with 2.4 million filters',
+      atOnce: 10,
+      attack: tried(largePacket(() => manyFilters)),
+    },
+    {
+      name: 'many-unsubscribed',
+      what: 'an UNSUBSCRIBE with 3.3 million filters',
+      atOnce: 10,
+      attack: tried(largePacket(() => manyUnsubscribed)),
+    },
+    {
+      name: 'many-properties',
+      what: 'a PUBLISH with 1.4 million User Properties',
+      atOnce: 10,
+      attack: tried(largePacket(manyProperties)),
+    },
     { name: 'deep-topics', what: 'SUBSCRIBE and PUBLISH of 101 and 60,000 levels', attack: tried(deepTopics) },
     { name: 'wildcards', what: '10,000 filters of 90 levels with wildcards', attack: tried(wildcards(90)) },
     { name: 'many-wildcards', what: '10,000 filters of 16 levels with wildcards', attack: tried(wildcards(16)) },

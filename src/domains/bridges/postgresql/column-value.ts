@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { isReadableMessage, TOO_MANY_VALUES } from '../../../platform/text/json-bounds.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 import { messageIdOf } from '../sink/message-id.ts';
 import { BadBatch, SinkFailure } from '../sink/sink.ts';
@@ -34,7 +35,10 @@ export class MessageParts {
   }
 
   get json(): unknown {
-    this.#json ??= { root: parsed(this.text) };
+    if (this.#json === null) {
+      if (!isReadableMessage(this.message.payload)) throw new BadBatch(`The payload ${TOO_MANY_VALUES}`);
+      this.#json = { root: parsed(this.text) };
+    }
     return this.#json.root;
   }
 }

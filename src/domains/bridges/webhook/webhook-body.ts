@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
+import { isReadableMessage } from '../../../platform/text/json-bounds.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 import { messageIdOf, publishedProperties } from '../sink/message-id.ts';
 import type { PayloadForm } from './webhook-config.ts';
@@ -58,7 +59,7 @@ function payloadText(payload: Buffer, form: PayloadForm): string {
   if (form === 'base64' || !isUtf8(payload)) return `"payloadBase64":"${payload.toString('base64')}"`;
   const text = payload.toString();
   // Unchanged, so that numbers keep their digits.
-  if (form === 'json' && isJson(text)) return `"json":${text}`;
+  if (form === 'json' && isReadableMessage(payload) && isJson(text)) return `"json":${text}`;
   return `"payload":${JSON.stringify(text)}`;
 }
 

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { invalid } from '../../../platform/errors.ts';
+import { isReadableMessage, TOO_MANY_VALUES } from '../../../platform/text/json-bounds.ts';
 import type { StreamQuery } from '../model/stream-query.ts';
 import { compileSelection } from './compile-selection.ts';
 import { compileWhere } from './compile-where.ts';
@@ -32,6 +33,7 @@ const UNCHANGED: Processed = Object.freeze({ outcome: 'PASS', text: null });
 const EMPTY = failed('the payload is empty');
 const NOT_UTF8 = failed('the payload is not UTF-8');
 const NOT_JSON = failed('the payload is not JSON');
+const TOO_LARGE = failed(`the payload ${TOO_MANY_VALUES}`);
 
 class JsonProcessor implements StreamProcessor {
   readonly #judge: Judge;
@@ -41,6 +43,7 @@ class JsonProcessor implements StreamProcessor {
   }
 
   process(payload: Buffer, now: number, maxOutput: number = MAX_OUTPUT): Processed {
+    if (!isReadableMessage(payload)) return TOO_LARGE;
     const text = payload.toString();
     // Invalid UTF-8 is decoded to U+FFFD. Only texts with that character need the check, which rules out a sent U+FFFD.
     if (text.includes('\uFFFD') && !isUtf8(payload)) return NOT_UTF8;
