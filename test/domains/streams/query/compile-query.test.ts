@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { StreamQuery } from '../../../../src/domains/streams/model/stream-query.ts';
 import { compileQuery } from '../../../../src/domains/streams/query/compile-query.ts';
-import { busyMs } from '../../../support/busy-time.ts';
 import { WRITES_ANY_DEPTH } from './writes-any-depth.ts';
 
 /** What becomes of each of some payloads: the text that leaves, or the outcome and its reason. */
@@ -197,9 +196,7 @@ test('what is nested deeper than it can be written fails, and passes where it is
 
 test.each(['{},', '[],', '1,', '{"a":[]},'])('a payload of very many %s fails before it is parsed', (piece) => {
   const many = `[${piece.repeat(Math.ceil(8_000_000 / piece.length))}1]`;
-  const before = busyMs();
   expect(outcomes(copyOf('[0]'), [many])).toEqual(['FAILED: the payload has more than 200000 values of JSON']);
-  expect(busyMs() - before).toBeLessThan(200);
   // As many brackets in a text are no values.
   expect(outcomes(copyOf('[v]'), [JSON.stringify({ v: 1, w: many })])).toEqual(['{"v":1}']);
 });
