@@ -149,7 +149,7 @@ async function checks() {
 /** A Node that cannot be installed is a failure of its run, so that the summary has the other results. */
 async function smoke(name, major) {
   try {
-    return await vitest(name, { TEST_SUITE: 'smoke', TEST_AT_ONCE: '2' }, newestNode(major));
+    return await vitest(name, { TEST_SUITE: 'smoke' }, newestNode(major));
   } catch (error) {
     return { name, files: { '': failed('Node', [error.message]) } };
   }
@@ -162,8 +162,7 @@ async function* testRuns() {
   } else if (rest.length > 0) yield vitest('the named tests', {});
   else if (options.all) {
     yield allTests();
-    // At the same time, because their files mostly wait.
-    for (const run of SMOKE_NODES.map((major) => smoke(`smoke tests on Node ${major}`, major))) yield run;
+    for (const major of SMOKE_NODES) yield smoke(`smoke tests on Node ${major}`, major);
   } else yield vitest('the short suite', { TEST_SUITE: 'short', FUZZ_SECONDS: '10' });
 }
 
