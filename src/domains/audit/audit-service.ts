@@ -176,7 +176,9 @@ export class AuditService {
       await this.#end({ ...entry, targetId, result: resultOf(code, caller), code }, caller);
       throw error;
     }
-    await this.#log.append(await this.#done(entry, payload));
+    const done = await this.#done(entry, payload);
+    if (caller.viewer !== null) this.#bytes.charge(caller.viewer.credentialId, bytesOf(done) - bytesOf(entry));
+    await this.#log.append(done);
     return payload;
   }
 
@@ -308,7 +310,8 @@ export class AuditService {
 
   async #done(entry: UnchainedEntry, payload: unknown): Promise<UnchainedEntry> {
     const outcome = outcomeOf(payload);
-    const { before, after } = recordedIn(payload);
+    // What the payload records counts as well.
+    const { before, after } = entry.after === jsonOf(OMITTED) ? recordedIn(null) : recordedIn(payload);
     const done: UnchainedEntry = {
       ...entry,
       result: outcome?.isNothing ? 'FAILED' : 'DONE',
