@@ -90,7 +90,7 @@ const failed = (name, error) => ({ passed: 0, skipped: 0, cpu: 0, failures: [{ n
 async function vitest(name, env, node = process.execPath) {
   const startedAt = Date.now();
   console.log(`\n=== ${name}`);
-  const report = join(folder, `${name}.json`);
+  const report = join(folder, 'report.json');
   rmSync(report, { force: true });
   const atOnce = options['at-once'] === undefined ? {} : { TEST_AT_ONCE: options['at-once'] };
   const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts/test-reporter.mjs')}`];

@@ -38,14 +38,14 @@ export async function readManifest(backup: string): Promise<Manifest> {
   if (manifest.format !== FORMAT) {
     throw invalid(backup, `it has format ${manifest.format}, and this version reads ${FORMAT}`);
   }
+  const folder = realpathSync(backup);
   for (const { path, bytes, sha256 } of manifest.files) {
     if (path.split('/').includes('..')) throw invalid(backup, `${path} is outside`);
     const found = await measured(backup, path).catch((error: unknown) => {
       if (isMissing(error)) throw invalid(backup, `${path} is missing`);
       throw error;
     });
-    if (realpathSync(join(backup, path)) !== join(realpathSync(backup), path))
-      throw invalid(backup, `${path} is a link`);
+    if (realpathSync(join(backup, path)) !== join(folder, path)) throw invalid(backup, `${path} is a link`);
     if (found.bytes !== bytes || found.sha256 !== sha256) throw invalid(backup, `${path} was changed`);
   }
   return manifest;

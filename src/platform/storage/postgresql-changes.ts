@@ -3,7 +3,6 @@
  * backoff, and all listeners, here and in other processes, then receive '*'. Listeners here also receive '*' when no
  * session could be opened for STALE_MS, because what they cached may have changed.
  */
-
 import { ChangeMessages } from './change-messages.ts';
 import { ANYTHING, type ChangeListener, type Changes, LocalChanges, type Stop } from './changes.ts';
 import { PostgresqlSession } from './postgresql-session.ts';

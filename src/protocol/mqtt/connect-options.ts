@@ -23,6 +23,13 @@ export interface BrokerAddress {
 export type ConnectOptions = IClientOptions & { readonly lookup?: LookupFunction };
 
 const PORTS: Readonly<Record<string, number>> = { mqtt: 1883, mqtts: 8883, ws: 80, wss: 443 };
+/** `null` for another scheme. */
+export function portOf({ protocol, port }: URL): number | null {
+  const scheme = protocol.slice(0, -1);
+  if (!isProtocol(scheme)) return null;
+  return port === '' ? (PORTS[scheme] ?? null) : Number(port);
+}
+
 const TLS_PROTOCOLS = new Set(['mqtts', 'wss']);
 
 type LinkProtocol = 'mqtt' | 'mqtts' | 'ws' | 'wss';
@@ -45,7 +52,7 @@ export function connectOptions(address: BrokerAddress): ConnectOptions {
   return {
     protocol,
     hostname: url.hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: url.port === '' ? (PORTS[protocol] ?? 1883) : Number(url.port),
+    port: portOf(url) ?? 1883,
     ...givenValues({ lookup: hosts.lookup, username, password }),
     ...(protocol.startsWith('ws') ? { path: `${url.pathname}${url.search}` } : {}),
     ...(TLS_PROTOCOLS.has(protocol) ? tlsOptions(address) : {}),

@@ -203,7 +203,7 @@ export const anonymous: Group = {
       what: 'log-ins from 250 addresses',
       atOnce: 100,
       attack: (target, run) => {
-        const i = { email: `nobody-${run}@example.com`, password: 'wrong password' };
+        const i = { email: `unknown-${run}@example.com`, password: 'wrong password' };
         return graphql({ ...target, from: `127.0.1.${1 + (run % 250)}` }, LOGIN, { i });
       },
     },

@@ -34,16 +34,18 @@ export interface TrustedConnection {
   readonly isTrusted?: boolean;
 }
 
-export const sinkHosts = ({ allowedHosts, inside }: BridgeRules, { isTrusted }: TrustedConnection): AllowedHosts =>
-  new AllowedHosts(allowedHosts, isTrusted ? 'ALL' : inside);
-
-export const brokerHosts = (
+export const hostRules = (
   { allowedHosts, inside = 'ALL' }: BridgeRules,
   { isTrusted }: TrustedConnection,
 ): { readonly allowedHosts: readonly string[]; readonly inside: InsideRule } => ({
   allowedHosts,
   inside: isTrusted ? 'ALL' : inside,
 });
+
+export function hostsOf(rules: BridgeRules, connection: TrustedConnection): AllowedHosts {
+  const { allowedHosts, inside } = hostRules(rules, connection);
+  return new AllowedHosts(allowedHosts, inside);
+}
 
 export const connectionsOf = (config: unknown): readonly unknown[] =>
   isFields(config) && Array.isArray(config.connections) ? config.connections : [];

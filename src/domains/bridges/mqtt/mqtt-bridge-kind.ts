@@ -2,8 +2,8 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { InputIssue } from '../../../platform/errors.ts';
 import { controlCharacterIssues } from '../../../platform/text/texts.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
-import { AllowedHosts } from '../../../protocol/network/allowed-hosts.ts';
-import { type BridgeKind, type BridgeRules, brokerHosts, hrefOf } from '../model/bridge-kind.ts';
+import type { AllowedHosts } from '../../../protocol/network/allowed-hosts.ts';
+import { type BridgeKind, type BridgeRules, hostsOf, hrefOf } from '../model/bridge-kind.ts';
 import { isUsable } from '../sink/tls-material.ts';
 import {
   type MqttBridgeConfig,
@@ -43,7 +43,7 @@ function mqttBridgeIssues({ connections }: MqttBridgeConfig, rules: BridgeRules)
     const { name, url, clientId } = connection;
     if (names.has(name)) issues.push({ path: `${path}/name`, reason: 'is the name of another connection' });
     names.add(name);
-    const urlReason = urlProblem(url, brokerHosts(rules, connection));
+    const urlReason = urlProblem(url, hostsOf(rules, connection));
     if (urlReason !== null) issues.push({ path: `${path}/url`, reason: urlReason });
     for (const field of ['username', 'password', 'clientId'] as const) {
       issues.push(...controlCharacterIssues(`${path}/${field}`, connection[field]));
@@ -66,12 +66,12 @@ function mqttBridgeIssues({ connections }: MqttBridgeConfig, rules: BridgeRules)
   return issues;
 }
 
-function urlProblem(text: string, { allowedHosts, inside }: ReturnType<typeof brokerHosts>): string | null {
+function urlProblem(text: string, hosts: AllowedHosts): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !SCHEMES.includes(url.protocol)) return 'must be a URL with the scheme mqtt, mqtts, ws or wss';
   if (url.hostname === '') return 'must name a host';
   if (url.username !== '' || url.password !== '') return 'must not hold credentials; use username and password';
-  return new AllowedHosts(allowedHosts, inside).refusal(url.hostname);
+  return hosts.refusal(url.hostname);
 }
 
 function certificateIssues({ ca, cert, key }: MqttConnectionConfig, path: string): InputIssue[] {

@@ -5,7 +5,7 @@ import { filtersOverlap } from '../../../protocol/mqtt/filter-match.ts';
 import { type BridgeOptions, bridgeClientId } from '../hosting/bridge-options.ts';
 import { MqttBridgeSession } from '../link/mqtt-bridge-session.ts';
 import { SourceSubscriptions } from '../link/source-subscriptions.ts';
-import { brokerHosts } from '../model/bridge-kind.ts';
+import { hostRules } from '../model/bridge-kind.ts';
 import {
   type BridgeConnectionState,
   type BridgeConnectionStatus,
@@ -283,7 +283,7 @@ function remoteOptions({ local, rules, onFault }: BridgeOptions, config: MqttCon
     id: local.id,
     url,
     clientId,
-    ...brokerHosts(rules, config),
+    ...hostRules(rules, config),
     timeoutMs: local.timeoutMs,
     onFault,
     ...givenValues({ intake: local.intake, username, password, keepaliveSeconds: keepalive, ca, cert, key, verifyCa }),

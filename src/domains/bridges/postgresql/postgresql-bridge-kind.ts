@@ -4,9 +4,9 @@ import {
   type BridgeRules,
   configSchema,
   flagSchema,
+  hostsOf,
   integerSchema,
   type JsonSchema,
-  sinkHosts,
   textSchema,
 } from '../model/bridge-kind.ts';
 import type { BatchBounds } from '../sink/sink.ts';
@@ -146,7 +146,7 @@ export const postgresqlBridgeKind: BridgeKind = {
 function connectionIssues(connection: PostgresqlConnectionConfig, rules: BridgeRules, path: string): InputIssue[] {
   const address = serverAddress(connection);
   const addressIssues = isAddress(address)
-    ? hostIssues(address.host, connection.url === undefined ? '/host' : '/url', sinkHosts(rules, connection))
+    ? hostIssues(address.host, connection.url === undefined ? '/host' : '/url', hostsOf(rules, connection))
     : address;
   const taken = new Set<string>();
   const mappingIssues = connection.mappings.flatMap((mapping, index) => {

@@ -1,7 +1,7 @@
 import { type LookupFunction, Socket } from 'node:net';
 import pg, { type ClientConfig } from 'pg';
 import type { AllowedHosts } from '../../../protocol/network/allowed-hosts.ts';
-import { type BridgeRules, sinkHosts } from '../model/bridge-kind.ts';
+import { type BridgeRules, hostsOf } from '../model/bridge-kind.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 import { BadBatch, type Delivered, type Sink, SinkFailure } from '../sink/sink.ts';
 import { tlsOptions } from '../sink/tls-material.ts';
@@ -38,7 +38,7 @@ export class PostgresqlSink implements Sink {
 
   constructor(config: PostgresqlConnectionConfig, rules: BridgeRules) {
     this.#config = config;
-    this.#hosts = sinkHosts(rules, config);
+    this.#hosts = hostsOf(rules, config);
   }
 
   onLost(listener: (failure: SinkFailure) => void): void {

@@ -6,10 +6,10 @@ import {
   type BridgeKind,
   type BridgeRules,
   configSchema,
+  hostsOf,
   hrefOf,
   integerSchema,
   type JsonSchema,
-  sinkHosts,
   textSchema,
 } from '../model/bridge-kind.ts';
 import type { BatchBounds } from '../sink/sink.ts';
@@ -90,7 +90,7 @@ function connectionIssues(connection: WebhookConnectionConfig, rules: BridgeRule
   const { url, secret, headers = {}, topics } = connection;
   const problem = secretProblem(secret);
   return [
-    ...urlIssues(url, sinkHosts(rules, connection)),
+    ...urlIssues(url, hostsOf(rules, connection)),
     ...tlsIssues(connection),
     ...(problem === null ? [] : [{ path: '/secret', reason: problem }]),
     ...headerIssues(headers),

@@ -3,7 +3,7 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import type { BridgeOptions } from '../hosting/bridge-options.ts';
 import type { Bridge } from '../model/bridge.ts';
-import { sinkHosts } from '../model/bridge-kind.ts';
+import { hostsOf } from '../model/bridge-kind.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 import { type Delivered, type Sink, SinkFailure } from '../sink/sink.ts';
 import { SinkBridge } from '../sink/sink-bridge.ts';
@@ -38,7 +38,7 @@ class WebhookSink implements Sink {
   constructor(config: WebhookConnectionConfig, { brokerId, rules }: BridgeOptions) {
     this.#config = config;
     this.#brokerId = brokerId;
-    this.#requests = new WebhookRequests(config.url, config, sinkHosts(rules, config).lookup);
+    this.#requests = new WebhookRequests(config.url, config, hostsOf(rules, config).lookup);
   }
 
   async open(): Promise<void> {}
