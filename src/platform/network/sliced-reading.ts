@@ -23,6 +23,11 @@ export function readInSlices(socket: Socket): void {
   socket.off('data', parse);
   socket.on('data', function read(bytes: Buffer) {
     for (let at = 0; at < bytes.length && !socket.destroyed; ) {
+      // Node pauses when a client sends further requests without reading the responses. Then it takes no bytes.
+      if (socket.isPaused()) {
+        socket.unshift(bytes.subarray(at));
+        return;
+      }
       const body = expected.get(socket) ?? 0;
       const end = Math.min(bytes.length, at + Math.max(SLICE_BYTES, body));
       if (body > 0) expected.set(socket, Math.max(0, body - (end - at)));

@@ -144,3 +144,15 @@ test('a body of many small chunks ends its connection to a WebSocket listener', 
   await Promise.all(floods);
   expect(busyMs() - before).toBeLessThan(3_000);
 });
+
+test('requests to a WebSocket listener are answered when the client reads late', async () => {
+  const socket = createConnection(broker().wsPort ?? 0, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  const requests = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(30_000);
+  socket.pause().write(requests);
+  await once(socket, 'readable');
+  socket.write(`${requests}GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+  const texts: string[] = [];
+  for await (const text of socket.setEncoding('latin1')) texts.push(text);
+  expect(texts.join('').match(/HTTP\/1.1 426/g)).toHaveLength(60_001);
+});

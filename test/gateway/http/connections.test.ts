@@ -105,6 +105,20 @@ test('responses to pipelined requests with bodies are sent in order', async () =
   expect(found).toEqual(Array.from({ length: 20 }, (_, n) => n));
 });
 
+test('pipelined requests are served when the client reads late', async () => {
+  const { port } = await startTestService();
+  const socket = await connection(port);
+  const requests = 'GET /api/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(30);
+  socket.pause().write(requests);
+  await once(socket, 'readable');
+  // These arrive when the service waits for the client to read.
+  socket.write(`${requests}GET /nothing HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+  expect(await isServed(await connection(port))).toBe(true);
+  const text = await received(socket.resume());
+  expect(text.match(/HTTP\/1.1 200/g)).toHaveLength(60);
+  expect(text).toContain('HTTP/1.1 404');
+});
+
 test('a connection with more than 64 requests that wait for an earlier one is closed', async () => {
   const { port, root, projectId } = await startTestService();
   const stream = eventStream(root, projectId);
