@@ -15,6 +15,7 @@ const PROGRAMS = {
   mosquitto: () => onPath('mosquitto') || existsSync('/usr/sbin/mosquitto'),
   'mosquitto-clients': () => onPath('mosquitto_pub') && onPath('mosquitto_ctrl'),
   postgresql: () => existsSync('/usr/lib/postgresql') || onPath('initdb'),
+  pgbouncer: () => existsSync('/usr/sbin/pgbouncer'),
   nginx: () => onPath('nginx') || existsSync('/usr/sbin/nginx'),
   haproxy: () => onPath('haproxy') || existsSync('/usr/sbin/haproxy'),
   openssl: () => onPath('openssl'),

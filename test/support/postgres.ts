@@ -97,6 +97,12 @@ async function startServer(program: string, data: string, owner: Owner | null, d
       port,
       unix_socket_directories: '',
       max_connections: 200,
+      // What the service reads and writes must not depend on the defaults of a server.
+      timezone: 'Asia/Kolkata',
+      datestyle: 'ISO, DMY',
+      intervalstyle: 'sql_standard',
+      bytea_output: 'escape',
+      standard_conforming_strings: 'off',
       fsync: durable ? 'on' : 'off',
     };
     const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);

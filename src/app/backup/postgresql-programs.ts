@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import type { Client } from 'pg';
 import { ServiceError } from '../../platform/errors.ts';
-import { closePostgresql, connectPostgresql } from '../../platform/storage/postgresql-connection.ts';
+import { closePostgresql, connectPostgresql, postgresqlUrl } from '../../platform/storage/postgresql-connection.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -69,7 +69,7 @@ async function withClient<T>(databaseUrl: string, work: (client: Client) => Prom
 
 /** Returns the output. The password is not an argument, because all users of a machine can read arguments. */
 async function run(program: string, args: readonly string[], env: Environment, databaseUrl?: string) {
-  const url = databaseUrl === undefined ? null : new URL(databaseUrl);
+  const url = databaseUrl === undefined ? null : postgresqlUrl(databaseUrl);
   const password = decodeURIComponent(url?.password ?? '');
   if (url) {
     url.password = '';

@@ -15,6 +15,14 @@ const KEEP_ALIVE_MS = 15_000;
 const CLOSE_TIMEOUT_MS = 2_000;
 
 /**
+ * The settings of a session on which values and statements depend. A server, a database and a role may have other
+ * defaults. Not in the startup packet, because connection poolers refuse some of them there.
+ */
+export const SESSION_SETTINGS = `SET DateStyle = ISO; SET IntervalStyle = postgres; SET TimeZone = 'UTC';
+  SET client_encoding = UTF8; SET standard_conforming_strings = on; SET bytea_output = hex;
+  SET default_transaction_isolation = 'read committed'`;
+
+/**
  * The pool of queries. The server cancels a statement after STATEMENT_TIMEOUT_MS, and ends a transaction that is idle
  * as long, so that a lost process does not keep its row locks. A connection on which nothing arrives for
  * SILENCE_TIMEOUT_MS is closed, and its query fails: without this limit it would wait until TCP gives up, for 15
@@ -29,19 +37,27 @@ export function poolConfig(databaseUrl: string): PoolConfig {
       const stream = (client as pg.Client).connection.stream as Socket;
       const silent = () => stream.destroy(new Error(`no response from the database within ${SILENCE_TIMEOUT_MS} ms`));
       stream.setTimeout(SILENCE_TIMEOUT_MS, silent);
-      // Not in the startup packet, because connection poolers refuse other parameters there.
-      await client.query(`SET statement_timeout = ${STATEMENT_TIMEOUT_MS};
+      await client.query(`${SESSION_SETTINGS}; SET statement_timeout = ${STATEMENT_TIMEOUT_MS};
         SET idle_in_transaction_session_timeout = ${STATEMENT_TIMEOUT_MS}`);
     },
   };
 }
 
-/** Errors: ServiceError INVALID. */
-export function postgresqlConfig(databaseUrl: string): ClientConfig {
-  const url = URL.canParse(databaseUrl) ? new URL(databaseUrl) : null;
-  if (!url || !/^postgres(ql)?:$/.test(url.protocol)) {
+/** The host may be a parameter: `postgresql://user@/name?host=/var/run/postgresql`. Errors: ServiceError INVALID. */
+export function postgresqlUrl(databaseUrl: string): URL {
+  const text = databaseUrl.replace(/^(\w+:\/\/[^/?#]*@)(?=\/.*[?&]host=)/, '$1localhost');
+  if (!/^postgres(ql)?:\/\//.test(text)) {
     throw unusable('must be a PostgreSQL URL: postgresql://user:password@host:5432/name');
   }
+  if (URL.canParse(text)) return new URL(text);
+  throw unusable(
+    'is not a valid URL. Encode special characters of the password: # is %23, / is %2F, @ is %40, % is %25',
+  );
+}
+
+/** Errors: ServiceError INVALID. */
+export function postgresqlConfig(databaseUrl: string): ClientConfig {
+  const url = postgresqlUrl(databaseUrl);
   const schema = url.searchParams.get('schema');
   if (schema !== null && schema !== 'public') {
     throw unusable('contains a schema: remove it, only the schema "public" is supported');
@@ -56,22 +72,33 @@ export function postgresqlConfig(databaseUrl: string): ClientConfig {
   };
 }
 
-const unusable = (reason: string): ServiceError => new ServiceError('INVALID', `DATABASE_URL ${reason}`);
+export const unusable = (reason: string): ServiceError => new ServiceError('INVALID', `DATABASE_URL ${reason}`);
 
 /**
  * Opens a connection, which the caller closes. `purpose` is shown to administrators of the server. Errors: ServiceError
- * INTERNAL_ERROR.
+ * INTERNAL_ERROR, DATABASE_UNAVAILABLE if the server accepts the connection and does not respond.
  */
 export async function connectPostgresql(databaseUrl: string, purpose: string): Promise<pg.Client> {
   const client = new pg.Client({ ...postgresqlConfig(databaseUrl), application_name: `brokergraph ${purpose}` });
   client.on('error', ignoreLoss);
   try {
     await client.connect();
+    await within(CONNECT_TIMEOUT_MS, client.query(SESSION_SETTINGS), () => silent(client));
     return client;
   } catch (error) {
+    client.connection.stream.destroy();
+    if (error instanceof ServiceError) throw error;
     const message = `Cannot connect to PostgreSQL at ${addressOf(client)}: ${reason(error)}`;
     throw new ServiceError('INTERNAL_ERROR', message, { cause: error });
   }
+}
+
+function silent(client: pg.Client): ServiceError {
+  const seconds = CONNECT_TIMEOUT_MS / 1_000;
+  return new ServiceError(
+    'DATABASE_UNAVAILABLE',
+    `PostgreSQL at ${addressOf(client)}: no response within ${seconds} s`,
+  );
 }
 
 /** Closes a connection, within CLOSE_TIMEOUT_MS also if the server does not respond. Never rejects. */

@@ -75,6 +75,8 @@ async function openSqlite(file: string, log: StorageLog): Promise<OpenDatabase> 
 
 async function openPostgresql(databaseUrl: string, log: StorageLog): Promise<OpenDatabase> {
   const engine = 'postgresql';
+  const { checkPostgresql } = await import('./postgresql-check.ts');
+  await checkPostgresql(databaseUrl, log);
   const { migratePostgresql } = await import('./postgresql-migrator.ts');
   const migrated = await migratePostgresql(databaseUrl, readMigrations(migrationsFolder(engine)), log);
   const { PostgresqlChanges } = await import('./postgresql-changes.ts');

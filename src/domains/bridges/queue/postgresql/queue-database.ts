@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { bigints, byteas, integers, smallints, texts } from '../../../../platform/storage/postgresql-arrays.ts';
-import { postgresqlConfig } from '../../../../platform/storage/postgresql-connection.ts';
+import { postgresqlConfig, SESSION_SETTINGS } from '../../../../platform/storage/postgresql-connection.ts';
 import { fromColumns, type QueueColumns, toColumns } from '../queue-columns.ts';
 import type { QueueContent, QueueRow } from '../queue-disk.ts';
 import { type QueueChange, type QueuePlace, QueueTaken, type QueueTurn } from './queue-turn.ts';
@@ -83,7 +83,7 @@ export class QueueDatabase {
       query_timeout: QUERY_TIMEOUT_MS,
       allowExitOnIdle: true,
       onConnect: async (client) => {
-        await client.query(SETTINGS);
+        await client.query(`${SESSION_SETTINGS}; ${SETTINGS}`);
       },
     });
     // The next query opens another connection, or fails with the reason.
