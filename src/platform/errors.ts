@@ -2,6 +2,8 @@
 export const ERROR_STATUS = {
   /** The input violates the schema or a rule; `info.issues` lists `{ path, reason }`. */
   INVALID: 400,
+  /** The request has the hash of a query without its text: send the text. Clients expect the status of a result. */
+  PERSISTED_QUERY_NOT_SUPPORTED: 200,
   ALREADY_EXISTS: 400,
   /** The object cannot be changed or deleted while other objects depend on it. */
   IN_USE: 400,

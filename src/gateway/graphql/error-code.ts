@@ -5,6 +5,7 @@ export const ErrorCode = builder.enumType('ErrorCode', {
   description: 'Codes of errors, also in `extensions.code` of the errors of a response and in `code` of REST.',
   values: {
     INVALID: { description: 'The input violates the schema or a rule; `info.issues` lists path and reason.' },
+    PERSISTED_QUERY_NOT_SUPPORTED: { description: 'The request has only the hash of a query: send its text.' },
     TOO_COMPLEX: {
       description: 'The document or its result exceeds a limit; `info` has `limit` and `actual`. Do not send it again.',
     },

@@ -20,32 +20,64 @@ const CONTENT_TYPE = {
   [RESPONSE_TYPE]: `${RESPONSE_TYPE}; charset=utf-8`,
 } as const;
 
-/** By the media range of `Accept`. */
-const OFFERED: ReadonlyMap<string, MediaType> = new Map([
-  [RESPONSE_TYPE, RESPONSE_TYPE],
-  ...[JSON_TYPE, '*/*', 'application/*'].map((range) => [range, JSON_TYPE] as const),
-]);
-
-/** `null` if the client accepts neither. Older clients send no `Accept` and expect JSON. */
-export function acceptedType(accept: string | null | undefined): MediaType | null {
-  if (accept === undefined || accept === null || accept === '*/*' || accept === JSON_TYPE) return JSON_TYPE;
-  if (accept === RESPONSE_TYPE) return RESPONSE_TYPE;
-  let best: MediaType | null = null;
-  let bestWeight = 0;
-  for (const part of accept.toLowerCase().split(',')) {
-    const [type = '', ...parameters] = part.split(';').map((text) => text.trim());
-    const weight = Number(parameters.find((text) => text.startsWith('q='))?.slice(2) ?? 1);
-    const media = OFFERED.get(type);
-    if (media && weight > bestWeight) {
-      best = media;
-      bestWeight = weight;
-    }
-  }
-  return best;
+/**
+ * How the results are sent, by the field `Accept` (RFC 9110, section 12.5.1): `type` of JSON, `null` if the client
+ * accepts none, and the operations whose results are server-sent events.
+ */
+interface Accepted {
+  readonly type: MediaType | null;
+  readonly events: 'NONE' | 'SUBSCRIPTIONS' | 'ALL';
 }
 
-/** Whether the client wants the results as server-sent events. */
-export const wantsEvents = (accept: string | null | undefined): boolean => accept?.includes(EVENT_STREAM) === true;
+/** Older clients send no `Accept` and expect JSON. */
+const JSON_ONLY: Accepted = { type: JSON_TYPE, events: 'NONE' };
+const RESPONSE_ONLY: Accepted = { type: RESPONSE_TYPE, events: 'NONE' };
+
+export function accepted(accept: string | null | undefined): Accepted {
+  if (accept === undefined || accept === null || accept === '*/*' || accept === JSON_TYPE) return JSON_ONLY;
+  if (accept === RESPONSE_TYPE) return RESPONSE_ONLY;
+  const weights = weightsOf(accept);
+  const any = weights.get('application/*') ?? weights.get('*/*') ?? 0;
+  const json = weights.get(JSON_TYPE) ?? any;
+  const response = weights.get(RESPONSE_TYPE) ?? any;
+  // A browser that accepts anything does not expect events.
+  const events = weights.get(EVENT_STREAM) ?? weights.get('text/*') ?? 0;
+  return {
+    type:
+      response > json || (response === json && isFirst(weights, RESPONSE_TYPE))
+        ? typeIf(response, RESPONSE_TYPE)
+        : typeIf(json, JSON_TYPE),
+    events: eventsIf(events, Math.max(json, response)),
+  };
+}
+
+const typeIf = (weight: number, type: MediaType): MediaType | null => (weight > 0 ? type : null);
+
+function eventsIf(events: number, json: number): Accepted['events'] {
+  if (events === 0) return 'NONE';
+  return events > json ? 'ALL' : 'SUBSCRIPTIONS';
+}
+
+function isFirst(weights: ReadonlyMap<string, number>, type: MediaType): boolean {
+  for (const range of weights.keys()) if (range !== EVENT_STREAM && OFFERED.has(range)) return range === type;
+  return false;
+}
+
+const OFFERED: ReadonlySet<string> = new Set([JSON_TYPE, RESPONSE_TYPE, 'application/*', '*/*']);
+
+/** Browsers and clients send less than ten. Further ones are ignored. */
+const MAX_RANGES = 100;
+
+/** Weight of each media range in the order of the field. A range with an invalid weight is not accepted. */
+function weightsOf(accept: string): Map<string, number> {
+  const weights = new Map<string, number>();
+  for (const part of accept.toLowerCase().split(',', MAX_RANGES)) {
+    const [range = '', ...parameters] = part.split(';').map((text) => text.trim());
+    const weight = Number(parameters.find((text) => text.startsWith('q='))?.slice(2) ?? 1);
+    weights.set(range, Math.max(weights.get(range) ?? 0, weight >= 0 && weight <= 1 ? weight : 0));
+  }
+  return weights;
+}
 
 /** Whether the headers say JSON. A browser sends JSON to another origin only after a preflight request. */
 export function isJsonType(type: string | null | undefined, encoding: string | null | undefined): boolean {

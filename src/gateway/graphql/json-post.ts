@@ -53,7 +53,8 @@ function mayBeAnonymous({ headers }: IncomingMessage): boolean {
 export function parseBody(body: Buffer): unknown {
   if (!isUtf8(body)) throw new ServiceError('INVALID', 'The body is not valid UTF-8');
   try {
-    return JSON.parse(body.toString());
+    // RFC 8259, section 8.1: a byte order mark may be ignored.
+    return JSON.parse(body.toString().replace(/^\uFEFF/, ''));
   } catch (cause) {
     throw new ServiceError('INVALID', 'The body is not valid JSON', { cause });
   }

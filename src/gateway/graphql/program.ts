@@ -48,9 +48,15 @@ export class Program {
     return this.#cached(coerced) ?? this.#compile(coerced);
   }
 
-  #keyOf(coerced: Variables): string {
+  #conditionNames(): readonly string[] {
     this.#conditions ??= conditionVariables(this.#document);
-    return this.#conditions.map((name) => (coerced[name] === true ? '1' : '0')).join('');
+    return this.#conditions;
+  }
+
+  #keyOf(coerced: Variables): string {
+    return this.#conditionNames()
+      .map((name) => (coerced[name] === true ? '1' : '0'))
+      .join('');
   }
 
   #cached(coerced: Variables): CompiledRun | undefined {
@@ -76,6 +82,8 @@ export class Program {
       this.#uses += 1;
       return null;
     }
+    // A variable with a default value may be null where `if` must not be. graphql-js reports it at the right path.
+    if (this.#conditionNames().some((name) => coerced[name] === null)) return null;
     const cached = this.#cached(coerced);
     if (cached) return cached;
     const { preparation } = this.#options;

@@ -19,6 +19,10 @@ export function readParams(body: unknown): GraphqlParams {
   }
   if (typeof body !== 'object' || body === null) throw new ServiceError('INVALID', 'The body must be a JSON object');
   const { query, variables, operationName, extensions } = body as Record<string, unknown>;
+  if (query === undefined && isPersisted(extensions)) {
+    // The client then sends the text. Clients of Apollo and urql compare this message.
+    throw new ServiceError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
+  }
   if (typeof query !== 'string') throw new ServiceError('INVALID', '"query" must be a string');
   if (!isObject(variables)) throw new ServiceError('INVALID', '"variables" must be an object');
   if (!isObject(extensions)) throw new ServiceError('INVALID', '"extensions" must be an object');
@@ -28,10 +32,14 @@ export function readParams(body: unknown): GraphqlParams {
   return {
     query,
     variables: variables as Variables | null,
-    operationName: operationName ?? null,
+    // Some clients send an empty name for an operation without a name.
+    operationName: operationName || null,
     extensions: extensions as Variables | null,
   };
 }
 
 const isObject = (value: unknown): boolean =>
   value === undefined || value === null || (typeof value === 'object' && !Array.isArray(value));
+
+const isPersisted = (extensions: unknown): boolean =>
+  typeof extensions === 'object' && extensions !== null && 'persistedQuery' in extensions;

@@ -14,7 +14,7 @@ import type { RequestContext } from '../context.ts';
 import { identify } from '../http/request-id.ts';
 import { Traffic } from '../http/traffic.ts';
 import { type ContextFor, Endpoint, type Rates } from './endpoint.ts';
-import { acceptedType, isJsonType, JSON_TYPE, type MediaType, wantsEvents, writeResponse } from './http.ts';
+import { accepted, isJsonType, JSON_TYPE, type MediaType, writeResponse } from './http.ts';
 import { serveJsonPost } from './json-post.ts';
 import type { GraphqlLimits } from './limits.ts';
 import { Operations } from './operations.ts';
@@ -118,7 +118,9 @@ const isOwnOrigin = (origin: string, host: string | undefined) => URL.canParse(o
 /** The media type of the response to a plain JSON POST. `null`: Yoga serves the request. */
 function jsonPostType({ method, headers }: IncomingMessage, origins: ReadonlySet<string>): MediaType | null {
   const { accept, origin, 'content-type': type, 'content-encoding': encoding } = headers;
-  if (method !== 'POST' || wantsEvents(accept) || !isJsonType(type, encoding)) return null;
+  if (method !== 'POST' || !isJsonType(type, encoding)) return null;
   // Yoga allows pages of these origins to read the response.
-  return origin !== undefined && origins.has(origin) ? null : acceptedType(accept);
+  if (origin !== undefined && origins.has(origin)) return null;
+  const { type: answer, events } = accepted(accept);
+  return events === 'NONE' ? answer : null;
 }

@@ -8,7 +8,7 @@ import { entryWhileStarting, NOT_READY, type Served } from './gateway.ts';
 import type { KnownHosts } from './known-hosts.ts';
 import { listen } from './listen.ts';
 import { PipelinedRequests } from './pipelined-requests.ts';
-import { refuseConnection, refuseMalformed, writeJson } from './raw-response.ts';
+import { refuseConnection, refuseExpectation, refuseMalformed, writeJson } from './raw-response.ts';
 import { identify } from './request-id.ts';
 import { RequestsPerNetwork } from './requests-per-network.ts';
 import { Traffic } from './traffic.ts';
@@ -135,6 +135,7 @@ export async function startHttpServer({
     }
   });
   server.on('clientError', refuseMalformed);
+  server.on('checkExpectation', refuseExpectation);
   if (maxConnections !== undefined) server.maxConnections = maxConnections + SPARE_CONNECTIONS;
   const notifyFull = atMostEvery(REFUSED_NOTICE_MS, () => onRefused?.('FULL'));
   server.on('drop', notifyFull);

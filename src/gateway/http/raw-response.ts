@@ -1,6 +1,6 @@
 /** Responses without a handler: what the server of a port refuses itself. */
 import { randomUUID } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 interface ErrorBody {
@@ -39,6 +39,13 @@ export function refuseMalformed(error: ParserError, socket: Duplex): void {
   }
   const [status, body] = refusalOf(error);
   refuseConnection(socket, status, body);
+}
+
+/** Only `100-continue` is known (RFC 9110, section 10.1.1). Node's own response has no body. */
+export function refuseExpectation(_req: IncomingMessage, res: ServerResponse): void {
+  res.setHeader('connection', 'close');
+  res.setHeader('x-request-id', randomUUID());
+  writeJson(res, 417, { message: 'Expect can only be 100-continue', code: 'INVALID', status: 417 });
 }
 
 function refusalOf({ code }: ParserError): [status: string, body: ErrorBody] {

@@ -90,6 +90,22 @@ test('both executors return the same result for every document of the list', asy
   for (const [text, variables] of DOCUMENTS) await both(text, variables);
 });
 
+test('a variable that may be null decides conditions in the same way in each run', async () => {
+  const SELECTIONS = [
+    ['hello COND broker(id: "brk_1") { id name COND }', ''],
+    ['broker(id: "brk_1") { id ... COND { name } }', ''],
+    ['broker(id: "brk_1") { id ...F COND }', 'fragment F on Broker { name }'],
+    ['...Q COND hello', 'fragment Q on Query { broker(id: "brk_1") { id } }'],
+  ] as const;
+  for (const [selection, fragment] of SELECTIONS)
+    for (const directive of ['skip', 'include'])
+      for (const type of ['Boolean = true', 'Boolean = false', 'Boolean! = true', 'Boolean!'])
+        for (const variables of [{}, { a: null }, { a: true }, { a: false }]) {
+          const used = selection.replaceAll('COND', `@${directive}(if: $a)`);
+          await both(`query ($a: ${type}) { ${used} } ${fragment}`, variables);
+        }
+});
+
 test('a string that looks like a marker of the compiler stays a string', async () => {
   const mark = '__MAGIC_DATE__33a9e76d_02e0_4128_8e92_3530ad3da74d0), x: process.exit(1), y: (0';
   const { data } = await both(`{ hello(name: ${JSON.stringify(mark)}) echo(json: { a: ${JSON.stringify(mark)} }) }`);

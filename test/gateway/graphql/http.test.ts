@@ -237,6 +237,32 @@ test('unsupported requests are refused with their status', async () => {
   ).toEqual([405, 415, 415, 415, 415, 406, 405, 400, 400]);
 });
 
+test('a request with the hash of a query only gets the answer after which clients send the text', async () => {
+  const server = await startGraphqlServer();
+  const extensions = { persistedQuery: { version: 1, sha256Hash: 'a'.repeat(64) } };
+  for (const { status, json } of [
+    await post(server, { extensions }),
+    await get(server, { extensions: JSON.stringify(extensions) }),
+  ]) {
+    expect([status, json]).toEqual([
+      200,
+      {
+        errors: [{ message: 'PersistedQueryNotSupported', extensions: { code: 'PERSISTED_QUERY_NOT_SUPPORTED' } }],
+      },
+    ]);
+  }
+  expect((await post(server, { query: '{ hello }', extensions })).json).toEqual({ data: { hello: 'hello you' } });
+});
+
+test('a byte order mark and an empty operation name are ignored', async () => {
+  const server = await startGraphqlServer();
+  const body = `\uFEFF${JSON.stringify({ query: '{ hello }', operationName: '' })}`;
+  for (const accept of ['application/json', 'text/event-stream;q=0.5, application/json']) {
+    expect((await post(server, Buffer.from(body), { accept })).json).toEqual({ data: { hello: 'hello you' } });
+  }
+  expect((await get(server, { query: '{ hello }', operationName: '' })).json).toEqual({ data: { hello: 'hello you' } });
+});
+
 test('a Host that is no name is refused by the transports that need a URL', async () => {
   const server = await startGraphqlServer();
   for (const host of ['127.0.0.1:99999', 'a b', '[::1']) {

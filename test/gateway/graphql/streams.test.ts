@@ -448,6 +448,53 @@ test('queries and mutations over SSE are one event, and GET refuses mutations', 
   expect((await post(server, '{', accept)).status).toBe(400);
 });
 
+const JSON_TYPE = 'application/json; charset=utf-8';
+const RESPONSE_TYPE = 'application/graphql-response+json; charset=utf-8';
+const EVENTS = 'text/event-stream';
+
+test.each([
+  ['application/json, text/event-stream', JSON_TYPE, EVENTS],
+  ['text/event-stream, application/json', JSON_TYPE, EVENTS],
+  ['application/json, TEXT/Event-Stream;q=0.1', JSON_TYPE, EVENTS],
+  ['application/json;q=0.9, text/event-stream', EVENTS, EVENTS],
+  ['TEXT/EVENT-STREAM', EVENTS, EVENTS],
+  ['text/event-stream;q=0.2, */*;q=0.1', EVENTS, EVENTS],
+  ['text/event-stream;q=0, application/json', JSON_TYPE, JSON_TYPE],
+  ['text/event-stream;q=0, */*', JSON_TYPE, JSON_TYPE],
+  ['text/event-stream;q=x, application/json', JSON_TYPE, JSON_TYPE],
+  ['application/json;q=0, application/*', RESPONSE_TYPE, RESPONSE_TYPE],
+  ['application/*;q=0.5, application/graphql-response+json;q=0.4', JSON_TYPE, JSON_TYPE],
+  // urql
+  [
+    'application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed',
+    RESPONSE_TYPE,
+    EVENTS,
+  ],
+])('Accept "%s" gets queries as %s and subscriptions as %s', async (accept, ofQueries, ofSubscriptions) => {
+  const server = await startGraphqlServer();
+  for (const reply of [
+    await post(server, { query: '{ hello }' }, { accept }),
+    await get(server, { query: '{ hello }' }, { accept }),
+  ]) {
+    expect([reply.status, reply.headers['content-type']]).toEqual([200, ofQueries]);
+  }
+  const refused = await post(server, { query: 'subscription { refused { n } }' }, { accept });
+  const isJson = ofQueries !== EVENTS;
+  expect(refused.headers['content-type']).toBe(isJson ? ofQueries : EVENTS);
+  const { port } = server;
+  const query = JSON.stringify({ query: TICKS });
+  const head = `POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: ${accept}\r\n`;
+  const socket = connect(port, '127.0.0.1').setEncoding('latin1');
+  onTestFinished(() => void socket.destroy());
+  socket.write(`${head}Content-Length: ${query.length}\r\n\r\n${query}`);
+  let text = '';
+  for await (const piece of socket) {
+    text += piece;
+    if (text.includes('\r\n\r\n')) break;
+  }
+  expect(/^content-type: (.*)\r$/im.exec(text)?.[1]).toBe(ofSubscriptions);
+});
+
 test('an SSE stream whose client does not read is closed', async () => {
   const { ticks, tick } = createTicks();
   const { port } = await startGraphqlServer({ ticks, keepAliveMs: 20 });

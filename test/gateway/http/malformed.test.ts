@@ -63,3 +63,17 @@ test('a Host that would change the URL of the request is refused', async () => {
   }
   expect(await send(port, '/api/docs', { headers: { host: 'any.example.com' } })).toMatchObject({ status: 200 });
 });
+
+test('an unknown expectation gets 417 with the error body', async () => {
+  const { port } = await startTestService();
+  const { status, headers, text } = await send(port, '/graphql', {
+    method: 'POST',
+    headers: { expect: 'x' },
+    body: '{}',
+  });
+  expect([status, JSON.parse(text)]).toEqual([
+    417,
+    { message: 'Expect can only be 100-continue', code: 'INVALID', status: 417 },
+  ]);
+  expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+});

@@ -1,4 +1,4 @@
-import { EVENT_STREAM, JSON_TYPE, rendered, type TransportOptions, wantsEvents } from '../http.ts';
+import { accepted, EVENT_STREAM, JSON_TYPE, rendered, type TransportOptions } from '../http.ts';
 import { LiveResults } from '../live/live-results.ts';
 import { eventOf } from '../live/result-text.ts';
 import { COMPLETE, EventStreamBody } from './event-stream-body.ts';
@@ -12,13 +12,15 @@ const HEADERS = { 'content-type': EVENT_STREAM, 'cache-control': 'no-cache', 'x-
  * (https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md). Yoga's own processor would execute and serialise
  * each event for each subscriber.
  *
- * A refused subscription gets one event with status 200: the client of graphql-sse treats any other status as a network
- * failure and retries. Other operations have the status of GraphQL over HTTP.
+ * Queries and mutations get JSON, unless events weigh more in `Accept`. Then a refused subscription gets one event with
+ * status 200: the client of graphql-sse treats any other status as a network failure and retries. Other operations have
+ * the status of GraphQL over HTTP.
  */
 export function eventStreams({ endpoint, traffic, keepAliveMs }: TransportOptions): YogaPlugin {
   return {
     onResultProcess({ request, serverContext: { outcome, res }, setResultProcessor }) {
-      if (outcome === undefined || !wantsEvents(request.headers.get('accept'))) return;
+      if (outcome === undefined) return;
+      if (!(outcome instanceof LiveResults) && accepted(request.headers.get('accept')).events !== 'ALL') return;
       setResultProcessor((_result, { Response }) => {
         if (outcome instanceof LiveResults) {
           const { calls } = endpoint.sharing;

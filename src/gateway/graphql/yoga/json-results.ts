@@ -1,7 +1,7 @@
 import { GraphQLError } from 'graphql';
 import { ERROR_STATUS } from '../../../platform/errors.ts';
 import type { GraphqlResponse } from '../endpoint.ts';
-import { acceptedType, compressedBody, JSON_TYPE, rendered, type TransportOptions } from '../http.ts';
+import { accepted, compressedBody, JSON_TYPE, rendered, type TransportOptions } from '../http.ts';
 import { LiveResults } from '../live/live-results.ts';
 import { type ErrorContext, publicError } from '../public-error.ts';
 import type { YogaPlugin } from './yoga-plugin.ts';
@@ -12,7 +12,7 @@ export function jsonResults({ endpoint: { log }, traffic }: TransportOptions): Y
     onResultProcess({ request, result, serverContext, setResultProcessor }) {
       const { outcome, requestId, res } = serverContext;
       if (outcome instanceof LiveResults) return;
-      const type = acceptedType(request.headers.get('accept')) ?? JSON_TYPE;
+      const type = accepted(request.headers.get('accept')).type ?? JSON_TYPE;
       setResultProcessor(async (_result, { Response }) => {
         const response = outcome ?? refusalOf(result, { requestId, log });
         const { status, headers, body } = rendered(response, type);

@@ -1,15 +1,15 @@
 import { GraphQLError } from 'graphql';
-import { acceptedType, isJsonType, wantsEvents } from '../http.ts';
+import { accepted, isJsonType } from '../http.ts';
 import type { YogaPlugin } from './yoga-plugin.ts';
 
 /** Refuses requests whose body or response would have another media type, before anything is executed. */
 export const mediaTypes: YogaPlugin = {
   onRequestParse({ request: { method, headers } }) {
-    const accept = headers.get('accept') ?? undefined;
     if (method === 'POST' && !isJsonType(headers.get('content-type'), headers.get('content-encoding'))) {
       throw refusal(415, 'The body must be application/json in UTF-8');
     }
-    if (!wantsEvents(accept) && acceptedType(accept) === null) {
+    const { type, events } = accepted(headers.get('accept'));
+    if (type === null && events === 'NONE') {
       throw refusal(406, 'Accept must allow application/json or application/graphql-response+json');
     }
   },

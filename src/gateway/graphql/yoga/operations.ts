@@ -1,5 +1,5 @@
 import type { Endpoint } from '../endpoint.ts';
-import { wantsEvents } from '../http.ts';
+import { accepted } from '../http.ts';
 import { callerOf, type YogaPlugin } from './yoga-plugin.ts';
 
 /** Executes operations by the Endpoint: the cache of documents, limits, compiled programs, masked errors, rates. */
@@ -7,7 +7,7 @@ export function operations(endpoint: Endpoint): YogaPlugin {
   return {
     onParams({ request, context, setParamsHandler }) {
       const options = { queriesOnly: request.method === 'GET', toText: true };
-      const isStream = wantsEvents(request.headers.get('accept'));
+      const isStream = accepted(request.headers.get('accept')).events !== 'NONE';
       setParamsHandler(async ({ params }) => {
         const caller = callerOf(context);
         context.outcome = await (isStream
