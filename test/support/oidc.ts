@@ -5,10 +5,14 @@ import { onTestFinished } from './shared.ts';
 
 /** The claims of a user at the provider. Tests change them. */
 interface ProviderPerson {
-  email: string;
+  email?: unknown;
   email_verified?: boolean;
   name?: string;
   groups?: string[];
+  /** Entra ID: in place of groups, and the name of a user. */
+  hasgroups?: boolean;
+  _claim_names?: object;
+  upn?: string;
 }
 
 export interface TestOidc {
@@ -77,7 +81,12 @@ function providerOf(issuer: string, redirectUri: string, people: TestOidc['peopl
           response_types: ['code'],
         },
       ],
-      claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'], groups: ['groups'] },
+      claims: {
+        openid: ['sub'],
+        email: ['email', 'email_verified'],
+        profile: ['name'],
+        groups: ['groups', 'hasgroups', '_claim_names', 'upn'],
+      },
       scopes: ['openid', 'profile', 'email', 'groups'],
       cookies: { keys: ['of cookies of the provider'] },
       findAccount: (_context, sub) => {

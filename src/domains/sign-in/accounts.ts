@@ -101,7 +101,10 @@ export class SignInAccounts {
   async #first(db: Prisma.TransactionClient, external: ExternalUser): Promise<User> {
     const { provider } = external;
     const email = verifiedEmail(external);
-    if (email === null) throw this.#refused('EMAIL_NOT_VERIFIED', external);
+    if (email === null) {
+      const isAddress = isEmailAddress(external.email?.trim().toLowerCase() ?? '');
+      throw this.#refused(isAddress ? 'EMAIL_NOT_VERIFIED' : 'EMAIL_MISSING', external);
+    }
     const known = await db.user.findUnique({ where: { email }, include: { identities: { where: { provider } } } });
     if (known !== null) {
       if (known.ssoType !== provider) throw this.#refused('ACCOUNT_SIGNS_IN_OTHERWISE', external);

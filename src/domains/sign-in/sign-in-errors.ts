@@ -2,6 +2,7 @@ import { ServiceError } from '../../platform/errors.ts';
 
 /** Messages for users whose sign-in was refused, by reason. Redirects contain the reason in lower case. */
 const SIGN_IN_REFUSALS = {
+  EMAIL_MISSING: 'The provider sends no e-mail address of this user',
   EMAIL_NOT_VERIFIED: 'The provider has not verified an e-mail address of this user',
   ACCOUNT_SIGNS_IN_OTHERWISE: 'The account with this e-mail address uses another sign-in method; ask an administrator',
   ACCOUNT_OF_ANOTHER_PERSON: 'The account with this e-mail address belongs to another user; ask an administrator',

@@ -143,6 +143,7 @@ export function oidcOptions(config: Config): Omit<OidcProviderOptions, 'log'> | 
     clientSecret,
     scopes: config.oidcScopes,
     groupsClaim: config.oidcGroupsClaim,
+    emailClaim: config.oidcEmailClaim,
     trustsEmail: config.oidcTrustEmail,
   };
 }

@@ -56,7 +56,7 @@ export class SecondFactors {
     if (user === null || user.totpSecret === null || user.totpSince !== null) {
       throw new ServiceError('NOT_FOUND', 'There is no second factor to confirm; set one up first');
     }
-    const step = stepOfCode(this.#open(user.id, user.totpSecret), code.trim());
+    const step = stepOfCode(this.#open(user.id, user.totpSecret), compact(code));
     if (step === null) return null;
     const codes = newRecoveryCodes();
     await this.#options.db.$transaction(async (db) => {
@@ -79,7 +79,7 @@ export class SecondFactors {
   /** Accepts a code of the app or a recovery code, each once. Returns false if the code is wrong or was used before. */
   async take({ id, totpSecret, totpSince }: SecondFactorHolder, code: string): Promise<boolean> {
     if (totpSecret === null || totpSince === null) return false;
-    const given = code.trim();
+    const given = compact(code);
     if (!isTotpCode(given)) {
       const where = { userId: id, codeHash: hashOf(given) };
       const { count } = await this.#options.db.recoveryCode.deleteMany({ where });
@@ -132,8 +132,10 @@ export const secondFactorContext = (userId: string): string => `${userId}/second
 /** Codes such as "abcd-efgh-ijkm-npqr". With 80 random bits each, their hashes cannot be reversed by guessing. */
 const newRecoveryCodes = () => Array.from({ length: RECOVERY_CODES }, () => typeableText(16, 4));
 
-const hashOf = (code: string): string =>
-  createHash('sha256').update(code.toLowerCase().replace(/[\s-]/g, '')).digest('hex');
+/** Apps and lists show codes in groups. */
+const compact = (code: string): string => code.replace(/[\s-]/g, '');
+
+const hashOf = (code: string): string => createHash('sha256').update(compact(code).toLowerCase()).digest('hex');
 
 /** Time step of one-time codes (RFC 6238). All authenticator apps support SHA-1, six digits and 30 seconds. */
 const STEP_MS = 30_000;

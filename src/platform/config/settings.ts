@@ -158,6 +158,11 @@ export const SETTINGS = settings({
     help: 'Requested scopes; some providers require offline_access to check users again later',
   },
   oidcGroupsClaim: { fallback: 'groups', parse: text, help: 'Claim that contains the groups of the user' },
+  oidcEmailClaim: {
+    fallback: 'email',
+    parse: text,
+    help: 'Claim that contains the e-mail address. Another one than email, such as upn, needs OIDC_TRUST_EMAIL',
+  },
   oidcTrustEmail: {
     fallback: 'off',
     parse: flag,

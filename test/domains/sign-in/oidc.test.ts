@@ -84,6 +84,25 @@ describe('a person who signs in', () => {
     await expect.poll(() => db.auditEntry.count({ where: { operation: 'signInFirst' } })).toBe(1);
   });
 
+  test('is refused with the reason when the provider sends no e-mail address, which may be in another claim', async () => {
+    const { service, oidc } = await startSignInWorld();
+    for (const email of [undefined, '', 'not an address', ['a@example.com', 'b@example.com'], 7]) {
+      oidc.people.set('eve', { email, email_verified: true, upn: 'eve@example.com' });
+      expect(await refusalOf(service, 'eve')).toBe('email_missing');
+    }
+    const upn = { OIDC_EMAIL_CLAIM: 'upn' };
+    for (const [env, expected] of [
+      [upn, 'email_not_verified'],
+      [{ ...upn, OIDC_TRUST_EMAIL: 'on' }, null],
+    ] as const) {
+      const other = await startSignInWorld(env);
+      // The claim email_verified is about another address.
+      other.oidc.people.set('eve', { email: 'eve@old.example', email_verified: true, upn: 'eve@example.com' });
+      if (expected === null) expect((await signIn(other.service, 'eve')).user.email).toBe('eve@example.com');
+      else expect(await refusalOf(other.service, 'eve')).toBe(expected);
+    }
+  });
+
   test('gets the account that an administrator made for it', async () => {
     const { service, oidc } = await startSignInWorld({ SIGN_IN_CREATE_USERS: 'off', OIDC_TRUST_EMAIL: 'on' });
     expect(await refusalOf(service, 'ada')).toBe('no_account');
@@ -208,6 +227,21 @@ describe('roles', () => {
       expect(await roleOf(service, token)).toBe(role);
       expect(await roleOf(service, (await signIn(service, 'ada')).token)).toBe(role);
     }
+  });
+
+  test('are kept at a check while the provider hides the groups, because there are too many, and the log says so', async () => {
+    const { service, oidc, lines } = await startSignInWorld();
+    await addRule(service, { pattern: 'plant-ops' });
+    const { token } = await signIn(service, 'ada');
+    for (const hidden of [{ hasgroups: true }, { _claim_names: { groups: 'src1' } }]) {
+      oidc.people.set('ada', { email: 'ada@example.com', email_verified: true, ...hidden });
+      await checkNow(service);
+      expect(await roleOf(service, token)).toBe('EDITOR');
+      expect(lines.filter(({ msg }) => msg.includes('there are too many')).length).toBeGreaterThan(0);
+      lines.length = 0;
+    }
+    expect(await roleOf(service, (await signIn(service, 'ada')).token)).toBeNull();
+    expect(lines.some(({ msg }) => msg.includes('there are too many'))).toBe(true);
   });
 
   test('are kept from people of another provider', async () => {

@@ -15,12 +15,15 @@ import type { Logger } from 'pino';
 import type { CheckedUser, CheckingProvider, ExternalUser } from '../providers.ts';
 import { type Claims, limitedClaims } from '../rules/claim-values.ts';
 import { signInUnavailable } from '../sign-in-errors.ts';
+import { hidesGroups, IN_PLACE_OF_GROUPS, TOO_MANY_GROUPS } from './hidden-groups.ts';
 import { type OidcClientOptions, OidcConfiguration } from './oidc-configuration.ts';
 import { describeOidcError, isUnreachable, publicOidcError } from './oidc-errors.ts';
 
 export interface OidcProviderOptions extends OidcClientOptions {
   readonly scopes: string;
   readonly groupsClaim: string;
+  /** Claim with the e-mail address. Only that of `email` can be verified by the provider. */
+  readonly emailClaim: string;
   /** Whether all e-mail addresses are treated as verified if the claim `email_verified` is missing. */
   readonly trustsEmail: boolean;
 }
@@ -84,11 +87,14 @@ export class OidcProvider implements CheckingProvider {
       const idToken = (tokens.claims() ?? {}) as Claims;
       const userInfo = await this.#userInfo(configuration, tokens, String(idToken.sub));
       const claims = this.#claimsOf(idToken, userInfo);
+      const { emailClaim, groupsClaim, trustsEmail } = this.#options;
+      const subject = subjectOf(idToken);
+      if (hidesGroups(claims, groupsClaim)) this.#log.warn({ subject }, TOO_MANY_GROUPS);
       return {
         provider: 'sso',
-        subject: subjectOf(idToken),
-        email: textOf(claims.email),
-        isEmailVerified: Object.hasOwn(claims, 'email'),
+        subject,
+        email: textOf({ ...idToken, ...userInfo }[emailClaim]),
+        isEmailVerified: emailClaim === 'email' ? Object.hasOwn(claims, 'email') : trustsEmail,
         name: textOf(claims.name) ?? textOf(claims.preferred_username),
         claims,
         handle: this.#handleOf(configuration, tokens.refresh_token, idToken),
@@ -99,7 +105,7 @@ export class OidcProvider implements CheckingProvider {
     }
   }
 
-  async check({ subject, handle }: { readonly subject: string; readonly handle: string }): Promise<CheckedUser> {
+  async check({ subject, claims: known, handle }: Parameters<CheckingProvider['check']>[0]): Promise<CheckedUser> {
     const { refreshToken, issuer, idToken } = JSON.parse(handle) as OidcHandle;
     const configuration = await this.#configuration.get();
     // The configured provider changed, and must not receive the refresh token of another one.
@@ -120,11 +126,16 @@ export class OidcProvider implements CheckingProvider {
       throw this.#unchecked(error);
     });
     const { groupsClaim } = this.#options;
+    const claims = this.#claimsOf(latestIdToken, userInfo);
+    const isHidden = hidesGroups(claims, groupsClaim);
+    if (isHidden) this.#log.warn({ subject }, TOO_MANY_GROUPS);
     return {
       outcome: 'ACTIVE',
-      claims: this.#claimsOf(latestIdToken, userInfo),
+      claims: isHidden && Object.hasOwn(known, groupsClaim) ? { ...claims, [groupsClaim]: known[groupsClaim] } : claims,
       handle: this.#handleOf(configuration, tokens.refresh_token ?? refreshToken, latestIdToken) ?? handle,
-      isComplete: again !== undefined || Object.hasOwn(userInfo, groupsClaim) || !Object.hasOwn(idToken, groupsClaim),
+      isComplete:
+        !isHidden &&
+        (again !== undefined || Object.hasOwn(userInfo, groupsClaim) || !Object.hasOwn(idToken, groupsClaim)),
     };
   }
 
@@ -143,7 +154,8 @@ export class OidcProvider implements CheckingProvider {
   }
 
   #limited(claims: Claims): Claims {
-    const first = ['sub', 'email', 'email_verified', 'name', 'preferred_username', this.#options.groupsClaim];
+    const { groupsClaim } = this.#options;
+    const first = ['sub', 'email', 'email_verified', 'name', 'preferred_username', groupsClaim, ...IN_PLACE_OF_GROUPS];
     const { included, omitted } = limitedClaims(claims, first);
     if (omitted.length > 0) this.#log.warn({ claims: omitted }, 'omitted claims of a user that are too large');
     return included;
