@@ -11,11 +11,13 @@ import type { AccessDiff, DiffOptions } from './documents/access-diff.ts';
 import { type AccessDocument, documentOf } from './documents/access-document.ts';
 import { type ImportSource, planImport } from './documents/access-import.ts';
 import { explainAccess } from './explain/access-explainer.ts';
-import type { AccessAction, AccessQuery, Explanation, Grantee } from './explain/access-explanation.ts';
+import type { AccessAction, AccessQuery, Grantee } from './explain/access-explanation.ts';
+import { type ClusterExplanation, type NodeDecision, nodeRemarks } from './explain/node-decisions.ts';
 import { whoCan } from './explain/who-can.ts';
 import { AccessView, ANONYMOUS, type Viewed } from './graph/access-view.ts';
 import { ACCESS_CONTENT, type AccessEvent, type AccessState, accessSource } from './live/access-feed.ts';
 import { FollowedGroup } from './live/followed-group.ts';
+import type { AccessDialect } from './policy/access-model.ts';
 import { AccessIndex } from './reading/access-index.ts';
 import type { AccessWrite } from './writing/access-change.ts';
 import type { WriteReport } from './writing/access-report.ts';
@@ -32,9 +34,17 @@ export interface ImportReport extends WriteReport, Omit<AccessDiff, 'changes'> {
   readonly requested: AccessDiff['changes'];
 }
 
+interface SharedNode {
+  readonly nodeId: number;
+  readonly broker: BrokerRecord;
+}
+
 export interface SharedAccess {
   /** Returns the broker whose access control is read. Errors: BROKER_UNREACHABLE. */
   reader(): BrokerRecord;
+  nodes(): readonly SharedNode[];
+  /** Returns the dialect without the features that a node lacks, which the nodes therefore cannot share. */
+  weakest(dialect: AccessDialect): Promise<AccessDialect>;
   write(write: AccessWrite, dryRun: boolean): Promise<WriteReport>;
 }
 
@@ -112,9 +122,18 @@ export class AccessControlService {
     return dryRun ? writer.dryRun(write) : queue.write(write);
   }
 
-  async explain(broker: BrokerRecord, query: AccessQuery): Promise<Viewed<Explanation>> {
+  async explain(broker: BrokerRecord, query: AccessQuery): Promise<Viewed<ClusterExplanation>> {
     const view = await this.view(broker);
-    return { ...(await runInSlices(explainAccess(view.policy, view.snapshot.dialect, query))), view };
+    const { policy, snapshot } = view;
+    const explanation = await runInSlices(explainAccess(policy, snapshot.dialect, query));
+    const shared = this.#sharing.sharedOf(broker)?.nodes() ?? [];
+    const nodes = await Promise.all(shared.map((node) => this.#decisionOf(node, query)));
+    return { ...explanation, nodes, remarks: [...explanation.remarks, ...nodeRemarks(explanation, nodes)], view };
+  }
+
+  /** The dialect of which a broker can be given rules: of a cluster, what all nodes support. */
+  async sharedDialect(broker: BrokerRecord, dialect: AccessDialect): Promise<AccessDialect> {
+    return (await this.#sharing.sharedOf(broker)?.weakest(dialect)) ?? dialect;
   }
 
   async whoCan(
@@ -140,11 +159,10 @@ export class AccessControlService {
   async importDocument(broker: BrokerRecord, request: ImportRequest): Promise<ImportReport> {
     const reader = this.#readerOf(broker);
     const { policy, dialect } = await (await this.ofBroker(reader)).index.current();
+    const shared = await this.sharedDialect(broker, dialect);
     const { source, dryRun, mayControl, ...options } = request;
     const gatewayUsername = reader.username;
-    const { changes, ...plan } = await runInSlices(
-      planImport(policy, dialect, source, { ...options, gatewayUsername }),
-    );
+    const { changes, ...plan } = await runInSlices(planImport(policy, shared, source, { ...options, gatewayUsername }));
     return { ...plan, requested: changes, ...(await this.write(broker, { changes, mayControl }, dryRun)) };
   }
 
@@ -167,6 +185,19 @@ export class AccessControlService {
     const broker = this.#options.brokers.get(brokerId);
     if (broker === null) throw notFound('broker', brokerId);
     return this.view(broker);
+  }
+
+  async #decisionOf({ nodeId, broker }: SharedNode, query: AccessQuery): Promise<NodeDecision> {
+    const node = { nodeId, brokerId: broker.id };
+    try {
+      if (!this.#options.runtimes.isConnected(broker.id)) throw notConnected(broker);
+      const { policy, dialect } = await (await this.ofBroker(broker)).index.read();
+      const { allowed, reason } = await runInSlices(explainAccess(policy, dialect, query));
+      return { ...node, allowed, reason, error: null };
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      return { ...node, allowed: null, reason: null, error };
+    }
   }
 
   #readerOf(broker: BrokerRecord): BrokerRecord {
@@ -198,6 +229,8 @@ const nodeOfCluster = (broker: BrokerRecord) =>
     'IN_USE',
     `"${broker.name}" is a node of a cluster, and its nodes share their access control: change it in the cluster`,
   );
+
+const notConnected = ({ name }: BrokerRecord) => new ServiceError('BROKER_UNREACHABLE', `"${name}" is not connected`);
 
 /** "" is a unique id for connections without a user name, because accounts cannot have an empty name. */
 const listed = (grantee: Grantee) => ({ id: grantee.username ?? '', grantee });

@@ -1,5 +1,6 @@
 import type { JsonSchema, Spelling } from '../../gateway/rest/route.ts';
 import { BOOLEAN, closed, INTEGER, NUMBER, STRING } from '../../gateway/rest/schemas.ts';
+import { ACL_SPELLING } from '../access-control/access-control-bodies.ts';
 import { CLUSTER_MODES } from '../brokers/broker-bodies.ts';
 
 export const CLUSTER_STATES = { ACTIVE: 'active', DEGRADED: 'degraded', INACTIVE: 'inactive' } as const;
@@ -120,6 +121,12 @@ export const RAFT_STATES = {
 export const RAFT_ROLES = { STANDBY: 'standby', VOTER: 'voter', SPARE: 'spare' } as const;
 export const SYNC_STATES = { EQUAL: 'equal', BEHIND: 'behind', DRIFTED: 'drifted', UNKNOWN: 'unknown' } as const;
 
+export const VERSION_FEATURES = {
+  SUBSTITUTION: 'substitution',
+  WILDCARD_FLAG: 'wildcard_flag',
+  FILTER_MATCHING: 'filter_matching',
+} as const;
+
 const RAFT: JsonSchema = closed(
   {
     state: oneOf(RAFT_STATES),
@@ -132,13 +139,32 @@ const RAFT: JsonSchema = closed(
   { required: ['state'], title: 'NodeRaft' },
 );
 
+const DIFFERING_RULE: JsonSchema = closed(
+  {
+    feature: oneOf(VERSION_FEATURES),
+    rolename: STRING,
+    acltype: { ...oneOf(ACL_SPELLING), description: 'Missing if the role denies subscriptions with wildcards.' },
+    topic: STRING,
+  },
+  { required: ['feature', 'rolename'], title: 'DifferingRule' },
+);
+
 const SYNC: JsonSchema = closed(
   {
     state: oneOf(SYNC_STATES),
     differences: { type: 'integer', description: 'Number of differences from the access control of the cluster.' },
     missing_passwords: { type: 'array', items: STRING },
+    differing_rules: {
+      ...listOf(DIFFERING_RULE),
+      description:
+        'At most 100 rules that the node evaluates otherwise than newer nodes, or cannot keep, because of its version. Missing if the version is not known.',
+    },
   },
-  { title: 'NodeSync', description: 'Only in clusters that this service synchronizes.' },
+  {
+    required: ['state', 'differences', 'missing_passwords'],
+    title: 'NodeSync',
+    description: 'Only in clusters that this service synchronizes.',
+  },
 );
 
 const NODE_STATUS = withError(NODE_STATE, { raft: RAFT, sync: SYNC, lag: NUMBER });

@@ -1,5 +1,6 @@
 import { swapClusterId } from '../../gateway/cluster-id.ts';
 import { enumName, type Route, type RouteInput } from '../../gateway/rest/route.ts';
+import { ACL_SPELLING } from '../access-control/access-control-bodies.ts';
 import { CLUSTER_MODES, inCamelCase } from '../brokers/broker-bodies.ts';
 import {
   CLUSTER,
@@ -16,6 +17,7 @@ import {
   RAFT_ROLES,
   RAFT_STATES,
   SYNC_STATES,
+  VERSION_FEATURES,
 } from './cluster-bodies.ts';
 
 const ERROR = 'error { code message }';
@@ -42,7 +44,10 @@ const STATUS = `query ($projectId: ID!) {
       nodes {
         broker_id: brokerId nodeid: nodeId connected: isReachable leader: isLeader
         raft { state role current_term: term commit_index: commitIndex last_applied: lastApplied last_stored: lastStored }
-        sync { state differences: differenceCount missing_passwords: missingPasswords }
+        sync {
+          state differences: differenceCount missing_passwords: missingPasswords
+          differing_rules: differingRules { feature rolename: roleName acltype: aclType topic }
+        }
         lag ${ERROR}
       }
     }
@@ -159,8 +164,17 @@ export const clusterRoutes: readonly Route[] = [
     pick: 'project.clusterHealth',
     total: 'project.clusterHealth',
     status: 207,
-    spell: { RaftState: RAFT_STATES, RaftRole: RAFT_ROLES, NodeSyncState: SYNC_STATES },
-    omitNull: ['error', 'nodes.error', 'nodes.raft', 'nodes.sync', 'nodes.lag', 'nodes.raft.*'],
+    spell: {
+      RaftState: RAFT_STATES,
+      RaftRole: RAFT_ROLES,
+      NodeSyncState: SYNC_STATES,
+      VersionFeature: VERSION_FEATURES,
+      AclType: ACL_SPELLING,
+    },
+    omitNull: [
+      ...['error', 'nodes.error', 'nodes.raft', 'nodes.sync', 'nodes.lag', 'nodes.raft.*'],
+      ...['nodes.sync.differing_rules', 'nodes.sync.differing_rules.*'],
+    ],
     response: CLUSTER_STATUSES,
     errors: [401, 403, 404, 500],
   },

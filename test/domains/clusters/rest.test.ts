@@ -96,7 +96,7 @@ test('the documented REST operations manage clusters', async () => {
       connected: true,
       leader: node === first,
       lag: 0,
-      sync: { state: 'equal', differences: 0, missing_passwords: [] },
+      sync: { state: 'equal', differences: 0, missing_passwords: [], differing_rules: [] },
     })),
   });
   expect(status).toMatchObject({ status: 207, body: [health(first, second)] });

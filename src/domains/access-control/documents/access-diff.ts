@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../../../platform/errors.ts';
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
-import type { AccessDialect, AccessPolicy, AccessRole, AclRule, DefaultAcl } from '../policy/access-model.ts';
-import { substitutionOf } from '../policy/acl-filter.ts';
+import type { AccessDialect, AccessPolicy, AccessRole, DefaultAcl } from '../policy/access-model.ts';
+import { substitutes } from '../policy/version-rules.ts';
 import type {
   AccessChange,
   ChangeOf,
@@ -170,30 +170,31 @@ function gatewayGuard(policy: AccessPolicy, dialect: AccessDialect, username: st
 
 const unchanged = (refusal: string): string => `${refusal}, so these stay unchanged`;
 
+/** Omits new values that the broker does not support, and notes rules that versions of brokers read differently. */
 function withoutUnsupported(
   want: AccessPolicy,
   have: AccessPolicy,
-  dialect: AccessDialect,
+  { wildcardFlag, substitution }: AccessDialect,
   notes: AccessNotes,
 ): AccessPolicy {
-  if (dialect.wildcardFlag && dialect.substitution) return want;
   const roles = [...want.roles].map(([rolename, role]): [string, AccessRole] => {
-    if (!dialect.wildcardFlag && role.allowWildcardSubs === false) notes.add(NOTE.wildcardFlag, `"${rolename}"`);
-    const existing = have.roles.get(rolename)?.acls ?? [];
+    const existing = have.roles.get(rolename);
+    const isDenied = role.allowWildcardSubs === false;
+    if (!wildcardFlag && isDenied) notes.add(NOTE.wildcardFlag, `"${rolename}"`);
     const acls = role.acls.filter((rule) => {
-      if (dialect.substitution || !substitutes(rule)) return true;
-      notes.add(rule.allow ? NOTE.substitution : NOTE.substitutedDenial, `"${rule.topic}" of "${rolename}"`);
-      // An existing rule may stay: it matches nothing, and its removal would disconnect the holders of the role.
-      return existing.some((other) => isDeepStrictEqual(other, rule));
+      if (!substitutes(rule)) return true;
+      const isNew = !existing?.acls.some((other) => isDeepStrictEqual(other, rule));
+      const name = `"${rule.topic}" of "${rolename}"`;
+      if (!substitution) notes.add(rule.allow ? NOTE.substitution : NOTE.substitutedDenial, name);
+      else if (isNew) notes.add(NOTE.newSubstitution, name);
+      // An existing rule may stay, because its removal would disconnect the holders of the role.
+      return substitution || !isNew;
     });
-    return [rolename, { ...role, acls, allowWildcardSubs: dialect.wildcardFlag ? role.allowWildcardSubs : true }];
+    const allowWildcardSubs =
+      wildcardFlag || !isDenied ? role.allowWildcardSubs : (existing?.allowWildcardSubs ?? true);
+    return [rolename, { ...role, acls, allowWildcardSubs }];
   });
   return { ...want, roles: new Map(roles) };
-}
-
-/** No broker replaces placeholders in literal rules. */
-function substitutes({ aclType, topic }: AclRule): boolean {
-  return !aclType.endsWith('Literal') && substitutionOf(topic) !== null;
 }
 
 const NOTE = {
@@ -209,8 +210,10 @@ const NOTE = {
   anonymousEmptied:
     'No command removes the anonymous group of a broker; it stays without roles, which has the same effect',
   wildcardFlag:
-    'Before Mosquitto 2.1 roles cannot deny wildcard subscriptions; these roles are created without the flag',
+    'WARNING, this may grant access: before Mosquitto 2.1 roles cannot deny wildcard subscriptions; these roles are written without the flag',
   substitution: 'Before Mosquitto 2.1 %c and %u are not replaced; these rules would match nothing and are omitted',
+  newSubstitution:
+    'This broker replaces %c and %u in these new rules with the client id and the user name of each client; before Mosquitto 2.1 the same rules match only topics with a literal %c or %u',
   substitutedDenial:
     'WARNING, this may grant access: these rules deny access with %c or %u; they are omitted because they match nothing before Mosquitto 2.1',
 } as const;

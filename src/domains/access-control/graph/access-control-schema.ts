@@ -8,6 +8,8 @@ import { AccessGroupFilter, AccessRoleFilter, AccountFilter, AccountOrder } from
 import { AccessGroup, AccessRole, Account, DefaultAcl, OFFSET, totalCount } from './access-objects-schema.ts';
 import type { AccessView } from './access-view.ts';
 
+const OF_ALL_NODES = 'Of a cluster: whether all its nodes do.';
+
 export const AccessControlSummary = builder.objectRef<AccessView>('AccessControl').implement({
   ...withBroker,
   description: 'Size and age of the access control of a broker, and the features that the broker supports.',
@@ -41,12 +43,14 @@ export const AccessControlSummary = builder.objectRef<AccessView>('AccessControl
       resolve: ({ snapshot }) => snapshot.brokerVersion,
     }),
     knowsSubstitution: t.boolean({
-      description: 'Whether the broker replaces %c and %u in rules with client id and user name.',
-      resolve: ({ snapshot }) => snapshot.dialect.substitution,
+      description: `Whether the broker replaces %c and %u in rules with client id and user name. ${OF_ALL_NODES}`,
+      resolve: async ({ broker, snapshot }, _args, { services }) =>
+        (await services.accessControl.sharedDialect(broker, snapshot.dialect)).substitution,
     }),
     knowsWildcardFlag: t.boolean({
-      description: 'Whether roles can deny subscriptions with wildcards.',
-      resolve: ({ snapshot }) => snapshot.dialect.wildcardFlag,
+      description: `Whether roles can deny subscriptions with wildcards. ${OF_ALL_NODES}`,
+      resolve: async ({ broker, snapshot }, _args, { services }) =>
+        (await services.accessControl.sharedDialect(broker, snapshot.dialect)).wildcardFlag,
     }),
     knowsChangeIndex: t.boolean({
       description: 'Whether changes of other clients are noticed immediately. false: after a few seconds.',

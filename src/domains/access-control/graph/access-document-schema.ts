@@ -9,7 +9,7 @@ import type { ImportSource } from '../documents/access-import.ts';
 import { passwordProblem } from '../policy/access-names.ts';
 import { names } from './access-change-inputs.ts';
 import { BROKER_ID } from './access-objects-schema.ts';
-import { writeReportFields } from './access-report-schema.ts';
+import { nodesField, writeReportFields } from './access-report-schema.ts';
 import { recordOfDerived } from './recorded-changes.ts';
 
 const AccountPasswordInput = builder.inputType('AccountPasswordInput', {
@@ -53,6 +53,7 @@ const importPayload = payloadsWith<ImportReport>({
   description: 'The planned or executed changes. Empty `changes`: the broker already matches the source.',
   fields: (t) => ({
     ...writeReportFields(t, 'In the order of execution.'),
+    ...nodesField(t),
     notes: t.stringList({
       description: 'Descriptions of differences from the source that remain.',
       resolve: ({ notes }) => [...notes],

@@ -1,6 +1,8 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
+import { ChangeError, errorView } from '../../../gateway/graphql/change-error.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
 import type { Explanation, Grantee, LookedAtRule } from '../explain/access-explanation.ts';
+import type { ClusterExplanation, NodeDecision } from '../explain/node-decisions.ts';
 import { AccessGroup, AccessRole, Account, AclRule, DefaultAclType } from './access-objects-schema.ts';
 import { type Viewed, withView } from './access-view.ts';
 
@@ -70,10 +72,33 @@ export const LookedAtType = builder.objectRef<Viewed<LookedAtRule>>('LookedAtRul
   }),
 });
 
+const NodeDecisionType = builder.objectRef<NodeDecision>('NodeDecision').implement({
+  description: 'The decision of one node of a cluster.',
+  fields: (t) => ({
+    nodeId: t.exposeInt('nodeId', { description: 'Number of the node.' }),
+    brokerId: t.exposeID('brokerId', { description: 'The broker of the node.' }),
+    allowed: t.exposeBoolean('allowed', {
+      description: 'Whether the node allows the access. null: its access control cannot be read, see `error`.',
+      nullable: true,
+    }),
+    reason: t.expose('reason', {
+      description: 'Why the access is allowed or denied. null: unknown.',
+      type: DecisionReason,
+      nullable: true,
+    }),
+    error: t.field({
+      description: 'Why the decision is not known; otherwise `null`.',
+      type: ChangeError,
+      nullable: true,
+      resolve: ({ error }) => errorView(error),
+    }),
+  }),
+});
+
 const decidedByOf = ({ view, decidedBy }: Viewed<Pick<Explanation, 'decidedBy'>>) =>
   decidedBy && { ...decidedBy, view };
 
-export const AccessExplanation = builder.objectRef<Viewed<Explanation>>('AccessExplanation').implement({
+export const AccessExplanation = builder.objectRef<Viewed<ClusterExplanation>>('AccessExplanation').implement({
   ...withView,
   description: 'The decision of the broker, and why.',
   fields: (t) => ({
@@ -112,6 +137,12 @@ export const AccessExplanation = builder.objectRef<Viewed<Explanation>>('AccessE
     remarks: t.stringList({
       description: 'Behaviour of the broker that may be unexpected and that affects the decision.',
       resolve: ({ remarks }) => [...remarks],
+    }),
+    nodes: t.field({
+      description:
+        'The decision of each node, by number, if this service synchronizes the nodes of a cluster. Else empty. Brokers of different versions may decide differently.',
+      type: [NodeDecisionType],
+      resolve: ({ nodes }) => [...nodes],
     }),
     asOf: t.field({
       description: 'Time at which the evaluated access control was last confirmed.',

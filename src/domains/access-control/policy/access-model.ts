@@ -77,6 +77,8 @@ export interface PolicyObjects {
 
 /** The differences between brokers that support dynamic security. Most came with Mosquitto 2.1. */
 export interface AccessDialect {
+  /** Whether the version is not known, so that the other fields are a guess. */
+  readonly isAssumed: boolean;
   /** Whether `%c` and `%u` in ACL topics are replaced with client id and user name. */
   readonly substitution: boolean;
   readonly wildcardFlag: boolean;

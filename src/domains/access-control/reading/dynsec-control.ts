@@ -112,8 +112,10 @@ export function parseDetails(data: unknown): DynsecDetails {
 
 /** `details` is `null` if the broker does not support `getDetails` (new in Mosquitto 2.1). */
 export function dialectOf(details: DynsecDetails | null, version: string | null): AccessDialect {
-  const isNew = details !== null || isMosquitto21(version);
+  const isNamedNew = isMosquitto21(version);
+  const isNew = details !== null || isNamedNew === true;
   return {
+    isAssumed: details === null && isNamedNew !== false,
     substitution: isNew,
     wildcardFlag: isNew,
     wildcardsExcludeDollar: isNew,
@@ -126,9 +128,11 @@ export function dialectOf(details: DynsecDetails | null, version: string | null)
 
 const EMBEDDED = /^brokergraph embedded\b/;
 
-function isMosquitto21(version: string | null): boolean {
+/** `null` if the version is unknown, or not one of Mosquitto. */
+function isMosquitto21(version: string | null): boolean | null {
   const [, major, minor] = /mosquitto.*?(\d{1,6})\.(\d{1,6})/i.exec(version ?? '')?.map(Number) ?? [];
-  return major !== undefined && minor !== undefined && (major > 2 || (major === 2 && minor >= 1));
+  if (major === undefined || minor === undefined) return null;
+  return major > 2 || (major === 2 && minor >= 1);
 }
 
 /** Mosquitto 2.0 accepts "" as a name. */

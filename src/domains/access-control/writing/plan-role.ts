@@ -2,6 +2,7 @@ import { type InputIssue, invalid, notFound, ServiceError } from '../../../platf
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import { type AccessDialect, type AccessRole, type AclRule, DEFAULT_ACL_TYPES } from '../policy/access-model.ts';
 import { rulesInOrder } from '../policy/access-order.ts';
+import { isSameRule, substitutes } from '../policy/version-rules.ts';
 import { aclEntry, type DynsecWrite } from './dynsec-writes.ts';
 import { existing, type Plans, roleOf, textFields } from './plan-references.ts';
 
@@ -10,7 +11,7 @@ export const ROLE_PLANS: Plans<'PUT_ROLE' | 'DELETE_ROLE' | 'PUT_ROLE_ACL' | 'RE
   PUT_ROLE(draft, { roleName: rolename, mode, fields }, dialect) {
     const role = existing(draft.roles, rolename, mode, 'role');
     const { allowWildcardSubs, acls } = fields;
-    if (allowWildcardSubs !== undefined && !dialect.wildcardFlag) {
+    if (allowWildcardSubs === false && !dialect.wildcardFlag) {
       throw new ServiceError('NOT_SUPPORTED_BY_BROKER', 'This broker does not support allowWildcardSubs of roles', {
         info: { needs: 'Mosquitto 2.1' },
       });
@@ -24,7 +25,7 @@ export const ROLE_PLANS: Plans<'PUT_ROLE' | 'DELETE_ROLE' | 'PUT_ROLE_ACL' | 'RE
     }
     const changed = {
       ...textFields(role, fields),
-      ...(allowWildcardSubs === undefined || allowWildcardSubs === role.allowWildcardSubs
+      ...(allowWildcardSubs === undefined || !dialect.wildcardFlag || allowWildcardSubs === role.allowWildcardSubs
         ? {}
         : { allowwildcardsubs: allowWildcardSubs }),
       ...(acls === undefined || isSameRules(role.acls, acls) ? {} : { acls: rulesInOrder(acls).map(aclEntry) }),
@@ -49,15 +50,15 @@ export const ROLE_PLANS: Plans<'PUT_ROLE' | 'DELETE_ROLE' | 'PUT_ROLE_ACL' | 'RE
   PUT_ROLE_ACL(draft, { roleName: rolename, acl }, dialect) {
     const role = roleOf(draft, rolename);
     checkSubstitution(dialect, role, [acl], () => 'acl.topic');
-    const existingRule = role.acls.find((rule) => isSameKey(rule, acl));
+    const existingRule = role.acls.find((rule) => isSameRule(rule, acl));
     if (!existingRule) return [{ command: 'addRoleACL', fields: { rolename, ...aclEntry(acl) } }];
     if (existingRule.priority === acl.priority && existingRule.allow === acl.allow) return [];
-    const acls = role.acls.map((rule) => (isSameKey(rule, acl) ? acl : rule));
+    const acls = role.acls.map((rule) => (isSameRule(rule, acl) ? acl : rule));
     return [replaceRules(rolename, acls)];
   },
   REMOVE_ROLE_ACL(draft, { roleName: rolename, aclType, topic }) {
     const { acls } = roleOf(draft, rolename);
-    const rest = acls.filter((rule) => !isSameKey(rule, { aclType, topic }));
+    const rest = acls.filter((rule) => !isSameRule(rule, { aclType, topic }));
     if (rest.length === acls.length) throw notFound(`rule ${aclType} in the role "${rolename}" for`, topic);
     // Another tool may have stored an invalid filter with modifyRole, which removeRoleACL does not accept.
     if (filterProblem(topic) !== null) return [replaceRules(rolename, rest)];
@@ -82,25 +83,19 @@ function checkSubstitution(
   if (dialect.substitution) return;
   const issues: InputIssue[] = [];
   for (const [index, acl] of acls.entries()) {
-    if (acl.aclType.endsWith('Literal') || !acl.topic.split('/').some(isPlaceholder)) continue;
-    if (role?.acls.some((rule) => isSameKey(rule, acl))) continue;
+    if (!substitutes(acl) || role?.acls.some((rule) => isSameRule(rule, acl))) continue;
     const reason = `"${acl.topic}": this broker does not replace %c and %u; Mosquitto 2.1 or newer is required`;
     issues.push({ path: pathOf(index), reason });
   }
   if (issues.length > 0) throw invalid(issues);
 }
 
-const isPlaceholder = (level: string): boolean => level === '%c' || level === '%u';
-
-const isSameKey = (one: Pick<AclRule, 'aclType' | 'topic'>, other: Pick<AclRule, 'aclType' | 'topic'>): boolean =>
-  one.aclType === other.aclType && one.topic === other.topic;
-
 function isSameRules(before: readonly AclRule[], after: readonly AclRule[]): boolean {
   if (before.length !== after.length) return false;
   const others = rulesInOrder(after);
   return rulesInOrder(before).every((rule, index) => {
     const other = others[index];
-    return other && isSameKey(rule, other) && rule.priority === other.priority && rule.allow === other.allow;
+    return other && isSameRule(rule, other) && rule.priority === other.priority && rule.allow === other.allow;
   });
 }
 

@@ -37,7 +37,10 @@ export class ClusterWrite {
     if (this.#nodes.record.document === null) {
       throw new ServiceError('BROKER_UNREACHABLE', 'The cluster has not been read yet');
     }
-    for (const { nodeId } of this.#nodes.record.nodes) {
+    const { nodes } = this.#nodes.record;
+    // The commands of a node that lacks rules, applied to the document, would remove these rules from other nodes.
+    const whole = nodes.filter(({ nodeId }) => !this.#nodes.lacksRules(nodeId));
+    for (const { nodeId } of whole.length > 0 ? whole : nodes) {
       let reports: readonly WriteReport[] | null;
       try {
         reports = await this.#begin(nodeId, writes);

@@ -14,7 +14,7 @@ import type {
   NodeOutcome,
   NodeStatus,
 } from '../model/cluster.ts';
-import type { NodeAccess } from './node-plan.ts';
+import { type NodeAccess, withLostRules } from './node-plan.ts';
 import { NodeStates } from './node-states.ts';
 import { NodeWatch } from './node-watch.ts';
 import type { PasswordCopies } from './password-copies.ts';
@@ -83,7 +83,12 @@ export class DynsecDriver implements ClusterDriver {
     const { cache } = this.#options;
     if (cache.get(id)?.keeper !== 'GATEWAY') return null;
     const { cluster } = this.#clusterOf(id);
-    return { reader: () => cluster.reader(), write: (wanted, options) => cluster.write(wanted, options) };
+    return {
+      reader: () => cluster.reader(),
+      nodes: () => cluster.nodes(),
+      weakest: (dialect) => cluster.weakest(dialect),
+      write: (wanted, options) => cluster.write(wanted, options),
+    };
   }
 
   /** The first node by number determines the access control. Errors: those of any node. Nothing was changed then. */
@@ -141,16 +146,19 @@ export class DynsecDriver implements ClusterDriver {
   };
 
   #statusOf(
-    { revision }: ClusterRecord,
+    record: ClusterRecord,
     node: ClusterNodeRecord,
     reader: string | null,
     stored: ReadonlySet<string>,
   ): NodeStatus {
     const { nodeId, brokerId } = node;
     const missingPasswords = node.missingPasswords.filter((username) => !stored.has(username));
-    const found = this.#clusterOf(node.clusterId).states.of(nodeId);
+    const { cluster, states } = this.#clusterOf(node.clusterId);
+    const found = states.of(nodeId);
     const isReachable = this.#isConnected(brokerId);
-    const isBehind = node.revision !== revision;
+    const isBehind = node.revision !== record.revision;
+    const rules = isReachable ? cluster.differingRules(record, node) : null;
+    const differences = withLostRules(found.differences, rules ?? []);
     const lastError = this.#options.runtimes.status(brokerId).lastError ?? 'The node is not reachable';
     return {
       nodeId,
@@ -158,12 +166,13 @@ export class DynsecDriver implements ClusterDriver {
       isReachable,
       isLeader: brokerId === reader,
       raft: null,
-      lag: node.revision === null || node.revision < 0 ? null : revision - node.revision,
+      lag: node.revision === null || node.revision < 0 ? null : record.revision - node.revision,
       sync: {
-        state: isBehind ? 'BEHIND' : isReachable ? found.state : 'UNKNOWN',
+        state: isBehind ? 'BEHIND' : !isReachable ? 'UNKNOWN' : differences.length > 0 ? 'DRIFTED' : found.state,
         since: found.since,
-        differences: found.differences.slice(0, MAX_DIFFERENCES),
-        differenceCount: found.differences.length,
+        differences: differences.slice(0, MAX_DIFFERENCES),
+        differenceCount: differences.length,
+        differingRules: rules?.slice(0, MAX_DIFFERENCES) ?? null,
         missingPasswords,
       },
       error: isReachable ? found.error : new ServiceError('BROKER_UNREACHABLE', lastError),

@@ -3,6 +3,7 @@ import type { AccessControlService } from '../../access-control/access-control-s
 import { type AccessDiff, diffAccess } from '../../access-control/documents/access-diff.ts';
 import type { AccessDocument } from '../../access-control/documents/access-document.ts';
 import type { AccessPolicy } from '../../access-control/policy/access-model.ts';
+import { isKeptByNewOnly, type VersionRule } from '../../access-control/policy/version-rules.ts';
 import type { AccessChange } from '../../access-control/writing/access-change.ts';
 import type { PolicyNow } from '../../access-control/writing/read-back.ts';
 import type { NodeDifference } from '../model/cluster.ts';
@@ -77,4 +78,12 @@ function objectOf(change: AccessChange): NodeDifference {
   if ('username' in change) return { kind: 'CLIENT', name: change.username };
   if ('groupName' in change) return { kind: 'GROUP', name: change.groupName };
   return { kind: 'ROLE', name: change.roleName };
+}
+
+/** A node whose version cannot keep a rule differs from the cluster, even if it has all objects. */
+export function withLostRules(differences: readonly NodeDifference[], rules: readonly VersionRule[]): NodeDifference[] {
+  const known = new Set(differences.flatMap(({ kind, name }) => (kind === 'ROLE' ? [name] : [])));
+  const lost = new Set(rules.filter(isKeptByNewOnly).map(({ rolename }) => rolename));
+  const roles = [...lost].filter((name) => !known.has(name)).map((name) => ({ kind: 'ROLE', name }) as const);
+  return [...differences, ...roles];
 }

@@ -4,6 +4,7 @@ import type { LeasedMutex } from '../../../platform/scheduling/leased-mutex.ts';
 import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import { type AccessDocument, documentOf, policyOf } from '../../access-control/documents/access-document.ts';
 import type { AccessDialect } from '../../access-control/policy/access-model.ts';
+import type { VersionRule } from '../../access-control/policy/version-rules.ts';
 import type { AccessWrite } from '../../access-control/writing/access-change.ts';
 import { AccessPlanner } from '../../access-control/writing/access-planner.ts';
 import type { WriteReport } from '../../access-control/writing/access-report.ts';
@@ -12,6 +13,7 @@ import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
 import { ClusterWrite } from './cluster-write.ts';
 import { differencesTo } from './node-plan.ts';
+import { addedRules } from './node-versions.ts';
 import { SyncedNodes, type SyncedNodesOptions } from './synced-nodes.ts';
 
 interface SyncedClusterOptions extends SyncedNodesOptions {
@@ -40,22 +42,39 @@ export class SyncedCluster {
 
   /** The first connected and equal node, otherwise the first connected node. `null` if no node is connected. */
   contactNode(): ClusterNodeRecord | null {
-    const { states, runtimes } = this.#options;
+    const { runtimes } = this.#options;
     const reached = this.#record.nodes.filter(({ brokerId }) => runtimes.isConnected(brokerId));
-    return reached.find(({ nodeId }) => states.of(nodeId).state === 'EQUAL') ?? reached[0] ?? null;
+    const equal = reached.filter(({ nodeId }) => this.#nodes.isEqual(nodeId));
+    return equal.find(({ nodeId }) => !this.#nodes.lacksRules(nodeId)) ?? equal[0] ?? reached[0] ?? null;
   }
 
   reader(): BrokerRecord {
     return this.#nodes.broker((this.contactNode() ?? this.#record.nodes[0])?.nodeId ?? 0);
   }
 
-  /** Reads and validates all nodes before anything is changed. Errors: those of the nodes, with their numbers. */
+  nodes(): readonly { readonly nodeId: number; readonly broker: BrokerRecord }[] {
+    return this.#record.nodes.map(({ nodeId }) => ({ nodeId, broker: this.#nodes.broker(nodeId) }));
+  }
+
+  weakest(dialect: AccessDialect): Promise<AccessDialect> {
+    return this.#nodes.weakest(dialect);
+  }
+
+  differingRules(cluster: ClusterRecord, node: ClusterNodeRecord): readonly VersionRule[] | null {
+    return this.#nodes.differingRules(cluster, node);
+  }
+
+  /**
+   * Reads and validates all nodes before anything is changed. Errors: those of the nodes, with their numbers;
+   * NOT_SUPPORTED_BY_BROKER if the version of a node cannot keep a rule.
+   */
   async initialize(): Promise<void> {
     const [first, ...others] = this.#record.nodes.map(({ nodeId }) => nodeId);
     if (first === undefined) return;
     await this.#withMutex(async () => {
       await Promise.all(others.map((nodeId) => withNodeNumber(nodeId, this.#policyOf(nodeId))));
       const document = await runInSlices(documentOf(await withNodeNumber(first, this.#policyOf(first))));
+      await this.#nodes.requireDocumentKept(document);
       for (const nodeId of others) await withNodeNumber(nodeId, this.#nodes.dryRun(nodeId, document));
       await this.#setDocument(first, document);
     });
@@ -66,13 +85,20 @@ export class SyncedCluster {
   async addNode(nodeId: number): Promise<void> {
     await this.#runExclusive(async () => {
       const { document } = this.#record;
-      if (document !== null) await withNodeNumber(nodeId, this.#nodes.dryRun(nodeId, document));
+      if (document === null) return;
+      await withNodeNumber(nodeId, this.#nodes.current(nodeId));
+      await this.#nodes.requireDocumentKept(document);
+      await withNodeNumber(nodeId, this.#nodes.dryRun(nodeId, document));
     });
     await this.check(nodeId);
   }
 
-  /** Errors: BROKER_UNREACHABLE (no node is connected), IN_USE (all have drifted), and as for a single broker. */
+  /**
+   * Errors: BROKER_UNREACHABLE (no node is connected), IN_USE (all have drifted), NOT_SUPPORTED_BY_BROKER (the version
+   * of a node cannot keep a rule), and as for a single broker.
+   */
   async write(write: AccessWrite, dryRun: boolean): Promise<WriteReport> {
+    await this.#nodes.requireKept(addedRules(write.changes, this.#record.document));
     if (!dryRun) return this.#queue.write(write);
     const { writer } = await this.#options.access.ofBroker(this.reader());
     return writer.dryRun(write);
@@ -116,15 +142,20 @@ export class SyncedCluster {
     });
   }
 
-  /** Errors: those of the node; NOT_ALLOWED if it changes rights on `$CONTROL/` and `mayControl` is false. */
+  /**
+   * Errors: those of the node; NOT_ALLOWED if it changes rights on `$CONTROL/` and `mayControl` is false;
+   * NOT_SUPPORTED_BY_BROKER if the version of a node cannot keep a rule.
+   */
   async adopt(nodeId: number, mayControl: boolean): Promise<void> {
     await this.#runExclusive(async () => {
       // Changes that the node missed while it was away are not deletions by another client.
       if (this.#nodes.isBehind(nodeId)) await this.#nodes.apply(nodeId);
+      // Rules that the version of the node cannot keep are not deletions by another client either.
+      else if (this.#nodes.lacksRules(nodeId)) await this.#nodes.requireDocumentKept(this.#record.document);
       else if ((await this.#nodes.differences(nodeId)).length > 0) {
-        const { index } = await this.#nodes.access(nodeId);
-        const { policy, dialect } = await index.current();
+        const { policy, dialect } = await this.#nodes.current(nodeId);
         const document = await runInSlices(documentOf(policy));
+        await this.#nodes.requireDocumentKept(document);
         if (!mayControl && this.#record.document !== null) {
           await checkControlRights(this.#record.document, document, dialect);
         }
@@ -155,8 +186,7 @@ export class SyncedCluster {
   }
 
   async #policyOf(nodeId: number) {
-    const { index } = await this.#nodes.access(nodeId);
-    return (await index.current()).policy;
+    return (await this.#nodes.current(nodeId)).policy;
   }
 
   /** A process that failed during a write leaves a node in an unknown state. */

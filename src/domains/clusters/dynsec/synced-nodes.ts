@@ -2,15 +2,18 @@ import { notFound, ServiceError } from '../../../platform/errors.ts';
 import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import type { BrokerAccess } from '../../access-control/access-control-service.ts';
 import type { AccessDocument } from '../../access-control/documents/access-document.ts';
-import type { AccessPolicy } from '../../access-control/policy/access-model.ts';
+import type { AccessDialect, AccessPolicy } from '../../access-control/policy/access-model.ts';
+import { isKeptByNewOnly, type VersionRule } from '../../access-control/policy/version-rules.ts';
 import type { AccessChange } from '../../access-control/writing/access-change.ts';
 import type { WriteReport } from '../../access-control/writing/access-report.ts';
+import type { PolicyNow } from '../../access-control/writing/read-back.ts';
 import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { ClusterCache } from '../cluster-cache.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
 import { differencesTo, type NodeAccess, type NodePlan, objectsOf, planTowards } from './node-plan.ts';
 import type { NodeStates } from './node-states.ts';
+import { NodeVersions } from './node-versions.ts';
 import type { PasswordCopies } from './password-copies.ts';
 import type { SyncStore } from './sync-store.ts';
 
@@ -47,6 +50,7 @@ interface Compared {
 export class SyncedNodes {
   readonly #options: SyncedNodesOptions;
   readonly #compared = new Map<number, Compared>();
+  readonly #versions = new NodeVersions();
 
   constructor(options: SyncedNodesOptions) {
     this.#options = options;
@@ -76,6 +80,39 @@ export class SyncedNodes {
     return this.#options.access.ofBroker(this.broker(nodeId));
   }
 
+  async current(nodeId: number): Promise<PolicyNow> {
+    const { index } = await this.access(nodeId);
+    const now = await index.current();
+    this.#versions.learn(this.node(nodeId), now, this.broker(nodeId).username);
+    return now;
+  }
+
+  /** Errors: NOT_SUPPORTED_BY_BROKER, with the node that cannot keep a rule. */
+  async requireKept(rules: readonly VersionRule[]): Promise<void> {
+    if (!rules.some(isKeptByNewOnly)) return;
+    await this.#learnAll();
+    this.#versions.requireKept(rules, this.record.nodes);
+  }
+
+  async requireDocumentKept(document: AccessDocument | null): Promise<void> {
+    if (document !== null) await this.requireKept(this.#versions.rulesOf(document));
+  }
+
+  async weakest(dialect: AccessDialect): Promise<AccessDialect> {
+    await this.#learnAll();
+    return this.#versions.weakest(dialect, this.record.nodes);
+  }
+
+  /** `null` if the version of the node is not known. */
+  differingRules({ document, nodes }: ClusterRecord, node: ClusterNodeRecord): readonly VersionRule[] | null {
+    return document === null ? [] : this.#versions.differing(document, node, nodes);
+  }
+
+  /** Whether the version of the node cannot keep a rule of the cluster. */
+  lacksRules(nodeId: number): boolean {
+    return this.differingRules(this.record, this.node(nodeId))?.some(isKeptByNewOnly) ?? false;
+  }
+
   isBehind(nodeId: number): boolean {
     return this.node(nodeId).revision !== this.record.revision;
   }
@@ -88,8 +125,7 @@ export class SyncedNodes {
   async differences(nodeId: number): Promise<readonly AccessChange[]> {
     const { document } = this.record;
     if (document === null) return [];
-    const { index } = await this.access(nodeId);
-    const now = await index.current();
+    const now = await this.current(nodeId);
     const { username } = this.broker(nodeId);
     const before = this.#compared.get(nodeId);
     if (before?.document === document && before.policy === now.policy && before.username === username) {
@@ -117,8 +153,8 @@ export class SyncedNodes {
     const { id, store } = this.#options;
     const { document, revision } = this.record;
     if (document === null) return false;
-    const { writer, index } = await this.access(nodeId);
-    const plan = await this.#plan(nodeId, document, index, known);
+    const { writer } = await this.access(nodeId);
+    const plan = await this.#plan(nodeId, document, known);
     // Stored first, so that an account that is created without its password is not lost if the process fails.
     if (plan.lackingMeanwhile.join('\0') !== this.node(nodeId).missingPasswords.join('\0')) {
       await store.updateNode(id, nodeId, { missingPasswords: plan.lackingMeanwhile });
@@ -139,8 +175,8 @@ export class SyncedNodes {
 
   /** Validates all changes on the node. Errors: BROKER_REJECTED, with the first reason. */
   async dryRun(nodeId: number, document: AccessDocument): Promise<void> {
-    const { writer, index } = await this.access(nodeId);
-    const { changes } = await this.#plan(nodeId, document, index);
+    const { writer } = await this.access(nodeId);
+    const { changes } = await this.#plan(nodeId, document);
     if (changes.length > 0) requireApplied(await writer.dryRun({ changes, mayControl: true }));
   }
 
@@ -168,6 +204,12 @@ export class SyncedNodes {
   lagReason(nodeId: number): ServiceError {
     const { error } = this.#options.states.of(nodeId);
     return error ?? new ServiceError('BROKER_UNREACHABLE', `Node ${nodeId} lacks earlier changes`);
+  }
+
+  async #learnAll(): Promise<void> {
+    const unknown = this.record.nodes.filter((node) => !this.#versions.knows(node));
+    // The version of a node that cannot be read stays unknown.
+    await Promise.allSettled(unknown.map(({ nodeId }) => this.current(nodeId)));
   }
 
   async #copyPasswords(nodeId: number): Promise<void> {
@@ -213,7 +255,6 @@ export class SyncedNodes {
   async #plan(
     nodeId: number,
     document: AccessDocument,
-    index: BrokerAccess['index'],
     { lacking = [], passwords = new Map() }: Known = {},
   ): Promise<NodePlan> {
     const { id, store } = this.#options;
@@ -223,7 +264,7 @@ export class SyncedNodes {
       lacking: [...this.node(nodeId).missingPasswords, ...lacking],
       gatewayUsername: this.broker(nodeId).username,
     };
-    return runInSlices(planTowards(await index.current(), target));
+    return runInSlices(planTowards(await this.current(nodeId), target));
   }
 }
 

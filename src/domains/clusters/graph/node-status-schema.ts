@@ -1,4 +1,6 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
+import { AclType } from '../../access-control/graph/access-objects-schema.ts';
+import type { VersionFeature, VersionRule } from '../../access-control/policy/version-rules.ts';
 import type { NodeDifference, NodeRaft, NodeSync } from '../model/cluster.ts';
 
 const RaftState = builder.enumType('RaftState', {
@@ -28,7 +30,10 @@ const NodeSyncState = builder.enumType('NodeSyncState', {
       description:
         'The node lacks changes, because it was away or refused them. It is synchronized as soon as it is reachable.',
     },
-    DRIFTED: { description: 'Another client changed the access control of the node.' },
+    DRIFTED: {
+      description:
+        'Another client changed the access control of the node, or the version of its broker cannot keep a rule.',
+    },
     UNKNOWN: { description: 'The node is not reachable, or was not compared yet.' },
   } as const,
 });
@@ -42,6 +47,42 @@ const DifferenceKind = builder.enumType('AccessObjectKind', {
     DEFAULT_ACL: { description: 'The default ACL access.' },
     ANONYMOUS_GROUP: { description: 'The group of clients without a user name.' },
   } as const satisfies Record<NodeDifference['kind'], object>,
+});
+
+const VersionFeatureType = builder.enumType('VersionFeature', {
+  description: 'What brokers before Mosquitto 2.1 evaluate differently.',
+  values: {
+    SUBSTITUTION: {
+      description: 'The rule has %c or %u, which an older broker does not replace. The older broker cannot keep it.',
+    },
+    WILDCARD_FLAG: {
+      description:
+        'The role denies subscriptions with wildcards, which an older broker does not support. The older broker cannot keep it.',
+    },
+    FILTER_MATCHING: {
+      description:
+        'A rule for subscriptions that begins with a wildcard, or is /# or not a valid filter. On an older broker it also matches filters that begin with $, such as shared subscriptions, or that are wider than the rule.',
+    },
+  } as const satisfies Record<VersionFeature, object>,
+});
+
+const DifferingRule = builder.objectRef<VersionRule>('DifferingRule').implement({
+  description: 'A rule of a cluster that a node evaluates otherwise than newer nodes, or cannot keep.',
+  fields: (t) => ({
+    feature: t.expose('feature', { description: 'Why the node differs.', type: VersionFeatureType }),
+    roleName: t.exposeString('rolename', { description: 'The role that has the rule.' }),
+    aclType: t.field({
+      description: 'Type of the rule. null: the role denies subscriptions with wildcards.',
+      type: AclType,
+      nullable: true,
+      resolve: ({ rule }) => rule?.aclType ?? null,
+    }),
+    topic: t.string({
+      description: 'Topic of the rule. null: the role denies subscriptions with wildcards.',
+      nullable: true,
+      resolve: ({ rule }) => rule?.topic ?? null,
+    }),
+  }),
 });
 
 const NodeDifferenceType = builder.objectRef<NodeDifference>('NodeDifference').implement({
@@ -67,6 +108,13 @@ export const NodeSyncType = builder.objectRef<NodeSync>('NodeSync').implement({
       resolve: ({ differences }) => [...differences],
     }),
     differenceCount: t.exposeInt('differenceCount', { description: 'Number of all differences.' }),
+    differingRules: t.field({
+      description:
+        'The first 100 rules that the node evaluates otherwise than newer nodes of the cluster, or cannot keep, because of the version of its broker. null: the version is not known.',
+      type: [DifferingRule],
+      nullable: true,
+      resolve: ({ differingRules }) => differingRules && [...differingRules],
+    }),
     missingPasswords: t.stringList({
       description:
         'Accounts that may have no or another password on this node. The password was set while the node was away, and is not stored. Set it again.',

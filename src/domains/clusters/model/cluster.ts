@@ -2,6 +2,7 @@ import type { ClusterMode, ClusterNode } from '../../../generated/sqlite/client.
 import type { ServiceError } from '../../../platform/errors.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { AccessDocument } from '../../access-control/documents/access-document.ts';
+import type { VersionRule } from '../../access-control/policy/version-rules.ts';
 
 /** BROKER: the brokers synchronize the cluster themselves (`cedalo/ha`). GATEWAY: this service synchronizes it. */
 export type ClusterKeeper = 'BROKER' | 'GATEWAY';
@@ -50,7 +51,8 @@ export interface NodeRaft {
 
 /**
  * EQUAL: the node has the access control of the cluster. BEHIND: the node was unreachable and lacks changes. DRIFTED:
- * another client changed its access control. UNKNOWN: the node is not connected, or was not compared yet.
+ * another client changed its access control, or its version cannot keep a rule. UNKNOWN: the node is not connected, or
+ * was not compared yet.
  */
 export type NodeSyncState = 'EQUAL' | 'BEHIND' | 'DRIFTED' | 'UNKNOWN';
 
@@ -66,6 +68,8 @@ export interface NodeSync {
   /** At most 100 objects that differ, by kind and name. Empty unless the state is DRIFTED or BEHIND. */
   readonly differences: readonly NodeDifference[];
   readonly differenceCount: number;
+  /** At most 100 rules that the broker evaluates otherwise than newer nodes. `null` if its version is not known. */
+  readonly differingRules: readonly VersionRule[] | null;
   readonly missingPasswords: readonly string[];
 }
 

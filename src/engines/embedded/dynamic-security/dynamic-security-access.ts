@@ -33,6 +33,7 @@ const MAX_NAME_LENGTH = 254;
 
 /** The embedded broker evaluates access rules like Mosquitto 2.1. */
 export const EMBEDDED_DIALECT: AccessDialect = {
+  isAssumed: false,
   substitution: true,
   wildcardFlag: true,
   wildcardsExcludeDollar: true,
