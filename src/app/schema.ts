@@ -15,6 +15,7 @@ import '../domains/brokers/broker-schema.ts';
 import '../domains/brokers/broker-mutations-schema.ts';
 import '../domains/brokers/cloud-broker-schema.ts';
 import '../domains/brokers/broker-status-schema.ts';
+import '../domains/brokers/broker-list-schema.ts';
 import '../domains/brokers/broker-metrics-schema.ts';
 import '../domains/clients/graph/client-schema.ts';
 import '../domains/clients/graph/client-lists-schema.ts';

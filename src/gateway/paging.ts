@@ -1,4 +1,5 @@
 import { invalid } from '../platform/errors.ts';
+import { comparison, cursorOf, type ListOrder, type Place, placeIn } from '../platform/sorting/places.ts';
 
 /** Arguments of Relay connections, and the offset that REST lists use. */
 export interface PageArguments {
@@ -28,17 +29,61 @@ export const DEFAULT_PAGE = 50;
 export const pageOf = (entries: string): string =>
   `A page of ${entries}: at most ${MAX_PAGE.toLocaleString('en')} entries, ${DEFAULT_PAGE} by default.`;
 
+interface Positions<T> {
+  readonly cursorOf: (item: T) => string;
+  /** Compares an item with the place of a cursor: negative if the item is before it, 0 if it is at this place. */
+  readonly comparedTo: (cursor: string) => (item: T) => number;
+}
+
 /** Page of a list that is sorted by id. A cursor is an id, so it stays valid while the list changes. */
-export function listConnection<T extends { readonly id: string }>(
+export const listConnection = <T extends { readonly id: string }>(
   items: readonly T[],
   args: PageArguments,
   order: 'asc' | 'desc' = 'asc',
+): ListConnection<T> =>
+  connectionOf(items, args, {
+    cursorOf: ({ id }) => id,
+    comparedTo: (id) => (item) => (item.id === id ? 0 : item.id < id === (order === 'asc') ? -1 : 1),
+  });
+
+/**
+ * Page of a list that is sorted by a value, then by id. A cursor has both, so it stays valid while the list changes.
+ * Errors: INVALID for a cursor of another order.
+ */
+export function orderedConnection<T extends { readonly id: string }>(
+  items: readonly T[],
+  args: PageArguments,
+  order: ListOrder<string>,
+  readValue: (item: T) => Place['value'],
+): ListConnection<T> {
+  const compare = comparison(order.direction);
+  const places = items.map((item) => ({ item, value: readValue(item), key: item.id })).sort(compare);
+  const { edges, ...page } = connectionOf(places, args, {
+    cursorOf: (place) => cursorOf(place, order),
+    comparedTo: (cursor) => {
+      const place = placeIn(cursor, order);
+      return (other) => compare(other, place);
+    },
+  });
+  return { ...page, edges: edges.map(({ cursor, node: { item } }) => ({ cursor, node: item })) };
+}
+
+function connectionOf<T>(
+  items: readonly T[],
+  args: PageArguments,
+  { cursorOf, comparedTo }: Positions<T>,
 ): ListConnection<T> {
   const { first, last } = checkedPage(args);
   let start = 0;
   let end = items.length;
-  if (args.after != null) start = countUpTo(items, args.after, { order, inclusive: true });
-  if (args.before != null) end = countUpTo(items, args.before, { order, inclusive: false });
+  if (args.after != null) {
+    const compare = comparedTo(args.after);
+    start = countWhile(items, (item) => compare(item) <= 0);
+  }
+  if (args.before != null) {
+    const compare = comparedTo(args.before);
+    end = countWhile(items, (item) => compare(item) < 0);
+  }
   start = Math.min(start + (args.offset ?? 0), end);
   if (last === null) end = Math.min(end, start + (first ?? DEFAULT_PAGE));
   else {
@@ -48,7 +93,7 @@ export function listConnection<T extends { readonly id: string }>(
   const edges = [];
   for (let i = start; i < end; i++) {
     const node = items[i] as T;
-    edges.push({ cursor: node.id, node });
+    edges.push({ cursor: cursorOf(node), node });
   }
   return {
     edges,
@@ -74,18 +119,13 @@ export function checkedPage(args: PageArguments): { first: number | null; last: 
   return { first: args.first ?? null, last: args.last ?? null };
 }
 
-/** Number of entries that sort before `id`; with `inclusive`, the entry `id` counts as well. */
-function countUpTo(
-  items: readonly { readonly id: string }[],
-  id: string,
-  { order, inclusive }: { readonly order: 'asc' | 'desc'; readonly inclusive: boolean },
-): number {
+/** Number of items at the start of a sorted list of which the condition is true. */
+function countWhile<T>(items: readonly T[], isBefore: (item: T) => boolean): number {
   let low = 0;
   let high = items.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    const other = items[middle]?.id ?? '';
-    if ((order === 'asc' ? other < id : other > id) || (inclusive && other === id)) low = middle + 1;
+    if (isBefore(items[middle] as T)) low = middle + 1;
     else high = middle;
   }
   return low;

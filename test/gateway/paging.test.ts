@@ -1,5 +1,6 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { listConnection } from '../../src/gateway/paging.ts';
+import { listConnection, orderedConnection } from '../../src/gateway/paging.ts';
 import { kindOfId, newId } from '../../src/platform/ids.ts';
 
 const items = Array.from({ length: 10 }, (_, i) => ({ id: `brk_${i}` }));
@@ -33,6 +34,61 @@ test('a page has flags for further pages, and the size of the whole list', () =>
 test('a cursor stays valid when its entry is removed', () => {
   const fewer = items.filter(({ id }) => id !== 'brk_2');
   expect(idsOf({ first: 2, after: 'brk_2' }, fewer)).toBe('34');
+});
+
+const entries = fc.uniqueArray(fc.record({ id: fc.string(), value: fc.option(fc.integer({ min: 0, max: 3 })) }), {
+  selector: ({ id }) => id,
+  maxLength: 20,
+});
+const direction = fc.constantFrom('asc' as const, 'desc' as const);
+
+test('the pages of a sorted list have each entry once in both directions, also when entries are removed meanwhile', () => {
+  fc.assert(
+    fc.property(
+      entries,
+      direction,
+      fc.integer({ min: 1, max: 5 }),
+      fc.func(fc.boolean()),
+      (items, order, size, goes) => {
+        const by = { field: 'VALUE', direction: order };
+        const page = (of: typeof items, args: Parameters<typeof listConnection>[1]) =>
+          orderedConnection(of, args, by, ({ value }) => value);
+        const whole = page(items, { first: 100 }).edges.map(({ node }) => node);
+        const known = whole.flatMap(({ value }) => value ?? []);
+        expect(known).toEqual(known.toSorted((a, b) => (order === 'asc' ? a - b : b - a)));
+        expect(whole.slice(0, known.length).every(({ value }) => value !== null)).toBe(true);
+
+        const forwards: typeof items = [];
+        for (let after: string | null = null, left = items; ; ) {
+          const { edges, pageInfo } = page(left, { first: size, after });
+          forwards.push(...edges.map(({ node }) => node));
+          if (!pageInfo.hasNextPage) break;
+          after = pageInfo.endCursor;
+          const last = edges.at(-1)?.node;
+          left = last && goes(last.id) ? left.filter((item) => item !== last) : left;
+        }
+        expect(forwards).toEqual(whole);
+
+        const backwards: typeof items = [];
+        for (let before: string | null = null; ; ) {
+          const { edges, pageInfo } = page(items, { last: size, before });
+          backwards.unshift(...edges.map(({ node }) => node));
+          if (!pageInfo.hasPreviousPage) break;
+          before = pageInfo.startCursor;
+        }
+        expect(backwards).toEqual(whole);
+      },
+    ),
+  );
+});
+
+test('a cursor of another order is refused', () => {
+  const page = (field: string, after?: string) =>
+    orderedConnection(items, { first: 1, after }, { field, direction: 'asc' }, ({ id }) => id);
+  const after = page('NAME').pageInfo.endCursor ?? '';
+  expect(page('NAME', after).edges[0]?.node.id).toBe('brk_1');
+  for (const wrong of ['brk_1', '', '%']) expect(() => page('NAME', wrong)).toThrow('after');
+  expect(() => page('CREATED_AT', after)).toThrow('after');
 });
 
 test('page sizes out of range are refused with the argument names', () => {

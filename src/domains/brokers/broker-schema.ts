@@ -1,9 +1,8 @@
 import { builder, requires } from '../../gateway/graphql/builder.ts';
 import { BROKER_TYPE_NAMES, findsNode, Node } from '../../gateway/graphql/node.ts';
-import { BROKER_QUERY_COST, pageCost } from '../../gateway/graphql/page-cost.ts';
+import { BROKER_QUERY_COST } from '../../gateway/graphql/page-cost.ts';
 import { belongsToBroker } from '../../gateway/graphql/type-scopes.ts';
 import { ofBroker, ofProject, viewerCan } from '../../gateway/graphql/viewer-can.ts';
-import { listConnection } from '../../gateway/paging.ts';
 import { AuditEvent } from '../audit/audit-schema.ts';
 import { Project, RestProjectSettings } from '../projects/project-schema.ts';
 import type { BrokerRecord } from './broker-cache.ts';
@@ -207,25 +206,6 @@ CloudBroker.implement({
 });
 
 builder.prismaObjectFields(Project, (t) => ({
-  brokers: t.connection(
-    {
-      description: 'The brokers of the project in the order of creation.',
-      type: Broker,
-      complexity: pageCost,
-      args: { offset: t.arg.int({ description: 'Number of brokers to skip.' }) },
-      resolve: ({ id }, args, { services, viewer }) => listConnection(services.brokers.visibleIn(id, viewer), args),
-    },
-    {
-      name: 'BrokerConnection',
-      description: 'A page of brokers.',
-      fields: (connection) => ({
-        totalCount: connection.exposeInt('totalCount', {
-          description: 'Number of brokers that the caller may see, on all pages.',
-        }),
-      }),
-    },
-    { name: 'BrokerEdge' },
-  ),
   broker: t.field({
     description: 'A broker of the project. NOT_FOUND for a broker of another project.',
     type: Broker,

@@ -34,6 +34,42 @@ async function reached(service: TestService, brokerId: string, state: string): P
   events.end();
 }
 
+test('the brokers of a project are filtered and sorted, with pages in each order', async () => {
+  const service = await startTestService();
+  const { graphql, projectId } = service;
+  const mosquitto = await startMosquitto();
+  const connected = await addBroker(service, { name: 'plant B', url: mosquitto.url });
+  for (const name of ['Plant c', 'plant a', 'office'])
+    await addBroker(service, { name, url: 'mqtt://127.0.0.1:1', description: name === 'office' ? 'Not a PLANT' : 'x' });
+  await reached(service, connected, 'CONNECTED');
+  const LIST = `query ($p: ID!, $filter: BrokerFilter, $orderBy: BrokerOrder, $first: Int, $after: String) {
+    project(id: $p) { brokers(filter: $filter, orderBy: $orderBy, first: $first, after: $after) {
+      totalCount nodes { name } pageInfo { endCursor }
+    } }
+  }`;
+  const list = async (variables: object) => (await graphql(LIST, { p: projectId, ...variables })).data.project.brokers;
+  const names = async (variables: object) => (await list(variables)).nodes.map(({ name }: { name: string }) => name);
+  const orderBy = (field: string, order = 'ASC') => ({ orderBy: { field, order } });
+
+  expect(await names({})).toEqual(['plant B', 'Plant c', 'plant a', 'office']);
+  expect(await names(orderBy('CREATED_AT', 'DESC'))).toEqual(['office', 'plant a', 'Plant c', 'plant B']);
+  expect(await names(orderBy('NAME'))).toEqual(['office', 'plant a', 'plant B', 'Plant c']);
+  expect(await names(orderBy('IS_CONNECTED', 'DESC'))).toEqual(['plant B', 'Plant c', 'plant a', 'office']);
+  expect(await names({ filter: { search: 'PLANT' }, ...orderBy('NAME', 'DESC') })).toEqual([
+    ...['Plant c', 'plant B', 'plant a', 'office'],
+  ]);
+  expect(await names({ filter: { search: 'plant ', isConnected: false } })).toEqual(['Plant c', 'plant a']);
+  expect(await names({ filter: { isConnected: true } })).toEqual(['plant B']);
+  expect(await names({ filter: { type: 'CLOUD' } })).toEqual([]);
+  expect(await names({ filter: { isCluster: false, type: 'SELF_HOSTED' } })).toHaveLength(4);
+  const first = await list({ filter: { search: 'x' }, ...orderBy('NAME'), first: 1 });
+  expect(first).toMatchObject({ totalCount: 2, nodes: [{ name: 'plant a' }] });
+  const { endCursor: after } = first.pageInfo;
+  expect(await names({ filter: { search: 'x' }, ...orderBy('NAME'), first: 1, after })).toEqual(['Plant c']);
+  const { errors } = await graphql(LIST, { p: projectId, ...orderBy('CREATED_AT'), after });
+  expect(errors?.[0]?.extensions.code).toBe('INVALID');
+});
+
 test('a broker is added, read, changed and removed by REST, and the graph agrees', async () => {
   const service = await startTestService();
   const { rest, graphql, projectId, root } = service;
