@@ -25,5 +25,5 @@ export function pageCost({ first, last }: PageArguments): { field: number; multi
   return { field: 1, multiplier: Number.isFinite(requested) ? requested : DEFAULT_SIZE };
 }
 
-/** Cost of the list fields of a page, whose entries `pageCost` has counted. */
-export const COUNTED_BY_PAGE = { field: 1, multiplier: 1 } as const;
+/** Cost of the list fields of a page, whose entries `pageCost` has counted by their fields. */
+export const COUNTED_BY_PAGE = { field: 0, multiplier: 1 } as const;

@@ -42,6 +42,13 @@ test.each([
   expect(data.project.brokers.nodes).toEqual([]);
 });
 
+test('a fleet of 100 projects with 100 brokers each is one query', async () => {
+  const { graphql } = await startTestService();
+  const broker = 'nodes { id name connection { state } }';
+  const query = `{ projects(first: 100) { nodes { id name brokers(first: 100, orderBy: { field: NAME }) { ${broker} } } } }`;
+  expect((await graphql(query)).errors).toBeUndefined();
+});
+
 test('the cost for a null variable is not cached as that of its default', async () => {
   const { graphql } = await startTestService();
   const query = 'query ($n: Int = 10000) { projects(first: $n) { nodes { id name description a: id b: id } } }';
