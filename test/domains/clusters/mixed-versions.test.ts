@@ -203,6 +203,25 @@ test('rules that versions compare differently are listed, and explained as each 
   }
 });
 
+test('a node whose version is not known is reported as such, and counts as too old', async () => {
+  const service = await startTestService();
+  // Without $SYS topics a Mosquitto 2.0 does not report its version.
+  const { port } = await startMosquitto({ access: 'dynsec', sysInterval: 0 });
+  const nodes = [await newer(service), await registered(service, 'unknown', port)];
+  const { refusal, create, nodesOf } = driven(service);
+  const { brokerId: c } = await create(...nodes);
+  expect(await nodesOf(c)).toEqual([
+    { nodeId: 1, sync: { state: 'EQUAL', differences: [], differingRules: [] } },
+    { nodeId: 2, sync: { state: 'EQUAL', differences: [], differingRules: null } },
+  ]);
+  const { body } = await service.rest('GET', `/api/projects/${service.projectId}/clusters/status`, service.root);
+  expect(body[0].nodes[1].sync).toEqual({ state: 'equal', differences: 0, missing_passwords: [] });
+  expect(await refusal(WRITE, { c, changes: [roleWith(OWN_TOPIC)] })).toMatchObject({
+    ...NOT_KEPT,
+    info: { nodeId: 2, reason: expect.stringContaining('is not known') },
+  });
+});
+
 test('a node that is replaced by an older broker is DRIFTED with the rules that it lacks, and takes them from no other', async () => {
   const service = await startTestService();
   const [first, second] = [await newer(service), await newer(service, 'second')];
