@@ -21,7 +21,10 @@ export const CLUSTER_STATUS = graphql(`subscription ClusterStatus($projectId: ID
         lag
         error { message }
         raft { state term }
-        sync { state since differenceCount differences { kind name } missingPasswords }
+        sync {
+          state since differenceCount differences { kind name } missingPasswords
+          differingRules { roleName aclType topic }
+        }
       }
     }
   }

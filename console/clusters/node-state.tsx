@@ -31,6 +31,18 @@ export function NodeState({ node: { isReachable, error, sync } }: { readonly nod
           </ul>
         </details>
       )}
+      {sync?.differingRules && sync.differingRules.length > 0 && (
+        <details>
+          <summary>{text('differingRules', { count: sync.differingRules.length })}</summary>
+          <ul className="plain">
+            {sync.differingRules.map(({ roleName, aclType, topic }) => (
+              <li key={`${roleName} ${aclType} ${topic}`}>
+                {roleName}: <code>{aclType === null ? 'allowWildcardSubs: false' : `${aclType} ${topic}`}</code>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
       {sync && sync.missingPasswords.length > 0 && (
         <div>{text('missingPasswords', { accounts: sync.missingPasswords.join(', ') })}</div>
       )}
