@@ -181,7 +181,7 @@ export class SyncedCluster {
   async #isInSync(nodeId: number): Promise<boolean> {
     const { document, revision, writing } = this.#record;
     if (document === null || writing !== null || this.#nodes.isBehind(nodeId)) return false;
-    if (this.#nodes.canCopyPasswords(nodeId)) return false;
+    if (this.#nodes.passwords.canCopy(nodeId)) return false;
     return (await this.#nodes.differences(nodeId)).length === 0 && this.#record.revision === revision;
   }
 

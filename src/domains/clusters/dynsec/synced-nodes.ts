@@ -11,6 +11,7 @@ import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { ClusterCache } from '../cluster-cache.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
+import { NodePasswords } from './node-passwords.ts';
 import { differencesTo, type NodeAccess, type NodePlan, objectsOf, planTowards } from './node-plan.ts';
 import type { NodeStates } from './node-states.ts';
 import { NodeVersions } from './node-versions.ts';
@@ -48,12 +49,14 @@ interface Compared {
  * mutex, except for `differences`. Errors of all methods: those of the node, and NOT_FOUND.
  */
 export class SyncedNodes {
+  readonly passwords: NodePasswords;
   readonly #options: SyncedNodesOptions;
   readonly #compared = new Map<number, Compared>();
   readonly #versions = new NodeVersions();
 
   constructor(options: SyncedNodesOptions) {
     this.#options = options;
+    this.passwords = new NodePasswords({ ...options, nodes: this });
   }
 
   get record(): ClusterRecord {
@@ -142,7 +145,7 @@ export class SyncedNodes {
     const differences = isBehind ? [] : await this.differences(nodeId);
     if (isBehind || (differences.length > 0 && this.record.autoRepair)) await this.apply(nodeId);
     else {
-      if (this.canCopyPasswords(nodeId)) await this.#copyPasswords(nodeId);
+      if (this.passwords.canCopy(nodeId)) await this.passwords.copyMissing(nodeId);
       this.recordDifferences(nodeId, differences);
     }
     return differences.length === 0 || this.record.autoRepair;
@@ -164,7 +167,7 @@ export class SyncedNodes {
     const { missingPasswords, revision: before } = this.node(nodeId);
     // A new node may have other passwords for the same accounts.
     const wanted = before === null ? document.clients.map(({ username }) => username) : plan.lackingAfter;
-    const copied = await this.#copied(nodeId, wanted);
+    const copied = await this.passwords.copy(nodeId, wanted);
     const lackingAfter = plan.lackingAfter.filter((username) => !copied.has(username));
     if (before !== revision || missingPasswords.length !== lackingAfter.length) {
       await store.updateNode(id, nodeId, { revision, missingPasswords: lackingAfter });
@@ -178,14 +181,6 @@ export class SyncedNodes {
     const { writer } = await this.access(nodeId);
     const { changes } = await this.#plan(nodeId, document);
     if (changes.length > 0) requireApplied(await writer.dryRun({ changes, mayControl: true }));
-  }
-
-  canCopyPasswords(nodeId: number): boolean {
-    const { missingPasswords } = this.node(nodeId);
-    if (missingPasswords.length === 0) return false;
-    return this.#sourcesFor(nodeId).some((source) =>
-      missingPasswords.some((username) => !source.missingPasswords.includes(username)),
-    );
   }
 
   recordDifferences(nodeId: number, differences: readonly AccessChange[]): void {
@@ -210,46 +205,6 @@ export class SyncedNodes {
     const unknown = this.record.nodes.filter((node) => !this.#versions.knows(node));
     // The version of a node that cannot be read stays unknown.
     await Promise.allSettled(unknown.map(({ nodeId }) => this.current(nodeId)));
-  }
-
-  async #copyPasswords(nodeId: number): Promise<void> {
-    const { missingPasswords } = this.node(nodeId);
-    const copied = await this.#copied(nodeId, missingPasswords);
-    if (copied.size === 0) return;
-    const left = missingPasswords.filter((username) => !copied.has(username));
-    await this.#options.store.updateNode(this.#options.id, nodeId, { missingPasswords: left });
-  }
-
-  /** Copies passwords to the node, and returns the copied accounts. Passwords that cannot be copied stay missing. */
-  async #copied(nodeId: number, usernames: readonly string[]): Promise<ReadonlySet<string>> {
-    const { passwordCopies } = this.#options;
-    const to = this.broker(nodeId);
-    const copied = new Set<string>();
-    for (const source of this.#sourcesFor(nodeId)) {
-      const from = this.broker(source.nodeId);
-      // Accounts of this service, which have a different password on each broker.
-      const own = new Set([to.username, from.username]);
-      const known = new Set([...copied, ...own, ...source.missingPasswords]);
-      const wanted = usernames.filter((username) => !known.has(username));
-      if (wanted.length === 0) continue;
-      try {
-        for (const username of await passwordCopies.copy(from, to, wanted)) copied.add(username);
-      } catch (error) {
-        if (!(error instanceof ServiceError)) throw error;
-      }
-    }
-    return copied;
-  }
-
-  #sourcesFor(nodeId: number): readonly ClusterNodeRecord[] {
-    const { passwordCopies, brokers, runtimes } = this.#options;
-    const { nodes, revision } = this.record;
-    const canCopy = ({ brokerId }: ClusterNodeRecord) => {
-      const broker = brokers.get(brokerId);
-      return broker !== null && passwordCopies.serves(broker) && runtimes.isConnected(brokerId);
-    };
-    if (!canCopy(this.node(nodeId))) return [];
-    return nodes.filter((node) => node.nodeId !== nodeId && node.revision === revision && canCopy(node));
   }
 
   async #plan(
