@@ -13,6 +13,7 @@ const LISTENERS = graphql(`query Listeners($id: ID!) {
       id
       port
       bindAddress
+      socketPath
       protocol
       hasTls
       requiresCertificate
@@ -34,9 +35,13 @@ export function Listeners() {
   const listeners = data?.broker?.listeners;
   const yesOrNo = (value: boolean | null) => text(value === null ? 'unknown' : value ? 'yes' : 'no');
   const columns: Column<Listener>[] = [
-    { key: 'port', title: text('port'), cell: ({ port }) => port },
-    { key: 'address', title: text('address'), cell: ({ bindAddress }) => bindAddress ?? text('allAddresses') },
-    { key: 'protocol', title: text('protocol'), cell: ({ protocol }) => text(protocol) },
+    { key: 'port', title: text('port'), cell: ({ port, socketPath }) => (socketPath === null ? port : '') },
+    {
+      key: 'address',
+      title: text('address'),
+      cell: ({ bindAddress, socketPath }) => socketPath ?? bindAddress ?? text('allAddresses'),
+    },
+    { key: 'protocol', title: text('protocol'), cell: ({ protocol }) => text(protocol ?? 'unknown') },
     { key: 'tls', title: text('tls'), cell: ({ hasTls }) => yesOrNo(hasTls) },
     {
       key: 'certificates',

@@ -4,7 +4,7 @@ import { brokerPayload } from './broker-mutations-schema.ts';
 import { CloudBroker } from './broker-schema.ts';
 import { CloudBrokerEngine, CloudBrokerTargetState } from './broker-types-schema.ts';
 
-export const ListenerProtocolEnum = builder.enumType('ListenerProtocol', {
+const ListenerProtocolEnum = builder.enumType('ListenerProtocol', {
   description: 'The protocol of a listener.',
   values: {
     MQTT: { value: 'MQTT' as ListenerProtocol, description: 'MQTT over TCP.' },

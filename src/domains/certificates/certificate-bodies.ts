@@ -2,7 +2,7 @@ import type { JsonSchema } from '../../gateway/rest/route.ts';
 import { BOOLEAN, closed, INTEGER, NULLABLE_STRING, STRING } from '../../gateway/rest/schemas.ts';
 
 /** Documented spelling of the enum, which is that of brokers. */
-export const LISTENER_PROTOCOLS = { MQTT: 'mqtt', WEBSOCKET: 'mqtt+websockets' } as const;
+export const LISTENER_PROTOCOLS = { MQTT: 'mqtt', WEBSOCKET: 'mqtt+websockets', HTTP_API: 'http_api' } as const;
 
 const MAX_TEXT = 65_535;
 
@@ -110,10 +110,15 @@ export const LISTENERS: JsonSchema = {
   items: closed(
     {
       id: { type: ['integer', 'null'], description: 'Null if the broker reports no id.' },
-      port: INTEGER,
-      bindAddress: { ...NULLABLE_STRING, description: 'Null for all addresses.' },
+      port: { ...INTEGER, description: '0 for a Unix domain socket.' },
+      bindAddress: { ...NULLABLE_STRING, description: 'Null for all addresses, and for a Unix domain socket.' },
+      socketPath: { ...NULLABLE_STRING, description: 'Path of a Unix domain socket. Null for TCP.' },
       tls: BOOLEAN,
-      protocol: { type: 'string', enum: Object.values(LISTENER_PROTOCOLS) },
+      protocol: {
+        type: ['string', 'null'],
+        enum: [...Object.values(LISTENER_PROTOCOLS), null],
+        description: 'Null if the broker reports another one.',
+      },
       requireCertificate: { type: ['boolean', 'null'], description: 'Null if the broker does not report it.' },
       certs: {
         type: 'array',

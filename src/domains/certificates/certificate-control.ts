@@ -1,6 +1,6 @@
 import { ServiceError } from '../../platform/errors.ts';
 import type { ControlApi } from '../../protocol/control/envelope.ts';
-import { fieldOf, isFields } from '../../protocol/control/fields.ts';
+import { fieldOf, isFields, listIn } from '../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
 
 /**
@@ -21,16 +21,6 @@ import type { ControlCaller } from '../../protocol/control/plugin.ts';
  */
 export const CERTIFICATE_API: ControlApi = 'certificate-management';
 
-/** An entry of `listListeners`. Mosquitto 2.1 reports no `id`. */
-export interface ListenerEntry {
-  readonly id: number | null;
-  readonly port: number;
-  readonly bindAddress: string | null;
-  readonly protocol: 'MQTT' | 'WEBSOCKET';
-  readonly tls: boolean;
-  readonly requireCertificate: boolean | null;
-}
-
 export interface ListenerCertificates {
   readonly listenerId: number;
   readonly server: DeployedFile | null;
@@ -40,17 +30,6 @@ export interface ListenerCertificates {
 interface DeployedFile {
   readonly fileName: string;
   readonly fingerprint256: string;
-}
-
-const MAX_LISTENERS = 1_000;
-
-/** Without Unix domain sockets, which do not use TLS. */
-export async function listListeners(caller: ControlCaller): Promise<ListenerEntry[]> {
-  const data = await caller.call('broker', 'listListeners');
-  return listIn(data, 'listeners')
-    .slice(0, MAX_LISTENERS)
-    .map(readListener)
-    .filter((entry) => entry !== null);
 }
 
 type Command = 'insertCACertificate' | 'deleteCACertificate' | 'setServerCertificate' | 'removeServerCertificate';
@@ -101,36 +80,6 @@ function withoutPem(error: unknown): unknown {
   if (!(error instanceof ServiceError) || !String(error.info?.brokerError).includes('-----BEGIN')) return error;
   const info = { ...error.info, brokerError: String(error.info?.brokerError).replace(PEM, '***') };
   return new ServiceError(error.code, error.message.replace(PEM, '***'), { info });
-}
-
-const listIn = (data: unknown, key: string): readonly unknown[] => {
-  const list = isFields(data) ? fieldOf(data, key) : undefined;
-  return Array.isArray(list) ? list : [];
-};
-
-const MAX_PORT = 65_535;
-const MAX_ID = 2_147_483_647;
-
-const isWhole = (value: unknown, max: number): value is number =>
-  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max;
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-
-function readListener(value: unknown): ListenerEntry | null {
-  if (!isFields(value)) return null;
-  const either = (...names: string[]) => names.map((name) => fieldOf(value, name)).find((found) => found !== undefined);
-  const port = fieldOf(value, 'port');
-  if (!isWhole(port, MAX_PORT) || port === 0) return null;
-  const [id, requires] = [fieldOf(value, 'id'), either('require-certificate', 'require_certificate')];
-  const bindAddress = either('bind-address', 'bind_address');
-  return {
-    id: isWhole(id, MAX_ID) ? id : null,
-    port,
-    bindAddress: textOf(bindAddress) || null,
-    protocol: /websocket/i.test(textOf(fieldOf(value, 'protocol'))) ? 'WEBSOCKET' : 'MQTT',
-    tls: fieldOf(value, 'tls') === true,
-    requireCertificate: typeof requires === 'boolean' ? requires : null,
-  };
 }
 
 function readCertificates(value: unknown): ListenerCertificates | null {

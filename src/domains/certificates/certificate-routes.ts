@@ -37,6 +37,7 @@ const READ_LISTENERS = `query ($projectId: ID!, $brokerId: ID!) {
         id: number
         port
         bindAddress
+        socketPath
         tls: hasTls
         protocol
         requireCertificate: requiresCertificate
@@ -164,7 +165,7 @@ export const certificateRoutes: readonly Route[] = [
     variables: ({ params }) => params,
     pick: 'project.broker.listeners',
     total: 'project.broker.listeners',
-    spell: { ListenerProtocol: LISTENER_PROTOCOLS },
+    spell: { BrokerListenerProtocol: LISTENER_PROTOCOLS },
     response: LISTENERS,
     errors: [401, 403, 404, 405, 500, 503],
   },

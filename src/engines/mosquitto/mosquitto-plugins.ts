@@ -1,7 +1,7 @@
 import { CERTIFICATE_API } from '../../domains/certificates/certificate-control.ts';
 import { type ControlApi, type ControlCommand, requestTopic } from '../../protocol/control/envelope.ts';
 import { fieldOf } from '../../protocol/control/fields.ts';
-import { listenerList } from '../../protocol/control/listener-list.ts';
+import { listenerList } from '../../protocol/control/listeners.ts';
 import { type ControlPlugin, ControlRefusal } from '../../protocol/control/plugin.ts';
 import { type CommandTable, requiredText, runCommandOf } from '../../protocol/control/plugin-arguments.ts';
 import type { GatewayPlugins } from '../../protocol/hosting/gateway-plugins.ts';

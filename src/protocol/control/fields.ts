@@ -17,3 +17,9 @@ export function integerOf(value: unknown): number | null {
   if (typeof value !== 'number' || !Number.isFinite(value)) return null;
   return Math.trunc(Math.min(Math.max(value, Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER));
 }
+
+/** The list in a field of response data; empty if there is none. */
+export function listIn(data: unknown, name: string): readonly unknown[] {
+  const list = isFields(data) ? fieldOf(data, name) : undefined;
+  return Array.isArray(list) ? list : [];
+}

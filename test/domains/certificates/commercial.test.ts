@@ -112,6 +112,35 @@ describe('client authorities on a commercial broker', () => {
     expect(broker.commands.filter(({ command }) => command === 'insertCACertificate')).toHaveLength(1);
   });
 
+  test('the listeners of Mosquitto 2.1 are what they are: the HTTP interface, Unix domain sockets, unknown protocols', async () => {
+    const listeners = [
+      { port: 1883, protocol: 'mqtt', 'bind-address': '127.0.0.1', tls: false },
+      { port: 9001, protocol: 'mqtt+websockets', 'bind-address': '127.0.0.1', tls: false },
+      { port: 9003, 'bind-address': '127.0.0.1', tls: false },
+      { port: 0, protocol: 'mqtt', 'socket-path': '/run/mosquitto.sock', tls: false },
+      { port: 9004, protocol: 'mqtt-quic', tls: true },
+      { port: 0, protocol: 'mqtt', tls: false },
+      { port: 1884, protocol: 'mqtt', 'socket-path': '/run/other.sock', tls: false },
+    ];
+    const broker = await startCommercialCertificates({ listeners });
+    const world = await certificateWorld();
+    const brokerId = await world.addBroker(broker.url);
+    const fields = 'port bindAddress socketPath protocol';
+    const query = `query ($b: ID!) { broker(id: $b) { listeners { id ${fields} } } }`;
+    const listed = (await world.service.graphql(query, { b: brokerId })).data.broker.listeners;
+    const bindAddress = '127.0.0.1';
+    expect(listed).toMatchObject([
+      { port: 1883, bindAddress, socketPath: null, protocol: 'MQTT' },
+      { port: 9001, bindAddress, socketPath: null, protocol: 'WEBSOCKET' },
+      { port: 9003, bindAddress, socketPath: null, protocol: 'HTTP_API' },
+      { port: 0, bindAddress: null, socketPath: '/run/mosquitto.sock', protocol: 'MQTT' },
+      { port: 9004, bindAddress: null, socketPath: null, protocol: null },
+    ]);
+    const node = `query ($id: ID!) { node(id: $id) { ... on BrokerListener { ${fields} } } }`;
+    const { id, ...socket } = listed[3];
+    expect((await world.service.graphql(node, { id })).data.node).toEqual(socket);
+  });
+
   test('invalid listeners are left out, and error messages name only some of many listeners', async () => {
     const many = Array.from({ length: 2_000 }, (_, index) => ({ id: index, port: 10_000 + index, tls: true }));
     const odd = [

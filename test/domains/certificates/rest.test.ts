@@ -64,11 +64,21 @@ test('the documented operations have their documented forms', async () => {
   const listeners = `/api/projects/${service.projectId}/brokers/${brokerId}/listeners`;
   const told = (await rest('GET', listeners)).body;
   expect(told.slice(0, 3)).toEqual([
-    { id: 1, port: 1883, bindAddress: null, tls: false, protocol: 'mqtt', requireCertificate: null, certs: [] },
+    {
+      id: 1,
+      port: 1883,
+      bindAddress: null,
+      socketPath: null,
+      tls: false,
+      protocol: 'mqtt',
+      requireCertificate: null,
+      certs: [],
+    },
     {
       id: 2,
       port: 8883,
       bindAddress: '0.0.0.0',
+      socketPath: null,
       tls: true,
       protocol: 'mqtt',
       requireCertificate: true,
@@ -78,12 +88,14 @@ test('the documented operations have their documented forms', async () => {
       id: 3,
       port: 8884,
       bindAddress: null,
+      socketPath: null,
       tls: true,
       protocol: 'mqtt+websockets',
       requireCertificate: null,
       certs: [{ certificate_id: id, name: 'Plant', filename: 'ca.pem' }],
     },
   ]);
+  expect(told.at(-1)).toMatchObject({ port: 0, socketPath: '/run/mosquitto.sock', protocol: 'mqtt' });
 
   expect(await ask('POST', `/${id}/undeploy`, { brokers: brokers.slice(0, 1) })).toMatchObject([
     200,

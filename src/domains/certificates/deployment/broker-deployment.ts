@@ -1,15 +1,9 @@
 import { ServiceError } from '../../../platform/errors.ts';
+import { type ListenerEntry, listListeners } from '../../../protocol/control/listeners.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { CertificateRow } from '../certificate-cache.ts';
-import {
-  CERTIFICATE_API,
-  changeListener,
-  isLost,
-  isMissingFile,
-  type ListenerEntry,
-  listListeners,
-} from '../certificate-control.ts';
+import { CERTIFICATE_API, changeListener, isLost, isMissingFile } from '../certificate-control.ts';
 import type { CertificateMaterial } from '../material/certificate-material.ts';
 import { type CertificateFile, presenceAfterLoss, presenceOn } from './deployed-files.ts';
 import type { DeploymentKey, DeploymentRows } from './deployment-rows.ts';
@@ -105,7 +99,8 @@ export class BrokerDeployment {
         throw new ServiceError('NOT_SUPPORTED_BY_BROKER', message, { info: { api: CERTIFICATE_API, reason: message } });
       }
       if (!Array.isArray(listeners)) throw listeners;
-      return { runtime, listeners: listeners as ListenerEntry[] };
+      // Unix domain sockets do not use TLS.
+      return { runtime, listeners: (listeners as ListenerEntry[]).filter(({ socketPath }) => socketPath === null) };
     });
   }
 

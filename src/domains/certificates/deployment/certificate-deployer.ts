@@ -4,11 +4,11 @@ import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit
 import { LeasedMutex } from '../../../platform/scheduling/leased-mutex.ts';
 import type { Sealer } from '../../../platform/storage/sealed.ts';
 import type { Storage } from '../../../platform/storage/storage.ts';
+import { type ListenerEntry, listListeners } from '../../../protocol/control/listeners.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { BrokerService } from '../../brokers/broker-service.ts';
 import type { CertificateCache, CertificateRecord, CertificateRow, DeploymentRecord } from '../certificate-cache.ts';
-import { type ListenerEntry, listListeners } from '../certificate-control.ts';
 import { withInputPath } from '../certificate-input.ts';
 import { keyContext } from '../certificate-service.ts';
 import { type CertificateMaterial, checkedMaterial } from '../material/certificate-material.ts';

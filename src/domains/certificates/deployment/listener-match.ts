@@ -1,5 +1,5 @@
 import { type ErrorCode, ServiceError } from '../../../platform/errors.ts';
-import type { ListenerEntry } from '../certificate-control.ts';
+import type { ListenerEntry } from '../../../protocol/control/listeners.ts';
 
 export interface ListenerAddress {
   readonly port: number;

@@ -8,7 +8,6 @@ import { walk } from '../../../gateway/graphql/walk-limit.ts';
 import { namedNodeId } from '../../../gateway/named-node-id.ts';
 import { DEFAULT_PAGE, MAX_PAGE } from '../../../gateway/paging.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
-import { ListenerProtocolEnum } from '../../brokers/cloud-broker-schema.ts';
 import { Project } from '../../projects/project-schema.ts';
 import type { ListenerView } from '../deployment/certificate-deployer.ts';
 import { daysLeft } from '../expiry/certificate-expiry.ts';
@@ -170,7 +169,16 @@ builder.prismaObjectFields(Certificate, (t) => ({
 }));
 
 /** Identifies a listener at its broker, as in the rows of deployments. */
-const keyOf = ({ port, bindAddress }: ListenerView): string => `${port}/${bindAddress ?? ''}`;
+const keyOf = ({ port, bindAddress, socketPath }: ListenerView): string => `${port}/${socketPath ?? bindAddress ?? ''}`;
+
+const BrokerListenerProtocol = builder.enumType('BrokerListenerProtocol', {
+  description: 'What a listener of a broker accepts.',
+  values: {
+    MQTT: { description: 'MQTT over TCP, TLS or a Unix domain socket.' },
+    WEBSOCKET: { description: 'MQTT over WebSocket.' },
+    HTTP_API: { description: 'The HTTP interface of Mosquitto 2.1. MQTT clients cannot connect to it.' },
+  } as const satisfies Record<NonNullable<ListenerView['protocol']>, object>,
+});
 
 const BrokerListener = builder.objectRef<ListenerView>('BrokerListener').implement({
   ...withBroker,
@@ -178,7 +186,7 @@ const BrokerListener = builder.objectRef<ListenerView>('BrokerListener').impleme
   interfaces: [Node],
   fields: (t) => ({
     id: t.id({
-      description: 'Depends on the broker, the port and the address only.',
+      description: 'Depends on the broker, the port, and the address or the path only.',
       resolve: (listener) =>
         namedNodeId({ kind: 'brokerListener', brokerId: listener.broker.id, name: keyOf(listener) }),
     }),
@@ -187,12 +195,20 @@ const BrokerListener = builder.objectRef<ListenerView>('BrokerListener').impleme
       nullable: true,
     }),
     broker: t.expose('broker', { description: 'The broker of the listener.', type: Broker }),
-    port: t.exposeInt('port', { description: 'TCP port.' }),
+    port: t.exposeInt('port', { description: 'TCP port. 0 for a Unix domain socket.' }),
     bindAddress: t.exposeString('bindAddress', {
-      description: 'Address of the listener. Null for all addresses.',
+      description: 'Address of the listener. Null for all addresses, and for a Unix domain socket.',
       nullable: true,
     }),
-    protocol: t.expose('protocol', { description: 'Protocol of the listener.', type: ListenerProtocolEnum }),
+    socketPath: t.exposeString('socketPath', {
+      description: 'Path of the Unix domain socket. Null for TCP.',
+      nullable: true,
+    }),
+    protocol: t.expose('protocol', {
+      description: 'Protocol of the listener. Null if the broker reports another one.',
+      type: BrokerListenerProtocol,
+      nullable: true,
+    }),
     hasTls: t.exposeBoolean('tls', { description: 'Whether connections are encrypted.' }),
     requiresCertificate: t.exposeBoolean('requireCertificate', {
       description:
@@ -255,7 +271,7 @@ builder.prismaObjectFields(Project, (t) => ({
 
 builder.interfaceFields(Broker, (t) => ({
   listeners: t.field({
-    description: 'Listeners of the broker, as the broker reports them now. Unix domain sockets are left out.',
+    description: 'Listeners of the broker, as the broker reports them now.',
     type: [BrokerListener],
     nullable: true,
     complexity: BROKER_QUERY_COST,

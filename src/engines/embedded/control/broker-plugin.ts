@@ -1,5 +1,5 @@
 import { type ControlApi, requestTopic } from '../../../protocol/control/envelope.ts';
-import { listenerList } from '../../../protocol/control/listener-list.ts';
+import { listenerList } from '../../../protocol/control/listeners.ts';
 import type { ControlPlugin } from '../../../protocol/control/plugin.ts';
 import { tablePlugin } from '../../table-plugin.ts';
 import type { ListenerInfo } from '../core/connection.ts';
