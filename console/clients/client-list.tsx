@@ -39,7 +39,10 @@ export function ClientList() {
       {!rows && <Problem error={error} />}
       {rows && (
         <>
-          {!rows.page.isComplete && (
+          {rows.page.undecidedCount > 0 && (
+            <p className="note">{text('undecided', { count: numberText(rows.page.undecidedCount) })}</p>
+          )}
+          {!rows.page.isComplete && rows.page.undecidedCount === 0 && (
             <p className="note">
               {text('incomplete')} <Time at={rows.page.since} />
             </p>

@@ -13,6 +13,7 @@ export const CLIENTS = graphql(`query Clients(
     connectedClients(filter: $filter, orderBy: $orderBy, first: $first, offset: $offset, after: $after) {
       totalCount
       isComplete
+      undecidedCount
       since
       pageInfo { hasNextPage endCursor }
       nodes {

@@ -23,6 +23,8 @@ import { MAX_SUBSCRIBERS, type SubscriberList } from './subscribers/subscriber-l
 
 interface ClientConnection extends ListConnection<ClientView> {
   readonly isComplete: boolean;
+  /** Number of clients that may match, because a value that the filter needs is unknown. */
+  readonly undecidedCount: number;
   readonly since: number | null;
   readonly asOf: number;
 }
@@ -36,7 +38,7 @@ export interface SubscribersView extends SubscriberList {
 /** The connected clients of a broker, without offline persistent sessions. */
 export interface ConnectedClients {
   readonly clients: readonly ConnectedClientSummary[];
-  /** `false` if unknown clients may be connected. */
+  /** `false` if unknown clients may be connected, or clients may match whose values are unknown. */
   readonly isComplete: boolean;
   readonly viewOf: (client: ConnectedClientSummary) => ClientView;
 }
@@ -116,6 +118,7 @@ export class ClientService {
       },
       totalCount: page.totalCount,
       isComplete: page.complete,
+      undecidedCount: page.undecided,
       since: page.since,
       asOf: page.asOf,
     };

@@ -57,6 +57,17 @@ test('a broker on Mosquitto is used like any other: who may connect, who is ther
   await clients.until(({ connectedClients }) =>
     connectedClients.clients.some(({ clientId }: { clientId: string }) => clientId === 'dev-1'),
   );
+  // The listeners are known, so the encryption is, which this version of Mosquitto may not log.
+  const CLIENT = `query ($id: ID!) { broker(id: $id) { connectedClient(clientId: "dev-1") {
+    protocol tls { version } listener { port hasTls } unknownFields { field }
+  } } }`;
+  const { connectedClient } = (await service.graphql(CLIENT, { id })).data.broker;
+  expect(connectedClient).toMatchObject({
+    protocol: 'MQTT',
+    tls: null,
+    listener: { port: Number(new URL(url).port), hasTls: false },
+  });
+  expect(connectedClient.unknownFields).not.toContainEqual({ field: 'tls' });
   await expect(meter.publishAsync('elsewhere', 'x', { qos: 1 })).rejects.toThrow('Not authorized');
 
   const made = await service.graphql(

@@ -34,7 +34,7 @@ const UNREPORTED = 'NOT_SUPPORTED_BY_BROKER if the broker reports the number of 
 
 export const ConnectedClientFilter = builder.inputType('ConnectedClientFilter', {
   description:
-    'Clients that match all given conditions. A client whose value is unknown does not match a condition on it.',
+    'Clients that match all given conditions. A client whose value is unknown does not match a condition on it, and the list is then not complete (`isComplete`, `undecidedCount`).',
   fields: (t) => ({
     ...filterFields(t),
     value: t.string({ description: 'Compared with the user name and the client id; one of them must match.' }),

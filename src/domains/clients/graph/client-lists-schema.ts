@@ -26,7 +26,12 @@ builder.interfaceFields(Broker, (t) => ({
       fields: (connection) => ({
         totalCount: connection.exposeInt('totalCount', { description: 'Size of the whole filtered list.' }),
         isComplete: connection.exposeBoolean('isComplete', {
-          description: 'false if clients that connected before `since` may be missing.',
+          description:
+            'false if clients that connected before `since` may be missing, or if `undecidedCount` is not 0.',
+        }),
+        undecidedCount: connection.exposeInt('undecidedCount', {
+          description:
+            'Number of clients that are not in the list and may match the filter, because a value that it needs is unknown. `unknownFields` of a client has the reasons.',
         }),
         since: connection.field({
           description: 'The time since which clients are followed; null if the broker lists them itself.',

@@ -59,8 +59,9 @@ const ConnectedClientsEvent = builder.objectRef<ClientsEvent>('ConnectedClientsE
     }),
     isComplete: t.boolean({
       nullable: true,
-      description: 'SNAPSHOT: false if clients that connected earlier may be missing.',
-      resolve: ({ event }) => (event.kind === 'SNAPSHOT' ? event.snapshot.complete : null),
+      description:
+        'false if clients that connected earlier may be missing, or if clients may match the filter although a value that it needs is unknown. Null if the event is neither SNAPSHOT nor CHANGE. A CHANGE without clients reports a change of `isComplete`.',
+      resolve: ({ event }) => stateIn(event)?.complete ?? null,
     }),
   }),
 });

@@ -66,6 +66,10 @@ export const ClientListenerType = builder.objectRef<ClientListener>('ClientListe
       description: 'The local address that the listener is bound to; `null` if the source does not know it.',
       nullable: true,
     }),
+    hasTls: t.exposeBoolean('tls', {
+      description: 'Whether connections to the listener are encrypted; `null` if the source does not know it.',
+      nullable: true,
+    }),
   }),
 });
 

@@ -1,7 +1,10 @@
+import type { KnownListener } from './client-listeners.ts';
 import {
   ANONYMOUS,
+  type ClientListener,
   type ClientProtocol,
   type ClientProtocolVersion,
+  type ClientTls,
   type ConnectedClientDetail,
   type ConnectedClientSummary,
 } from './inspect-data.ts';
@@ -22,7 +25,7 @@ export interface ClientEntry {
   address: string | null;
   port: number | null;
   protocol: ClientProtocol | null;
-  /** The protocol if the broker is a Mosquitto 2.0.x. */
+  /** The protocol if the broker is a Mosquitto 2.0.x of unknown listeners. */
   protocolOf20: ClientProtocol | null;
   protocolVersion: ClientProtocolVersion | null;
   bridge: boolean;
@@ -104,18 +107,42 @@ export function summaryOf(entry: ClientEntry): ConnectedClientSummary {
   };
 }
 
+/** What is known of the broker beyond the entry. */
+interface EntryContext {
+  readonly listener: KnownListener | undefined;
+  /** Whether the broker logs the encryption of connections, as Mosquitto 2.1 does. `null` if its version is unknown. */
+  readonly logsTls: boolean | null;
+  readonly subscriptionsFollowed: boolean;
+}
+
 /** Lists the subscriptions that were seen. Their number is present only if all were seen. */
-export function detailOf(entry: ClientEntry, subscriptionsFollowed: boolean): ConnectedClientDetail {
-  const { keepalive, clean, listenerPort, tls, subscriptions } = entry;
+export function detailOf(entry: ClientEntry, context: EntryContext): ConnectedClientDetail {
+  const { keepalive, clean, listenerPort, subscriptions } = entry;
+  const { subscriptionsFollowed } = context;
+  const tls = tlsOf(entry, context);
   return {
     ...summaryOf(entry),
     ...(keepalive === null ? {} : { keepalive }),
     ...(clean === null ? {} : { cleanSession: clean }),
-    ...(listenerPort === null ? {} : { listener: { port: listenerPort } }),
-    ...(tls === null ? {} : { tls }),
+    ...(listenerPort === null ? {} : { listener: listenerOf(listenerPort, context) }),
+    ...(tls === undefined ? {} : { tls }),
     ...(subscriptionsFollowed
       ? { subscriptions: [...subscriptions.keys()], subscriptionQos: [...subscriptions.values()] }
       : {}),
     ...(subscriptionsFollowed && entry.subscriptionsComplete ? { numSubscriptions: subscriptions.size } : {}),
   };
+}
+
+function listenerOf(port: number, { listener }: EntryContext): ClientListener {
+  if (listener === undefined) return { port };
+  const { protocol: _protocol, ...known } = listener;
+  return known;
+}
+
+/** `undefined` if it is unknown. */
+function tlsOf({ tls, clean }: ClientEntry, { listener, logsTls }: EntryContext): ClientTls | null | undefined {
+  if (tls !== null) return tls;
+  if (listener?.tls !== undefined) return listener.tls ? {} : null;
+  // Every connect line has `clean`.
+  return logsTls && clean !== null ? null : undefined;
 }

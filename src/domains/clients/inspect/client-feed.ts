@@ -1,4 +1,5 @@
 import { Broadcast } from '../../../gateway/live/broadcast.ts';
+import type { Fits } from './client-filter.ts';
 import { keyOf } from './client-key.ts';
 import {
   type ClientChange,
@@ -12,9 +13,11 @@ import type { ConnectedClientSummary } from './inspect-data.ts';
 
 interface ClientFeedOptions {
   /** `null`: all clients. */
-  readonly matches: ((client: ConnectedClientSummary) => boolean) | null;
+  readonly matches: Fits | null;
   /** The matching clients in their current order. */
   readonly clients: () => readonly ConnectedClientSummary[];
+  /** Number of clients that may match. */
+  readonly undecided: () => number;
   readonly state: () => ClientListState;
   /** Whether snapshots have no clients, only their counts. */
   readonly countsOnly: boolean;
@@ -28,6 +31,9 @@ export class ClientFeed {
   readonly #options: ClientFeedOptions;
   /** `null` until the next snapshot, which all subscribers need first. Changes until then are in the snapshot. */
   #counts: ClientCounts | null = null;
+  #undecided = 0;
+  /** Whether the list was complete at the last event. */
+  #complete = false;
 
   constructor(options: ClientFeedOptions) {
     this.#options = options;
@@ -41,11 +47,13 @@ export class ClientFeed {
   /** Publishes the matching part. A client that no longer matches is a removed client. */
   publish(part: ClientDifferencePart): void {
     if (this.#counts === null) return;
-    const { matches, state } = this.#options;
-    const now = matches === null ? part.changed : part.changed.filter(matches);
-    const before = matches === null ? part.before : part.before.filter(matches);
-    // Without clients, only the completeness of the list of all clients has changed.
-    if (matches !== null && now.length + before.length === 0) return;
+    const { matches } = this.#options;
+    const now = matches === null ? part.changed : part.changed.filter((client) => matches(client) === true);
+    const before = matches === null ? part.before : part.before.filter((client) => matches(client) === true);
+    this.#undecided += undecidedIn(part.changed, matches) - undecidedIn(part.before, matches);
+    const state = this.#state();
+    if (now.length + before.length === 0 && state.complete === this.#complete) return;
+    this.#complete = state.complete;
     const [added, replaced] = [countsOf(now), countsOf(before)];
     this.#counts = {
       total: this.#counts.total + added.total - replaced.total,
@@ -53,7 +61,7 @@ export class ClientFeed {
     };
     const remaining = new Set(now.map(keyOf));
     const gone = before.map(keyOf).filter((key) => !remaining.has(key));
-    this.broadcast.publish({ changed: now, removed: gone, counts: this.#counts, ...state() });
+    this.broadcast.publish({ changed: now, removed: gone, counts: this.#counts, ...state });
   }
 
   /** Call if changes were not published. All subscribers receive a GAP and a snapshot. */
@@ -63,12 +71,23 @@ export class ClientFeed {
   }
 
   #snapshot(): ClientSnapshot {
-    const { clients, state, countsOnly } = this.#options;
+    const { clients, undecided, countsOnly } = this.#options;
     const list = clients();
+    if (this.#counts === null) this.#undecided = undecided();
     this.#counts ??= countsOf(list);
-    return { clients: countsOnly ? [] : [...list], counts: this.#counts, ...state() };
+    const state = this.#state();
+    this.#complete = state.complete;
+    return { clients: countsOnly ? [] : [...list], counts: this.#counts, ...state };
+  }
+
+  #state(): ClientListState {
+    const state = this.#options.state();
+    return { ...state, complete: state.complete && this.#undecided === 0 };
   }
 }
+
+const undecidedIn = (clients: readonly ConnectedClientSummary[], matches: Fits | null): number =>
+  matches === null ? 0 : clients.reduce((count, client) => (matches(client) === null ? count + 1 : count), 0);
 
 const countsOf = (clients: readonly ConnectedClientSummary[]): ClientCounts => ({
   total: clients.length,

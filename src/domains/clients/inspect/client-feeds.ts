@@ -111,6 +111,7 @@ export class ClientFeeds {
     return new ClientFeed({
       matches: matcherOf(filter),
       clients: () => this.#clients.matching(filter),
+      undecided: () => this.#clients.undecided(filter),
       state: this.#state,
       countsOnly: form === 'COUNTS',
       maxStored,

@@ -6,7 +6,7 @@ import { type BacklogOf, listedBacklog } from './client-backlogs.ts';
 import { INSPECT_API } from './inspect-control.ts';
 import type { ClientBacklog, ClientProtocol, ClientProtocolVersion, ConnectedClientSummary } from './inspect-data.ts';
 
-/** Conditions of a list; a client must match all of them. A client whose value is unknown does not match. */
+/** Conditions of a list; a client must match all of them. A client whose value is unknown does not match, but may. */
 export interface ClientFilter {
   /** Compared with client id and user name; one of them must match. Default: empty, no condition. Case-sensitive. */
   readonly value?: string;
@@ -26,7 +26,8 @@ export interface ClientFilter {
   readonly minDropped?: number;
 }
 
-type Fits = (client: ConnectedClientSummary) => boolean;
+/** Whether a client matches. `null` if that depends on a value that is unknown. */
+export type Fits = (client: ConnectedClientSummary) => boolean | null;
 
 /** Whether the filter needs current numbers of queued or dropped messages. */
 export const needsBacklogs = ({ minQueued, minDropped }: ClientFilter): boolean =>
@@ -61,7 +62,16 @@ export function filterKey({ value = '', mode = 'contains', clientIds, group, ...
 /** `null` if the filter has no conditions. */
 export function matcherOf(filter: ClientFilter, backlogOf: BacklogOf = listedBacklog): Fits | null {
   const conditions = [...conditionsOf(filter, backlogOf)];
-  return conditions.length === 0 ? null : (client) => conditions.every((fits) => fits(client));
+  if (conditions.length === 0) return null;
+  return (client) => {
+    let result: boolean | null = true;
+    for (const fits of conditions) {
+      const isFitting = fits(client);
+      if (isFitting === false) return false;
+      if (isFitting === null) result = null;
+    }
+    return result;
+  };
 }
 
 function* conditionsOf(filter: ClientFilter, backlogOf: BacklogOf): Generator<Fits> {
@@ -74,18 +84,29 @@ function* conditionsOf(filter: ClientFilter, backlogOf: BacklogOf): Generator<Fi
     yield ({ clientid }) => ids.has(clientid);
   }
   if (group !== undefined) yield (client) => group.has(client.username);
-  for (const key of ['protocol', 'protocolVersion', 'node'] as const) {
-    const wanted = filter[key];
-    if (wanted !== undefined) yield (client) => client[key] === wanted;
+  const { protocol, protocolVersion, node } = filter;
+  if (protocol !== undefined) yield (client) => isKnownAs(client.protocol, (value) => value === protocol);
+  if (protocolVersion !== undefined) {
+    yield (client) => isKnownAs(client.protocolVersion, (value) => value === protocolVersion);
   }
+  // Clients have nodes only in a cluster.
+  if (node !== undefined) yield (client) => client.node === node;
   if (value !== '') yield ({ clientid, username: name }) => FITS[mode](clientid, value) || FITS[mode](name, value);
   if (addresses !== undefined) {
     const { first, last } = addresses;
-    yield ({ address }) => {
-      const key = address === undefined ? null : addressKey(address);
-      return key !== null && key.length === first.length && key >= first && key <= last;
-    };
+    yield ({ address }) =>
+      isKnownAs(address, (value) => {
+        const key = addressKey(value);
+        return key !== null && key.length === first.length && key >= first && key <= last;
+      });
   }
-  if (minQueued !== undefined) yield (client) => (backlogOf(client).messagesOut ?? -1) >= minQueued;
-  if (minDropped !== undefined) yield (client) => (backlogOf(client).numDropped ?? -1) >= minDropped;
+  if (minQueued !== undefined) {
+    yield (client) => isKnownAs(backlogOf(client).messagesOut, (value) => value >= minQueued);
+  }
+  if (minDropped !== undefined) {
+    yield (client) => isKnownAs(backlogOf(client).numDropped, (value) => value >= minDropped);
+  }
 }
+
+const isKnownAs = <T>(value: T | undefined, fits: (value: T) => boolean): boolean | null =>
+  value === undefined ? null : fits(value);

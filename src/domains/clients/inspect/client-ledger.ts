@@ -3,8 +3,9 @@ import { filterMatches, withoutShare } from '../../../protocol/mqtt/filter-match
 import { FirstSubscribers, type SubscriberList } from '../subscribers/subscriber-list.ts';
 import { AccountIndex, type AccountUse, AdministrativeDisconnects } from './account-index.ts';
 import { type ClientEntry, detailOf, newEntry, plainAddress, setConnection, summaryOf } from './client-entry.ts';
+import type { KnownListener, ListenersByPort } from './client-listeners.ts';
 import { FollowedSubscriptions } from './followed-subscriptions.ts';
-import type { ConnectedClientDetail, ConnectedClientSummary } from './inspect-data.ts';
+import type { ClientProtocol, ConnectedClientDetail, ConnectedClientSummary } from './inspect-data.ts';
 import {
   BY_ADMINISTRATOR,
   type ConnectedLine,
@@ -47,6 +48,7 @@ export class ClientLedger {
   readonly kicks = new AdministrativeDisconnects();
   #sorted: ClientEntry[] | null = null;
   #isVersion20: boolean | null = null;
+  #listeners: ListenersByPort = new Map();
   /** Number of the last connection that was logged. */
   lastConnection = 0;
   overflowed = false;
@@ -69,14 +71,14 @@ export class ClientLedger {
 
   /** May be set after the first clients were added. */
   set version(text: string) {
-    const wasKnown = this.#isVersion20 !== null;
     this.#isVersion20 = /\b2\.0\./.test(text);
-    if (wasKnown || !this.#isVersion20) return;
-    for (const entry of this.#entries.values()) {
-      if (entry.protocol !== null || entry.protocolOf20 === null) continue;
-      entry.protocol = entry.protocolOf20;
-      this.#onChange(entry.clientid);
-    }
+    this.#updateProtocols();
+  }
+
+  /** May be set after the first clients were added. Empty if the listeners are unknown. */
+  set listeners(listeners: ListenersByPort) {
+    this.#listeners = listeners;
+    this.#updateProtocols();
   }
 
   has(clientid: string): boolean {
@@ -90,7 +92,10 @@ export class ClientLedger {
 
   detail(clientid: string): ConnectedClientDetail | null {
     const entry = this.#entries.get(clientid);
-    return entry ? detailOf(entry, this.subscriptionsFollowed) : null;
+    if (!entry) return null;
+    const logsTls = this.#isVersion20 === null ? null : !this.#isVersion20;
+    const { subscriptionsFollowed } = this;
+    return detailOf(entry, { listener: this.#listenerOf(entry), logsTls, subscriptionsFollowed });
   }
 
   /** Clients that connect or subscribe meanwhile may be missing. */
@@ -207,6 +212,23 @@ export class ClientLedger {
     }
   }
 
+  #listenerOf({ listenerPort }: ClientEntry): KnownListener | undefined {
+    return listenerPort === null ? undefined : this.#listeners.get(listenerPort);
+  }
+
+  #protocolOf(entry: ClientEntry): ClientProtocol | null {
+    return this.#listenerOf(entry)?.protocol ?? (this.#isVersion20 ? entry.protocolOf20 : null);
+  }
+
+  #updateProtocols(): void {
+    for (const entry of this.#entries.values()) {
+      const protocol = this.#protocolOf(entry);
+      if (entry.gateway || entry.protocol === protocol) continue;
+      entry.protocol = protocol;
+      this.#onChange(entry.clientid);
+    }
+  }
+
   /** `false` if `maxClients` is reached. */
   #connect(line: ConnectedLine, at: number): boolean {
     const entry = this.#entries.get(line.clientid) ?? this.#create(line.clientid);
@@ -219,7 +241,7 @@ export class ClientLedger {
     this.#accounts.move(entry, line.username);
     const isNewSession = setConnection(entry, line, listenerPort);
     if (isNewSession) this.#subscriptions.clear(entry);
-    if (!entry.gateway) entry.protocol = this.#isVersion20 ? entry.protocolOf20 : null;
+    if (!entry.gateway) entry.protocol = this.#protocolOf(entry);
     entry.connection = ++this.lastConnection;
     entry.lastConnect = at;
     this.#online(entry);

@@ -34,6 +34,11 @@ export interface OrderedPageQuery extends ClientPageQuery {
   readonly order?: ClientOrder;
 }
 
+interface FilteredPage extends SortedPage, ClientListState {
+  /** Number of clients that may match, because a value that the filter needs is unknown. */
+  readonly undecided: number;
+}
+
 /** Events during one listing. */
 const MAX_BUFFERED = 10_000;
 const CATCH_UP_MS = 1_000;
@@ -114,15 +119,20 @@ export class ClientRegistry {
     return this.#clients.size;
   }
 
-  /** Errors: INVALID for a cursor of another order; NOT_SUPPORTED_BY_BROKER for a condition on unknown numbers. */
-  async page({ order, ...query }: OrderedPageQuery = {}): Promise<SortedPage & ClientListState> {
+  /**
+   * Not complete if a client may match whose value is unknown. Errors: INVALID for a cursor of another order;
+   * NOT_SUPPORTED_BY_BROKER for a condition on numbers that are unknown for all clients.
+   */
+  async page({ order, ...query }: OrderedPageQuery = {}): Promise<FilteredPage> {
     await this.#upToDate();
     const isBacklogNeeded = needsBacklogs(query) || (order !== undefined && isByBacklog(order));
     const backlogOf = isBacklogNeeded ? await this.#backlogs() : listedBacklog;
     requireBacklogs(query, this.#clients.all(), backlogOf);
-    if (order === undefined) return { ...this.#clients.page(query, backlogOf), ...this.#state() };
     const { offset, count, after, ...filter } = query;
-    const state = this.#state();
+    const undecided = this.#clients.undecided(filter, backlogOf);
+    const { complete, ...others } = this.#state();
+    const state = { ...others, complete: complete && undecided === 0, undecided };
+    if (order === undefined) return { ...this.#clients.page(query, backlogOf), ...state };
     // A copy, because the list may change between two slices.
     const matching = [...this.#clients.matching(filter, backlogOf)];
     return { ...(await runInSlices(pageInOrder(matching, order, { offset, count, after }, backlogOf))), ...state };

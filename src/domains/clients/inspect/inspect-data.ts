@@ -91,6 +91,8 @@ export interface ClientTls {
 export interface ClientListener {
   readonly port: number;
   readonly bind_address?: string;
+  /** Extension: whether connections to the listener are encrypted. */
+  readonly tls?: boolean;
 }
 
 export interface ClientWillProperty {
@@ -128,7 +130,8 @@ export interface ConnectedClientDetail extends ConnectedClientSummary {
   /** Seconds. */
   readonly keepalive?: number;
   readonly cleanSession?: boolean;
-  readonly tls?: ClientTls;
+  /** Extension: `null` if the connection is not encrypted. */
+  readonly tls?: ClientTls | null;
   readonly listener?: ClientListener;
   readonly will?: ClientWill;
   readonly subscriptions?: readonly string[];

@@ -121,6 +121,8 @@ function subscriptionOptions(value: unknown): ClientSubscriptionOptions {
 
 const summary = objectOf(SUMMARY_FIELDS, 'clientid');
 
+const tls = objectOf<ClientTls>({ clientCertificate: text, version: text, ciphers: text });
+
 const detail = objectOf<ConnectedClientDetail>(
   {
     ...SUMMARY_FIELDS,
@@ -132,8 +134,8 @@ const detail = objectOf<ConnectedClientDetail>(
     bytesSubscribed: number,
     keepalive: number,
     cleanSession: flag,
-    tls: objectOf<ClientTls>({ clientCertificate: text, version: text, ciphers: text }),
-    listener: objectOf<ClientListener>({ port: number, bind_address: text }, 'port'),
+    tls: (value) => (value === null ? null : tls(value)),
+    listener: objectOf<ClientListener>({ port: number, bind_address: text, tls: flag }, 'port'),
     will,
     subscriptions: listOf(text),
     inflight: numbersOf(INFLIGHT_KEYS),

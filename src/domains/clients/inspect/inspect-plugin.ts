@@ -10,10 +10,12 @@ import {
   type PluginHost,
   type Unavailable,
 } from '../../../protocol/control/plugin.ts';
+import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { unreachable } from '../../../protocol/mqtt/when-connected.ts';
 import { subscriberRequestOf } from '../subscribers/subscriber-control.ts';
 import type { SubscriberList } from '../subscribers/subscriber-list.ts';
 import { clientIdOf } from './client-key.ts';
+import { ClientListeners } from './client-listeners.ts';
 import type { FollowedClient } from './followed-account.ts';
 import type { ClientsChangedEvent } from './inspect-data.ts';
 import { LogFollower } from './log-follower.ts';
@@ -60,6 +62,8 @@ class InspectPlugin implements ControlPlugin, BegunPlugin {
   readonly api = 'cedalo/inspect';
   readonly #host: PluginHost;
   readonly #follower: LogFollower;
+  readonly #listeners: ClientListeners;
+  readonly #stopStatus: Stop;
   readonly #changed = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
   #sequence = 0;
@@ -84,6 +88,12 @@ class InspectPlugin implements ControlPlugin, BegunPlugin {
         this.#sendSoon();
       },
     });
+    this.#listeners = new ClientListeners(host.controls, (listeners) => {
+      this.#follower.ledger.listeners = listeners;
+    });
+    this.#stopStatus = host.session.onStatus(({ state }) => {
+      if (state === 'CONNECTED' && this.#isActive) void this.#listeners.read();
+    });
   }
 
   get problem(): CapabilityReason | null {
@@ -96,6 +106,7 @@ class InspectPlugin implements ControlPlugin, BegunPlugin {
 
   async finish(): Promise<ControlPlugin | Unavailable> {
     this.#isActive = true;
+    void this.#listeners.read();
     if (this.#changed.size > 0) this.#sendSoon();
     try {
       const problem = await this.#follower.start();
@@ -114,6 +125,7 @@ class InspectPlugin implements ControlPlugin, BegunPlugin {
     const { status } = this.#host.session;
     const { ledger, waiters } = this.#follower;
     if (status.state !== 'CONNECTED') throw unreachable(status);
+    this.#listeners.retry();
     switch (command.toLowerCase()) {
       case 'listclients':
         return this.#list(fields);
@@ -138,6 +150,7 @@ class InspectPlugin implements ControlPlugin, BegunPlugin {
 
   close(): void {
     this.#isActive = false;
+    this.#stopStatus();
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
     this.#follower.close();

@@ -1,5 +1,5 @@
 import { type BacklogOf, listedBacklog } from './client-backlogs.ts';
-import { type ClientFilter, filterKey, matcherOf, needsBacklogs } from './client-filter.ts';
+import { type ClientFilter, type Fits, filterKey, matcherOf, needsBacklogs } from './client-filter.ts';
 import { keyOf } from './client-key.ts';
 import type { PageOfOrder, SortedPage } from './client-order.ts';
 import type { ConnectedClientSummary } from './inspect-data.ts';
@@ -17,6 +17,11 @@ export interface AppliedDifference extends ClientDifference {
   readonly previous: ReadonlyMap<string, ConnectedClientSummary>;
 }
 
+interface Found {
+  readonly clients: readonly ConnectedClientSummary[];
+  readonly undecided: number;
+}
+
 /** Above this number of changes, sorting again is cheaper than inserting one by one. */
 const MANY_CHANGES = 500;
 /** Number of cached filtered lists, so that their next pages need no search. The oldest is dropped. */
@@ -26,7 +31,7 @@ const MAX_FILTERED = 8;
 export class SortedClients {
   readonly #byKey = new Map<string, ConnectedClientSummary>();
   #sorted: ConnectedClientSummary[] = [];
-  #filtered = new Map<string, readonly ConnectedClientSummary[]>();
+  #filtered = new Map<string, Found>();
 
   get size(): number {
     return this.#byKey.size;
@@ -98,18 +103,29 @@ export class SortedClients {
 
   /** In the order of keys. */
   matching(filter: ClientFilter, backlogOf: BacklogOf = listedBacklog): readonly ConnectedClientSummary[] {
+    return this.#search(filter, backlogOf).clients;
+  }
+
+  /** Number of clients that may match, because a value that the filter needs is unknown. */
+  undecided(filter: ClientFilter, backlogOf: BacklogOf = listedBacklog): number {
+    return this.#search(filter, backlogOf).undecided;
+  }
+
+  #search(filter: ClientFilter, backlogOf: BacklogOf): Found {
     const fits = matcherOf(filter, backlogOf);
-    if (fits === null) return this.#sorted;
+    if (fits === null) return { clients: this.#sorted, undecided: 0 };
     const { clientIds } = filter;
-    if (clientIds !== undefined) {
-      return [...new Set(clientIds)].sort().flatMap((id) => this.withId(id).filter(fits));
-    }
+    if (clientIds !== undefined)
+      return foundIn(
+        [...new Set(clientIds)].sort().flatMap((id) => this.withId(id)),
+        fits,
+      );
     // Backlogs change with every message, and members of a group without a change of the clients.
-    if (needsBacklogs(filter) || filter.group !== undefined) return this.#sorted.filter(fits);
+    if (needsBacklogs(filter) || filter.group !== undefined) return foundIn(this.#sorted, fits);
     const key = filterKey(filter);
     const known = this.#filtered.get(key);
     if (known) return known;
-    const found = this.#sorted.filter(fits);
+    const found = foundIn(this.#sorted, fits);
     if (this.#filtered.size >= MAX_FILTERED) this.#filtered.delete(this.#filtered.keys().next().value ?? '');
     this.#filtered.set(key, found);
     return found;
@@ -127,6 +143,17 @@ export class SortedClients {
     this.#byKey.delete(key);
     this.#sorted.splice(indexFrom(this.#sorted, key), 1);
   }
+}
+
+function foundIn(list: readonly ConnectedClientSummary[], fits: Fits): Found {
+  const clients: ConnectedClientSummary[] = [];
+  let undecided = 0;
+  for (const client of list) {
+    const isFitting = fits(client);
+    if (isFitting) clients.push(client);
+    else if (isFitting === null) undecided += 1;
+  }
+  return { clients, undecided };
 }
 
 function pageByKey(

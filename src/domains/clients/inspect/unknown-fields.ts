@@ -45,6 +45,11 @@ const OWN_CONNECTED_EARLIER =
   'This service’s own connection, which must exist before the log can be followed; the field is known after it reconnects';
 const LOG_SUBSCRIPTIONS = 'Set `log_type subscribe` and `log_type unsubscribe` in mosquitto.conf';
 
+const LISTENERS_UNKNOWN =
+  'The log of this version of Mosquitto does not distinguish WebSocket, and the broker does not report its listeners: set `enable_control_api true` in mosquitto.conf, and allow the user of this service to use $CONTROL/broker/v1';
+const TLS_NOT_LOGGED =
+  'Mosquitto 2.0 does not log whether a connection is encrypted; Mosquitto 2.1 and brokers that this service runs report it';
+
 const NEVER_LOGGED = [
   'queues',
   'numPublished',
@@ -91,7 +96,7 @@ function unknownByLog(known: ConnectedClientDetail): UnknownField[] {
   const earlier = known.gateway === true ? OWN_CONNECTED_EARLIER : CONNECTED_EARLIER;
   absent('address', earlier);
   absent('remotePort', earlier);
-  absent('protocol', wasLogged ? 'The log of this version of Mosquitto does not distinguish WebSocket' : earlier);
+  absent('protocol', wasLogged ? LISTENERS_UNKNOWN : earlier);
   absent('protocolVersion', earlier);
   absent('lastConnect', earlier);
   absent('keepalive', earlier);
@@ -100,9 +105,11 @@ function unknownByLog(known: ConnectedClientDetail): UnknownField[] {
     'listener',
     wasLogged ? 'The log contains the listener of TCP connections if `log_type notice` is set' : CONNECTED_EARLIER,
   );
-  if (!wasLogged) absent('tls', earlier);
-  else if (known.tls !== undefined && known.tls.clientCertificate === undefined) {
-    unknown.push({ field: 'tls.clientCertificate', reason: NOT_LOGGED });
+  absent('tls', wasLogged ? TLS_NOT_LOGGED : earlier);
+  if (known.tls != null) {
+    for (const key of ['clientCertificate', 'version', 'ciphers'] as const) {
+      if (known.tls[key] === undefined) unknown.push({ field: `tls.${key}`, reason: NOT_LOGGED });
+    }
   }
   absent('subscriptions', LOG_SUBSCRIPTIONS);
   absent(

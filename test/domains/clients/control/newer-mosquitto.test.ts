@@ -1,56 +1,8 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { disconnectClient } from '../../../../src/domains/clients/control/client-control.ts';
-import { clientControlPlugin } from '../../../../src/domains/clients/control/client-control-plugin.ts';
 import { getClient, listClients } from '../../../../src/domains/clients/inspect/inspect-control.ts';
-import { inspectPluginFactory } from '../../../../src/domains/clients/inspect/inspect-plugin.ts';
-import { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
-import { startScriptedBroker } from '../../../support/aedes-broker.ts';
-import { connectedLink } from '../../../support/link.ts';
-
-interface Command {
-  readonly command: string;
-  readonly correlationData: string;
-  readonly username?: string;
-}
-
-/** Says what Mosquitto 2.1 says, of clients that are lines in its log. */
-async function startNewerMosquitto() {
-  /** By user name: sessions, as `getClient` lists them. */
-  const sessions = new Map<string, number>();
-  const ends = new Map<string, string>();
-  const broker = await startScriptedBroker((topic, payload) => {
-    if (topic !== '$CONTROL/dynamic-security/v1') return [];
-    const { commands } = JSON.parse(payload) as { commands: Command[] };
-    const responses = commands.map(({ command, correlationData, username = '' }) => {
-      const line = ends.get(username);
-      if (command === 'modifyClient' && line !== undefined) void say(line);
-      const connections = Array.from({ length: sessions.get(username) ?? 0 }, () => ({ address: '10.0.0.1' }));
-      return { command, correlationData, data: { client: { username, connections } } };
-    });
-    return [JSON.stringify({ responses })];
-  });
-  const say = (line: string) => broker.publish('$SYS/broker/log/N', line);
-  const link = await connectedLink({ url: broker.url, sessionExpirySeconds: 0, username: 'us' });
-  const knock = link.knock.bind(link);
-  link.knock = async () => {
-    const clientId = await knock();
-    await say(`New client connected from 10.0.0.2:1 as ${clientId} (p5, c1, k60, u'us').`);
-    await say(`Client ${clientId} [10.0.0.2:1] disconnected.`);
-    return clientId;
-  };
-  const controls = new BrokerControls(link, {
-    timeoutMs: 30_000,
-    // Longer than a busy machine delays the responses of the scripted broker.
-    silenceMs: 500,
-    plugins: [inspectPluginFactory({ lineTimeoutMs: 500 }), clientControlPlugin],
-  });
-  onTestFinished(() => controls.close());
-  await controls.capability('cedalo/client-control');
-  const connect = (id: string, username: string, port: number) =>
-    say(`New client connected from 10.0.0.1:${port} as ${id} (p5, c0, k60, u'${username}').`);
-  const count = (connected: number) => broker.publish('$SYS/broker/clients/connected', String(connected));
-  return { broker, controls, sessions, ends, say, connect, count };
-}
+import type { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
+import { startNewerMosquitto } from '../newer-mosquitto.ts';
 
 const known = (controls: BrokerControls, clientid: string) =>
   expect.poll(() => getClient(controls, clientid).catch(() => null)).not.toBeNull();

@@ -20,6 +20,10 @@ async function start() {
   return { broker, service, brokerId, rest };
 }
 
+const FILTERED = `query ($id: ID!, $filter: ConnectedClientFilter) { broker(id: $id) {
+  connectedClients(filter: $filter) { totalCount isComplete undecidedCount }
+} }`;
+
 const DETAIL = `query ($id: ID!, $client: String!) { broker(id: $id) { connectedClient(clientId: $client) {
   clientId address protocol protocolVersion isConnected lastConnectedAt lastDisconnectedAt source asOf isGateway
   numSubscriptions numPublished numSubscribed numDropped bytesPublished bytesSubscribed keepalive cleanSession
@@ -54,6 +58,24 @@ test('all fields of a client from the commercial API are returned by the graph a
   const { status, body } = await service.rest('GET', `${rest}/client-inspect/detail?clientid=m1`);
   expect(status).toBe(200);
   expect(body).toEqual(meter('m1'));
+});
+
+test('clients whose value is unknown make a filtered list incomplete, unless another condition excludes them', async () => {
+  const { broker, service, brokerId } = await start();
+  broker.clients.set('known', meter('known'));
+  const { address: _address, protocol: _protocol, protocolVersion: _version, ...unknown } = freeMeter('unknown');
+  broker.clients.set('unknown', unknown);
+  const list = async (filter: object) =>
+    (await service.graphql(FILTERED, { id: brokerId, filter })).data.broker.connectedClients;
+  for (const filter of [{ protocol: 'MQTT_WS' }, { protocolVersion: 'V3_1' }, { address: '192.0.2.77' }]) {
+    expect(await list(filter)).toEqual({ totalCount: 0, isComplete: false, undecidedCount: 1 });
+    expect(await list({ ...filter, value: 'kno', mode: 'STARTS_WITH' })).toEqual({
+      totalCount: 0,
+      isComplete: true,
+      undecidedCount: 0,
+    });
+  }
+  expect(await list({ minQueuedMessages: 1_000_000 })).toEqual({ totalCount: 0, isComplete: false, undecidedCount: 1 });
 });
 
 test('fields that the API omits without a licence are explained, and no value is invented', async () => {

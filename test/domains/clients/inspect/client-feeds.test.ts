@@ -16,6 +16,7 @@ const client = fc.record({
   clientid: fc.constantFrom('a', 'ab', 'b', 'ba', 'c'),
   username: fc.constantFrom('a', 'u', 'v'),
   connected: fc.boolean(),
+  protocol: fc.constantFrom('MQTT', 'MQTT-WS', undefined),
 }) as fc.Arbitrary<ConnectedClientSummary>;
 const step = fc.record({
   changed: fc.uniqueArray(client, { selector: ({ clientid }) => clientid }),
@@ -27,11 +28,16 @@ const selection = fc.record(
     mode: fc.constantFrom('contains', 'equals', 'startsWith', 'endsWith'),
     connected: fc.boolean(),
     username: fc.constantFrom('a', 'u'),
+    protocol: fc.constantFrom('MQTT', 'MQTT-WS'),
     clientIds: fc.array(fc.constantFrom('a', 'ab', 'x')),
     form: fc.constantFrom('CLIENTS', 'COUNTS'),
   },
   { requiredKeys: [] },
 ) as fc.Arbitrary<ClientSelection>;
+
+/** Whether no client of unknown protocol matches the other conditions. */
+const isDecided = (clients: SortedClients, { protocol, form: _form, ...others }: ClientSelection): boolean =>
+  protocol === undefined || clients.matching(others).every((entry) => entry.protocol !== undefined);
 
 test('the events of any selection add up to the matching clients and their counts, without empty changes', async () => {
   await fc.assert(
@@ -48,18 +54,20 @@ test('the events of any selection add up to the matching clients and their count
       const followed = new Map<string, ConnectedClientSummary>();
       const first = source.take();
       if (first?.kind !== 'SNAPSHOT') throw new Error('The first event is no snapshot');
+      expect(first.snapshot.complete).toBe(isDecided(clients, selected));
       const isCounts = selected.form === 'COUNTS';
       if (isCounts) expect(first.snapshot.clients).toEqual([]);
       for (const entry of isCounts ? clients.matching(selected) : first.snapshot.clients) {
         followed.set(entry.clientid, entry);
       }
-      let { counts } = first.snapshot;
+      let { counts, complete } = first.snapshot;
       for (const each of later) {
         run(each);
         for (let event = source.take(); event !== null; event = source.take()) {
           if (event.kind !== 'CHANGE') throw new Error(event.kind);
           const { changed, removed } = event.change;
-          expect(changed.length + removed.length).toBeGreaterThan(0);
+          if (event.change.complete === complete) expect(changed.length + removed.length).toBeGreaterThan(0);
+          complete = event.change.complete;
           for (const id of removed) expect(followed.delete(id)).toBe(true);
           for (const entry of changed) followed.set(entry.clientid, entry);
           counts = event.change.counts;
@@ -68,6 +76,9 @@ test('the events of any selection add up to the matching clients and their count
         expect([...followed.values()].sort((a, b) => (a.clientid < b.clientid ? -1 : 1))).toEqual(expected);
         const connected = expected.filter((entry) => entry.connected).length;
         expect(counts).toEqual({ total: expected.length, connected });
+        expect(complete).toBe(isDecided(clients, selected));
+        const now = feeds.subscribe(selected, {}).take();
+        expect(now).toMatchObject({ kind: 'SNAPSHOT', snapshot: { complete: isDecided(clients, selected), counts } });
       }
     }),
   );

@@ -1,13 +1,16 @@
 import type { MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
+import { ClientRegistry } from '../../../../src/domains/clients/inspect/client-registry.ts';
 import { getClient, listClients } from '../../../../src/domains/clients/inspect/inspect-control.ts';
 import { inspectPluginFactory } from '../../../../src/domains/clients/inspect/inspect-plugin.ts';
+import { unknownFields } from '../../../../src/domains/clients/inspect/unknown-fields.ts';
 import { BrokerControls, type BrokerControlsOptions } from '../../../../src/protocol/control/broker-controls.ts';
 import type { BrokerLink } from '../../../../src/protocol/mqtt/broker-link.ts';
 import { startScriptedBroker } from '../../../support/aedes-broker.ts';
 import { connectedLink, reached } from '../../../support/link.ts';
 import { ADMIN, FOLLOWED_LOG, type Mosquitto, startClient, startMosquitto } from '../../../support/mosquitto.ts';
 import { isLong } from '../../../support/suite.ts';
+import { startNewerMosquitto } from '../newer-mosquitto.ts';
 import { randomOf } from '../truth/random.ts';
 
 interface Following {
@@ -70,6 +73,95 @@ test('clients are followed with the fields of their log lines', async () => {
     expect.objectContaining({ clientid: 'device 1' }),
   ]);
   await expect(getClient(controls, 'nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+});
+
+/** The response of Mosquitto 2.1.2 to `listListeners`. */
+const LISTENERS = {
+  listeners: [
+    { port: 1883, protocol: 'mqtt', 'bind-address': '127.0.0.1', tls: false },
+    { port: 8883, protocol: 'mqtt', 'bind-address': '127.0.0.1', tls: true },
+    { port: 9002, protocol: 'mqtt+websockets', 'bind-address': '127.0.0.1', tls: true },
+    { port: 9003, 'bind-address': '127.0.0.1', tls: false },
+    { port: 0, protocol: 'mqtt', 'socket-path': '/run/mosquitto.sock', tls: false },
+    // Two listeners of one port.
+    { port: 7000, protocol: 'mqtt', 'bind-address': '127.0.0.1', tls: true },
+    { port: 7000, protocol: 'mqtt+websockets', 'bind-address': '127.0.0.2', tls: true },
+    { port: 7000, protocol: 'mqtt', 'bind-address': '127.0.0.3', tls: true },
+  ],
+};
+
+/** The log of Mosquitto 2.1 for clients of each listener. */
+async function connectToEach({ say }: Awaited<ReturnType<typeof startNewerMosquitto>>) {
+  const CIPHER = 'TLSv1.3 cipher TLS_AES_256_GCM_SHA384';
+  for (const [index, port] of [1883, 8883, 9002, 7000, 5000].entries()) {
+    await say(`New connection from 10.0.0.1:${index + 1} on port ${port}.`);
+    await say(`New client connected from 10.0.0.1:${index + 1} as of-${port} (p5, c1, k60, u'u').`);
+    if (port === 8883) await say(`Client of-8883 negotiated ${CIPHER}`);
+  }
+  await say('New connection from /run/mosquitto.sock:0 on port 0.');
+  await say("New client connected from /run/mosquitto.sock:0 as of-socket (p4, c1, k60, u'u').");
+}
+
+test('Mosquitto 2.1 reports its listeners: they have the protocol and the encryption of each client', async () => {
+  const mosquitto = await startNewerMosquitto({ listListeners: LISTENERS });
+  const { broker, link, controls } = mosquitto;
+  await connectToEach(mosquitto);
+  await broker.publish('$SYS/broker/version', 'mosquitto version 2.1.2');
+  const protocols = async () =>
+    (await listClients(controls)).clients
+      .map(({ clientid, protocol }) => [clientid, protocol])
+      .filter(([id]) => id !== link.clientId);
+  await expect.poll(protocols).toEqual([
+    ['of-1883', 'MQTT'],
+    ['of-5000', undefined],
+    ['of-7000', undefined],
+    ['of-8883', 'MQTT'],
+    ['of-9002', 'MQTT-WS'],
+    ['of-socket', 'MQTT'],
+  ]);
+  const of = async (port: number | string) => {
+    const known = await getClient(controls, `of-${port}`);
+    const unknown = unknownFields(known, 'LOG_FEED').map(({ field }) => field);
+    return {
+      listener: known.listener,
+      tls: known.tls,
+      unknown: unknown.filter((field) => /^(tls|protocol)/.test(field)),
+    };
+  };
+  const bind_address = '127.0.0.1';
+  expect(await of(1883)).toEqual({ listener: { port: 1883, bind_address, tls: false }, tls: null, unknown: [] });
+  expect(await of(8883)).toEqual({
+    listener: { port: 8883, bind_address, tls: true },
+    tls: { version: 'TLSv1.3', ciphers: 'TLS_AES_256_GCM_SHA384' },
+    unknown: ['tls.clientCertificate'],
+  });
+  const someTls = ['tls.clientCertificate', 'tls.version', 'tls.ciphers'];
+  expect(await of(9002)).toMatchObject({ listener: { tls: true }, tls: {}, unknown: someTls });
+  expect(await of(7000)).toEqual({ listener: { port: 7000, tls: true }, tls: {}, unknown: ['protocol', ...someTls] });
+  // 2.1 logs the encryption of each connection.
+  expect(await of(5000)).toEqual({ listener: { port: 5000 }, tls: null, unknown: ['protocol'] });
+  expect(await of('socket')).toEqual({ listener: { port: 0, tls: false }, tls: null, unknown: [] });
+});
+
+test('a filter on a value that is unknown for some clients does not return a complete list', async () => {
+  const mosquitto = await startNewerMosquitto();
+  const { link, controls, count } = mosquitto;
+  await connectToEach(mosquitto);
+  await count(7);
+  const registry = new ClientRegistry(controls, link);
+  onTestFinished(() => registry.close());
+  await expect.poll(async () => (await registry.page()).complete).toBe(true);
+  expect(await registry.page({ protocol: 'MQTT-WS', value: 'of-' })).toMatchObject({
+    totalCount: 0,
+    complete: false,
+    undecided: 6,
+  });
+  // The own connection has a known protocol, and another condition may exclude a client of unknown protocol.
+  expect(await registry.page({ protocol: 'MQTT' })).toMatchObject({ totalCount: 1, complete: false, undecided: 6 });
+  expect(await registry.page({ protocol: 'MQTT', value: 'nobody' })).toMatchObject({ complete: true, undecided: 0 });
+  expect(await registry.page({ value: 'of-' })).toMatchObject({ totalCount: 6, complete: true, undecided: 0 });
+  const source = await registry.watch({}, { protocol: 'MQTT-WS' });
+  expect((await source.next()).value).toMatchObject({ kind: 'SNAPSHOT', snapshot: { clients: [], complete: false } });
 });
 
 test('clean sessions are removed, persistent ones remain offline, and a takeover leaves one client', async () => {
