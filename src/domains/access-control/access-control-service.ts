@@ -19,6 +19,7 @@ import { ACCESS_CONTENT, type AccessEvent, type AccessState, accessSource } from
 import { FollowedGroup } from './live/followed-group.ts';
 import type { AccessDialect } from './policy/access-model.ts';
 import { AccessIndex } from './reading/access-index.ts';
+import { DecidingPlugins } from './reading/deciding-plugins.ts';
 import type { AccessWrite } from './writing/access-change.ts';
 import type { WriteReport } from './writing/access-report.ts';
 import { AccessWriter } from './writing/access-writer.ts';
@@ -53,6 +54,7 @@ export interface BrokerAccess {
   readonly writer: AccessWriter;
   /** Merges concurrent writes of users. The synchronization of clusters uses `writer`. */
   readonly queue: WriteQueue;
+  readonly plugins: DecidingPlugins;
 }
 
 interface AccessControlOptions {
@@ -125,7 +127,8 @@ export class AccessControlService {
   async explain(broker: BrokerRecord, query: AccessQuery): Promise<Viewed<ClusterExplanation>> {
     const view = await this.view(broker);
     const { policy, snapshot } = view;
-    const explanation = await runInSlices(explainAccess(policy, snapshot.dialect, query));
+    const { plugins } = await this.ofBroker(this.#readerOf(broker));
+    const explanation = await runInSlices(explainAccess(policy, snapshot.dialect, query, await plugins.read()));
     const shared = this.#sharing.sharedOf(broker)?.nodes() ?? [];
     const nodes = await Promise.all(shared.map((node) => this.#decisionOf(node, query)));
     return { ...explanation, nodes, remarks: [...explanation.remarks, ...nodeRemarks(explanation, nodes)], view };
@@ -217,7 +220,8 @@ export class AccessControlService {
       gatewayUsername: broker.username,
       connectedClients: async () => connectedNow(await this.#options.clients.connected(broker)),
     });
-    const access = { index, writer, queue: new WriteQueue((writes) => writer.write(writes)) };
+    const plugins = new DecidingPlugins(controls, link);
+    const access = { index, writer, plugins, queue: new WriteQueue((writes) => writer.write(writes)) };
     this.#brokers.set(id, access);
     return access;
   }

@@ -2,6 +2,7 @@ import { builder } from '../../gateway/graphql/builder.ts';
 import { timeField } from '../../gateway/graphql/time-field.ts';
 import { withBroker } from '../../gateway/graphql/type-scopes.ts';
 import { seesBroker, type Viewer } from '../../platform/auth/viewer.ts';
+import type { BrokerPlugin } from '../../protocol/control/broker-plugins.ts';
 import type { ControlCapability } from '../../protocol/control/plugin.ts';
 import type { LinkStatus } from '../../protocol/mqtt/broker-session.ts';
 import { withoutReachability } from '../../protocol/mqtt/link-failure.ts';
@@ -52,6 +53,21 @@ export const ControlProvider = builder.enumType('ControlProvider', {
     GATEWAY: { description: 'A plugin of this service. If it is limited, the reason names the limits and the remedy.' },
     NONE: { description: 'The API is not available. The reason names the remedy.' },
   } as const,
+});
+
+export const BrokerPluginType = builder.objectRef<BrokerPlugin>('BrokerPlugin').implement({
+  description: 'A plugin of a broker.',
+  fields: (t) => ({
+    name: t.exposeString('name', { description: 'Name that the plugin has given itself, such as `dynamic-security`.' }),
+    version: t.exposeString('version', {
+      description: 'Version of the plugin. Null if the broker reports none.',
+      nullable: true,
+    }),
+    endpoints: t.stringList({
+      description: 'Topics of the control APIs that the plugin serves, such as `$CONTROL/dynamic-security/v1`.',
+      resolve: ({ endpoints }) => [...endpoints],
+    }),
+  }),
 });
 
 export const Capability = builder.objectRef<ControlCapability>('BrokerCapability').implement({

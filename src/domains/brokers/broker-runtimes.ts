@@ -9,6 +9,7 @@ import { SerialQueues } from '../../platform/scheduling/serial-queues.ts';
 import { within } from '../../platform/scheduling/within.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import { BrokerControls } from '../../protocol/control/broker-controls.ts';
+import { type BrokerPlugin, listPlugins } from '../../protocol/control/broker-plugins.ts';
 import type { ControlApi } from '../../protocol/control/envelope.ts';
 import type { ControlCapability } from '../../protocol/control/plugin.ts';
 import { type GatewayPlugins, mergeGatewayPlugins } from '../../protocol/hosting/gateway-plugins.ts';
@@ -180,6 +181,11 @@ export class BrokerRuntimes {
 
   capabilities(broker: BrokerRecord): Promise<ControlCapability[]> {
     return this.ask(broker, ({ controls }) => controls.capabilities());
+  }
+
+  /** Errors: NOT_SUPPORTED_BY_BROKER with the reason if the broker does not list its plugins. */
+  plugins(broker: BrokerRecord): Promise<BrokerPlugin[]> {
+    return this.ask(broker, ({ controls }) => listPlugins(controls));
   }
 
   sysTopics(id: string): SysTopics | null {

@@ -21,6 +21,7 @@ import {
 import { isEngine } from './broker-engine.ts';
 import {
   BrokerConnectionStatus,
+  BrokerPluginType,
   Capability,
   License,
   RestBrokerInfo,
@@ -114,6 +115,14 @@ Broker.implement({
       nullable: true,
       complexity: 10,
       resolve: (broker, _args, { services }) => services.runtimes.capabilities(broker),
+    }),
+    plugins: t.field({
+      description:
+        'Plugins of the broker that have a name, as the broker reports them now. For a broker of this service: the plugins, or the built-in control APIs of the embedded broker. NOT_SUPPORTED_BY_BROKER, with the reason, if the broker does not report them: Mosquitto 2.0 does not, and Mosquitto 2.1 requires `enable_control_api true`. The capability `broker` has the source.',
+      type: [BrokerPluginType],
+      nullable: true,
+      complexity: BROKER_QUERY_COST,
+      resolve: (broker, _args, { services }) => services.runtimes.plugins(broker),
     }),
   }),
 });

@@ -35,7 +35,7 @@ const BRIDGE_PROBE = ['getStatus', {}] as const;
 const REASONS: Readonly<Record<string, CapabilityReason>> = {
   broker: {
     code: 'CONTROL_API_DISABLED',
-    text: 'The broker does not serve this API: Mosquitto 2.1 does with `enable_control_api true`',
+    text: 'The broker does not serve this API: Mosquitto 2.1 does with `enable_control_api true` in mosquitto.conf, and Mosquitto 2.0 does not have it',
   },
   'dynamic-security': {
     code: 'NO_DYNAMIC_SECURITY',

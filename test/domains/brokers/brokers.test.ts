@@ -297,6 +297,11 @@ test('broker info has $SYS, licence and connection, and the last known values wh
   expect(license).toEqual({ plan: 'open-source', validSince: null, validUntil: null });
   expect(sysTopics.topics.broker.version).toBe('mosquitto version 2.0.11');
   expect(Math.abs(Date.parse(sysTopics.asOf) - Date.now())).toBeLessThan(60_000);
+  const PLUGINS = 'query ($id: ID!) { broker(id: $id) { plugins { name } } }';
+  expect(await service.graphql(PLUGINS, { id })).toMatchObject({
+    data: { broker: { plugins: null } },
+    errors: [{ path: ['broker', 'plugins'], extensions: { code: 'NOT_SUPPORTED_BY_BROKER' } }],
+  });
   await mosquitto.stop();
   await reached(service, id, 'UNREACHABLE');
   expect(await graph()).toMatchObject({ license: null, sysTopics: { topics: { broker: {} } } });

@@ -58,10 +58,11 @@ test('a broker on Mosquitto is used like any other: who may connect, who is ther
     connectedClients.clients.some(({ clientId }: { clientId: string }) => clientId === 'dev-1'),
   );
   // The listeners are known, so the encryption is, which this version of Mosquitto may not log.
-  const CLIENT = `query ($id: ID!) { broker(id: $id) { connectedClient(clientId: "dev-1") {
+  const CLIENT = `query ($id: ID!) { broker(id: $id) { plugins { name } connectedClient(clientId: "dev-1") {
     protocol tls { version } listener { port hasTls } unknownFields { field }
   } } }`;
-  const { connectedClient } = (await service.graphql(CLIENT, { id })).data.broker;
+  const { plugins, connectedClient } = (await service.graphql(CLIENT, { id })).data.broker;
+  expect(plugins).toEqual([{ name: 'dynamic-security' }]);
   expect(connectedClient).toMatchObject({
     protocol: 'MQTT',
     tls: null,

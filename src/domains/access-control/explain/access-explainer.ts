@@ -3,7 +3,7 @@ import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import { filterProblem, topicProblem } from '../../../protocol/mqtt/topics.ts';
 import type { AccessDialect, AccessPolicy, Account, Membership } from '../policy/access-model.ts';
 import { anonymousHoldings, rolesInOrder, rolesOfGroup } from '../policy/access-order.ts';
-import { brokerRefuses, DEFAULT_ACL_OF, defaultAllows } from '../policy/acl-evaluation.ts';
+import { brokerRefuses, closingProblem, DEFAULT_ACL_OF, defaultAllows } from '../policy/acl-evaluation.ts';
 import {
   type AccessAction,
   type AccessIdentity,
@@ -19,13 +19,15 @@ import { elsewhereOf, remarksOn } from './access-remarks.ts';
 import { RULES_PER_STEP, type RuleMatch, RuleMatcher } from './rule-matcher.ts';
 
 /**
- * Errors: INVALID (the topic or filter; `withRoles` without an anonymous group), NOT_FOUND (a role of `withRoles` or
- * `withoutRoles`). An unknown user is a result, not an error.
+ * `otherPlugins`: names of other plugins that may decide; `null` if they are unknown. Errors: INVALID (the topic or
+ * filter; `withRoles` without an anonymous group), NOT_FOUND (a role of `withRoles` or `withoutRoles`). An unknown user
+ * is a result, not an error.
  */
 export function* explainAccess(
   policy: AccessPolicy,
   dialect: AccessDialect,
   query: AccessQuery,
+  otherPlugins: readonly string[] | null = null,
 ): SlicedTask<Explanation> {
   const { action, topic, username } = query;
   checkTopic(action, topic);
@@ -57,7 +59,7 @@ export function* explainAccess(
   };
   return {
     ...result,
-    elsewhere: elsewhereOf(result, username, dialect),
+    elsewhere: elsewhereOf(result, username, dialect, otherPlugins),
     remarks: remarksOn({ query, identity, policy, dialect, result, sources, oppositeIds }),
   };
 }
@@ -159,7 +161,7 @@ function reasonOf(
   if (username === null && !canBeAnonymous(policy, dialect)) return 'UNKNOWN_USER';
   if (account?.disabled) return 'DISABLED';
   if (account && account.clientId !== null && clientId !== null && clientId !== account.clientId) return 'CLIENT_ID';
-  if (brokerRefuses(action, topic)) return 'BROKER';
+  if (brokerRefuses(action, topic) || closingProblem(action, topic, dialect) !== null) return 'BROKER';
   if (decidedBy) return 'RULE';
   return policy.defaultAcl[DEFAULT_ACL_OF[action]] && topic.startsWith('$CONTROL') ? 'CONTROL_TOPIC' : 'DEFAULT';
 }

@@ -57,7 +57,7 @@ export interface Explanation {
   /** In the order of the broker, up to the deciding rule. At most MAX_LOOKED_AT. */
   readonly lookedAt: readonly LookedAtRule[];
   readonly lookedAtTotal: number;
-  /** Why another plugin, a password file or a certificate may decide otherwise; `null` if none can. */
+  /** Why another plugin, a password file or a certificate may decide otherwise; `null` if no reason is known. */
   readonly elsewhere: string | null;
   readonly remarks: readonly string[];
 }

@@ -1,6 +1,7 @@
 import { filterCovers } from '../../../protocol/mqtt/filter-match.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import type { AccessDialect, AccessPolicy, AclRule } from '../policy/access-model.ts';
+import { closingProblem } from '../policy/acl-evaluation.ts';
 import { type Substitution, substitutionOf } from '../policy/acl-filter.ts';
 import type { AccessIdentity, AccessQuery, Explanation, RoleSource } from './access-explanation.ts';
 
@@ -15,12 +16,24 @@ interface RemarkContext {
   readonly oppositeIds: readonly string[];
 }
 
+/** `otherPlugins` is `null` if they are unknown. */
 export function elsewhereOf(
-  { reason, allowed }: RemarkContext['result'],
+  result: RemarkContext['result'],
   username: string | null,
   { isSoleAuthority }: AccessDialect,
+  otherPlugins: readonly string[] | null,
 ): string | null {
   if (isSoleAuthority) return null;
+  const texts = [beyondRules(result, username), otherPlugins && namedPlugins(otherPlugins)];
+  return texts.filter((text) => text !== null).join(' ') || null;
+}
+
+function namedPlugins(names: readonly string[]): string | null {
+  if (names.length === 0) return null;
+  return `The broker also has other plugins: ${names.map(quoted).join(', ')}. It asks its plugins in the order of its configuration, and the first one that decides counts.`;
+}
+
+function beyondRules({ reason, allowed }: RemarkContext['result'], username: string | null): string | null {
   switch (reason) {
     case 'UNKNOWN_USER':
       return 'Dynamic security does not know this user. Other plugins or a password file of Mosquitto may accept it; otherwise the user cannot connect.';
@@ -52,8 +65,16 @@ const REMARKS: readonly Remark[] = [
     reason === 'UNKNOWN_USER' && username !== null
       ? `The account "${username}" does not exist. Check the spelling; user names are case-sensitive.`
       : null,
-  ({ result: { reason }, query: { topic } }) => {
-    if (reason !== 'BROKER') return null;
+  ({ query: { action, topic }, dialect }) => {
+    const problem = closingProblem(action, topic, dialect);
+    if (problem !== null) return `The broker closes the connection for "${topic}": ${problem}.`;
+    const isClosedByNewer = closingProblem(action, topic, { ...dialect, sharedFilters: 'PLAIN_NAME' }) !== null;
+    return dialect.isSoleAuthority || !isClosedByNewer
+      ? null
+      : `Mosquitto 2.1 closes the connection for "${topic}", and so does Mosquitto 2.0.20 or newer if no filter follows the share name.`;
+  },
+  ({ result: { reason }, query: { action, topic } }) => {
+    if (reason !== 'BROKER' || FILTER_ACTIONS.has(action)) return null;
     return topic.startsWith('$SYS')
       ? 'The broker does not accept messages from clients on $SYS topics, except the state of a bridge.'
       : 'Topics that begin with $share can be subscribed to only; messages cannot have them.';

@@ -1,7 +1,7 @@
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { AccessDialect, AccessPolicy, Account } from '../policy/access-model.ts';
 import { anonymousHoldings, membershipsInOrder, rolesInOrder, rolesOfGroup } from '../policy/access-order.ts';
-import { brokerRefuses, defaultAllows } from '../policy/acl-evaluation.ts';
+import { brokerRefuses, closingProblem, defaultAllows } from '../policy/acl-evaluation.ts';
 import { canBeAnonymous, checkTopic } from './access-explainer.ts';
 import type { AccessAction, Grantee, RoleSource } from './access-explanation.ts';
 import { RULES_PER_STEP, type RuleMatch, RuleMatcher } from './rule-matcher.ts';
@@ -25,7 +25,7 @@ export function* whoCan(
   topic: string,
 ): SlicedTask<Grantee[]> {
   checkTopic(action, topic);
-  if (brokerRefuses(action, topic)) return [];
+  if (brokerRefuses(action, topic) || closingProblem(action, topic, dialect) !== null) return [];
   const decisions = new TopicDecisions(policy, dialect, action, topic);
   const byDefault = defaultAllows(policy.defaultAcl, action, topic);
   const found: Grantee[] = [];

@@ -29,7 +29,10 @@ const RuleVerdict = builder.enumType('RuleVerdict', {
 export const DecisionReason = builder.enumType('AccessDecisionReason', {
   description: 'The part of the access control that decided.',
   values: {
-    BROKER: { description: 'The broker refuses before it evaluates rules.' },
+    BROKER: {
+      description:
+        'The broker refuses before it evaluates rules, or closes the connection for an invalid shared subscription.',
+    },
     RULE: { description: 'A rule decided, or a role that denies wildcards.' },
     DEFAULT: { description: 'No rule matched, so the default ACL decided.' },
     CONTROL_TOPIC: { description: 'No rule matched, and the default ACL never allows $CONTROL topics.' },
@@ -131,7 +134,7 @@ export const AccessExplanation = builder.objectRef<Viewed<ClusterExplanation>>('
     lookedAtTotal: t.exposeInt('lookedAtTotal', { description: 'Number of all evaluated rules.' }),
     elsewhere: t.exposeString('elsewhere', {
       description:
-        'Why another plugin, a password file or a certificate may decide otherwise. null: dynamic security alone decides.',
+        'Why another plugin, a password file or a certificate may decide otherwise. Names the other plugins if the broker lists them. null: no reason is known.',
       nullable: true,
     }),
     remarks: t.stringList({

@@ -1,3 +1,5 @@
+import type { SharedFilterRule } from './shared-filters.ts';
+
 /** Modelled on Mosquitto's dynamic security: clients (accounts) and groups hold roles. Names are case-sensitive. */
 export const ACL_TYPES = [
   'publishClientSend',
@@ -90,6 +92,7 @@ export interface AccessDialect {
   readonly changeIndex: boolean;
   /** Whether dynamic security alone decides (the embedded broker). Unknown users cannot connect then. */
   readonly isSoleAuthority: boolean;
+  readonly sharedFilters: SharedFilterRule;
   /** Maximum number of writes in one payload. Mosquitto 2.0 blocks all clients during each write. */
   readonly writesPerPayload: number;
 }

@@ -2,6 +2,7 @@ import { filterCovers, filterMatches, hasWildcard } from '../../../protocol/mqtt
 import type { AccessAction, AccessIdentity } from '../explain/access-explanation.ts';
 import type { AccessDialect, AccessRole, AclRule, AclType, DefaultAcl, DefaultAclType } from './access-model.ts';
 import { effectiveFilter, legacyFilterCovers, type Substitution, substitute, substitutionOf } from './acl-filter.ts';
+import { sharedFilterProblem } from './shared-filters.ts';
 
 /*
  * As Mosquitto's dynamic security plugin: roles of the client first, then those of its groups, each list by priority.
@@ -137,6 +138,14 @@ export function brokerRefuses(action: AccessAction, topic: string): boolean {
   if (topic.startsWith('$SYS')) return action === 'PUBLISH' && !filterMatches(BRIDGE_STATE, topic);
   return topic.startsWith('$share');
 }
+
+/** Why the broker closes the connection for this topic filter, before rules. `null` if it does not. */
+export const closingProblem = (
+  action: AccessAction,
+  filter: string,
+  { sharedFilters }: AccessDialect,
+): string | null =>
+  action === 'SUBSCRIBE' || action === 'UNSUBSCRIBE' ? sharedFilterProblem(filter, sharedFilters) : null;
 
 const BRIDGE_STATE = '$SYS/broker/connection/+/state';
 const WILDCARD_DENIAL: CompiledRule = { rule: null, allow: false, filter: null, substitution: null };

@@ -1,5 +1,6 @@
 /** Parses responses of `dynamic-security`. A value of the wrong type counts as missing, because brokers differ. */
 import { type Fields, integerOf, isFields } from '../../../protocol/control/fields.ts';
+import { isAtLeast, mosquittoVersionOf } from '../../../protocol/control/mosquitto-version.ts';
 import {
   ACL_TYPES,
   type AccessDialect,
@@ -112,28 +113,24 @@ export function parseDetails(data: unknown): DynsecDetails {
 
 /** `details` is `null` if the broker does not support `getDetails` (new in Mosquitto 2.1). */
 export function dialectOf(details: DynsecDetails | null, version: string | null): AccessDialect {
-  const isNamedNew = isMosquitto21(version);
-  const isNew = details !== null || isNamedNew === true;
+  const mosquitto = mosquittoVersionOf(version);
+  const isSoleAuthority = EMBEDDED.test(version ?? '');
+  const isNew = details !== null || isAtLeast(mosquitto, [2, 1, 0]);
+  const ofMosquitto = isNew ? 'PLAIN_NAME' : isAtLeast(mosquitto, [2, 0, 20]) ? 'WITH_FILTER' : 'ANY';
   return {
-    isAssumed: details === null && isNamedNew !== false,
+    isAssumed: details === null && (mosquitto === null || isNew),
     substitution: isNew,
     wildcardFlag: isNew,
     wildcardsExcludeDollar: isNew,
     disconnectsOnRoleAcls: isNew,
     changeIndex: details !== null && details.changeIndex !== null,
-    isSoleAuthority: EMBEDDED.test(version ?? ''),
+    isSoleAuthority,
+    sharedFilters: isSoleAuthority ? 'STRICT' : ofMosquitto,
     writesPerPayload: isNew ? 200 : 10,
   };
 }
 
 const EMBEDDED = /^brokergraph embedded\b/;
-
-/** `null` if the version is unknown, or not one of Mosquitto. */
-function isMosquitto21(version: string | null): boolean | null {
-  const [, major, minor] = /mosquitto.*?(\d{1,6})\.(\d{1,6})/i.exec(version ?? '')?.map(Number) ?? [];
-  if (major === undefined || minor === undefined) return null;
-  return major > 2 || (major === 2 && minor >= 1);
-}
 
 /** Mosquitto 2.0 accepts "" as a name. */
 const nameOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);

@@ -40,6 +40,7 @@ export const EMBEDDED_DIALECT: AccessDialect = {
   disconnectsOnRoleAcls: true,
   changeIndex: true,
   isSoleAuthority: true,
+  sharedFilters: 'STRICT',
   writesPerPayload: 500,
 };
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { explainAccess as explainInSlices } from '../../../../src/domains/access-control/explain/access-explainer.ts';
 import { type AccessQuery, MAX_LOOKED_AT } from '../../../../src/domains/access-control/explain/access-explanation.ts';
 import type {
   AccessGroup,
@@ -6,6 +7,8 @@ import type {
   AccessRole,
   Account,
 } from '../../../../src/domains/access-control/policy/access-model.ts';
+import { dialectOf } from '../../../../src/domains/access-control/reading/dynsec-control.ts';
+import { runSync } from '../../../../src/platform/scheduling/sliced-task.ts';
 import { busyMs } from '../../../support/busy-time.ts';
 import { explainAccess, whoCan } from '../at-once.ts';
 import { MOSQUITTO_2_0, MOSQUITTO_2_1 } from '../dialects.ts';
@@ -45,6 +48,55 @@ test('an explanation has the deciding rule, how the client holds its role, and a
   ]);
   expect(answer.lookedAtTotal).toBe(2);
   expect(ask({ topic: 'data/ada/secret' })).toMatchObject({ allowed: false, reason: 'RULE' });
+});
+
+/** What brokers of these versions do, for MQTT 3.1.1 and 5, and for SUBSCRIBE and UNSUBSCRIBE. */
+const CLOSED_FOR = {
+  '2.0.11': ['$share'],
+  '2.0.22': ['$share', '$share/', '$share/g', '$share/g/', '$share//', '$share/+', '$share/#', '$share/+/'],
+  '2.1.2': ['$share', '$share/', '$share/g', '$share/g/', '$share//', '$share/+', '$share/#', '$share/+/'].concat([
+    '$share/+/a',
+    '$share/+/#',
+  ]),
+};
+const OPEN_FOR_ALL = ['$share//a', '$share/g/#', '$share/g/a', '$share/g//', '$share/g/+', '$sharex/g', '/$share/g'];
+
+describe.each([
+  ['2.0.11', '2.0.11'],
+  ['2.0.19', '2.0.11'],
+  ['2.0.20', '2.0.22'],
+  ['2.0.22', '2.0.22'],
+  ['2.1.0', '2.1.2'],
+  ['2.1.2', '2.1.2'],
+] as const)('Mosquitto %s', (version, like) => {
+  test('closes the connection for invalid shared subscriptions, whatever the rules are', () => {
+    const all = policyOf({
+      roles: { all: ['subscribe #', 'subscribe $share/#'] },
+      clients: { ada: { roles: ['all'] } },
+    });
+    const dialect = dialectOf(null, `mosquitto version ${version}`);
+    for (const filter of [...CLOSED_FOR['2.1.2'], ...OPEN_FOR_ALL]) {
+      const isClosed = CLOSED_FOR[like].includes(filter);
+      for (const action of ['SUBSCRIBE', 'UNSUBSCRIBE'] as const) {
+        const { allowed, reason, remarks } = ask({ topic: filter, action }, dialect, all);
+        expect([filter, reason === 'BROKER']).toEqual([filter, isClosed]);
+        if (isClosed) expect(allowed).toBe(false);
+        const warned = remarks.some((remark) => remark.includes('closes the connection'));
+        expect([filter, warned]).toEqual([filter, !OPEN_FOR_ALL.includes(filter)]);
+      }
+      if (isClosed) expect(whoCan(all, dialect, 'SUBSCRIBE', filter)).toEqual([]);
+    }
+  });
+});
+
+test('other plugins that may decide are named, whatever decided', () => {
+  const explain = (topic: string, plugins: readonly string[] | null) =>
+    runSync(
+      explainInSlices(policy, MOSQUITTO_2_1, { username: 'ada', clientId: null, action: 'PUBLISH', topic }, plugins),
+    ).elsewhere;
+  expect(explain('data/ada/temperature', ['acl-file'])).toContain('"acl-file"');
+  expect(explain('other', ['acl-file', 'own'])).toMatch(/Another plugin.*"acl-file", "own"/);
+  expect(explain('data/ada/temperature', [])).toBeNull();
 });
 
 describe('if no rule matches', () => {

@@ -1,4 +1,12 @@
+import fc from 'fast-check';
+import { generate } from 'mqtt-packet';
 import { expect, test } from 'vitest';
+import { sharedFilterProblem } from '../../../../src/domains/access-control/policy/shared-filters.ts';
+import { dialectOf } from '../../../../src/domains/access-control/reading/dynsec-control.ts';
+import { EMBEDDED_DIALECT } from '../../../../src/engines/embedded/dynamic-security/dynamic-security-access.ts';
+import { topicFilterProblem } from '../../../../src/engines/embedded/topic-rules.ts';
+import { filterProblem } from '../../../../src/protocol/mqtt/topics.ts';
+import { startClient, startMosquitto } from '../../../support/mosquitto.ts';
 import { isLong } from '../../../support/suite.ts';
 import { runDifferential } from './differential.ts';
 import { embeddedTarget } from './differential-embedded.ts';
@@ -16,6 +24,42 @@ test('what is explained is what brokers do: 300 random questions to each', async
   expect(result.disagreements, `SEED=${seed} shows these again`).toEqual([]);
   expect(result.compared).toBeGreaterThanOrEqual(480);
   expect(result.allowed / result.compared).toBeGreaterThan(0.2);
+});
+
+test('Mosquitto closes the connection for the shared subscriptions that are explained so', async () => {
+  const { port } = await startMosquitto();
+  const dialect = dialectOf(null, 'mosquitto version 2.0.11');
+  for (const filter of ['$share', '$share/', '$share/g', '$share/g/', '$share//a', '$share/+/a', '$share/#']) {
+    const client = await startClient(`mqtt://127.0.0.1:${port}`, {
+      reconnectPeriod: 0,
+      clientId: 'shared',
+      protocolVersion: 5,
+    });
+    const closed = new Promise((resolve) => client.once('close', () => resolve('CLOSED')));
+    // mqtt.js refuses some of these filters itself.
+    client.stream.write(
+      generate({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic: filter, qos: 0 }] }, { protocolVersion: 5 }),
+    );
+    const granted = new Promise((resolve) =>
+      client.on('packetreceive', ({ cmd }) => cmd === 'suback' && resolve('GRANTED')),
+    );
+    const expected = sharedFilterProblem(filter, dialect.sharedFilters) === null ? 'GRANTED' : 'CLOSED';
+    expect([filter, await Promise.race([closed, granted])]).toEqual([filter, expected]);
+    await client.endAsync(true);
+  }
+});
+
+test('the embedded broker closes the connection for the shared subscriptions that are explained so', () => {
+  const level = fc.constantFrom('', 'g', '+', '#', 'a b');
+  const filters = fc.array(level, { maxLength: 3 }).map((levels) => ['$share', ...levels].join('/'));
+  fc.assert(
+    fc.property(filters, (filter) => {
+      fc.pre(filterProblem(filter) === null);
+      expect(sharedFilterProblem(filter, EMBEDDED_DIALECT.sharedFilters) === null).toBe(
+        topicFilterProblem(filter) === null,
+      );
+    }),
+  );
 });
 
 test('the rule that the embedded broker reports of a refusal is the one that decided: 1,000 random questions', async () => {

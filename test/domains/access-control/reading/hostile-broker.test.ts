@@ -35,6 +35,41 @@ test('numbers beyond 32 bits are limited to the range of GraphQL', async () => {
   expect(data.explainAccess).toEqual({ allowed: true, lookedAt: [{ priority: most }] });
 });
 
+const PLUGINS = `query ($b: ID!) {
+  broker(id: $b) { plugins { name version endpoints } }
+  explainAccess(brokerId: $b, username: "c0000", action: PUBLISH, topic: "a") { elsewhere }
+}`;
+
+test('the plugins of a broker are listed, and those that may decide are named in explanations', async () => {
+  const broker = await startDynsec({ clients: 1, changeIndex: 1 });
+  const endpoint = '$CONTROL/dynamic-security/v1';
+  // Mosquitto 2.1.2 with its own plugins; then entries that no broker sends.
+  const real = [
+    { name: 'dynamic-security', 'control-endpoints': [endpoint] },
+    { name: 'acl-file', 'control-endpoints': [] },
+    { name: 'sparkplug-aware', version: '1.0', 'control-endpoints': [] },
+  ];
+  const odd = [null, 7, { version: '1' }, { name: 'x'.repeat(1_000), version: 1, 'control-endpoints': [endpoint, 7] }];
+  broker.plugins = [...real, ...odd];
+  const service = await startTestService();
+  const b = await addBroker(service, broker.url);
+  const { data, errors } = await service.graphql(PLUGINS, { b });
+  expect(errors).toBeUndefined();
+  expect(data.broker.plugins).toEqual([
+    { name: 'dynamic-security', version: null, endpoints: [endpoint] },
+    { name: 'acl-file', version: null, endpoints: [] },
+    { name: 'sparkplug-aware', version: '1.0', endpoints: [] },
+    { name: 'x'.repeat(255), version: null, endpoints: [endpoint] },
+  ]);
+  expect(data.explainAccess.elsewhere).toContain('"acl-file"');
+  expect(data.explainAccess.elsewhere).not.toContain('sparkplug-aware');
+  const before = countedCommands(broker.requests).listPlugins ?? 0;
+  await service.graphql('query ($b: ID!) { explainAccess(brokerId: $b, action: PUBLISH, topic: "a") { elsewhere } }', {
+    b,
+  });
+  expect(countedCommands(broker.requests).listPlugins).toBe(before);
+});
+
 test('an account with a value that is nested thousands of levels deep is returned', async () => {
   const broker = await startDynsec({ clients: 60 });
   broker.clients.set('c0003', JSON.parse(`{"username":"c0003","x":${'['.repeat(4_000)}${']'.repeat(4_000)}}`));

@@ -5,6 +5,8 @@ interface ScriptedDynsec extends ScriptedBroker {
   readonly clients: Map<string, unknown>;
   readonly groups: Map<string, unknown>;
   readonly roles: Map<string, unknown>;
+  /** Null: it does not serve the API `broker`. */
+  plugins: unknown;
   /** Null: it does not know `getDetails`. */
   changeIndex: number | null;
   /** Before each page of clients that is longer than one. */
@@ -85,8 +87,14 @@ export async function startDynsec({
     }
   };
   const broker = await startScriptedBroker((topic, payload) => {
-    if (topic !== '$CONTROL/dynamic-security/v1') return [];
     const { commands } = JSON.parse(payload) as { commands: Command[] };
+    if (topic === '$CONTROL/broker/v1' && served.plugins !== null) {
+      const responses = commands.map(({ command, correlationData }) => {
+        return { command, correlationData, data: { plugins: served.plugins } };
+      });
+      return [JSON.stringify({ responses })];
+    }
+    if (topic !== '$CONTROL/dynamic-security/v1') return [];
     const responses = commands.map((command) => ({
       command: command.command,
       correlationData: command.correlationData,
@@ -99,6 +107,7 @@ export async function startDynsec({
     clients,
     groups,
     roles,
+    plugins: null,
     changeIndex,
     beforePage: () => undefined,
     endless: null,
