@@ -207,6 +207,8 @@ const REFUSALS: readonly (readonly [Command, ...(readonly [Command, string])[]])
     [{ command: 'addRoleACL', rolename: 'role', acltype: 'subscribePattern' }, 'Invalid/missing topic'],
     [{ command: 'addRoleACL', rolename: 'role', acltype: 'subscribePattern', topic: 'a/#/b' }, 'Invalid ACL topic'],
     [{ command: 'addRoleACL', rolename: 'role', acltype: 'subscribePattern', topic: 'a+' }, 'Invalid ACL topic'],
+    [{ command: 'addRoleACL', rolename: 'role', acltype: 'publishClientSend', topic: '' }, 'Invalid ACL topic'],
+    [{ command: 'removeRoleACL', rolename: 'role', acltype: 'publishClientSend', topic: '' }, 'Invalid ACL topic'],
     [
       { command: 'addRoleACL', rolename: 'role', acltype: 'subscribePattern', topic: '/'.repeat(201) },
       'Invalid ACL topic',

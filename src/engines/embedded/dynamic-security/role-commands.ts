@@ -130,6 +130,7 @@ function roleAndAcl(fields: Fields, state: AccessState) {
 const MAX_LEVELS = 201;
 
 function isFilter(topic: string): boolean {
+  if (topic === '') return false;
   const levels = topic.split('/');
   if (levels.length > MAX_LEVELS) return false;
   return levels.every(
