@@ -12,7 +12,8 @@ export interface ScriptedBroker {
   readonly filters: string[];
   /** The topic filter of each UNSUBSCRIBE, oldest first. */
   readonly unsubscribed: string[];
-  publish(topic: string, payload: string | Buffer): Promise<void>;
+  /** `retain` default: false. */
+  publish(topic: string, payload: string | Buffer, retain?: boolean): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -23,9 +24,9 @@ export async function startScriptedBroker(
   const requests: string[] = [];
   const filters: string[] = [];
   const unsubscribed: string[] = [];
-  const publish = (topic: string, payload: string | Buffer) =>
+  const publish = (topic: string, payload: string | Buffer, retain = false) =>
     new Promise<void>((resolve, reject) => {
-      const packet = { cmd: 'publish', qos: 0, dup: false, retain: false, topic, payload } as const;
+      const packet = { cmd: 'publish', qos: 0, dup: false, retain, topic, payload } as const;
       aedes.publish(packet, (error) => (error ? reject(error) : resolve()));
     });
   aedes.authorizePublish = (_client, _packet, callback) => callback(null);

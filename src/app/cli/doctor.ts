@@ -15,6 +15,7 @@ import type { ControlApi } from '../../protocol/control/envelope.ts';
 import { type ControlCapability, ControlRefusal, type PluginFactory } from '../../protocol/control/plugin.ts';
 import { BrokerLink } from '../../protocol/mqtt/broker-link.ts';
 import { whenConnected } from '../../protocol/mqtt/when-connected.ts';
+import { type BrokerFacts, brokerFacts, lacksControlApi, pluginAdvice } from './doctor-broker.ts';
 import { readTextFile } from './files.ts';
 import { type Cli, type JsonOption, NegativeResult, print, shown, table } from './terminal.ts';
 
@@ -27,7 +28,7 @@ interface DoctorOptions extends JsonOption {
   readonly insecure?: boolean;
 }
 
-interface Report {
+interface Report extends BrokerFacts {
   readonly mqttVersion: string;
   readonly capabilities: readonly ControlCapability[];
   readonly advice: readonly string[];
@@ -67,10 +68,12 @@ export async function doctor(cli: Cli, url: string, options: DoctorOptions): Pro
   try {
     await whenConnected(link, timeoutMs);
     const capabilities = await Promise.all(KNOWN_APIS.map((api) => controls.capability(api)));
+    const facts = await brokerFacts(link, controls);
     const report: Report = {
+      ...facts,
       mqttVersion: link.protocolVersion === 5 ? '5' : '3.1.1',
       capabilities,
-      advice: [...reasons(capabilities), ...(await slowAcknowledgement(link))],
+      advice: [...reasons(capabilities, facts), ...pluginAdvice(facts), ...(await slowAcknowledgement(link))],
     };
     print(cli, options, { connected: true, ...report }, asText(report));
   } finally {
@@ -79,8 +82,11 @@ export async function doctor(cli: Cli, url: string, options: DoctorOptions): Pro
   }
 }
 
-const reasons = (capabilities: readonly ControlCapability[]) =>
-  capabilities.filter(({ reason }) => reason !== undefined).map(({ api, reason }) => `${api}: ${reason}`);
+const reasons = (capabilities: readonly ControlCapability[], { brokerVersion }: BrokerFacts) =>
+  capabilities
+    .filter(({ reasonCode }) => reasonCode !== 'CONTROL_API_DISABLED' || !lacksControlApi(brokerVersion))
+    .filter(({ reason }) => reason !== undefined)
+    .map(({ api, reason }) => `${api}: ${reason}`);
 
 async function slowAcknowledgement(link: BrokerLink): Promise<string[]> {
   try {
@@ -95,7 +101,7 @@ async function slowAcknowledgement(link: BrokerLink): Promise<string[]> {
   }
 }
 
-function asText({ mqttVersion, capabilities, advice }: Report): string {
+function asText({ mqttVersion, brokerVersion, plugins, capabilities, advice, logGaps }: Report): string {
   const rows = capabilities.map(({ api, provider }) => [
     api,
     { BROKER: 'the broker', GATEWAY: 'this service', NONE: '-' }[provider],
@@ -104,8 +110,19 @@ function asText({ mqttVersion, capabilities, advice }: Report): string {
     advice.length === 0
       ? 'Nothing is missing.\n'
       : `Recommendations:\n${advice.map((line) => `  - ${shown(line)}\n`).join('')}`;
-  return `Connected with MQTT ${mqttVersion}.\n\n${table([['API', 'SERVED BY'], ...rows])}\n${list}`;
+  const connected = `Connected with MQTT ${mqttVersion} to ${shown(brokerVersion ?? 'a broker of unknown version')}.`;
+  const apis = table([['API', 'SERVED BY'], ...rows]);
+  return `${connected}\nPlugins: ${pluginsText(plugins)}.\n\n${apis}\n${list}${gapsText(logGaps)}`;
 }
+
+function pluginsText(plugins: BrokerFacts['plugins']): string {
+  if (plugins === null) return 'unknown, because the broker does not list them';
+  if (plugins.length === 0) return 'none';
+  return plugins.map(({ name, version }) => shown(version === null ? name : `${name} ${version}`)).join(', ');
+}
+
+const gapsText = (gaps: readonly string[]): string =>
+  gaps.length === 0 ? '' : `\nThe log of this version does not contain:\n${gaps.map((gap) => `  - ${gap}\n`).join('')}`;
 
 /** Tests the sign-in providers of the settings and prints the findings. Errors: NegativeResult if a test fails. */
 export async function examineSettings(cli: Cli, options: JsonOption & { readonly login?: string }): Promise<void> {

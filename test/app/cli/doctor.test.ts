@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { runCommand } from '../../../src/app/cli/program.ts';
+import { startScriptedBroker } from '../../support/aedes-broker.ts';
 import { temporaryFolder } from '../../support/database.ts';
 import { ADMIN, FOLLOWED_LOG, startMosquitto } from '../../support/mosquitto.ts';
 import { startOidc } from '../../support/oidc.ts';
@@ -35,8 +36,54 @@ test('a Mosquitto without the log feed gets a recommendation', async () => {
     'cedalo/license': 'GATEWAY',
   });
   const text = await run(process.execPath, [MAIN, ...args]);
-  expect(text.stdout).toContain('Connected with MQTT 5');
+  expect(text.stdout).toContain('Connected with MQTT 5 to mosquitto version 2.0.11');
   expect(text.stdout).toContain('log_dest topic');
+  // Mosquitto 2.0 does not have this setting.
+  expect(text.stdout).not.toContain('enable_control_api');
+  expect(text.stdout).toContain('Plugins: unknown');
+  expect(text.stdout).toContain('the client ids and user names of refused connections');
+});
+
+/** The report on a broker that publishes this version, and serves the API `broker` if it has plugins. */
+async function examined(version: string, plugins: readonly object[] | null) {
+  const broker = await startScriptedBroker((topic, payload) => {
+    if (topic !== '$CONTROL/broker/v1' || plugins === null) return [];
+    const { commands } = JSON.parse(payload) as { commands: { command: string; correlationData: string }[] };
+    return [JSON.stringify({ responses: commands.map((command) => ({ ...command, data: { plugins } })) })];
+  });
+  await broker.publish('$SYS/broker/version', version, true);
+  const output: string[] = [];
+  const done = await runCommand(['doctor', broker.url, '--json'], {
+    env: { DATA_DIR: temporaryFolder() },
+    out: (text) => output.push(text),
+    err: (text) => output.push(text),
+    readInput: async () => '',
+    isTerminal: false,
+    stop: new AbortController().signal,
+    onBug: () => undefined,
+  });
+  expect(done).toBe(0);
+  const { brokerVersion, plugins: listed, advice, logGaps } = JSON.parse(output.join(''));
+  expect(brokerVersion).toBe(version);
+  return { listed, advice: advice.join('\n'), logGaps };
+}
+
+test('the version decides what is recommended and what the log lacks, and other plugins are named', async () => {
+  const older = await examined('mosquitto version 2.0.22', null);
+  expect(older.listed).toBeNull();
+  expect(older.advice).not.toContain('enable_control_api');
+  expect(older.logGaps).toContain('the user names and addresses of refused connections');
+  const newer = await examined('mosquitto version 2.1.2', null);
+  expect(newer.advice).toContain('enable_control_api true');
+  expect(newer.logGaps).toEqual(['the user names of refused connections', 'denied messages and subscriptions']);
+  const plugins = [
+    { name: 'dynamic-security', 'control-endpoints': [] },
+    { name: 'acl-file', version: '1' },
+  ];
+  const served = await examined('mosquitto version 2.1.2', plugins);
+  expect(served.listed).toMatchObject([{ name: 'dynamic-security' }, { name: 'acl-file', version: '1' }]);
+  expect(served.advice).toContain('acl-file');
+  expect(served.advice).not.toContain('enable_control_api');
 });
 
 test('a Mosquitto with the log feed can be inspected', async () => {
