@@ -71,6 +71,12 @@ interface AccessSharing {
   readonly isNode: (broker: BrokerRecord) => boolean;
 }
 
+/**
+ * Time between two checks of the change index for subscriptions. Writes of others are noticed by the responses that the
+ * broker sends to them; the index shows those that were missed. Mosquitto 2.1 logs each check.
+ */
+const WATCH_CHECK_MS = 10_000;
+
 /** One index and one writer per broker. Writes have no deadline, because a list of changes can have many commands. */
 export class AccessControlService {
   readonly #options: AccessControlOptions;
@@ -95,10 +101,10 @@ export class AccessControlService {
   }
 
   /** Errors: those of an unreachable broker; NOT_SUPPORTED_BY_BROKER without dynamic security. */
-  async view(broker: BrokerRecord): Promise<AccessView> {
+  async view(broker: BrokerRecord, checkMs?: number): Promise<AccessView> {
     const { runtimes, clients } = this.#options;
     const reader = this.#readerOf(broker);
-    const snapshot = await runtimes.ask(reader, (runtime) => this.#accessOf(reader, runtime).index.read());
+    const snapshot = await runtimes.ask(reader, (runtime) => this.#accessOf(reader, runtime).index.read(checkMs));
     return new AccessView(broker, snapshot, () => clients.connected(broker));
   }
 
@@ -187,7 +193,7 @@ export class AccessControlService {
   async #viewOf(brokerId: string): Promise<AccessView> {
     const broker = this.#options.brokers.get(brokerId);
     if (broker === null) throw notFound('broker', brokerId);
-    return this.view(broker);
+    return this.view(broker, WATCH_CHECK_MS);
   }
 
   async #decisionOf({ nodeId, broker }: SharedNode, query: AccessQuery): Promise<NodeDecision> {

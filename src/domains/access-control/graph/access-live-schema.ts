@@ -102,7 +102,7 @@ const AccessControlEvent = builder.objectRef<SeenEvent>('AccessControlEvent').im
 builder.subscriptionFields((t) => ({
   accessControl: t.field({
     description: resumable(
-      'The accounts, groups, roles and the default access of a broker, live: changes by this service, by another process of it, and by other clients of the broker such as `mosquitto_ctrl`. Changes are usually sent within two seconds. If the broker counts its changes (`knowsChangeIndex`), the count is read every second. If it does not, changes of others are noticed by the responses that the broker sends to them, and a change whose response this service may not receive is noticed within 30 seconds.',
+      'The accounts, groups, roles and the default access of a broker, live: changes by this service, by another process of it, and by other clients of the broker such as `mosquitto_ctrl`. Changes are usually sent within two seconds. Changes of others are noticed by the responses that the broker sends to them. A change whose response this service does not receive is noticed within 11 seconds if the broker counts its changes (`knowsChangeIndex`), otherwise within 30 seconds.',
     ),
     type: AccessControlEvent,
     ...onBroker('VIEWER'),

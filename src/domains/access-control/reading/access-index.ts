@@ -22,7 +22,7 @@ export interface AccessIndexOptions {
   readonly brokerVersion?: () => string | null;
   /** Maximum age of the cache if the broker has no change index. Default: 30,000. */
   readonly maxAgeMs?: number;
-  /** Minimum time between two checks of the change index. Default: 1,000. */
+  /** Minimum time between two checks of the change index for `read`. Default: 1,000. */
   readonly checkMs?: number;
   /** Timeout of an update, including repeated reads. Default: 60,000. */
   readonly fillMs?: number;
@@ -85,10 +85,14 @@ export class AccessIndex {
     ];
   }
 
-  /** Concurrent callers share one update. */
-  async read(): Promise<AccessSnapshot> {
+  /**
+   * Concurrent callers share one update.
+   *
+   * @param checkMs minimum time between two checks of the change index
+   */
+  async read(checkMs = this.#options.checkMs ?? 1_000): Promise<AccessSnapshot> {
     this.#keepAlive();
-    if (this.#snapshot !== null && this.#isFresh(this.#snapshot)) return this.#snapshot;
+    if (this.#snapshot !== null && this.#isFresh(this.#snapshot, checkMs)) return this.#snapshot;
     this.#reading ??= this.#queue
       .run(() => this.#update())
       .finally(() => {
@@ -168,12 +172,12 @@ export class AccessIndex {
     for (const part of parts) this.#stale.add(part);
   }
 
-  #isFresh({ isSettled, changeIndex }: AccessSnapshot): boolean {
-    const isChecked = Date.now() - this.#checkedAt < (this.#options.checkMs ?? 1_000);
-    // A policy that changes permanently is read at most every `checkMs`.
-    if (!isSettled) return isChecked;
+  #isFresh({ isSettled, changeIndex }: AccessSnapshot, checkMs: number): boolean {
+    const checkedMs = Date.now() - this.#checkedAt;
+    // A policy that changes permanently is read at most this often.
+    if (!isSettled) return checkedMs < (this.#options.checkMs ?? 1_000);
     if (this.#stale.size > 0) return false;
-    return changeIndex === null ? this.#checkedAt > 0 && !this.#isOld(this.#oldest()) : isChecked;
+    return changeIndex === null ? this.#checkedAt > 0 && !this.#isOld(this.#oldest()) : checkedMs < checkMs;
   }
 
   async #update(): Promise<AccessSnapshot> {

@@ -209,6 +209,24 @@ test('a change index is asked for at most every second for reading, and always f
   expect(broker.requests).toHaveLength(asked + 1);
 });
 
+test('a reader that may be late asks less often, and learns of each write whose response it sees', async () => {
+  const broker = await startDynsec({ clients: 3, changeIndex: 7 });
+  const { index } = await openIndex(broker.url, { checkMs: 0 });
+  const read = () => index.read(3_600_000);
+  const before = await read();
+  const asked = broker.requests.length;
+  broker.clients.set('unseen', { username: 'unseen' });
+  broker.changeIndex = 8;
+  expect(await read()).toBe(before);
+  expect(broker.requests).toHaveLength(asked);
+  expect((await index.read()).policy.clients.has('unseen')).toBe(true);
+  broker.clients.set('seen', { username: 'seen' });
+  broker.changeIndex = 9;
+  const response = { responses: [{ command: 'createClient', correlationData: 'of another' }] };
+  await broker.publish('$CONTROL/dynamic-security/v1/response', JSON.stringify(response));
+  await expect.poll(async () => (await read()).policy.clients.has('seen')).toBe(true);
+});
+
 test('a list that changes while it is read is read again, and a permanently changing policy is not settled', async () => {
   const broker = await startDynsec({ clients: 300 });
   let left = 1;
