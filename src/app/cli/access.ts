@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import { ServiceError } from '../../platform/errors.ts';
+import { isFields } from '../../protocol/control/fields.ts';
 import { explanationText, importText, type ShownExplanation, type ShownImport } from './access-text.ts';
 import { cannotWrite } from './audit.ts';
 import { parseJson, readPasswords, readText, STANDARD_INPUT } from './files.ts';
@@ -25,9 +26,9 @@ export function addAccessCommands(program: Command, toAction: ToAction): void {
   const importing = (name: string, applies: boolean, description: string) =>
     access
       .command(`${name} <brokerId>`)
-      .argument('<file>', 'a document that `export` wrote; - reads standard input')
+      .argument('<file>', 'a document that `export` wrote, or a dynamic-security.json; - reads standard input')
       .description(description)
-      .option('--mosquitto-file', 'the file is a dynamic-security.json of Mosquitto')
+      .option('--mosquitto-file', 'the file is a dynamic-security.json of Mosquitto, also if it does not look so')
       .option('--delete-others', 'delete clients, groups and roles that are not in the file')
       .option(
         '--passwords <file>',
@@ -117,7 +118,7 @@ async function importAccess(
   const text = await readText(cli, file);
   const input = {
     brokerId,
-    ...(mosquittoFile ? { mosquittoFile: text } : { document: parseJson(file, text) }),
+    ...(mosquittoFile ? { mosquittoFile: text } : sourceIn(file, text)),
     deleteOthers,
     setPasswords,
     passwords: passwords === undefined ? [] : await readPasswords(cli, passwords),
@@ -127,6 +128,13 @@ async function importAccess(
   const failed = report.changes.filter(({ outcome }) => !DONE.has(outcome)).length;
   if (failed === 0) return;
   throw new ServiceError('BROKER_REJECTED', `${failed} of ${report.changes.length} changes are not confirmed`);
+}
+
+/** Reads a file of Mosquitto as such: it has the default access by this name, and no `format`. */
+function sourceIn(file: string, text: string): { readonly document: unknown } | { readonly mosquittoFile: string } {
+  const document = parseJson(file, text);
+  const isOfMosquitto = isFields(document) && !('format' in document) && 'defaultACLAccess' in document;
+  return isOfMosquitto ? { mosquittoFile: text } : { document };
 }
 
 interface ExplainOptions extends JsonOption {

@@ -163,6 +163,10 @@ test('the plan for a file of Mosquitto lists what is left out', async () => {
   // Names come from files of other users.
   expect(out).not.toContain('\u001b');
   expect((await run(world, 'plan', world.brokerId, dynsec)).exit).toBe(1);
+  const complete = { ...JSON.parse(readFileSync(dynsec, 'utf8')), defaultACLAccess: { subscribe: true } };
+  const detected = await run(world, 'plan', world.brokerId, file('complete.json', complete));
+  expect(detected.exit).toBe(0);
+  expect(detected.out).toMatch(/^PLANNED +createClient username="bob"/m);
 });
 
 test('without a running service the commands connect themselves, and only to the required broker', async () => {
