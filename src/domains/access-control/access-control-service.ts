@@ -3,6 +3,8 @@ import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-sour
 import { type ListConnection, listConnection, type PageArguments } from '../../gateway/paging.ts';
 import { notFound, ServiceError } from '../../platform/errors.ts';
 import { runInSlices } from '../../platform/scheduling/sliced-task.ts';
+import { DYNSEC_API, getClient, parseConnections } from '../../protocol/control/dynamic-security.ts';
+import type { ControlCaller } from '../../protocol/control/plugin.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import { BrokerFeeds } from '../brokers/broker-feeds.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
@@ -105,7 +107,16 @@ export class AccessControlService {
     const { runtimes, clients } = this.#options;
     const reader = this.#readerOf(broker);
     const snapshot = await runtimes.ask(reader, (runtime) => this.#accessOf(reader, runtime).index.read(checkMs));
-    return new AccessView(broker, snapshot, () => clients.connected(broker));
+    return new AccessView(
+      broker,
+      snapshot,
+      () => clients.connected(broker),
+      // A node of a cluster does not report the sessions on other nodes.
+      async (username) =>
+        reader !== broker || !snapshot.dialect.changeIndex
+          ? null
+          : runtimes.ask(broker, ({ controls }) => readAddresses(controls, username)),
+    );
   }
 
   /** Errors: as `view`, before the first event. */
@@ -230,6 +241,16 @@ export class AccessControlService {
     const access = { index, writer, plugins, queue: new WriteQueue((writes) => writer.write(writes)) };
     this.#brokers.set(id, access);
     return access;
+  }
+}
+
+async function readAddresses(controls: ControlCaller, username: string): Promise<readonly (string | null)[] | null> {
+  const { command, fields } = getClient(username);
+  try {
+    return parseConnections(await controls.call(DYNSEC_API, command, fields));
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'NOT_FOUND') return null;
+    throw error;
   }
 }
 

@@ -7,6 +7,18 @@ export const getClient = (username: string): ControlCall => ({ command: 'getClie
 export const getGroup = (groupname: string): ControlCall => ({ command: 'getGroup', fields: { groupname } });
 export const getRole = (rolename: string): ControlCall => ({ command: 'getRole', fields: { rolename } });
 
+/**
+ * The address of each session in the response `{ client: { connections } }` of Mosquitto 2.1, including offline ones.
+ * `null` if the broker does not report them.
+ */
+export function parseConnections(data: unknown): (string | null)[] | null {
+  const client = isFields(data) && isFields(data.client) ? data.client : {};
+  if (!Array.isArray(client.connections)) return null;
+  return client.connections.map((entry) =>
+    isFields(entry) && typeof entry.address === 'string' ? entry.address : null,
+  );
+}
+
 /** The group name in the response `{ group: { groupname } }`. `null` if it is missing or empty. */
 export function parseAnonymousGroup(data: unknown): string | null {
   const group = isFields(data) ? data.group : null;

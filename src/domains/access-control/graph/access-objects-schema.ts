@@ -6,6 +6,7 @@ import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
 import { type NamedNodeKind, namedNodeId } from '../../../gateway/named-node-id.ts';
 import { listConnection, pageOf } from '../../../gateway/paging.ts';
+import { ClientSource } from '../../clients/graph/client-parts-schema.ts';
 import { ConnectedClient } from '../../clients/graph/client-schema.ts';
 import type {
   AccessGroup as AccessGroupData,
@@ -17,7 +18,18 @@ import type {
 } from '../policy/access-model.ts';
 import { DEFAULT_ACL_TYPES } from '../policy/access-model.ts';
 import type { Holder } from '../reading/access-lists.ts';
-import { type AccessView, type WithView, withView } from './access-view.ts';
+import { type AccessView, type AccountAddress, type WithView, withView } from './access-view.ts';
+
+const AccountAddressType = builder.objectRef<AccountAddress>('AccountAddress').implement({
+  description: 'The address of a session of an account.',
+  fields: (t) => ({
+    address: t.exposeString('address', { description: 'IP address. Null if it is unknown.', nullable: true }),
+    source: t.expose('source', {
+      description: 'Whether the broker reports the session, or this service follows it in the log.',
+      type: ClientSource,
+    }),
+  }),
+});
 
 export const AclType = builder.enumType('AclType', {
   description: 'The kind of access that a rule decides on.',
@@ -286,6 +298,17 @@ Account.implement({
       resolve: async ({ view, object }, _args, context) => {
         const connections = await view.connections(object.username);
         return connections && [...walk(context, connections)];
+      },
+    }),
+    connectionAddresses: t.field({
+      description:
+        'The address of each session of the account. If the broker reports them (Mosquitto 2.1; source BROKER), also of sessions that are missing in `connections`: those from before the log was followed, and offline ones. Otherwise of `connections`, and null as there.',
+      type: [AccountAddressType],
+      nullable: true,
+      complexity: BROKER_QUERY_COST,
+      resolve: async ({ view, object }, _args, context) => {
+        const addresses = await view.addresses(object.username);
+        return addresses && [...walk(context, addresses)];
       },
     }),
   }),

@@ -4,6 +4,7 @@ import { ServiceError } from '../../../platform/errors.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { ConnectedClients } from '../../clients/client-service.ts';
 import type { ClientView } from '../../clients/client-view.ts';
+import type { ClientSource } from '../../clients/inspect/inspect-data.ts';
 import type { AccessGroup, AccessPolicy, AccessRole, Account } from '../policy/access-model.ts';
 import type { AccessSnapshot } from '../reading/access-index.ts';
 import type {
@@ -24,20 +25,34 @@ export interface WithView<T> {
   readonly object: T;
 }
 
+/** The address of a session of an account; `null` if it is unknown. */
+export interface AccountAddress {
+  readonly address: string | null;
+  readonly source: ClientSource;
+}
+
 export type Viewed<T> = T & { readonly view: AccessView };
 
 /** Options of types whose values have a view. */
 export const withView = belongsToBroker(({ view }: { readonly view: AccessView }) => view.broker);
 
-/** The access control of one broker at one point in time. Only `connections` sends a request to the broker. */
+/** The access control of one broker at one point in time. `connections` and `addresses` send requests to the broker. */
 export class AccessView {
   readonly broker: BrokerRecord;
   readonly snapshot: AccessSnapshot;
   readonly #readConnected: () => Promise<ConnectedClients>;
+  readonly #readAddresses: (username: string) => Promise<readonly (string | null)[] | null>;
   #connected: Promise<ReadonlyMap<string, readonly ClientView[]> | null> | undefined;
 
-  constructor(broker: BrokerRecord, snapshot: AccessSnapshot, readConnected: () => Promise<ConnectedClients>) {
+  /** `readAddresses` returns `null` if the broker does not report the sessions of its accounts. */
+  constructor(
+    broker: BrokerRecord,
+    snapshot: AccessSnapshot,
+    readConnected: () => Promise<ConnectedClients>,
+    readAddresses: (username: string) => Promise<readonly (string | null)[] | null> = async () => null,
+  ) {
     this.broker = broker;
+    this.#readAddresses = readAddresses;
     this.snapshot = snapshot;
     this.#readConnected = readConnected;
   }
@@ -87,6 +102,14 @@ export class AccessView {
     this.#connected ??= this.#groupConnected();
     const connected = await this.#connected;
     return connected && (connected.get(username) ?? []);
+  }
+
+  /** As the broker reports them, otherwise of `connections`. Errors: those of an unreachable broker. */
+  async addresses(username: string): Promise<readonly AccountAddress[] | null> {
+    const reported = await this.#readAddresses(username);
+    if (reported !== null) return reported.map((address) => ({ address, source: 'BROKER' }));
+    const connections = await this.connections(username);
+    return connections?.map(({ known, source }) => ({ address: known.address ?? null, source })) ?? null;
   }
 
   async #groupConnected(): Promise<ReadonlyMap<string, readonly ClientView[]> | null> {

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../platform/errors.ts';
-import { DYNSEC_API, getClient } from '../../../protocol/control/dynamic-security.ts';
+import { DYNSEC_API, getClient, parseConnections } from '../../../protocol/control/dynamic-security.ts';
 import { type Fields, isFields } from '../../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import { type FollowedClient, followedClient } from '../inspect/followed-account.ts';
@@ -62,7 +62,7 @@ async function isExclusive(
     const data = await caller.call<Fields>(DYNSEC_API, command, fields);
     const account = isFields(data?.client) ? data.client : {};
     if (account.clientid === clientid) return true;
-    return Array.isArray(account.connections) && account.connections.length <= sessionCount;
+    return (parseConnections(data)?.length ?? Number.POSITIVE_INFINITY) <= sessionCount;
   } catch (error) {
     // No such account, or no dynamic security: disconnecting will fail.
     if (error instanceof ServiceError) return false;

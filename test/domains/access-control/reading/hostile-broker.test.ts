@@ -70,6 +70,29 @@ test('the plugins of a broker are listed, and those that may decide are named in
   expect(countedCommands(broker.requests).listPlugins).toBe(before);
 });
 
+const ADDRESSES =
+  'query ($b: ID!) { broker(id: $b) { accounts { nodes { connectionAddresses { address source } connections { clientId } } } } }';
+
+test('the addresses of the sessions of an account are those that Mosquitto 2.1 reports', async () => {
+  const broker = await startDynsec({ clients: 0, changeIndex: 1 });
+  const connections = [{ address: '127.0.0.1' }, { address: '::1' }, {}, null];
+  broker.clients.set('dev', { username: 'dev', connections });
+  broker.clients.set('off', { username: 'off', connections: [] });
+  broker.clients.set('old', { username: 'old' });
+  const service = await startTestService();
+  const b = await addBroker(service, broker.url);
+  const list = async () => (await service.graphql(ADDRESSES, { b })).data.broker.accounts.nodes;
+  const source = 'BROKER';
+  expect(await list()).toEqual([
+    {
+      connectionAddresses: ['127.0.0.1', '::1', null, null].map((address) => ({ address, source })),
+      connections: null,
+    },
+    { connectionAddresses: [], connections: null },
+    { connectionAddresses: null, connections: null },
+  ]);
+});
+
 test('an account with a value that is nested thousands of levels deep is returned', async () => {
   const broker = await startDynsec({ clients: 60 });
   broker.clients.set('c0003', JSON.parse(`{"username":"c0003","x":${'['.repeat(4_000)}${']'.repeat(4_000)}}`));
