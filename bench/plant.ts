@@ -55,6 +55,7 @@ const broker = (projectId: string, i: number): BrokerRecord => ({
   clientKeyFile: null,
   verifyCaCert: true,
   clientTakeover: false,
+  boundSessions: false,
   createdAt: NOW,
   updatedAt: NOW,
   canceledAt: null,

@@ -34,6 +34,7 @@ export function ChangeConnection({ settings, onDone, onClose }: ChangeConnection
     username: settings.username ?? '',
     verifyCaCert: settings.verifyCaCert,
     allowsClientTakeover: settings.allowsClientTakeover,
+    bindsSessionsToAccounts: 'bindsSessionsToAccounts' in settings && settings.bindsSessionsToAccounts,
   };
   const [input, setInput] = useState(before);
   const changes = changesOf(before, input);
@@ -56,6 +57,7 @@ export function ChangeConnection({ settings, onDone, onClose }: ChangeConnection
         input={input}
         onChange={setInput}
         isNew={false}
+        isEmbedded={'engine' in settings && settings.engine === 'EMBEDDED'}
         hasConnection={settings.type !== 'CLOUD' && !settings.isCluster}
       />
       <p className="note" role="status">

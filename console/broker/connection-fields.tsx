@@ -8,17 +8,23 @@ interface ConnectionFieldsProps {
   readonly input: ConnectionInput;
   readonly onChange: (input: ConnectionInput) => void;
   readonly isNew: boolean;
+  readonly isEmbedded?: boolean;
   /** Whether the address and the credentials are the administrator's, not the service's own. */
   readonly hasConnection: boolean;
 }
 
 type TextKey = 'name' | 'description' | 'url' | 'username' | 'password' | 'caCert' | 'clientCert' | 'clientKey';
-type ChoiceKey = 'verifyCaCert' | 'allowsClientTakeover' | 'dropsPassword' | 'dropsCertificates';
+type ChoiceKey =
+  | 'verifyCaCert'
+  | 'allowsClientTakeover'
+  | 'bindsSessionsToAccounts'
+  | 'dropsPassword'
+  | 'dropsCertificates';
 
 const PEM_ROWS = 3;
 
 /** The settings of the connection to a broker. */
-export function ConnectionFields({ input, onChange, isNew, hasConnection }: ConnectionFieldsProps) {
+export function ConnectionFields({ input, onChange, isNew, isEmbedded, hasConnection }: ConnectionFieldsProps) {
   const text = useTexts(connectionTexts);
   const line = (
     key: TextKey,
@@ -83,6 +89,7 @@ export function ConnectionFields({ input, onChange, isNew, hasConnection }: Conn
           {choice('allowsClientTakeover', text('takeoverHint'))}
         </>
       )}
+      {isEmbedded && choice('bindsSessionsToAccounts', text('bindsSessionsHint'))}
       {line('description')}
     </div>
   );

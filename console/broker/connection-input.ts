@@ -10,6 +10,7 @@ export interface ConnectionInput {
   readonly clientKey: string;
   readonly verifyCaCert: boolean;
   readonly allowsClientTakeover: boolean;
+  readonly bindsSessionsToAccounts: boolean;
   /** Whether the stored password is deleted. */
   readonly dropsPassword: boolean;
   /** Whether the stored certificates and the key are deleted. */
@@ -27,13 +28,14 @@ export const NEW_CONNECTION: ConnectionInput = {
   clientKey: '',
   verifyCaCert: true,
   allowsClientTakeover: false,
+  bindsSessionsToAccounts: false,
   dropsPassword: false,
   dropsCertificates: false,
 };
 
 const TEXTS = ['name', 'description', 'url', 'username', 'password', 'caCert', 'clientCert', 'clientKey'] as const;
 const CERTIFICATES = ['caCert', 'clientCert', 'clientKey'] as const;
-const CHOICES = ['verifyCaCert', 'allowsClientTakeover'] as const;
+const CHOICES = ['verifyCaCert', 'allowsClientTakeover', 'bindsSessionsToAccounts'] as const;
 
 type Changes = Partial<Record<(typeof TEXTS)[number], string | null> & Record<(typeof CHOICES)[number], boolean>>;
 
@@ -51,7 +53,7 @@ export function changesOf(before: ConnectionInput, after: ConnectionInput): Chan
   return changes;
 }
 
-const WITHOUT_RECONNECT: readonly string[] = ['name', 'description', 'allowsClientTakeover'];
+const WITHOUT_RECONNECT: readonly string[] = ['name', 'description', 'allowsClientTakeover', 'bindsSessionsToAccounts'];
 
 /** Whether the service must connect again. */
 export const reconnects = (changes: Changes): boolean =>

@@ -15,7 +15,7 @@ export const CONNECTION = graphql(`query ConnectionSettings($id: ID!) {
     cluster { id name }
     viewerCanUpdate
     viewerCanDelete
-    ... on CloudBroker { runsOn { host } }
+    ... on CloudBroker { runsOn { host } engine bindsSessionsToAccounts }
   }
 }`);
 

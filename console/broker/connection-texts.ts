@@ -33,6 +33,10 @@ export const connectionTexts = catalogue({
     allowsClientTakeover: 'Allow session takeover.',
     takeoverHint:
       'To disconnect or subscribe a single client of a plain Mosquitto, the service takes over its session for a moment. The client loses its connection and QoS 0 messages of this moment.',
+    boundSessions: 'Sessions belong to accounts',
+    bindsSessionsToAccounts: 'Bind sessions to accounts.',
+    bindsSessionsHint:
+      'A client id that is connected or has a stored session is then refused to other accounts. Connected clients stay connected.',
     cluster: 'Cluster',
     stateSince: 'State since',
     added: 'Added',
@@ -94,6 +98,10 @@ export const connectionTexts = catalogue({
     allowsClientTakeover: 'Übernahme von Sitzungen erlauben.',
     takeoverHint:
       'Um einen einzelnen Client eines einfachen Mosquitto zu trennen oder zu abonnieren, übernimmt der Dienst kurz dessen Sitzung. Der Client verliert seine Verbindung und die QoS-0-Nachrichten dieses Moments.',
+    boundSessions: 'Sitzungen gehören Konten',
+    bindsSessionsToAccounts: 'Sitzungen an Konten binden.',
+    bindsSessionsHint:
+      'Eine Client-Id, die verbunden ist oder eine gespeicherte Sitzung hat, wird dann anderen Konten verweigert. Verbundene Clients bleiben verbunden.',
     cluster: 'Cluster',
     stateSince: 'Zustand seit',
     added: 'Hinzugefügt',

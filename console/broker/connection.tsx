@@ -39,6 +39,12 @@ export function Connection() {
         <dd>{text(isEncrypted ? (settings.verifyCaCert ? 'verified' : 'notVerified') : 'noTls')}</dd>
         <dt>{text('takeover')}</dt>
         <dd>{text(settings.allowsClientTakeover ? 'yes' : 'no')}</dd>
+        {'engine' in settings && settings.engine === 'EMBEDDED' && (
+          <>
+            <dt>{text('boundSessions')}</dt>
+            <dd>{text(settings.bindsSessionsToAccounts ? 'yes' : 'no')}</dd>
+          </>
+        )}
         {'runsOn' in settings && settings.runsOn && (
           <>
             <dt>{text('runsOn')}</dt>

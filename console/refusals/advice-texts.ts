@@ -30,6 +30,8 @@ export const adviceTexts = catalogue<AdviceKey | PartKey>({
     BUSY: 'The broker checks too many log-ins at once. The client can retry after a few seconds, with an increasing delay.',
     CLIENT_ID_REJECTED:
       'Configure a client id in the client, or let it request a clean session: MQTT 3 requires a client id for a persistent session. Client ids of this service (`brokergraph-` and the id of the broker) are reserved for it.',
+    SESSION_OF_ACCOUNT:
+      'The client id{id} belongs to another account, which the list of clients names. Configure another client id in the client, or the account to which the session belongs. If the client changed its account, let it connect once more with that account and end its session (clean session), or delete that account.',
     WILL_REJECTED:
       'Correct the topic of the will in the client: it must be a valid topic name without wildcards, and not below $CONTROL.',
     TOO_MANY_CONNECTIONS:
@@ -98,6 +100,8 @@ export const adviceTexts = catalogue<AdviceKey | PartKey>({
     BUSY: 'Der Broker prüft zu viele Anmeldungen gleichzeitig. Der Client kann es nach einigen Sekunden wieder versuchen, mit wachsendem Abstand.',
     CLIENT_ID_REJECTED:
       'Tragen Sie im Client eine Client-Id ein, oder lassen Sie ihn eine neue Sitzung (Clean Session) anfordern: MQTT 3 verlangt für eine dauerhafte Sitzung eine Client-Id. Client-Ids dieses Dienstes (`brokergraph-` und die Id des Brokers) sind ihm vorbehalten.',
+    SESSION_OF_ACCOUNT:
+      'Die Client-Id{id} gehört einem anderen Konto, das die Liste der Clients nennt. Tragen Sie im Client eine andere Client-Id ein oder das Konto, dem die Sitzung gehört. Hat der Client sein Konto gewechselt, beenden Sie die Sitzung mit jenem Konto (Clean Session), oder löschen Sie jenes Konto.',
     WILL_REJECTED:
       'Berichtigen Sie im Client das Topic des letzten Willens: Es muss ein gültiger Topic-Name ohne Platzhalter sein und darf nicht unter $CONTROL liegen.',
     TOO_MANY_CONNECTIONS:

@@ -14,6 +14,7 @@ import { refusalsPlugin } from '../domains/refusals/refusals-plugin.ts';
 import { topicPayloadsOf } from '../domains/topic-tree/hosting/topic-payloads.ts';
 import { CloudBrokers } from '../engines/cloud-brokers/cloud-brokers.ts';
 import { CloudEngines } from '../engines/cloud-brokers/cloud-engines.ts';
+import { embeddedSettingsOf } from '../engines/cloud-brokers/embedded-settings.ts';
 import { MqttRefusals } from '../engines/cloud-brokers/mqtt-refusals.ts';
 import type { Config } from '../platform/config/config.ts';
 import type { HostedCalls } from '../protocol/hosting/hosted-calls.ts';
@@ -67,7 +68,7 @@ export async function openBrokers(foundation: Foundation, { audit, calls, embedd
       workerUrl: embeddedWorker,
       streamStorageBytes: config.streamStorageMaxMb * MIB,
       topicTreeBytes: config.topicTreeMaxMb * MIB,
-      topicPayloadsOf: topicPayloads,
+      settingsOf: (id) => embeddedSettingsOf(id, topicPayloads(id), brokerCache),
       refusals: mqttRefusals,
       mosquitto: {
         binary: config.mosquittoBinary,

@@ -186,6 +186,7 @@ const DELETES = /^(?:delete|remove|revoke|end|leave|logout)/;
 /** Names of columns that differ from those of the graph. */
 const IN_GRAPH: Readonly<Record<string, string>> = {
   active: 'isActive',
+  boundSessions: 'bindsSessionsToAccounts',
   clientTakeover: 'allowsClientTakeover',
   clusterPasswords: 'storesClusterPasswords',
   ha: 'isCluster',

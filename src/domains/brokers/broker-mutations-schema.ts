@@ -4,6 +4,7 @@ import { mayControl } from '../../platform/auth/viewer.ts';
 import { invalid } from '../../platform/errors.ts';
 import type { BrokerRecord } from './broker-cache.ts';
 import {
+  BINDS_SESSIONS,
   BROKER_ID,
   CLIENT_TAKEOVER,
   CLUSTER_MODE,
@@ -41,13 +42,20 @@ const connectionFields = (t: InputFields) => ({
 interface Switches {
   readonly isCluster?: boolean | null | undefined;
   readonly allowsClientTakeover?: boolean | null | undefined;
+  readonly bindsSessionsToAccounts?: boolean | null | undefined;
 }
 
 /** The settings with the names of the table. */
-const settingsOf = <Input extends Switches>({ isCluster, allowsClientTakeover, ...settings }: Input) => ({
+const settingsOf = <Input extends Switches>({
+  isCluster,
+  allowsClientTakeover,
+  bindsSessionsToAccounts,
+  ...settings
+}: Input) => ({
   ...settings,
   ha: isCluster,
   clientTakeover: allowsClientTakeover,
+  boundSessions: bindsSessionsToAccounts,
 });
 
 const AddBrokerInput = builder.inputType('AddBrokerInput', {
@@ -71,6 +79,7 @@ const UpdateBrokerInput = builder.inputType('UpdateBrokerInput', {
     brokerId: t.id({ required: true, description: BROKER_ID }),
     projectId: t.id({ description: insideProject }),
     ...connectionFields(t),
+    bindsSessionsToAccounts: t.boolean({ description: BINDS_SESSIONS }),
   }),
 });
 

@@ -7,6 +7,7 @@ import { AuditEvent } from '../audit/audit-schema.ts';
 import { Project, RestProjectSettings } from '../projects/project-schema.ts';
 import type { BrokerRecord } from './broker-cache.ts';
 import {
+  BINDS_SESSIONS,
   BROKER_ID,
   BROKER_NAME,
   CLIENT_TAKEOVER,
@@ -173,6 +174,7 @@ CloudBroker.implement({
   fields: (t) => ({
     ...productFields(t),
     options: t.string({ description: 'JSON text.', resolve: ({ options }) => options ?? '{}' }),
+    bindsSessionsToAccounts: t.exposeBoolean('boundSessions', { description: BINDS_SESSIONS }),
     subdomain: t.string({
       description:
         'First label of the DNS name that the REST interface documents. Always `localhost`: the address is in `url`.',

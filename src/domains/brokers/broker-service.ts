@@ -32,7 +32,7 @@ import {
 } from './stored-secrets.ts';
 
 type Texts = 'name' | 'description' | 'clusterMode';
-type Switches = 'verifyCaCert' | 'metricsEnabled' | 'ha' | 'clientTakeover';
+type Switches = 'verifyCaCert' | 'metricsEnabled' | 'ha' | 'clientTakeover' | 'boundSessions';
 type BrokerInput = BrokerConnectionInput & Nullish<Pick<Broker, Texts | Switches>>;
 
 interface BrokerWriter {
@@ -153,6 +153,10 @@ export class BrokerService {
     const issues = nameIssues(input);
     if (input.url === null && broker.type === 'SELF_HOSTED')
       issues.push({ path: 'input.url', reason: 'cannot be cleared' });
+    if (input.boundSessions && broker.engine !== 'embedded') {
+      const reason = 'requires an embedded broker: other brokers do not bind sessions to accounts';
+      issues.push({ path: 'input.bindsSessionsToAccounts', reason });
+    }
     return this.announce(await this.#write(id, input, by, issues));
   }
 
@@ -257,7 +261,7 @@ export class BrokerService {
 
   /** A secret that equals the stored one is not sealed again, which would cause a reconnect. */
   #columns(id: string, input: BrokerInput, by: BrokerWriter, stored?: Broker): Partial<Broker> {
-    const { name, verifyCaCert, metricsEnabled, ha, clientTakeover, password, clientKey } = input;
+    const { name, verifyCaCert, metricsEnabled, ha, clientTakeover, boundSessions, password, clientKey } = input;
     const { sealer } = this.#options;
     const seal = (secret: string | null, sealed: string | null | undefined, what: 'password' | 'clientKey') => {
       if (secret === null) return null;
@@ -267,7 +271,7 @@ export class BrokerService {
     return {
       ...given(input, 'description', 'url', 'username', 'clusterMode'),
       ...given(input, 'caCert', 'caCertFile', 'clientCert', 'clientCertFile', 'clientKeyFile'),
-      ...givenValues({ name: name?.trim(), verifyCaCert, metricsEnabled, ha, clientTakeover }),
+      ...givenValues({ name: name?.trim(), verifyCaCert, metricsEnabled, ha, clientTakeover, boundSessions }),
       ...(input.url === undefined ? {} : { trustedUrl: this.#mayBeInside(input.url ?? '', by, stored) }),
       ...secretsWithoutAddress(input),
       ...(password === undefined ? {} : { sealedPassword: seal(password, stored?.sealedPassword, 'password') }),

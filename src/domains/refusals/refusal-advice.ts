@@ -29,6 +29,8 @@ const ADVICE: Readonly<Record<RefusalReason, Advice>> = {
   BUSY: 'The broker checks too many log-ins at once. The client can retry after a few seconds, with an increasing delay.',
   CLIENT_ID_REJECTED:
     'Configure a client id in the client, or let it request a clean session: MQTT 3 requires a client id for a persistent session. Client ids of this service (`brokergraph-` and the id of the broker) are reserved for it.',
+  SESSION_OF_ACCOUNT: ({ clientId }) =>
+    `The client id${quoted(clientId)} belongs to another account, which the list of clients names. Configure another client id in the client, or the account to which the session belongs. If the client changed its account, let it connect once more with that account and end its session (clean session), or delete that account.`,
   WILL_REJECTED:
     'Correct the topic of the will in the client: it must be a valid topic name without wildcards, and not below $CONTROL.',
   TOO_MANY_CONNECTIONS:

@@ -31,6 +31,9 @@ export const RefusalReasonType = builder.enumType('RefusalReason', {
       description:
         'The client requested a persistent session without a client id, or used a client id of this service.',
     },
+    SESSION_OF_ACCOUNT: {
+      description: 'The session of the client id belongs to another account (`bindsSessionsToAccounts` of the broker).',
+    },
     WILL_REJECTED: { description: 'The will has an invalid topic, a topic below $CONTROL, or an invalid QoS.' },
     TOO_MANY_CONNECTIONS: { description: 'The limit of connections is reached.' },
     TOO_MANY_SESSIONS: { description: 'The limit of persistent sessions is reached.' },

@@ -10,10 +10,10 @@ import {
   type RunningBroker,
   type RunningState,
 } from '../../domains/brokers/broker-engine.ts';
-import type { TopicPayloads } from '../../domains/topic-tree/hosting/topic-payloads.ts';
 import { isLocalHost } from '../../protocol/network/allowed-hosts.ts';
 import type { Fault } from '../embedded/core/faults.ts';
 import { startEmbeddedBroker } from '../embedded/embedded-broker.ts';
+import type { EmbeddedSettings } from '../embedded/live-settings.ts';
 import { MosquittoBroker, startMosquittoBroker } from '../mosquitto/mosquitto-broker.ts';
 import { findMosquitto, type MosquittoPlaces } from '../mosquitto/mosquitto-program.ts';
 import type { MqttRefusals } from './mqtt-refusals.ts';
@@ -26,7 +26,7 @@ interface CloudEnginesOptions {
   readonly workerUrl?: URL | undefined;
   readonly streamStorageBytes?: number;
   readonly topicTreeBytes?: number;
-  readonly topicPayloadsOf?: (brokerId: string) => TopicPayloads;
+  readonly settingsOf?: (brokerId: string) => EmbeddedSettings;
   readonly refusals?: Pick<MqttRefusals, 'reported'>;
   readonly mosquitto: MosquittoPlaces;
   readonly log: Logger;
@@ -64,7 +64,7 @@ export class CloudEngines {
 
   /** Starts a broker. Rejects with a reason for the operator if it cannot run. */
   async start({ broker, folder, administrator, onState }: EngineStart): Promise<RunningBroker> {
-    const { workerUrl, streamStorageBytes, topicTreeBytes, topicPayloadsOf, refusals, mosquitto, log } = this.#options;
+    const { workerUrl, streamStorageBytes, topicTreeBytes, settingsOf, refusals, mosquitto, log } = this.#options;
     const { id, engine } = broker;
     const listeners = this.listenersOf(broker.listeners);
     if (engine === 'embedded') {
@@ -76,7 +76,7 @@ export class CloudEngines {
         workerUrl,
         streamStorageBytes,
         topicTreeBytes,
-        topicPayloads: topicPayloadsOf?.(id),
+        settings: settingsOf?.(id),
         log,
         onState,
         onRefused: (message) => refusals?.reported(id, message),

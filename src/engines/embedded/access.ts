@@ -22,6 +22,8 @@ export type Verdict = 'ACCEPTED' | 'REFUSED' | 'THROTTLED' | 'BUSY';
 /** Decides what clients may do. `Admission` refuses shared subscriptions and internal topics without asking it. */
 export interface AccessControl {
   authenticate(credentials: Credentials): Promise<Verdict>;
+  /** `null`: clients without a user name. */
+  hasAccount(username: string | null): boolean;
   mayPublish(identity: Identity, topic: string): boolean;
   maySubscribe(identity: Identity, filter: string): boolean;
   mayReceive(identity: Identity, topic: string): boolean;

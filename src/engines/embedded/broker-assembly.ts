@@ -23,6 +23,7 @@ import { ACCESS_LIMITS, BROKER_LIMITS } from './limits.ts';
 import { type Listener, type ListenerOptions, startListener } from './listening/listener.ts';
 import { ListenerCertificates } from './listening/listener-certificates.ts';
 import { type RefusalMessage, RefusedConnects } from './listening/refused-connects.ts';
+import type { LiveSettings } from './live-settings.ts';
 import { Refusals } from './refusals.ts';
 import { BrokerStore } from './store/broker-store.ts';
 import type { QuarantinedRecord } from './store/quarantine.ts';
@@ -32,8 +33,8 @@ import type { WorkerOptions } from './worker-protocol.ts';
 
 export interface AssembledBroker {
   readonly listeners: readonly ListenerWanted[];
-  /** Call it when `areTopicPayloadsStored` has changed. */
-  topicPayloadsChanged(): void;
+  /** Call it when `settings` has changed. */
+  settingsChanged(): void;
   /** Refuses new connections and closes the open ones. Resolves when everything is on disk. */
   close(): Promise<void>;
 }
@@ -43,7 +44,7 @@ interface BrokerHooks {
   readonly onRefused: (message: RefusalMessage) => void;
   readonly onFault: (fault: Fault) => void;
   readonly onQuarantined: (record: QuarantinedRecord) => void;
-  readonly areTopicPayloadsStored: () => boolean;
+  readonly settings: () => LiveSettings;
   /** Called when the journal cannot be written. The broker must shut down immediately. */
   readonly onBroken: (error: Error) => void;
 }
@@ -54,7 +55,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
   const closers = new Closers();
   try {
     const { folder, listeners: all, administrator, version } = options;
-    const { onProblem, areTopicPayloadsStored: arePayloadsStored } = hooks;
+    const { onProblem, settings } = hooks;
     const store = closers.keep(
       new BrokerStore({
         folder,
@@ -100,6 +101,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       },
       onDenied: refusals.denied,
       onProtocolError: refusals.protocolError,
+      bindsSessions: () => settings().bindsSessions,
       onFault: hooks.onFault,
     });
     closers.add(() => Promise.race([core.close(), delay(CLOSE_TIMEOUT_MS, undefined, { ref: false })]));
@@ -137,7 +139,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       store,
       ownClientIds,
       maxBytes: topicTreeBytes,
-      arePayloadsStored,
+      arePayloadsStored: () => settings().storesTopicPayloads,
     });
     closeTopics = topics.close;
     closeStreams = await startStreams({ ...parts, journal, folder, maxBytes: streamStorageBytes });
@@ -164,7 +166,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     const ports = new Map(listeners.map(({ info: { number, port } }) => [number, port]));
     return {
       listeners: all.map((one) => ({ ...one, port: ports.get(one.number) ?? one.port })),
-      topicPayloadsChanged: topics.payloadsChanged,
+      settingsChanged: topics.payloadsChanged,
       close: closers.close,
     };
   } catch (error) {

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ListenerWanted, RunningBroker, RunningState } from '../../domains/brokers/broker-engine.ts';
-import type { TopicPayloads } from '../../domains/topic-tree/hosting/topic-payloads.ts';
 import { BUILD } from '../../platform/build.ts';
 import {
   RestartBackoff,
@@ -11,6 +10,7 @@ import {
 import type { Fault } from './core/faults.ts';
 import { FailureRecord } from './failure-record.ts';
 import type { RefusalMessage } from './listening/refused-connects.ts';
+import { DEFAULT_SETTINGS, type EmbeddedSettings } from './live-settings.ts';
 import type { QuarantinedRecord } from './store/quarantine.ts';
 import type { ServiceMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
 
@@ -36,7 +36,8 @@ export interface EmbeddedBrokerOptions {
   readonly streamStorageBytes?: number | undefined;
   /** Limit of recorded topics in memory. Default: 512 MiB. */
   readonly topicTreeBytes?: number | undefined;
-  readonly topicPayloads?: TopicPayloads | undefined;
+  /** Default: topic payloads are stored, and sessions are not bound to accounts. */
+  readonly settings?: EmbeddedSettings | undefined;
 }
 
 /** Resolves when the broker listens. Rejects if the first start fails. Later failures restart the broker. */
@@ -135,7 +136,7 @@ class BrokerSupervisor implements RunningBroker {
   }
 
   async #run(): Promise<BrokerThread> {
-    const { id, folder, administrator, log, onState, workerUrl, topicPayloads } = this.#options;
+    const { id, folder, administrator, log, onState, workerUrl, settings } = this.#options;
     onState?.('STARTING');
     const options: WorkerOptions = {
       id,
@@ -146,7 +147,7 @@ class BrokerSupervisor implements RunningBroker {
       sysIntervalMs: this.#options.sysIntervalMs ?? 10_000,
       streamStorageBytes: this.#options.streamStorageBytes ?? 10 * 1_024 ** 3,
       topicTreeBytes: this.#options.topicTreeBytes ?? 512 * 1_024 ** 2,
-      topicPayloads: topicPayloads?.areStored() ?? true,
+      settings: settings?.current() ?? DEFAULT_SETTINGS,
       suspicion: this.#failures.suspicion,
     };
     let failure: ThreadExit | null = null;
@@ -172,9 +173,7 @@ class BrokerSupervisor implements RunningBroker {
         }
       },
     });
-    const stopFollowing = topicPayloads?.onChange(() => {
-      started.send({ type: 'topicPayloads', areStored: topicPayloads.areStored() });
-    });
+    const stopFollowing = settings?.onChange(() => started.send({ type: 'settings', settings: settings.current() }));
     const thread: BrokerThread = {
       ...started,
       exited: started.exited.then((end) => {

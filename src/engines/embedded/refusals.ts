@@ -28,6 +28,7 @@ const CONNECT_REASONS: Readonly<Record<Exclude<ConnectReason, 'credentials'>, Re
   throttled: 'THROTTLED',
   busy: 'BUSY',
   client_id: 'CLIENT_ID_REJECTED',
+  session_owner: 'SESSION_OF_ACCOUNT',
   will: 'WILL_REJECTED',
   connections: 'TOO_MANY_CONNECTIONS',
   sessions: 'TOO_MANY_SESSIONS',

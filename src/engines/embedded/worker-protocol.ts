@@ -1,6 +1,7 @@
 import type { ListenerWanted } from '../../domains/brokers/broker-engine.ts';
 import type { Fault } from './core/faults.ts';
 import type { RefusalMessage } from './listening/refused-connects.ts';
+import type { LiveSettings } from './live-settings.ts';
 import type { QuarantinedRecord } from './store/quarantine.ts';
 
 export interface WorkerOptions {
@@ -12,7 +13,7 @@ export interface WorkerOptions {
   readonly sysIntervalMs: number;
   readonly streamStorageBytes: number;
   readonly topicTreeBytes: number;
-  readonly topicPayloads: boolean;
+  readonly settings: LiveSettings;
   /** Reason of repeated failures: the broker then searches for the stored record that causes them. */
   readonly suspicion?: string | undefined;
 }
@@ -35,4 +36,4 @@ export type WorkerMessage =
 
 export type ServiceMessage =
   | { readonly type: 'close' }
-  | { readonly type: 'topicPayloads'; readonly areStored: boolean };
+  | { readonly type: 'settings'; readonly settings: LiveSettings };

@@ -41,7 +41,7 @@ const onFault = ({ kind, text, error }: Fault) => {
 };
 
 let broker: AssembledBroker | null = null;
-let areTopicPayloadsStored = options.topicPayloads;
+let { settings } = options;
 let isClosing = false;
 const shutDown = async (running: AssembledBroker) => {
   await running.close();
@@ -49,9 +49,9 @@ const shutDown = async (running: AssembledBroker) => {
   port.close();
 };
 port.on('message', (message: ServiceMessage) => {
-  if (message.type === 'topicPayloads') {
-    areTopicPayloadsStored = message.areStored;
-    broker?.topicPayloadsChanged();
+  if (message.type === 'settings') {
+    settings = message.settings;
+    broker?.settingsChanged();
     return;
   }
   if (isClosing) return;
@@ -66,7 +66,7 @@ try {
     onRefused: send,
     onFault,
     onQuarantined: (record) => send({ type: 'quarantined', record }),
-    areTopicPayloadsStored: () => areTopicPayloadsStored,
+    settings: () => settings,
     onBroken: (error) => {
       // An uncaught error ends the worker. The class of SQLite's errors would reach the service without its message.
       setImmediate(() => {
@@ -74,7 +74,7 @@ try {
       });
     },
   });
-  if (areTopicPayloadsStored !== options.topicPayloads) broker.topicPayloadsChanged();
+  if (settings !== options.settings) broker.settingsChanged();
   send({ type: 'running', listeners: broker.listeners });
   if (isClosing) void shutDown(broker);
 } catch (error) {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { connect, control } from '../../engines/embedded/embedded.ts';
 import { startTestService } from '../../support/service.ts';
 import { subscribe } from '../../support/subscription.ts';
 import { addBroker, startCommercialBroker } from '../clients/graph/commercial-broker.ts';
@@ -63,6 +64,35 @@ test('the account and the deciding rule lead to access control', async () => {
     'query ($id: ID!) { broker(id: $id) { refusals { nodes { clientId account { username roles { roleName } } } } } }';
   const { data } = await service.graphql(QUERY, { id: brokerId });
   expect(data.broker.refusals.nodes[0]).toMatchObject({ clientId: 'admin-like', account: { username } });
+});
+
+test('a session of another account is refused with its reason as soon as the broker binds sessions to accounts', async () => {
+  const { service, brokerId, port, username, password } = await start();
+  const owner = { clientId: 'device', username, password: password.toString() };
+  const other = { clientId: 'device', username: 'other', password: 'secret' };
+  const { username: name, password: secret } = other;
+  const createClient = { command: 'createClient', username: name, password: secret };
+  await control(await connect(port, owner), 'dynamic-security', { commands: [createClient] });
+  const UPDATE = `mutation ($input: UpdateBrokerInput!) { updateBroker(input: $input) {
+    broker { ... on CloudBroker { bindsSessionsToAccounts } }
+  } }`;
+  const bind = (id: string, bindsSessionsToAccounts: boolean) =>
+    service.graphql(UPDATE, { input: { brokerId: id, bindsSessionsToAccounts } });
+
+  await connect(port, other);
+  await connect(port, owner);
+  expect((await bind(brokerId, true)).data.updateBroker.broker).toEqual({ bindsSessionsToAccounts: true });
+  const { next } = await watchRefusals(service, brokerId);
+  await expect(connect(port, other)).rejects.toMatchObject({ code: 2 });
+  const refusal = await next(() => true);
+  expect(refusal).toMatchObject({ kind: 'CONNECT', reason: 'SESSION_OF_ACCOUNT', clientId: 'device', username: name });
+  expect(refusal.whatWouldHelp).toContain('"device"');
+  expect((await bind(brokerId, false)).errors).toBeUndefined();
+  await connect(port, other);
+
+  const remote = await addBroker(service, `mqtt://127.0.0.1:${port}`, { username, password: owner.password });
+  expect(codeOf(await bind(remote, true))).toBe('INVALID');
+  expect((await bind(remote, false)).errors).toBeUndefined();
 });
 
 test('a subscription resumes after its last event', async () => {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { ListenerWanted, RunningBroker } from '../../../src/domains/brokers/broker-engine.ts';
 import { startBroker } from '../../../src/engines/embedded/broker-assembly.ts';
 import { type EmbeddedBrokerOptions, startEmbeddedBroker } from '../../../src/engines/embedded/embedded-broker.ts';
+import { DEFAULT_SETTINGS } from '../../../src/engines/embedded/live-settings.ts';
 import type { WorkerOptions } from '../../../src/engines/embedded/worker-protocol.ts';
 import { BUILD } from '../../../src/platform/build.ts';
 import { programUrl } from '../../support/programs.ts';
@@ -70,19 +71,22 @@ export async function startTestBroker(options: Partial<EmbeddedBrokerOptions> = 
  * The same in this thread, which starts in a tenth of the time. Not for tests of what depends on the thread, such as
  * its failure or its memory.
  */
-export async function startBrokerHere(options: Partial<WorkerOptions> = {}): Promise<TestBroker> {
+export async function startBrokerHere(
+  options: Partial<WorkerOptions> = {},
+  settings = () => DEFAULT_SETTINGS,
+): Promise<TestBroker> {
   const { id, folder, listeners, administrator } = optionsFor(options.folder ?? temporaryFolder());
   const sizes = { streamStorageBytes: 1_024 ** 3, topicTreeBytes: 1_024 ** 2 };
-  const own = { version: BUILD.version, sysIntervalMs: 10_000, topicPayloads: true, ...sizes };
+  const own = { version: BUILD.version, sysIntervalMs: 10_000, ...sizes };
   const broker = await startBroker(
-    { id, folder, listeners, administrator, ...own, ...options },
+    { id, folder, listeners, administrator, settings: settings(), ...own, ...options },
     {
       onProblem: () => {},
       onRefused: () => {},
       onFault: ({ error }) => void Promise.reject(error),
       onQuarantined: () => {},
       onBroken: (error) => void Promise.reject(error),
-      areTopicPayloadsStored: () => true,
+      settings,
     },
   );
   onTestFinished(() => broker.close());

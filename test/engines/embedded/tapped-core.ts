@@ -13,6 +13,7 @@ import { listener, temporaryFolder } from './embedded.ts';
 const ACCESS: AccessControl = {
   authenticate: async () => 'ACCEPTED',
   mayPublish: (_identity, topic) => !topic.startsWith('forbidden/'),
+  hasAccount: () => true,
   maySubscribe: () => true,
   mayReceive: () => true,
   mayUnsubscribe: () => true,

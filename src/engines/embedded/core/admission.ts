@@ -43,13 +43,17 @@ export class Admission {
     if (verdict !== 'ACCEPTED') return isWanted() ? REFUSALS[verdict] : 'closed';
     if (connection.will?.topic.startsWith('$CONTROL/')) return 'will';
     // Otherwise any account could take over, and so cut, the connections by which it may be disabled.
-    if (reserved && clientId.startsWith(reserved.prefix) && username !== reserved.username) return 'client_id';
+    const isReserved = reserved !== undefined && clientId.startsWith(reserved.prefix);
+    if (isReserved && username !== reserved.username) return 'client_id';
+    const otherOwner = isReserved ? undefined : this.#otherOwner(clientId, username ?? null);
+    if (otherOwner !== undefined && access.hasAccount(otherOwner)) return 'session_owner';
     // aedes would close the old connection later, which would delete the will of the new connection.
     const older = registry.connection(clientId);
     if (older) await older.disconnect(SESSION_TAKEN_OVER);
     if (older?.isClean) store.incoming.clear(clientId);
     // MQTT 5: the old connection had resumed a session that ends with it.
-    const isOver = older?.expirySeconds === 0 && store.endSession(clientId);
+    // The session of a deleted account: its messages must not reach another account.
+    const isOver = (older?.expirySeconds === 0 || otherOwner !== undefined) && store.endSession(clientId);
     const hasSession = registry.session(clientId) !== undefined;
     // MQTT 5: the connection resumes an earlier session although its own Session Expiry Interval is 0.
     if (hasSession && !connection.isCleanStart) connection.isClean = false;
@@ -73,6 +77,17 @@ export class Admission {
     this.#dropForbidden(connection, connection.identity);
     await store.commit();
     return null;
+  }
+
+  /**
+   * The account of the existing session, if sessions are bound to accounts and this is another one; `null` is the
+   * account of clients without a user name. A session without a stored account belongs to the first that resumes it.
+   */
+  #otherOwner(clientId: string, username: string | null): string | null | undefined {
+    const { registry, bindsSessions } = this.#parts;
+    if (bindsSessions?.() !== true) return undefined;
+    const owner = registry.connection(clientId)?.identity ?? registry.session(clientId)?.about;
+    return owner && owner.username !== username ? owner.username : undefined;
   }
 
   /** Removes forbidden subscriptions from a resumed session, as Mosquitto does since 2.0.12. */

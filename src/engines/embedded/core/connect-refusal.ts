@@ -6,8 +6,8 @@ import { acceptsPacket } from './packet-writer.ts';
 
 /**
  * Why a CONNECT was refused. `credentials` includes a disabled account and a missing user name, `client_id` is a
- * missing one for a persistent session (MQTT 3) or one of this service, and `will` one that cannot be published or is
- * below `$CONTROL/`.
+ * missing one for a persistent session (MQTT 3) or one of this service, `session_owner` one of another account, and
+ * `will` one that cannot be published or is below `$CONTROL/`.
  * `throttled` is for a network, `busy` for all, and `error` is a failure of the broker.
  */
 export const REFUSAL_REASONS = [
@@ -15,6 +15,7 @@ export const REFUSAL_REASONS = [
   'throttled',
   'busy',
   'client_id',
+  'session_owner',
   'will',
   'connections',
   'sessions',
@@ -42,6 +43,7 @@ const RETURN_CODES: Partial<Record<RefusalReason, number>> = {
   credentials: NOT_AUTHORIZED,
   will: NOT_AUTHORIZED,
   client_id: IDENTIFIER_REJECTED,
+  session_owner: IDENTIFIER_REJECTED,
 };
 /** Reason codes of CONNACK (MQTT 5, 3.2.2.2). */
 const TOPIC_NAME_INVALID = 0x90;

@@ -40,6 +40,8 @@ export interface BrokerCoreOptions {
   readonly limits: BrokerLimits;
   /** The client ids that only the account of this service may use. Default: none. */
   readonly reserved?: ReservedClientIds;
+  /** Whether a session belongs to the account that created it. Default: never. */
+  readonly bindsSessions?: () => boolean;
   readonly serveControl: (client: BrokerClient, topic: string, payload: Uint8Array) => Promise<void>;
   readonly onProblem: (problem: string, error: Error) => void;
   readonly onRefused?: (connection: Connection, refused: RefusedConnect) => void;

@@ -113,6 +113,11 @@ export class DynamicSecurityAccess implements AccessControl {
     return verdict;
   }
 
+  hasAccount(username: string | null): boolean {
+    const { clients, anonymousGroup } = this.#state.policy;
+    return username === null ? anonymousGroup !== null : clients.has(username);
+  }
+
   readonly mayPublish = (identity: Identity, topic: string): boolean => this.#may(identity, 'PUBLISH', topic);
   readonly mayReceive = (identity: Identity, topic: string): boolean => this.#may(identity, 'RECEIVE', topic);
   readonly maySubscribe = (identity: Identity, filter: string): boolean => this.#may(identity, 'SUBSCRIBE', filter);

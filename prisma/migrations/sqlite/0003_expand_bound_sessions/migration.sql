@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "Broker" ADD COLUMN "boundSessions" BOOLEAN NOT NULL DEFAULT false;
