@@ -107,6 +107,10 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'platform/text/json-bounds.ts',
     'MAX_UNREQUESTED_VALUES',
   ],
+  'Shapes of the objects of a JSON text: different sequences of names with which an object begins': [
+    'platform/text/json-bounds.ts',
+    'MAX_SHAPES',
+  ],
   'Levels of a control response from a broker, or of a control request': ['platform/text/json-bounds.ts', 'MAX_DEPTH'],
   'Topic filters of one SUBSCRIBE or UNSUBSCRIBE': ['engines/embedded/packets/packet-rules.ts', 'MAX_FILTERS'],
   'User properties of one MQTT packet, or of a will': [

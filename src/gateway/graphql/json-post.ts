@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '../../platform/errors.ts';
 import { proceed } from '../../platform/maybe-promise.ts';
+import { hasFewShapes, TOO_MANY_SHAPES } from '../../platform/text/json-bounds.ts';
 import type { RequestContext } from '../context.ts';
 import { readBody } from '../http/read-body.ts';
 import { MAX_ANONYMOUS_BODY_BYTES, maxBodyBytesOf } from '../http/traffic.ts';
@@ -51,6 +52,7 @@ function mayBeAnonymous({ headers }: IncomingMessage): boolean {
 }
 
 export function parseBody(body: Buffer): unknown {
+  if (!hasFewShapes(body)) throw new ServiceError('TOO_LARGE', TOO_MANY_SHAPES);
   if (!isUtf8(body)) throw new ServiceError('INVALID', 'The body is not valid UTF-8');
   try {
     // RFC 8259, section 8.1: a byte order mark may be ignored.

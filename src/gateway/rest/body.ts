@@ -1,10 +1,11 @@
-import { invalid } from '../../platform/errors.ts';
+import { invalid, ServiceError } from '../../platform/errors.ts';
+import { hasFewShapes, TOO_MANY_SHAPES } from '../../platform/text/json-bounds.ts';
 import { parseJson } from './input.ts';
 
 /**
  * Returns a function that parses the bytes of a JSON body. Parsing 1 MB takes up to 60 ms, so the caller schedules it.
- * `emptyValue` is the value of an empty body; without it an empty body is INVALID. Errors: INVALID, also of the
- * returned function.
+ * `emptyValue` is the value of an empty body; without it an empty body is INVALID. Errors: INVALID and TOO_LARGE, also
+ * of the returned function.
  */
 export function bodyParser({ headers }: Request, bytes: Buffer, emptyValue: object | undefined): () => unknown {
   if (bytes.length === 0 && emptyValue !== undefined) return () => emptyValue;
@@ -19,7 +20,10 @@ export function bodyParser({ headers }: Request, bytes: Buffer, emptyValue: obje
   if (encoding !== null && encoding !== 'identity') {
     throw invalid([{ path: 'Content-Encoding', reason: 'must be absent: compressed bodies are not supported' }]);
   }
-  return () => parseJson(decode(bytes));
+  return () => {
+    if (!hasFewShapes(bytes)) throw new ServiceError('TOO_LARGE', TOO_MANY_SHAPES);
+    return parseJson(decode(bytes));
+  };
 }
 
 /** Accepts JSON media types with any parameters, except for a charset other than UTF-8. */

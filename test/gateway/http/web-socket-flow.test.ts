@@ -25,6 +25,17 @@ async function open({ port }: TestService, token: string | null, from = '127.0.0
 const COUNT = 3;
 const FILLER = 'x'.repeat(50_000);
 
+test('JSON with 16,000 shapes of objects is refused before it is parsed, by HTTP and WebSocket', async () => {
+  const service = await startTestService();
+  const values = Array.from({ length: 20_000 }, (_, at) => ({ [`n${at}`]: 1 }));
+  const body = { query: '{ __typename }', variables: { values } };
+  for (const path of ['/graphql', `/api/projects/${service.projectId}/brokers`])
+    expect(await service.rest('POST', path, service.root, body)).toMatchObject({ status: 413 });
+  const { socket, closed } = await open(service, service.root);
+  socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: body }));
+  expect(await closed).toBe(1009);
+});
+
 test('a WebSocket message without credentials above 64 kB is refused, whole or in fragments', async () => {
   const service = await startTestService();
   const message = JSON.stringify({

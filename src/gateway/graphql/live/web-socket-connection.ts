@@ -15,6 +15,7 @@ import { CloseCode, makeServer } from 'graphql-ws';
 import type { WebSocket } from 'ws';
 import type { Viewer } from '../../../platform/auth/viewer.ts';
 import { ServiceError } from '../../../platform/errors.ts';
+import { hasFewShapes, TOO_MANY_SHAPES } from '../../../platform/text/json-bounds.ts';
 import type { RequestContext } from '../../context.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { factsOf, type TransportOptions } from '../http.ts';
@@ -36,7 +37,8 @@ const MAX_INIT_LENGTH = 16_384;
 const MAX_ID = 1_000;
 /** A client, or this process, that is busy may take seconds from the upgrade to `connection_init`. */
 const INIT_TIMEOUT_MS = 30_000;
-/** Close code of the IANA registry (RFC 6455 7.4.1). */
+/** Close codes of the IANA registry (RFC 6455 7.4.1). */
+const MESSAGE_TOO_BIG = 1009;
 const TRY_AGAIN_LATER = 1013;
 const NEVER: () => Promise<never> = () => new Promise(() => undefined);
 /** graphql-ws requires a valid document. The Endpoint executes the real one. */
@@ -108,6 +110,10 @@ export class WebSocketConnection {
   async #receive(text: string): Promise<void> {
     if (!this.#isInitialised && text.length > MAX_INIT_LENGTH) {
       this.#socket.close(CloseCode.BadRequest, 'connection_init is too large');
+      return;
+    }
+    if (!hasFewShapes(Buffer.from(text))) {
+      closeWith(this.#socket, MESSAGE_TOO_BIG, TOO_MANY_SHAPES);
       return;
     }
     this.#unpaidBytes += text.length;
