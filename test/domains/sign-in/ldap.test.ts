@@ -243,6 +243,13 @@ describe('a server that is no directory', () => {
     await expect(asked).rejects.toThrow('the operations take longer than 0.2 s');
   });
 
+  // A search entry and a bind response, both without content.
+  test.each(['30050201026400', '30050201016100'])('is left when it sends %s very often', async (message) => {
+    const url = await serverOf((socket) => socket.write(Buffer.alloc(700_000, message, 'hex')));
+    const asked = connectedTo({ url, startTls: false, ca: null }, (client) => client.bind('cn=reader', 'secret'));
+    await expect(asked).rejects.toThrow('the responses of the directory cannot be read');
+  });
+
   test('is left when its answer does not end', async () => {
     const url = await serverOf((socket) => {
       // A message of 2 GB.

@@ -66,7 +66,25 @@ class BoundedSockets {
       if (this.#bytes > MAX_RESPONSE_BYTES)
         this.#abort(new Error(`the responses have more than ${MAX_RESPONSE_BYTES} bytes`));
     });
+    this.#guard(socket);
     return socket;
+  }
+
+  /**
+   * Ends the connection if ldapts fails on a chunk, which would end the process. ldapts 8.2 reads the messages of a
+   * chunk recursively: 9,000 small ones exceed the stack.
+   */
+  #guard(socket: Socket): void {
+    const emit = socket.emit.bind(socket) as (...event: unknown[]) => boolean;
+    socket.emit = (...event: unknown[]) => {
+      try {
+        return emit(...event);
+      } catch (error) {
+        if (event[0] !== 'data') throw error;
+        this.#abort(new Error('the responses of the directory cannot be read', { cause: error }));
+        return true;
+      }
+    };
   }
 
   async within<T>(longestMs: number, work: () => Promise<T>): Promise<T> {
