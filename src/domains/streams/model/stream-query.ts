@@ -30,5 +30,10 @@ export interface Condition {
   readonly operator: Operator;
   /** A path, or an alias of `select`. */
   readonly left: string;
-  readonly right: string | number | boolean;
+  readonly right: string | number | boolean | WrittenNumber;
+}
+
+/** A number of JSON as text, for one with more digits than JavaScript numbers have. */
+interface WrittenNumber {
+  readonly number: string;
 }

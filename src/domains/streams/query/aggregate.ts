@@ -1,14 +1,22 @@
+import { compareNumbers, isComparable, type JsonNumber } from '../../../platform/text/exact-number.ts';
 import type { SelectFunction } from '../model/stream-query.ts';
+import { exactNumber, type Place, type QueryMessage } from './query-message.ts';
+import { Sum } from './sum.ts';
 
 type AggregateFunction = Exclude<SelectFunction, 'time_bucket'>;
 
 /** All values are checked with `weigh` first, so that a message changes all aggregates or none. */
 export interface Aggregate {
-  /** Checks a value. Returns what is wrong with it, or `null` if `take` can add it. */
-  weigh(value: unknown): string | null;
+  /**
+   * Checks a value that JSON.parse has read at `place`. Returns what is wrong with it, or `null` if `take` can add it.
+   * Errors: those of `place`.
+   */
+  weigh(value: unknown, place: Place | null, message: QueryMessage): string | null;
   take(): void;
   /** Defined after the first `take`. */
-  readonly value: number;
+  readonly value: JsonNumber;
+  /** `value` as JSON. */
+  readonly text: string;
   clear(): void;
 }
 
@@ -19,14 +27,18 @@ export function createAggregate(name: AggregateFunction): Aggregate {
     case 'sum':
       return new Sum();
     case 'min':
-      return new Extreme(Math.min, Number.POSITIVE_INFINITY);
+      return new Extreme(-1);
     case 'max':
-      return new Extreme(Math.max, Number.NEGATIVE_INFINITY);
+      return new Extreme(1);
   }
 }
 
 class Count implements Aggregate {
   value = 0;
+
+  get text(): string {
+    return `${this.value}`;
+  }
 
   weigh(): string | null {
     return null;
@@ -42,75 +54,43 @@ class Count implements Aggregate {
 }
 
 class Extreme implements Aggregate {
-  readonly #choose: (a: number, b: number) => number;
-  readonly #none: number;
-  #weighed: number;
-  value: number;
+  readonly #sign: -1 | 1;
+  /** `null` before the first value. */
+  #value: JsonNumber | null = null;
+  #next: JsonNumber | null = null;
+  #rounded = Number.NaN;
 
-  constructor(choose: (a: number, b: number) => number, none: number) {
-    this.#choose = choose;
-    this.#none = none;
-    this.#weighed = none;
-    this.value = none;
+  constructor(sign: -1 | 1) {
+    this.#sign = sign;
   }
 
-  weigh(value: unknown): string | null {
-    if (!isNumber(value)) return numberProblem(value);
-    this.#weighed = value;
+  get value(): JsonNumber {
+    return this.#value ?? 0;
+  }
+
+  get text(): string {
+    return String(this.value);
+  }
+
+  weigh(value: unknown, place: Place | null, message: QueryMessage): string | null {
+    if (typeof value !== 'number') return 'is not a number';
+    this.#next = this.#value;
+    // Rounding keeps the order of numbers.
+    if ((value - this.#rounded) * this.#sign < 0) return null;
+    const next = exactNumber(value, place, message);
+    if (!isComparable(next)) return 'has an exponent of more than 15 digits';
+    if (this.#value === null || compareNumbers(next, this.#value) * this.#sign > 0) this.#next = next;
     return null;
   }
 
   take(): void {
-    this.value = this.#choose(this.value, this.#weighed);
+    if (this.#next === this.#value) return;
+    this.#value = this.#next;
+    this.#rounded = Number(this.#next);
   }
 
   clear(): void {
-    this.value = this.#none;
+    this.#value = null;
+    this.#rounded = Number.NaN;
   }
 }
-
-/**
- * Compensated summation (A. Neumaier, 1974), because the rounding error of plain addition grows and a stream without
- * buckets adds for months. `#lost` accumulates the rounding errors. Fractions are rounded to 15 digits, the precision
- * that decimals keep in binary: three times 601.6 is 1804.8, not 1804.8000000000002.
- */
-class Sum implements Aggregate {
-  #sum = 0;
-  #lost = 0;
-  #nextSum = 0;
-  #nextLost = 0;
-
-  get value(): number {
-    const sum = this.#sum + this.#lost;
-    // A short text has no more than 15 digits, and the number is converted to text anyway.
-    return Number.isInteger(sum) || `${sum}`.length <= 16 ? sum : Number(sum.toPrecision(15));
-  }
-
-  weigh(value: unknown): string | null {
-    if (!isNumber(value)) return numberProblem(value);
-    const sum = this.#sum;
-    const next = sum + value;
-    const lost = Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
-    // JSON has no infinity.
-    if (!Number.isFinite(next + this.#lost + lost)) return 'makes the sum larger than a number can be';
-    this.#nextSum = next;
-    this.#nextLost = this.#lost + lost;
-    return null;
-  }
-
-  take(): void {
-    this.#sum = this.#nextSum;
-    this.#lost = this.#nextLost;
-  }
-
-  clear(): void {
-    this.#sum = 0;
-    this.#lost = 0;
-  }
-}
-
-/** Excludes infinity: JSON.parse returns it for 1e999. */
-const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
-
-const numberProblem = (value: unknown): string =>
-  typeof value === 'number' ? 'is larger than a number can be' : 'is not a number';

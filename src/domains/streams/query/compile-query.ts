@@ -5,6 +5,7 @@ import type { StreamQuery } from '../model/stream-query.ts';
 import { compileSelection } from './compile-selection.ts';
 import { compileWhere } from './compile-where.ts';
 import { queryIssues } from './query-issues.ts';
+import { QueryMessage } from './query-message.ts';
 import { failed, type Judge, MAX_OUTPUT, type Processed, type StreamProcessor } from './stream-processor.ts';
 
 /**
@@ -13,9 +14,9 @@ import { failed, type Judge, MAX_OUTPUT, type Processed, type StreamProcessor } 
  * A message passes these steps and stops at the first that fails: the payload is JSON; all selected paths exist;
  * `where` on a value of the message is met; every value can be aggregated and written; the aggregates are updated;
  * `where` on an aggregate is met. Only a message that reaches the update changes the aggregates. Without items in
- * `select` the payload is published unchanged.
+ * `select` the payload is published unchanged. An empty query passes every payload, JSON or not.
  *
- * Numbers are those of JSON.parse: selected integers beyond 2^53 lose their last digits.
+ * Selected numbers are written as they were sent; conditions and aggregates use their exact values.
  * Errors: INVALID with the issues of `queryIssues`.
  */
 export function compileQuery(query: StreamQuery): StreamProcessor {
@@ -23,9 +24,9 @@ export function compileQuery(query: StreamQuery): StreamProcessor {
   if (issues.length > 0) throw invalid(issues);
   const { select = [], where: [condition] = [] } = query;
   if (select.length > 0) return new JsonProcessor(compileSelection(select, condition));
-  if (condition === undefined) return new JsonProcessor(() => UNCHANGED);
+  if (condition === undefined) return { process: () => UNCHANGED };
   const where = compileWhere(condition);
-  return new JsonProcessor((value) => where(value) ?? UNCHANGED);
+  return new JsonProcessor((message) => where(message) ?? UNCHANGED);
 }
 
 const UNCHANGED: Processed = Object.freeze({ outcome: 'PASS', text: null });
@@ -47,12 +48,12 @@ class JsonProcessor implements StreamProcessor {
     const text = payload.toString();
     // Invalid UTF-8 is decoded to U+FFFD. Only texts with that character need the check, which rules out a sent U+FFFD.
     if (text.includes('\uFFFD') && !isUtf8(payload)) return NOT_UTF8;
-    let value: unknown;
+    let message: QueryMessage;
     try {
-      value = JSON.parse(text);
+      message = new QueryMessage(text);
     } catch {
       return text === '' ? EMPTY : NOT_JSON;
     }
-    return this.#judge(value, text, now, maxOutput);
+    return this.#judge(message, now, maxOutput);
   }
 }

@@ -1,4 +1,5 @@
-import { isFields } from '../../../protocol/control/fields.ts';
+import { ExactNumber } from '../../../platform/text/exact-number.ts';
+import { type Fields, isFields } from '../../../protocol/control/fields.ts';
 
 /**
  * Paths of queries, `[key][key]`. A key is any text without `]`. Paths select keys of objects only; arrays can only be
@@ -11,7 +12,7 @@ export function parsePath(path: string): readonly string[] | null {
 
 const PATH = /^(?:\[[^\]]+\])+$/;
 
-type ReadPath = (root: unknown) => unknown;
+export type ReadPath = (root: unknown) => unknown;
 
 export function compilePath(path: string): ReadPath {
   const steps = (parsePath(path) ?? []).map(compileStep);
@@ -29,7 +30,9 @@ export function compilePath(path: string): ReadPath {
 function compileStep(key: string): ReadPath {
   // Inherited keys are not part of the message. Only keys of Object.prototype need the ownership check.
   if (key in Object.prototype) {
-    return (value) => (isFields(value) && Object.hasOwn(value, key) ? value[key] : undefined);
+    return (value) => (isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined);
   }
-  return (value) => (isFields(value) ? value[key] : undefined);
+  return (value) => (isObject(value) ? value[key] : undefined);
 }
+
+const isObject = (value: unknown): value is Fields => isFields(value) && !(value instanceof ExactNumber);

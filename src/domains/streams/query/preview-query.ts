@@ -1,5 +1,6 @@
 import { type InputIssue, invalid, ServiceError } from '../../../platform/errors.ts';
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
+import { parseExactJson } from '../../../platform/text/exact-json.ts';
 import type { StreamQuery } from '../model/stream-query.ts';
 import { compileQuery } from './compile-query.ts';
 import { queryIssues } from './query-issues.ts';
@@ -67,7 +68,16 @@ function preview(processor: StreamProcessor, payload: string, at: number, budget
   if (processed.outcome !== 'PASS') return without(processed.outcome, at, processed.reason);
   const text = processed.text ?? payload;
   spend(budget, text.length);
-  return { outcome: 'PASS', at, payload: text, output: JSON.parse(text), reason: null };
+  return { outcome: 'PASS', at, payload: text, output: outputOf(text), reason: null };
+}
+
+/** `null` if the output is not JSON: an empty query passes any payload. */
+function outputOf(text: string): unknown {
+  try {
+    return parseExactJson(text);
+  } catch {
+    return null;
+  }
 }
 
 function spend(budget: PreviewBudget, characters: number): void {

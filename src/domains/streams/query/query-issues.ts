@@ -1,4 +1,5 @@
 import type { InputIssue } from '../../../platform/errors.ts';
+import { ExactNumber, isComparable } from '../../../platform/text/exact-number.ts';
 import { pointerStep } from '../../../platform/text/json-schema.ts';
 import { nearestName } from '../../../platform/text/nearest-name.ts';
 import { type Fields, isFields } from '../../../protocol/control/fields.ts';
@@ -23,6 +24,8 @@ const CONDITION_KEYS = ['operator', 'left', 'right'] as const;
 
 /** Seconds: from one millisecond to about 317 years. */
 const INTERVAL = { min: 0.001, max: 10_000_000_000 } as const;
+
+const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
 
 const PATH_FORM = 'a path such as "[key][key]"';
 
@@ -175,8 +178,21 @@ class QueryCheck {
       if (isOperator && operator !== '==' && operator !== '!=') {
         this.#report(`${at}/right`, `must be a number or a text with "${operator}": booleans have no order`);
       }
-    } else if (typeof right !== 'number' || !Number.isFinite(right)) {
+    } else if (isFields(right) && Object.hasOwn(right, 'number')) this.#writtenNumber(right, `${at}/right`);
+    else if (typeof right !== 'number' || !Number.isFinite(right)) {
       this.#report(`${at}/right`, 'must be a text, a number, true or false');
+    }
+  }
+
+  #writtenNumber(right: Fields, at: string): void {
+    this.#keys(right, ['number'], at);
+    const { number } = right;
+    if (typeof number !== 'string' || !JSON_NUMBER.test(number)) {
+      this.#report(`${at}/number`, 'must be a text with a number of JSON, such as "9007199254740993"');
+    } else if (number.length > QUERY_LIMITS.right) {
+      this.#report(`${at}/number`, `must have at most ${QUERY_LIMITS.right} characters`);
+    } else if (!isComparable(new ExactNumber(number))) {
+      this.#report(`${at}/number`, 'must not have an exponent of more than 15 digits');
     }
   }
 

@@ -1,3 +1,5 @@
+import type { QueryMessage } from './query-message.ts';
+
 /** A compiled query with its aggregates. One per run of a stream. */
 export interface StreamProcessor {
   /**
@@ -24,8 +26,8 @@ export type Processed =
       readonly isTooLong?: boolean;
     };
 
-/** Decides on a message by its parsed value, its text, the epoch milliseconds and the maximum number of characters. */
-export type Judge = (value: unknown, text: string, now: number, maxOutput: number) => Processed;
+/** Decides on a message at the given epoch milliseconds, with the maximum number of characters. */
+export type Judge = (message: QueryMessage, now: number, maxOutput: number) => Processed;
 
 /** Created once per reason, because every message of a stream may have this result. */
 export const filtered = (reason: string): Processed => Object.freeze({ outcome: 'FILTERED', reason });

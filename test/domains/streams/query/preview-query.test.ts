@@ -42,7 +42,9 @@ test('samples arrive one after the other, each with its result and time', () => 
 
 test('without select the payload is returned unchanged, including blanks', () => {
   const [text, value] = previewQuery({}, ['{ "v": 1.0 }', { v: null }], CLOCK);
-  expect(text).toMatchObject({ outcome: 'PASS', payload: '{ "v": 1.0 }', output: { v: 1 } });
+  expect(text).toMatchObject({ outcome: 'PASS', payload: '{ "v": 1.0 }' });
+  expect(JSON.stringify(text?.output)).toBe('{"v":1.0}');
+  expect(previewQuery({}, ['no JSON'], CLOCK)).toMatchObject([{ outcome: 'PASS', payload: 'no JSON', output: null }]);
   expect(value).toMatchObject({ outcome: 'PASS', payload: '{"v":null}', output: { v: null } });
 });
 

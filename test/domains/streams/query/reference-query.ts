@@ -18,13 +18,14 @@ export class ReferenceQuery {
   }
 
   process(payload: Uint8Array, now: number): Outcome {
+    const where = this.#where;
+    if (where === undefined && this.#select.length === 0) return { outcome: 'PASS', output: undefined };
     let message: unknown;
     try {
       message = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(payload));
     } catch {
       return { outcome: 'FAILED' };
     }
-    const where = this.#where;
     const byAlias = where && this.#select.findIndex(({ alias }) => alias === where.left);
     if (this.#select.length === 0) {
       return where && !meets(valueAt(message, where.left), where)
