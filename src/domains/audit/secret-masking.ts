@@ -13,6 +13,7 @@ import {
   isListType,
 } from 'graphql';
 import { SECRET_PREFIX } from '../../platform/auth/secrets.ts';
+import { ExactNumber } from '../../platform/text/exact-number.ts';
 
 export const MASK = '***';
 
@@ -84,6 +85,7 @@ class Masking {
         return null;
     }
     if (value === null) return null;
+    if (value instanceof ExactNumber) return this.#counted(String(value));
     if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
     if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return `(${value.byteLength} bytes)`;
     if (depth >= MAX_DEPTH || this.#isFull) return Array.isArray(value) ? '[…]' : '{…}';

@@ -3,6 +3,7 @@ import { definitionIssues, NOT_BEFORE, replayIssues } from './definition/definit
 import { DEFAULT_DEFINITION, NULLABLE_FIELDS, type StreamDefinition } from './model/stream-definition.ts';
 import type { TimeBounds } from './model/stream-engine.ts';
 import type { ReplayRequest } from './model/stream-replay.ts';
+import { plainQuery } from './query/plain-query.ts';
 
 /* Checks of input. Errors: INVALID, with paths in `input` and the field names of the graph. */
 
@@ -29,7 +30,10 @@ export interface ReplayInput extends ClearInput {
 }
 
 const withoutEmpty = (input: object): [string, unknown][] =>
-  Object.entries(input).map(([key, value]) => [key, value === '' && NULLABLE_FIELDS.has(key) ? null : value]);
+  Object.entries(input).map(([key, value]) => {
+    if (key === 'query') return [key, plainQuery(value)];
+    return [key, value === '' && NULLABLE_FIELDS.has(key) ? null : value];
+  });
 
 export function checkedStream(input: NewStreamInput): StreamDefinition {
   const given = withoutEmpty(input).filter(([, value]) => value !== null && value !== undefined);

@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '../../platform/errors.ts';
 import { proceed } from '../../platform/maybe-promise.ts';
+import { parseExactJson } from '../../platform/text/exact-json.ts';
 import { hasFewShapes, TOO_MANY_SHAPES } from '../../platform/text/json-bounds.ts';
 import type { RequestContext } from '../context.ts';
 import { readBody } from '../http/read-body.ts';
@@ -51,13 +52,15 @@ function mayBeAnonymous({ headers }: IncomingMessage): boolean {
   return encoding === undefined && Number(length ?? 0) <= MAX_ANONYMOUS_BODY_BYTES;
 }
 
+/** Variables have ExactNumbers, which VariableReader replaces where the type is not JSON. */
 export function parseBody(body: Buffer): unknown {
   if (!hasFewShapes(body)) throw new ServiceError('TOO_LARGE', TOO_MANY_SHAPES);
   if (!isUtf8(body)) throw new ServiceError('INVALID', 'The body is not valid UTF-8');
   try {
     // RFC 8259, section 8.1: a byte order mark may be ignored.
-    return JSON.parse(body.toString().replace(/^\uFEFF/, ''));
+    return parseExactJson(body.toString().replace(/^\uFEFF/, ''));
   } catch (cause) {
-    throw new ServiceError('INVALID', 'The body is not valid JSON', { cause });
+    const problem = cause instanceof RangeError ? cause.message : 'is not valid JSON';
+    throw new ServiceError('INVALID', `The body ${problem}`, { cause });
   }
 }

@@ -1,4 +1,5 @@
-import { GraphQLError } from 'graphql';
+import { GraphQLError, Kind, type ValueNode, valueFromASTUntyped } from 'graphql';
+import { ExactNumber, jsonNumber } from '../../platform/text/exact-number.ts';
 import { builder } from './builder.ts';
 
 const ISO_8601 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
@@ -21,13 +22,34 @@ const MAX_DEPTH = 100;
 
 builder.scalarType('JSON', {
   specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc8259',
-  description: 'Any JSON value.',
+  description:
+    'Any JSON value. Clients whose JSON parser rounds long numbers, such as `JSON.parse`, need the field with the text, if there is one.',
   serialize: (value) => value,
-  parseValue: (value) => {
-    if (isDeeper(value, MAX_DEPTH)) throw new GraphQLError(`JSON must not be nested deeper than ${MAX_DEPTH} levels`);
-    return value;
-  },
+  parseValue: checkedJson,
+  parseLiteral: (node, variables) => checkedJson(literalJson(node, variables)),
 });
+
+function checkedJson(value: unknown): unknown {
+  if (isDeeper(value, MAX_DEPTH)) throw new GraphQLError(`JSON must not be nested deeper than ${MAX_DEPTH} levels`);
+  return value;
+}
+
+/** Numbers of literals keep their digits, as those of variables do: see ExactNumber. */
+function literalJson(node: ValueNode, variables: Variables): unknown {
+  switch (node.kind) {
+    case Kind.INT:
+    case Kind.FLOAT:
+      return jsonNumber(node.value);
+    case Kind.LIST:
+      return node.values.map((item) => literalJson(item, variables));
+    case Kind.OBJECT:
+      return Object.fromEntries(node.fields.map(({ name, value }) => [name.value, literalJson(value, variables)]));
+    default:
+      return valueFromASTUntyped(node, variables);
+  }
+}
+
+type Variables = Parameters<typeof valueFromASTUntyped>[1];
 
 const LIMIT = Number.MAX_SAFE_INTEGER;
 
@@ -45,6 +67,6 @@ builder.scalarType('SafeInt', {
 });
 
 function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
+  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return false;
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }

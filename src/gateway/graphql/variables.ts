@@ -2,6 +2,8 @@
  * Coerces the variables of one operation (GraphQL specification, 6.1.2) with bounded work: graphql-js prints the
  * offending value into each error, which took half a minute for an object with 100,000 unknown keys. Errors: INVALID
  * with the path and the reason of each problem, TOO_LARGE beyond `maxEntries` entries of lists and objects.
+ *
+ * ExactNumbers in the sent variables are replaced with JavaScript numbers, except in values of the scalar JSON.
  */
 import {
   GraphQLError,
@@ -19,6 +21,7 @@ import {
   valueFromAST,
 } from 'graphql';
 import { invalid, ServiceError } from '../../platform/errors.ts';
+import { ExactNumber } from '../../platform/text/exact-number.ts';
 import { nearestName } from '../../platform/text/nearest-name.ts';
 import { HALF_OF_PAIR } from '../../platform/text/texts.ts';
 import { NO_VARIABLES, type Variables } from './document.ts';
@@ -68,7 +71,7 @@ export class VariableReader {
   read(sent: Variables): Variables | readonly GraphQLError[] {
     if (this.#variables.length === 0) return NO_VARIABLES;
     const values: Record<string, unknown> = this.#hasProto ? Object.create(null) : {};
-    const reading = new Reading(this.#maxEntries);
+    const reading = new Reading(sent, this.#maxEntries);
     try {
       for (const variable of this.#variables) {
         const { node, name, type } = variable;
@@ -95,13 +98,15 @@ class Stop extends Error {}
 class Reading {
   /** `null` if there are none. */
   errors: GraphQLError[] | null = null;
+  readonly #sent: Variables;
   readonly #maxEntries: number;
   #entries = 0;
   #depth = 0;
   #node: VariableDefinitionNode | null = null;
   readonly #path: (string | number)[] = [];
 
-  constructor(maxEntries: number) {
+  constructor(sent: Variables, maxEntries: number) {
+    this.#sent = sent;
     this.#maxEntries = maxEntries;
   }
 
@@ -195,6 +200,7 @@ class Reading {
     try {
       if (typeof value === 'string' && !value.isWellFormed()) return this.#refuse(HALF_OF_PAIR);
       if (typeof value !== 'object') return parsed(value, type);
+      if (value instanceof ExactNumber) return this.#number(value, type);
       // Errors of scalars print the value. An empty value in its place shows whether the type accepts lists or objects.
       parsed(Array.isArray(value) ? [] : {}, type);
       const fault = this.#countAll(value, MAX_DEPTH);
@@ -204,6 +210,18 @@ class Reading {
       if (error instanceof Stop) throw error;
       return this.#refuse(error instanceof Error ? reasonOf(error) : `Expected type "${type.name}".`);
     }
+  }
+
+  /** Only JSON has exact numbers. In its place in `sent`, graphql-js reads the number as well. */
+  #number(value: ExactNumber, type: GraphQLLeafType): unknown {
+    if (type.name === 'JSON') return parsed(value, type);
+    const rounded = type.name === 'ID' ? String(value) : Number(value);
+    const last = this.#path.at(-1) ?? '';
+    // The values of one request, which JSON.parse created.
+    let container = this.#sent as Record<string | number, unknown>;
+    for (const step of this.#path.slice(0, -1)) container = container[step] as typeof container;
+    container[last] = rounded;
+    return parsed(rounded, type);
   }
 
   #count(entries: number): void {
@@ -220,7 +238,7 @@ class Reading {
   /** Counts the entries of a value without a declared structure. Returns why it is refused, if it is. */
   #countAll(value: unknown, levels: number): string | null {
     if (typeof value === 'string') return value.isWellFormed() ? null : HALF_OF_PAIR;
-    if (typeof value !== 'object' || value === null) return null;
+    if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return null;
     if (levels === 0) return TOO_DEEP;
     const entries = Object.entries(value);
     this.#count(entries.length);

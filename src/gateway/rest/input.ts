@@ -1,6 +1,8 @@
 import { type ParsedUrlQuery, parse as parseQueryString } from 'node:querystring';
 import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
 import { type InputIssue, invalid, MAX_ISSUES } from '../../platform/errors.ts';
+import { parseExactJson } from '../../platform/text/exact-json.ts';
+import { ExactNumber, replaceExactNumbers, sameNumber } from '../../platform/text/exact-number.ts';
 import { issuesOf, pointerStep } from '../../platform/text/json-schema.ts';
 import { nearestName } from '../../platform/text/nearest-name.ts';
 import { faultIn } from '../../platform/text/texts.ts';
@@ -131,7 +133,7 @@ const SUSPECT = /\\u(?:0000|d[89a-f])/i;
 export function parseJson(text: string): unknown {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseExactJson(text);
   } catch (cause) {
     throw invalid(
       [{ path: '/', reason: parseErrorOf(cause) }],
@@ -141,8 +143,11 @@ export function parseJson(text: string): unknown {
   const issues: InputIssue[] = [];
   findFaults(value, { path: '', depth: 0, hasSuspects: SUSPECT.test(text) }, issues);
   if (issues.length > 0) throw invalid(issues);
-  return value;
+  return replaceExactNumbers(value, unrounded);
 }
+
+/** A number that would be rounded remains an ExactNumber, so that no schema accepts it as a number. */
+const unrounded = (number: ExactNumber) => sameNumber(number) ?? number;
 
 /** The message of the parser, unless it quotes the body, which may contain a password. */
 function parseErrorOf(cause: unknown): string {
@@ -162,7 +167,7 @@ function findFaults(value: unknown, { path, depth, hasSuspects }: Place, issues:
   };
   if (typeof value === 'string') {
     if (hasSuspects) refuse(faultIn(value));
-  } else if (typeof value === 'object' && value !== null) {
+  } else if (typeof value === 'object' && value !== null && !(value instanceof ExactNumber)) {
     if (depth >= MAX_DEPTH)
       throw invalid([{ path: '/', reason: `must not be nested deeper than ${MAX_DEPTH} levels` }]);
     for (const [key, entry] of Object.entries(value)) {

@@ -21,6 +21,26 @@ export class ExactNumber {
 
 export type JsonNumber = number | ExactNumber;
 
+/** Reads a number of JSON. */
+export function jsonNumber(text: string): JsonNumber {
+  const number = Number(text);
+  return String(number) === text ? number : new ExactNumber(text);
+}
+
+/** The JavaScript number of the same value, such as 21.2 for `21.20`. `null` if there is none. */
+export function sameNumber(number: ExactNumber): number | null {
+  const rounded = Number(number);
+  return Number.isFinite(rounded) && compareNumbers(rounded, number) === 0 ? rounded : null;
+}
+
+/** Replaces the ExactNumbers of a JSON value, by default with the JavaScript numbers that they are rounded to. */
+export function replaceExactNumbers(value: unknown, replace: (number: ExactNumber) => unknown = Number): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof ExactNumber) return replace(value);
+  if (Array.isArray(value)) return value.map((item) => replaceExactNumbers(item, replace));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, replaceExactNumbers(item, replace)]));
+}
+
 // TypeScript 7.0 does not declare it. All versions of Node that the service runs on have it.
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 
@@ -82,9 +102,7 @@ const signOf = ({ digits, isNegative }: Decimal): number => (digits === '' ? 0 :
 /** The number in the notation of JavaScript, with all its digits. `point` must be finite. */
 export function numberOf({ isNegative, digits, point }: Decimal): JsonNumber {
   if (digits === '') return 0;
-  const text = `${isNegative ? '-' : ''}${unsigned(digits, point)}`;
-  const number = Number(text);
-  return String(number) === text ? number : new ExactNumber(text);
+  return jsonNumber(`${isNegative ? '-' : ''}${unsigned(digits, point)}`);
 }
 
 /** Number.prototype.toString writes up to 21 digits before the point, and up to 6 zeros after it. */

@@ -59,7 +59,10 @@ test('a query runs on samples for any signed-in user, and is refused with all is
 
   // What passes as it is may be no JSON at all.
   const plain = await preview({}, ['hello', 5]);
-  expect(plain.data.previewStream.results).toMatchObject([{ outcome: 'FAILED' }, { outcome: 'PASS', output: 5 }]);
+  expect(plain.data.previewStream.results).toMatchObject([
+    { outcome: 'PASS', payload: 'hello', output: null },
+    { outcome: 'PASS', output: 5 },
+  ]);
   const tooMany = await preview({}, Array(1_001).fill(1));
   expect(tooMany.errors?.[0]?.extensions).toMatchObject({ code: 'INVALID', info: { issues: [{ path: 'samples' }] } });
   const tooLarge = await preview({}, Array(9).fill('x'.repeat(500_000)));

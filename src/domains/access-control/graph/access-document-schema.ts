@@ -4,6 +4,7 @@ import { WHOLE_POLICY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { payloadsWith } from '../../../gateway/graphql/payloads.ts';
 import { mayControl } from '../../../platform/auth/viewer.ts';
 import { invalid } from '../../../platform/errors.ts';
+import { replaceExactNumbers } from '../../../platform/text/exact-number.ts';
 import type { ImportReport, ImportRequest } from '../access-control-service.ts';
 import type { ImportSource } from '../documents/access-import.ts';
 import { passwordProblem } from '../policy/access-names.ts';
@@ -78,7 +79,7 @@ function run(args: ImportArguments, { services, viewer }: RequestContext, dryRun
   const { brokerId, document, mosquittoFile, deleteOthers, setPasswords, passwords } = args.input;
   const broker = services.brokers.visible(brokerId, viewer);
   const request: ImportRequest = {
-    source: sourceOf(document ?? null, mosquittoFile ?? null),
+    source: sourceOf(replaceExactNumbers(document ?? null), mosquittoFile ?? null),
     deleteOthers: deleteOthers ?? false,
     passwords: passwordsOf(passwords ?? []),
     setPasswords: setPasswords ?? false,

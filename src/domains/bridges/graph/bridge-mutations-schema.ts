@@ -3,6 +3,7 @@ import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { ofBroker, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { mayControl } from '../../../platform/auth/viewer.ts';
+import { replaceExactNumbers } from '../../../platform/text/exact-number.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { BridgeWrite } from '../bridge-service.ts';
 import { Bridge } from './bridge-schema.ts';
@@ -53,7 +54,7 @@ builder.mutationFields((t) => ({
     resolve: (_root, { input: { brokerId, bridgeKey, config } }, { services, viewer }) => {
       const broker = services.brokers.visible(brokerId, viewer);
       const by = { mayControl: mayControl(viewer, broker), isRootAdmin: viewer?.isRootAdmin === true };
-      return services.bridges.update(broker, bridgeKey, config, by);
+      return services.bridges.update(broker, bridgeKey, replaceExactNumbers(config), by);
     },
   }),
 }));

@@ -30,7 +30,8 @@ const MessagePayloadInput = builder.inputType('MessagePayloadInput', {
       extensions: { content: 'utf8' },
     }),
     json: t.field({
-      description: 'A JSON value, sent as compact JSON text.',
+      description:
+        'A JSON value, sent as compact JSON text. Numbers are sent as they are written in the request, for example `21.20`. Use `text` to send the text unchanged, with blanks and repeated keys.',
       type: 'JSON',
       extensions: { content: 'json' },
     }),

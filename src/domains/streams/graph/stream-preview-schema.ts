@@ -22,7 +22,8 @@ const StreamPreviewResult = builder.objectRef<PreviewedSample>('StreamPreviewRes
       type: StreamOutcome,
     }),
     output: t.field({
-      description: 'The output that would be published. Null if the sample does not pass.',
+      description:
+        'The output that would be published. Null if the sample does not pass, or if an empty query passes a sample that is not JSON.',
       type: 'JSON',
       nullable: true,
       resolve: ({ output }) => output,
@@ -64,7 +65,8 @@ builder.queryFields((t) => ({
     complexity: ({ samples }) => ({ field: samples.length, multiplier: Math.max(1, samples.length) }),
     args: {
       query: t.arg({
-        description: '`{ select: […], where: […] }`, as in `createStream`.',
+        description:
+          '`{ select: […], where: […] }`, as in `createStream`. `right` of a condition may be `{ number: "9007199254740993" }`, for a number with more digits than JavaScript numbers have. Numbers keep all their digits.',
         type: 'JSON',
         required: true,
       }),

@@ -3,6 +3,7 @@ import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import { parseExactJson } from '../../../platform/text/exact-json.ts';
 import type { StreamQuery } from '../model/stream-query.ts';
 import { compileQuery } from './compile-query.ts';
+import { plainQuery } from './plain-query.ts';
 import { queryIssues } from './query-issues.ts';
 import type { Processed, StreamProcessor } from './stream-processor.ts';
 
@@ -41,12 +42,13 @@ const MAX_MOMENT = 8_640_000_000_000_000;
  * used up.
  */
 export function* previewQuery(
-  query: unknown,
+  asked: unknown,
   samples: readonly unknown[],
   { start, spacingSeconds }: PreviewOptions,
   budget: PreviewBudget,
 ): SlicedTask<PreviewedSample[]> {
   spend(budget, 0);
+  const query = plainQuery(asked);
   const payloads = samples.map(payloadOf);
   spend(budget, lengthOf(payloads));
   const issues = [...queryIssues(query), ...sampleIssues(payloads), ...clockIssues(start, spacingSeconds, samples)];

@@ -15,6 +15,7 @@ import { CloseCode, makeServer } from 'graphql-ws';
 import type { WebSocket } from 'ws';
 import type { Viewer } from '../../../platform/auth/viewer.ts';
 import { ServiceError } from '../../../platform/errors.ts';
+import { parseExactJson } from '../../../platform/text/exact-json.ts';
 import { hasFewShapes, TOO_MANY_SHAPES } from '../../../platform/text/json-bounds.ts';
 import type { RequestContext } from '../../context.ts';
 import type { Endpoint } from '../endpoint.ts';
@@ -118,7 +119,7 @@ export class WebSocketConnection {
     }
     this.#unpaidBytes += text.length;
     try {
-      await this.#lastMessages.handle(this.#handleMessage(text));
+      await this.#lastMessages.handle(this.#handleMessage(exactMessage(text)));
     } catch (error) {
       const requestId = this.#req.headers['x-request-id'];
       this.#options.endpoint.log.error({ err: error, requestId }, 'WebSocket message failed');
@@ -293,4 +294,13 @@ function authorizationOf(params: ConnectionParams | undefined): string | undefin
   if (typeof authorization === 'string') return authorization;
   if (typeof Authorization === 'string') return Authorization;
   return typeof token === 'string' ? `Bearer ${token}` : undefined;
+}
+
+/** graphql-ws also accepts a message that is parsed, and refuses a text that is not JSON. */
+function exactMessage(text: string): string {
+  try {
+    return parseExactJson(text) as string;
+  } catch {
+    return text;
+  }
 }
