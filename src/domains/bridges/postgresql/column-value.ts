@@ -1,12 +1,13 @@
 import { isUtf8 } from 'node:buffer';
+import { parseExactJson } from '../../../platform/text/exact-json.ts';
+import { decimalOf, ExactNumber, numberOf } from '../../../platform/text/exact-number.ts';
 import { isReadableMessage, TOO_MANY_VALUES } from '../../../platform/text/json-bounds.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 import { messageIdOf } from '../sink/message-id.ts';
 import { BadBatch, SinkFailure } from '../sink/sink.ts';
 import { type ColumnSource, parseSource, valueAt } from './column-source.ts';
-import { exactJson, exactNumber, exactText, parseExactJson } from './exact-json.ts';
 import type { ColumnConfig, ColumnReading } from './postgresql-config.ts';
-import type { ColumnForm, TableColumn } from './table-columns.ts';
+import { type ColumnForm, isList, type TableColumn } from './table-columns.ts';
 
 export type SqlValue = string | Buffer | null;
 
@@ -97,19 +98,37 @@ function asText(form: ColumnForm, read: (parts: MessageParts) => string | null):
 
 function jsonValue(value: unknown, form: ColumnForm): SqlValue {
   if (value === undefined || value === null) return null;
-  if (form === 'json') return exactJson(value);
-  if (form === 'list' && Array.isArray(value)) return listText(value);
-  return form === 'bytes' ? Buffer.from(exactText(value)) : exactText(value);
+  if (form === 'json') return JSON.stringify(value);
+  const isText = form === 'text' || form === 'textList' || form === 'bytes';
+  if (isList(form) && Array.isArray(value)) return listText(value, isText);
+  const text = scalarText(value, isText);
+  return form === 'bytes' ? Buffer.from(text) : text;
 }
 
-function listText(values: readonly unknown[]): string {
+function listText(values: readonly unknown[], isText: boolean): string {
   const items = values.map((value) => {
     if (value === null) return 'NULL';
-    if (Array.isArray(value)) return listText(value);
-    return exactNumber(value) ?? `"${exactText(value).replace(/["\\]/g, '\\$&')}"`;
+    if (Array.isArray(value)) return listText(value, isText);
+    const text = scalarText(value, isText);
+    return typeof value === 'number' || value instanceof ExactNumber ? text : `"${text.replace(/["\\]/g, '\\$&')}"`;
   });
   return `{${items.join(',')}}`;
 }
+
+/** PostgreSQL refuses `1.0` and `1e3` as integers. */
+function scalarText(value: unknown, isText: boolean): string {
+  if (typeof value === 'string') return value;
+  return value instanceof ExactNumber && !isText ? integerText(String(value)) : JSON.stringify(value);
+}
+
+/** A whole number without its fraction and exponent. Other numbers are unchanged. */
+function integerText(text: string): string {
+  const number = decimalOf(text);
+  return number.point <= MAX_INTEGER_DIGITS && number.digits.length <= number.point ? String(numberOf(number)) : text;
+}
+
+/** Those of bigint. */
+const MAX_INTEGER_DIGITS = 19;
 
 function converted(value: string | Buffer, type: ColumnReading, column: string): SqlValue {
   const text = value.toString();
@@ -133,7 +152,7 @@ const LARGEST_TIME_MS = 253_402_300_799_999;
 function parsed(text: string): unknown {
   try {
     return parseExactJson(text);
-  } catch {
-    throw new BadBatch('The payload is not JSON');
+  } catch (error) {
+    throw new BadBatch(`The payload ${error instanceof RangeError ? error.message : 'is not JSON'}`);
   }
 }

@@ -1,7 +1,9 @@
 import type { Client } from 'pg';
 import { SinkFailure } from '../sink/sink.ts';
 
-export type ColumnForm = 'bytes' | 'json' | 'time' | 'number' | 'list' | 'other';
+export type ColumnForm = 'bytes' | 'json' | 'time' | 'number' | 'list' | 'textList' | 'text' | 'other';
+
+export const isList = (form: ColumnForm): boolean => form === 'list' || form === 'textList';
 
 export interface TableColumn {
   readonly name: string;
@@ -59,11 +61,14 @@ export function columnNamed(columns: ReadonlyMap<string, TableColumn>, name: str
   return column;
 }
 
-/** Categories of pg_type: A array, D date and time, N numeric. */
+/** Categories of pg_type: A array, D date and time, N numeric, S string. */
 function formOf(category: string, base: string): ColumnForm {
   if (base === 'bytea') return 'bytes';
   if (base === 'json' || base === 'jsonb') return 'json';
-  if (category === 'A') return 'list';
+  if (category === 'A') return TEXT_LISTS.has(base) ? 'textList' : 'list';
   if (category === 'D') return 'time';
+  if (category === 'S') return 'text';
   return category === 'N' ? 'number' : 'other';
 }
+
+const TEXT_LISTS: ReadonlySet<string> = new Set(['_text', '_varchar', '_bpchar']);

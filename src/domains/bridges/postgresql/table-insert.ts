@@ -4,7 +4,7 @@ import type { BridgeMessage } from '../model/bridge-message.ts';
 import { SinkFailure } from '../sink/sink.ts';
 import { compileColumn, type MessageParts, type ReadColumn, readMessageId, type SqlValue } from './column-value.ts';
 import { DEFAULT_SCHEMA, type MappingConfig } from './postgresql-config.ts';
-import { columnNamed, readColumns, type TableColumn } from './table-columns.ts';
+import { columnNamed, isList, readColumns, type TableColumn } from './table-columns.ts';
 
 export interface TableInsert {
   readonly mapping: MappingConfig;
@@ -56,8 +56,8 @@ function insertText(
   idColumn: string | undefined,
 ): string {
   const names = targets.map(({ name }) => quoted(name)).join(', ');
-  const values = targets.map(({ type, form }, index) => (form === 'list' ? `r.c${index}::${type}` : `r.c${index}`));
-  const lists = targets.map(({ type, form }, index) => `$${index + 1}::${form === 'list' ? 'text' : type}[]`);
+  const values = targets.map(({ type, form }, index) => (isList(form) ? `r.c${index}::${type}` : `r.c${index}`));
+  const lists = targets.map(({ type, form }, index) => `$${index + 1}::${isList(form) ? 'text' : type}[]`);
   const aliases = targets.map((_, index) => `c${index}`);
   const conflict = idColumn === undefined ? '' : ` ON CONFLICT (${quoted(idColumn)}) DO NOTHING`;
   return (

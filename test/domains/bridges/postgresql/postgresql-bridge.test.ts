@@ -99,6 +99,11 @@ describe.skipIf(!postgres.available)(`a bridge to PostgreSQL (${postgres.availab
         { column: 'at', source: 'payload.at', type: 'epochSeconds' },
         { column: 'document', source: 'payload' },
         { column: 'part', source: 'payload.reading' },
+        { column: 'exact', source: 'payload.price' },
+        { column: 'digits', source: 'payload.price' },
+        { column: 'prices', source: 'payload.prices' },
+        { column: 'whole', source: 'payload.prices[1]' },
+        { column: 'wholes', source: 'payload.wholes' },
         { column: 'raw', source: 'payload' },
         { column: 'image', source: 'payload.image', type: 'base64' },
         { column: 'qos', source: 'qos' },
@@ -109,7 +114,8 @@ describe.skipIf(!postgres.available)(`a bridge to PostgreSQL (${postgres.availab
     };
     const { until, rows, mosquitto } = await startWith(
       `CREATE TABLE "Readings ""x""" (line varchar(10), last text, none text, value double precision, serial bigint, tags text[],
-        "first tag" text, odd boolean, at timestamptz, document jsonb, part json, raw bytea, image bytea, qos smallint, retain boolean,
+        "first tag" text, odd boolean, at timestamptz, document jsonb, part json, exact text, digits numeric,
+        prices text[], whole int, wholes int[], raw bytea, image bytea, qos smallint, retain boolean,
         came timestamptz, came_ms bigint, filled text DEFAULT 'by default')`,
       [mapping],
     );
@@ -117,7 +123,7 @@ describe.skipIf(!postgres.available)(`a bridge to PostgreSQL (${postgres.availab
     const client = await mosquitto.client();
     const payload =
       '{"reading":{"value":21.5,"exact":12345678901234567890},"serial":9007199254740993,"tags":["a","b,\\"c"],"odd.key":true,' +
-      '"at":1700000000.5,"image":"AAEC"}';
+      '"at":1700000000.5,"image":"AAEC","price":21.20,"prices":[21.20,1.0,-0,1e400],"wholes":[1.0,2e3,3]}';
     const before = Date.now();
 
     await client.publishAsync('plant/7/temperature', payload, { qos: 1 });
@@ -132,6 +138,11 @@ describe.skipIf(!postgres.available)(`a bridge to PostgreSQL (${postgres.availab
       serial: '9007199254740993',
       tags: ['a', 'b,"c'],
       'first tag': 'a',
+      exact: '21.20',
+      digits: '21.20',
+      prices: ['21.20', '1.0', '-0', '1e400'],
+      whole: 1,
+      wholes: [1, 2000, 3],
       odd: true,
       at: new Date(1_700_000_000_500),
       raw: Buffer.from(payload),
