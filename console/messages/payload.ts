@@ -1,3 +1,5 @@
+import { indentedJson } from './json-layout.ts';
+
 /** How a payload is shown. `auto`: as text, and as hexadecimal bytes if it is not UTF-8. */
 export const FORMATS = ['auto', 'text', 'json', 'hex', 'base64'] as const;
 export type Format = (typeof FORMATS)[number];
@@ -15,15 +17,7 @@ interface Payload {
 export function payloadText({ payload, payloadBase64 }: Payload, format: Format): string {
   if (format === 'base64') return payloadBase64 ?? '';
   if (format === 'hex' || payload === null) return hexOf(payloadBase64 ?? '');
-  return format === 'json' ? indented(payload) : payload;
-}
-
-function indented(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
+  return format === 'json' ? (indentedJson(payload) ?? payload) : payload;
 }
 
 const hexOf = (base64: string): string =>

@@ -21,7 +21,9 @@ export function payloadInput(kind: string, text: string): Input['payload'] | { r
   if (kind === 'base64') return { base64: text.trim() };
   if (kind !== 'json') return { text };
   try {
-    return { json: JSON.parse(text) };
+    // Only checked: the value would be written with other numbers.
+    JSON.parse(text);
+    return { text };
   } catch (error) {
     return { problem: error instanceof Error ? error.message : String(error) };
   }

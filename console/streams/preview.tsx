@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 import { useQuery } from '../graph/use-query.ts';
+import { compactJson } from '../messages/json-layout.ts';
 import { shortText } from '../messages/payload.ts';
 import { useTail } from '../messages/use-tail.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
@@ -93,13 +94,7 @@ function Results({ query, samples }: { readonly query: unknown; readonly samples
 }
 
 /** JSON over several lines becomes one, because each line is a sample. */
-function oneLine(payload: string): string {
-  try {
-    return JSON.stringify(JSON.parse(payload));
-  } catch {
-    return payload.replaceAll(/[\r\n]+/g, ' ');
-  }
-}
+const oneLine = (payload: string): string => compactJson(payload) ?? payload.replaceAll(/[\r\n]+/g, ' ');
 
 /** The value after a pause without changes. */
 function useSettled<Value>(value: Value): Value {

@@ -6,6 +6,22 @@ import { startClient, startMosquitto } from '../support/mosquitto.ts';
 import { startTestService } from '../support/service.ts';
 import { addBroker, checkScreen, firstBroker, openBroker, openFleet } from './page.ts';
 
+/** JSON that JavaScript would write otherwise. */
+const EXACT = '{"id":9007199254740993, "v":[21.20,1e400,-0], "d":{"a":1,"a":"\\u00fc"}, "e":{}}';
+const INDENTED = `{
+  "id": 9007199254740993,
+  "v": [
+    21.20,
+    1e400,
+    -0
+  ],
+  "d": {
+    "a": 1,
+    "a": "\\u00fc"
+  },
+  "e": {}
+}`;
+
 /** The screen of the embedded broker, and a client of it. */
 async function openMessages(role: 'root' | 'VIEWER' = 'root') {
   const service = await startTestService({ embeddedBroker: true });
@@ -49,6 +65,11 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the messages' : CHROMIUM_MISSING, (
     await page.getByRole('button', { name: 'plant/line2/state' }).click();
     const payload = page.getByRole('region', { name: 'Payload', exact: true });
     await expect.poll(() => payload.textContent()).toBe('ff 00 41');
+    await client.publishAsync('plant/exact/state', EXACT, { qos: 1 });
+    await page.getByRole('button', { name: 'plant/exact/state' }).click();
+    await page.getByLabel('Format').selectOption('JSON');
+    await expect.poll(() => payload.textContent()).toBe(INDENTED);
+    await page.getByRole('button', { name: 'plant/line2/state' }).click();
     await page.getByLabel('Format').selectOption('Base64');
     await expect.poll(() => payload.textContent()).toBe('/wBB');
 
@@ -100,7 +121,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the messages' : CHROMIUM_MISSING, (
     await page.getByLabel('Kind of payload').selectOption('JSON');
     await page.getByRole('button', { name: 'Check only' }).click();
     await page.getByText('The payload is not JSON').waitFor();
-    await page.getByLabel('Payload', { exact: true }).fill('{"speed": 7}');
+    await page.getByLabel('Payload', { exact: true }).fill(EXACT);
     await page.getByLabel('Retain for future').check();
     await page.getByText('Properties (MQTT 5)').click();
     await page.getByLabel('Content type').fill('application/json');
@@ -117,9 +138,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the messages' : CHROMIUM_MISSING, (
     await page.getByText('The broker acknowledged the message.').waitFor();
     await checkScreen(page, 'publish');
     const { text, properties } = await arrived;
-    expect([text, properties?.contentType]).toEqual(['plant/setpoint {"speed":7}', 'application/json']);
+    expect([text, properties?.contentType]).toEqual([`plant/setpoint ${EXACT}`, 'application/json']);
     expect(Object.entries(properties?.userProperties ?? {})).toContainEqual(['line', '1']);
-    expect((await retained({ service, brokerId })).nodes).toMatchObject([{ payload: '{"speed":7}' }]);
+    expect((await retained({ service, brokerId })).nodes).toMatchObject([{ payload: EXACT }]);
     await page.getByLabel('Topic', { exact: true }).fill('elsewhere');
     await page.getByRole('button', { name: 'Publish', exact: true }).click();
     await page.getByText('no subscription matches').waitFor();

@@ -28,8 +28,8 @@ export class QueryMessage {
   }
 
   /**
-   * The number after a key, as it was sent. `key` ends with its quote. `null` if the text has the key more than once, or
-   * may have it with escapes.
+   * The number after a key, as it was sent. `key` ends with its quote. `null` if the text has the key more than once,
+   * or may have it with escapes.
    */
   numberAfter(key: string): string | null {
     const { text } = this;
