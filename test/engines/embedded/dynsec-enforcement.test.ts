@@ -81,13 +81,15 @@ test('a client is admitted with its password, if it is enabled, and with its cli
   expect(await as('bare', 'set')).toBe(0);
 });
 
-test('a client without a user name is admitted if there is an anonymous group, and has its permissions', async () => {
+test('a client without a user name, or with an empty one, is admitted if there is an anonymous group, and has its permissions', async () => {
   const { port, admin } = await start(
     role('public', ['publishClientSend', 'public/#', true], ['subscribePattern', 'public/#', true]),
     { command: 'createGroup', groupname: 'everybody', roles: [{ rolename: 'public' }] },
   );
-  expect(await returnCode(port, {})).toBe(5);
+  const empty = [{}, { username: '' }, { username: '', password: 'x' }];
+  for (const fields of empty) expect(await returnCode(port, fields)).toBe(5);
   await dynsecDone(admin, { command: 'setAnonymousGroup', groupname: 'everybody' });
+  for (const fields of empty) expect(await returnCode(port, fields)).toBe(0);
   const client = await anonymous(port);
   expect(await published(client, admin, ['public/a', 'private/a'])).toEqual(['public/a']);
   expect(await subscribed(client, ['public/#', 'private/#'])).toEqual(['public/#']);

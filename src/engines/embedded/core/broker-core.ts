@@ -88,6 +88,8 @@ export class BrokerCore {
       queueLimit: 1_000,
       drainTimeout: limits.drainTimeoutMs,
       maximumPacketSize: limits.maxPacketBytes,
+      // As in Mosquitto. MQTT 3.1 has a maximum of 23 characters, which many of its clients exceed.
+      maxClientsIdLength: MAX_CLIENT_ID,
       topicAliasMaximum: TOPIC_ALIASES,
     });
   }
@@ -231,3 +233,4 @@ export class BrokerCore {
 
 /** MQTT 5: Topic Alias Maximum, as in Mosquitto. */
 const TOPIC_ALIASES = 10;
+const MAX_CLIENT_ID = 65_535;

@@ -64,6 +64,11 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
       const connection = connectionOf(client);
       const { maximumPacketSize } = packet.properties ?? {};
       if (maximumPacketSize !== undefined) limitPackets(client.conn, maximumPacketSize);
+      // As in Mosquitto, which ignores the password, too.
+      if (packet.username === '') {
+        delete packet.username;
+        delete packet.password;
+      }
       const refusal = willRefusal(packet);
       if (refusal !== null) {
         if (connection) {
