@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
 import {
+  brokerFiles,
   isLong,
   longFiles,
   networkFiles,
@@ -19,7 +20,8 @@ import {
 const APART = ['test/gateway/graphql/compiled-programs.test.ts', 'test/gateway/graphql/live/slow-reader.test.ts'];
 
 const onPostgresql = process.env.TEST_ON_POSTGRESQL === 'on' ? postgresqlFiles() : [];
-const included = { short: shortFiles, smoke: smokeFiles, all: () => ['test/**/*.test.ts'] }[suite]();
+const all = () => ['test/**/*.test.ts'];
+const included = { short: shortFiles, smoke: smokeFiles, brokers: brokerFiles, all }[suite]();
 const ofSuite = (paths: string[]) => (suite === 'all' ? paths : paths.filter((path) => included.includes(path)));
 const network = networkFiles();
 // Chromium cancels its requests when an interface appears, so these files run before all files with Chromium. They

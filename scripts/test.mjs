@@ -5,6 +5,7 @@
  *   npm test                    the short suite
  *   npm run test:all            all tests, then the smoke tests on the newest Node 22 and 26
  *   npm run test:long           only the tests that take minutes each
+ *   npm run test:brokers        the tests that run a Mosquitto, against the one of MOSQUITTO_BINARY
  *   npm run test:stress -- test/domains/streams --times 5 --load 12 --at-once 12
  *                               the tests of a folder, `--times` times, next to as many busy processes as `--load`,
  *                               with `--at-once` files at the same time
@@ -44,6 +45,7 @@ const { values: options, positionals: rest } = parseArgs({
     long: { type: 'boolean' },
     checks: { type: 'boolean' },
     budgets: { type: 'boolean' },
+    brokers: { type: 'boolean' },
     stress: { type: 'boolean' },
     times: { type: 'string', default: '1' },
     load: { type: 'string', default: '0' },
@@ -159,7 +161,9 @@ async function* testRuns() {
   if (options.long) yield vitest('long tests', { TEST_LONG: 'on' });
   else if (options.stress) {
     for (let number = 1; number <= Number(options.times); number += 1) yield vitest(`stress ${number}`, {});
-  } else if (rest.length > 0) yield vitest('the named tests', {});
+  } else if (options.brokers)
+    yield vitest('the tests that run a Mosquitto', { TEST_SUITE: 'brokers', FUZZ_SECONDS: '10' });
+  else if (rest.length > 0) yield vitest('the named tests', {});
   else if (options.all) {
     yield allTests();
     for (const major of SMOKE_NODES) yield smoke(`smoke tests on Node ${major}`, major);

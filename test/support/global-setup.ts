@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { realpathSync, rmSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nodeRefusal } from '../../src/app/node-version.ts';
 import { bundlePrograms } from './bundled-programs.ts';
@@ -11,6 +12,7 @@ import { findPostgresPrograms, startCluster } from './postgres.ts';
  * threads and the programs of the tests. It creates a folder in memory for temporary files. If TEST_POSTGRES is
  * `shared` or TEST_ENGINE is `postgresql`, it also starts one PostgreSQL server, in which each test creates its own
  * databases. Otherwise each file that needs PostgreSQL starts a server, which takes longer than its tests.
+ * MOSQUITTO_BINARY selects the Mosquitto of all tests.
  */
 export async function setup(): Promise<() => Promise<void>> {
   const refusal = nodeRefusal(process.versions.node);
@@ -23,6 +25,8 @@ export async function setup(): Promise<() => Promise<void>> {
   const ends: (() => void | Promise<void>)[] = [];
   // Vitest calls `setup` for each project of vitest.config.ts, one after the other.
   if (process.env.TEST_PROGRAMS === undefined) {
+    const { MOSQUITTO_BINARY } = process.env;
+    if (MOSQUITTO_BINARY !== undefined) process.env.PATH = pathWith(MOSQUITTO_BINARY);
     const programs = await bundlePrograms();
     process.env.TEST_PROGRAMS = programs.folder;
     ends.push(programs.remove);
@@ -42,4 +46,10 @@ export async function setup(): Promise<() => Promise<void>> {
   return async () => {
     for (const end of ends) await end();
   };
+}
+
+/** PATH with the folders of a Mosquitto and of its other programs first. Errors: there is no such file. */
+function pathWith(mosquitto: string): string {
+  const folder = dirname(realpathSync(mosquitto));
+  return [folder, join(folder, '../bin'), process.env.PATH].join(delimiter);
 }

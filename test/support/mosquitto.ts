@@ -1,10 +1,11 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect as dial } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt';
+import { findMosquitto, type MosquittoProgram } from '../../src/engines/mosquitto/mosquitto-program.ts';
 import { createAuthority } from './certificates.ts';
 import { freePort } from './free-port.ts';
 import { onTestFinished } from './shared.ts';
@@ -14,7 +15,29 @@ import { onTestFinished } from './shared.ts';
  * or kill it and start it again on the same port.
  */
 export const ADMIN = { username: 'admin', password: 'correct horse' } as const;
-const DYNSEC_PLUGIN = '/usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so';
+
+/** The Mosquitto of this run: the first one in PATH, which MOSQUITTO_BINARY selects (global-setup.ts). */
+export function mosquittoProgram(): MosquittoProgram {
+  const found = findMosquitto({ binary: undefined, plugin: undefined, searchPath: process.env.PATH ?? '' });
+  if (typeof found === 'string') throw new Error(found);
+  return found;
+}
+
+/** For example `2.0.11`. */
+export function mosquittoVersion(): string {
+  // Mosquitto 2.0.11 exits with code 3 after its help text.
+  const { stdout } = spawnSync(mosquittoProgram().binary, ['-h'], { encoding: 'utf8' });
+  return /^mosquitto version (\S+)/.exec(stdout)?.[1] ?? '';
+}
+
+/** What differs between versions of Mosquitto: the value of the newest of the versions that this run's one reached. */
+export function sinceVersion<T>(values: Readonly<Record<`${number}.${number}.${number}`, T>>): T {
+  const version = mosquittoVersion();
+  const isReached = ([since]: readonly [string, T]) => since.localeCompare(version, 'en', { numeric: true }) <= 0;
+  const found = Object.entries<T>(values).findLast(isReached);
+  if (found === undefined) throw new Error(`there is no value for Mosquitto ${version}`);
+  return found[1];
+}
 
 export interface MosquittoOptions {
   /** `dynsec`: the dynamic security plugin with ADMIN; `anonymous`: no checks; `passwords`: only ADMIN. */
@@ -154,7 +177,11 @@ function accessLines(access: 'dynsec' | 'anonymous' | 'passwords', folder: strin
   execFileSync('mosquitto_ctrl', ['dynsec', 'init', join(folder, 'dynsec.json'), ADMIN.username, ADMIN.password], {
     stdio: 'ignore',
   });
-  return ['allow_anonymous false', `plugin ${DYNSEC_PLUGIN}`, `plugin_opt_config_file ${folder}/dynsec.json`];
+  return [
+    'allow_anonymous false',
+    `plugin ${mosquittoProgram().plugin}`,
+    `plugin_opt_config_file ${folder}/dynsec.json`,
+  ];
 }
 
 /** Creates an authority, a server certificate for `host` and a client certificate. */

@@ -1,14 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { filesWithMosquitto } from './broker-files.ts';
 
 /**
  * The tests of a run (TEST_SUITE). `short` is `npm test`: all domains on SQLite, one broker kind, a tenth of the runs
- * of each property, no costly files. `smoke`: what differs between versions of Node. `all`, the default: all tests.
+ * of each property, no costly files. `smoke`: what differs between versions of Node. `brokers`: the files that run a
+ * Mosquitto, with the runs of the short suite. `all`, the default: all tests.
  */
-type Suite = 'short' | 'smoke' | 'all';
+const SUITES = ['short', 'smoke', 'brokers', 'all'] as const;
 
 const { TEST_SUITE } = process.env;
-export const suite: Suite = TEST_SUITE === 'short' || TEST_SUITE === 'smoke' ? TEST_SUITE : 'all';
+export const suite = SUITES.find((one) => one === TEST_SUITE) ?? 'all';
 
 /** Whether the run has the tests that take minutes each: the files `*.long.ts`, and more cases of WITH_LONG_CASES. */
 export const isLong = process.env.TEST_LONG === 'on';
@@ -43,9 +45,9 @@ const WITH_LONG_CASES = [
   'platform/auth/rights-matrix',
 ];
 
-/** The broker kinds that the same tests run on. Only a run of all tests uses more than the first one. */
+/** The broker kinds that the same tests run on: by default the embedded broker only, which is the first one. */
 export const brokerKinds = <const Kind extends string>(kinds: readonly Kind[]): readonly Kind[] =>
-  suite === 'all' ? kinds : kinds.slice(0, 1);
+  suite === 'all' ? kinds : suite === 'brokers' ? kinds.slice(1) : kinds.slice(0, 1);
 
 /** Number of runs of a property. All runs but those of all tests use a tenth, at least 10. */
 export const runs = (whole: number): number =>
@@ -68,6 +70,8 @@ const below = (parts: readonly string[]) =>
   files.filter((path) => parts.some((part) => path.startsWith(`test/${part}`)));
 
 export const shortFiles = (): string[] => files.filter((path) => budgetOf(path) === 0 || ALWAYS_SHORT.includes(path));
+
+export const brokerFiles = (): string[] => filesWithMosquitto(files);
 
 export const longFiles = (): string[] => ['test/**/*.long.ts', ...below(WITH_LONG_CASES)];
 

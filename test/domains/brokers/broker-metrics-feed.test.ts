@@ -7,7 +7,7 @@ import type { BrokerLink } from '../../../src/protocol/mqtt/broker-link.ts';
 import { ADMINISTRATOR, connect, startTestBroker } from '../../engines/embedded/embedded.ts';
 import { startScriptedBroker } from '../../support/aedes-broker.ts';
 import { connectedLink, reached } from '../../support/link.ts';
-import { startMosquitto } from '../../support/mosquitto.ts';
+import { mosquittoVersion, startMosquitto } from '../../support/mosquitto.ts';
 import { startRelay } from '../../support/relay.ts';
 
 interface Followed {
@@ -172,7 +172,7 @@ test('a restarted broker is unreachable for a while, resets its counters, and ha
   await broker.stop();
   const last = await until((_metrics, isConnected) => !isConnected);
   // What is known stays, and says that it is old.
-  expect(last).toMatchObject({ brokerVersion: 'mosquitto version 2.0.11', isStale: true });
+  expect(last).toMatchObject({ brokerVersion: `mosquitto version ${mosquittoVersion()}`, isStale: true });
   expect(last.messages.received).toBeGreaterThan(0);
 
   await broker.start();

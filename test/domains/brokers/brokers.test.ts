@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAuthority } from '../../support/certificates.ts';
 import { temporaryFolder, useSqlite } from '../../support/database.ts';
-import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
+import { ADMIN, mosquittoVersion, startMosquitto } from '../../support/mosquitto.ts';
 import { startRefusingRelay } from '../../support/refusing-relay.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { shared } from '../../support/shared.ts';
@@ -279,7 +279,9 @@ test('broker info has $SYS, licence and connection, and the last known values wh
   await reached(service, id, 'CONNECTED');
   const path = `/api/projects/${service.projectId}/brokers/${id}`;
   const read = () => service.rest('GET', `${path}/info`);
-  await expect.poll(async () => (await read()).body.sysTopics.topics.broker?.version).toBe('mosquitto version 2.0.11');
+  await expect
+    .poll(async () => (await read()).body.sysTopics.topics.broker?.version)
+    .toBe(`mosquitto version ${mosquittoVersion()}`);
   const { body } = await read();
   expect(body).toMatchObject({ id, url: mosquitto.url, name: 'm', project_id: service.projectId, isConnected: true });
   expect(body.licenseInfo).toMatchObject({
@@ -295,7 +297,7 @@ test('broker info has $SYS, licence and connection, and the last known values wh
   };
   const { license, sysTopics } = await graph();
   expect(license).toEqual({ plan: 'open-source', validSince: null, validUntil: null });
-  expect(sysTopics.topics.broker.version).toBe('mosquitto version 2.0.11');
+  expect(sysTopics.topics.broker.version).toBe(`mosquitto version ${mosquittoVersion()}`);
   expect(Math.abs(Date.parse(sysTopics.asOf) - Date.now())).toBeLessThan(60_000);
   const PLUGINS = 'query ($id: ID!) { broker(id: $id) { plugins { name } } }';
   expect(await service.graphql(PLUGINS, { id })).toMatchObject({
@@ -310,7 +312,7 @@ test('broker info has $SYS, licence and connection, and the last known values wh
   const down = (await read()).body;
   expect(down).toMatchObject({
     isConnected: false,
-    sysTopics: { topics: { broker: { version: 'mosquitto version 2.0.11' } } },
+    sysTopics: { topics: { broker: { version: `mosquitto version ${mosquittoVersion()}` } } },
     licenseInfo: body.licenseInfo,
   });
   expect((await service.rest('GET', `${path}/license`)).status).toBe(503);

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { AccessPolicy } from '../../../../src/domains/access-control/policy/access-model.ts';
-import { ADMIN, startMosquitto } from '../../../support/mosquitto.ts';
-import { MOSQUITTO_2_0 } from '../dialects.ts';
+import { ADMIN, mosquittoProgram, sinceVersion, startMosquitto } from '../../../support/mosquitto.ts';
+import { MOSQUITTO_2_0, MOSQUITTO_2_1 } from '../dialects.ts';
 import { EVERYTHING, PASSWORD, type Target } from './differential.ts';
 
-/** Mosquitto as Debian ships it, given each policy as its file, at a start. Sessions survive by its persistence. */
+/** Mosquitto, given each policy as its file, at a start. Sessions survive by its persistence. */
 export async function mosquittoTarget(): Promise<Target> {
   const folder = mkdtempSync(join(tmpdir(), 'brokergraph-differential-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -17,7 +17,7 @@ export async function mosquittoTarget(): Promise<Target> {
   const mosquitto = await startMosquitto({
     access: 'anonymous',
     lines: [
-      'plugin /usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so',
+      `plugin ${mosquittoProgram().plugin}`,
       `plugin_opt_config_file ${file}`,
       'persistence true',
       `persistence_location ${folder}/`,
@@ -25,7 +25,7 @@ export async function mosquittoTarget(): Promise<Target> {
   });
   return {
     name: 'Mosquitto',
-    dialect: MOSQUITTO_2_0,
+    dialect: sinceVersion({ '2.0.0': MOSQUITTO_2_0, '2.1.0': MOSQUITTO_2_1 }),
     protocolVersion: 5,
     port: mosquitto.port,
     admin: ADMIN,

@@ -8,7 +8,7 @@ import type { BrokerRecord } from '../../../../src/domains/brokers/broker-cache.
 import { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
 import { accountsFile } from '../../../support/accounts-file.ts';
 import { connectedLink } from '../../../support/link.ts';
-import { ADMIN, startMosquitto } from '../../../support/mosquitto.ts';
+import { ADMIN, mosquittoProgram, startMosquitto } from '../../../support/mosquitto.ts';
 
 interface Answer {
   readonly command: string;
@@ -22,7 +22,7 @@ test('20,000 accounts and 500 groups are read in pages, never in one piece, and 
   const file = join(folder, 'dynamic-security.json');
   writeFileSync(file, accounts.text);
   const broker = await startMosquitto({
-    lines: ['plugin /usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so', `plugin_opt_config_file ${file}`],
+    lines: [`plugin ${mosquittoProgram().plugin}`, `plugin_opt_config_file ${file}`],
   });
   // The broker sends each response to all administrators.
   const observer = await broker.client(ADMIN);

@@ -11,7 +11,7 @@ import { PolicyDraft } from '../../../../src/domains/access-control/writing/poli
 import type { ControlCall } from '../../../../src/protocol/control/plugin.ts';
 import { startBrokerProcess } from '../../../engines/embedded/broker-process.ts';
 import { temporaryFolder } from '../../../engines/embedded/embedded.ts';
-import { ADMIN, startMosquitto } from '../../../support/mosquitto.ts';
+import { ADMIN, mosquittoProgram, startMosquitto } from '../../../support/mosquitto.ts';
 import { at, openWriting, plain } from './written-access.ts';
 
 /** Two hundred changes, dependent and independent ones: accounts with roles and passwords, rules, deleted roles. */
@@ -51,11 +51,7 @@ async function startSlowly() {
   for (let number = 0; number < 2_000; number += 1) content.roles.push({ rolename: `many ${number}`, acls: [] });
   writeFileSync(file, JSON.stringify(content));
   const broker = await startMosquitto({
-    lines: [
-      'plugin /usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so',
-      `plugin_opt_config_file ${file}`,
-      'allow_anonymous false',
-    ],
+    lines: [`plugin ${mosquittoProgram().plugin}`, `plugin_opt_config_file ${file}`, 'allow_anonymous false'],
   });
   return { broker, file };
 }
