@@ -17,6 +17,8 @@ import type { ListenerCertificate, ListenerFiles, ListenerMaterial } from './lis
 interface CertificateUser {
   readonly listeners: readonly ListenerWanted[];
   readonly files: ListenerFiles;
+  readonly reloadsWebSocket: boolean;
+  configurationRefusal(): Promise<string | null>;
   reload(): Promise<void>;
   restart(): Promise<void>;
 }
@@ -24,9 +26,10 @@ interface CertificateUser {
 /**
  * The certificates of the listeners of a Mosquitto that this service runs. A change is validated, the files are
  * replaced, Mosquitto loads them, and a TLS handshake verifies the served certificate. If that fails, the previous
- * files are restored. Changes run one after another. Mosquitto 2.0.11 reloads with SIGHUP, without closing connections,
- * only the server certificate of a listener for MQTT over TCP. Everything else needs a restart, also a certificate with
- * another type of key, because OpenSSL would serve the previous one in addition. Errors: ControlRefusal.
+ * files are restored. Changes run one after another. Mosquitto reloads with SIGHUP, without closing connections, only
+ * the server certificate of a listener, and 2.0 only that of a listener for MQTT over TCP. Everything else needs a
+ * restart, also a certificate with another type of key, because OpenSSL would serve the previous one in addition.
+ * Errors: ControlRefusal.
  */
 export class ListenerCertificates {
   readonly #broker: CertificateUser;
@@ -93,6 +96,11 @@ export class ListenerCertificates {
     const before = files.read(number);
     const after = change(before, listener);
     await files.write(number, after);
+    const refusal = await this.#broker.configurationRefusal();
+    if (refusal !== null) {
+      await files.write(number, before);
+      throw new ControlRefusal(`Mosquitto does not accept this configuration: ${refusal}`, { code: 'BROKER_REJECTED' });
+    }
     try {
       await this.#take(listener, before, after);
     } catch (error) {
@@ -109,13 +117,17 @@ export class ListenerCertificates {
   }
 
   async #take(listener: ListenerWanted, from: ListenerMaterial, to: ListenerMaterial): Promise<void> {
-    const way = takenBy(listener, from, to);
+    const canReload = listener.protocol === 'MQTT' || this.#broker.reloadsWebSocket;
+    const way = takenBy(from, to, canReload);
     if (way === 'NOTHING') return;
-    if (way === 'RELOAD') await this.#broker.reload();
-    else await this.#broker.restart();
-    if (to.server === null) return;
-    const served = await servedFingerprint(listener);
-    if (served !== to.server.fingerprint256) throw new Error('it serves another certificate');
+    const serves = async () => to.server === null || (await servedFingerprint(listener)) === to.server.fingerprint256;
+    if (way === 'RELOAD') {
+      await this.#broker.reload();
+      // A Mosquitto 2.1 that was built with libwebsockets does not reload the certificates of WebSocket listeners.
+      if (await serves()) return;
+    }
+    await this.#broker.restart();
+    if (!(await serves())) throw new Error('it serves another certificate');
   }
 }
 
@@ -124,13 +136,13 @@ type Change = (before: ListenerMaterial, listener: ListenerWanted) => ListenerMa
 const REQUESTS_NO_CERTIFICATES =
   'This listener was made without `requiresCertificate`, and Mosquitto then asks no client for a certificate: it would let in those of other authorities, too';
 
-function takenBy({ protocol }: ListenerWanted, from: ListenerMaterial, to: ListenerMaterial) {
+function takenBy(from: ListenerMaterial, to: ListenerMaterial, canReload: boolean) {
   // The listener was closed before and stays closed.
   if (from.server === null && to.server === null) return 'NOTHING';
   if (from.server === null || to.server === null) return 'RESTART';
   if (!samePems(from.authorities, to.authorities)) return 'RESTART';
   if (from.server.pem === to.server.pem) return 'NOTHING';
-  return protocol === 'MQTT' && keyKind(from.server) === keyKind(to.server) ? 'RELOAD' : 'RESTART';
+  return canReload && keyKind(from.server) === keyKind(to.server) ? 'RELOAD' : 'RESTART';
 }
 
 const keyKind = ({ pem }: ListenerCertificate): string | undefined =>

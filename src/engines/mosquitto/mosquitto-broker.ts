@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -16,6 +16,7 @@ import { ListenerFiles } from './listener-files.ts';
 import { mosquittoConfig } from './mosquitto-config.ts';
 import { type MosquittoProcess, startMosquittoProcess } from './mosquitto-process.ts';
 import type { MosquittoProgram } from './mosquitto-program.ts';
+import { configurationRefusal, isSince21, versionOf } from './mosquitto-version.ts';
 import { MISSED_PINGS, watchMosquitto } from './mosquitto-watch.ts';
 import { stopOrphanedProcess } from './orphaned-process.ts';
 import { replaceFile } from './replace-file.ts';
@@ -36,7 +37,9 @@ export interface MosquittoBrokerOptions {
   readonly onState?: (state: RunningState, error?: string) => void;
 }
 
+const ACCESS_FILE = 'dynamic-security.json';
 const CONFIG_FILE = 'mosquitto.conf';
+const TESTED_FILE = 'mosquitto.conf.tested';
 const PID_FILE = 'mosquitto.pid';
 /** Writing a large database may take long. */
 const RESTART_END_MS = 60_000;
@@ -72,6 +75,7 @@ export class MosquittoBroker implements RunningBroker {
   /** Callers of `restart` that wait for the next start. They receive its result. */
   #restarts: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = [];
   #process: MosquittoProcess | null = null;
+  #version = '';
   #pause = new AbortController();
   #state: RunningState | null = null;
   #supervision: Promise<void> = Promise.resolve();
@@ -88,10 +92,31 @@ export class MosquittoBroker implements RunningBroker {
     this.#supervision = this.#supervise(first);
   }
 
-  /** Loads the certificates of listeners for MQTT over TCP again. Connections stay open. */
+  /** Whether `reload` also loads the certificates of WebSocket listeners: in Mosquitto 2.0, only a restart does. */
+  get reloadsWebSocket(): boolean {
+    return isSince21(this.#version);
+  }
+
+  /** Loads the certificates of listeners again. Connections stay open. */
   async reload(): Promise<void> {
     if (this.#process === null) throw new Error('Mosquitto does not run now');
     await this.#process.reload();
+  }
+
+  /** Returns why Mosquitto would not start with the present files; `null` if it would, or is too old to test them. */
+  async configurationRefusal(): Promise<string | null> {
+    const { folder, program } = this.#options;
+    const file = join(folder, TESTED_FILE);
+    try {
+      // Not the version that runs: the programs may have been updated since.
+      const version = await versionOf(program);
+      await replaceFile(file, this.#config());
+      return await configurationRefusal(program.binary, version, file);
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    } finally {
+      await rm(file, { force: true });
+    }
   }
 
   /** Persistent sessions and retained messages stay. Errors: the start failed; it is then retried. */
@@ -184,18 +209,10 @@ export class MosquittoBroker implements RunningBroker {
 
   async #startProcess(): Promise<MosquittoProcess> {
     const { id, folder, program, administrator, log } = this.#options;
-    const accessFile = join(folder, 'dynamic-security.json');
     const configFile = join(folder, CONFIG_FILE);
-    await ensureAdministrator(accessFile, administrator);
-    const config = mosquittoConfig({
-      folder,
-      plugin: program.plugin,
-      accessFile,
-      listeners: this.listeners,
-      filesOf: (number) => this.files.inUse(number),
-      isRoot: process.getuid?.() === 0,
-    });
-    await replaceFile(configFile, config);
+    this.#version = await versionOf(program);
+    await ensureAdministrator(join(folder, ACCESS_FILE), administrator);
+    await replaceFile(configFile, this.#config());
     return startMosquittoProcess({
       program,
       folder,
@@ -203,6 +220,18 @@ export class MosquittoBroker implements RunningBroker {
       pidFile: join(folder, PID_FILE),
       stop: this.#closing.signal,
       onProblem: (line) => log.warn({ broker: id, line }, 'a Mosquitto of this service reports a problem'),
+    });
+  }
+
+  #config(): string {
+    const { folder, program } = this.#options;
+    return mosquittoConfig({
+      folder,
+      plugin: program.plugin,
+      accessFile: join(folder, ACCESS_FILE),
+      listeners: this.listeners,
+      filesOf: (number) => this.files.inUse(number),
+      isRoot: process.getuid?.() === 0,
     });
   }
 

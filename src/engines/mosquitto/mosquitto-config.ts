@@ -31,7 +31,6 @@ export function mosquittoConfig(options: MosquittoConfigOptions): string {
   const lines = [
     '# Written by Brokergraph at each start.',
     ...(isRoot ? ['user root'] : []),
-    'per_listener_settings false',
     'allow_anonymous false',
     `plugin ${plugin}`,
     `plugin_opt_config_file ${accessFile}`,

@@ -17,7 +17,7 @@ interface MosquittoProcessOptions {
 export interface MosquittoProcess {
   /** Resolves with the reason when the process has ended, for whatever cause. */
   readonly ended: Promise<string>;
-  /** Reloads the certificates of MQTT over TCP by SIGHUP. Connections stay, but are not served until it is complete. */
+  /** Reloads certificates by SIGHUP. Connections stay, but are not served until it is complete. */
   reload(): Promise<void>;
   /** Sends SIGTERM, so that Mosquitto writes its database, and SIGKILL after `patienceMs`. */
   end(patienceMs: number): Promise<void>;

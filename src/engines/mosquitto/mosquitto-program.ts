@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 
 export interface MosquittoProgram {
@@ -15,10 +15,15 @@ export interface MosquittoPlaces {
 
 /** On Debian, `mosquitto` is in a folder that is only in the PATH of administrators. */
 const USUAL_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/opt/homebrew/sbin'];
-const USUAL_LIBRARIES = ['/usr/lib', '/usr/lib64', '/usr/local/lib', '/opt/homebrew/lib'];
+const USUAL_LIBRARIES = ['/usr/lib', '/usr/lib64', '/usr/local/lib', '/usr/local/lib64', '/opt/homebrew/lib'];
+/** Of the folder of the program. */
+const OWN_LIBRARIES = ['../lib', '../lib64'];
 const PLUGIN = 'mosquitto_dynamic_security';
 
-/** Searches at each call. Returns a text with what is missing and what would help, if so. */
+/**
+ * Searches at each call. Returns a text with what is missing and what would help, if so. The plugin is the one that was
+ * installed with the program. If there is none, it may be one of another version: see `versionOf`.
+ */
 export function findMosquitto(places: MosquittoPlaces): MosquittoProgram | string {
   const { binary: wanted = 'mosquitto', plugin: wantedPlugin, searchPath } = places;
   const folders = [...searchPath.split(delimiter).filter((folder) => isAbsolute(folder)), ...USUAL_FOLDERS];
@@ -34,12 +39,13 @@ export function findMosquitto(places: MosquittoPlaces): MosquittoProgram | strin
       ? { binary, plugin: wantedPlugin }
       : `There is no file ${wantedPlugin} (MOSQUITTO_DYNSEC_PLUGIN)`;
   }
-  const plugin = [join(dirname(binary), '../lib'), ...USUAL_LIBRARIES].flatMap(librariesIn).find(existsSync);
+  const own = OWN_LIBRARIES.map((library) => join(dirname(realpathSync(binary)), library));
+  const plugin = [...own, ...USUAL_LIBRARIES].flatMap(librariesIn).find(existsSync);
   if (plugin !== undefined) return { binary, plugin };
   return `The dynamic security plugin of Mosquitto (${PLUGIN}.so) was not found: say where it is by MOSQUITTO_DYNSEC_PLUGIN`;
 }
 
-function isProgram(path: string): boolean {
+export function isProgram(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile();

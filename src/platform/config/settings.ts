@@ -101,9 +101,9 @@ export const SETTINGS = settings({
     help: 'Program that runs the brokers with the engine mosquitto',
   },
   mosquittoDynsecPlugin: {
-    shownDefault: 'searched next to the program',
+    shownDefault: 'the one installed with the program',
     parse: optional(absolutePath),
-    help: 'Absolute path of the dynamic security plugin of Mosquitto',
+    help: 'Absolute path of the dynamic security plugin of Mosquitto, of the same version as the program',
   },
   rootEmail: {
     fallback: 'admin@localhost',

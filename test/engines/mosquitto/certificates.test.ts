@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAuthority, createSelfSigned, type TestCertificate } from '../../support/certificates.ts';
+import { sinceVersion } from '../../support/mosquitto.ts';
 import type { TestService } from '../../support/service.ts';
 import { administratorOf, ask, createBroker, folderOf, pidOf, portsOf, startRunning } from './cloud-mosquitto.ts';
 
@@ -122,10 +123,12 @@ test('a Mosquitto of this service gets certificates: the first by a restart, ano
   ).toContain('file_name');
   expect(fingerprintOf(await connected(url, account))).toBe(second.fingerprint256);
 
-  // WebSocket listeners take another certificate by a restart only.
+  // WebSocket listeners of 2.0 take another certificate by a restart only.
   const wss = `wss://localhost:${ports[WSS]}`;
   expect(await setServer(WSS, first)).toEqual(SUCCESS);
+  const pidBefore = pidOf(service, id);
   expect(await setServer(WSS, second)).toEqual(SUCCESS);
+  expect(pidOf(service, id) === pidBefore).toBe(sinceVersion({ '2.0.0': false, '2.1.0': true }));
   await connected(wss, account);
   expect(handshake(ports[WSS])).toBe(0);
   expect(handshake(ports[WSS], '-cipher', 'ECDHE-ECDSA-AES128-SHA')).toBe(1);

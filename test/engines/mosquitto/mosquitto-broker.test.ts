@@ -1,22 +1,28 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ListenerWanted, RunningState } from '../../../src/domains/brokers/broker-engine.ts';
 import { type MosquittoBrokerOptions, startMosquittoBroker } from '../../../src/engines/mosquitto/mosquitto-broker.ts';
 import { findMosquitto, type MosquittoProgram } from '../../../src/engines/mosquitto/mosquitto-program.ts';
+import { configurationRefusal } from '../../../src/engines/mosquitto/mosquitto-version.ts';
 import { freePort } from '../../support/free-port.ts';
-import { startClient } from '../../support/mosquitto.ts';
+import { mosquittoProgram, mosquittoVersion, sinceVersion, startClient } from '../../support/mosquitto.ts';
 
 const ADMINISTRATOR = { username: 'admin', password: 'a secret' } as const;
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
-
-function program(): MosquittoProgram {
-  const found = findMosquitto({ binary: undefined, plugin: undefined, searchPath: process.env.PATH ?? '' });
-  if (typeof found === 'string') throw new Error(found);
-  return found;
-}
 
 const listener = (wanted: Partial<ListenerWanted> = {}): ListenerWanted => ({
   number: 1,
@@ -59,7 +65,7 @@ async function start(options: Partial<MosquittoBrokerOptions> = {}) {
     folder: options.folder ?? temporaryFolder(),
     listeners: [listener()],
     administrator: ADMINISTRATOR,
-    program: program(),
+    program: mosquittoProgram(),
     log: silent,
     ...options,
   });
@@ -126,6 +132,72 @@ test('accounts stay, and the administrator is there again with the password of n
   await client.publishAsync('allowed', 'again', { qos: 1 });
   await client.subscribeAsync('$share/group/allowed');
   expect(JSON.parse(readFileSync(file, 'utf8')).clients).toMatchObject([{ username: 'meter' }, { username: 'admin' }]);
+});
+
+/** Installs a Mosquitto in a folder of its own: `sbin/mosquitto`, and the plugin in `library`. */
+function installed(library: string, program = mosquittoProgram()): MosquittoProgram {
+  const prefix = temporaryFolder();
+  const there = {
+    binary: join(prefix, 'sbin/mosquitto'),
+    plugin: join(prefix, library, 'mosquitto_dynamic_security.so'),
+  };
+  for (const part of ['binary', 'plugin'] as const) {
+    mkdirSync(dirname(there[part]), { recursive: true });
+    copyFileSync(program[part], there[part]);
+  }
+  return there;
+}
+
+test('the plugin is the one that was installed with the program, also behind a link and in lib64', async () => {
+  const there = installed('lib64');
+  const link = join(temporaryFolder(), 'mosquitto');
+  symlinkSync(there.binary, link);
+  const found = findMosquitto({ binary: link, plugin: undefined, searchPath: '' });
+  expect(found).toEqual({ binary: link, plugin: there.plugin });
+  const { url } = await start({ program: found as MosquittoProgram });
+  await startClient(url, ADMINISTRATOR);
+});
+
+test('a plugin of another version is refused, with both versions', async () => {
+  const program = mosquittoProgram();
+  const version = mosquittoVersion();
+  // Mosquitto 2.0 loads plugins of other versions of 2.0, and 2.1 those of 2.0.
+  const other = installed('lib/x86_64-linux-gnu');
+  writeFileSync(other.binary, '#!/bin/sh\necho mosquitto version 2.0.99\n', { mode: 0o755 });
+  await expect(start({ program: { ...program, plugin: other.plugin } })).rejects.toThrow(
+    `${program.binary} is Mosquitto ${version}, but ${other.plugin} is a plugin of Mosquitto 2.0.99`,
+  );
+  // Where no program is next to the plugin, it is known whether it is one of 2.0.
+  rmSync(other.binary);
+  const { broker } = await start({ program: { ...program, plugin: other.plugin } });
+  await broker.close();
+  writeFileSync(other.plugin, sinceVersion({ '2.0.0': 'mosquitto_plugin_set_info', '2.1.0': '' }));
+  const series = sinceVersion({ '2.0.0': '2.1 or newer', '2.1.0': '2.0' });
+  await expect(start({ program: { ...program, plugin: other.plugin } })).rejects.toThrow(
+    `Mosquitto ${version}, but ${other.plugin} is a plugin of Mosquitto ${series}`,
+  );
+  await expect(start({ program: { ...program, binary: '/bin/true' } })).rejects.toThrow('/bin/true does not print');
+});
+
+test('the configuration has no option that the version calls deprecated, and what the version can test is tested', async () => {
+  const folder = temporaryFolder();
+  const { broker } = await start({ folder, listeners: [listener(), listener({ number: 2, protocol: 'WEBSOCKET' })] });
+  expect(await broker.configurationRefusal()).toBeNull();
+  await broker.close();
+  const { binary } = mosquittoProgram();
+  const file = join(folder, 'mosquitto.conf');
+  const child = spawn(binary, ['-c', file], { stdio: ['ignore', 'ignore', 'pipe'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let log = '';
+  for await (const data of child.stderr.setEncoding('utf8')) {
+    log += data;
+    if (/version \S+ running/.test(log)) break;
+  }
+  expect(log).not.toMatch(/deprecated|no longer|will be removed/);
+  writeFileSync(file, 'no_such_option 1\n');
+  expect(await configurationRefusal(binary, mosquittoVersion(), file)).toEqual(
+    sinceVersion({ '2.0.0': null, '2.1.0': expect.stringContaining('no_such_option') }),
+  );
 });
 
 test('a damaged access file is never replaced by a new one', async () => {
