@@ -5,7 +5,7 @@ import { filesWithMosquitto } from './broker-files.ts';
 /**
  * The tests of a run (TEST_SUITE). `short` is `npm test`: all domains on SQLite, one broker kind, a tenth of the runs
  * of each property, no costly files. `smoke`: what differs between versions of Node. `brokers`: the files that run a
- * Mosquitto, with the runs of the short suite. `all`, the default: all tests.
+ * Mosquitto, without the other broker kinds and without PostgreSQL. `all`, the default: all tests.
  */
 const SUITES = ['short', 'smoke', 'brokers', 'all'] as const;
 
@@ -49,9 +49,9 @@ const WITH_LONG_CASES = [
 export const brokerKinds = <const Kind extends string>(kinds: readonly Kind[]): readonly Kind[] =>
   suite === 'all' ? kinds : suite === 'brokers' ? kinds.slice(1) : kinds.slice(0, 1);
 
-/** Number of runs of a property. All runs but those of all tests use a tenth, at least 10. */
+/** Number of runs of a property. A short run uses a tenth, at least 10. */
 export const runs = (whole: number): number =>
-  suite === 'all' ? whole : Math.min(whole, Math.max(10, Math.ceil(whole / 10)));
+  suite === 'all' || suite === 'brokers' ? whole : Math.min(whole, Math.max(10, Math.ceil(whole / 10)));
 
 /** Processor seconds of costly test files, of their threads and of their child processes: scripts/test-results.mjs. */
 const BUDGETS: Readonly<Record<string, number>> = JSON.parse(

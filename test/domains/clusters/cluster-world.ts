@@ -79,10 +79,12 @@ export function accessOf({ broker }: ClusterWorldNode): unknown {
   const file = JSON.parse(broker.readAccessFile(), (_key, value) => (value === '' ? undefined : value));
   const named = (list: { [key: string]: unknown }[] = [], key: string) =>
     list
-      .map(({ password: _, salt: __, iterations: ___, ...rest }) => rest)
+      .map(({ password: _, salt: __, iterations: ___, encoded_password: ____, ...rest }) => rest)
       .sort((one, other) => String(one[key]).localeCompare(String(other[key])));
+  // Mosquitto 2.1 counts its changes.
+  const { changeIndex: _, ...fields } = file;
   return {
-    ...file,
+    ...fields,
     clients: named(file.clients, 'username'),
     groups: named(file.groups, 'groupname'),
     roles: named(file.roles, 'rolename'),

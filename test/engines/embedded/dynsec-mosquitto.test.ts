@@ -263,6 +263,8 @@ const replacing: fc.Arbitrary<Command> = fc.record({
 function comparable(answers: readonly Record<string, unknown>[]): unknown {
   return JSON.parse(JSON.stringify(answers), (key, value) => {
     if (key === 'connections' || key === 'allowwildcardsubs') return undefined;
+    // Mosquitto 2.1 repeats the name of a refused command as it was written.
+    if (key === 'command') return String(value).toLowerCase();
     const isAdministrators = value?.username === ADMIN.username || value?.rolename === 'admin';
     return isAdministrators && (value.acls || value.groups) ? 'the administrator' : value;
   });

@@ -4,9 +4,10 @@ import type { ControlApi } from '../../../src/protocol/control/envelope.ts';
 import { listPages } from '../../../src/protocol/control/list-pages.ts';
 import { ControlRefusal, type PluginFactory } from '../../../src/protocol/control/plugin.ts';
 import type { BrokerLink } from '../../../src/protocol/mqtt/broker-link.ts';
+import { mosquittoDialect } from '../../domains/access-control/dialects.ts';
 import { startScriptedBroker } from '../../support/aedes-broker.ts';
 import { connectedLink, openLink, reached } from '../../support/link.ts';
-import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
+import { ADMIN, sinceVersion, startMosquitto } from '../../support/mosquitto.ts';
 
 /** Longer than the timeout of a test. */
 const NEVER_MS = 600_000;
@@ -81,7 +82,10 @@ async function grantingBroker() {
 
 const MISSING = expect.stringContaining('its user needs publishClientSend');
 
-test('a refused probe is repeated after any change of the access control, and a silent one is not', async () => {
+/** Mosquitto 2.1 disconnects each client whose roles change, so that its next connection is probed again. */
+const grantTest = test.skipIf(mosquittoDialect().disconnectsOnRoleAcls);
+
+grantTest('a refused probe is repeated after any change of the access control, and a silent one is not', async () => {
   const { link, other, grant } = await grantingBroker();
   const { since } = link.status;
   const controls = controlsOf(link, { silenceMs: 100 });
@@ -101,7 +105,7 @@ test('a refused probe is repeated after any change of the access control, and a 
   expect(link.status.since).toBe(since);
 });
 
-test('a refused probe is repeated on demand after a while, and a silent one is not', async () => {
+grantTest('a refused probe is repeated on demand after a while, and a silent one is not', async () => {
   const { link, other, grant } = await grantingBroker();
   const { since } = link.status;
   // It does not see what others do: nothing of dynamic security is asked for here.
@@ -176,7 +180,8 @@ test('a silent endpoint counts as not served after about a second, once per conn
   const controls = controlsOf(link);
   const from = Date.now();
   const both = await Promise.all([controls.capability('cedalo/inspect'), controls.capability('cedalo/inspect')]);
-  expect(Date.now() - from).toBeGreaterThan(900);
+  // Mosquitto 2.1 responds that there is no such endpoint.
+  expect(Date.now() - from).toBeGreaterThan(sinceVersion({ '2.0.0': 900, '2.1.0': -1 }));
   expect(both[0]).toBe(both[1]);
   expect(both[0]).toMatchObject({ provider: 'NONE' });
   await expect(controls.call('cedalo/inspect', 'listClients')).rejects.toMatchObject({

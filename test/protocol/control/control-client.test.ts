@@ -4,7 +4,7 @@ import { ControlClient } from '../../../src/protocol/control/control-client.ts';
 import { parseResponsePayload } from '../../../src/protocol/control/response-payload.ts';
 import { startScriptedBroker } from '../../support/aedes-broker.ts';
 import { connectedLink } from '../../support/link.ts';
-import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
+import { ADMIN, sinceVersion, startMosquitto } from '../../support/mosquitto.ts';
 
 async function clientOf(url: string, timeoutMs = 30_000): Promise<ControlClient> {
   const client = new ControlClient(await connectedLink({ url, ...ADMIN }), { timeoutMs });
@@ -33,7 +33,7 @@ test('Mosquitto responds to commands, and refusals have a code, the text and the
     code: 'NOT_FOUND',
     message: 'Client not found: "nobody"',
   });
-  await expect(client.call('dynamic-security', 'getDetails')).rejects.toMatchObject({
+  await expect(client.call('dynamic-security', 'getNothing')).rejects.toMatchObject({
     code: 'NOT_SUPPORTED_BY_BROKER',
   });
 });
@@ -184,7 +184,10 @@ test('a denied publish is NOT_ALLOWED when probed, and silence is BROKER_TIMEOUT
   await expect(client.call('cedalo/inspect', 'listClients', {}, { probe: true })).rejects.toMatchObject({
     code: 'NOT_ALLOWED',
   });
-  await expect(client.call('cedalo/inspect', 'listClients')).rejects.toMatchObject({ code: 'BROKER_TIMEOUT' });
+  await expect(client.call('cedalo/inspect', 'listClients')).rejects.toMatchObject({
+    // Mosquitto 2.1 also refuses the subscription to the responses.
+    code: sinceVersion({ '2.0.0': 'BROKER_TIMEOUT', '2.1.0': 'NOT_ALLOWED' }),
+  });
 });
 
 test('a write without a response before the connection was lost has an unknown outcome', async () => {

@@ -108,7 +108,8 @@ test.each([
 });
 
 test('control responses of eight megabytes arrive, and the Maximum Packet Size is sent', async () => {
-  const broker = await startMosquitto();
+  // The default of Mosquitto 2.1 is 2,000,000 bytes.
+  const broker = await startMosquitto({ lines: [`max_packet_size ${16 * MIB}`] });
   const link = openLink({ url: broker.url });
   await reached(link, 'CONNECTED');
   const lengths = new Map<string, number>();

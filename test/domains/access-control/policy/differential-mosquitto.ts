@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { AccessPolicy } from '../../../../src/domains/access-control/policy/access-model.ts';
-import { ADMIN, mosquittoProgram, sinceVersion, startMosquitto } from '../../../support/mosquitto.ts';
-import { MOSQUITTO_2_0, MOSQUITTO_2_1 } from '../dialects.ts';
+import { ADMIN, mosquittoProgram, startMosquitto } from '../../../support/mosquitto.ts';
+import { mosquittoDialect } from '../dialects.ts';
 import { EVERYTHING, PASSWORD, type Target } from './differential.ts';
 
 /** Mosquitto, given each policy as its file, at a start. Sessions survive by its persistence. */
@@ -25,7 +25,7 @@ export async function mosquittoTarget(): Promise<Target> {
   });
   return {
     name: 'Mosquitto',
-    dialect: sinceVersion({ '2.0.0': MOSQUITTO_2_0, '2.1.0': MOSQUITTO_2_1 }),
+    dialect: mosquittoDialect(),
     protocolVersion: 5,
     port: mosquitto.port,
     admin: ADMIN,

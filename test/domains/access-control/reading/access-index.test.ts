@@ -12,6 +12,7 @@ import { startTestBroker } from '../../../engines/embedded/embedded.ts';
 import { connectedLink, reached } from '../../../support/link.ts';
 import { ADMIN, startMosquitto } from '../../../support/mosquitto.ts';
 import { runs } from '../../../support/suite.ts';
+import { mosquittoDialect } from '../dialects.ts';
 import { countedCommands, startDynsec } from './scripted-dynsec.ts';
 
 interface Opened {
@@ -89,8 +90,8 @@ test('a broker is read whole: clients, groups with their members, roles, default
     unsubscribe: true,
   });
   expect(policy.anonymousGroup).toBe('g');
-  expect(snapshot).toMatchObject({ isSettled: true, unreadable: 0, changeIndex: null });
-  expect(snapshot.dialect).toMatchObject({ changeIndex: false, substitution: false, writesPerPayload: 10 });
+  expect(snapshot).toMatchObject({ isSettled: true, unreadable: 0, dialect: mosquittoDialect() });
+  expect(snapshot.changeIndex).toEqual(mosquittoDialect().changeIndex ? expect.any(Number) : null);
 });
 
 test('what is known is answered without asking; who ask at the same time share one filling', async () => {
@@ -113,7 +114,8 @@ test('a write of another client is noticed immediately, and only the lists that 
   // The same connection delivers the response to the write before this one.
   const after = await index.current();
   expect([...after.policy.roles.keys()]).toEqual(['admin', 'new']);
-  expect(after.policy.clients).toBe(before.policy.clients);
+  // With a change index, all lists are read again, because a write that was not observed may have changed them.
+  expect(after.policy.clients === before.policy.clients).toBe(!mosquittoDialect().changeIndex);
   await sendForeign(other, { command: 'getRole', rolename: 'new' });
   expect((await index.current()).policy).toBe(after.policy);
   await sendForeign(other, {

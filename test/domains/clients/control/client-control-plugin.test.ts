@@ -4,10 +4,16 @@ import { getClient, listClients } from '../../../../src/domains/clients/inspect/
 import type { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
 import { freePort } from '../../../support/free-port.ts';
 import { connectedLink } from '../../../support/link.ts';
-import { ADMIN, FOLLOWED_LOG, startClient, startMosquitto } from '../../../support/mosquitto.ts';
+import { ADMIN, FOLLOWED_LOG, type Mosquitto, startClient, startMosquitto } from '../../../support/mosquitto.ts';
+import { mosquittoDialect } from '../../access-control/dialects.ts';
 import { closed, comeBack, follow, isUp, startFollowed } from './followed-mosquitto.ts';
 
 const DYNSEC = 'dynamic-security';
+/** The file of dynamic security without the counter of changes, which Mosquitto 2.1 has. */
+function contentOf(broker: Mosquitto): unknown {
+  const { changeIndex: _, ...content } = JSON.parse(broker.readAccessFile());
+  return content;
+}
 const KEPT = { clean: false, protocolVersion: 5, properties: { sessionExpiryInterval: 600 } } as const;
 
 test('a client that is alone on its account is disconnected, and nothing else changes', async () => {
@@ -20,7 +26,7 @@ test('a client that is alone on its account is disconnected, and nothing else ch
   other.on('message', (topic) => heard.push(topic));
   await other.subscribeAsync(['will', 'last'], { qos: 1 });
   const account = await controls.call(DYNSEC, 'getClient', { username: 'u1' });
-  const file = JSON.parse(broker.readAccessFile());
+  const file = contentOf(broker);
   const reasons: unknown[] = [];
   client.on('disconnect', ({ reasonCode }) => reasons.push(reasonCode));
   const gone = closed(client);
@@ -35,7 +41,7 @@ test('a client that is alone on its account is disconnected, and nothing else ch
   expect(reasons).toEqual([152]);
   expect(await isUp(other)).toBe(true);
   expect(await controls.call(DYNSEC, 'getClient', { username: 'u1' })).toEqual(account);
-  expect(JSON.parse(broker.readAccessFile())).toEqual(file);
+  expect(contentOf(broker)).toEqual(file);
 
   await other.publishAsync('to/alone', 'meanwhile', { qos: 1 });
   const back = await comeBack(broker.url, { clientId: 'alone', username: 'u1', password: 'u1', ...KEPT });
@@ -108,6 +114,11 @@ test('earlier clients may use the account: it is refused until they are gone or 
     message: expect.stringMatching(/followed only since \d{4}-.* and 1 are unknown; set `force`/),
     info: { clients: [], count: 0, isComplete: false, unknownConnections: 1, canForce: true },
   };
+  // Mosquitto 2.1 reports the connections of the account.
+  if (mosquittoDialect().changeIndex) {
+    expect(await disconnectClient(controls, { clientid: 'u1-early' })).toMatchObject({ clientids: ['u1-early'] });
+    return;
+  }
   await expect(disconnectClient(controls, { clientid: 'u1-early' })).rejects.toMatchObject(refused);
   expect(await isUp(early.client)).toBe(true);
   expect((await listClients(controls)).unknownConnections).toBe(1);
@@ -189,14 +200,14 @@ test('a user that exists only in a certificate is disconnected, and remains unkn
   await expect
     .poll(() => getClient(controls, 'certified').catch(() => null))
     .toMatchObject({ username: 'test client' });
-  const file = JSON.parse(broker.readAccessFile());
+  const file = contentOf(broker);
   const gone = closed(device);
   expect(await disconnectClient(controls, { clientid: 'certified' })).toEqual({
     method: 'ACCOUNT',
     clientids: ['certified'],
   });
   await gone;
-  expect(JSON.parse(broker.readAccessFile())).toEqual(file);
+  expect(contentOf(broker)).toEqual(file);
 });
 
 test('the account of this service is never disconnected', async () => {

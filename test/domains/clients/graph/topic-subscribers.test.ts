@@ -91,7 +91,7 @@ describe('the embedded broker', () => {
 });
 
 async function mosquitto(logTypes: readonly string[]) {
-  const broker = await startMosquitto({ access: 'dynsec', logTypes });
+  const broker = await startMosquitto({ access: 'passwords', logTypes });
   const service = await startTestService();
   const brokerId = await addBroker(service, broker.url, ADMIN);
   const [record] = service.services.brokers.visibleIn(service.projectId, null);

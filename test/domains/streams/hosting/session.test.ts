@@ -11,7 +11,7 @@ import {
 import type { StreamMessage } from '../../../../src/domains/streams/model/stream-session.ts';
 import type { ServiceError } from '../../../../src/platform/errors.ts';
 import type { LinkState } from '../../../../src/protocol/mqtt/broker-session.ts';
-import { startMosquitto } from '../../../support/mosquitto.ts';
+import { sinceVersion, startMosquitto } from '../../../support/mosquitto.ts';
 import { startRelay } from '../../../support/relay.ts';
 import { definition, startEngine } from '../engine/engine-parts.ts';
 
@@ -207,9 +207,11 @@ test.each(VERSIONS)(
     await session.subscribe('in/x', narrow.listener);
     await client.publishAsync('in/x', 'new', { qos: 2 });
     await client.publishAsync('in/y', 'last', { qos: 1 });
-    await wide.count(2);
-    expect(wide.heard).toEqual(['new', 'last']);
-    expect(narrow.heard).toEqual(['new']);
+    // To clients of MQTT 3.1.1, Mosquitto 2.1 sends a message once for each subscription.
+    const news = Array(version === 5 ? 1 : sinceVersion({ '2.0.0': 1, '2.1.0': 2 })).fill('new');
+    await wide.count(news.length + 1);
+    expect(wide.heard).toEqual([...news, 'last']);
+    expect(narrow.heard).toEqual(news);
   },
 );
 
@@ -451,7 +453,11 @@ test('a filter of an earlier process is unsubscribed when a message arrives for 
 test.each(['ws', 'mqtts'] as const)(
   'messages of any size pass over %s, and the session reconnects to a restarted broker',
   async (protocol) => {
-    const broker = await startMosquitto(protocol === 'ws' ? { webSocket: true } : { tls: 'mutual' });
+    const broker = await startMosquitto({
+      ...(protocol === 'ws' ? { webSocket: true } : { tls: 'mutual' }),
+      // The default of Mosquitto 2.1 is 2,000,000.
+      lines: ['max_packet_size 10000000'],
+    });
     const url = protocol === 'ws' ? broker.webSocketUrl : broker.url;
     const session = open({ url, ...broker.certificates });
     await reached(session, 'CONNECTED');
