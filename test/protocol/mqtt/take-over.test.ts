@@ -32,8 +32,13 @@ test.each(['mqtts', 'ws'] as const)('a session is taken over with the settings o
   const gone = closed(client);
   expect(await link.takeOver('thing', SUBSCRIBE)).toEqual({ sessionPresent: true });
   await gone;
-  const plain = { client: (options: IClientOptions) => startClient(url, { ...secrets, ...options }) };
-  expect(await hears(plain, { clientId: 'thing', ...KEPT })).toBe(true);
+  // Not over WebSocket: there, Mosquitto 2.1.2 does not acknowledge the second message.
+  expect(
+    await hears(
+      { client: (options) => startClient(broker.url, { ...secrets, ...options }) },
+      { clientId: 'thing', ...KEPT },
+    ),
+  ).toBe(true);
 });
 
 test('with MQTT 3.1.1 too, for a session of either version', async () => {
