@@ -78,6 +78,8 @@ const broker = (projectId: string, i: number): BrokerRecord => ({
   targetState: null,
   engine: null,
   listeners: [],
+  maxClients: null,
+  maxConnections: null,
 });
 
 const brokersOf = (projectId: string, count: number) => Array.from({ length: count }, (_, i) => broker(projectId, i));

@@ -15,9 +15,21 @@ export interface ListenerWanted {
   readonly port: number;
   readonly tls: boolean;
   readonly requireCertificate: boolean;
+  /** Protocol levels that clients may use, for example `4,5`. Default: all. */
+  readonly protocolLevels?: string | null;
+  /** Version of the PROXY protocol that each connection begins with. Default: none. */
+  readonly proxyProtocol?: number | null;
 }
 
-const isPlain = ({ protocol, tls }: ListenerWanted): boolean => protocol === 'MQTT' && !tls;
+/** Maximum number of sessions, connected or not, and of connections. Default: no maximum. */
+export interface BrokerMaximums {
+  readonly maxClients?: number | null | undefined;
+  readonly maxConnections?: number | null | undefined;
+}
+
+/** Whether this service can connect to the listener. It sends no PROXY header, and needs the reason codes of MQTT 5. */
+const isPlain = ({ protocol, tls, proxyProtocol, protocolLevels }: ListenerWanted): boolean =>
+  protocol === 'MQTT' && !tls && !proxyProtocol && (protocolLevels ?? '5').includes('5');
 
 export const hasPlainListener = (listeners: readonly ListenerWanted[]): boolean => listeners.some(isPlain);
 

@@ -12,6 +12,23 @@ const ListenerProtocolEnum = builder.enumType('ListenerProtocol', {
   },
 });
 
+export const ListenerProtocolVersion = builder.enumType('ListenerProtocolVersion', {
+  description: 'A version of MQTT that a listener accepts.',
+  values: {
+    V3_1: { value: 3, description: 'MQTT 3.1.' },
+    V3_1_1: { value: 4, description: 'MQTT 3.1.1.' },
+    V5: { value: 5, description: 'MQTT 5.0.' },
+  } as const,
+});
+
+export const ProxyProtocol = builder.enumType('ProxyProtocol', {
+  description: 'A version of the PROXY protocol, by which a proxy reports the addresses of clients.',
+  values: {
+    V1: { value: 1, description: 'The text format.' },
+    V2: { value: 2, description: 'The binary format.' },
+  } as const,
+});
+
 const CreateListenerInput = builder.inputType('CreateListenerInput', {
   description: 'A listener of a broker.',
   fields: (t) => ({
@@ -38,6 +55,15 @@ const CreateListenerInput = builder.inputType('CreateListenerInput', {
       description:
         'Whether clients must present a certificate signed by an authority that is deployed on the listener. Requires `hasTls`.',
     }),
+    protocolVersions: t.field({
+      type: [ListenerProtocolVersion],
+      description: 'The versions of MQTT that clients may use. Default: all. Requires Mosquitto 2.1.',
+    }),
+    proxyProtocol: t.field({
+      type: ProxyProtocol,
+      description:
+        'The version of the PROXY protocol that each connection must begin with. Default: none. Only proxies may reach the port, because a client could claim any address. Requires Mosquitto 2.1, and `hasTls: false`.',
+    }),
   }),
 });
 
@@ -57,6 +83,14 @@ const CreateCloudBrokerInput = builder.inputType('CreateCloudBrokerInput', {
       required: true,
       defaultValue: 'fsn1',
       description: 'Region code: fsn1, nbg1, hel1, ash or hil.',
+    }),
+    maxClients: t.int({
+      description:
+        'Maximum number of sessions, connected or not, at least 20. Clients with further sessions are refused, and those of this service count. Default: no maximum. Requires Mosquitto 2.1.',
+    }),
+    maxConnections: t.int({
+      description:
+        'Maximum number of connections, at least 20. Further ones are closed, and those of this service count. Default: no maximum. Requires Mosquitto 2.1.',
     }),
     listeners: t.field({
       type: [CreateListenerInput],
@@ -106,6 +140,16 @@ builder.objectFields(CloudBroker, (t) => ({
       'Why the broker does not run although it should, or which stored records it could not load. Null if there is no problem.',
     resolve: ({ problem }) => problem,
   }),
+  maxClients: t.int({
+    nullable: true,
+    description: 'Maximum number of sessions, connected or not. Null if there is no maximum.',
+    resolve: ({ maxClients }) => maxClients,
+  }),
+  maxConnections: t.int({
+    nullable: true,
+    description: 'Maximum number of connections. Null if there is no maximum.',
+    resolve: ({ maxConnections }) => maxConnections,
+  }),
   runsOn: t.field({
     description:
       'Where the broker runs or ran last. Null before the first start, and if no process has the data of a broker of an earlier version.',
@@ -123,10 +167,12 @@ builder.mutationFields((t) => ({
     ...inProject('ADMIN'),
     args: { input: t.arg({ description: 'The broker.', type: CreateCloudBrokerInput, required: true }) },
     resolve: async (_root, { input: { projectId, listeners, ...broker } }, { services, viewer }) => {
-      const wanted = listeners.map(({ hasTls: tls, requiresCertificate: requireCertificate, ...listener }) => ({
+      const wanted = listeners.map(({ hasTls, requiresCertificate, protocolVersions, proxyProtocol, ...listener }) => ({
         ...listener,
-        tls,
-        requireCertificate,
+        tls: hasTls,
+        requireCertificate: requiresCertificate,
+        protocolLevels: protocolVersions ? [...new Set(protocolVersions)].sort().join(',') : null,
+        proxyProtocol: proxyProtocol ?? null,
       }));
       const by = { name: viewer?.name ?? '', isRootAdmin: viewer?.isRootAdmin === true };
       return { broker: await services.cloudBrokers.create(projectId, { ...broker, listeners: wanted }, by) };

@@ -134,10 +134,13 @@ export class CloudBrokers {
    * NOT_FOUND (the project), and those of LeasedMutex.
    */
   create(projectId: string, input: CloudBrokerInput, owner: CloudBrokerOwner): Promise<BrokerRecord> {
-    const { db, maxBrokers, maxPerProject } = this.#options;
+    const { db, engines, maxBrokers, maxPerProject } = this.#options;
     return this.#creations.run('cloud-broker', async () => {
       const issues = cloudBrokerIssues(input, owner.isRootAdmin);
       const folderId = await this.#folderFor(input.engine);
+      // Another process reports at the start of the broker what its Mosquitto lacks.
+      const isChecked = input.engine === 'embedded' || folderId === this.#folder.id;
+      if (isChecked) issues.push(...(await engines.settingIssues(input)));
       if (folderId === null) issues.push({ path: 'input.engine', reason: this.#whyNone(input.engine) });
       // The cache may lack what another process has just created.
       const all = await db.broker.count({ where: { type: 'CLOUD' } });
@@ -255,7 +258,7 @@ export class CloudBrokers {
 
   async #make(
     projectId: string,
-    { name, description, engine, location, listeners }: CloudBrokerInput,
+    { name, description, engine, location, listeners, maxClients, maxConnections }: CloudBrokerInput,
     issuedTo: string,
     folderId: string,
   ): Promise<BrokerRecord> {
@@ -282,6 +285,8 @@ export class CloudBrokers {
           subdomain: 'localhost',
           zoneName: 'local',
           location,
+          maxClients: maxClients ?? null,
+          maxConnections: maxConnections ?? null,
           state: 'NEW',
           targetState: 'ACTIVE',
           listeners: { create: numbered },

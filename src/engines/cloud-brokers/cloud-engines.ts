@@ -10,12 +10,16 @@ import {
   type RunningBroker,
   type RunningState,
 } from '../../domains/brokers/broker-engine.ts';
+import type { InputIssue } from '../../platform/errors.ts';
 import { isLocalHost } from '../../protocol/network/allowed-hosts.ts';
 import type { Fault } from '../embedded/core/faults.ts';
 import { startEmbeddedBroker } from '../embedded/embedded-broker.ts';
 import type { EmbeddedSettings } from '../embedded/live-settings.ts';
 import { MosquittoBroker, startMosquittoBroker } from '../mosquitto/mosquitto-broker.ts';
+import { settingsSince21 } from '../mosquitto/mosquitto-config.ts';
 import { findMosquitto, type MosquittoPlaces } from '../mosquitto/mosquitto-program.ts';
+import { isSince21, versionOf } from '../mosquitto/mosquitto-version.ts';
+import type { CloudBrokerInput } from './cloud-input.ts';
 import type { MqttRefusals } from './mqtt-refusals.ts';
 
 interface CloudEnginesOptions {
@@ -62,6 +66,18 @@ export class CloudEngines {
     return typeof found === 'string' ? found : null;
   }
 
+  /** Returns which settings of a broker the engine of this machine lacks, and what would help. */
+  async settingIssues(input: CloudBrokerInput): Promise<InputIssue[]> {
+    const settings = settingsSince21(input);
+    if (settings.length === 0) return [];
+    const refused = (reason: string) => settings.map((setting) => ({ path: `input.${setting}`, reason }));
+    if (input.engine === 'embedded') return refused('is a setting of the engine MOSQUITTO only');
+    const program = findMosquitto(this.#options.mosquitto);
+    // A start reports why the program cannot be used.
+    const version = typeof program === 'string' ? null : await versionOf(program).catch(() => null);
+    return version === null || isSince21(version) ? [] : refused(`needs Mosquitto 2.1 or newer; this is ${version}`);
+  }
+
   /** Starts a broker. Rejects with a reason for the operator if it cannot run. */
   async start({ broker, folder, administrator, onState }: EngineStart): Promise<RunningBroker> {
     const { workerUrl, streamStorageBytes, topicTreeBytes, settingsOf, refusals, mosquitto, log } = this.#options;
@@ -86,18 +102,31 @@ export class CloudEngines {
     if (engine !== 'mosquitto') throw new Error(`There is no engine "${engine}"`);
     const program = findMosquitto(mosquitto);
     if (typeof program === 'string') throw new Error(program);
-    return startMosquittoBroker({ id, folder: resolve(folder), listeners, administrator, program, log, onState });
+    const { maxClients, maxConnections } = broker;
+    const maximums = { maxClients, maxConnections };
+    return startMosquittoBroker({
+      id,
+      folder: resolve(folder),
+      listeners,
+      maximums,
+      administrator,
+      program,
+      log,
+      onState,
+    });
   }
 
   /**
-   * This service connects over TCP without TLS. Without such a listener, one is added: for this machine only, unless
-   * other machines reach the broker at the advertised host.
+   * This service connects over TCP by MQTT 5, without TLS and without a PROXY header. Without such a listener, one is
+   * added: for this machine only, unless other machines reach the broker at the advertised host.
    */
   listenersOf(listeners: readonly Omit<ListenerWanted, 'host'>[]): ListenerWanted[] {
     const { host, advertisedHost = LOOPBACK } = this.#options;
-    const wanted = listeners.map(({ number, protocol, port, tls, requireCertificate }) => {
-      return { number, protocol, host, port, tls, requireCertificate };
-    });
+    const wanted = listeners.map(
+      ({ number, protocol, port, tls, requireCertificate, protocolLevels = null, proxyProtocol = null }) => {
+        return { number, protocol, host, port, tls, requireCertificate, protocolLevels, proxyProtocol };
+      },
+    );
     if (hasPlainListener(wanted)) return wanted;
     return [{ ...OWN_LISTENER, host: isLocalHost(advertisedHost) ? LOOPBACK : host }, ...wanted];
   }

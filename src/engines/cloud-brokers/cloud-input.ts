@@ -1,4 +1,4 @@
-import type { Engine } from '../../domains/brokers/broker-engine.ts';
+import type { BrokerMaximums, Engine } from '../../domains/brokers/broker-engine.ts';
 import type { ListenerProtocol } from '../../generated/sqlite/client.ts';
 import type { InputIssue } from '../../platform/errors.ts';
 import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../../platform/text/texts.ts';
@@ -8,9 +8,11 @@ export interface ListenerInput {
   readonly port: number;
   readonly tls: boolean;
   readonly requireCertificate: boolean;
+  readonly protocolLevels?: string | null;
+  readonly proxyProtocol?: number | null;
 }
 
-export interface CloudBrokerInput {
+export interface CloudBrokerInput extends BrokerMaximums {
   readonly name: string;
   readonly description?: string | null | undefined;
   readonly engine: Engine;
@@ -23,6 +25,9 @@ const LOCATIONS: readonly string[] = ['fsn1', 'nbg1', 'hel1', 'ash', 'hil'];
 const MAX_LISTENERS = 10;
 const MAX_PORT = 65_535;
 const FIRST_UNPRIVILEGED_PORT = 1_024;
+/** The connections of this service to the broker count, too. */
+const LEAST_MAXIMUM = 20;
+const MOST_MAXIMUM = 2 ** 31 - 1;
 
 export function cloudBrokerIssues(input: CloudBrokerInput, isRootAdmin: boolean): InputIssue[] {
   const { name, description, location, listeners } = input;
@@ -36,7 +41,15 @@ export function cloudBrokerIssues(input: CloudBrokerInput, isRootAdmin: boolean)
   if (listeners.length === 0 || listeners.length > MAX_LISTENERS) {
     issues.push({ path: 'input.listeners', reason: `must have 1 to ${MAX_LISTENERS} entries` });
   }
-  for (const [index, { port, tls, requireCertificate }] of listeners.entries()) {
+  for (const name of ['maxClients', 'maxConnections'] as const) {
+    const maximum = input[name] ?? LEAST_MAXIMUM;
+    if (maximum < LEAST_MAXIMUM || maximum > MOST_MAXIMUM) {
+      const reason = `must be a whole number from ${LEAST_MAXIMUM} to ${MOST_MAXIMUM}`;
+      issues.push({ path: `input.${name}`, reason });
+    }
+  }
+  for (const [index, listener] of listeners.entries()) {
+    const { port, tls, requireCertificate, protocolLevels, proxyProtocol } = listener;
     const path = `input.listeners.${index}`;
     if (!Number.isInteger(port) || port < 0 || port > MAX_PORT) {
       issues.push({ path: `${path}.port`, reason: `must be a whole number from 0 to ${MAX_PORT}` });
@@ -51,6 +64,10 @@ export function cloudBrokerIssues(input: CloudBrokerInput, isRootAdmin: boolean)
     }
     if (requireCertificate && !tls) {
       issues.push({ path: `${path}.requiresCertificate`, reason: 'needs hasTls: true' });
+    }
+    if (protocolLevels === '') issues.push({ path: `${path}.protocolVersions`, reason: 'must have an entry' });
+    if (proxyProtocol && tls) {
+      issues.push({ path: `${path}.proxyProtocol`, reason: 'needs hasTls: false: TLS ends at the proxy' });
     }
   }
   return issues;

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import {
   addressOf,
+  type BrokerMaximums,
   type ListenerWanted,
   type RunningBroker,
   type RunningState,
@@ -27,6 +28,8 @@ export interface MosquittoBrokerOptions {
   readonly folder: string;
   /** Port 0 selects any free port. If a port is in use, the next free one is selected. */
   readonly listeners: readonly ListenerWanted[];
+  /** Default: none. */
+  readonly maximums?: BrokerMaximums;
   /** The account of the service. Each start restores it. The folder stores only the password hash. */
   readonly administrator: Administrator;
   readonly program: MosquittoProgram;
@@ -110,7 +113,7 @@ export class MosquittoBroker implements RunningBroker {
     try {
       // Not the version that runs: the programs may have been updated since.
       const version = await versionOf(program);
-      await replaceFile(file, this.#config());
+      await replaceFile(file, this.#config(version));
       return await configurationRefusal(program.binary, version, file);
     } catch (error) {
       return error instanceof Error ? error.message : String(error);
@@ -212,7 +215,7 @@ export class MosquittoBroker implements RunningBroker {
     const configFile = join(folder, CONFIG_FILE);
     this.#version = await versionOf(program);
     await ensureAdministrator(join(folder, ACCESS_FILE), administrator);
-    await replaceFile(configFile, this.#config());
+    await replaceFile(configFile, this.#config(this.#version));
     return startMosquittoProcess({
       program,
       folder,
@@ -223,13 +226,15 @@ export class MosquittoBroker implements RunningBroker {
     });
   }
 
-  #config(): string {
-    const { folder, program } = this.#options;
+  #config(version: string): string {
+    const { folder, program, maximums = {} } = this.#options;
     return mosquittoConfig({
       folder,
       plugin: program.plugin,
       accessFile: join(folder, ACCESS_FILE),
       listeners: this.listeners,
+      maximums,
+      version,
       filesOf: (number) => this.files.inUse(number),
       isRoot: process.getuid?.() === 0,
     });

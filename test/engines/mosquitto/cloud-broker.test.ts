@@ -1,7 +1,10 @@
 import { existsSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { startClient } from '../../support/mosquitto.ts';
+import { MqttClient } from 'mqtt';
+import { expect, onTestFinished, test } from 'vitest';
+import { isSince21 } from '../../../src/engines/mosquitto/mosquitto-version.ts';
+import { mosquittoVersion, startClient } from '../../support/mosquitto.ts';
 import type { TestService } from '../../support/service.ts';
 import {
   administratorOf,
@@ -88,6 +91,81 @@ test('where clients come by TLS only this service has a listener of its own; wha
   const { id } = await service.storage.db.broker.findFirstOrThrow({ where: { name: 'last' } });
   await service.close();
   expect(existsSync(join(folderOf(service, id), 'mosquitto.pid'))).toBe(false);
+});
+
+test('settings of Mosquitto 2.1 are applied, and brokers that lack them are refused with the reason', async () => {
+  const service = await startRunning();
+  const settings = {
+    maxConnections: 20,
+    listeners: [{ protocolVersions: ['V5'] }, { proxyProtocol: 'V1' }],
+  };
+  const issuesOf = async (input: Record<string, unknown>) => {
+    const { errors } = await service.graphql(
+      'mutation ($input: CreateCloudBrokerInput!) { createCloudBroker(input: $input) { broker { id } } }',
+      { input: { projectId: service.projectId, name: 'x', engine: 'MOSQUITTO', ...input } },
+    );
+    return (errors?.[0]?.extensions.info as { issues: unknown } | undefined)?.issues;
+  };
+  const refused = (reason: string) =>
+    ['maxConnections', 'listeners.0.protocolVersions', 'listeners.1.proxyProtocol'].map((path) => ({
+      path: `input.${path}`,
+      reason,
+    }));
+  expect(await issuesOf({ ...settings, engine: 'EMBEDDED' })).toEqual(
+    refused('is a setting of the engine MOSQUITTO only'),
+  );
+  const wrong = { maxClients: 19, listeners: [{ protocolVersions: [] }, { proxyProtocol: 'V2', hasTls: true }] };
+  expect(await issuesOf(wrong)).toEqual(
+    expect.arrayContaining([
+      { path: 'input.maxClients', reason: expect.stringContaining('from 20') },
+      { path: 'input.listeners.0.protocolVersions', reason: 'must have an entry' },
+      { path: 'input.listeners.1.proxyProtocol', reason: expect.stringContaining('needs hasTls: false') },
+    ]),
+  );
+  const version = mosquittoVersion();
+  if (!isSince21(version)) {
+    expect(await issuesOf(settings)).toEqual(refused(`needs Mosquitto 2.1 or newer; this is ${version}`));
+    return;
+  }
+  const { id } = await createBroker(service, settings);
+  const ports = await portsOf(service, id);
+  const account = { ...administratorOf(service, id), reconnectPeriod: 0 };
+  const url = `mqtt://127.0.0.1:${ports[1]}`;
+  await expect(startClient(url, { ...account, protocolVersion: 4 })).rejects.toThrow('Unacceptable protocol version');
+  await startClient(url, { ...account, protocolVersion: 5 });
+  const proxied = new MqttClient(
+    () => {
+      const socket = connect(ports[2] ?? 0, '127.0.0.1');
+      socket.write('PROXY TCP4 203.0.113.7 127.0.0.1 40000 1883\r\n');
+      return socket;
+    },
+    { ...account, clientId: 'proxied' },
+  );
+  onTestFinished(() => proxied.endAsync(true).then(() => undefined));
+  await new Promise<void>((resolve) => proxied.once('connect', () => resolve()));
+  const read = async () =>
+    (
+      await service.graphql(
+        `query ($id: ID!) { broker(id: $id) {
+          listeners { number protocolVersions proxyProtocol }
+          connectedClients(filter: { value: "proxied" }) { nodes { address } }
+          ... on CloudBroker { maxClients maxConnections }
+        } }`,
+        { id },
+      )
+    ).data.broker;
+  await expect.poll(read).toEqual({
+    listeners: [
+      { number: 1, protocolVersions: ['V5'], proxyProtocol: null },
+      { number: 2, protocolVersions: null, proxyProtocol: 'V1' },
+    ],
+    connectedClients: { nodes: [{ address: '203.0.113.7' }] },
+    maxClients: null,
+    maxConnections: 20,
+  });
+  const others = Array.from({ length: 20 }, () => startClient(url, { ...account, protocolVersion: 5 }));
+  const outcomes = new Set((await Promise.allSettled(others)).map(({ status }) => status));
+  expect(outcomes).toEqual(new Set(['fulfilled', 'rejected']));
 });
 
 test('a project has a bound of its own, and low ports are for root administrators', async () => {

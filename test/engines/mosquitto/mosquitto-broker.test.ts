@@ -200,6 +200,19 @@ test('the configuration has no option that the version calls deprecated, and wha
   );
 });
 
+test('a setting that the version lacks ends the start with the reason', async () => {
+  const starting = start({ listeners: [listener(), listener({ number: 2, proxyProtocol: 1 })] }).then(
+    () => null,
+    (error: Error) => error.message,
+  );
+  expect(await starting).toEqual(
+    sinceVersion({
+      '2.0.0': expect.stringMatching(/^Mosquitto 2.* lacks .*: listeners.1.proxyProtocol$/),
+      '2.1.0': null,
+    }),
+  );
+});
+
 test('a damaged access file is never replaced by a new one', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'dynamic-security.json'), '{"clients": [');

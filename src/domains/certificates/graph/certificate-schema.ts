@@ -8,6 +8,7 @@ import { walk } from '../../../gateway/graphql/walk-limit.ts';
 import { namedNodeId } from '../../../gateway/named-node-id.ts';
 import { DEFAULT_PAGE, MAX_PAGE } from '../../../gateway/paging.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
+import { ListenerProtocolVersion, ProxyProtocol } from '../../brokers/cloud-broker-schema.ts';
 import { Project } from '../../projects/project-schema.ts';
 import type { ListenerView } from '../deployment/certificate-deployer.ts';
 import { daysLeft } from '../expiry/certificate-expiry.ts';
@@ -180,6 +181,9 @@ const BrokerListenerProtocol = builder.enumType('BrokerListenerProtocol', {
   } as const satisfies Record<NonNullable<ListenerView['protocol']>, object>,
 });
 
+/** What was chosen when the broker was created. */
+const settingsOf = ({ broker, id }: ListenerView) => broker.listeners.find(({ number }) => number === id);
+
 const BrokerListener = builder.objectRef<ListenerView>('BrokerListener').implement({
   ...withBroker,
   description: 'A listener of a broker.',
@@ -214,6 +218,20 @@ const BrokerListener = builder.objectRef<ListenerView>('BrokerListener').impleme
       description:
         'Whether clients must present a certificate of an authority that is deployed on the listener. Null if the broker does not report it.',
       nullable: true,
+    }),
+    protocolVersions: t.field({
+      description:
+        'The versions of MQTT that clients may use. Null if all may be used, or this service does not run the broker.',
+      type: [ListenerProtocolVersion],
+      nullable: true,
+      resolve: (listener) => settingsOf(listener)?.protocolLevels?.split(',').map(Number) as (3 | 4 | 5)[] | undefined,
+    }),
+    proxyProtocol: t.field({
+      description:
+        'The version of the PROXY protocol that each connection must begin with. Null if there is none, or this service does not run the broker.',
+      type: ProxyProtocol,
+      nullable: true,
+      resolve: (listener) => settingsOf(listener)?.proxyProtocol as 1 | 2 | null | undefined,
     }),
     certificates: t.field({
       description: 'Certificates of this service that are deployed on the listener.',
