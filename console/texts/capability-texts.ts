@@ -1,7 +1,8 @@
 import type { introspection } from '../../src/generated/graph.d.ts';
 import { catalogue } from './texts.ts';
 
-type CapabilityReason = introspection['types']['BrokerCapabilityReason']['enumValues'];
+/** A log that is not understood has the words of the service, with examples of its lines. */
+type CapabilityReason = Exclude<introspection['types']['BrokerCapabilityReason']['enumValues'], 'LOG_NOT_UNDERSTOOD'>;
 
 /** Why a control API of a broker is limited or not available, and the remedy. */
 export const capabilityTexts = catalogue<CapabilityReason>({

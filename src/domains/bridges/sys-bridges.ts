@@ -1,6 +1,7 @@
+import { LOG_TOPIC } from '../../protocol/mosquitto-log/log-reader.ts';
+import { readLine } from '../../protocol/mosquitto-log/read-line.ts';
 import type { BrokerMessage, BrokerSession, Stop } from '../../protocol/mqtt/broker-session.ts';
 import type { SysTopics, SysValue } from '../brokers/sys-topics.ts';
-import { parseLogLine } from '../clients/inspect/log-lines.ts';
 
 /**
  * OWN: from the configuration of this broker. OTHER: from that of another broker, which connects to this one. UNKNOWN:
@@ -21,10 +22,8 @@ export interface SysBridge {
 }
 
 const STATE = /^\$SYS\/broker\/connection\/(.+)\/state$/s;
-const LOG = '$SYS/broker/log/';
-/** A `notice` of Mosquitto 2.0 and 2.1. The line may begin with a time. */
-const CONNECTING = /(?:^|: )Connecting bridge (?:\(step \d\) )?(\S{1,200}) \((.{1,300}:\d{1,5})\)$/;
-const MAX_LINE = 2_000;
+/** Other lines need not be read. */
+const ABOUT_BRIDGES = /Connecting bridge|New bridge connected/;
 const MAX_BRIDGES = 200;
 /** Mosquitto retries a bridge within half a minute, and logs each attempt. */
 const SILENCE_MS = 120_000;
@@ -114,7 +113,7 @@ export class SysBridges {
     this.#isReading = true;
     // The client registry subscribes to the same filter, so both share one subscription.
     this.#session
-      .subscribe(`${LOG}#`, (message) => this.#logged(message))
+      .subscribe(`${LOG_TOPIC}#`, (message) => this.#logged(message))
       .then(
         (stop) => {
           if (this.#closed) stop();
@@ -128,15 +127,13 @@ export class SysBridges {
 
   #logged({ topic, payload }: BrokerMessage): void {
     this.#readSince ??= performance.now();
-    if (payload.length > MAX_LINE || !topic.startsWith(`${LOG}N`)) return;
-    const line = Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString();
-    const [, name, address] = CONNECTING.exec(line) ?? [];
-    if (name !== undefined && address !== undefined) this.#note(this.#connecting, name, address);
-    else if (line.includes('New bridge connected')) {
-      const parsed = parseLogLine('N', line, () => false);
-      if (parsed?.kind === 'CONNECTED' && parsed.bridge) {
-        this.#note(this.#arrived, parsed.clientid, `${parsed.address}:${parsed.port}`);
-      }
+    if (topic !== `${LOG_TOPIC}N`) return;
+    const text = Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString();
+    if (!ABOUT_BRIDGES.test(text)) return;
+    const line = readLine('N', text, null, () => false);
+    if (line.kind === 'BRIDGE') this.#note(this.#connecting, line.name, line.address);
+    else if (line.kind === 'CONNECTED' && line.bridge) {
+      this.#note(this.#arrived, line.clientid, `${line.address}:${line.port}`);
     }
   }
 

@@ -9,6 +9,7 @@ export const CapabilityReasonType = builder.enumType('BrokerCapabilityReason', {
     LICENSE_MISSING: { description: 'The licence of the broker does not include the API.' },
     LOG_MISSING: { description: 'The broker has no log that this service can follow.' },
     LOG_NOT_PUBLISHED: { description: 'Mosquitto does not publish its log over MQTT.' },
+    LOG_NOT_UNDERSTOOD: { description: 'The log of the broker has lines that this service does not understand.' },
     LOG_PERMISSION_MISSING: { description: 'The user of this service may not read the log of the broker.' },
     LOG_WITHOUT_CONNECTIONS: { description: 'The log of Mosquitto does not contain connections.' },
     LOG_WITHOUT_DETAILS: { description: 'The log of Mosquitto does not contain all refusals and their details.' },

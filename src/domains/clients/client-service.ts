@@ -25,6 +25,7 @@ interface ClientConnection extends ListConnection<ClientView> {
   readonly isComplete: boolean;
   /** Number of clients that may match, because a value that the filter needs is unknown. */
   readonly undecidedCount: number;
+  readonly incompleteReason: string | null;
   readonly since: number | null;
   readonly asOf: number;
 }
@@ -119,6 +120,7 @@ export class ClientService {
       totalCount: page.totalCount,
       isComplete: page.complete,
       undecidedCount: page.undecided,
+      incompleteReason: page.incompleteReason,
       since: page.since,
       asOf: page.asOf,
     };

@@ -9,28 +9,43 @@ import type {
   PluginHost,
   Unavailable,
 } from '../../protocol/control/plugin.ts';
+import {
+  type CauseLine,
+  type ConnectedLine,
+  type DisconnectedLine,
+  NOT_AUTHORISED,
+} from '../../protocol/mosquitto-log/log-line.ts';
+import { LOG_TOPIC, LogReader, VERSION_TOPIC } from '../../protocol/mosquitto-log/log-reader.ts';
 import type { BrokerMessage, Stop } from '../../protocol/mqtt/broker-session.ts';
-import { DENIED, isDenied, LOG, LogVerification, NO_LOG } from '../clients/inspect/log-verification.ts';
-import { executeRefusalCommand, REFUSALS_API, type RefusalCoverage, refusalsChanged } from './refusal-control.ts';
-import { parseRefusalLine, type RefusalLine, type RefusedLine } from './refusal-lines.ts';
+import { plainAddress } from '../clients/inspect/client-entry.ts';
+import { DENIED, isDenied, LogVerification, NO_LOG } from '../clients/inspect/log-verification.ts';
+import { limitOfLog } from './log-limits.ts';
+import type { RefusalKind } from './refusal.ts';
+import { executeRefusalCommand, REFUSALS_API, refusalsChanged } from './refusal-control.ts';
 import { RefusalLog } from './refusal-log.ts';
+import { type Explained, explainDenial, explainEnd } from './refusal-reasons.ts';
 import { UnidentifiedConnections } from './unidentified-connections.ts';
 
-const COVERAGE: RefusalCoverage = {
-  kinds: ['CONNECT', 'PACKET'],
-  limit: {
-    code: 'LOG_WITHOUT_DETAILS',
-    text: 'Mosquitto reports refused connections in its log (`log_dest topic` with `log_type notice`; the reason of a failed TLS handshake with `log_type error`, of a wrong protocol version with `log_type information`). It does not report whether the account or the password is wrong, and Mosquitto 2.0 no client ids. It reports denied publishes and subscriptions to no topic: it writes denied publishes with `log_type debug` to a file or to the console only, and denied subscriptions nowhere. Use `explainAccess` to find the rule that denies a topic.',
-  },
-};
+const KINDS: readonly RefusalKind[] = ['CONNECT', 'PACKET'];
 
 const CONNECTIONS_UNKNOWN: CapabilityReason = {
   code: 'CLIENTS_UNKNOWN',
   text: 'Refused connections cannot be followed',
 };
 const LINE_TIMEOUT_MS = 2_000;
-/** Clients whose address and user name are remembered, for refused packets. */
+/** Clients whose connection is remembered, for refused packets. */
 const MAX_CLIENTS = 10_000;
+
+interface KnownClient {
+  readonly address: string;
+  readonly username: string | null;
+  readonly listenerPort: number | null;
+}
+
+interface RefusedConnection extends Partial<KnownClient> {
+  /** `null` or absent: the broker does not name it. */
+  readonly clientid?: string | null;
+}
 
 export const refusalsPlugin: PluginFactory = {
   api: REFUSALS_API,
@@ -50,19 +65,15 @@ const NOT_FOLLOWED: BegunPlugin = {
  */
 class RefusalsPlugin implements ControlPlugin, BegunPlugin {
   readonly api = REFUSALS_API;
-  readonly limit = COVERAGE.limit;
   problem: CapabilityReason | null = null;
   readonly #host: PluginHost;
   readonly #verification: LogVerification;
   readonly #log: RefusalLog;
   readonly #connections = new UnidentifiedConnections();
-  readonly #clients = new LRUCache<string, { readonly address: string; readonly username: string | null }>(
-    entryLimit(MAX_CLIENTS),
-  );
-  readonly #subscribed: Promise<Stop>;
-  #cause: Extract<RefusalLine, { kind: 'CAUSE' }> | null = null;
-  /** The connection that was reported last: Mosquitto 2.1 writes a second line about some. */
-  #reported: string | null = null;
+  readonly #clients = new LRUCache<string, KnownClient>(entryLimit(MAX_CLIENTS));
+  readonly #reader = new LogReader();
+  readonly #stops: Promise<Stop>[] = [];
+  #cause: CauseLine | null = null;
   #isActive = false;
 
   constructor(host: PluginHost) {
@@ -71,14 +82,28 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
     this.#log = new RefusalLog(() => {
       if (this.#isActive) host.emit(refusalsChanged(this.#log));
     });
-    this.#subscribed = host.session.subscribe(`${LOG}#`, (message) => this.#received(message), { qos: 1 });
+    this.#subscribe(`${LOG_TOPIC}#`, (message) => this.#received(message));
+  }
+
+  get limit(): CapabilityReason {
+    return limitOfLog(this.#reader);
+  }
+
+  #subscribe(filter: string, listener: (message: BrokerMessage) => void): void {
+    const subscribed = this.#host.session.subscribe(filter, listener, { qos: 1 });
     // `finish` reports the error, but may never be called.
-    this.#subscribed.catch(() => undefined);
+    subscribed.catch(() => undefined);
+    this.#stops.push(subscribed);
   }
 
   async finish(): Promise<ControlPlugin | Unavailable> {
     try {
-      await this.#subscribed;
+      await Promise.all(this.#stops);
+      // Not before: some brokers send messages for only one of several overlapping filters.
+      this.#subscribe(VERSION_TOPIC, ({ payload }) => {
+        this.#reader.version = Buffer.from(payload).toString();
+      });
+      await Promise.all(this.#stops);
       this.problem = await this.#problemNow();
     } catch (error) {
       this.close();
@@ -99,17 +124,19 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
   }
 
   execute(command: ControlCommand): unknown {
-    return executeRefusalCommand(this.#log, COVERAGE, command);
+    return executeRefusalCommand(this.#log, { kinds: KINDS, limit: this.limit }, command);
   }
 
   close(): void {
     this.#isActive = false;
     this.#log.close();
     this.#verification.close();
-    this.#subscribed.then(
-      (stop) => stop(),
-      () => undefined,
-    );
+    for (const subscribed of this.#stops.splice(0)) {
+      subscribed.then(
+        (stop) => stop(),
+        () => undefined,
+      );
+    }
   }
 
   async #problemNow(): Promise<CapabilityReason | null> {
@@ -122,46 +149,44 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
   #received({ topic, payload }: BrokerMessage): void {
     this.#verification.lineReceived();
     // Lines about subscriptions.
-    if (topic.startsWith(`${LOG}M/`)) return;
-    const text = Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString();
-    const line = parseRefusalLine(text);
+    if (topic.startsWith(`${LOG_TOPIC}M/`)) return;
+    const line = this.#reader.read(topic.slice(LOG_TOPIC.length), payload, (id) => this.#clients.has(id));
     const cause = this.#cause;
     this.#cause = line.kind === 'CAUSE' ? (cause ?? line) : null;
-    if (line.kind === 'REFUSED') this.#refused(line, cause);
-    else if (line.kind === 'OPENED') this.#connections.opened(line.address, line.port, line.listenerPort);
-    else if (line.kind === 'CLOSED') this.#connections.closed();
-    else if (line.kind === 'CONNECTED') {
-      const { address, port, clientId, username } = line;
-      this.#verification.connectionLogged();
-      this.#connections.identified(address, port);
-      this.#clients.set(clientId, { address, username });
-    }
+    if (line.kind === 'OPENED') this.#connections.opened(line.address, line.port, line.listenerPort);
+    else if (line.kind === 'CONNECTED') this.#connected(line);
+    else if (line.kind === 'DISCONNECTED') this.#disconnected(line, cause);
+    else if (line.kind === 'DENIED') this.#refused('CONNECT', explainDenial(line.detail), { address: line.address });
+    else if (line.kind === 'CONNECTED_UNREAD') this.#connections.identified(line.address, line.port);
+    else if (line.kind === 'STARTED') this.#connections.clear();
   }
 
-  #refused(line: RefusedLine, cause: { readonly reason: RefusedLine['reason']; readonly detail: string } | null): void {
-    const { clientId, port } = line;
-    const known = clientId === null ? undefined : this.#clients.get(clientId);
-    const isNew = line.address !== null && port !== null;
-    const connection = isNew ? `${line.address}:${port}` : null;
-    if (connection !== null && connection === this.#reported) return;
-    this.#reported = connection;
-    const opened = isNew
-      ? this.#connections.identified(line.address ?? '', port ?? 0)
-      : clientId === null && line.address === null
-        ? this.#connections.closed()
-        : null;
-    // Mosquitto 2.0 names only admitted clients; 2.1 also those that are not authorised.
-    const isConnected = clientId !== null && line.reason !== 'NOT_AUTHORIZED';
-    this.#log.add({
-      kind: isConnected ? 'PACKET' : 'CONNECT',
-      reason: cause?.reason ?? line.reason,
-      clientId,
-      username: (isConnected ? known?.username : null) ?? null,
-      address: line.address ?? (isConnected ? known?.address : opened?.address) ?? null,
-      listenerPort: opened?.listenerPort ?? null,
-      topic: null,
-      reasonCode: null,
-      detail: cause?.detail ?? line.detail,
-    });
+  #connected({ address, port, clientid, username }: ConnectedLine): void {
+    this.#verification.connectionLogged();
+    const listenerPort = this.#connections.identified(address, port)?.listenerPort ?? null;
+    this.#clients.set(clientid, { address: plainAddress(address), username, listenerPort });
+  }
+
+  #disconnected(line: DisconnectedLine, cause: CauseLine | null): void {
+    // A stored session, or a bridge of the broker's own configuration.
+    if (line.address === '(null)') return;
+    const { address, port, clientid, isPlaceholder } = line;
+    const isOpen = address !== null && port !== null && this.#connections.has(address, port);
+    const isAdmitted = !isPlaceholder && !isOpen && line.reason !== NOT_AUTHORISED;
+    const explained = explainEnd(line, isAdmitted, cause);
+    if (isAdmitted) {
+      if (explained !== null) this.#refused('PACKET', explained, { clientid, ...this.#clients.get(clientid) });
+      return;
+    }
+    const opened =
+      address === null || port === null ? this.#connections.closed() : this.#connections.identified(address, port);
+    if (explained === null) return;
+    const named = isPlaceholder ? null : clientid;
+    this.#refused('CONNECT', explained, { clientid: named, ...(address !== null && { address }), ...opened });
+  }
+
+  #refused(kind: RefusalKind, { reason, detail }: Explained, about: RefusedConnection): void {
+    const { clientid: clientId = null, username = null, address = null, listenerPort = null } = about;
+    this.#log.add({ kind, reason, clientId, username, address, listenerPort, topic: null, reasonCode: null, detail });
   }
 }

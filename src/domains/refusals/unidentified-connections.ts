@@ -5,19 +5,25 @@ interface Opened {
 
 /** Maximum number of connections without an admitted client. More are forgotten, and their addresses are unknown. */
 const MAX_OPENED = 100;
+/** Mosquitto closes a connection without CONNECT after 90 s at most. If it is still here, its line was lost. */
+const MAX_SILENT_MS = 120_000;
 
 /**
- * The connections of Mosquitto 2.0 that have no client yet. Its log names their address when they are opened, but not
- * when they are refused, so the address of a refused one is known only if there is no other address.
+ * The connections of Mosquitto that have no client yet. The log of 2.0 and 2.1.0 names their address when they are
+ * opened, but not when they are refused, so the address of a refused one is known only if there is no other address.
  */
 export class UnidentifiedConnections {
-  readonly #opened = new Map<string, Opened>();
+  readonly #opened = new Map<string, Opened & { readonly at: number }>();
   /** Number of those that were closed, without the knowledge which. */
   #closed = 0;
 
   opened(address: string, port: number, listenerPort: number): void {
-    if (this.#opened.size >= MAX_OPENED) this.#clear();
-    this.#opened.set(`${address}:${port}`, { address, listenerPort });
+    if (this.#opened.size >= MAX_OPENED) this.clear();
+    this.#opened.set(`${address}:${port}`, { address, listenerPort, at: performance.now() });
+  }
+
+  has(address: string, port: number): boolean {
+    return this.#opened.has(`${address}:${port}`);
   }
 
   /** Removes a connection that a later line identifies. Returns `null` if it is not known. */
@@ -31,6 +37,8 @@ export class UnidentifiedConnections {
 
   /** Call it when a connection was closed that the line does not identify. Returns what is certain about it. */
   closed(): Partial<Opened> {
+    const since = performance.now() - MAX_SILENT_MS;
+    for (const [key, { at }] of this.#opened) if (at < since) this.#opened.delete(key);
     const all = [...this.#opened.values()];
     const [first] = all;
     if (first === undefined) return {};
@@ -43,10 +51,10 @@ export class UnidentifiedConnections {
   }
 
   #settle(): void {
-    if (this.#closed >= this.#opened.size) this.#clear();
+    if (this.#closed >= this.#opened.size) this.clear();
   }
 
-  #clear(): void {
+  clear(): void {
     this.#opened.clear();
     this.#closed = 0;
   }

@@ -11,7 +11,7 @@ export interface ControlPlugin {
   /** Why the plugin has stopped working after its creation. It receives no commands until this is `null`. */
   readonly problem?: CapabilityReason | null;
   /** What the plugin cannot do with this broker, and what would help; the capability's reason. */
-  readonly limit?: CapabilityReason | null;
+  readonly limit?: CapabilityReason | null | undefined;
   /** Updates `problem` and `limit`. Called on a new connection, and on demand after `doubtMs`. Never rejects. */
   lookAgain?(): Promise<void>;
   /**

@@ -27,11 +27,15 @@ builder.interfaceFields(Broker, (t) => ({
         totalCount: connection.exposeInt('totalCount', { description: 'Size of the whole filtered list.' }),
         isComplete: connection.exposeBoolean('isComplete', {
           description:
-            'false if clients that connected before `since` may be missing, or if `undecidedCount` is not 0.',
+            'false if clients may be missing, if the state of clients is unknown, or if `undecidedCount` is not 0.',
         }),
         undecidedCount: connection.exposeInt('undecidedCount', {
           description:
             'Number of clients that are not in the list and may match the filter, because a value that it needs is unknown. `unknownFields` of a client has the reasons.',
+        }),
+        incompleteReason: connection.exposeString('incompleteReason', {
+          description: 'Why `isComplete` is false; null if it is true, or if the broker does not report why.',
+          nullable: true,
         }),
         since: connection.field({
           description: 'The time since which clients are followed; null if the broker lists them itself.',

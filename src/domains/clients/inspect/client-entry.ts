@@ -1,3 +1,4 @@
+import type { ConnectedLine, TlsUse } from '../../../protocol/mosquitto-log/log-line.ts';
 import type { KnownListener } from './client-listeners.ts';
 import {
   ANONYMOUS,
@@ -8,7 +9,6 @@ import {
   type ConnectedClientDetail,
   type ConnectedClientSummary,
 } from './inspect-data.ts';
-import type { ConnectedLine, TlsUse } from './log-lines.ts';
 
 /** `null` if the client uses none. */
 export type UserName = string | null;
@@ -33,6 +33,8 @@ export interface ClientEntry {
   clean: boolean | null;
   keepalive: number | null;
   connected: boolean;
+  /** Whether the connection may have ended. */
+  isUncertain: boolean;
   lastConnect: number | null;
   lastDisconnect: number | null;
   disconnectReason: string | null;
@@ -60,6 +62,7 @@ export function newEntry(clientid: string, gateway: boolean): ClientEntry {
     clean: null,
     keepalive: null,
     connected: true,
+    isUncertain: false,
     lastConnect: null,
     lastDisconnect: null,
     disconnectReason: null,
@@ -94,7 +97,7 @@ export function summaryOf(entry: ClientEntry): ConnectedClientSummary {
   return {
     clientid,
     username: account ?? ANONYMOUS,
-    connected,
+    ...(!entry.isUncertain && { connected }),
     lastDisconnect,
     ...(address !== null && { address }),
     ...(port !== null && { remotePort: port }),

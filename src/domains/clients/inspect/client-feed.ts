@@ -8,6 +8,7 @@ import {
   type ClientListState,
   type ClientSnapshot,
   splitSnapshot,
+  withUndecided,
 } from './client-listing.ts';
 import type { ConnectedClientSummary } from './inspect-data.ts';
 
@@ -81,8 +82,7 @@ export class ClientFeed {
   }
 
   #state(): ClientListState {
-    const state = this.#options.state();
-    return { ...state, complete: state.complete && this.#undecided === 0 };
+    return withUndecided(this.#options.state(), this.#undecided);
   }
 }
 

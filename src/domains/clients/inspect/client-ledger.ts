@@ -1,4 +1,11 @@
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
+import {
+  BY_ADMINISTRATOR,
+  type ConnectedLine,
+  type DisconnectedLine,
+  type LogLine,
+  TAKEN_OVER,
+} from '../../../protocol/mosquitto-log/log-line.ts';
 import { filterMatches, withoutShare } from '../../../protocol/mqtt/filter-match.ts';
 import { FirstSubscribers, type SubscriberList } from '../subscribers/subscriber-list.ts';
 import { AccountIndex, type AccountUse, AdministrativeDisconnects } from './account-index.ts';
@@ -6,15 +13,8 @@ import { type ClientEntry, detailOf, newEntry, plainAddress, setConnection, summ
 import type { KnownListener, ListenersByPort } from './client-listeners.ts';
 import { FollowedSubscriptions } from './followed-subscriptions.ts';
 import type { ClientProtocol, ConnectedClientDetail, ConnectedClientSummary } from './inspect-data.ts';
-import {
-  BY_ADMINISTRATOR,
-  type ConnectedLine,
-  type DisconnectedLine,
-  type LogLine,
-  REASONS_AFTER_CONNECT,
-  TAKEN_OVER,
-} from './log-lines.ts';
 import { TakeoverLines } from './takeover-lines.ts';
+import { UncertainClients } from './uncertain-clients.ts';
 
 interface ClientLedgerOptions {
   /** Maximum number of clients. Default: 200,000. Further clients are not stored, and `overflowed` is true. */
@@ -45,6 +45,7 @@ export class ClientLedger {
   readonly #accounts = new AccountIndex();
   readonly #subscriptions: FollowedSubscriptions;
   readonly takeovers = new TakeoverLines();
+  readonly #uncertain = new UncertainClients();
   readonly kicks = new AdministrativeDisconnects();
   #sorted: ClientEntry[] | null = null;
   #isVersion20: boolean | null = null;
@@ -62,6 +63,16 @@ export class ClientLedger {
 
   get size(): number {
     return this.#entries.size;
+  }
+
+  /** Number of clients that may have disconnected. They count as connected. */
+  get uncertainCount(): number {
+    return this.#uncertain.size;
+  }
+
+  /** Whether the state of some of them is unknown. The others are presumably connected. */
+  get hasUnknownStates(): boolean {
+    return this.#uncertain.areUnknown;
   }
 
   /** Includes this service's connections to sessions that it takes over. */
@@ -140,7 +151,6 @@ export class ClientLedger {
   apply(line: LogLine, now: number): -1 | 0 | 1 {
     // The log has seconds only. The arrival time is more exact, unless the line was delayed.
     const at = line.at === null || Math.abs(now - line.at) < 2_000 ? now : line.at;
-    const known = 'clientid' in line && this.#entries.has(line.clientid);
     switch (line.kind) {
       case 'OPENED':
         if (this.#opened.size >= MAX_OPENED) this.#opened.delete(this.#opened.keys().next().value ?? '');
@@ -148,15 +158,16 @@ export class ClientLedger {
         break;
       case 'CONNECTED':
         if (this.takeovers.isOwnConnect(line))
-          this.#disconnect({ clientid: line.clientid, port: null, reason: TAKEN_OVER }, at);
+          this.#disconnect({ clientid: line.clientid, address: null, port: null, reason: TAKEN_OVER }, at);
         else if (!this.#connect(line, at)) return 1;
         break;
       case 'CONNECTED_UNREAD':
         return 1;
       case 'DISCONNECTED':
-        if (this.takeovers.isOwnDisconnect(line) || this.takeovers.isLateDisconnect(line)) break;
-        this.#disconnect(line, at);
-        return !known && REASONS_AFTER_CONNECT.has(line.reason) ? -1 : 0;
+        return this.#ended(line, at);
+      case 'STARTED':
+        this.removeUntil(this.lastConnection);
+        break;
       case 'EXPIRED':
         if (this.#offline.has(line.clientid)) this.#remove(line.clientid);
         break;
@@ -164,10 +175,16 @@ export class ClientLedger {
         this.#change(line.clientid, (entry) => Object.assign(entry, { tls: line.tls }));
         break;
       case 'SUBSCRIBED':
-        this.#change(line.clientid, (entry) => this.#subscriptions.add(entry, line.filter, line.qos));
+        this.#change(line.clientid, (entry) => {
+          this.#uncertain.delete(entry);
+          this.#subscriptions.add(entry, line.filter, line.qos);
+        });
         break;
       case 'UNSUBSCRIBED':
-        this.#change(line.clientid, (entry) => this.#subscriptions.delete(entry, line.filter));
+        this.#change(line.clientid, (entry) => {
+          this.#uncertain.delete(entry);
+          this.#subscriptions.delete(entry, line.filter);
+        });
         break;
     }
     return 0;
@@ -191,6 +208,15 @@ export class ClientLedger {
     });
   }
 
+  /** Called when a count of connections shows that all uncertain clients have disconnected. */
+  endUncertain(): void {
+    for (const { line, at } of this.#uncertain.take()) this.#disconnect(line, at);
+  }
+
+  setUncertain(isUnknown: boolean): void {
+    for (const { clientid } of this.#uncertain.setUnknown(isUnknown)) this.#onChange(clientid);
+  }
+
   clear(): void {
     for (const [clientid, entry] of this.#entries) {
       this.#subscriptions.clear(entry);
@@ -201,6 +227,7 @@ export class ClientLedger {
     this.#opened.clear();
     this.#accounts.clear();
     this.takeovers.clear();
+    this.#uncertain.clear();
     this.#sorted = null;
     this.overflowed = false;
   }
@@ -233,6 +260,7 @@ export class ClientLedger {
   #connect(line: ConnectedLine, at: number): boolean {
     const entry = this.#entries.get(line.clientid) ?? this.#create(line.clientid);
     if (!entry) return false;
+    this.#uncertain.delete(entry);
     // The end of the replaced connection is logged as an error only, and the end of a WebSocket after this line.
     if (entry.connected && entry.lastConnect !== null) this.takeovers.replaced(entry);
     const key = `${line.address}:${line.port}`;
@@ -248,11 +276,32 @@ export class ClientLedger {
     return true;
   }
 
-  #disconnect({ clientid, port, reason }: Omit<DisconnectedLine, 'kind'>, at: number): void {
+  /** @returns change of the number of unknown connections */
+  #ended(line: DisconnectedLine, at: number): -1 | 0 {
+    const { clientid, ends, port } = line;
+    if (ends === 'NOT_ADMITTED' || this.takeovers.isOwnDisconnect(line) || this.takeovers.isLateDisconnect(line))
+      return 0;
+    const entry = this.#entries.get(clientid);
+    if (entry === undefined) return ends === 'ADMITTED' ? -1 : 0;
+    // With a port, the line is certainly about the client, or about another connection.
+    if (ends !== 'UNCERTAIN' || port !== null) this.#disconnect(line, at);
+    else if (entry.connected) {
+      this.#uncertain.add(entry, line, at);
+      this.#onChange(clientid);
+    }
+    return 0;
+  }
+
+  #disconnect(
+    { clientid, address, port, reason }: Pick<DisconnectedLine, 'clientid' | 'address' | 'port' | 'reason'>,
+    at: number,
+  ): void {
     const entry = this.#entries.get(clientid);
     if (!entry?.connected) return;
-    // The line is about an earlier connection of this client id.
+    // The line is about an earlier connection of this client id, or about a refused one.
     if (port !== null && entry.port !== null && port !== entry.port) return;
+    if (address !== null && entry.address !== null && plainAddress(address) !== entry.address) return;
+    this.#uncertain.delete(entry);
     if (reason === TAKEN_OVER) this.takeovers.replaced(entry);
     if (reason === BY_ADMINISTRATOR && entry.account !== undefined) this.kicks.add(entry.account, clientid);
     entry.connected = false;
@@ -295,6 +344,7 @@ export class ClientLedger {
     const entry = this.#entries.get(clientid);
     if (!entry) return;
     this.#entries.delete(clientid);
+    this.#uncertain.delete(entry);
     this.#accounts.remove(entry);
     this.#subscriptions.clear(entry);
     this.#offline.delete(clientid);

@@ -10,6 +10,8 @@ export interface ClientListState {
   readonly asOf: number;
   readonly source: ClientSource;
   readonly complete: boolean;
+  /** Why `complete` is false; `null` if it is true, or the reason is unknown. */
+  readonly incompleteReason: string | null;
   /** Epoch milliseconds since when clients are followed; `null` if the broker lists all clients. */
   readonly since: number | null;
   /** Whether events update the list. Events report changes of connections, so `queues` are older than `asOf`. */
@@ -39,6 +41,14 @@ export interface ClientDifferencePart extends ClientDifference {
 }
 
 export type ClientRegistryEvent = BroadcastEvent<ClientSnapshot, ClientChange>;
+
+const UNDECIDED = 'A value that the filter needs is unknown for some clients';
+
+/** The state of a filtered list, in which `undecided` clients are missing because a value is unknown. */
+export const withUndecided = <State extends ClientListState>(state: State, undecided: number): State =>
+  undecided === 0
+    ? state
+    : { ...state, complete: false, incompleteReason: state.incompleteReason ?? (state.complete ? UNDECIDED : null) };
 
 /** Maximum number of clients of a list; further clients are omitted. */
 export const MAX_CLIENTS = 500_000;

@@ -14,6 +14,7 @@ import {
   listAllClients,
   MAX_CLIENTS,
   removedKeys,
+  withUndecided,
 } from './client-listing.ts';
 import { type ClientOrder, isByBacklog, pageInOrder, type SortedPage } from './client-order.ts';
 import { INSPECT_API, listClients } from './inspect-control.ts';
@@ -75,7 +76,12 @@ export class ClientRegistry {
   #sequence: number | null = null;
   #listedAt = 0;
   #asOf = 0;
-  #reported: Omit<ClientListState, 'asOf' | 'isFollowed'> = { source: 'BROKER', complete: false, since: null };
+  #reported: Omit<ClientListState, 'asOf' | 'isFollowed'> = {
+    source: 'BROKER',
+    complete: false,
+    incompleteReason: null,
+    since: null,
+  };
   #lastUse = 0;
   /** The current request, and the next one, for callers that arrive meanwhile. */
   #catchingUp: Promise<void> = Promise.resolve();
@@ -130,8 +136,7 @@ export class ClientRegistry {
     requireBacklogs(query, this.#clients.all(), backlogOf);
     const { offset, count, after, ...filter } = query;
     const undecided = this.#clients.undecided(filter, backlogOf);
-    const { complete, ...others } = this.#state();
-    const state = { ...others, complete: complete && undecided === 0, undecided };
+    const state = { ...withUndecided(this.#state(), undecided), undecided };
     if (order === undefined) return { ...this.#clients.page(query, backlogOf), ...state };
     // A copy, because the list may change between two slices.
     const matching = [...this.#clients.matching(filter, backlogOf)];
@@ -243,7 +248,7 @@ export class ClientRegistry {
     if (this.#closed) return;
     if (caller !== this.#caller) throw notObserved();
     const { source = isLocal ? 'LOG_FEED' : 'BROKER', complete = true, since = null } = list;
-    this.#reported = { source, complete: complete && list.clients.length <= MAX_CLIENTS, since };
+    this.#reported = { source, ...completeness(complete, list, list.clients.length > MAX_CLIENTS), since };
     this.#sequence = list.sequence ?? null;
     this.#listedAt = Date.now();
     this.#asOf = this.#listedAt;
@@ -279,7 +284,7 @@ export class ClientRegistry {
     const changed = isFull ? event.changed.filter((client) => this.#clients.get(keyOf(client))) : event.changed;
     const difference = this.#clients.apply({ changed, removed: removedKeys(event) });
     const { complete = previous.complete, since = previous.since } = event;
-    this.#reported = { source, complete: complete && !isFull, since };
+    this.#reported = { source, ...completeness(complete, event, isFull), since };
     const isChange = difference.changed.length + difference.removed.length > 0;
     if (!isChange && this.#reported.complete === previous.complete) return;
     this.#feeds.publish(difference);
@@ -315,6 +320,15 @@ export class ClientRegistry {
     this.#clients.clear();
     this.#feeds.reset();
   }
+}
+
+function completeness(
+  complete: boolean,
+  { incompleteReason = null }: { incompleteReason?: string | null },
+  isFull: boolean,
+) {
+  if (isFull) return { complete: false, incompleteReason: `The broker has more than ${MAX_CLIENTS} clients` };
+  return { complete, incompleteReason: complete ? null : incompleteReason };
 }
 
 const notObserved = () =>

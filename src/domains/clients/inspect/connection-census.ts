@@ -1,3 +1,10 @@
+/** Clients that may have disconnected; see uncertain-clients.ts. */
+interface CountedClients {
+  readonly uncertainCount: number;
+  endUncertain(): void;
+  setUncertain(isUnknown: boolean): void;
+}
+
 /**
  * Counts the connections of a broker that the followed log did not report.
  *
@@ -16,8 +23,13 @@
  *
  * A count below the number of known connections means that log lines were lost. The number of unknown connections is
  * then `null`.
+ *
+ * Some log lines do not prove that a client disconnected. Such clients count as known. If as many connections are
+ * missing, all of them have disconnected, and there is no unknown connection. If the difference is what it was before,
+ * they are presumably connected. Otherwise their state is unknown.
  */
 export class ConnectionCensus {
+  readonly #clients: CountedClients | null;
   #unknown: number | null = null;
   #lastCount: number | null = null;
   /** Number of known connections at an uptime that no count has followed yet. */
@@ -28,7 +40,14 @@ export class ConnectionCensus {
   #isFirst = true;
   readonly #waiting = new Set<() => void>();
 
-  /** Number of unknown connections; `null` before the first count, or if the last count cannot be right. */
+  constructor(clients: CountedClients | null = null) {
+    this.#clients = clients;
+  }
+
+  /**
+   * Number of unknown connections, or an upper bound while the state of clients is unknown. `null` before the first
+   * count, or if the last count cannot be right.
+   */
   get unknown(): number | null {
     return this.#unknown;
   }
@@ -89,10 +108,24 @@ export class ConnectionCensus {
     for (const done of this.#waiting) done();
   }
 
+  /** @param difference number of connections beyond the known ones */
   #compare(difference: number): void {
     this.#knownAtUptime = null;
     this.#counted = true;
-    this.#unknown = difference < 0 ? null : difference;
+    this.#unknown = this.#unknownBy(difference);
     for (const done of this.#waiting) done();
+  }
+
+  #unknownBy(difference: number): number | null {
+    const clients = this.#clients;
+    const most = difference + (clients?.uncertainCount ?? 0);
+    if (most < 0) return null;
+    if (clients === null || most === difference) return difference;
+    if (most === 0) {
+      clients.endUncertain();
+      return 0;
+    }
+    clients.setUncertain(difference !== this.#unknown);
+    return Math.min(most, this.#unknown ?? most);
   }
 }

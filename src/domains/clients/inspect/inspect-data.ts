@@ -143,13 +143,15 @@ export interface ConnectedClientDetail extends ConnectedClientSummary {
 }
 
 /** How much of a broker's clients a list contains. */
-interface ListState {
+export interface ListState {
   /** `false` if clients are missing or may be missing. Absent in a list: complete. Absent in an event: unchanged. */
   readonly complete?: boolean;
   /** Epoch milliseconds since when clients are followed. */
   readonly since?: number;
   /** Number of connections that are known to be missing. Absent: unknown, or `complete` is true. */
   readonly unknownConnections?: number;
+  /** Extension: why `complete` is false. */
+  readonly incompleteReason?: string;
 }
 
 export interface ListClientsData extends ListState {

@@ -150,7 +150,13 @@ const clients = listOf((value) =>
   typeof value === 'string' && value !== '' ? { clientid: value, username: ANONYMOUS } : summary(value),
 );
 
-const LIST_STATE = { sequence: number, complete: flag, since: time, unknownConnections: number };
+const LIST_STATE = {
+  sequence: number,
+  complete: flag,
+  since: time,
+  unknownConnections: number,
+  incompleteReason: text,
+};
 
 const list = objectOf<ListClientsData>({
   totalCount: withDefault(number, 0),

@@ -17,6 +17,7 @@ import type { SubscriberList } from '../subscribers/subscriber-list.ts';
 import { clientIdOf } from './client-key.ts';
 import { ClientListeners } from './client-listeners.ts';
 import type { FollowedClient } from './followed-account.ts';
+import { unreadReason } from './incomplete-list.ts';
 import type { ClientsChangedEvent } from './inspect-data.ts';
 import { LogFollower } from './log-follower.ts';
 import { DENIED, isDenied, NO_CONNECTIONS, NO_LOG } from './log-verification.ts';
@@ -24,6 +25,8 @@ import { DENIED, isDenied, NO_CONNECTIONS, NO_LOG } from './log-verification.ts'
 interface InspectPluginOptions {
   /** Longest wait for a log line. Default: 2,000. */
   readonly lineTimeoutMs?: number;
+  /** Called for a log line that is not understood. */
+  readonly onUnreadLine?: () => void;
 }
 
 const MAX_WAIT_MS = 5_000;
@@ -33,8 +36,8 @@ const MAX_CHANGED = 1_000;
 const NO_SUBSCRIPTIONS =
   'The broker has logged no subscription yet: it needs `log_type subscribe` and `log_type unsubscribe`, or `log_type all`';
 
-export function inspectPluginFactory({ lineTimeoutMs = 2_000 }: InspectPluginOptions = {}): PluginFactory {
-  const begin = (host: PluginHost) => (host.session.knock ? new InspectPlugin(host, lineTimeoutMs) : NOT_FOLLOWED);
+export function inspectPluginFactory(options: InspectPluginOptions = {}): PluginFactory {
+  const begin = (host: PluginHost) => (host.session.knock ? new InspectPlugin(host, options) : NOT_FOLLOWED);
   return { api: 'cedalo/inspect', begin, create: (host) => begin(host).finish() };
 }
 
@@ -71,10 +74,14 @@ class InspectPlugin implements ControlPlugin, BegunPlugin {
   #sentUnknown: number | null = null;
   #isActive = false;
 
-  constructor(host: PluginHost, lineTimeoutMs: number) {
+  constructor(host: PluginHost, { lineTimeoutMs = 2_000, onUnreadLine = () => undefined }: InspectPluginOptions) {
     this.#host = host;
     this.#follower = new LogFollower(host.session, {
       lineTimeoutMs,
+      onUnread: () => {
+        onUnreadLine();
+        this.#sendSoon();
+      },
       onChange: (clientid) => {
         this.#changed.add(clientid);
         this.#sendSoon();
@@ -100,6 +107,10 @@ class InspectPlugin implements ControlPlugin, BegunPlugin {
     return this.#follower.verification.problem;
   }
 
+  get limit(): CapabilityReason | undefined {
+    return unreadReason(this.#follower.reader) ?? undefined;
+  }
+
   lookAgain(): Promise<void> {
     return this.#follower.verification.update();
   }
@@ -112,8 +123,8 @@ class InspectPlugin implements ControlPlugin, BegunPlugin {
       const problem = await this.#follower.start();
       if (problem === null) return this;
       this.close();
-      // With NO_CONNECTIONS other log lines arrive, so only the connect line may have been lost: a retry may succeed.
-      return { unavailable: problem, mayPass: problem === NO_CONNECTIONS };
+      // Other log lines arrive, so only the connect line may have been lost: a retry may succeed.
+      return { unavailable: problem, mayPass: problem === NO_CONNECTIONS || problem.code === 'LOG_NOT_UNDERSTOOD' };
     } catch (error) {
       this.close();
       if (isDenied(error)) return { unavailable: DENIED, refused: true };
@@ -191,9 +202,14 @@ class InspectPlugin implements ControlPlugin, BegunPlugin {
     if (!census.isCounted) await census.whenCounted(timeoutOf(fields));
     const use = ledger.accountOf(clientid);
     if (!use) throw new ControlRefusal('Client not found');
-    const { unknown: unknownConnections, wasEmpty } = census;
-    const { since } = this.#follower.state;
-    return { ...use, unknownConnections, wasEmpty, since, kickCount: ledger.kicks.count };
+    const { hasClients } = this.#follower.reader.unread;
+    return {
+      ...use,
+      unknownConnections: hasClients ? null : census.unknown,
+      wasEmpty: census.wasEmpty && !hasClients,
+      since: this.#follower.state.since,
+      kickCount: ledger.kicks.count,
+    };
   }
 
   #sendSoon(): void {

@@ -1,15 +1,17 @@
 import type { CapabilityReason } from '../../../protocol/control/capability-reason.ts';
+import type { LogLine } from '../../../protocol/mosquitto-log/log-line.ts';
+import { LOG_TOPIC, LogReader, VERSION_TOPIC } from '../../../protocol/mosquitto-log/log-reader.ts';
 import type { BrokerMessage, BrokerSession, LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { ClientLedger } from './client-ledger.ts';
 import { ConnectionCensus } from './connection-census.ts';
 import { DisconnectWaiters } from './disconnect-waiters.ts';
-import { parseLogLine } from './log-lines.ts';
-import { LOG, LogVerification } from './log-verification.ts';
+import { incompleteReason, unreadReason } from './incomplete-list.ts';
+import type { ListState } from './inspect-data.ts';
+import { LogVerification, NO_CONNECTIONS } from './log-verification.ts';
 
 const CONNECTED_COUNT = '$SYS/broker/clients/connected';
 const UPTIME = '$SYS/broker/uptime';
-const VERSION = '$SYS/broker/version';
-export const LOG_FILTERS: readonly string[] = [`${LOG}#`, VERSION, UPTIME, CONNECTED_COUNT];
+export const LOG_FILTERS: readonly string[] = [`${LOG_TOPIC}#`, VERSION_TOPIC, UPTIME, CONNECTED_COUNT];
 /** Mosquitto drops log messages of a session that was offline for longer. */
 const LINES_STORED_MS = 20_000;
 
@@ -18,6 +20,8 @@ interface LogFollowerOptions {
   readonly onChange: (clientid: string) => void;
   /** Called when the number of unknown connections may have changed. */
   readonly onCount: () => void;
+  /** Called for a log line that is not understood. */
+  readonly onUnread: () => void;
   /** Called when following restarted: clients may have connected unnoticed. */
   readonly onRestart: () => void;
 }
@@ -31,8 +35,9 @@ interface LogFollowerOptions {
  */
 export class LogFollower {
   readonly verification: LogVerification;
+  readonly reader = new LogReader();
   readonly ledger: ClientLedger;
-  readonly census = new ConnectionCensus();
+  readonly census: ConnectionCensus;
   readonly waiters = new DisconnectWaiters((clientid, connection) => this.ledger.hasEnded(clientid, connection));
   readonly #session: BrokerSession;
   readonly #options: LogFollowerOptions;
@@ -53,6 +58,7 @@ export class LogFollower {
     this.#session = session;
     this.#options = options;
     this.ledger = new ClientLedger({ onChange: options.onChange });
+    this.census = new ConnectionCensus(this.ledger);
     this.verification = new LogVerification(session, options.lineTimeoutMs);
     this.#stops.push(session.onStatus((status) => this.#statusChanged(status)));
     this.#begin();
@@ -64,15 +70,18 @@ export class LogFollower {
     this.#isStarted = true;
     await this.#subscribed;
     await this.#subscribeRest();
-    return this.verification.verify();
+    const problem = await this.verification.verify();
+    return problem === NO_CONNECTIONS ? (unreadReason(this.reader) ?? problem) : problem;
   }
 
-  get state(): { readonly complete: boolean; readonly since: number; readonly unknownConnections?: number } {
+  get state(): ListState & { readonly complete: boolean; readonly since: number } {
     const { unknown } = this.census;
+    const reason = incompleteReason(this);
     return {
-      complete: unknown === 0 && !this.ledger.overflowed,
+      complete: reason === null,
       since: this.#since,
-      ...(unknown === null ? {} : { unknownConnections: unknown }),
+      ...(reason !== null && { incompleteReason: reason }),
+      ...(unknown !== null && !this.ledger.hasUnknownStates && { unknownConnections: unknown }),
     };
   }
 
@@ -86,7 +95,7 @@ export class LogFollower {
 
   /** Called first: clients that connect before this subscription remain unknown. */
   #subscribeLog(): void {
-    this.#subscribed = this.#subscribe(`${LOG}#`, (message) => this.#logLine(message)).then(() => {
+    this.#subscribed = this.#subscribe(`${LOG_TOPIC}#`, (message) => this.#logLine(message)).then(() => {
       this.#hasLog = true;
     });
     // `start` reports the error, but may never be called.
@@ -95,7 +104,8 @@ export class LogFollower {
 
   /** Not before `start`: some brokers send messages for only one of several overlapping filters. */
   async #subscribeRest(): Promise<void> {
-    await this.#subscribe(VERSION, ({ payload }) => {
+    await this.#subscribe(VERSION_TOPIC, ({ payload }) => {
+      this.reader.version = textOf(payload);
       this.ledger.version = textOf(payload);
     });
     await this.#subscribeNumber(UPTIME, (seconds, isRetained) => {
@@ -151,8 +161,9 @@ export class LogFollower {
   #logLine({ topic, payload }: BrokerMessage): void {
     this.verification.lineReceived();
     this.census.messageReceived();
-    const line = parseLogLine(topic.slice(LOG.length), textOf(payload), (id) => this.ledger.has(id));
-    if (!line) return;
+    const line = this.reader.read(topic.slice(LOG_TOPIC.length), payload, (id) => this.ledger.has(id));
+    if (line.kind === 'UNREAD') this.#options.onUnread();
+    if (this.#isOfRestart(line)) this.ledger.removeUntil(this.#lastBeforeLoss);
     if (line.kind === 'SUBSCRIBED') this.ledger.subscriptionsFollowed = true;
     if (line.kind === 'CONNECTED' && this.verification.connectionLogged()) this.#restarted();
     if ('clientid' in line && line.clientid === `${this.#session.clientId}-probe`) {
@@ -165,6 +176,11 @@ export class LogFollower {
     this.census.unknownChanged(this.ledger.apply(line, Date.now()));
     this.#options.onCount();
     if ('clientid' in line) this.waiters.notify(line.clientid);
+  }
+
+  /** Mosquitto 2.1 logs that this session was not connected in this process: it was stored by an earlier one. */
+  #isOfRestart(line: LogLine): boolean {
+    return line.kind === 'DISCONNECTED' && line.clientid === this.#session.clientId && line.address === '(null)';
   }
 
   #statusChanged({ state, resumed }: LinkStatus): void {

@@ -1,8 +1,7 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import type { CapabilityReason } from '../../../protocol/control/capability-reason.ts';
+import { LOG_TOPIC } from '../../../protocol/mosquitto-log/log-reader.ts';
 import type { BrokerSession } from '../../../protocol/mqtt/broker-session.ts';
-
-export const LOG = '$SYS/broker/log/';
 
 export const NO_LOG: CapabilityReason = {
   code: 'LOG_MISSING',
@@ -18,7 +17,7 @@ export const NO_CONNECTIONS: CapabilityReason = {
 };
 export const DENIED: CapabilityReason = {
   code: 'LOG_PERMISSION_MISSING',
-  text: `The broker does not allow this service to read its log: its user needs subscribePattern and publishClientReceive on ${LOG}#`,
+  text: `The broker does not allow this service to read its log: its user needs subscribePattern and publishClientReceive on ${LOG_TOPIC}#`,
 };
 
 /**
@@ -109,7 +108,7 @@ export class LogVerification {
   async #problemNow(): Promise<CapabilityReason | null> {
     try {
       // Resolves when the broker has granted our subscription to the log on this connection.
-      const stop = await this.#session.subscribe(`${LOG}#`, () => undefined, { qos: 1 });
+      const stop = await this.#session.subscribe(`${LOG_TOPIC}#`, () => undefined, { qos: 1 });
       stop();
       return await this.verify();
     } catch (error) {

@@ -1,6 +1,10 @@
+import {
+  CLOSED_BY_CLIENT,
+  type ConnectedLine,
+  type DisconnectedLine,
+} from '../../../protocol/mosquitto-log/log-line.ts';
 import { TAKE_OVER_KEEPALIVE } from '../../../protocol/mqtt/take-over.ts';
 import type { ClientEntry } from './client-entry.ts';
-import { CLOSED_BY_CLIENT, type ConnectedLine, type DisconnectedLine } from './log-lines.ts';
 
 /**
  * Recognizes log lines about session takeovers that are not about the client that they name.

@@ -43,6 +43,8 @@ const CONNECTED_EARLIER =
   'The client connected before this service followed the log; the field is known after it reconnects';
 const OWN_CONNECTED_EARLIER =
   'This service’s own connection, which must exist before the log can be followed; the field is known after it reconnects';
+const MAYBE_DISCONNECTED =
+  'The client may have disconnected: this version of Mosquitto logs a refused connection over WebSocket like the end of a connection with the same client id';
 const LOG_SUBSCRIPTIONS = 'Set `log_type subscribe` and `log_type unsubscribe` in mosquitto.conf';
 
 const LISTENERS_UNKNOWN =
@@ -98,6 +100,7 @@ function unknownByLog(known: ConnectedClientDetail): UnknownField[] {
   absent('remotePort', earlier);
   absent('protocol', wasLogged ? LISTENERS_UNKNOWN : earlier);
   absent('protocolVersion', earlier);
+  absent('connected', MAYBE_DISCONNECTED);
   absent('lastConnect', earlier);
   absent('keepalive', earlier);
   absent('cleanSession', earlier);

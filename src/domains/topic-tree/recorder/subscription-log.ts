@@ -1,5 +1,6 @@
+import { type LogLine, TAKEN_OVER } from '../../../protocol/mosquitto-log/log-line.ts';
+import { LOG_TOPIC, LogReader, VERSION_TOPIC } from '../../../protocol/mosquitto-log/log-reader.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
-import { parseLogLine } from '../../clients/inspect/log-lines.ts';
 
 interface SubscriptionLogOptions {
   /** Client id of the connection that reads the log. Its own subscriptions show whether the broker logs them. */
@@ -10,12 +11,14 @@ interface SubscriptionLogOptions {
   readonly onReleased: (filter: string) => void;
 }
 
-const LOG = '$SYS/broker/log/';
-/** Topics to which Mosquitto logs subscriptions, and connects and disconnects of clients. */
-export const LOG_FILTERS = [`${LOG}M/subscribe`, `${LOG}M/unsubscribe`, `${LOG}N`] as const;
+/** Topics to which Mosquitto logs subscriptions, and connects and disconnects of clients; and its version. */
+export const LOG_FILTERS = [
+  `${LOG_TOPIC}M/subscribe`,
+  `${LOG_TOPIC}M/unsubscribe`,
+  `${LOG_TOPIC}N`,
+  VERSION_TOPIC,
+] as const;
 export const SUBSCRIPTIONS_FILTER = LOG_FILTERS[0];
-/** Mosquitto's log lines have at most 1,000 bytes. */
-const MAX_LINE_BYTES = 2_000;
 /** Bounds of the known subscriptions. Further subscriptions are reported, but expire while clients use them. */
 const MAX_SUBSCRIPTIONS = 100_000;
 const MAX_CHARACTERS = 4_000_000;
@@ -26,6 +29,7 @@ const MAX_CHARACTERS = 4_000_000;
  */
 export class SubscriptionLog {
   readonly #options: SubscriptionLogOptions;
+  readonly #reader = new LogReader();
   readonly #filtersByClient = new Map<string, Set<string>>();
   /** Number of clients that are subscribed to a filter. */
   readonly #clientsByFilter = new Map<string, number>();
@@ -41,14 +45,12 @@ export class SubscriptionLog {
 
   /** Reads a message. Messages that are not log lines are ignored. */
   read(topic: string, payload: Uint8Array): void {
-    if (!topic.startsWith(LOG) || payload.length > MAX_LINE_BYTES) return;
+    if (topic === VERSION_TOPIC) this.#reader.version = Buffer.from(payload).toString();
+    if (!topic.startsWith(LOG_TOPIC)) return;
     const { clientId, ownPrefix, onSubscribed } = this.#options;
-    const line = parseLogLine(
-      topic.slice(LOG.length),
-      Buffer.from(payload).toString(),
-      (id) => id === clientId || this.#filtersByClient.has(id),
-    );
-    if (line === null || !('clientid' in line)) return;
+    const isKnown = (id: string) => id === clientId || this.#filtersByClient.has(id);
+    const line = this.#reader.read(topic.slice(LOG_TOPIC.length), payload, isKnown);
+    if (!('clientid' in line)) return;
     if (line.kind === 'SUBSCRIBED' && line.clientid === clientId) this.hasOwn = true;
     if (line.clientid.startsWith(ownPrefix)) return;
     if (line.kind === 'SUBSCRIBED') {
@@ -58,7 +60,7 @@ export class SubscriptionLog {
       onSubscribed(filter, qos as 0 | 1 | 2);
     } else if (line.kind === 'UNSUBSCRIBED') {
       if (line.filter !== null) this.#remove(line.clientid, line.filter);
-    } else if (line.kind === 'DISCONNECTED' || line.kind === 'EXPIRED' || (line.kind === 'CONNECTED' && line.clean)) {
+    } else if (endsSubscriptions(line)) {
       for (const filter of this.#filtersByClient.get(line.clientid) ?? []) this.#remove(line.clientid, filter);
     }
   }
@@ -94,4 +96,15 @@ export class SubscriptionLog {
       this.#options.onReleased(filter);
     }
   }
+}
+
+/**
+ * After an uncertain end the client may still be connected: its filters remain until its next clean session. So do they
+ * after a session takeover, which the line of the new connection follows.
+ */
+function endsSubscriptions(line: LogLine): boolean {
+  if (line.kind === 'DISCONNECTED') {
+    return (line.ends === 'ADMITTED' || line.ends === 'SESSION') && line.reason !== TAKEN_OVER;
+  }
+  return line.kind === 'EXPIRED' || (line.kind === 'CONNECTED' && line.clean);
 }

@@ -10,7 +10,14 @@ import type { ConnectedClientSummary } from '../../../../src/domains/clients/ins
 import { SortedClients } from '../../../../src/domains/clients/inspect/sorted-clients.ts';
 import { ServiceError } from '../../../../src/platform/errors.ts';
 
-const STATE: ClientListState = { asOf: 0, source: 'BROKER', complete: true, since: null, isFollowed: true };
+const STATE: ClientListState = {
+  asOf: 0,
+  source: 'BROKER',
+  complete: true,
+  incompleteReason: null,
+  since: null,
+  isFollowed: true,
+};
 
 const client = fc.record({
   clientid: fc.constantFrom('a', 'ab', 'b', 'ba', 'c'),

@@ -35,6 +35,8 @@ test(`${SUBSCRIBERS} subscribers cost a broker the requests and subscriptions of
     filters: [...inspect.broker.filters],
   });
   await join(service, body.id, 1);
+  // Refusals are followed from their own start.
+  await expect.poll(() => inspect.broker.filters).toContain('$SYS/broker/version');
   const ofOne = upstream();
   expect(ofOne.requests).toBeGreaterThan(0);
   expect(ofOne.filters).toContain('$CONTROL/cedalo/inspect/v1/response');

@@ -23,9 +23,25 @@ test('a filter is subscribed until its last client unsubscribes or disconnects',
   expect(subscribed).toEqual(['a/# 1', 'a/# 0', 'b 0']);
   tell('M/unsubscribe', 'c1 a/#');
   expect(log.isSubscribed('a/#')).toBe(true);
+  log.read('$SYS/broker/version', Buffer.from('mosquitto version 2.0.11'));
   tell('N', 'Client c2 closed its connection.');
   expect(log.isSubscribed('a/#')).toBe(false);
   expect(released).toEqual(['a/#', 'b']);
+});
+
+test.each([
+  ['2.0.22', 'Client c1 disconnected, not authorised.'],
+  // Also the end of a refused connection over WebSocket.
+  ['2.0.22', 'Client c1 closed its connection.'],
+  ['2.1.0', 'Client c1 disconnected, not authorised.'],
+  // The line of the new connection reports whether the session is a new one.
+  ['2.1.2', 'Client c1 [127.0.0.1:57604] disconnected: session taken over.'],
+])('a line of Mosquitto %s that does not end the session releases no filter: %s', (version, line) => {
+  const { log, tell } = startLog();
+  log.read('$SYS/broker/version', Buffer.from(`mosquitto version ${version}`));
+  tell('M/subscribe', 'c1 1 a');
+  tell('N', line);
+  expect(log.isSubscribed('a')).toBe(true);
 });
 
 test('a client with a new session has no subscriptions of the previous one', () => {

@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseLogLine } from '../../../../src/domains/clients/inspect/log-lines.ts';
-import { busyMs } from '../../../support/busy-time.ts';
+import { readLine } from '../../../src/protocol/mosquitto-log/read-line.ts';
+import { busyMs } from '../../support/busy-time.ts';
 
 const known = (...ids: string[]) => ids.includes.bind(ids) as (id: string) => boolean;
+const parseLogLine = (level: string, line: string, isKnown: (clientid: string) => boolean) =>
+  readLine(level, line, null, isKnown);
 const connected = {
   kind: 'CONNECTED',
   address: '127.0.0.1',
@@ -152,7 +154,7 @@ test.each([
   [
     'N',
     'Bad socket read/write on client dev: 5: Invalid function arguments provided.',
-    { kind: 'DISCONNECTED', clientid: 'dev: 5', port: null, reason: 'Invalid function arguments provided.' },
+    { kind: 'DISCONNECTED', clientid: 'dev: 5', port: null, reason: 'Invalid function arguments provided' },
   ],
   ['N', 'Expiring client dev 5 due to timeout.', { kind: 'EXPIRED', clientid: 'dev 5' }],
   ['M/subscribe', 'dev311 1 ok/a', { kind: 'SUBSCRIBED', clientid: 'dev311', qos: 1, filter: 'ok/a' }],
@@ -162,9 +164,9 @@ test.each([
   ['M/unsubscribe', 'dev 1 a b c', { kind: 'UNSUBSCRIBED', clientid: 'dev 1 a', filter: 'b c' }],
 ])('%s "%s" is understood, with and without a timestamp', (level, line, expected) => {
   const isKnown = known('dev 1 a', 'dev 2');
-  expect(parseLogLine(level, line, isKnown)).toEqual({ at: null, ...expected });
-  expect(parseLogLine(level, `1700000000: ${line}`, isKnown)).toEqual({ at, ...expected });
-  expect(parseLogLine(level, `2023-11-14T22:13:20: ${line}`, isKnown)).toEqual({ at: null, ...expected });
+  expect(parseLogLine(level, line, isKnown)).toMatchObject({ at: null, ...expected });
+  expect(parseLogLine(level, `1700000000: ${line}`, isKnown)).toMatchObject({ at, ...expected });
+  expect(parseLogLine(level, `2023-11-14T22:13:20: ${line}`, isKnown)).toMatchObject({ at: null, ...expected });
 });
 
 test('a client id that ends like an address is read whole in lines without an address', () => {
@@ -179,14 +181,15 @@ test('a client id that ends like an address is read whole in lines without an ad
 });
 
 test.each([
-  ['N', 'Client from 127.0.0.1:34720 appears to be using TLS to connect to a non-TLS listener.'],
-  ['I', 'Protocol error from 127.0.0.1:34732: First packet not CONNECT (47).'],
-  ['I', 'dynsec: gw-admin/admin | modifyClient | username=k1'],
-  ['I', 'mosquitto version 2.0.11 running'],
-  ['N', 'Outgoing messages are being dropped for client X.'],
-  ['N', 'New client connected from 127.0.0.1:57604 as cut off in the midd'],
-])('the line %s "%s" is not about clients', (level, line) => {
-  expect(parseLogLine(level, line, known())).toBeNull();
+  ['N', 'Client from 127.0.0.1:34720 appears to be using TLS to connect to a non-TLS listener.', 'CAUSE'],
+  ['I', 'Protocol error from 127.0.0.1:34732: First packet not CONNECT (47).', 'CAUSE'],
+  ['I', 'dynsec: gw-admin/admin | modifyClient | username=k1', 'OTHER'],
+  ['I', 'mosquitto version 2.0.11 running', 'STARTED'],
+  ['N', 'Outgoing messages are being dropped for client X.', 'OTHER'],
+  ['N', 'New client connected from 127.0.0.1:57604 as cut off in the midd', 'UNREAD'],
+  ['N', 'Client X has left.', 'UNREAD'],
+])('the line %s "%s" is about no client', (level, line, kind) => {
+  expect(parseLogLine(level, line, known())).toMatchObject({ kind });
 });
 
 test('the reading of a disconnect line with a known client id is chosen', () => {
@@ -238,19 +241,23 @@ test.each([
   ['M/subscribe', ' 0'.repeat(2_000_000)],
 ])('a line of megabytes, which only a hostile broker sends, does not block the service (%s)', (level, text) => {
   const from = busyMs();
-  expect(parseLogLine(level, text, known('a'))).toBeNull();
+  expect(parseLogLine(level, text, known('a'))).toEqual({ at: null, kind: 'UNREAD' });
   expect(busyMs() - from).toBeLessThan(200);
 });
 
 test('a truncated line reports only that a client connected, or that subscriptions changed', () => {
   const head = "1700000000: New client connected from 127.0.0.1:57604 as  (p2, c1, k60, u'name').";
-  const line = (bytes: number) =>
-    head.replace(' as ', ` as ${'é'.repeat(100)}${'x'.repeat(bytes - head.length - 200)}`);
-  expect(parseLogLine('N', line(998), known())).toMatchObject({ kind: 'CONNECTED', username: 'name' });
-  expect(parseLogLine('N', line(999), known())).toEqual({ kind: 'CONNECTED_UNREAD', at });
-  expect(parseLogLine('N', `1700000000: New bridge connected from ${'x'.repeat(1_000)}`, known())).toMatchObject({
-    kind: 'CONNECTED_UNREAD',
-  });
+  const line = (idBytes: number) => head.replace(' as ', ` as ${'é'.repeat(100)}${'x'.repeat(idBytes - 200)}`);
+  expect(parseLogLine('N', line(800), known())).toMatchObject({ kind: 'CONNECTED', username: 'name' });
+  // A longer line about the end of this client would be truncated.
+  expect(parseLogLine('N', line(801), known())).toMatchObject({ kind: 'CONNECTED_UNREAD', port: 57604 });
+  expect(parseLogLine('N', line(999 - head.length), known())).toMatchObject({ kind: 'CONNECTED_UNREAD', port: 57604 });
+  expect(parseLogLine('N', `Client ${'x'.repeat(992)}`, known())).toEqual({ kind: 'TRUNCATED', at: null });
+  expect(parseLogLine('N', `1700000000: New bridge connected from a:1 as ${'x'.repeat(1_000)}`, known())).toMatchObject(
+    {
+      kind: 'CONNECTED_UNREAD',
+    },
+  );
   for (const [level, kind, told] of [
     ['M/subscribe', 'SUBSCRIBED', 'dev 1 '],
     ['M/unsubscribe', 'UNSUBSCRIBED', 'dev '],

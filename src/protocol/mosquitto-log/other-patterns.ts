@@ -1,0 +1,103 @@
+/** Lines that name neither a client that connects nor the end of a connection. Examples are lines of real brokers. */
+interface LinePattern {
+  readonly pattern: RegExp;
+  readonly example: string;
+}
+
+/** The next line is the end of the connection. The group `detail` is the cause. */
+export const CAUSE_PATTERNS: readonly LinePattern[] = [
+  {
+    pattern: /^OpenSSL Error(?: while trying to get the error)?\[\d+\]: (?:error:[0-9A-F]+:)?(?<detail>.*)$/s,
+    example: 'OpenSSL Error[0]: error:0A0000C7:SSL routines::peer did not return a certificate',
+  },
+  {
+    pattern: /^Protocol error from (?:\S+:\d+|.*?): (?<detail>.*)$/s,
+    example: 'Protocol error from 127.0.0.1:46992: CONNECT with zero length clientid when forbidden.',
+  },
+  {
+    pattern: /^(?<detail>Client from \S+:\d+ appears to be using TLS to connect to a non-TLS listener\.)$/,
+    example: 'Client from 127.0.0.1:34720 appears to be using TLS to connect to a non-TLS listener.',
+  },
+  {
+    pattern: /^(?<detail>Invalid (?:protocol (?:version \d+|".*")|Will QoS) in CONNECT from .*\.)$/s,
+    example: 'Invalid protocol version 9 in CONNECT from 127.0.0.1.',
+  },
+  {
+    pattern: /^(?<detail>(?:Invalid|Empty) (?:un)?subscription string from .*)$/s,
+    example: 'Invalid subscription string from 127.0.0.1, disconnecting.',
+  },
+  {
+    pattern: /^(?<detail>(?:Invalid QoS in|Too high QoS in PUBLISH).* from .*, disconnecting\.)$/s,
+    example: 'Invalid QoS in PUBLISH from qos-3, disconnecting.',
+  },
+  {
+    pattern: /^(?<detail>Bad client .* sending multiple CONNECT messages\.)$/s,
+    example: 'Bad client twice sending multiple CONNECT messages.',
+  },
+  {
+    pattern: /^(?<detail>.* sent CONNECT with missing keepalive\.)$/s,
+    example: '(null) sent CONNECT with missing keepalive.',
+  },
+];
+
+/** A connection that was refused before its first packet, with the groups `address` and `detail`. */
+export const DENIED_PATTERNS: readonly LinePattern[] = [
+  {
+    pattern: /^Client connection from (?<address>\S+) denied: (?<detail>max_connections exceeded)\.$/,
+    example: 'Client connection from 127.0.0.1 denied: max_connections exceeded.',
+  },
+  {
+    pattern: /^Client connection from (?<address>\S+) (?<detail>denied access by tcpd)\.$/,
+    example: 'Client connection from 127.0.0.1 denied access by tcpd.',
+  },
+  {
+    pattern: /^Client connection from (?<address>\S+) failed: (?:error:[0-9A-F]+:)?(?<detail>.*?)\.?$/s,
+    example: 'Client connection from 127.0.0.1 failed: error:0A0000C7:SSL routines::peer did not return a certificate.',
+  },
+  {
+    pattern: /^Connection from (?<address>\S+?)(?::\d+)? rejected, (?<detail>.*?)\.?$/s,
+    example: 'Connection from 127.0.0.1:46992 rejected, corrupt PROXY header.',
+  },
+];
+
+/** Of no interest for clients. */
+export const OTHER_PATTERNS: readonly LinePattern[] = [
+  {
+    pattern: /^mosquitto version \S+ terminating$/,
+    example: 'mosquitto version 2.1.2 terminating',
+  },
+  {
+    pattern: /^dynsec: /,
+    example: 'dynsec: control/gateway | disableClient | username=kick-disableclient-tcp-4',
+  },
+  {
+    pattern: /^Outgoing messages are being dropped for client .*\.$/s,
+    example: 'Outgoing messages are being dropped for client slow-reader.',
+  },
+  {
+    pattern: /^Client .* has exceeded its receive-maximum quota\. This behaviour must be fixed on the client\.$/s,
+    example: 'Client rm-1 has exceeded its receive-maximum quota. This behaviour must be fixed on the client.',
+  },
+  {
+    pattern: /^(?:Warning|Error): /,
+    example: 'Warning: Unable to set TCP_NODELAY.',
+  },
+  {
+    pattern:
+      /^(?:Config loaded from |Loading plugin: |Plugin \S+ (?:has registered to |loaded\.$)|Opening .* listen socket on |Saving in-memory database to )/,
+    example: 'Opening ipv4 listen socket on port 1883.',
+  },
+  {
+    pattern: /^(?:Bridge|Persistence|TLS|TLS-PSK|Websockets) support (?:NOT )?available\.$/,
+    example: 'Websockets support available.',
+  },
+  {
+    pattern:
+      /^(?:Reloading config\.|Starting in local only mode\. .*|Create a configuration file .*|Using default config.*)$/,
+    example: 'Reloading config.',
+  },
+  {
+    pattern: /^(?:Error creating bridge|Connection Refused): /,
+    example: 'Error creating bridge: Broken pipe.',
+  },
+];
