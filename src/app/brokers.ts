@@ -5,7 +5,8 @@ import { BrokerService } from '../domains/brokers/broker-service.ts';
 import { licensePlugin } from '../domains/brokers/license.ts';
 import { leadsToOwnBroker } from '../domains/brokers/own-listeners.ts';
 import { clientControlPlugin } from '../domains/clients/control/client-control-plugin.ts';
-import { inspectPlugin } from '../domains/clients/inspect/inspect-plugin.ts';
+import { inspectPluginFactory } from '../domains/clients/inspect/inspect-plugin.ts';
+import { UnreadLogLines } from '../domains/clients/unread-log-lines.ts';
 import { ClusterMembership } from '../domains/clusters/cluster-membership.ts';
 import { ClusterStore } from '../domains/clusters/cluster-store.ts';
 import { ContactNodes } from '../domains/clusters/contact-nodes.ts';
@@ -102,8 +103,17 @@ export async function openBrokers(foundation: Foundation, { audit, calls, embedd
       log,
     }),
   );
-  runtimes.addPlugins(() => ({
-    plugins: [inspectPlugin, clientControlPlugin, refusalsPlugin, licensePlugin],
+  const unreadLogLines = new UnreadLogLines();
+  runtimes.onRuntime(({ id }, change) => {
+    if (change === 'CLOSING') unreadLogLines.remove(id);
+  });
+  runtimes.addPlugins(({ id }) => ({
+    plugins: [
+      inspectPluginFactory({ onUnreadLine: () => unreadLogLines.add(id) }),
+      clientControlPlugin,
+      refusalsPlugin,
+      licensePlugin,
+    ],
     clientIds: [],
   }));
   runtimes.addPlugins(({ id }) => cloudBrokers.pluginsFor(id));
@@ -116,6 +126,7 @@ export async function openBrokers(foundation: Foundation, { audit, calls, embedd
     brokers,
     cloudBrokers,
     mqttRefusals,
+    unreadLogLines,
     runtimes,
   };
 }

@@ -14,7 +14,10 @@ import type { Parts } from './parts.ts';
 
 interface MetricsOptions {
   readonly build: Build;
-  readonly parts: Pick<Parts, 'services' | 'caches' | 'streams' | 'bridges' | 'mqttRefusals' | 'processes'>;
+  readonly parts: Pick<
+    Parts,
+    'services' | 'caches' | 'streams' | 'bridges' | 'mqttRefusals' | 'unreadLogLines' | 'processes'
+  >;
   readonly http: HttpMetricSource;
   /** Number of open WebSockets. */
   readonly webSockets: () => number;
@@ -39,7 +42,7 @@ export class Metrics implements RequestMetrics {
   readonly #requests: Record<RequestKind, Record<string, { observe(seconds: number): void }>>;
 
   constructor({ build, parts, http, webSockets }: MetricsOptions) {
-    const { services, caches, streams, bridges, mqttRefusals, processes } = parts;
+    const { services, caches, streams, bridges, mqttRefusals, unreadLogLines, processes } = parts;
     const registry = this.#registry;
     const registers = [registry];
     const brokersWith = (isWanted: (broker: BrokerRecord) => boolean) => caches.brokers.all().filter(isWanted);
@@ -71,6 +74,7 @@ export class Metrics implements RequestMetrics {
     registry.registerMetric(services.cloudBrokers.faults);
     services.auth.signInCounts.register(registry);
     mqttRefusals.register(registry);
+    unreadLogLines.register(registry);
     const isStreaming = ({ id }: BrokerRecord) => streams.runs(id) || services.cloudBrokers.listenersOf(id) !== null;
     this.#reads = [
       registerTotals(STREAM_METRICS, () => services.streams.totals(brokersWith(isStreaming)), registry),

@@ -57,7 +57,7 @@ export async function openParts(config: Config, options: ServiceOptions, closers
   const processes = openProcesses(foundation, fleet);
   const features = openFeatures(foundation, fleet, { ...options, calls, placement: processes.placement });
   const { audit, signIn, users, ownership, organizations, tokens } = people;
-  const { brokers, cloudBrokers, runtimes, mqttRefusals } = fleet;
+  const { brokers, cloudBrokers, runtimes, mqttRefusals, unreadLogLines } = fleet;
   const { streams, bridges, topicTrees, clusters, ...services } = features;
   const all = {
     ...services,
@@ -87,7 +87,18 @@ export async function openParts(config: Config, options: ServiceOptions, closers
     topics: topicTrees.service,
   };
   const hosted = { streams, bridges, topicTrees };
-  return { services: all, storage, sealer, caches, signIn, mqttRefusals, ...hosted, clusters, processes };
+  return {
+    services: all,
+    storage,
+    sealer,
+    caches,
+    signIn,
+    mqttRefusals,
+    unreadLogLines,
+    ...hosted,
+    clusters,
+    processes,
+  };
 }
 
 /** Who uses the service and what they did: users, organizations, signing in, tokens, and the audit log. */
