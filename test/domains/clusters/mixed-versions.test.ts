@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { startBrokerHere } from '../../engines/embedded/embedded.ts';
-import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
+import { ADMIN, startClient, startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { WireClient } from '../access-control/policy/wire-client.ts';
 import { nodeInput } from './cluster-world.ts';
@@ -201,6 +201,38 @@ test('rules that versions compare differently are listed, and explained as each 
     expect(isSame).toBe(!topic.startsWith('$'));
     expect(explainAccess.remarks.some((text: string) => text.includes('Nodes decide differently'))).toBe(!isSame);
   }
+});
+
+test('a change names the connections that it closes on each node, whichever node is written first', async () => {
+  const service = await startTestService();
+  const nodes = [await older(service), await newer(service)];
+  const { graph, create } = driven(service);
+  const { brokerId: c } = await create(...nodes);
+  const account = { username: 'meter', password: 'secret', roles: [{ roleName: 'sensor' }] };
+  await graph(WRITE, { c, changes: [roleWith(), { createAccount: account }] });
+  const { port } = nodes[1] as Started;
+  const client = await startClient(`mqtt://127.0.0.1:${port}`, { ...account, clientId: 'of the newer node' });
+  const closed = new Promise<void>((resolve) => client.once('close', () => resolve()));
+
+  const UPDATE = `mutation ($c: ID!, $change: AccessRoleChange!, $dryRun: Boolean) {
+    updateAccessRole(input: { brokerId: $c, change: $change, dryRun: $dryRun }) {
+      outcome blastRadius { usernames clients { clientId username } isComplete }
+    }
+  }`;
+  // Mosquitto 2.0 closes no connection for new rules of a whole role, and is written first.
+  const change = { roleName: 'sensor', acls: [acl('PUBLISH_CLIENT_SEND', 'a')] };
+  for (const dryRun of [true, false]) {
+    const { updateAccessRole } = await graph(UPDATE, { c, change, dryRun });
+    expect(updateAccessRole).toEqual({
+      outcome: dryRun ? 'PLANNED' : 'APPLIED',
+      blastRadius: {
+        usernames: ['meter'],
+        clients: [{ clientId: 'of the newer node', username: 'meter' }],
+        isComplete: true,
+      },
+    });
+  }
+  await closed;
 });
 
 test('a node whose version is not known is reported as such, and counts as too old', async () => {

@@ -76,7 +76,8 @@ const KickedClient = builder.objectRef<BlastRadiusData['clients'][number]>('Kick
 });
 
 const BlastRadius = builder.objectRef<BlastRadiusData>('BlastRadius').implement({
-  description: 'The connections that a change closes. Most changes disconnect the affected clients.',
+  description:
+    'The connections that a change closes, of a cluster on all nodes. Most changes disconnect the affected clients.',
   fields: (t) => ({
     clientCount: t.int({ description: 'Number of `clients`.', resolve: ({ clients }) => clients.length }),
     clients: t.field({
@@ -95,7 +96,8 @@ const BlastRadius = builder.objectRef<BlastRadiusData>('BlastRadius').implement(
       description: 'Whether the connection of this service is closed, too. It reconnects.',
     }),
     isComplete: t.exposeBoolean('isComplete', {
-      description: 'Whether `clients` has all of them. false: the broker cannot list all connected clients.',
+      description:
+        'Whether `clients` has all of them. false: the broker, or a node of the cluster, cannot list all connected clients or was not reached.',
     }),
   }),
 });

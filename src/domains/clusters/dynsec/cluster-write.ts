@@ -11,6 +11,7 @@ import {
   nodeReport,
   PLAIN,
 } from './follower-writes.ts';
+import { radiusOfNodes } from './node-radius.ts';
 import type { SyncedNodes } from './synced-nodes.ts';
 import { accountsChangedBy, documentAfter, passwordsAfter } from './write-effects.ts';
 
@@ -120,12 +121,15 @@ export class ClusterWrite {
     index: number,
     followers: ReadonlyMap<number, FollowerReports>,
   ): WriteReport {
-    const own = nodeReport(this.#nodes, first, report.outcome, this.#doubtOf(first, report));
+    const own = {
+      ...nodeReport(this.#nodes, first, report.outcome, this.#doubtOf(first, report)),
+      blastRadius: report.blastRadius,
+    };
     const nodes = this.#nodes.record.nodes.map(({ nodeId }) => {
       const follower = followers.get(nodeId) ?? own;
       return 'outcome' in follower ? follower : (follower[index] ?? own);
     });
-    return { ...report, nodes };
+    return { ...report, nodes, blastRadius: radiusOfNodes(nodes.map(({ blastRadius }) => blastRadius)) };
   }
 
   /** The first node has changes that are not stored. The next holder of the mutex rolls them back. */

@@ -1,6 +1,11 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import type { AccessWrite } from '../../access-control/writing/access-change.ts';
-import type { ChangeOutcome, NodeReport } from '../../access-control/writing/access-report.ts';
+import type {
+  BlastRadius,
+  ChangeOutcome,
+  NodeReport,
+  WriteReport,
+} from '../../access-control/writing/access-report.ts';
 import type { SyncStore } from './sync-store.ts';
 import { FOLLOWER_MS, type SyncedNodes } from './synced-nodes.ts';
 import { type PasswordEffects, passwordsAfter } from './write-effects.ts';
@@ -21,8 +26,13 @@ export interface FirstNodeWrites {
   readonly isPlain: boolean;
 }
 
+/** `blastRadius` is `null` if the connections that the node closed are not known. */
+interface FollowerReport extends NodeReport {
+  readonly blastRadius: BlastRadius | null;
+}
+
 /** The result of a follower, per write, or of all writes if it was synchronized instead. */
-export type FollowerReports = readonly NodeReport[] | NodeReport;
+export type FollowerReports = readonly FollowerReport[] | FollowerReport;
 
 /** Repeats writes on the other nodes of a cluster after the first node has confirmed them. */
 export class FollowerWrites {
@@ -37,17 +47,24 @@ export class FollowerWrites {
   /** Never rejects because of the node. */
   async apply(nodeId: number, done: FirstNodeWrites): Promise<FollowerReports> {
     try {
-      const outcomes = await this.#repeatOn(nodeId, done);
-      if (outcomes !== null) return outcomes.map((outcome) => nodeReport(this.#nodes, nodeId, outcome));
+      const reports = await this.#repeatOn(nodeId, done);
+      if (reports !== null) {
+        return reports.map(({ outcome, blastRadius }) => ({
+          ...nodeReport(this.#nodes, nodeId, outcome),
+          blastRadius,
+        }));
+      }
       const wasBrought = await this.#nodes.apply(nodeId, { passwords: done.passwords.set });
-      return nodeReport(this.#nodes, nodeId, wasBrought ? 'APPLIED' : 'UNCHANGED');
+      return { ...nodeReport(this.#nodes, nodeId, wasBrought ? 'APPLIED' : 'UNCHANGED'), blastRadius: null };
     } catch (error) {
-      if (error instanceof ServiceError)
-        return nodeReport(this.#nodes, nodeId, 'REJECTED', this.#nodes.recordFailure(nodeId, error));
+      if (error instanceof ServiceError) {
+        const rejection = this.#nodes.recordFailure(nodeId, error);
+        return { ...nodeReport(this.#nodes, nodeId, 'REJECTED', rejection), blastRadius: null };
+      }
       this.#options.onFault(error);
       const message = 'The result on this node could not be stored: the node is compared again soon';
       const failure = this.#nodes.recordFailure(nodeId, new ServiceError('INTERNAL_ERROR', message));
-      return nodeReport(this.#nodes, nodeId, 'UNKNOWN', failure);
+      return { ...nodeReport(this.#nodes, nodeId, 'UNKNOWN', failure), blastRadius: null };
     }
   }
 
@@ -55,7 +72,7 @@ export class FollowerWrites {
   async #repeatOn(
     nodeId: number,
     { applied, passwords, revision, isPlain }: FirstNodeWrites,
-  ): Promise<readonly ChangeOutcome[] | null> {
+  ): Promise<readonly WriteReport[] | null> {
     const nodes = this.#nodes;
     const { id } = nodes.record;
     if (!isPlain || nodes.node(nodeId).revision !== revision) return null;
@@ -79,7 +96,7 @@ export class FollowerWrites {
     });
     // If the node was equal, changes by other clients are detected by NodeWatch.
     if (!nodes.isEqual(nodeId)) nodes.recordDifferences(nodeId, await nodes.differences(nodeId));
-    return reports.map(({ outcome }) => outcome);
+    return reports;
   }
 }
 

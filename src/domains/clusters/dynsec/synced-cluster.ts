@@ -13,6 +13,7 @@ import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
 import { ClusterWrite } from './cluster-write.ts';
 import { differencesTo } from './node-plan.ts';
+import { radiusOfNodes } from './node-radius.ts';
 import { addedRules } from './node-versions.ts';
 import { SyncedNodes, type SyncedNodesOptions } from './synced-nodes.ts';
 
@@ -100,8 +101,12 @@ export class SyncedCluster {
   async write(write: AccessWrite, dryRun: boolean): Promise<WriteReport> {
     await this.#nodes.requireKept(addedRules(write.changes, this.#record.document));
     if (!dryRun) return this.#queue.write(write);
-    const { writer } = await this.#options.access.ofBroker(this.reader());
-    return writer.dryRun(write);
+    const reader = this.reader();
+    const { writer } = await this.#options.access.ofBroker(reader);
+    const report = await writer.dryRun(write);
+    const others = this.#record.nodes.filter(({ brokerId }) => brokerId !== reader.id);
+    const radii = await Promise.all(others.map(({ nodeId }) => this.#nodes.radiusOf(nodeId, write)));
+    return { ...report, blastRadius: radiusOfNodes([report.blastRadius, ...radii]) };
   }
 
   #writeAll(writes: readonly AccessWrite[]): Promise<readonly WriteReport[]> {

@@ -4,8 +4,8 @@ import type { BrokerAccess } from '../../access-control/access-control-service.t
 import type { AccessDocument } from '../../access-control/documents/access-document.ts';
 import type { AccessDialect, AccessPolicy } from '../../access-control/policy/access-model.ts';
 import { isKeptByNewOnly, type VersionRule } from '../../access-control/policy/version-rules.ts';
-import type { AccessChange } from '../../access-control/writing/access-change.ts';
-import type { WriteReport } from '../../access-control/writing/access-report.ts';
+import type { AccessChange, AccessWrite } from '../../access-control/writing/access-change.ts';
+import type { BlastRadius, WriteReport } from '../../access-control/writing/access-report.ts';
 import type { PolicyNow } from '../../access-control/writing/read-back.ts';
 import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
@@ -181,6 +181,18 @@ export class SyncedNodes {
     const { writer } = await this.access(nodeId);
     const { changes } = await this.#plan(nodeId, document);
     if (changes.length > 0) requireApplied(await writer.dryRun({ changes, mayControl: true }));
+  }
+
+  /** The connections that the changes would close on the node. `null` if the node cannot be read. */
+  async radiusOf(nodeId: number, write: AccessWrite): Promise<BlastRadius | null> {
+    if (!this.#options.runtimes.isConnected(this.node(nodeId).brokerId)) return null;
+    try {
+      const { writer } = await this.access(nodeId);
+      return (await writer.dryRun(write)).blastRadius;
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      return null;
+    }
   }
 
   recordDifferences(nodeId: number, differences: readonly AccessChange[]): void {
