@@ -158,22 +158,31 @@ test('a cluster is not created, joined or given a document with rules that the o
   for (const broker of [first, third]) expect((await rolesOf(broker)).at(-1)).toEqual({ rolename: 'sensor' });
 });
 
-test('a literal rule of an older first node is not copied to a node that would replace its placeholder', async () => {
-  const service = await startTestService();
-  const mosquitto = await startMosquitto({ access: 'dynsec' });
-  const [first, second] = [await registered(service, 'older', mosquitto.port), await newer(service)];
-  const { refusal, inputOf } = driven(service);
-  const client = await mosquitto.client();
-  await client.subscribeAsync('$CONTROL/dynamic-security/v1/response');
-  const answered = new Promise((resolve) => client.once('message', resolve));
-  const commands = [
-    { command: 'createRole', rolename: 'sensor', acls: [{ acltype: 'publishClientSend', topic: 'x/%c', allow: true }] },
-  ];
-  await client.publishAsync('$CONTROL/dynamic-security/v1', JSON.stringify({ commands }));
-  await answered;
-  const refused = await refusal(CREATE, { input: inputOf([first, second]) });
-  expect(refused).toMatchObject({ ...NOT_KEPT, info: { nodeId: 1, reason: expect.stringContaining('"x/%c"') } });
-});
+test.each([
+  ['a literal rule', 'x/%c', { code: 'NOT_SUPPORTED_BY_BROKER', message: /^Node 1 .*"x\/%c" of the role "sensor"/ }],
+  ['an empty topic', '', { code: 'INVALID', message: /^Node 2: ROLE "sensor": .*topic/ }],
+])(
+  'a rule of an older first node that newer nodes read differently or refuse is not copied: %s',
+  async (_name, topic, refused) => {
+    const service = await startTestService();
+    const mosquitto = await startMosquitto({ access: 'dynsec' });
+    const [first, second] = [await registered(service, 'older', mosquitto.port), await newer(service)];
+    const { inputOf } = driven(service);
+    const client = await mosquitto.client();
+    await client.subscribeAsync('$CONTROL/dynamic-security/v1/response');
+    const answered = new Promise((resolve) => client.once('message', resolve));
+    const commands = [
+      { command: 'createRole', rolename: 'sensor', acls: [{ acltype: 'publishClientSend', topic, allow: true }] },
+    ];
+    await client.publishAsync('$CONTROL/dynamic-security/v1', JSON.stringify({ commands }));
+    await answered;
+    const { errors } = await service.graphql(CREATE, { input: inputOf([first, second]) });
+    expect(errors?.[0]).toMatchObject({
+      message: expect.stringMatching(refused.message),
+      extensions: { code: refused.code },
+    });
+  },
+);
 
 test('rules that versions compare differently are listed, and explained as each node decides', async () => {
   const service = await startTestService();

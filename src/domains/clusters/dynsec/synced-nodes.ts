@@ -163,7 +163,7 @@ export class SyncedNodes {
       await store.updateNode(id, nodeId, { missingPasswords: plan.lackingMeanwhile });
     }
     if (plan.changes.length > 0)
-      (await writer.write([{ changes: plan.changes, mayControl: true }], FOLLOWER_MS)).forEach(requireApplied);
+      requireApplied(await writer.write([{ changes: plan.changes, mayControl: true }], FOLLOWER_MS), plan.changes);
     const { missingPasswords, revision: before } = this.node(nodeId);
     // A new node may have other passwords for the same accounts.
     const wanted = before === null ? document.clients.map(({ username }) => username) : plan.lackingAfter;
@@ -180,7 +180,7 @@ export class SyncedNodes {
   async dryRun(nodeId: number, document: AccessDocument): Promise<void> {
     const { writer } = await this.access(nodeId);
     const { changes } = await this.#plan(nodeId, document);
-    if (changes.length > 0) requireApplied(await writer.dryRun({ changes, mayControl: true }));
+    if (changes.length > 0) requireApplied([await writer.dryRun({ changes, mayControl: true })], changes);
   }
 
   /** The connections that the changes would close on the node. `null` if the node cannot be read. */
@@ -235,8 +235,16 @@ export class SyncedNodes {
   }
 }
 
-function requireApplied({ changes }: WriteReport): void {
-  const wrong = changes.find(({ outcome }) => !['APPLIED', 'UNCHANGED', 'PLANNED'].includes(outcome));
-  if (wrong === undefined) return;
-  throw wrong.error ?? new ServiceError('BROKER_REJECTED', 'The node refused the access control of the cluster');
+function requireApplied(reports: readonly WriteReport[], changes: readonly AccessChange[]): void {
+  const results = reports.flatMap((report) => report.changes);
+  const at = results.findIndex(({ outcome }) => !['APPLIED', 'UNCHANGED', 'PLANNED'].includes(outcome));
+  if (at < 0) return;
+  const error = results[at]?.error;
+  const [object] = objectsOf(changes.slice(at, at + 1));
+  const reason = error?.message ?? 'the node refused the access control of the cluster';
+  const message = `${object?.kind} ${JSON.stringify(object?.name)}: ${reason}`;
+  throw new ServiceError(error?.code ?? 'BROKER_REJECTED', message, {
+    ...(error && { cause: error }),
+    ...(error?.info && { info: error.info }),
+  });
 }
