@@ -189,9 +189,10 @@ test('without a change index it is read again by age, with one when the index mo
   const { index } = await openIndex(broker.url, { checkMs: 0, maxAgeMs: 0 });
   const before = await index.read();
   expect(before).toMatchObject({ changeIndex: 7, dialect: { changeIndex: true, substitution: true } });
-  const lists = countedCommands(broker.requests).listClients;
+  const { getDetails = 0, ...others } = countedCommands(broker.requests);
   expect((await index.read()).policy).toBe(before.policy);
-  expect(countedCommands(broker.requests).listClients).toBe((lists ?? 0) + 1);
+  // Mosquitto 2.1 logs each command.
+  expect(countedCommands(broker.requests)).toEqual({ ...others, getDetails: getDetails + 1 });
   broker.clients.delete('c0001');
   broker.clients.set('x', { username: 'x' });
   broker.changeIndex = 8;
