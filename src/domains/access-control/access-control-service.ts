@@ -144,8 +144,10 @@ export class AccessControlService {
   async explain(broker: BrokerRecord, query: AccessQuery): Promise<Viewed<ClusterExplanation>> {
     const view = await this.view(broker);
     const { policy, snapshot } = view;
+    const { dialect } = snapshot;
     const { plugins } = await this.ofBroker(this.#readerOf(broker));
-    const explanation = await runInSlices(explainAccess(policy, snapshot.dialect, query, await plugins.read()));
+    const otherPlugins = dialect.isSoleAuthority ? null : await plugins.read();
+    const explanation = await runInSlices(explainAccess(policy, dialect, query, otherPlugins));
     const shared = this.#sharing.sharedOf(broker)?.nodes() ?? [];
     const nodes = await Promise.all(shared.map((node) => this.#decisionOf(node, query)));
     return { ...explanation, nodes, remarks: [...explanation.remarks, ...nodeRemarks(explanation, nodes)], view };

@@ -25,7 +25,7 @@ export interface ClientEntry {
   address: string | null;
   port: number | null;
   protocol: ClientProtocol | null;
-  /** The protocol if the broker is a Mosquitto 2.0.x of unknown listeners. */
+  /** The protocol if the broker is a Mosquitto 2.0.x whose listeners are unknown. */
   protocolOf20: ClientProtocol | null;
   protocolVersion: ClientProtocolVersion | null;
   bridge: boolean;

@@ -48,7 +48,7 @@ const MAYBE_DISCONNECTED =
 const LOG_SUBSCRIPTIONS = 'Set `log_type subscribe` and `log_type unsubscribe` in mosquitto.conf';
 
 const LISTENERS_UNKNOWN =
-  'The log of this version of Mosquitto does not distinguish WebSocket, and the broker does not report its listeners: set `enable_control_api true` in mosquitto.conf, and allow the user of this service to use $CONTROL/broker/v1';
+  'The log of this version of Mosquitto does not distinguish WebSocket, and the broker reports no protocol for the port of the listener: set `enable_control_api true` in mosquitto.conf (Mosquitto 2.1), and allow the user of this service to use $CONTROL/broker/v1';
 const TLS_NOT_LOGGED =
   'Mosquitto 2.0 does not log whether a connection is encrypted; Mosquitto 2.1 and brokers that this service runs report it';
 
