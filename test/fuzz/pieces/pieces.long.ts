@@ -1,0 +1,4 @@
+import { secondsOr } from '../mqtt/budget.ts';
+import { testPieces } from './pieces.ts';
+
+testPieces(secondsOr(10));

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { seed, timeoutOf } from '../mqtt/budget.ts';
+import { Random } from '../random.ts';
+import { type PiecesWorld, startPiecesWorld } from './pieces-world.ts';
+import { type PiecesTarget, TARGETS } from './targets.ts';
+
+/** Maximum processor time, in milliseconds, for which a thread serves nothing else. */
+const MAX_STALL = 200;
+/** Maximum resident memory in MiB. */
+const MAX_RSS = 900;
+const MAX_FAULTS = 10;
+
+/** Defines the test that sends pieces to each parser for `seconds`, to one service. Prints the seed. */
+export function testPieces(seconds: number): void {
+  test(
+    'no input of many small pieces stalls a thread, fills the memory or ends the service',
+    async () => {
+      const world = await startPiecesWorld();
+      const faults: string[] = [];
+      console.log(`FUZZ_SEED=${seed}`);
+      for (const [index, target] of TARGETS.entries()) {
+        if (!isWanted(target)) continue;
+        faults.push(...(await attack(world, target, new Random(seed + index), seconds)));
+        if (world.faults.length > 0) break;
+      }
+      expect([...faults, ...world.faults]).toEqual([]);
+    },
+    timeoutOf(seconds * TARGETS.length),
+  );
+}
+
+/** FUZZ_TARGET selects the parsers whose name contains it. */
+const isWanted = ({ name }: PiecesTarget): boolean => name.includes(process.env.FUZZ_TARGET ?? '');
+
+async function attack(world: PiecesWorld, target: PiecesTarget, random: Random, seconds: number): Promise<string[]> {
+  const faults: string[] = [];
+  let known = (await world.settled()).length;
+  let [runs, longest, largest] = [0, 0, 0];
+  const since = Date.now();
+  while (Date.now() - since < seconds * 1_000 && world.faults.length === 0 && faults.length < MAX_FAULTS) {
+    let what = '';
+    await target.run(world, random, (description) => {
+      what = description;
+    });
+    const stalls = await world.settled();
+    const stall = Math.max(0, ...stalls.slice(known));
+    known = stalls.length;
+    const rss = world.faults.length > 0 ? 0 : world.service.rss();
+    runs += 1;
+    longest = Math.max(longest, stall);
+    largest = Math.max(largest, rss);
+    if (stall > MAX_STALL || rss > MAX_RSS)
+      faults.push(`${target.name}: ${what.slice(0, 500)}: ${Math.round(stall)} ms, ${Math.round(rss)} MiB`);
+    if (world.faults.length > 0) faults.push(`${target.name}: ${what.slice(0, 500)}: ${world.faults.join('; ')}`);
+  }
+  console.log(`${target.name}: ${runs} runs, longest stall ${longest} ms, largest RSS ${Math.round(largest)} MiB`);
+  return faults;
+}
