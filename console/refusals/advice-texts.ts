@@ -64,7 +64,7 @@ export const adviceTexts = catalogue<AdviceKey | PartKey>({
     TLS_TIMEOUT: 'The TLS handshake was not finished in time. Check the network, and that the client uses TLS.',
     TLS_NOT_CONFIGURED: 'The TLS listener has no server certificate. Deploy a certificate to it.',
     TLS_FAILED: 'The TLS handshake failed. Check what the broker reports, and compare the TLS settings of both sides.',
-    WEBSOCKET_REQUEST: 'Use the path / or /mqtt and the WebSocket subprotocol mqtt in the client.',
+    WEBSOCKET_REQUEST: 'Use the WebSocket subprotocol mqtt in the client.',
     INVALID_TOPIC: 'Correct the topic or topic filter in the client: MQTT does not allow it.',
     TOO_MANY_SUBSCRIPTIONS:
       'Remove subscriptions of the client, or use filters with wildcards: the limit of subscriptions is reached.',
@@ -138,7 +138,7 @@ export const adviceTexts = catalogue<AdviceKey | PartKey>({
     TLS_NOT_CONFIGURED: 'Der TLS-Listener hat kein Server-Zertifikat. Verteilen Sie ein Zertifikat auf ihn.',
     TLS_FAILED:
       'Der TLS-Handshake schlug fehl. Prüfen Sie, was der Broker meldet, und vergleichen Sie die TLS-Einstellungen beider Seiten.',
-    WEBSOCKET_REQUEST: 'Benutzen Sie im Client den Pfad / oder /mqtt und das WebSocket-Unterprotokoll mqtt.',
+    WEBSOCKET_REQUEST: 'Benutzen Sie im Client das WebSocket-Unterprotokoll mqtt.',
     INVALID_TOPIC: 'Berichtigen Sie das Topic oder den Topic-Filter im Client: MQTT erlaubt es nicht.',
     TOO_MANY_SUBSCRIPTIONS:
       'Beenden Sie Abonnements des Clients, oder benutzen Sie Filter mit Platzhaltern: Die größte Zahl der Abonnements ist erreicht.',

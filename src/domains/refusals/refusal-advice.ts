@@ -63,9 +63,10 @@ const ADVICE: Readonly<Record<RefusalReason, Advice>> = {
   TLS_TIMEOUT: 'The TLS handshake was not finished in time. Check the network, and that the client uses TLS.',
   TLS_NOT_CONFIGURED: 'The TLS listener has no server certificate. Deploy a certificate to it.',
   TLS_FAILED: 'The TLS handshake failed; `detail` has what the broker reports. Compare the TLS settings of both sides.',
-  WEBSOCKET_REQUEST: 'Use the path `/` or `/mqtt` and the WebSocket subprotocol `mqtt` in the client.',
+  WEBSOCKET_REQUEST: 'Use the WebSocket subprotocol `mqtt` in the client. `detail` has what it offered, and the path.',
   ACCESS_DENIED: accessAdvice,
-  INVALID_TOPIC: 'Correct the topic or topic filter in the client: MQTT does not allow it.',
+  INVALID_TOPIC: ({ topic }) =>
+    `Correct the topic or topic filter${quoted(topic)} in the client: MQTT does not allow it.`,
   TOO_MANY_SUBSCRIPTIONS:
     'Remove subscriptions of the client, or use filters with wildcards: the limit of subscriptions is reached.',
   TOO_MANY_RETAINED: 'Delete retained messages that are not used: the limit of retained messages is reached.',

@@ -85,7 +85,8 @@ export const RefusalType = builder.objectRef<RefusalView>('Refusal').implement({
       resolve: ({ refusal }) => refusal.listenerPort,
     }),
     topic: t.string({
-      description: 'The topic name of a publish; the topic filter of a subscription.',
+      description:
+        'The topic name of a publish or a will, or the topic filter of a subscription, also if MQTT does not allow it.',
       nullable: true,
       resolve: ({ refusal }) => refusal.topic,
     }),

@@ -11,7 +11,7 @@ import type { ControlEvent } from '../../protocol/control/envelope.ts';
 import type { ControlPlugin } from '../../protocol/control/plugin.ts';
 import { BAD_AUTHENTICATION_METHOD, CONNECT_TIMEOUT } from './core/aedes-refusals.ts';
 import type { RefusalReason as ConnectReason, RefusedConnect } from './core/connect-refusal.ts';
-import { type Connection, type ListenerInfo, TOPIC_FILTER_INVALID } from './core/connection.ts';
+import type { Connection, ListenerInfo } from './core/connection.ts';
 import type { DeniedTopic, ProtocolError } from './core/core-parts.ts';
 import type { DynamicSecurityAccess } from './dynamic-security/dynamic-security-access.ts';
 import type { RefusedSocket } from './listening/listener.ts';
@@ -41,7 +41,6 @@ const PROTOCOL_REASONS: ReadonlyMap<number, RefusalReason> = new Map([
   [UNSUPPORTED_VERSION, 'PROTOCOL_VERSION'],
   [CLIENT_ID_REJECTED, 'CLIENT_ID_REJECTED'],
   [BAD_AUTHENTICATION_METHOD, 'NOT_SUPPORTED'],
-  [TOPIC_FILTER_INVALID, 'INVALID_TOPIC'],
   [TOPIC_ALIAS_INVALID, 'PROTOCOL_ERROR'],
   [PACKET_TOO_LARGE, 'PACKET_TOO_LARGE'],
   [QUOTA_EXCEEDED, 'TOO_MANY_SUBSCRIPTIONS'],
@@ -70,6 +69,7 @@ export class Refusals implements ControlPlugin {
       reason,
       clientId: clientId === '' ? null : clientId,
       username,
+      topic: refused.willTopic,
       reasonCode,
     });
   };
@@ -85,11 +85,13 @@ export class Refusals implements ControlPlugin {
     }
   };
 
-  readonly protocolError = (connection: Connection, { reasonCode, rule, isTls }: ProtocolError): void => {
+  readonly protocolError = (connection: Connection, { reasonCode, rule, topic = null, isTls }: ProtocolError): void => {
+    const known = topic === null ? PROTOCOL_REASONS.get(reasonCode) : 'INVALID_TOPIC';
     this.#log.add({
       ...about(connection),
       kind: connection.identity === null ? 'CONNECT' : 'PACKET',
-      reason: isTls ? 'TLS_ON_PLAIN_LISTENER' : (PROTOCOL_REASONS.get(reasonCode) ?? 'MALFORMED_PACKET'),
+      reason: isTls ? 'TLS_ON_PLAIN_LISTENER' : (known ?? 'MALFORMED_PACKET'),
+      topic,
       // MQTT 3 has no reason code for it.
       reasonCode: connection.protocolVersion === 5 ? reasonCode : null,
       detail: rule,

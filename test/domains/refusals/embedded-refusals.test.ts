@@ -55,6 +55,7 @@ test('each kind of refusal is reported with its reason before the next one', asy
   const plain = portOf(PLAIN);
   const dev = { username: 'dev', password };
   const v5 = { protocolVersion: 5 } as const;
+  const mqtt31 = { protocolVersion: 3, protocolId: 'MQIsdp' } as const;
   const will = (topic: string) => ({ will: { topic, payload: Buffer.from('x'), qos: 0, retain: false } as const });
   const publish = (topic: string, qos: 0 | 1 = 1) =>
     ({ cmd: 'publish', topic, payload: 'x', qos, messageId: 7, dup: false, retain: false }) as const;
@@ -93,10 +94,13 @@ test('each kind of refusal is reported with its reason before the next one', asy
       () => sendRaw(plain, Buffer.from('101500044d51545404c0003c0000000364657600027077', 'hex')),
       { kind: 'CONNECT', reason: 'CLIENT_ID_REJECTED', clientId: null },
     ],
-    [() => sendRaw(plain, { clientId: 'c8', ...dev, ...will('no/+') }), { reason: 'WILL_REJECTED', clientId: 'c8' }],
+    [
+      () => sendRaw(plain, { clientId: 'c8', ...dev, ...will('no/+') }),
+      { reason: 'WILL_REJECTED', clientId: 'c8', topic: 'no/+' },
+    ],
     [
       () => sendRaw(plain, { clientId: 'c9', ...dev, ...v5, ...will('$CONTROL/x') }),
-      { reason: 'WILL_REJECTED', clientId: 'c9', reasonCode: 0x87 },
+      { reason: 'WILL_REJECTED', clientId: 'c9', topic: '$CONTROL/x', reasonCode: 0x87 },
     ],
     [
       () => sendRaw(plain, Buffer.from('100e00044d5154540602003c00026331', 'hex')),
@@ -121,7 +125,23 @@ test('each kind of refusal is reported with its reason before the next one', asy
     ],
     [
       () => sendRaw(plain, { clientId: 'c16', ...dev, ...v5 }, sub('a/#/b')),
-      { kind: 'PACKET', reason: 'INVALID_TOPIC', clientId: 'c16', reasonCode: 0x8f },
+      { kind: 'PACKET', reason: 'INVALID_TOPIC', clientId: 'c16', topic: 'a/#/b', reasonCode: 0x8f },
+    ],
+    [
+      () => sendRaw(plain, { clientId: 'c16b', ...dev }, unsub('+a/ü')),
+      { reason: 'INVALID_TOPIC', clientId: 'c16b', topic: '+a/ü', detail: expect.stringContaining('+') },
+    ],
+    [
+      () => sendRaw(plain, { clientId: 'c16c', ...dev, ...v5 }, publish('lamp #1/state')),
+      { kind: 'PACKET', reason: 'INVALID_TOPIC', clientId: 'c16c', topic: 'lamp #1/state', reasonCode: 0x81 },
+    ],
+    [
+      () => sendRaw(plain, { clientId: `ESP32-24:6F:28:AA:BB:CC-${'ä'.repeat(100)}`, ...mqtt31, ...dev }, sub('x+')),
+      { reason: 'INVALID_TOPIC', clientId: `ESP32-24:6F:28:AA:BB:CC-${'ä'.repeat(100)}`, topic: 'x+' },
+    ],
+    [
+      () => sendRaw(plain, { clientId: 'c16e', ...mqtt31, username: '', password }),
+      { reason: 'USERNAME_MISSING', clientId: 'c16e', username: null },
     ],
     [() => shakeHands(plain), { kind: 'CONNECT', reason: 'TLS_ON_PLAIN_LISTENER', listenerPort: plain }],
     [
@@ -143,8 +163,13 @@ test('each kind of refusal is reported with its reason before the next one', asy
       { reason: 'TLS_INCOMPATIBLE' },
     ],
     [() => shakeHands(portOf(BARE)), { reason: 'TLS_NOT_CONFIGURED', listenerPort: portOf(BARE) }],
-    [() => upgrade('/elsewhere', 'mqtt'), { reason: 'WEBSOCKET_REQUEST', detail: '404 Not Found' }],
-    [() => upgrade('/mqtt', 'chat'), { reason: 'WEBSOCKET_REQUEST', detail: '400 Bad Request' }],
+    [
+      () => upgrade('/services/mqtt?token=x', 'chat'),
+      {
+        reason: 'WEBSOCKET_REQUEST',
+        detail: '400 Bad Request: the request for the path "/services/mqtt" offers the subprotocols "chat"',
+      },
+    ],
     [
       () => sendRaw(plain, { clientId: 'c27', ...dev, ...v5 }, publish('no/a')),
       {
@@ -188,5 +213,5 @@ test('each kind of refusal is reported with its reason before the next one', asy
     expect(refusal.whatWouldHelp).not.toBe('');
   }
   const { data } = await listRefusals(service, brokerId, { first: 100 });
-  expect(data.broker.refusals).toMatchObject({ totalCount: KINDS.length - 1, droppedCount: 0, limit: null });
+  expect(data.broker.refusals).toMatchObject({ totalCount: KINDS.length, droppedCount: 0, limit: null });
 });

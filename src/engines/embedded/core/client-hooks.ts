@@ -78,6 +78,7 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
             clientId,
             username,
             hasPassword: password !== undefined,
+            willTopic: packet.will?.topic ?? null,
             reasonCode: protocolVersion === 5 ? refusal : connackCodeOf('will', 4),
           });
         }
@@ -104,6 +105,7 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
             clientId: connection.hasNoId ? '' : client.id,
             username: username ?? null,
             hasPassword: password !== undefined,
+            willTopic: reason === 'will' ? (connection.will?.topic ?? null) : null,
             reasonCode: connackCodeOf(reason, connection.protocolVersion),
           });
         }

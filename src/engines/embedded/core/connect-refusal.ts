@@ -31,6 +31,8 @@ export interface RefusedConnect {
   readonly clientId: string;
   readonly username: string | null;
   readonly hasPassword: boolean;
+  /** The topic of the will, if it is the reason. Otherwise `null`. */
+  readonly willTopic: string | null;
   /** The code of CONNACK. */
   readonly reasonCode: number;
 }

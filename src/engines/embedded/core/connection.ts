@@ -25,7 +25,6 @@ export interface WillInfo extends Omit<ClientWill, 'payload'> {
 /** Reason codes of DISCONNECT (MQTT 5, 3.14.2.1). */
 export const IMPLEMENTATION_ERROR = 0x83;
 export const SESSION_TAKEN_OVER = 0x8e;
-export const TOPIC_FILTER_INVALID = 0x8f;
 export const RECEIVE_MAXIMUM_EXCEEDED = 0x93;
 const ADMINISTRATIVE_ACTION = 0x98;
 

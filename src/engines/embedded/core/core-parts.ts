@@ -29,6 +29,8 @@ export interface ProtocolError {
   /** Reason code of MQTT 5. */
   readonly reasonCode: number;
   readonly rule: string | null;
+  /** The topic name or filter that is not valid. Absent or `null` if something else is not. */
+  readonly topic?: string | null;
   /** Whether the client uses TLS on a listener without TLS. */
   readonly isTls?: boolean;
 }

@@ -16,6 +16,9 @@ export interface PacketHandlers {
   settled(client: BrokerClient, connection: Connection, packetId: number): void;
 }
 
+type Refusal = Pick<RefusedPacket, 'connack' | 'topic'>;
+
+const NO_DETAILS: Refusal = { connack: null, topic: null };
 /** Maximum number of bytes of one read, unless the rest of a large packet is longer. */
 const MAX_READ_BYTES = 16_384;
 /** Maximum size of a packet before the client is admitted: the largest possible CONNECT. */
@@ -126,7 +129,8 @@ export class PacketReader extends PacketParser {
       if (reason === null) client.handle(packet);
       else if (reason !== 'DONE') this.#refuse(reason);
     } catch (error) {
-      this.#failed(`a client's ${packet.cmd} could not be handled`, error);
+      if (error instanceof RefusedPacket) this.onError(error);
+      else this.#failed(`a client's ${packet.cmd} could not be handled`, error);
     }
     this.#count(packet);
   }
@@ -149,7 +153,7 @@ export class PacketReader extends PacketParser {
   }
 
   protected override onError(error: Error): void {
-    if (error instanceof RefusedPacket) this.#refuse(error.reasonCode, error.message, error.connack);
+    if (error instanceof RefusedPacket) this.#refuse(error.reasonCode, error.message, error);
     else this.#refuse(MALFORMED_PACKET, error.message);
   }
 
@@ -175,10 +179,11 @@ export class PacketReader extends PacketParser {
     this.#parts.time.nextIteration(() => this.goOn(), !this.connection.hasTime);
   }
 
-  #refuse(reasonCode: number, rule: string | null = null, connack: Buffer | null = null): void {
+  #refuse(reasonCode: number, rule: string | null = null, { connack, topic }: Refusal = NO_DETAILS): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#parts.onProtocolError?.(this.connection, { reasonCode, rule, isTls: !this.#hasConnect && this.#isTls });
+    const isTls = !this.#hasConnect && this.#isTls;
+    this.#parts.onProtocolError?.(this.connection, { reasonCode, rule, topic, isTls });
     if (connack === null || this.#hasConnect) void this.connection.disconnect(reasonCode);
     else closeWith(this.client, connack);
   }

@@ -1,10 +1,10 @@
-import { PACKET_TOO_LARGE, PROTOCOL_ERROR, QUOTA_EXCEEDED } from '../packets/refused-packet.ts';
+import { invalidFilter, PACKET_TOO_LARGE, PROTOCOL_ERROR, QUOTA_EXCEEDED } from '../packets/refused-packet.ts';
 import type { RequestedSubscription, Subscription } from '../store/subscription.ts';
 import { isShared } from '../store/subscription-index.ts';
 import { topicFilterProblem } from '../topic-rules.ts';
 import type { Admission } from './admission.ts';
 import type { BrokerClient } from './broker-client.ts';
-import { type Connection, TOPIC_FILTER_INVALID } from './connection.ts';
+import type { Connection } from './connection.ts';
 import type { CoreParts } from './core-parts.ts';
 import type { IncomingPacket } from './mqtt-packet-internals.ts';
 import { acceptsResponse, writeResponse } from './responses.ts';
@@ -34,13 +34,16 @@ export class SubscribeHandler {
     this.#retained = retained;
   }
 
-  /** Returns the reason code of DISCONNECT if the packet is refused as a whole; otherwise `null`. */
+  /**
+   * Returns the reason code of DISCONNECT if the packet is refused as a whole; otherwise `null`. Errors: RefusedPacket
+   * with the topic filter that is not valid.
+   */
   subscribe(client: BrokerClient, connection: Connection, packet: IncomingPacket): number | null {
     const { messageId = 0, subscriptions = [], properties } = packet;
     if (isTooLarge(connection, 'suback', subscriptions.length)) return PACKET_TOO_LARGE;
     if (this.#retained.exceedsLimit(connection)) return QUOTA_EXCEEDED;
     for (const { topic, nl } of subscriptions) {
-      if (topicFilterProblem(topic) !== null) return TOPIC_FILTER_INVALID;
+      assertFilter(topic);
       // [MQTT-3.8.3-4]
       if (nl && isShared(topic)) return PROTOCOL_ERROR;
     }
@@ -68,7 +71,7 @@ export class SubscribeHandler {
     const { identity, protocolVersion } = connection;
     const { messageId = 0, unsubscriptions = [] } = packet;
     if (isTooLarge(connection, 'unsuback', unsubscriptions.length)) return PACKET_TOO_LARGE;
-    if (unsubscriptions.some((filter) => topicFilterProblem(filter) !== null)) return TOPIC_FILTER_INVALID;
+    for (const filter of unsubscriptions) assertFilter(filter);
     const granted = unsubscriptions.map((filter) => {
       if (!identity || !access.mayUnsubscribe(identity, filter)) {
         const reasonCode = protocolVersion === 5 ? NOT_AUTHORIZED : null;
@@ -136,3 +139,8 @@ const isTooLarge = (connection: Connection, cmd: 'suback' | 'unsuback', count: n
 /** MQTT 3 knows one reason code only. */
 const reasonOf = (refusal: 'FORBIDDEN' | 'TOO_MANY', version: number): number =>
   version < 5 ? FAILURE : refusal === 'TOO_MANY' ? QUOTA_EXCEEDED : NOT_AUTHORIZED;
+
+function assertFilter(filter: string): void {
+  const problem = topicFilterProblem(filter);
+  if (problem !== null) throw invalidFilter(`the topic filter ${problem}`, filter);
+}

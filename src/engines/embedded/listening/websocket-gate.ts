@@ -6,9 +6,13 @@ import { boundBody, readInSlices } from '../../../platform/network/sliced-readin
 
 const UPGRADE_TIMEOUT_MS = 10_000;
 
+const BAD_REQUEST = '400 Bad Request';
+/** Characters of the path and of the subprotocols that a refusal has. */
+const MAX_SHOWN = 200;
+
 const SUBPROTOCOLS = ['mqtt', 'mqttv3.1'] as const;
 
-/** MQTT over WebSocket [MQTT-6.0.0]: subprotocol `mqtt` (`mqttv3.1` for old clients), paths `/` and `/mqtt`. */
+/** MQTT over WebSocket [MQTT-6.0.0]: subprotocol `mqtt` (`mqttv3.1` for old clients), any path. */
 export class WebSocketGate {
   readonly #http = createServer((request, response) => {
     boundBody(request, response);
@@ -19,7 +23,7 @@ export class WebSocketGate {
   constructor(
     maxPacketBytes: number,
     onOpen: (socket: Socket, stream: Duplex) => void,
-    onRefused: (response: string, address: string | undefined) => void,
+    onRefused: (detail: string, address: string | undefined) => void,
   ) {
     const sockets = new WebSocketServer({
       noServer: true,
@@ -28,11 +32,10 @@ export class WebSocketGate {
       handleProtocols: (offered) => SUBPROTOCOLS.find((name) => offered.has(name)) ?? false,
     });
     this.#http.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
-      const refusal = refusalOf(request);
-      if (refusal) {
-        onRefused(refusal, socket.remoteAddress);
+      if (!offersMqtt(request)) {
+        onRefused(detailOf(request), socket.remoteAddress);
         socket.on('error', () => socket.destroy());
-        socket.end(`HTTP/1.1 ${refusal}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+        socket.end(`HTTP/1.1 ${BAD_REQUEST}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
         return;
       }
       sockets.handleUpgrade(request, socket, head, (webSocket) => {
@@ -62,9 +65,19 @@ export class WebSocketGate {
   }
 }
 
-function refusalOf({ url = '/', headers }: IncomingMessage): string | null {
-  const path = url.split('?', 1)[0];
-  if (path !== '/' && path !== '/mqtt') return '404 Not Found';
-  const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
-  return SUBPROTOCOLS.some((name) => offered.includes(name)) ? null : '400 Bad Request';
+const offersMqtt = (request: IncomingMessage): boolean => {
+  const offered = offeredOf(request).split(',');
+  return SUBPROTOCOLS.some((name) => offered.some((each) => each.trim() === name));
+};
+
+const offeredOf = ({ headers }: IncomingMessage): string => headers['sec-websocket-protocol'] ?? '';
+
+/** The path without its query, which may contain credentials. */
+function detailOf(request: IncomingMessage): string {
+  const [path = ''] = (request.url ?? '').split('?', 1);
+  const offered = offeredOf(request);
+  const protocols = offered === '' ? 'no subprotocol' : `the subprotocols ${quoted(offered)}`;
+  return `${BAD_REQUEST}: the request for the path ${quoted(path)} offers ${protocols}`;
 }
+
+const quoted = (text: string): string => JSON.stringify(text.slice(0, MAX_SHOWN));

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { malformed } from './refused-packet.ts';
+import { invalidName, malformed } from './refused-packet.ts';
 
 const HASH = 0x23;
 const PLUS = 0x2b;
@@ -81,7 +81,9 @@ export class FieldReader {
     const length = this.text();
     for (let at = from; at < this.#at; at += 1) {
       const byte = this.#bytes[at];
-      if (byte === HASH || byte === PLUS) throw malformed(`${rule}: a topic has a wildcard`);
+      if (byte === HASH || byte === PLUS) {
+        throw invalidName(`${rule}: the topic has a wildcard`, this.#bytes.toString('utf8', from, this.#at));
+      }
     }
     return length;
   }

@@ -92,13 +92,13 @@ function checkConnect(fields: FieldReader): UserProperties | undefined {
   if (!versions.includes(version) || (version === 5 && sent !== 5)) {
     // [MQTT-3.1.2-2] of MQTT 5, and of MQTT 3.1.1.
     const connack = name === 'MQTT' && version > 5 ? connack5Of(UNSUPPORTED_VERSION) : connackOf(UNACCEPTABLE_VERSION);
-    throw new RefusedPacket(UNSUPPORTED_VERSION, 'MQTT-3.1.2-2: the protocol version is not supported', connack);
+    throw new RefusedPacket(UNSUPPORTED_VERSION, 'MQTT-3.1.2-2: the protocol version is not supported', { connack });
   }
   try {
     return checkConnectFields(fields, version);
   } catch (error) {
     if (version !== 5 || !(error instanceof RefusedPacket)) throw error;
-    throw new RefusedPacket(error.reasonCode, error.message, connack5Of(error.reasonCode));
+    throw new RefusedPacket(error.reasonCode, error.message, { connack: connack5Of(error.reasonCode) });
   }
 }
 
@@ -130,7 +130,7 @@ function checkConnectFields(fields: FieldReader, version: number): UserPropertie
   const clientIdLength = fields.text();
   if (clientIdLength === 0 && version === 3) {
     const rule = '3.1 of MQTT 3.1: the client id is empty';
-    throw new RefusedPacket(CLIENT_ID_REJECTED, rule, connackOf(IDENTIFIER_REJECTED));
+    throw new RefusedPacket(CLIENT_ID_REJECTED, rule, { connack: connackOf(IDENTIFIER_REJECTED) });
   }
   let willProperties: UserProperties | undefined;
   if (has(WILL)) {
