@@ -1,9 +1,9 @@
 import { type InputIssue, invalid, ServiceError } from '../../platform/errors.ts';
+import { withWrittenNumbers } from '../../platform/text/exact-number.ts';
 import { definitionIssues, NOT_BEFORE, replayIssues } from './definition/definition-issues.ts';
 import { DEFAULT_DEFINITION, NULLABLE_FIELDS, type StreamDefinition } from './model/stream-definition.ts';
 import type { TimeBounds } from './model/stream-engine.ts';
 import type { ReplayRequest } from './model/stream-replay.ts';
-import { plainQuery } from './query/plain-query.ts';
 
 /* Checks of input. Errors: INVALID, with paths in `input` and the field names of the graph. */
 
@@ -31,7 +31,7 @@ export interface ReplayInput extends ClearInput {
 
 const withoutEmpty = (input: object): [string, unknown][] =>
   Object.entries(input).map(([key, value]) => {
-    if (key === 'query') return [key, plainQuery(value)];
+    if (key === 'query') return [key, withWrittenNumbers(value)];
     return [key, value === '' && NULLABLE_FIELDS.has(key) ? null : value];
   });
 

@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '../../platform/errors.ts';
 import { proceed } from '../../platform/maybe-promise.ts';
-import { parseExactJson } from '../../platform/text/exact-json.ts';
+import { parseExactBody } from '../../platform/text/exact-json.ts';
 import { hasFewShapes, TOO_MANY_SHAPES } from '../../platform/text/json-bounds.ts';
 import type { RequestContext } from '../context.ts';
 import { readBody } from '../http/read-body.ts';
@@ -58,7 +58,7 @@ export function parseBody(body: Buffer): unknown {
   if (!isUtf8(body)) throw new ServiceError('INVALID', 'The body is not valid UTF-8');
   try {
     // RFC 8259, section 8.1: a byte order mark may be ignored.
-    return parseExactJson(body.toString().replace(/^\uFEFF/, ''));
+    return parseExactBody(body.toString().replace(/^\uFEFF/, ''));
   } catch (cause) {
     const problem = cause instanceof RangeError ? cause.message : 'is not valid JSON';
     throw new ServiceError('INVALID', `The body ${problem}`, { cause });

@@ -33,6 +33,15 @@ export function sameNumber(number: ExactNumber): number | null {
   return Number.isFinite(rounded) && compareNumbers(rounded, number) === 0 ? rounded : null;
 }
 
+/** A number of JSON as text, for one that JavaScript numbers do not have. */
+export interface WrittenNumber {
+  readonly number: string;
+}
+
+/** Replaces the ExactNumbers of a JSON value, so that JSON.parse and JSON.stringify do not change it. */
+export const withWrittenNumbers = (value: unknown): unknown =>
+  replaceExactNumbers(value, (number): number | WrittenNumber => sameNumber(number) ?? { number: String(number) });
+
 /** Replaces the ExactNumbers of a JSON value, by default with the JavaScript numbers that they are rounded to. */
 export function replaceExactNumbers(value: unknown, replace: (number: ExactNumber) => unknown = Number): unknown {
   if (typeof value !== 'object' || value === null) return value;

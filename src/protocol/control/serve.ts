@@ -1,3 +1,5 @@
+import { parseExactBody } from '../../platform/text/exact-json.ts';
+import { withWrittenNumbers } from '../../platform/text/exact-number.ts';
 import { isWithinBounds } from '../../platform/text/json-bounds.ts';
 import type { ControlCommand, ControlResponse } from './envelope.ts';
 import { fieldOf, isFields } from './fields.ts';
@@ -32,9 +34,10 @@ function readCommands(payload: Uint8Array): {
   let body: unknown;
   try {
     if (!isWithinBounds(payload)) throw new Error('too many values or levels');
-    body = JSON.parse(decode(payload));
-  } catch {
-    return { commands: [], error: { command: UNKNOWN, error: 'Payload not valid JSON' } };
+    body = withWrittenNumbers(parseExactBody(decode(payload)));
+  } catch (cause) {
+    const problem = cause instanceof RangeError ? cause.message : 'not valid JSON';
+    return { commands: [], error: { command: UNKNOWN, error: `Payload ${problem}` } };
   }
   const entries: unknown = isFields(body) ? fieldOf(body, 'commands') : undefined;
   if (!Array.isArray(entries)) return { commands: [], error: { command: UNKNOWN, error: 'Invalid/missing commands' } };

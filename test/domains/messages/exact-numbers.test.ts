@@ -113,9 +113,17 @@ test('a preview and a stream have the numbers of their request, and return long 
   expect(rest.body.map((stream: { query: { where: unknown } }) => stream.query.where)).toEqual([[stored], [stored]]);
 
   const client = await world.client();
+  // The control API of the broker.
+  const command = `{"command":"createStream","streamname":"c",${settings.toLowerCase()},"query":{${where}}}`;
+  const answers = await heardOn(await world.client(), '$CONTROL/stream-processing/v1/response');
+  await client.publishAsync('$CONTROL/stream-processing/v1', `{"commands":[${command}]}`, { qos: 1 });
+  // An event comes first.
+  expect((await answers.until(2))[1]?.text).toBe('{"responses":[{"command":"createStream"}]}');
+  const ofTool = await world.rest('GET', '/streams?verbose=true');
+  expect(ofTool.body[2].query.where).toEqual([stored]);
   const { until } = await heardOn(client, 'out');
   for (const text of [`{"id":9007199254740992}`, `{"id":${id}}`]) await client.publishAsync('in', text, { qos: 1 });
-  expect((await until(2)).map(({ text }) => text)).toEqual([`{"id":${id}}`, `{"id":${id}}`]);
+  expect((await until(3)).map(({ text }) => text)).toEqual(Array(3).fill(`{"id":${id}}`));
 });
 
 test.skipIf(!postgres.available)(

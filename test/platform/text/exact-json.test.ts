@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseExactJson } from '../../../src/platform/text/exact-json.ts';
+import { parseExactBody, parseExactJson } from '../../../src/platform/text/exact-json.ts';
 import { compareNumbers, decimalOf, type ExactNumber, numberOf } from '../../../src/platform/text/exact-number.ts';
 import { hardJson, hardNumber, unitsOf } from '../../support/hard-numbers.ts';
 import { runs } from '../../support/suite.ts';
@@ -45,4 +45,8 @@ test('a text that is nested too deeply for exact numbers is refused, and read wi
   expect(() => parseExactJson(nested('1.0'))).toThrow(RangeError);
   expect(Array.isArray(parseExactJson(nested('1.5')))).toBe(true);
   expect(() => parseExactJson('{"secret":1.0')).toThrow(SyntaxError);
+  // A body of a request is read while others wait.
+  const many = (value: string) => `[${`${value},`.repeat(60_000)}1]`;
+  expect(() => parseExactBody(many('1.0'))).toThrow('more than 50000 values');
+  expect(parseExactBody(many('1.5'))).toHaveLength(60_001);
 });

@@ -1,3 +1,5 @@
+import type { WrittenNumber } from '../../../platform/text/exact-number.ts';
+
 /**
  * The query of a stream as written by the user. `select` picks and computes the output, `where` filters messages. An
  * empty query passes every message unchanged.
@@ -31,9 +33,4 @@ export interface Condition {
   /** A path, or an alias of `select`. */
   readonly left: string;
   readonly right: string | number | boolean | WrittenNumber;
-}
-
-/** A number of JSON as text, for one with more digits than JavaScript numbers have. */
-interface WrittenNumber {
-  readonly number: string;
 }

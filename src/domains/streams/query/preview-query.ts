@@ -1,9 +1,9 @@
 import { type InputIssue, invalid, ServiceError } from '../../../platform/errors.ts';
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import { parseExactJson } from '../../../platform/text/exact-json.ts';
+import { withWrittenNumbers } from '../../../platform/text/exact-number.ts';
 import type { StreamQuery } from '../model/stream-query.ts';
 import { compileQuery } from './compile-query.ts';
-import { plainQuery } from './plain-query.ts';
 import { queryIssues } from './query-issues.ts';
 import type { Processed, StreamProcessor } from './stream-processor.ts';
 
@@ -48,7 +48,7 @@ export function* previewQuery(
   budget: PreviewBudget,
 ): SlicedTask<PreviewedSample[]> {
   spend(budget, 0);
-  const query = plainQuery(asked);
+  const query = withWrittenNumbers(asked);
   const payloads = samples.map(payloadOf);
   spend(budget, lengthOf(payloads));
   const issues = [...queryIssues(query), ...sampleIssues(payloads), ...clockIssues(start, spacingSeconds, samples)];

@@ -15,7 +15,7 @@ import { CloseCode, makeServer } from 'graphql-ws';
 import type { WebSocket } from 'ws';
 import type { Viewer } from '../../../platform/auth/viewer.ts';
 import { ServiceError } from '../../../platform/errors.ts';
-import { parseExactJson } from '../../../platform/text/exact-json.ts';
+import { parseExactBody } from '../../../platform/text/exact-json.ts';
 import { hasFewShapes, TOO_MANY_SHAPES } from '../../../platform/text/json-bounds.ts';
 import type { RequestContext } from '../../context.ts';
 import type { Endpoint } from '../endpoint.ts';
@@ -118,8 +118,15 @@ export class WebSocketConnection {
       return;
     }
     this.#unpaidBytes += text.length;
+    let message: string;
     try {
-      await this.#lastMessages.handle(this.#handleMessage(exactMessage(text)));
+      message = exactMessage(text);
+    } catch (error) {
+      this.#socket.close(CloseCode.BadRequest, `The message ${(error as Error).message}`);
+      return;
+    }
+    try {
+      await this.#lastMessages.handle(this.#handleMessage(message));
     } catch (error) {
       const requestId = this.#req.headers['x-request-id'];
       this.#options.endpoint.log.error({ err: error, requestId }, 'WebSocket message failed');
@@ -296,11 +303,12 @@ function authorizationOf(params: ConnectionParams | undefined): string | undefin
   return typeof token === 'string' ? `Bearer ${token}` : undefined;
 }
 
-/** graphql-ws also accepts a message that is parsed, and refuses a text that is not JSON. */
+/** graphql-ws accepts a parsed message, and refuses a text that is not JSON. Errors: RangeError, as parseExactBody. */
 function exactMessage(text: string): string {
   try {
-    return parseExactJson(text) as string;
-  } catch {
-    return text;
+    return parseExactBody(text) as string;
+  } catch (error) {
+    if (error instanceof SyntaxError) return text;
+    throw error;
   }
 }
