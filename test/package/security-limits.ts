@@ -38,6 +38,10 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Fields with the same response key in one selection set': ['gateway/graphql/limits.ts', 'sameKey'],
   'Fields of a document that repeat a response key of their selection set': ['gateway/graphql/limits.ts', 'repeats'],
   'Entries of lists and objects in the variables': ['gateway/graphql/variables.ts', 'MAX_ENTRIES'],
+  'Values of a JSON body that has numbers such as `21.20`, which JavaScript would round or write otherwise': [
+    'platform/text/exact-json.ts',
+    'MAX_BODY_VALUES',
+  ],
   'Nesting depth of variables and REST bodies': ['gateway/graphql/variables.ts', 'MAX_DEPTH'],
   'Reported errors of the variables of one operation': ['gateway/graphql/variables.ts', 'MAX_ERRORS'],
   'Reported issues of one error': ['platform/errors.ts', 'MAX_ISSUES'],
