@@ -18,7 +18,7 @@ export const capabilityTexts = catalogue<CapabilityReason>({
     LOG_WITHOUT_CONNECTIONS:
       'The broker publishes its log over MQTT without connections: set log_type notice and connection_messages true in mosquitto.conf.',
     LOG_WITHOUT_DETAILS:
-      'Mosquitto reports refused connections in its log (log_dest topic with log_type notice; the reason of a failed TLS handshake with log_type error, of a wrong protocol version with log_type information). It does not report whether the account or the password is wrong, and Mosquitto 2.0 no client ids. It reports no denied publishes and subscriptions: “Why” finds the rule that denies a topic.',
+      'Mosquitto reports refused connections in its log (log_dest topic with log_type notice; the reason of a failed TLS handshake with log_type error, of a wrong protocol version with log_type information). It does not report whether the account or the password is wrong. Mosquitto 2.0 reports no connections over WebSocket, and before 2.0.13 no client ids. It reports no denied publishes and subscriptions: “Why” finds the rule that denies a topic.',
     NODES_SEPARATE:
       'The nodes of this cluster do not exchange messages, so this would receive the messages of only one node: use the brokers of its nodes.',
     NOT_OFFERED: 'The broker does not offer {api}.',
@@ -47,7 +47,7 @@ export const capabilityTexts = catalogue<CapabilityReason>({
     LOG_WITHOUT_CONNECTIONS:
       'Der Broker veröffentlicht sein Protokoll über MQTT ohne Verbindungen: Setzen Sie log_type notice und connection_messages true in mosquitto.conf.',
     LOG_WITHOUT_DETAILS:
-      'Mosquitto meldet abgewiesene Verbindungen in seinem Protokoll (log_dest topic mit log_type notice; den Grund eines fehlgeschlagenen TLS-Handshakes mit log_type error, einer falschen Protokollversion mit log_type information). Es meldet nicht, ob das Konto oder das Passwort falsch ist, und Mosquitto 2.0 keine Client-Ids. Verbotene Veröffentlichungen und Abonnements meldet es nicht: „Warum“ findet die Regel, die ein Topic verbietet.',
+      'Mosquitto meldet abgewiesene Verbindungen in seinem Protokoll (log_dest topic mit log_type notice; den Grund eines fehlgeschlagenen TLS-Handshakes mit log_type error, einer falschen Protokollversion mit log_type information). Es meldet nicht, ob das Konto oder das Passwort falsch ist. Mosquitto 2.0 meldet keine Verbindungen über WebSocket, und vor 2.0.13 keine Client-Ids. Verbotene Veröffentlichungen und Abonnements meldet es nicht: „Warum“ findet die Regel, die ein Topic verbietet.',
     NODES_SEPARATE:
       'Die Knoten dieses Clusters tauschen keine Nachrichten aus, daher würden nur die Nachrichten eines Knotens empfangen: Benutzen Sie die Broker seiner Knoten.',
     NOT_OFFERED: 'Der Broker bietet {api} nicht an.',

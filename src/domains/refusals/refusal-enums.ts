@@ -55,7 +55,9 @@ export const RefusalReasonType = builder.enumType('RefusalReason', {
     TLS_TIMEOUT: { description: 'The TLS handshake was not finished in time.' },
     TLS_NOT_CONFIGURED: { description: 'The TLS listener has no server certificate.' },
     TLS_FAILED: { description: 'The TLS handshake failed for another reason. `detail` may have it.' },
-    WEBSOCKET_REQUEST: { description: 'The WebSocket request has a wrong path or subprotocol.' },
+    WEBSOCKET_REQUEST: {
+      description: 'The WebSocket request has a wrong path or subprotocol, or the client sent none.',
+    },
     ACCESS_DENIED: { description: 'Access control denies the topic. `decidedBy` has the rule.' },
     INVALID_TOPIC: { description: 'The topic or topic filter is invalid.' },
     TOO_MANY_SUBSCRIPTIONS: { description: 'A limit of subscriptions is reached.' },

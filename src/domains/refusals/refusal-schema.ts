@@ -53,7 +53,8 @@ export const RefusalType = builder.objectRef<RefusalView>('Refusal').implement({
       resolve: ({ refusal }) => refusal.isMerged,
     }),
     clientId: t.string({
-      description: 'The client id. Mosquitto 2.0 does not report it for refused connections.',
+      description:
+        'The client id. Mosquitto reports it for refused connections since 2.0.13, and only if they were not authorized.',
       nullable: true,
       resolve: ({ refusal }) => refusal.clientId,
     }),
@@ -75,7 +76,7 @@ export const RefusalType = builder.objectRef<RefusalView>('Refusal').implement({
     }),
     address: t.string({
       description:
-        'The IP address of the client. With Mosquitto 2.0 it is derived from the order of log lines, and null if several clients connected at the same moment.',
+        'The IP address of the client. With Mosquitto 2.0 and 2.1.0 it is derived from the order of log lines, and null if several clients connected at the same moment.',
       nullable: true,
       resolve: ({ refusal }) => refusal.address,
     }),
