@@ -30,8 +30,9 @@ interface LogFollowerOptions {
  * Follows the clients of a plain Mosquitto through its log, `$SYS/broker/log/#` (QoS 1), from the constructor on.
  *
  * Following restarts with an empty list if the broker did not store our session. It also restarts if the link was down
- * for longer than LINES_STORED_MS. If the broker stored the session and its uptime is lower than before, the broker
- * restarted: connections from before the loss of the link are removed.
+ * for longer than LINES_STORED_MS. If the broker stored the session and restarted, connections from before the loss of
+ * the link are removed. A restart is known from the line that the broker logs when it starts (`log_type information`),
+ * from an uptime that is lower than before, or with 2.1 from a line about this service's session.
  */
 export class LogFollower {
   readonly verification: LogVerification;

@@ -41,7 +41,11 @@ test.each(RECORDED_VERSIONS)('no list of a Mosquitto %s is complete and lacks a 
         if (isCounted) await count(OWN + sessions.sockets);
         else await settle();
         const list = listOf(follower);
-        if (list.complete) expect(list.connected).toEqual(sessions.connected);
+        if (!list.complete) continue;
+        expect(list.connected).toEqual(expect.arrayContaining(sessions.connected));
+        // A count with sockets of no client may hide an end that 2.0.22 logs in words that prove nothing.
+        const isProven = name !== '2.0.22' || (isCounted && sessions.others === 0);
+        if (isProven) expect(list.connected).toEqual(sessions.connected);
       }
       await count(OWN + sessions.sockets);
       // 2.0.22 logs some ends in words that prove nothing.
@@ -49,7 +53,7 @@ test.each(RECORDED_VERSIONS)('no list of a Mosquitto %s is complete and lacks a 
       expect(follower.reader.unread.count).toBe(0);
       await close();
     }),
-    { numRuns: runs(20), endOnFailure: true },
+    { numRuns: runs(6), endOnFailure: true },
   );
 });
 
@@ -100,7 +104,7 @@ test('a later version with other words has incomplete lists, and no false client
       }
       await close();
     }),
-    { numRuns: runs(20), endOnFailure: true },
+    { numRuns: runs(6), endOnFailure: true },
   );
 });
 
