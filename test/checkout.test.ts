@@ -9,8 +9,8 @@ import { temporaryFolder } from './support/database.ts';
 import { nodeOf } from './support/node.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** All programs that `npm start` needs. Neither a compiler nor Python is among them. */
-const PROGRAMS = ['npm', 'sh', 'env'];
+/** All programs that `npm start` needs, with those for BUILD_CACHE. Neither a compiler nor Python is among them. */
+const PROGRAMS = ['npm', 'sh', 'env', 'cp'];
 /** Milliseconds. The packages are installed, and npm is slow on a busy machine. */
 const TIMEOUT = 600_000;
 
@@ -41,8 +41,7 @@ test('`npm start` in a new checkout on Node 20 and without a compiler says so, a
   timeout: TIMEOUT,
 }, async () => {
   const cwd = checkout();
-  const { BUILD_CACHE: _, ...env } = process.env;
-  Object.assign(env, { PATH: onlyOldNode(), PORT: '0', MQTT_PORT: '0', MQTT_WS_PORT: '0', LOG_FORMAT: 'json' });
+  const env = { ...process.env, PATH: onlyOldNode(), PORT: '0', MQTT_PORT: '0', MQTT_WS_PORT: '0', LOG_FORMAT: 'json' };
   // A process group, so that a failed test leaves no process behind.
   const npm = spawn('npm', ['start'], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   onTestFinished(() => {
