@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
 import { startRelay } from '../../support/relay.ts';
 import { startTestService } from '../../support/service.ts';
+import { mosquittoDialect } from '../access-control/dialects.ts';
 import { accessOf, type ClusterWorldNode, nodeInput } from './cluster-world.ts';
 
 const WRITE = `mutation ($c: ID!, $changes: [AccessChangeInput!]!) {
@@ -29,7 +30,7 @@ test('when the first node is lost during a write, all nodes have what it confirm
   const input = { projectId: service.projectId, name: 'plant', mode: 'DYNSEC', nodes: nodes.map(nodeInput) };
   const c = (await service.graphql(CREATE, { input })).data.createCluster.cluster.id;
 
-  const names = Array.from({ length: 200 }, (_, number) => `m${number}`);
+  const names = Array.from({ length: 20 * mosquittoDialect().writesPerPayload }, (_, number) => `m${number}`);
   const changes = names.map((username) => ({ createAccount: { username, password: 'secret' } }));
   const answer = service.graphql(WRITE, { c, changes });
   // The only sign that the broker executed the command.

@@ -4,8 +4,7 @@ import { EMBEDDED_DIALECT } from '../../../../src/engines/embedded/dynamic-secur
 import { topicFilterProblem } from '../../../../src/engines/embedded/topic-rules.ts';
 import { dynsecDone } from '../../../engines/embedded/dynsec.ts';
 import { connect, control, startTestBroker } from '../../../engines/embedded/embedded.ts';
-import { explainAccess } from '../at-once.ts';
-import { EVERYTHING, PASSWORD, type Target } from './differential.ts';
+import { EVERYTHING, lostSubscription, PASSWORD, type Target } from './differential.ts';
 
 /** The embedded broker, given each policy by commands. */
 export async function embeddedTarget(): Promise<Target> {
@@ -67,10 +66,7 @@ export async function embeddedTarget(): Promise<Target> {
       const { action, topic } = check;
       if (topicFilterProblem(topic) !== null) return 'an invalid share name ends the connection; Mosquitto accepts it';
       if (action === 'PUBLISH' && topic.startsWith('$CONTROL/')) return 'what is published to $CONTROL reaches nobody';
-      if (action !== 'RECEIVE' && action !== 'UNSUBSCRIBE') return null;
-      // As Mosquitto since 2.0.12; the 2.0.11 that it is compared with leaves a session what it once had.
-      const { allowed } = explainAccess(policy, EMBEDDED_DIALECT, { ...check, action: 'SUBSCRIBE' });
-      return allowed ? null : 'a session that returns gets back only the subscriptions that it may have now';
+      return lostSubscription(check, policy, EMBEDDED_DIALECT);
     },
   };
 }

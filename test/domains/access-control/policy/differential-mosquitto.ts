@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { AccessPolicy } from '../../../../src/domains/access-control/policy/access-model.ts';
-import { ADMIN, mosquittoProgram, startMosquitto } from '../../../support/mosquitto.ts';
+import { topicFilterProblem } from '../../../../src/engines/embedded/topic-rules.ts';
+import { ADMIN, mosquittoProgram, sinceVersion, startMosquitto } from '../../../support/mosquitto.ts';
 import { mosquittoDialect } from '../dialects.ts';
-import { EVERYTHING, PASSWORD, type Target } from './differential.ts';
+import { EVERYTHING, lostSubscription, PASSWORD, type Target } from './differential.ts';
 
 /** Mosquitto, given each policy as its file, at a start. Sessions survive by its persistence. */
 export async function mosquittoTarget(): Promise<Target> {
@@ -23,6 +24,7 @@ export async function mosquittoTarget(): Promise<Target> {
       `persistence_location ${folder}/`,
     ],
   });
+  const isTolerant = sinceVersion({ '2.0.0': true, '2.0.12': false });
   return {
     name: 'Mosquitto',
     dialect: mosquittoDialect(),
@@ -35,7 +37,11 @@ export async function mosquittoTarget(): Promise<Target> {
       await mosquitto.start();
     },
     subscriptionsOf: async () => [],
-    excuse: () => null,
+    excuse(check, policy) {
+      if (isTolerant) return null;
+      if (topicFilterProblem(check.topic) !== null) return 'an invalid share name ends the connection';
+      return lostSubscription(check, policy, mosquittoDialect());
+    },
   };
 }
 

@@ -6,7 +6,7 @@ import { dialectOf } from '../../../../src/domains/access-control/reading/dynsec
 import { EMBEDDED_DIALECT } from '../../../../src/engines/embedded/dynamic-security/dynamic-security-access.ts';
 import { topicFilterProblem } from '../../../../src/engines/embedded/topic-rules.ts';
 import { filterProblem } from '../../../../src/protocol/mqtt/topics.ts';
-import { startClient, startMosquitto } from '../../../support/mosquitto.ts';
+import { sinceVersion, startClient, startMosquitto } from '../../../support/mosquitto.ts';
 import { isLong } from '../../../support/suite.ts';
 import { runDifferential } from './differential.ts';
 import { embeddedTarget } from './differential-embedded.ts';
@@ -22,7 +22,8 @@ test('what is explained is what brokers do: 300 random questions to each', async
     checksPerPolicy: 50,
   });
   expect(result.disagreements, `SEED=${seed} shows these again`).toEqual([]);
-  expect(result.compared).toBeGreaterThanOrEqual(480);
+  // Newer versions check the subscriptions of a session when it returns, so that less can be compared.
+  expect(result.compared).toBeGreaterThanOrEqual(sinceVersion({ '2.0.0': 480, '2.0.12': 350 }));
   expect(result.allowed / result.compared).toBeGreaterThan(0.2);
 });
 

@@ -98,6 +98,13 @@ export async function runDifferential(
   return { compared, allowed, reported, excused, disagreements };
 }
 
+/** An excuse of brokers that check the subscriptions of a session when it returns: Mosquitto 2.0.11 does not. */
+export function lostSubscription(check: Check, policy: AccessPolicy, dialect: AccessDialect): string | null {
+  if (check.action !== 'RECEIVE' && check.action !== 'UNSUBSCRIBE') return null;
+  const { allowed } = explainAccess(policy, dialect, { ...check, action: 'SUBSCRIBE' });
+  return allowed ? null : 'a session that returns gets back only the subscriptions that it may have now';
+}
+
 const REFUSED_LOGINS: Readonly<Partial<Record<DecisionReason, RefusalReason>>> = {
   UNKNOWN_USER: 'UNKNOWN_ACCOUNT',
   DISABLED: 'ACCOUNT_DISABLED',

@@ -12,6 +12,7 @@ import type { ControlCall } from '../../../../src/protocol/control/plugin.ts';
 import { startBrokerProcess } from '../../../engines/embedded/broker-process.ts';
 import { temporaryFolder } from '../../../engines/embedded/embedded.ts';
 import { ADMIN, mosquittoProgram, startMosquitto } from '../../../support/mosquitto.ts';
+import { mosquittoDialect } from '../dialects.ts';
 import { at, openWriting, plain } from './written-access.ts';
 
 /** Two hundred changes, dependent and independent ones: accounts with roles and passwords, rules, deleted roles. */
@@ -60,18 +61,28 @@ async function startSlowly() {
 const PROOFS = 3;
 const MAX_RUNS = 40;
 
-test('Mosquitto killed in the middle of 200 changes: the report is what it has, change by change', async () => {
-  let proofs = 0;
-  for (let run = 0; run < MAX_RUNS && proofs < PROOFS; run += 1) {
-    const payload = 1 + ((run * 7) % 22);
-    if (await killedWith(payload, 1 + (run % 6), Math.random() * 12)) proofs += 1;
-  }
-  expect(proofs).toBe(PROOFS);
-}, 180_000);
+/** Mosquitto 2.1 does not write its file in place for each command, so that nothing shows where it was killed. */
+const inPlaceTest = test.skipIf(mosquittoDialect().disconnectsOnRoleAcls);
 
-test('Mosquitto killed before it has seen the payload: nothing of it happened, and the rest goes on', async () => {
-  expect(await killedWith(9, 0, 0)).toBe(false);
-});
+inPlaceTest(
+  'Mosquitto killed in the middle of 200 changes: the report is what it has, change by change',
+  async () => {
+    let proofs = 0;
+    for (let run = 0; run < MAX_RUNS && proofs < PROOFS; run += 1) {
+      const payload = 1 + ((run * 7) % 22);
+      if (await killedWith(payload, 1 + (run % 6), Math.random() * 12)) proofs += 1;
+    }
+    expect(proofs).toBe(PROOFS);
+  },
+  180_000,
+);
+
+inPlaceTest(
+  'Mosquitto killed before it has seen the payload: nothing of it happened, and the rest goes on',
+  async () => {
+    expect(await killedWith(9, 0, 0)).toBe(false);
+  },
+);
 
 /** Kills the broker during a payload. Returns whether it restarts with a part of the payload. */
 async function killedWith(payload: number, writes: number, laterMs: number): Promise<boolean> {
