@@ -1,4 +1,5 @@
 import { ServiceError } from '../../platform/errors.ts';
+import { ExactNumber } from '../../platform/text/exact-number.ts';
 import type { Variables } from './document.ts';
 
 export interface GraphqlParams {
@@ -17,7 +18,7 @@ export function readParams(body: unknown): GraphqlParams {
       'The body is an array: batches are not supported, send one operation per request',
     );
   }
-  if (typeof body !== 'object' || body === null) throw new ServiceError('INVALID', 'The body must be a JSON object');
+  if (!isRecord(body)) throw new ServiceError('INVALID', 'The body must be a JSON object');
   const { query, variables, operationName, extensions } = body as Record<string, unknown>;
   if (query === undefined && isPersisted(extensions)) {
     // The client then sends the text. Clients of Apollo and urql compare this message.
@@ -38,8 +39,9 @@ export function readParams(body: unknown): GraphqlParams {
   };
 }
 
-const isObject = (value: unknown): boolean =>
-  value === undefined || value === null || (typeof value === 'object' && !Array.isArray(value));
+const isObject = (value: unknown): boolean => value === undefined || value === null || isRecord(value);
 
-const isPersisted = (extensions: unknown): boolean =>
-  typeof extensions === 'object' && extensions !== null && 'persistedQuery' in extensions;
+const isRecord = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
+
+const isPersisted = (extensions: unknown): boolean => isRecord(extensions) && 'persistedQuery' in extensions;

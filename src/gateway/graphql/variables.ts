@@ -149,7 +149,7 @@ class Reading {
   }
 
   #object(value: unknown, type: GraphQLInputObjectType): unknown {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof ExactNumber) {
       return this.#refuse(`Expected type "${type.name}" to be an object.`);
     }
     if (this.#depth >= MAX_DEPTH) return this.#refuse(`${type.name} ${TOO_DEEP}`);

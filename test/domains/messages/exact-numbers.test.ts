@@ -71,6 +71,11 @@ test('a published JSON payload has the numbers of the request, given as a variab
     const { previewStream } = await send(world, other, '{"f":1.50,"s":1.0}');
     expect(previewStream.results).toEqual([{ payload: '1.0' }]);
   }
+  // A number is no object.
+  await expect(send(world, other, '1.0')).rejects.toThrow('must be an object');
+  const optional =
+    'query ($f: ConnectedClientFilter, $b: ID!) { broker(id: $b) { connectedClients(filter: $f) { totalCount } } }';
+  await expect(send(world, optional, `{"b":${id},"f":1.0}`)).rejects.toThrow('to be an object');
   const tooLong = '{"input":{"brokerId":"x","topic":"n","payload":{"text":""},"qos":9007199254740993}}';
   await expect(send(world, PUBLISH, tooLong)).rejects.toThrow('input.qos');
   const entries = await world.service.storage.db.auditEntry.findMany({ where: { operation: 'publishMessage' } });
