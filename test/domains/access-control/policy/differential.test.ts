@@ -6,7 +6,7 @@ import { dialectOf } from '../../../../src/domains/access-control/reading/dynsec
 import { EMBEDDED_DIALECT } from '../../../../src/engines/embedded/dynamic-security/dynamic-security-access.ts';
 import { topicFilterProblem } from '../../../../src/engines/embedded/topic-rules.ts';
 import { filterProblem } from '../../../../src/protocol/mqtt/topics.ts';
-import { sinceVersion, startClient, startMosquitto } from '../../../support/mosquitto.ts';
+import { mosquittoVersion, sinceVersion, startClient, startMosquitto } from '../../../support/mosquitto.ts';
 import { isLong } from '../../../support/suite.ts';
 import { runDifferential } from './differential.ts';
 import { embeddedTarget } from './differential-embedded.ts';
@@ -29,7 +29,7 @@ test('what is explained is what brokers do: 300 random questions to each', async
 
 test('Mosquitto closes the connection for the shared subscriptions that are explained so', async () => {
   const { port } = await startMosquitto();
-  const dialect = dialectOf(null, 'mosquitto version 2.0.11');
+  const dialect = dialectOf(null, `mosquitto version ${mosquittoVersion()}`);
   for (const filter of ['$share', '$share/', '$share/g', '$share/g/', '$share//a', '$share/+/a', '$share/#']) {
     const client = await startClient(`mqtt://127.0.0.1:${port}`, {
       reconnectPeriod: 0,
