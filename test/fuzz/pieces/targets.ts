@@ -347,9 +347,9 @@ export const TARGETS: readonly PiecesTarget[] = [
       const json = jsonPieces(random, 999_000, at);
       const { bytes, what } = responsePieces(random, 2 * MIB, json.text);
       report(`${what} ${at} ${json.what}`);
-      const served = oidc.respond(bytes);
+      // The service may remember that the last response was unreadable, and then connects only after a pause.
+      void oidc.respond(bytes);
       await patiently(fetch(`${service.url}/auth/oidc`, { redirect: 'manual' }).then((response) => response.text()));
-      await patiently(served);
     },
   },
 ];

@@ -1,16 +1,13 @@
 import { promisify } from 'node:util';
 import { ClientError, type CustomFetch } from 'openid-client';
 import { unbracketed } from '../../../platform/network/addresses.ts';
+import { hasFewShapes, TOO_MANY_SHAPES } from '../../../platform/text/json-bounds.ts';
 import { AllowedHosts } from '../../../protocol/network/allowed-hosts.ts';
 
 const MAX_RESPONSE_BYTES = 1_000_000;
 
 /** The response is too large. Extends an error class of openid-client, which rethrows such errors unchanged. */
-export class ResponseTooLarge extends ClientError {
-  constructor() {
-    super(`the response has more than ${MAX_RESPONSE_BYTES} bytes`);
-  }
-}
+export class ResponseTooLarge extends ClientError {}
 
 /** An endpoint in the metadata of the provider leads to this machine, its network link or a metadata service. */
 class EndpointNotAllowed extends ClientError {}
@@ -45,9 +42,12 @@ async function readWhole(response: Response): Promise<Response> {
   // An error in the loop closes the connection.
   for await (const chunk of response.body) {
     bytes += chunk.length;
-    if (bytes > MAX_RESPONSE_BYTES) throw new ResponseTooLarge();
+    if (bytes > MAX_RESPONSE_BYTES)
+      throw new ResponseTooLarge(`the response has more than ${MAX_RESPONSE_BYTES} bytes`);
     chunks.push(chunk);
   }
+  const body = Buffer.concat(chunks);
+  if (!hasFewShapes(body)) throw new ResponseTooLarge(TOO_MANY_SHAPES);
   const { status, statusText, headers } = response;
-  return new Response(Buffer.concat(chunks), { status, statusText, headers });
+  return new Response(body, { status, statusText, headers });
 }
