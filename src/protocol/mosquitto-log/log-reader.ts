@@ -51,7 +51,8 @@ export class LogReader {
       }
     }
     const isVersionKnown = this.#version === null || dialectOf(this.#version) !== null;
-    this.unread.add(text, !isVersionKnown || ABOUT_CLIENTS.test(text));
+    // A client chooses the first words of the lines about its subscriptions.
+    this.unread.add(text, !isVersionKnown || (!level.startsWith('M/') && ABOUT_CLIENTS.test(text)));
     return line;
   }
 }

@@ -55,7 +55,7 @@ export function readLine(level: string, line: string, dialect: LogDialect | null
 function readSubscription(level: string, text: string, isTruncated: boolean, isKnown: IsKnown): LineMeaning {
   const read = level === 'M/subscribe' ? readSubscribe : level === 'M/unsubscribe' ? readUnsubscribe : null;
   const line = read?.(text, isKnown) ?? null;
-  if (line === null) return UNREAD;
+  if (line === null) return isTruncated ? { kind: 'OTHER' } : UNREAD;
   return isTruncated ? { ...line, filter: null } : line;
 }
 

@@ -65,14 +65,15 @@ test('lines that no pattern knows are counted, with three different examples wit
 });
 
 test('a line that is not understood may be about a client if it names one, or if the version is not known', () => {
-  const mayBeOfClient = (version: string | null, text: string) => {
+  const mayBeOfClient = (version: string | null, text: string, level = 'N') => {
     const { reader, read } = readerOf(version);
-    read(text);
+    read(text, level);
     return reader.unread.hasClients;
   };
   expect(mayBeOfClient('mosquitto version 2.0.22', 'Client a has left.')).toBe(true);
   expect(mayBeOfClient('mosquitto version 2.0.22', 'Plugin x has 7 rows')).toBe(false);
   expect(mayBeOfClient('mosquitto version 2.2.0', 'Plugin x has 7 rows')).toBe(true);
+  expect(mayBeOfClient('mosquitto version 2.0.22', 'Client x', 'M/subscribe')).toBe(false);
   const { reader, read } = readerOf(null);
   read('a has left');
   expect(reader.unread.hasClients).toBe(false);
