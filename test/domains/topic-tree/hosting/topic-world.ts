@@ -42,7 +42,8 @@ export async function recordersAt(broker: Mosquitto): Promise<{ readonly open: R
   const open = new Set<string>();
   client.on('message', (_topic, line) => {
     const [, come] = / as (brokergraph-\S+-topics-\S+) /.exec(line.toString()) ?? [];
-    const [, gone] = /Client (brokergraph-\S+-topics-\S+) (?:disconnected|closed)/.exec(line.toString()) ?? [];
+    const [, gone] =
+      /Client (brokergraph-\S+-topics-\S+) (?:\[\S+\] )?(?:disconnected|closed)/.exec(line.toString()) ?? [];
     if (come !== undefined) open.add(come);
     if (gone !== undefined) open.delete(gone);
   });
