@@ -122,7 +122,11 @@ test('the steps to a first success work as printed, also if there is a second br
   const [token, ids, clients, inspected] = output.trim().split('\n');
   expect(token).toMatch(/^bgs_/);
   expect(ids).toBe(`${service.projectId} ${id}`);
-  expect(JSON.parse(clients ?? '').data.broker.connectedClients.nodes).toMatchObject([
+  // Programs take a password that begins with a hyphen for an option.
+  expect(readFileSync(`${service.config.dataDir}/brokers/${id}/password`, 'utf8')).toMatch(
+    /^[a-z2-9]{5}(-[a-z2-9]{5}){3}$/,
+  );
+  expect(JSON.parse(clients ?? '').data.broker.connectedClients.nodes, errors).toMatchObject([
     { clientId: 'dev-17', username: 'admin' },
   ]);
   expect(JSON.parse(inspected?.replace(/200$/, '') ?? '')).toMatchObject([{ clientid: 'dev-17', username: 'admin' }]);

@@ -9,6 +9,9 @@ import { schema } from '../../src/app/schema.ts';
 /** Access was denied for one of several reasons, each with a text of its own. */
 const DENIED = { ACCESS_DENIED: 'deniedByRule' } as const;
 
+/** The text of the service has examples of lines, so the console shows it unchanged. */
+const AS_SENT = ['LOG_NOT_UNDERSTOOD'];
+
 const CODES = [
   { type: 'BrokerCapabilityReason', texts: capabilityTexts, others: {} },
   { type: 'ErrorCode', texts: codeTexts, others: {} },
@@ -18,7 +21,9 @@ const CODES = [
 
 test('each code of the graph that the console shows in words has a text in both languages', () => {
   for (const { type, texts, others } of CODES) {
-    const codes = (schema.getType(type) as GraphQLEnumType).getValues().map(({ name }) => name);
+    const codes = (schema.getType(type) as GraphQLEnumType)
+      .getValues()
+      .flatMap(({ name }) => (AS_SENT.includes(name) ? [] : [name]));
     expect(codes.length).toBeGreaterThan(5);
     const keys: Readonly<Record<string, string>> = Object.fromEntries(codes.map((code) => [code, code]));
     for (const key of Object.values({ ...keys, ...others })) {

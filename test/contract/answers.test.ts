@@ -263,7 +263,7 @@ test('responses about certificates and listeners are as documented', async () =>
       brokers: [{ id: brokerId, name: expect.any(String), ha: false }],
     },
   ]);
-  expect(await ask('GET', `${BROKER}/listeners`)).toHaveLength(5);
+  expect(await ask('GET', `${BROKER}/listeners`)).toHaveLength(6);
   await ask('POST', `${one}/undeploy`, { brokers });
   await ask('DELETE', one);
 });

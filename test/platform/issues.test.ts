@@ -47,7 +47,7 @@ describe('a bridge configuration', () => {
     const wrong: readonly [string, unknown][] = [
       ['conflicts', config(12_000, () => ({ pattern: 'a/b', direction: 'in' }))],
       ['unknown keys', config(9_000, () => ({ pattern: 'a', direction: 'no', other: 1 }))],
-      ['one object', Object.fromEntries(Array.from({ length: 40_000 }, (_, key) => [`key${key}`, 1]))],
+      ['one object', Object.fromEntries(Array.from({ length: 15_000 }, (_, key) => [`key${key}`, 1]))],
       ['wildcards', config(10_000, (i) => ({ pattern: i % 2 ? `+/b${i}/x` : `a${i}/+/y`, direction: 'in' }))],
     ];
     for (const [what, given] of wrong) {
@@ -103,11 +103,11 @@ test('a request reads at most 8 MiB of bridge configurations, whatever the alias
   expect(served.data.broker.b1.c2.connections[11].password).toBe('***');
 });
 
-test('a REST body with 115,000 unknown keys is refused with its first issue, a small one with all', async () => {
+test('a REST body with 15,000 unknown keys is refused with its first issue, a small one with all', async () => {
   const { service } = await running();
   const put = (body: unknown) => service.rest('POST', `/api/projects/${service.projectId}/brokers`, service.root, body);
   const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, key) => [key.toString(36), 1]));
-  const large = await put(keys(115_000));
+  const large = await put(keys(15_000));
   expect([large.status, large.body.code, large.body.info.issues.length]).toEqual([400, 'INVALID', 1]);
   const small = await put(keys(300));
   expect([small.status, small.body.info.issues.length]).toEqual([400, 100]);

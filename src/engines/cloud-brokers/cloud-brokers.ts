@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
@@ -12,6 +11,7 @@ import {
 } from '../../domains/brokers/broker-engine.ts';
 import type { BrokerService } from '../../domains/brokers/broker-service.ts';
 import type { CloudBrokerTargetState } from '../../generated/sqlite/client.ts';
+import { generatePassword } from '../../platform/auth/passwords.ts';
 import { invalid, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { LeasedMutex } from '../../platform/scheduling/leased-mutex.ts';
@@ -277,7 +277,7 @@ export class CloudBrokers {
           folderId,
           url: engines.urlOf(engines.listenersOf(numbered)),
           username: ADMINISTRATOR,
-          sealedPassword: sealer.seal(randomBytes(18).toString('base64url'), `${id}/password`),
+          sealedPassword: sealer.seal(generatePassword(), `${id}/password`),
           issuedTo,
           productId: engine,
           periodStart: new Date(),

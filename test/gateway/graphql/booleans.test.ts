@@ -6,7 +6,7 @@ import { schema } from '../../../src/app/schema.ts';
  * A boolean reads as a claim about its object, in output as in the input that sets it: `isRetained`, `hasTls`,
  * `viewerCanDelete`, `requiresCertificate`, `metricsEnabled`. Others are exceptions with a reason.
  */
-const CLAIM = /^(is|has|can|was|viewerCan|allows|reports|requires|stores)[A-Z]|Enabled$/;
+const CLAIM = /^(is|has|can|was|viewerCan|allows|reports|requires|stores|binds)[A-Z]|Enabled$/;
 
 const because = (reason: string, ...names: string[]) => Object.fromEntries(names.map((name) => [name, reason]));
 

@@ -75,7 +75,7 @@ export const LookedAtType = builder.objectRef<Viewed<LookedAtRule>>('LookedAtRul
   }),
 });
 
-const NodeDecisionType = builder.objectRef<NodeDecision>('NodeDecision').implement({
+const NodeDecisionType = builder.objectRef<NodeDecision>('AccessNodeDecision').implement({
   description: 'The decision of one node of a cluster.',
   fields: (t) => ({
     nodeId: t.exposeInt('nodeId', { description: 'Number of the node.' }),
