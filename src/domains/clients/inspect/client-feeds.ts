@@ -111,7 +111,7 @@ export class ClientFeeds {
     return new ClientFeed({
       matches: matcherOf(filter),
       clients: () => this.#clients.matching(filter),
-      undecided: () => this.#clients.undecided(filter),
+      undecided: () => this.#clients.search(filter).undecided,
       state: this.#state,
       countsOnly: form === 'COUNTS',
       maxStored,

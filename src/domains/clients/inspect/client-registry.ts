@@ -20,7 +20,7 @@ import { type ClientOrder, isByBacklog, pageInOrder, type SortedPage } from './c
 import { INSPECT_API, listClients } from './inspect-control.ts';
 import type { ClientsChangedEvent, ConnectedClientSummary } from './inspect-data.ts';
 import { parseClientsChanged } from './inspect-parser.ts';
-import { type ClientPageQuery, SortedClients } from './sorted-clients.ts';
+import { type ClientPageQuery, pageByKey, SortedClients } from './sorted-clients.ts';
 
 export interface ClientRegistryOptions {
   /** Interval of listings if the API sends no events. Default: 5,000. */
@@ -135,12 +135,11 @@ export class ClientRegistry {
     const backlogOf = isBacklogNeeded ? await this.#backlogs() : listedBacklog;
     requireBacklogs(query, this.#clients.all(), backlogOf);
     const { offset, count, after, ...filter } = query;
-    const undecided = this.#clients.undecided(filter, backlogOf);
+    const { clients, undecided } = this.#clients.search(filter, backlogOf);
     const state = { ...withUndecided(this.#state(), undecided), undecided };
-    if (order === undefined) return { ...this.#clients.page(query, backlogOf), ...state };
+    if (order === undefined) return { ...pageByKey(clients, { offset, count, after }), ...state };
     // A copy, because the list may change between two slices.
-    const matching = [...this.#clients.matching(filter, backlogOf)];
-    return { ...(await runInSlices(pageInOrder(matching, order, { offset, count, after }, backlogOf))), ...state };
+    return { ...(await runInSlices(pageInOrder([...clients], order, { offset, count, after }, backlogOf))), ...state };
   }
 
   /**

@@ -96,22 +96,13 @@ export class SortedClients {
     this.#filtered.clear();
   }
 
-  /** A cursor is a key. */
-  page({ offset, count, after, ...filter }: ClientPageQuery, backlogOf: BacklogOf = listedBacklog): SortedPage {
-    return pageByKey(this.matching(filter, backlogOf), { offset, count, after });
-  }
-
   /** In the order of keys. */
   matching(filter: ClientFilter, backlogOf: BacklogOf = listedBacklog): readonly ConnectedClientSummary[] {
-    return this.#search(filter, backlogOf).clients;
+    return this.search(filter, backlogOf).clients;
   }
 
-  /** Number of clients that may match, because a value that the filter needs is unknown. */
-  undecided(filter: ClientFilter, backlogOf: BacklogOf = listedBacklog): number {
-    return this.#search(filter, backlogOf).undecided;
-  }
-
-  #search(filter: ClientFilter, backlogOf: BacklogOf): Found {
+  /** `undecided`: number of clients that may match, because a value that the filter needs is unknown. */
+  search(filter: ClientFilter, backlogOf: BacklogOf = listedBacklog): Found {
     const fits = matcherOf(filter, backlogOf);
     if (fits === null) return { clients: this.#sorted, undecided: 0 };
     const { clientIds } = filter;
@@ -156,7 +147,8 @@ function foundIn(list: readonly ConnectedClientSummary[], fits: Fits): Found {
   return { clients, undecided };
 }
 
-function pageByKey(
+/** A cursor is a key. */
+export function pageByKey(
   list: readonly ConnectedClientSummary[],
   { offset = 0, count = -1, after }: PageOfOrder,
 ): SortedPage {
