@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { isAtLeast, mosquittoVersionOf } from '../../protocol/control/mosquitto-version.ts';
 import { isProgram, type MosquittoProgram } from './mosquitto-program.ts';
 
 const RUN_MS = 5_000;
@@ -9,10 +10,8 @@ const MAX_OUTPUT_BYTES = 65_536;
 const SYMBOL_SINCE_2_1 = 'mosquitto_plugin_set_info';
 
 /** Whether a version, for example `2.0.11`, is 2.1 or newer. */
-export function isSince21(version: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  return major > 2 || (major === 2 && minor >= 1);
-}
+export const isSince21 = (version: string): boolean =>
+  isAtLeast(mosquittoVersionOf(`mosquitto version ${version}`), [2, 1, 0]);
 
 /**
  * Returns the version of the program, for example `2.0.11`. Errors: the program prints no version within 5 seconds, or
