@@ -65,11 +65,21 @@ export async function openPage(locale: string): Promise<Page> {
   idle.delete(locale);
   onTestFinished(async ({ task }) => {
     // A test that failed may still wait for its page.
-    if (page.isClosed() || task.result?.state === 'fail') return page.context().close();
+    if (page.isClosed() || task.result?.state === 'fail') {
+      await tellShown(page);
+      return page.context().close();
+    }
     await empty(page);
     idle.set(locale, page);
   });
   return page;
+}
+
+/** A failed wait says only what the page did not show. */
+async function tellShown(page: Page): Promise<void> {
+  if (page.isClosed()) return;
+  const shown = await page.locator('body').ariaSnapshot({ timeout: 5_000 });
+  console.log(`${page.url()} showed:\n${shown.slice(0, 8_000)}`);
 }
 
 async function empty(page: Page): Promise<void> {
