@@ -78,7 +78,7 @@ export async function openPage(locale: string): Promise<Page> {
 /** A failed wait says only what the page did not show. */
 async function tellShown(page: Page): Promise<void> {
   if (page.isClosed()) return;
-  const shown = await page.locator('body').ariaSnapshot({ timeout: 5_000 });
+  const shown = await page.locator('body').ariaSnapshot();
   console.log(`${page.url()} showed:\n${shown.slice(0, 8_000)}`);
 }
 

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import { type ListConnection, listConnection, type PageArguments } from '../../gateway/paging.ts';
 import { notFound, ServiceError } from '../../platform/errors.ts';
+import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts';
 import { runInSlices } from '../../platform/scheduling/sliced-task.ts';
 import { DYNSEC_API, getClient, parseConnections } from '../../protocol/control/dynamic-security.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
@@ -85,6 +86,8 @@ export class AccessControlService {
   #sharing: AccessSharing = { sharedOf: () => null, isNode: () => false };
   readonly #brokers = new Map<string, BrokerAccess>();
   readonly #feeds: BrokerFeeds<AccessState>;
+  /** A plan of thousands of changes takes up to 100 MB, and its processor time is the same one after the other. */
+  readonly #plans = new ConcurrencyLimit({ maxRunning: 1 });
 
   constructor(options: AccessControlOptions) {
     const { runtimes, brokers: directory, log } = options;
@@ -184,8 +187,14 @@ export class AccessControlService {
     const shared = await this.sharedDialect(broker, dialect);
     const { source, dryRun, mayControl, ...options } = request;
     const gatewayUsername = reader.username;
-    const { changes, ...plan } = await runInSlices(planImport(policy, shared, source, { ...options, gatewayUsername }));
-    return { ...plan, requested: changes, ...(await this.write(broker, { changes, mayControl }, dryRun)) };
+    const planned = async () => {
+      const task = planImport(policy, shared, source, { ...options, gatewayUsername });
+      const { changes, ...plan } = await runInSlices(task);
+      const write = { changes, mayControl };
+      return { ...plan, requested: changes, write, report: dryRun ? await this.write(broker, write, true) : null };
+    };
+    const { write, report, ...plan } = await this.#plans.run(planned);
+    return { ...plan, ...(report ?? (await this.write(broker, write, false))) };
   }
 
   /** For the synchronization of clusters: also returns the access control of a single node. Errors: see `view`. */
