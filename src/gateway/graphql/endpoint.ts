@@ -36,6 +36,12 @@ export interface GraphqlResponse {
   readonly isRefusedStream?: boolean;
 }
 
+export function textOf({ result, dataText }: GraphqlResponse): string {
+  if (dataText === undefined) return JSON.stringify(result);
+  if (result.errors === undefined) return `{"data":${dataText}}`;
+  return `{"errors":${JSON.stringify(result.errors)},"data":${dataText}}`;
+}
+
 interface RunOptions {
   /** Whether mutations are refused, as for GET. Default: false. */
   readonly queriesOnly?: boolean;

@@ -5,7 +5,7 @@ import { type MaybePromise, proceed } from '../../platform/maybe-promise.ts';
 import { errorHeaders } from '../http/error-headers.ts';
 import { endWithBytes, endWithText, type TextBody, textBody } from '../http/text-body.ts';
 import type { Traffic } from '../http/traffic.ts';
-import type { ContextFor, Endpoint, GraphqlResponse, RequestFacts } from './endpoint.ts';
+import { type ContextFor, type Endpoint, type GraphqlResponse, type RequestFacts, textOf } from './endpoint.ts';
 import { requestErrorStatus } from './public-error.ts';
 import { MAX_RESPONSE_BYTES, ResponseTooLarge } from './response-limit.ts';
 
@@ -167,10 +167,4 @@ export function compressedBody(
   { compression }: Traffic,
 ): MaybePromise<Buffer<ArrayBuffer>> | null {
   return isMutation ? null : compression.body(body, headers, accept);
-}
-
-function textOf({ result, dataText }: GraphqlResponse): string {
-  if (dataText === undefined) return JSON.stringify(result);
-  if (result.errors === undefined) return `{"data":${dataText}}`;
-  return `{"errors":${JSON.stringify(result.errors)},"data":${dataText}}`;
 }

@@ -10,7 +10,7 @@
  * socket without credentials and without an operation is closed with 4401 after `anonymousIdleMs`.
  */
 import type { IncomingMessage } from 'node:http';
-import { type ExecutionArgs, type ExecutionResult, GraphQLError, parse } from 'graphql';
+import { type ExecutionArgs, GraphQLError, parse } from 'graphql';
 import { CloseCode, makeServer } from 'graphql-ws';
 import type { WebSocket } from 'ws';
 import type { Viewer } from '../../../platform/auth/viewer.ts';
@@ -18,9 +18,9 @@ import { ServiceError } from '../../../platform/errors.ts';
 import { parseExactBody } from '../../../platform/text/exact-json.ts';
 import { hasFewShapes, TOO_MANY_SHAPES } from '../../../platform/text/json-bounds.ts';
 import type { RequestContext } from '../../context.ts';
-import type { Endpoint } from '../endpoint.ts';
+import { type Endpoint, textOf } from '../endpoint.ts';
 import { factsOf, type TransportOptions } from '../http.ts';
-import { type PublicError, type PublicResult, publicError } from '../public-error.ts';
+import { type PublicError, publicError } from '../public-error.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { LastMessages } from './last-messages.ts';
 import { LiveResults } from './live-results.ts';
@@ -148,7 +148,6 @@ export class WebSocketConnection {
       connectionInitWaitTimeout: INIT_TIMEOUT_MS,
       onConnect: ({ connectionParams }) => this.#connect(connectionParams),
       onSubscribe: ({ connectionParams }, id, payload) => this.#subscribe(id, payload, connectionParams),
-      onNext: (_context, _id, _payload, _args, result) => result as ExecutionResult as never,
       onError: (_context, _id, _payload, errors) =>
         errors.map((error) => (error instanceof Refusal ? error.publicError : error.toJSON())),
       execute: (args) => (args as Execution).result as never,
@@ -220,14 +219,14 @@ export class WebSocketConnection {
       this.#unpaidBytes = 0;
       endpoint.rates.body?.(context, bytes);
       const { queryTurn } = this.#flow;
-      const response = await endpoint.start(payload, context, { queryTurn });
+      const response = await endpoint.start(payload, context, { queryTurn, toText: true });
       if (response instanceof LiveResults) {
         return execution('subscription', endpoint, this.#openSubscription(id, response));
       }
       this.#operationCount -= 1;
       const { errors, data } = response.result;
       if (errors && data === undefined) return errors.map((error) => new Refusal(error));
-      return execution('query', endpoint, response.result);
+      return execution('query', endpoint, this.#written(nextMessage(id, textOf(response))));
     } catch (error) {
       this.#operationCount -= 1;
       // The error message is sent before this runs.
@@ -236,6 +235,12 @@ export class WebSocketConnection {
       }
       return [new Refusal(publicError(error, errorContext))];
     }
+  }
+
+  /** For graphql-ws a stream without values, because it would serialise a result: 2 ms for the one of the schema. */
+  // biome-ignore lint/correctness/useYield: see above.
+  async *#written(text: string): AsyncGenerator<never> {
+    await this.#flow.send(text).then(this.#socketWriter.drained);
   }
 
   #openSubscription(id: string, results: LiveResults): WebSocketSubscription {
@@ -285,16 +290,14 @@ class Refusal extends GraphQLError {
 
 /** Arguments for graphql-ws that contain the result instead of something to execute. */
 interface Execution extends ExecutionArgs {
-  readonly result: PublicResult | WebSocketSubscription;
+  readonly result: AsyncIterable<never>;
 }
 
-function execution(
-  kind: keyof typeof PLACEHOLDER,
-  endpoint: Endpoint,
-  result: PublicResult | WebSocketSubscription,
-): Execution {
+function execution(kind: keyof typeof PLACEHOLDER, endpoint: Endpoint, result: AsyncIterable<never>): Execution {
   return { schema: endpoint.operations.schema, document: PLACEHOLDER[kind], contextValue: null, result };
 }
+
+const nextMessage = (id: string, payload: string) => `{"id":${JSON.stringify(id)},"type":"next","payload":${payload}}`;
 
 function authorizationOf(params: ConnectionParams | undefined): string | undefined {
   const { authorization, Authorization, token } = params ?? {};
