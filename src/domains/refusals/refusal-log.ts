@@ -70,6 +70,7 @@ export class RefusalLog {
     refusal.sequence = this.sequence;
     refusal.count += 1;
     refusal.lastAt = now;
+    refusal.listenerPort = refused.listenerPort;
     refusal.reasonCode = refused.reasonCode;
     if (source !== null) refusal.detail = truncate(refused.detail, MAX_TEXT);
     if (denial && source !== null && entry.version !== denial.version) {

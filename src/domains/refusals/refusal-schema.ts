@@ -81,7 +81,7 @@ export const RefusalType = builder.objectRef<RefusalView>('Refusal').implement({
       resolve: ({ refusal }) => refusal.address,
     }),
     listenerPort: t.int({
-      description: 'The port of the listener.',
+      description: 'The port of the listener that the client used the last time.',
       nullable: true,
       resolve: ({ refusal }) => refusal.listenerPort,
     }),

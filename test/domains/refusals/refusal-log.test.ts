@@ -29,6 +29,18 @@ test('equal refusals are one entry with a count, which moves to the front', () =
   expect(log.list({ before: 3, count: 10 })).toMatchObject([{ clientId: 'b' }]);
 });
 
+test('an entry has the listener, the reason code and the detail of its last refusal', () => {
+  const log = new RefusalLog(() => {});
+  log.add(refused({ listenerPort: 1883, reasonCode: 4, detail: 'first' }));
+  for (const last of [
+    { listenerPort: 8883, reasonCode: 5, detail: 'second' },
+    { listenerPort: null, reasonCode: null, detail: null },
+  ]) {
+    log.add(refused(last));
+    expect(log.list({ count: 10 })).toMatchObject([last]);
+  }
+});
+
 test('100,000 refusals with random names of one network become 100 entries and one without names', () => {
   const log = new RefusalLog(() => {});
   log.add(refused({ clientId: 'victim', address: '10.9.9.9' }));
