@@ -100,6 +100,7 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
     ...(tls ? [`cafile ${folder}/ca.crt`, `certfile ${folder}/server.crt`, `keyfile ${folder}/server.key`] : []),
     ...(tls === 'mutual' ? ['require_certificate true'] : []),
     ...(webSocket ? [`listener ${webSocketPort} 127.0.0.1`, 'protocol websockets'] : []),
+    ...sinceVersion({ '2.0.0': [], '2.1.0': ['enable_control_api true'] }),
     'log_dest stderr',
     ...(logTypes.length > 0 ? ['log_dest topic', ...logTypes.map((type) => `log_type ${type}`)] : []),
     ...(options.lines ?? []),
