@@ -34,27 +34,28 @@ export function BulkDisconnect(props: BulkDisconnectProps) {
   const [filter] = useState({ ...props.filter, isConnected: true });
   const [withResults] = useState(totalCount <= MAX_RESULTS);
   const [force, setForce] = useState(false);
+  const [discardWill, setDiscardWill] = useState(false);
   const [preview, setPreview] = useState<DisconnectReport | null>(null);
   const [report, setReport] = useState<DisconnectReport | null>(null);
   const dryRun = useMutation(DISCONNECT);
   const run = useMutation(DISCONNECT);
   const names = useQuery(CLIENTS, { id: brokerId, filter, first: MAX_NAMES, withDrops: false });
-  const look = async (forced: boolean) => {
+  const look = async () => {
     setPreview(null);
-    const input = { brokerId, filter, force: forced, dryRun: true, limit: MAX_CLIENTS };
+    const input = { brokerId, filter, force, discardWill, dryRun: true, limit: MAX_CLIENTS };
     const found = await dryRun.run({ input, withResults });
     setPreview(found?.disconnectClients ?? null);
   };
   useEffect(() => {
-    void look(force);
-  }, [force]);
+    void look();
+  }, [force, discardWill]);
   const confirm = async () => {
     if (preview === null) return;
     // If more clients match meanwhile, none is disconnected.
-    const input = { brokerId, filter, force, dryRun: false, limit: Math.max(1, selectedIn(preview)) };
+    const input = { brokerId, filter, force, discardWill, dryRun: false, limit: Math.max(1, selectedIn(preview)) };
     const done = await run.run({ input, withResults });
     if (done) setReport(done.disconnectClients);
-    else await look(force);
+    else await look();
   };
   if (report) return <Outcome title={title} report={report} onClose={onClose} />;
   const count = preview?.wouldDisconnectCount ?? 0;
@@ -111,6 +112,14 @@ export function BulkDisconnect(props: BulkDisconnectProps) {
           {text('force')}
         </label>
       )}
+      <label>
+        <input
+          type="checkbox"
+          checked={discardWill}
+          onChange={({ currentTarget }) => setDiscardWill(currentTarget.checked)}
+        />{' '}
+        {text('discardWill')}
+      </label>
       {run.isBusy && (
         <p role="status">
           <progress aria-label={title} />{' '}

@@ -114,7 +114,7 @@ test('the client list of a cluster has the acknowledged messages and the queues 
   });
 
   await visit(1, 'm-kept', false);
-  const input = { brokerId: entryId, filter: { value: 'm-', mode: 'STARTS_WITH' } };
+  const input = { brokerId: entryId, filter: { value: 'm-', mode: 'STARTS_WITH' }, discardWill: true };
   const { disconnectClients: foreseen } = await graph(MANY, { input: { ...input, dryRun: true } });
   expect(foreseen).toMatchObject({ wouldDisconnectCount: 2, disconnectedCount: 0, isComplete: true });
   const { disconnectClients: done } = await graph(MANY, { input });

@@ -62,7 +62,7 @@ const retainedOf = (client: MqttClient, topic: string, text: string, qos: 0 | 1 
   client.publishAsync(topic, text, { qos, retain: true });
 
 test.each(VERSIONS)(
-  'a client is disconnected alone, without its will, and its session stays (MQTT %i)',
+  '[MQTT-3.1.2-8] a client is disconnected alone, with its will unless that is discarded, and its session stays (MQTT %i)',
   async (version) => {
     const { mqttPort } = shared();
     const admin = await connect(mqttPort);
@@ -73,19 +73,22 @@ test.each(VERSIONS)(
       ({ topic: `wills/${version}/${name}`, payload: Buffer.from('gone'), qos: 1, retain: false }) as const;
     const id = `kicked-${version}`;
     const { client } = await device(mqttPort, id, { ...persistent(version), will: will(id) });
-    const other = await device(mqttPort, `other-${version}`, { will: will('other') });
+    await device(mqttPort, `other-${version}`, { will: will('other') });
     await client.subscribeAsync('kept', { qos: 1 });
     const reason = new Promise((resolve) => client.once('disconnect', ({ reasonCode }) => resolve(reasonCode)));
     const closed = new Promise((resolve) => client.once('close', () => resolve(undefined)));
 
-    expect(await run(admin, 'disconnectClient', { clientid: id })).toEqual(DONE);
+    expect(await run(admin, 'disconnectClient', { clientid: id, discardWill: 'yes' })).toEqual({
+      error: 'Invalid discardWill',
+    });
+    expect(await run(admin, 'disconnectClient', { clientid: id, discardWill: true })).toEqual(DONE);
     expect(await inspect(admin, id)).toMatchObject({ connected: false, subscriptions: ['kept'] });
     // There is nothing to disconnect any more.
     expect(await run(admin, 'disconnectClient', { clientid: id })).toEqual(NOT_FOUND);
     expect(await run(admin, 'disconnectClient', { clientid: 'nobody' })).toEqual(NOT_FOUND);
     expect(await Promise.race([reason, closed])).toBe(version === 5 ? 0x98 : undefined);
     expect(await inspect(admin, `other-${version}`)).toMatchObject({ connected: true });
-    other.client.stream.destroy();
+    expect(await run(admin, 'disconnectClient', { clientid: `other-${version}` })).toEqual(DONE);
     await until(() => wills().length > 0);
     expect(wills()).toEqual([`wills/${version}/other`]);
 

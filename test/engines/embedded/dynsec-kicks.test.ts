@@ -149,20 +149,12 @@ function connecting(port: number, options: IClientOptions): MqttClient {
   return client;
 }
 
-test('a kicked client keeps its session and its queue, and its will is not published', async () => {
+test('a kicked client keeps its session and its queue', async () => {
   const { mqttPort } = await startBrokerHere();
   const admin = await connect(mqttPort);
-  const watching = collect(admin);
-  await admin.subscribeAsync(['will', 'end']);
-  const acls = ['publishClientSend', 'subscribePattern'].map((acltype) => ({ acltype, topic: '#', allow: true }));
-  await dynsecDone(
-    admin,
-    { command: 'createRole', rolename: 'all', acls },
-    { command: 'createClient', username: 'dev', password: 'x', roles: [{ rolename: 'all' }] },
-  );
-  const will = { topic: 'will', payload: Buffer.from('gone'), qos: 1, retain: false } as const;
+  await dynsecDone(admin, ...MAY_ALL);
   const session = { username: 'dev', password: 'x', clientId: 'dev', clean: false } as const;
-  const device = await connect(mqttPort, { ...session, will });
+  const device = await connect(mqttPort, session);
   await device.subscribeAsync('queue', { qos: 1 });
   const closed = new Promise<void>((resolve) => device.once('close', () => resolve()));
   await dynsecDone(admin, { command: 'modifyClient', username: 'dev' });
@@ -171,10 +163,41 @@ test('a kicked client keeps its session and its queue, and its will is not publi
   // Collected from before the connection stands: what is queued comes right behind CONNACK.
   const back = collect(connecting(mqttPort, session));
   expect((await back.until((seen) => seen.length > 0))[0]?.text).toBe('kept');
-  await admin.publishAsync('end', 'end', { qos: 1 });
-  await watching.until((seen) => seen.some(({ topic }) => topic === 'end'));
-  expect(watching.messages.filter(({ topic }) => topic === 'will')).toEqual([]);
 });
+
+const MAY_ALL: readonly Command[] = [
+  {
+    command: 'createRole',
+    rolename: 'all',
+    acls: ['publishClientSend', 'subscribePattern'].map((acltype) => ({ acltype, topic: '#', allow: true })),
+  },
+  { command: 'createClient', username: 'dev', password: 'x', roles: [{ rolename: 'all' }] },
+];
+
+test.each<[Command, string[]]>([
+  [{ command: 'disableClient', username: 'dev' }, ['will']],
+  [{ command: 'deleteClient', username: 'dev' }, ['will']],
+  [{ command: 'setClientPassword', username: 'dev', password: 'y' }, ['will']],
+  [{ command: 'removeClientRole', username: 'dev', rolename: 'all' }, []],
+])(
+  '[MQTT-3.1.2-8] the will of a kicked client is published if its account could publish it: %o',
+  async (change, published) => {
+    const { mqttPort } = await startBrokerHere();
+    const admin = await connect(mqttPort);
+    const watching = collect(admin);
+    await dynsecDone(admin, ...MAY_ALL);
+    await admin.subscribeAsync(['will', 'end']);
+    const will = { topic: 'will', payload: Buffer.from('gone'), qos: 1, retain: true } as const;
+    const device = await connect(mqttPort, { username: 'dev', password: 'x', will });
+    const closed = new Promise<void>((resolve) => device.once('close', () => resolve()));
+    await dynsecDone(admin, change);
+    await closed;
+    await admin.publishAsync('end', 'end', { qos: 1 });
+    await watching.until((seen) => seen.some(({ topic }) => topic === 'end'));
+    const topics = watching.messages.map(({ topic }) => topic).filter((topic) => !topic.startsWith('$'));
+    expect(topics).toEqual([...published, 'end']);
+  },
+);
 
 test('an administrator that changes its own account gets the response before it is disconnected', async () => {
   const { mqttPort } = await startBrokerHere();

@@ -18,6 +18,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
     'an option of one mutation',
     'adopt',
     'discardUnreadable',
+    'discardWill',
     'dryRun',
     'fastest',
     'force',

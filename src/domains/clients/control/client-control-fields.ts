@@ -8,12 +8,14 @@ import { MAX_SUBSCRIPTION_IDENTIFIER } from './client-input.ts';
 export interface Consent {
   readonly force: boolean;
   readonly takeover: boolean;
+  readonly discardWill: boolean;
   readonly among: ReadonlySet<string>;
 }
 
-export const consentOf = ({ force, takeover, among }: Fields): Consent => ({
+export const consentOf = ({ force, takeover, discardWill, among }: Fields): Consent => ({
   force: force === true,
   takeover: takeover === true,
+  discardWill: discardWill === true,
   among: new Set(Array.isArray(among) ? among : []),
 });
 

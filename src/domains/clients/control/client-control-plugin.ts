@@ -18,6 +18,7 @@ import {
   notConnected,
   notPersistent,
   ownConnection,
+  sendsWill,
   sharedAccount,
   stillConnected,
   withoutTakeover,
@@ -35,7 +36,7 @@ import { SessionTakeovers } from './session-takeover.ts';
  *      is never disconnected.
  *   2. With `takeover`, takes over the session of the client (src/protocol/mqtt/take-over.ts), if it is persistent. The
  *      session and its queue remain, and no will is sent. With `force` also takes over a clean session: this ends the
- *      session, and the broker sends its will.
+ *      session, and the broker sends its will; with `discardWill` it is refused instead (NOT_SUPPORTED_BY_BROKER).
  *   3. With `force`, disconnects the account with all its clients.
  *   4. Refuses: NOT_SUPPORTED_BY_BROKER if even `force` would not help, IN_USE with the `info` of `sharedAccount`.
  *
@@ -156,7 +157,7 @@ class ClientControl implements ControlPlugin {
     clientid: string,
     consent: Consent,
   ): Promise<{ readonly method: DisconnectMethod; readonly peers: AccountPeers }> {
-    const { force, takeover, among } = consent;
+    const { force, takeover, discardWill, among } = consent;
     const peers = await peersOf(this.#controls, clientid);
     if (peers === null) throw new ControlRefusal('Client not found');
     const { client, others, isComplete } = peers;
@@ -165,7 +166,10 @@ class ClientControl implements ControlPlugin {
     const canKick = client.isOwn === false && obstacle === null;
     const isAlone = others.every((id) => among.has(id)) && isComplete && !client.isAmbiguous;
     if (canKick && isAlone) return { method: 'ACCOUNT', peers };
-    if (takeover && (client.clean === false || force)) return { method: 'TAKEOVER', peers };
+    if (takeover && (client.clean === false || force)) {
+      if (client.clean !== false && discardWill) throw sendsWill(clientid);
+      return { method: 'TAKEOVER', peers };
+    }
     if (obstacle !== null && !takeover) throw obstacle;
     if (canKick && force) return { method: 'ACCOUNT', peers };
     throw sharedAccount(peers, consent, canKick);

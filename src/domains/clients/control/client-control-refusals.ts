@@ -76,6 +76,12 @@ function reasonOf({ client, others, isComplete }: AccountPeers): string {
   return 'its account cannot be read reliably from the log';
 }
 
+/** The session is clean, and the will is to be discarded. */
+export function sendsWill(clientid: string): ControlRefusal {
+  const reason = `The session of "${clientid}" is clean: a takeover would end it, and the broker would send its will`;
+  return new ControlRefusal(reason, { code: 'NOT_SUPPORTED_BY_BROKER', info: { reason, name: clientid } });
+}
+
 export function withoutTakeover(): ControlRefusal {
   const reason = `Mosquitto cannot change the subscriptions of its clients: ${REMEDY}`;
   return new ControlRefusal(reason, { code: 'NOT_SUPPORTED_BY_BROKER', info: { reason } });

@@ -11,18 +11,24 @@ import { type DisconnectResult, notConnected, previewOf, runPlan } from './bulk-
 import { type BulkSelection, refuseTooMany, selectionIssues, selectionOf } from './bulk-selection.ts';
 import {
   CLIENT_CONTROL_API,
+  type DisconnectClient,
   type DisconnectMethod,
   disconnectClient,
   type SendRetain,
   subscribeClient,
   unsubscribeClient,
+  willField,
 } from './client-control.ts';
 import { clientIdIssues, subscriptionIssues, topicIssues } from './client-input.ts';
 import { planByAccount, planSingly } from './disconnect-plan.ts';
 
-interface DisconnectInput {
-  readonly clientId: string;
+interface DisconnectOptions {
   readonly force?: boolean | null | undefined;
+  readonly discardWill?: boolean | null | undefined;
+}
+
+interface DisconnectInput extends DisconnectOptions {
+  readonly clientId: string;
 }
 
 interface UnsubscribeInput {
@@ -38,8 +44,7 @@ interface SubscribeInput extends UnsubscribeInput {
   readonly subscriptionIdentifier?: number | null | undefined;
 }
 
-interface BulkDisconnectInput extends BulkSelection {
-  readonly force?: boolean | null | undefined;
+interface BulkDisconnectInput extends BulkSelection, DisconnectOptions {
   readonly dryRun?: boolean | null | undefined;
 }
 
@@ -76,7 +81,7 @@ const FIRST_PAUSE_MS = 10;
 /**
  * Disconnects, subscribes and unsubscribes single clients of brokers for administrators. Checks the input before
  * sending commands, and refuses commands on connections of this service (IN_USE). Only the gateway plugin receives
- * `force` and `takeover`.
+ * `force` and `takeover`, and no commercial plugin receives `discardWill`.
  */
 export class ClientControlService {
   readonly #options: ClientControlOptions;
@@ -85,13 +90,14 @@ export class ClientControlService {
     this.#options = options;
   }
 
-  async disconnect(broker: BrokerRecord, { clientId, force }: DisconnectInput): Promise<DisconnectReport> {
+  async disconnect(broker: BrokerRecord, input: DisconnectInput): Promise<DisconnectReport> {
+    const { clientId } = input;
     const { clients } = this.#options;
     const { runtime, provider } = await this.#control(broker, clientId, clientIdIssues('input.clientId', clientId));
     const isHosted = provider === 'GATEWAY';
     // A followed log shows the end of a connection after the response; a broker's own list is up to date.
     const previous = isHosted ? await clients.find(broker, clientId).catch(() => null) : null;
-    const consent = isHosted ? { force: force ?? false, takeover: broker.clientTakeover } : {};
+    const consent = disconnectFields(broker, provider, input);
     const whenKnown = clients.expectEnds(broker, [clientId]);
     const { method, clientids } = await disconnectClient(runtime.controls, { clientid: clientId, ...consent });
     await whenKnown([clientId]);
@@ -131,7 +137,7 @@ export class ClientControlService {
    * filter by group, and those of an unreachable broker. Errors of single clients are in their results.
    */
   async disconnectMany(broker: BrokerRecord, input: BulkDisconnectInput): Promise<BulkDisconnectReport> {
-    const { filter, force, dryRun } = input;
+    const { filter, dryRun } = input;
     const { clients, own } = this.#options;
     const { runtime, provider } = await this.#control(broker, null, selectionIssues(input));
     const matching =
@@ -144,10 +150,10 @@ export class ClientControlService {
     const isOwn = (clientId: string) => own.has(clientId);
     // Otherwise the broker decides which clients are connected.
     const connected = isHosted || isDryRun ? await clients.connected(broker) : { clients: [], isComplete: false };
-    const consent = { force: force ?? false, takeover: broker.clientTakeover };
+    const consent = disconnectFields(broker, provider, input);
     const plan = isHosted
       ? planByAccount(clientIds, { connected: connected.clients, isOwn, ...consent })
-      : planSingly(clientIds, isOwn);
+      : planSingly(clientIds, isOwn, consent);
     const whenKnown = clients.expectEnds(broker, isDryRun ? [] : clientIds);
     const { results, alsoDisconnected } =
       isDryRun && !isHosted ? previewOf(plan, connected) : await runPlan(runtime.controls, plan, isDryRun);
@@ -193,6 +199,16 @@ const notShown = () =>
     'BROKER_TIMEOUT',
     'The broker has carried out the command, but its log does not show the effect yet: read the client again',
   );
+
+/** Errors: NOT_SUPPORTED_BY_BROKER. */
+function disconnectFields(
+  broker: BrokerRecord,
+  provider: ControlProvider,
+  { force, discardWill }: DisconnectOptions,
+): Omit<DisconnectClient, 'clientid'> {
+  if (provider !== 'GATEWAY') return willField(broker, discardWill);
+  return { force: force ?? false, takeover: broker.clientTakeover, discardWill: discardWill ?? false };
+}
 
 const consentOf = ({ clientTakeover }: BrokerRecord, provider: ControlProvider): { readonly takeover?: boolean } =>
   provider === 'GATEWAY' ? { takeover: clientTakeover } : {};

@@ -1,12 +1,15 @@
+import { ServiceError } from '../../../platform/errors.ts';
 import { isFields } from '../../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
+import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 
 /**
  * The `cedalo/client-control` control API: commands of an administrator on single clients.
  *
  * Commands: `disconnectClient`, `subscribeClient`, `unsubscribeClient`; the response is `{}` or `Client not found`. The
  * gateway plugin for plain Mosquitto accepts further fields (`force`, `among`, `takeover`), reports the result
- * (`method`, `disconnected`), and serves PREVIEW_DISCONNECT. Other providers never receive these.
+ * (`method`, `disconnected`), and serves PREVIEW_DISCONNECT. Other providers never receive these. It and the embedded
+ * broker accept `discardWill`.
  */
 export const CLIENT_CONTROL_API = 'cedalo/client-control';
 
@@ -25,6 +28,8 @@ export interface DisconnectClient {
   readonly among?: readonly string[];
   /** Gateway plugin only: whether the session may be taken over; with `force` even a clean session, which ends. */
   readonly takeover?: boolean;
+  /** Gateway plugin and embedded broker only. Default: the broker publishes the will as it does for this command. */
+  readonly discardWill?: boolean;
 }
 
 interface UnsubscribeClient {
@@ -41,6 +46,14 @@ interface SubscribeClient extends UnsubscribeClient {
     readonly retain_as_published?: boolean;
     readonly send_retain?: SendRetain;
   };
+}
+
+/** The field for a broker that serves the API itself. Errors: NOT_SUPPORTED_BY_BROKER if the broker has none for it. */
+export function willField({ engine }: BrokerRecord, discardWill: unknown): Pick<DisconnectClient, 'discardWill'> {
+  if (discardWill !== true) return {};
+  if (engine === 'embedded') return { discardWill };
+  const reason = 'This broker decides itself whether it publishes the wills of clients that it disconnects';
+  throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
 }
 
 /** BROKER: only that connection. ACCOUNT: every connection of its account. TAKEOVER: a session takeover. */

@@ -14,17 +14,21 @@ export interface DisconnectPlan {
   readonly refusals: ReadonlyMap<string, ServiceError>;
 }
 
-export function planSingly(clientIds: readonly string[], isOwn: (clientId: string) => boolean): DisconnectPlan {
+export function planSingly(
+  clientIds: readonly string[],
+  isOwn: (clientId: string) => boolean,
+  consent: Consent,
+): DisconnectPlan {
   const refusals = new Map(clientIds.filter(isOwn).map((id) => [id, ownConnection(id)]));
-  const kicks = clientIds.filter((id) => !refusals.has(id)).map((clientid) => single({ clientid }));
+  const kicks = clientIds.filter((id) => !refusals.has(id)).map((clientid) => single({ clientid, ...consent }));
   return { kicks, refusals };
 }
 
-interface AccountFacts {
+type Consent = Pick<DisconnectClient, 'force' | 'takeover' | 'discardWill'>;
+
+interface AccountFacts extends Consent {
   readonly connected: readonly ConnectedClientSummary[];
   readonly isOwn: (clientId: string) => boolean;
-  readonly force: boolean;
-  readonly takeover: boolean;
 }
 
 /**
@@ -34,7 +38,7 @@ interface AccountFacts {
  */
 export function planByAccount(
   clientIds: readonly string[],
-  { connected, isOwn, force, takeover }: AccountFacts,
+  { connected, isOwn, ...given }: AccountFacts,
 ): DisconnectPlan {
   const usernames = new Map(connected.map(({ clientid, username }) => [clientid, username]));
   const ownAccounts = new Set(connected.filter(({ clientid }) => isOwn(clientid)).map(({ username }) => username));
@@ -46,15 +50,15 @@ export function planByAccount(
     if (isOwn(id)) refusals.set(id, ownConnection(id));
     else if (username !== undefined) push(accounts, username, id);
     // An unknown client may be connected; the plugin decides.
-    else kicks.push(single({ clientid: id, force, takeover }));
+    else kicks.push(single({ clientid: id, ...given }));
   }
   for (const [username, ids] of accounts) {
     const [clientid = ''] = ids;
     // With takeovers, `force` affects only the session of one client.
-    const consent = { force: force && (takeover || !ownAccounts.has(username)), takeover };
+    const force = given.force === true && (given.takeover === true || !ownAccounts.has(username));
     // Clients that connect with the account meanwhile are not selected; the plugin checks again.
     const among = ids.length > 1 ? { among: ids } : {};
-    kicks.push({ command: { clientid, ...consent, ...among }, clientIds: ids });
+    kicks.push({ command: { clientid, ...given, force, ...among }, clientIds: ids });
   }
   return { kicks, refusals };
 }

@@ -136,9 +136,16 @@ const oneClient = (t: InputFields) => ({
 const FORCE =
   'Only for brokers that disconnect whole accounts: also disconnect the client if other clients use its account, which are then disconnected, too. If the broker’s `allowsClientTakeover` is on, other clients are not disconnected: `force` then ends a clean session by taking it over, and the broker sends its will.';
 
+const DISCARD_WILL =
+  'Whether the broker discards the will. By default an embedded broker publishes it, as MQTT requires, after its Will Delay Interval and as far as the account may publish it. A plain Mosquitto discards it anyway, except with a clean session that `force` takes over: this is refused then. Error NOT_SUPPORTED_BY_BROKER for other brokers, which decide themselves.';
+
 const DisconnectClientInput = builder.inputType('DisconnectClientInput', {
   description: 'The client to disconnect.',
-  fields: (t) => ({ ...oneClient(t), force: t.boolean({ defaultValue: false, description: FORCE }) }),
+  fields: (t) => ({
+    ...oneClient(t),
+    force: t.boolean({ defaultValue: false, description: FORCE }),
+    discardWill: t.boolean({ defaultValue: false, description: DISCARD_WILL }),
+  }),
 });
 
 const SubscribeClientInput = builder.inputType('SubscribeClientInput', {
@@ -174,6 +181,7 @@ const DisconnectClientsInput = builder.inputType('DisconnectClientsInput', {
     }),
     filter: t.field({ description: 'If null, `clientIds` is required.', type: ConnectedClientFilter }),
     force: t.boolean({ defaultValue: false, description: FORCE }),
+    discardWill: t.boolean({ defaultValue: false, description: DISCARD_WILL }),
     dryRun: t.boolean({
       defaultValue: false,
       description: 'Disconnect no client, and return the result that each client would have.',

@@ -8,6 +8,7 @@ import {
   type Disconnected,
   PREVIEW_DISCONNECT,
   parseDisconnected,
+  willField,
 } from '../../clients/control/client-control.ts';
 import { type FoundClient, findClients, isConnected } from './client-lookup.ts';
 import { type CallNode, type ClusterNodes, type NodeEntry, throwIfPartial, unknownElsewhere } from './cluster-nodes.ts';
@@ -56,14 +57,17 @@ class MergedClientControl implements ClusterCommands {
     const done = await call(node, async (controls) => {
       // A broker closes only this connection.
       if (isForeseen && !(await isGatewayPlugin(controls))) return { method: 'BROKER', clientids: [clientid] } as const;
-      return parseDisconnected(await send(controls, command), { ...(command as Partial<DisconnectClient>), clientid });
+      return parseDisconnected(await send(controls, node, command), {
+        ...(command as Partial<DisconnectClient>),
+        clientid,
+      });
     });
     await whenKnown?.([clientid]);
     return done;
   }
 
   async #change(command: ControlCommand): Promise<object> {
-    await this.#onNodesOf(command, (node) => this.#options.call(node, (controls) => send(controls, command)));
+    await this.#onNodesOf(command, (node) => this.#options.call(node, (controls) => send(controls, node, command)));
     return {};
   }
 
@@ -94,7 +98,12 @@ const isGatewayPlugin = async (controls: ControlCaller): Promise<boolean> =>
   (await controls.capability(CLIENT_CONTROL_API)).provider === 'GATEWAY';
 
 /** Brokers receive only the documented fields. */
-async function send(controls: ControlCaller, { command, ...fields }: ControlCommand): Promise<unknown> {
-  const { force: _force, among: _among, takeover: _takeover, ...documented } = fields;
-  return controls.call(CLIENT_CONTROL_API, command, (await isGatewayPlugin(controls)) ? fields : documented);
+async function send(
+  controls: ControlCaller,
+  { broker }: NodeEntry,
+  { command, ...fields }: ControlCommand & Partial<DisconnectClient>,
+): Promise<unknown> {
+  if (await isGatewayPlugin(controls)) return controls.call(CLIENT_CONTROL_API, command, fields);
+  const { force: _force, among: _among, takeover: _takeover, discardWill, ...documented } = fields;
+  return controls.call(CLIENT_CONTROL_API, command, { ...documented, ...willField(broker, discardWill) });
 }

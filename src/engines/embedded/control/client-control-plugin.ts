@@ -15,14 +15,16 @@ const MAX_IDENTIFIER = 268_435_455;
 /**
  * `cedalo/client-control` of the embedded broker. Each command returns `{}` when its changes are on disk.
  *
- * - `disconnectClient` (`clientid`): without publishing the will, with reason code 0x98 in MQTT 5. The session stays.
+ * - `disconnectClient` (`clientid`; optional `discardWill`): with reason code 0x98 in MQTT 5. The session stays. The
+ *   will is published, or delayed by its Will Delay Interval, unless `discardWill` is true.
  * - `subscribeClient` (`clientid`, `topic`, `qos`; optional `subscription_identifier` and `options` with `no_local`,
  *   `retain_as_published` and `send_retain`; `null` means absent): as if the client had sent SUBSCRIBE.
  * - `unsubscribeClient` (`clientid`, `topic`): succeeds also without such a subscription.
  */
 export const clientControlPlugin = (clients: ClientControl): ControlPlugin =>
   tablePlugin(CLIENT_CONTROL_API, {
-    disconnectclient: async (command) => responseFor(await clients.disconnect(nameOf(command, 'clientid'))),
+    disconnectclient: async (command) =>
+      responseFor(await clients.disconnect(nameOf(command, 'clientid'), flagOf(command, 'discardWill'))),
     subscribeclient: async (command) =>
       responseFor(await clients.subscribe(nameOf(command, 'clientid'), subscriptionOf(command))),
     unsubscribeclient: async (command) =>

@@ -62,6 +62,8 @@ export class Admission {
     // The connection was closed meanwhile, for example because its account was changed.
     if (connection.isClosed || client.closed) return 'closed';
     connection.identity = { clientId, username: username ?? null };
+    connection.couldPublishWill =
+      connection.will !== null && access.mayPublish(connection.identity, connection.will.topic);
     connection.connectedAt = Date.now();
     connection.previousDisconnect = registry.session(clientId)?.about?.lastDisconnect ?? null;
     this.#expiry.returned(clientId, connection);

@@ -179,7 +179,7 @@ export class BrokerCore {
     settled: (client, connection, packetId) => this.#delivery.settled(client, connection, packetId),
   };
 
-  /** Closes the connections of these user names (`null`: none) without publishing wills; sessions stay. */
+  /** Closes the connections of these user names (`null`: none); sessions stay. See `SessionExpiry` for wills. */
   readonly kick = (usernames: Iterable<string | null>): void => {
     for (const username of usernames) {
       for (const connection of [...this.#parts.registry.claimedBy(username)]) void connection.kick();

@@ -26,10 +26,10 @@ export class ClientControl {
     this.#handler = handler;
   }
 
-  /** Closes the connection without its will; the session stays. NOT_FOUND: the client is not connected. */
-  async disconnect(clientId: string): Promise<ControlOutcome> {
+  /** Closes the connection; the session stays. NOT_FOUND: the client is not connected. */
+  async disconnect(clientId: string, discardsWill: boolean): Promise<ControlOutcome> {
     const connection = this.#parts.registry.connection(clientId);
-    await connection?.kick();
+    await connection?.kick(discardsWill);
     return connection ? 'DONE' : 'NOT_FOUND';
   }
 

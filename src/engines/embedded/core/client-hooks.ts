@@ -53,7 +53,7 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
       publishHandler.take(client, connection, packet, done);
       return;
     }
-    expiry.takeWill(connection?.identity ?? null, packet);
+    if (connection) expiry.takeWill(connection, packet);
     consume(packet);
     done();
   };

@@ -47,6 +47,8 @@ export class Connection implements SubscriptionHolder {
   expirySeconds: number | null = 0;
   hasNoId = false;
   will: WillInfo | null = null;
+  /** Whether the account could publish the will when the client was admitted. */
+  couldPublishWill = false;
   connectedAt = 0;
   previousDisconnect: number | null = null;
   /** Whether CONNACK was sent. */
@@ -232,8 +234,9 @@ export class Connection implements SubscriptionHolder {
     });
   }
 
-  async kick(): Promise<void> {
-    if (this.client) discardWill(this.client);
+  /** Publishes the will, as [MQTT-3.1.2-8] requires after a close without DISCONNECT of the client, or discards it. */
+  async kick(discardsWill = false): Promise<void> {
+    if (this.client && discardsWill) discardWill(this.client);
     void this.disconnect(ADMINISTRATIVE_ACTION);
     await this.whenClosed();
   }

@@ -1,4 +1,3 @@
-import type { Identity } from '../access.ts';
 import type { ReceivedPublish } from '../store/aedes-packets.ts';
 import { forwardable } from '../store/message-properties.ts';
 import type { DelayedWill, WillPacket } from '../store/will-store.ts';
@@ -62,12 +61,17 @@ export class SessionExpiry {
     this.#parts.store.wills.takeDelayed(clientId);
   }
 
-  /** Publishes or delays the will of a closed connection. `identity` is `null` if the client is unknown. */
-  takeWill(identity: Identity | null, packet: ReceivedPublish): void {
+  /**
+   * Publishes or delays the will of a closed connection, if its account may publish it now. An account that was deleted
+   * has no rights now: then those at the time of CONNECT apply.
+   */
+  takeWill({ identity, couldPublishWill }: Connection, packet: ReceivedPublish): void {
     const { access, store } = this.#parts;
     const { topic, payload, qos, retain } = packet;
     const { delaySeconds = 0 } = packet as WillPacket;
-    if (!identity || !access.mayPublish(identity, topic) || topic.startsWith('$CONTROL/')) return;
+    if (!identity || topic.startsWith('$CONTROL/')) return;
+    const isAllowed = access.hasAccount(identity.username) ? access.mayPublish(identity, topic) : couldPublishWill;
+    if (!isAllowed) return;
     const { clientId } = identity;
     const due = Date.now() + delaySeconds * 1000;
     const will = { topic, payload, qos, retain, properties: forwardable(packet.properties), due };

@@ -67,7 +67,7 @@ export class DynamicSecurityPlugin implements ControlPlugin {
   #hashes = new Map<ControlCommand, string>();
   #kicks = new Set<string | null>();
 
-  /** `kick` disconnects these accounts without wills; sessions stay. `null`: clients without a user name. */
+  /** `kick` disconnects these accounts; sessions stay. `null`: clients without a user name. */
   constructor(
     store: AccessStore,
     kick: (usernames: ReadonlySet<string | null>) => void,

@@ -104,6 +104,9 @@ test('a clean session is taken over with force if its account must not be discon
   await expect(disconnectClient(controls, { clientid: 'ours', force: true })).rejects.toMatchObject({
     code: 'NOT_SUPPORTED_BY_BROKER',
   });
+  await expect(
+    disconnectClient(controls, { clientid: 'ours', takeover, force: true, discardWill: true }),
+  ).rejects.toMatchObject({ code: 'NOT_SUPPORTED_BY_BROKER', message: expect.stringContaining('send its will') });
   expect(await isUp(client)).toBe(true);
   expect(wills).toEqual([]);
   const gone = closed(client);

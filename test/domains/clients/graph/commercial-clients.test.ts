@@ -150,7 +150,9 @@ test('a client is disconnected, subscribed and unsubscribed with documented fiel
   });
   const unsubscribed = await service.graphql(UNSUBSCRIBE, { input: { ...target, topic: 'plant/#' } });
   expect(unsubscribed.data.unsubscribeClient.client).toEqual({ clientId: 'm1', subscriptions: ['cfg/m1'] });
-  const gone = await service.graphql(DISCONNECT, { input: { ...target, force: true } });
+  const withoutWill = await service.graphql(DISCONNECT, { input: { ...target, discardWill: true } });
+  expect(codeOf(withoutWill)).toBe('NOT_SUPPORTED_BY_BROKER');
+  const gone = await service.graphql(DISCONNECT, { input: { ...target, force: true, discardWill: false } });
   expect(gone.data.disconnectClient).toEqual({
     clientId: 'm1',
     method: 'BROKER',

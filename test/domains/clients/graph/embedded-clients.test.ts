@@ -63,6 +63,27 @@ test('single clients are disconnected, subscribed and unsubscribed without affec
   ]);
 });
 
+test('the wills of disconnected clients are published or discarded', async () => {
+  const { service, brokerId, join } = await start();
+  const watcher = await join('watcher');
+  const wills: string[] = [];
+  watcher.on('message', (topic) => wills.push(topic));
+  await watcher.subscribeAsync('status/+', { qos: 1 });
+  const ids = ['a', 'b', 'c', 'd'];
+  for (const id of ids) await join(id, { will: { topic: `status/${id}`, payload: 'offline', qos: 1, retain: true } });
+  for (const [clientId, discardWill] of [['a', true] as const, ['b', false] as const]) {
+    const { data } = await service.graphql(DISCONNECT, { input: { brokerId, clientId, discardWill } });
+    expect(data.disconnectClient.disconnected).toEqual([clientId]);
+  }
+  for (const [clientId, discardWill] of [['c', true] as const, ['d', false] as const]) {
+    const { data } = await service.graphql(DISCONNECT_MANY, {
+      input: { brokerId, clientIds: [clientId], discardWill },
+    });
+    expect(data.disconnectClients.disconnectedCount).toBe(1);
+  }
+  await expect.poll(() => wills).toEqual(['status/b', 'status/d']);
+});
+
 test('many clients are disconnected by a filter, and connections of this service remain', async () => {
   const { service, brokerId, join } = await start();
   const crowd = await Promise.all(Array.from({ length: 60 }, (_, index) => join(`m${index}`)));
