@@ -15,6 +15,7 @@ export function SubscriptionsOfClient({ numbers }: { readonly numbers: ClientNum
   const numberText = useNumbers();
   const heading = useId();
   const { subscriptionDetails: all, numSubscriptions } = numbers;
+  const total = numSubscriptions ?? all?.length ?? 0;
   const option = (value: boolean | null) => (value === null ? '–' : text(value ? 'yes' : 'no'));
   const columns: Column<Subscription>[] = [
     { key: 'filter', title: text('topicFilter'), cell: ({ topic }) => topic },
@@ -37,7 +38,7 @@ export function SubscriptionsOfClient({ numbers }: { readonly numbers: ClientNum
           keyOf={({ topic }) => topic}
         />
       )}
-      {all && all.length > MAX_ROWS && <p>{text('moreSubscriptions', { count: numberText(all.length - MAX_ROWS) })}</p>}
+      {all && total > MAX_ROWS && <p>{text('moreSubscriptions', { count: numberText(total - MAX_ROWS) })}</p>}
     </section>
   );
 }

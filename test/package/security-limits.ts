@@ -52,6 +52,22 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'domains/clients/inspect/client-feeds.ts',
     'MAX_SELECTIONS',
   ],
+  'Listed subscriptions of one client of a plain Mosquitto': [
+    'domains/clients/inspect/followed-subscriptions.ts',
+    'MAX_LISTED',
+  ],
+  'Counted subscriptions of one client of a plain Mosquitto beyond these': [
+    'domains/clients/inspect/followed-subscriptions.ts',
+    'MAX_COUNTED',
+  ],
+  'Bytes of the subscriptions of all clients of one plain Mosquitto': [
+    'domains/clients/inspect/client-ledger.ts',
+    'MAX_SUBSCRIPTION_BYTES',
+  ],
+  'Stored sessions of one plain Mosquitto whose clients are not connected': [
+    'domains/clients/inspect/client-ledger.ts',
+    'MAX_OFFLINE',
+  ],
   'Client ids in a `connectedClients` subscription': ['domains/clients/client-selection.ts', 'MAX_CLIENT_IDS'],
   'Different filters of subscriptions to the audit, per process': ['domains/audit/audit-tails.ts', 'MAX_TAILS'],
   'Concurrent subscriptions of one user or token': ['platform/auth/rights-guards.ts', 'MAX_GUARDS'],

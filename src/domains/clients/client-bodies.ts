@@ -68,7 +68,11 @@ const WILL: JsonSchema = closed(
 export const CONNECTED_CLIENT_DETAIL: JsonSchema = closed(
   {
     ...SUMMARY,
-    numSubscriptions: { type: 'integer', description: 'Active subscriptions.' },
+    numSubscriptions: {
+      type: 'integer',
+      description:
+        'Active subscriptions, also those that `subscriptions` does not list. Absent if the number is not known.',
+    },
     numPublished: { type: 'integer', description: 'Messages received from the client.' },
     numSubscribed: { type: 'integer', description: 'Messages sent to the client.' },
     numDropped: { type: 'integer', description: 'Messages dropped because a queue was full.' },

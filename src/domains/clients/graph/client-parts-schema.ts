@@ -120,7 +120,8 @@ export const ClientSubscriptionType = builder.objectRef<ClientSubscription>('Cli
 });
 
 export const UnknownFieldType = builder.objectRef<UnknownField>('UnknownField').implement({
-  description: 'A field that is null because the source does not know it.',
+  description:
+    'A field that is null because the source does not know it, or `subscriptions` if the list has fewer than `numSubscriptions`.',
   fields: (t) => ({
     field: t.exposeString('field', {
       description: 'Name of the field; fields of nested objects after a dot: `queues.bytesIn`.',

@@ -50,7 +50,12 @@ const counted = (read: (known: ConnectedClientDetail) => number | undefined, des
 });
 
 const detailFields = (t: ClientFields) => ({
-  numSubscriptions: t.field(counted((known) => known.numSubscriptions, 'Active subscriptions.')),
+  numSubscriptions: t.field(
+    counted(
+      (known) => known.numSubscriptions,
+      'Active subscriptions, also those that `subscriptions` does not list: a plain Mosquitto’s log is read, of which at most 1,000 subscriptions of a client are listed, and further ones are counted.',
+    ),
+  ),
   numPublished: t.field(counted((known) => known.numPublished, 'Messages received from the client.')),
   numSubscribed: t.field(counted((known) => known.numSubscribed, 'Messages sent to the client.')),
   numDropped: t.field(counted((known) => known.numDropped, 'Messages dropped because a queue was full.')),

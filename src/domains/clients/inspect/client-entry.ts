@@ -8,6 +8,7 @@ import {
   type ClientTls,
   type ConnectedClientDetail,
   type ConnectedClientSummary,
+  type UncountedReason,
 } from './inspect-data.ts';
 
 /** `null` if the client uses none. */
@@ -42,8 +43,10 @@ export interface ClientEntry {
   tls: TlsUse | null;
   /** Filter to granted QoS. */
   readonly subscriptions: Map<string, number>;
-  /** Whether `subscriptions` contains every subscription of the session. */
-  subscriptionsComplete: boolean;
+  /** Hashes of the filters of further subscriptions; `null`: none. */
+  unlisted: Set<number> | null;
+  /** Why the session may have subscriptions that are in neither; `null`: it has none. */
+  uncounted: UncountedReason | null;
 }
 
 export function newEntry(clientid: string, gateway: boolean): ClientEntry {
@@ -69,7 +72,8 @@ export function newEntry(clientid: string, gateway: boolean): ClientEntry {
     listenerPort: null,
     tls: null,
     subscriptions: new Map(),
-    subscriptionsComplete: false,
+    unlisted: null,
+    uncounted: 'EARLIER',
   };
 }
 
@@ -77,9 +81,9 @@ export function newEntry(clientid: string, gateway: boolean): ClientEntry {
 export function setConnection(entry: ClientEntry, line: ConnectedLine, listenerPort: number | null): boolean {
   // A clean session ends with its connection. An MQTT 5 session with Clean Start may persist.
   const isNewSession = line.clean || (entry.clean === true && line.protocolVersion !== 'v5');
-  if (isNewSession) entry.subscriptionsComplete = true;
+  if (isNewSession) entry.uncounted = null;
   // The session may be older than the followed log.
-  else if (entry.lastConnect === null || entry.clean === true) entry.subscriptionsComplete = false;
+  else if (entry.lastConnect === null || entry.clean === true) entry.uncounted = 'EARLIER';
   const { clean, isAmbiguous, port, protocolVersion, bridge, keepalive } = line;
   Object.assign(entry, { clean, isAmbiguous, port, protocolVersion, bridge, keepalive, listenerPort, tls: null });
   entry.address = plainAddress(line.address);
@@ -118,9 +122,9 @@ interface EntryContext {
   readonly subscriptionsFollowed: boolean;
 }
 
-/** Lists the subscriptions that were seen. Their number is present only if all were seen. */
+/** Lists the subscriptions that were stored. Their number is present only if all were counted. */
 export function detailOf(entry: ClientEntry, context: EntryContext): ConnectedClientDetail {
-  const { keepalive, clean, listenerPort, subscriptions } = entry;
+  const { keepalive, clean, listenerPort, subscriptions, unlisted, uncounted } = entry;
   const { subscriptionsFollowed } = context;
   const tls = tlsOf(entry, context);
   return {
@@ -132,7 +136,8 @@ export function detailOf(entry: ClientEntry, context: EntryContext): ConnectedCl
     ...(subscriptionsFollowed
       ? { subscriptions: [...subscriptions.keys()], subscriptionQos: [...subscriptions.values()] }
       : {}),
-    ...(subscriptionsFollowed && entry.subscriptionsComplete ? { numSubscriptions: subscriptions.size } : {}),
+    ...(subscriptionsFollowed &&
+      (uncounted === null ? { numSubscriptions: subscriptions.size + (unlisted?.size ?? 0) } : { uncounted })),
   };
 }
 

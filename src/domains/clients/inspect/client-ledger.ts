@@ -19,6 +19,7 @@ import { UncertainClients } from './uncertain-clients.ts';
 interface ClientLedgerOptions {
   /** Maximum number of clients. Default: 200,000. Further clients are not stored, and `overflowed` is true. */
   readonly maxClients?: number;
+  /** Default: MAX_SUBSCRIPTION_BYTES. */
   readonly maxSubscriptionBytes?: number;
   readonly onChange: (clientid: string) => void;
 }
@@ -27,7 +28,8 @@ interface ClientLedgerOptions {
 type GatewayConnection = Pick<ClientEntry, 'account' | 'protocol' | 'protocolVersion' | 'keepalive' | 'lastConnect'>;
 
 /** Maximum number of offline persistent sessions. The session that went offline first is dropped. */
-const MAX_OFFLINE = 20_000;
+export const MAX_OFFLINE = 20_000;
+const MAX_SUBSCRIPTION_BYTES = 128 * 1024 * 1024;
 /** Connections without a CONNECT packet yet; the oldest is dropped. */
 const MAX_OPENED = 10_000;
 
@@ -53,9 +55,11 @@ export class ClientLedger {
   /** Number of the last connection that was logged. */
   lastConnection = 0;
   overflowed = false;
+  /** Number of offline sessions that were dropped beyond MAX_OFFLINE. */
+  droppedSessions = 0;
   subscriptionsFollowed = false;
 
-  constructor({ maxClients = 200_000, maxSubscriptionBytes = 128 * 1024 * 1024, onChange }: ClientLedgerOptions) {
+  constructor({ maxClients = 200_000, maxSubscriptionBytes = MAX_SUBSCRIPTION_BYTES, onChange }: ClientLedgerOptions) {
     this.#maxClients = maxClients;
     this.#subscriptions = new FollowedSubscriptions(maxSubscriptionBytes);
     this.#onChange = onChange;
@@ -113,8 +117,8 @@ export class ClientLedger {
   *subscribers(topic: string, count: number, isComplete: boolean): SlicedTask<SubscriberList> {
     const first = new FirstSubscribers(count);
     let complete = isComplete;
-    for (const { clientid, connected, subscriptions, subscriptionsComplete } of this.#entries.values()) {
-      complete &&= subscriptionsComplete;
+    for (const { clientid, connected, subscriptions, unlisted, uncounted } of this.#entries.values()) {
+      complete &&= uncounted === null && !unlisted?.size;
       for (const [filter, qos] of subscriptions) {
         if (filterMatches(withoutShare(filter), topic)) first.add({ clientid, filter, qos, connected });
       }
@@ -230,6 +234,7 @@ export class ClientLedger {
     this.#uncertain.clear();
     this.#sorted = null;
     this.overflowed = false;
+    this.droppedSessions = 0;
   }
 
   /** Removes this connection and earlier ones: the broker restarted after it, which logs no disconnects. */
@@ -309,7 +314,10 @@ export class ClientLedger {
     entry.disconnectReason = reason;
     if (entry.clean === false) {
       this.#offline.add(clientid);
-      if (this.#offline.size > MAX_OFFLINE) this.#remove(this.#offline.values().next().value ?? '');
+      if (this.#offline.size > MAX_OFFLINE) {
+        this.#remove(this.#offline.values().next().value ?? '');
+        this.droppedSessions += 1;
+      }
       this.#onChange(clientid);
     } else {
       this.#remove(clientid);

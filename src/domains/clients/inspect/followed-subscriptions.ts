@@ -1,11 +1,18 @@
+import { hash } from 'node:crypto';
 import type { ClientEntry } from './client-entry.ts';
 
 /** Per client. */
-const MAX_SUBSCRIPTIONS = 1_000;
-/** Memory of a stored subscription without its filter. */
-const SUBSCRIPTION_BYTES = 100;
+export const MAX_LISTED = 1_000;
+/** Per client, beyond the listed ones. */
+export const MAX_COUNTED = 100_000;
+/** Memory of a listed subscription without its filter, and of a counted one. */
+const LISTED_BYTES = 100;
+const COUNTED_BYTES = 50;
 
-/** Stores the subscriptions of all clients within `maxBytes`. Beyond it lists of subscriptions are incomplete. */
+/**
+ * Stores the subscriptions of all clients within `maxBytes`. Beyond MAX_LISTED, the subscriptions of a client are only
+ * counted, by 48 bits of a hash of their filters, so that a repeated SUBSCRIBE counts once.
+ */
 export class FollowedSubscriptions {
   readonly #maxBytes: number;
   #bytes = 0;
@@ -16,27 +23,39 @@ export class FollowedSubscriptions {
 
   /** @param filter `null` if the log line was truncated */
   add(entry: ClientEntry, filter: string | null, qos: number): void {
-    const isNew = filter !== null && !entry.subscriptions.has(filter);
-    const bytes = isNew ? cost(filter) : 0;
-    const isFull = isNew && (entry.subscriptions.size >= MAX_SUBSCRIPTIONS || this.#bytes + bytes > this.#maxBytes);
-    if (filter === null || isFull) {
-      entry.subscriptionsComplete = false;
-      return;
-    }
-    this.#bytes += bytes;
-    entry.subscriptions.set(filter, qos);
+    if (filter === null) entry.uncounted ??= 'TRUNCATED';
+    else if (entry.subscriptions.has(filter)) entry.subscriptions.set(filter, qos);
+    else if (isCounted(entry, filter)) return;
+    else if (entry.subscriptions.size < MAX_LISTED && this.#reserve(cost(filter))) entry.subscriptions.set(filter, qos);
+    else if ((entry.unlisted?.size ?? 0) < MAX_COUNTED && this.#reserve(COUNTED_BYTES)) {
+      entry.unlisted ??= new Set();
+      entry.unlisted.add(hashOf(filter));
+    } else entry.uncounted ??= 'LIMIT';
   }
 
   /** @param filter `null` if the log line was truncated */
   delete(entry: ClientEntry, filter: string | null): void {
-    if (filter === null) entry.subscriptionsComplete = false;
+    if (filter === null) entry.uncounted ??= 'TRUNCATED';
     else if (entry.subscriptions.delete(filter)) this.#bytes -= cost(filter);
+    else if (entry.unlisted?.delete(hashOf(filter))) this.#bytes -= COUNTED_BYTES;
   }
 
-  clear({ subscriptions }: ClientEntry): void {
-    for (const filter of subscriptions.keys()) this.#bytes -= cost(filter);
-    subscriptions.clear();
+  clear(entry: ClientEntry): void {
+    for (const filter of entry.subscriptions.keys()) this.#bytes -= cost(filter);
+    this.#bytes -= (entry.unlisted?.size ?? 0) * COUNTED_BYTES;
+    entry.subscriptions.clear();
+    entry.unlisted = null;
+  }
+
+  #reserve(bytes: number): boolean {
+    if (this.#bytes + bytes > this.#maxBytes) return false;
+    this.#bytes += bytes;
+    return true;
   }
 }
 
-const cost = (filter: string): number => filter.length + SUBSCRIPTION_BYTES;
+const cost = (filter: string): number => filter.length + LISTED_BYTES;
+
+const isCounted = ({ unlisted }: ClientEntry, filter: string): boolean => unlisted?.has(hashOf(filter)) === true;
+
+const hashOf = (filter: string): number => hash('sha256', filter, 'buffer').readUIntBE(0, 6);

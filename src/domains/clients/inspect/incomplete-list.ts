@@ -1,6 +1,6 @@
 import type { CapabilityReason } from '../../../protocol/control/capability-reason.ts';
 import type { LogReader } from '../../../protocol/mosquitto-log/log-reader.ts';
-import type { ClientLedger } from './client-ledger.ts';
+import { type ClientLedger, MAX_OFFLINE } from './client-ledger.ts';
 import type { ConnectionCensus } from './connection-census.ts';
 
 interface FollowedList {
@@ -15,6 +15,9 @@ export function incompleteReason({ reader, ledger, census }: FollowedList): stri
   if (ledger.overflowed) return `The broker has more clients than this service stores: ${ledger.size}`;
   if (ledger.hasUnknownStates) {
     return 'Clients may have disconnected: this version of Mosquitto logs a refused connection over WebSocket like the end of a connection with the same client id';
+  }
+  if (ledger.droppedSessions > 0) {
+    return `This service stores at most ${MAX_OFFLINE} sessions of this broker whose clients are not connected. It dropped those that disconnected first: ${ledger.droppedSessions}`;
   }
   const { unknown } = census;
   if (unknown === 0) return null;

@@ -120,8 +120,17 @@ export interface ClientSubscriptionOptions {
   readonly retainAsPublished?: boolean;
 }
 
+/**
+ * Why the number of subscriptions of a client is not known. EARLIER: the session may be older than the followed log.
+ * TRUNCATED: a log line was truncated. LIMIT: there are more than are counted.
+ */
+export const UNCOUNTED_REASONS = ['EARLIER', 'TRUNCATED', 'LIMIT'] as const;
+export type UncountedReason = (typeof UNCOUNTED_REASONS)[number];
+
 export interface ConnectedClientDetail extends ConnectedClientSummary {
   readonly numSubscriptions?: number;
+  /** Extension of the log: why `numSubscriptions` is absent. Default: the broker does not log subscriptions. */
+  readonly uncounted?: UncountedReason;
   readonly numPublished?: number;
   readonly numSubscribed?: number;
   readonly numDropped?: number;

@@ -21,6 +21,7 @@ import {
   INFLIGHT_KEYS,
   type ListClientsData,
   QUEUE_KEYS,
+  UNCOUNTED_REASONS,
 } from './inspect-data.ts';
 
 /**
@@ -127,6 +128,7 @@ const detail = objectOf<ConnectedClientDetail>(
   {
     ...SUMMARY_FIELDS,
     numSubscriptions: number,
+    uncounted: oneOf(UNCOUNTED_REASONS),
     numPublished: number,
     numSubscribed: number,
     numDropped: number,

@@ -1,6 +1,13 @@
-import { type ClientSource, type ConnectedClientDetail, INFLIGHT_KEYS, QUEUE_KEYS } from './inspect-data.ts';
+import { MAX_COUNTED, MAX_LISTED } from './followed-subscriptions.ts';
+import {
+  type ClientSource,
+  type ConnectedClientDetail,
+  INFLIGHT_KEYS,
+  QUEUE_KEYS,
+  type UncountedReason,
+} from './inspect-data.ts';
 
-/** A field of a client that is null because the source does not report it. */
+/** A field of a client that is null because the source does not report it, or a list that is not complete. */
 export interface UnknownField {
   readonly field: string;
   readonly reason: string;
@@ -46,6 +53,13 @@ const OWN_CONNECTED_EARLIER =
 const MAYBE_DISCONNECTED =
   'The client may have disconnected: this version of Mosquitto logs a refused connection over WebSocket like the end of a connection with the same client id';
 const LOG_SUBSCRIPTIONS = 'Set `log_type subscribe` and `log_type unsubscribe` in mosquitto.conf';
+
+const UNCOUNTED: Readonly<Record<UncountedReason, string>> = {
+  EARLIER: 'The session is older than the followed log, so it may have more subscriptions than those listed',
+  TRUNCATED:
+    'The broker truncated a line of its log about a subscription of the session, because the topic filter is long',
+  LIMIT: `The client has more subscriptions than those listed. This service counts at most ${MAX_COUNTED} more of each client, and fewer if its memory for subscriptions is used up`,
+};
 
 const LISTENERS_UNKNOWN =
   'The log of this version of Mosquitto does not distinguish WebSocket, and the broker reports no protocol for the port of the listener: set `enable_control_api true` in mosquitto.conf (Mosquitto 2.1), and allow the user of this service to use $CONTROL/broker/v1';
@@ -115,12 +129,12 @@ function unknownByLog(known: ConnectedClientDetail): UnknownField[] {
     }
   }
   absent('subscriptions', LOG_SUBSCRIPTIONS);
-  absent(
-    'numSubscriptions',
-    known.subscriptions === undefined
-      ? LOG_SUBSCRIPTIONS
-      : 'The session is older than the followed log, so it may have more subscriptions than those listed',
-  );
+  const { subscriptions: { length: listed } = [], numSubscriptions = 0, uncounted } = known;
+  if (numSubscriptions > listed) {
+    const reason = `This service lists at most ${MAX_LISTED} subscriptions of a client of this broker. It counted further ones: ${numSubscriptions - listed}`;
+    unknown.push({ field: 'subscriptions', reason });
+  }
+  absent('numSubscriptions', uncounted === undefined ? LOG_SUBSCRIPTIONS : UNCOUNTED[uncounted]);
   for (const field of NEVER_LOGGED) absent(field, NOT_LOGGED);
   return unknown;
 }

@@ -141,6 +141,33 @@ test('a client is subscribed and unsubscribed only if its session may be taken o
   expect(unsubscribed.data.unsubscribeClient.client).toEqual({ clientId: 'm1', subscriptions: [] });
 });
 
+test('a client with more subscriptions than are listed has their number, and the list is stated to be incomplete', async () => {
+  const { service, brokerId, join, rest } = await start(['meters']);
+  const many = await join('many', 'meters');
+  const filters = Array.from({ length: 1_250 }, (_, index) => `f/${index}`);
+  for (let start = 0; start < filters.length; start += 250)
+    await many.subscribeAsync(filters.slice(start, start + 250));
+  const READ = `query ($id: ID!) { broker(id: $id) {
+    connectedClient(clientId: "many") { numSubscriptions subscriptions unknownFields { field reason } }
+    topicSubscribers(topic: "f/7") { totalCount isComplete }
+  } }`;
+  const read = async () => (await service.graphql(READ, { id: brokerId })).data.broker;
+  const numbers = async () => {
+    const { numSubscriptions, subscriptions } = (await read()).connectedClient;
+    return [numSubscriptions, subscriptions.length];
+  };
+  await expect.poll(numbers).toEqual([1_250, 1_000]);
+  const { connectedClient, topicSubscribers } = await read();
+  expect(topicSubscribers).toEqual({ totalCount: 1, isComplete: false });
+  const reasons = connectedClient.unknownFields.filter(({ field }: { field: string }) => field === 'subscriptions');
+  expect(reasons).toEqual([{ field: 'subscriptions', reason: expect.stringMatching(/at most 1000 .*: 250$/) }]);
+  const { body } = await service.rest('GET', `${rest}/client-inspect/detail?clientid=many`, service.root);
+  expect([body.numSubscriptions, body.subscriptions.length]).toEqual([1_250, 1_000]);
+  // Listed ones and those that are only counted.
+  await many.unsubscribeAsync(filters.slice(900, 1_100));
+  await expect.poll(numbers).toEqual([1_050, 900]);
+});
+
 test('an offline persistent session remains listed, clients are filtered, and fields that the log does not contain are explained', async () => {
   const { service, brokerId, join, listed } = await start(['meters', 'gates']);
   const away = await join('m1', 'meters', PERSISTENT);

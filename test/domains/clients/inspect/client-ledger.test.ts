@@ -1,7 +1,14 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ClientLedger } from '../../../../src/domains/clients/inspect/client-ledger.ts';
+import { ClientLedger, MAX_OFFLINE } from '../../../../src/domains/clients/inspect/client-ledger.ts';
+import { ConnectionCensus } from '../../../../src/domains/clients/inspect/connection-census.ts';
+import { incompleteReason } from '../../../../src/domains/clients/inspect/incomplete-list.ts';
 import type { LogDialect } from '../../../../src/protocol/mosquitto-log/log-dialect.ts';
+import { LogReader } from '../../../../src/protocol/mosquitto-log/log-reader.ts';
 import { readLine } from '../../../../src/protocol/mosquitto-log/read-line.ts';
+import { runs } from '../../../support/suite.ts';
+
+type Told = ReturnType<typeof ledgerOf>;
 
 interface LedgerOptions {
   readonly maxSubscriptionBytes?: number;
@@ -38,6 +45,69 @@ test('the subscriptions of all clients together are bounded, and an incomplete l
   subscribe('b', '6');
   subscribe('b', '7');
   expect(ledger.detail('b')?.subscriptions).toEqual(['5', '6', '7']);
+});
+
+test('subscriptions beyond those that are listed are counted once each', () => {
+  const change = fc.record({ isSubscribe: fc.boolean(), number: fc.integer({ min: 990, max: 1_020 }) });
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 200 }), (changes) => {
+      const { ledger, tell, connect, subscribe } = ledgerOf();
+      connect('a', { clean: 0 });
+      connect('a');
+      const expected = new Set<string>();
+      const add = (filter: string) => {
+        subscribe('a', filter);
+        expected.add(filter);
+      };
+      for (let number = 0; number < 1_005; number++) add(`f/${number}`);
+      for (const { isSubscribe, number } of changes) {
+        if (isSubscribe) add(`f/${number}`);
+        else {
+          tell(`a f/${number}`, 'M/unsubscribe');
+          expected.delete(`f/${number}`);
+        }
+      }
+      const { numSubscriptions, subscriptions = [] } = ledger.detail('a') ?? {};
+      expect(numSubscriptions).toBe(expected.size);
+      expect(subscriptions.length).toBeLessThanOrEqual(1_000);
+      expect(subscriptions.every((filter) => expected.has(filter))).toBe(true);
+      const isWhole = subscriptions.length === expected.size;
+      const task = ledger.subscribers('f/0', 10, true);
+      let step = task.next();
+      while (!step.done) step = task.next();
+      expect(step.value).toMatchObject({ totalCount: 1, complete: isWhole, subscribers: [{ filter: 'f/0' }] });
+      // A new session has none.
+      connect('a');
+      expect(ledger.detail('a')).toMatchObject({ numSubscriptions: 0, subscriptions: [] });
+    }),
+    { numRuns: runs(40) },
+  );
+});
+
+test.each([
+  ['EARLIER', (ledger: Told) => ledger.connect('a', { clean: 0 })],
+  ['TRUNCATED', (ledger: Told) => ledger.subscribe('a', 'f'.repeat(1_000))],
+  ['LIMIT', (ledger: Told) => ledger.subscribe('a', 'f'.repeat(400))],
+])('a number of subscriptions that is not known has the reason %s', (reason, change) => {
+  const told = ledgerOf({ maxSubscriptionBytes: 40 });
+  if (reason !== 'EARLIER') told.connect('a');
+  change(told);
+  const detail = told.ledger.detail('a');
+  expect(detail).not.toHaveProperty('numSubscriptions');
+  expect(detail).toMatchObject({ uncounted: reason });
+});
+
+test('offline sessions beyond the bound are dropped and counted', () => {
+  const { ledger, tell, connect } = ledgerOf();
+  for (let number = 0; number < MAX_OFFLINE + 2; number++) {
+    connect(`c${number}`, { clean: 0 });
+    tell(`Client c${number} disconnected.`);
+  }
+  const followed = { reader: new LogReader(), ledger, census: new ConnectionCensus() };
+  expect([ledger.size, ledger.has('c0'), ledger.has('c2')]).toEqual([MAX_OFFLINE, false, true]);
+  expect(incompleteReason(followed)).toMatch(/not connected.*: 2$/);
+  ledger.clear();
+  expect(incompleteReason(followed)).not.toMatch(/not connected/);
 });
 
 test('the use of an account follows clients that change their account', () => {
