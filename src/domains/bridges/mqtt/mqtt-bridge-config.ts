@@ -47,6 +47,22 @@ export function sourceFilter({ pattern, localPrefix = '', remotePrefix = '' }: T
 
 export const targetFilter = (rule: TopicRule, way: Way): string => sourceFilter(rule, way === 'out' ? 'in' : 'out');
 
+/** Topics that brokers serve themselves. Others that begin with `$`, such as `$aws/…`, are forwarded. */
+const OWN_TOPIC = /^\$(SYS|CONTROL|share)(\/|$)/;
+
+/** Why a broker does not deliver the messages of a filter to a bridge, or `null`. What it reports is read only. */
+export function sourceProblem(filter: string, way: Way): string | null {
+  const own = OWN_TOPIC.exec(filter)?.[1];
+  if (own === undefined || (own === 'SYS' && way === 'in')) return null;
+  return `topics of $${own} are not passed ${way}`;
+}
+
+/** Why no bridge publishes to a topic, or `null`. */
+export function targetProblem(topic: string): string | null {
+  const own = OWN_TOPIC.exec(topic)?.[1];
+  return own === undefined ? null : `is below $${own}, which is the broker's own`;
+}
+
 /**
  * The topic of a message at the target, as in Mosquitto (`topic` in mosquitto.conf): removes the prefix of the source
  * if the topic starts with it, and adds the prefix of the target.

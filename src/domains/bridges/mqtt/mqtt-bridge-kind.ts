@@ -9,8 +9,10 @@ import {
   type MqttBridgeConfig,
   type MqttConnectionConfig,
   sourceFilter,
+  sourceProblem,
   type TopicRule,
   targetFilter,
+  targetProblem,
   waysOf,
 } from './mqtt-bridge-config.ts';
 import { mqttBridgeSchema } from './mqtt-bridge-schema.ts';
@@ -134,11 +136,9 @@ function ruleIssues(rule: TopicRule, path: string): InputIssue[] {
   const problem = filterProblem(localPrefix + pattern) ?? filterProblem(remotePrefix + pattern);
   if (problem !== null) return [{ path: `${path}/pattern`, reason: `with its prefixes: ${problem}` }];
   for (const way of waysOf(rule)) {
-    const source = sourceFilter(rule, way);
-    if (source.startsWith('$') && !(way === 'in' && source.startsWith('$SYS/')))
-      issues.push({ path: `${path}/pattern`, reason: `topics that begin with $ are not passed ${way}` });
-    else if (targetFilter(rule, way).startsWith('$'))
-      issues.push({ path: `${path}/pattern`, reason: 'messages are not passed to topics that begin with $' });
+    const target = targetProblem(targetFilter(rule, way));
+    const reason = sourceProblem(sourceFilter(rule, way), way) ?? (target && `the topic of the other side ${target}`);
+    if (reason !== null) issues.push({ path: `${path}/pattern`, reason });
   }
   return issues;
 }

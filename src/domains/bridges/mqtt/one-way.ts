@@ -6,7 +6,7 @@ import type { BridgeRejection } from '../model/bridge-status.ts';
 import type { BridgeQueue } from '../queue/bridge-queue.ts';
 import type { QueueEntry } from '../queue/queue-entry.ts';
 import type { BridgePath } from './bridge-path.ts';
-import { DEFAULT_QOS, type TopicRule, targetTopic, type Way } from './mqtt-bridge-config.ts';
+import { DEFAULT_QOS, type TopicRule, targetProblem, targetTopic, type Way } from './mqtt-bridge-config.ts';
 import { CALM_MS, Suspicion } from './suspicion.ts';
 
 const MAX_IN_FLIGHT = 2_000;
@@ -71,7 +71,7 @@ export class OneWay {
     for (const { qos = DEFAULT_QOS, retain = true, ...rule } of rules) {
       const topic = targetTopic(rule, way, message.topic);
       this.counts.received += 1;
-      const problem = topic.startsWith('$') ? 'begins with $' : topicProblem(topic);
+      const problem = targetProblem(topic) ?? topicProblem(topic);
       if (problem !== null) {
         this.#reject(`"${message.topic}" would become a topic that ${problem}`);
         taken();

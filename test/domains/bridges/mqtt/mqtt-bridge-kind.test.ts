@@ -104,6 +104,9 @@ test.each<[string, TopicRule]>([
   ['topics of control out', { pattern: '$CONTROL/#', direction: 'out', remotePrefix: 'a/' }],
   ['topics of the broker out', { pattern: '$SYS/#', direction: 'out', remotePrefix: 'a/' }],
   ['topics of control in', { pattern: '$CONTROL/#', direction: 'in', localPrefix: 'a/' }],
+  ['both ways of what a broker reports', { pattern: '$SYS/#', direction: 'both', localPrefix: 'x/' }],
+  ['messages to what a broker reports', { pattern: '#', direction: 'out', remotePrefix: '$SYS/' }],
+  ['messages to a shared subscription', { pattern: 'a', direction: 'out', remotePrefix: '$share/g/' }],
   ['messages to topics of control', { pattern: '#', direction: 'in', localPrefix: '$CONTROL/' }],
   ['a shared subscription', { pattern: '$share/g/a', direction: 'out', remotePrefix: 'a/' }],
 ])('%s is refused', (_, rule) => {
@@ -114,6 +117,9 @@ test.each<[string, TopicRule]>([
   ['both ways on the same topics', { pattern: '#', direction: 'both' }],
   ['an empty pattern with both prefixes', { pattern: '', direction: 'both', localPrefix: 'a', remotePrefix: 'b' }],
   ['what a broker tells of itself', { pattern: '$SYS/#', direction: 'in', localPrefix: 'there/' }],
+  ['shadows of AWS both ways', { pattern: '$aws/things/+/shadow/#', direction: 'both' }],
+  ['topics with $ by a prefix', { pattern: 'things/#', direction: 'both', remotePrefix: '$aws/' }],
+  ['a name that only begins like a reserved one', { pattern: '$shared/#', direction: 'out' }],
   ['a prefix that ends within a level', { pattern: 'a', direction: 'out', remotePrefix: 'x' }],
 ])('%s is taken', (_, rule) => {
   expect(issuesOfRules(rule)).toEqual([]);

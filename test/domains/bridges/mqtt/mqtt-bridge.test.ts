@@ -99,6 +99,33 @@ test('prefixes are exchanged, qos is the highest, and what no rule names stays',
   expect(plain.texts()).toEqual(['c', 'f']);
 });
 
+test('shadows of AWS and other topics with $ are passed both ways, with a prefix and without', async () => {
+  const [own, other] = [await startMosquitto(), await startMosquitto()];
+  await connectedBridge(
+    { local: { url: own.url } },
+    {
+      url: other.url,
+      topics: [
+        { pattern: '$aws/things/+/shadow/update/#', direction: 'both' },
+        { pattern: 'jobs/#', direction: 'both', localPrefix: 'aws/', remotePrefix: '$aws/' },
+      ],
+    },
+  );
+  const [ours, theirs] = [await own.client(), await other.client({ protocolVersion: 5 })];
+  const heardThere = await listen(theirs, '$aws/#');
+  const [shadows, jobs] = [await listen(await own.client(), '$aws/#'), await listen(await own.client(), 'aws/#')];
+  await ours.publishAsync('$aws/things/pump/shadow/update', 'a', { qos: 1, retain: true });
+  await ours.publishAsync('aws/jobs/1', 'b', { qos: 1 });
+  await heardThere.text('b');
+  await theirs.publishAsync('$aws/things/pump/shadow/update/accepted', 'c', { qos: 1 });
+  await theirs.publishAsync('$aws/jobs/notify', 'd', { qos: 1 });
+  await Promise.all([shadows.text('c'), jobs.text('d')]);
+  const topics = ({ heard }: typeof jobs) => heard.map(({ topic, text }) => `${topic} ${text}`);
+  expect(topics(shadows)).toEqual(['$aws/things/pump/shadow/update a', '$aws/things/pump/shadow/update/accepted c']);
+  expect(topics(jobs)).toEqual(['aws/jobs/1 b', 'aws/jobs/notify d']);
+  expect(topics(heardThere).slice(0, 2)).toEqual(['$aws/things/pump/shadow/update a', '$aws/jobs/1 b']);
+});
+
 test('retained messages are passed on as such where the rule says so, once', async () => {
   const other = await startMosquitto();
   const [ours, theirs] = [await client(), await other.client({ protocolVersion: 5 })];
