@@ -216,8 +216,9 @@ const propertyRows = PROPERTIES.map(([name, bytes, isOfPublish]): Row => {
       versions: FIVE,
       refused: () => withProperties(bytes),
       allowed: () => withProperties(USER_PROPERTY, USER_PROPERTY),
-      reason: MALFORMED,
-      ...(name === 'Subscription Identifier' ? { mosquittoAccepts: 'its bridges receive it with PUBLISH' } : {}),
+      ...(name === 'Subscription Identifier'
+        ? { reason: PROTOCOL_ERROR, mosquittoAccepts: 'its bridges receive it with PUBLISH' }
+        : { reason: MALFORMED }),
     };
   }
   return {
@@ -346,6 +347,13 @@ const ROWS: readonly Row[] = [
     versions: ALL,
     refused: () => packet(0x40, NO_ID),
     allowed: () => packet(0x40, ID),
+    reason: PROTOCOL_ERROR,
+  },
+  {
+    rule: '3.8.2.1.2: a Subscription Identifier twice in SUBSCRIBE',
+    versions: FIVE,
+    refused: () => packet(0x82, ID, properties(hex('0b 01 0b 01')), text('rules/a'), QOS_0),
+    allowed: () => packet(0x82, ID, properties(hex('0b 01')), text('rules/a'), QOS_0),
     reason: PROTOCOL_ERROR,
   },
   {

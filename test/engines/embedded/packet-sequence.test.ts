@@ -59,3 +59,46 @@ test.each(BROKERS)('DISCONNECT does not extend a session that CONNECT let end [M
   const again = await rawClient(port, { clientId: 'staying', clean: false });
   expect(again.packets[0]).toMatchObject({ cmd: 'connack', sessionPresent: true });
 });
+
+test.each(BROKERS)('PUBCOMP without PUBREC ends the connection [MQTT-4.3.3-11] (%s)', async (name) => {
+  const port = await PORTS[name]();
+  const publisher = await rawClient(port, { clientId: 'publisher' });
+  for (const sessionExpiryInterval of [0, 60]) {
+    const clean = sessionExpiryInterval === 0;
+    const fields = { clientId: `hasty-${clean}`, clean, properties: { sessionExpiryInterval } };
+    const hasty = await rawClient(port, fields, `to/${clean}`);
+    const message = { topic: `to/${clean}`, payload: 'x', qos: 2, messageId: 7, dup: false, retain: false } as const;
+    publisher.send({ cmd: 'publish', ...message });
+    publisher.send({ cmd: 'pubrel', messageId: 7 });
+    await hasty.until('publish', 1);
+    const messageId = hasty.packets.at(-1)?.messageId ?? 0;
+    hasty.send({ cmd: 'pubcomp', messageId });
+    const reason = await reasonOf(hasty);
+    if (name === 'embedded') expect(reason).toBe(PROTOCOL_ERROR);
+    if (clean) continue;
+    // The message is not lost, and may be acknowledged in the order of the specification, also after a reconnect.
+    const again = await rawClient(port, fields);
+    await again.until('publish', 1);
+    again.send({ cmd: 'pubrec', messageId });
+    await again.until('pubrel', 1);
+    await again.leave();
+    const last = await rawClient(port, fields);
+    await last.until('pubrel', 1);
+    last.send({ cmd: 'pubcomp', messageId });
+    await last.settle();
+  }
+});
+
+test('a Server Reference in DISCONNECT may be there once [3.14.2.2.5]', async () => {
+  const port = await PORTS.embedded();
+  const reference = Buffer.from([0x1c, 0, 1, 0x61]);
+  const disconnect = (...properties: readonly Buffer[]) => {
+    const { length } = Buffer.concat(properties);
+    return Buffer.concat([Buffer.from([0xe0, length + 2, 0, length]), ...properties]);
+  };
+  const [once, twice] = [await rawClient(port, { clientId: 'once' }), await rawClient(port, { clientId: 'twice' })];
+  once.write(disconnect(reference));
+  twice.write(disconnect(reference, reference));
+  expect(await reasonOf(once)).toBeUndefined();
+  expect(await reasonOf(twice)).toBe(PROTOCOL_ERROR);
+});

@@ -103,7 +103,10 @@ export class ClientSender {
     return this.#write(connection, copy, packetId);
   }
 
-  /** Sends a queued message. For QoS 2 the packet id is on disk before, because it must not change. */
+  /**
+   * Sends a queued message. For QoS 2 the packet id is on disk before, because it must not change. Later messages of
+   * QoS 1 wait for it, so that messages of one topic keep their order whatever their QoS is [MQTT-4.6.0-6].
+   */
   sendEntry(client: BrokerClient, connection: Connection, session: Session, entry: QueueEntry): void {
     const { store } = this.#parts;
     const { message: stored, qos, retain, dup, share, identifiers } = entry;
@@ -126,13 +129,15 @@ export class ClientSender {
     entry.isSent = true;
     store.queues.sent(session, entry, packetId);
     connection.window?.inFlight.add(packetId);
-    if (qos === 1) {
+    if (qos === 1 && connection.pendingSends === 0) {
       this.#write(connection, copy, packetId);
       return;
     }
+    connection.pendingSends += 1;
     const isCurrent = () => session.queue.get(entry.position) === entry && session.owner === connection;
     store.commit().then(
       () => {
+        connection.pendingSends -= 1;
         if (isCurrent() && !client.closed) this.#write(connection, copy, packetId);
       },
       // A broken journal shuts the broker down.
@@ -195,6 +200,6 @@ function isTooLarge(
 function nextPacketId(client: BrokerClient, { session, inFlight }: Connection): number {
   for (;;) {
     const packetId = takePacketId(client);
-    if (!session?.byPacketId.has(packetId) && inFlight.qosOf(packetId) === undefined) return packetId;
+    if (!session?.byPacketId.has(packetId) && inFlight.get(packetId) === undefined) return packetId;
   }
 }

@@ -70,6 +70,8 @@ export class Connection implements SubscriptionHolder {
   shared: UnacknowledgedShared | null = null;
   /** MQTT 5: set if the client limits the number of unacknowledged messages (Receive Maximum). */
   window: SendWindow<WaitingMessage> | null = null;
+  /** Number of queued messages that are sent after the next commit. */
+  pendingSends = 0;
   maxPacketBytes: number | null = null;
   /** MQTT 5: topic aliases that were set. aedes has their topics. `null`: none yet. aedes accepts ten. */
   topicAliases: Set<number> | null = null;

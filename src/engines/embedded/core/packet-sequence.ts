@@ -3,7 +3,7 @@ import { expiryOf } from './connect-packet.ts';
 import type { Connection } from './connection.ts';
 import type { IncomingPacket } from './mqtt-packet-internals.ts';
 
-/** Whether the broker sent the message of the acknowledgement with the other QoS (MQTT 5, 4.3.2, 4.3.3). */
+/** The QoS of the messages that a packet acknowledges (MQTT 5, 4.3.2, 4.3.3). */
 const ACKNOWLEDGED_QOS: Readonly<Record<string, 1 | 2 | undefined>> = Object.assign(Object.create(null), {
   puback: 1,
   pubrec: 2,
@@ -20,8 +20,14 @@ export function sequenceProblem(connection: Connection, packet: IncomingPacket):
   if (cmd === 'disconnect') return endsWithOtherExpiry(connection, packet) ? PROTOCOL_ERROR : null;
   const qos = ACKNOWLEDGED_QOS[cmd];
   if (qos === undefined || messageId === undefined) return null;
-  const sent = connection.session?.byPacketId.get(messageId)?.qos ?? connection.inFlight.qosOf(messageId);
-  return sent === undefined || sent === qos ? null : PROTOCOL_ERROR;
+  const own = connection.inFlight.get(messageId);
+  const sent = connection.session?.byPacketId.get(messageId) ?? own;
+  if (sent === undefined) return null;
+  if (sent.qos !== qos) return PROTOCOL_ERROR;
+  // [MQTT-4.3.3-11] PUBCOMP responds to PUBREL, which is sent after PUBREC [MQTT-4.3.3-4].
+  if (cmd === 'pubcomp' && !sent.released) return PROTOCOL_ERROR;
+  if (cmd === 'pubrec' && sent === own) own.released = true;
+  return null;
 }
 
 /** MQTT 5, 3.3.2.3.4: a PUBLISH without a topic has an alias that an earlier one has set. aedes answers 0x94. */

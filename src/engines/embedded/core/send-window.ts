@@ -74,10 +74,17 @@ export class SendWindow<Packet extends { readonly payload: { readonly length: nu
 /** The same as `onlineMessages`, the limit of a session whose client is connected. */
 const MAX_IN_FLIGHT = 20_000;
 
+interface MessageInFlight {
+  readonly bytes: number;
+  readonly qos: number;
+  /** QoS 2: whether PUBREC was received. */
+  released: boolean;
+}
+
 /** Number and bytes of the unacknowledged QoS 1 and 2 messages of a connection; at most the newest 20,000 count. */
 export class InFlightMessages {
   /** `null`: none yet, as for all clients that only publish. */
-  #messages: Map<number, { readonly bytes: number; readonly qos: number }> | null = null;
+  #messages: Map<number, MessageInFlight> | null = null;
   bytes = 0;
 
   get count(): number {
@@ -89,12 +96,12 @@ export class InFlightMessages {
     const messages = this.#messages;
     this.settle(packetId);
     if (messages.size >= MAX_IN_FLIGHT) this.settle(messages.keys().next().value ?? packetId);
-    messages.set(packetId, { bytes, qos });
+    messages.set(packetId, { bytes, qos, released: false });
     this.bytes += bytes;
   }
 
-  qosOf(packetId: number): number | undefined {
-    return this.#messages?.get(packetId)?.qos;
+  get(packetId: number): MessageInFlight | undefined {
+    return this.#messages?.get(packetId);
   }
 
   settle(packetId: number): void {

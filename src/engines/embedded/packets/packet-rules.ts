@@ -32,6 +32,7 @@ const IDENTIFIER_REJECTED = 0x02;
 const UNSUPPORTED_VERSION = 0x84;
 const AUTHENTICATION_METHOD = 0x15;
 const AUTHENTICATION_DATA = 0x16;
+const SUBSCRIPTION_IDENTIFIER = 0x0b;
 const TOPIC_ALIAS = 0x23;
 const SUBSCRIPTION_OPTIONS_RESERVED = 0xc0;
 /** Topic filters of one packet. They are handled in one piece, while other clients wait. */
@@ -149,6 +150,8 @@ function checkPublish(fields: FieldReader, version: number, { qos, dup }: Packet
   const topicLength = fields.topic('MQTT-3.3.2-2');
   if (qos > 0) checkPacketId(fields);
   const properties = version === 5 ? checkProperties(fields, 'publish') : undefined;
+  if (properties?.identifiers.has(SUBSCRIPTION_IDENTIFIER))
+    throw protocolError('MQTT-3.3.4-6: a subscription identifier, which only servers send with PUBLISH');
   if (topicLength === 0 && !properties?.identifiers.has(TOPIC_ALIAS))
     throw protocolError('MQTT-4.7.3-1: the topic is empty');
   fields.skipRest();
