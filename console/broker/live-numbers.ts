@@ -26,7 +26,7 @@ const NUMBERS = graphql(`fragment Numbers on BrokerMetrics @_unmask {
 
 export const LIVE_NUMBERS = graphql(
   `subscription BrokerNumbers($brokerId: ID!, $after: SafeInt) {
-    brokerMetrics(brokerId: $brokerId, after: $after) { kind sequence isConnected metrics { ...Numbers } }
+    brokerMetrics(brokerId: $brokerId, after: $after) { kind sequence isConnected metrics { ...Numbers } reason }
   }`,
   [NUMBERS],
 );
@@ -46,11 +46,12 @@ const SHOWN_MS = 600_000;
 interface Measured {
   /** The current numbers, last. */
   readonly samples: readonly Numbers[];
+  readonly reason: string | null;
 }
 
-function apply(before: Measured | null, { metrics }: NumbersEvent): Measured {
+function apply(before: Measured | null, { metrics, reason }: NumbersEvent): Measured {
   const samples = before?.samples ?? [];
-  return { samples: metrics ? [...samples, metrics].filter(isShown(metrics)) : samples };
+  return { samples: metrics ? [...samples, metrics].filter(isShown(metrics)) : samples, reason };
 }
 
 const isShown =
@@ -63,6 +64,8 @@ interface LiveNumbers {
   readonly current: Numbers | null | undefined;
   /** Those of the last ten minutes, oldest first. */
   readonly samples: readonly Numbers[];
+  /** Which numbers the service may not read, and what it needs. `null`: none are refused. */
+  readonly reason: string | null;
   readonly isLive: boolean;
 }
 
@@ -76,5 +79,10 @@ export function useLiveNumbers(brokerId: string): LiveNumbers {
     all.set(sample.asOf, sample);
   }
   const samples = [...all.values()].sort((a, b) => a.asOf.localeCompare(b.asOf));
-  return { current, samples: current ? samples.filter(isShown(current)) : samples, isLive };
+  return {
+    current,
+    samples: current ? samples.filter(isShown(current)) : samples,
+    reason: state?.reason ?? null,
+    isLive,
+  };
 }

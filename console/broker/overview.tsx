@@ -14,13 +14,14 @@ import './style.css';
 export function Overview() {
   const text = useTexts(overviewTexts);
   const { id, connection } = useBroker();
-  const { current, samples, isLive } = useLiveNumbers(id);
+  const { current, samples, reason, isLive } = useLiveNumbers(id);
   // What the broker reports once is read again after each reconnect.
   const session = `${id} ${connection.state}`;
   return (
     <>
       {connection.lastError !== null && <p role="alert">{connection.lastError}</p>}
-      {current === null && <p>{text('noNumbers')}</p>}
+      {reason !== null && <p role="alert">{reason}</p>}
+      {current === null && reason === null && <p>{text('noNumbers')}</p>}
       {current === undefined && <p aria-busy="true">{text('loading')}</p>}
       {current && <CurrentNumbers current={current} isLive={isLive} />}
       {samples.length > 0 && <Charts samples={samples} />}

@@ -8,6 +8,8 @@ interface BrokerMetricsState {
   readonly isConnected: boolean;
   /** The last metrics, also after the connection is lost; `null` if there are none since the settings changed. */
   readonly metrics: BrokerMetrics | null;
+  /** Which topics below $SYS this service may not read; `null` if the broker refused none. */
+  readonly reason: string | null;
 }
 
 export type BrokerMetricsEvent = BroadcastEvent<BrokerMetricsState, BrokerMetricsState>;
@@ -17,6 +19,8 @@ export interface BrokerMetricsFeedOptions {
   /** Minimum time without values until metrics are stale, in milliseconds. Default: 30,000. */
   readonly silenceMs?: number;
 }
+
+type SysSource = Pick<SysTopics, 'onBurst' | 'valueOf' | 'onProblem' | 'problem'>;
 
 /** Metrics are stale if the broker skips this many of its usual intervals. */
 const MISSED_INTERVALS = 3;
@@ -35,7 +39,7 @@ const BURST_MS = 500;
 export class BrokerMetricsFeed {
   readonly #options: Required<BrokerMetricsFeedOptions>;
   readonly #broadcast: Broadcast<BrokerMetricsState, BrokerMetricsState>;
-  #state: BrokerMetricsState = { isConnected: false, metrics: null };
+  #state: BrokerMetricsState = { isConnected: false, metrics: null, reason: null };
   #history: BrokerMetrics[] = [];
   /** All numbers after the last burst of this connection, with the time of its beginning. */
   #last: BrokerNumbers | null = null;
@@ -58,14 +62,15 @@ export class BrokerMetricsFeed {
     return this.#history;
   }
 
-  attach(session: Pick<BrokerSession, 'status' | 'onStatus'>, sys: Pick<SysTopics, 'onBurst' | 'valueOf'>): void {
+  attach(session: Pick<BrokerSession, 'status' | 'onStatus'>, sys: SysSource): void {
     this.#stop();
     this.#history = [];
     this.#stops = [
       session.onStatus(({ state }) => this.#connectionChanged(state === 'CONNECTED')),
       sys.onBurst((burst) => this.#burst(burst, (topic) => sys.valueOf(topic))),
+      sys.onProblem(() => this.#change({ ...this.#state, reason: sys.problem })),
     ];
-    this.#change({ isConnected: session.status.state === 'CONNECTED', metrics: null });
+    this.#change({ isConnected: session.status.state === 'CONNECTED', metrics: null, reason: sys.problem });
   }
 
   detach(): void {
@@ -115,12 +120,13 @@ export class BrokerMetricsFeed {
   #connectionChanged(isConnected: boolean): void {
     if (isConnected === this.#state.isConnected) return;
     this.#clearBursts();
-    this.#change({ isConnected, metrics: this.#state.metrics && { ...this.#state.metrics, isStale: true } });
+    const { metrics, reason } = this.#state;
+    this.#change({ isConnected, metrics: metrics && { ...metrics, isStale: true }, reason });
   }
 
   #markStale(): void {
-    const { isConnected, metrics } = this.#state;
-    if (metrics !== null && !metrics.isStale) this.#change({ isConnected, metrics: { ...metrics, isStale: true } });
+    const { metrics } = this.#state;
+    if (metrics !== null && !metrics.isStale) this.#change({ ...this.#state, metrics: { ...metrics, isStale: true } });
   }
 
   #change(state: BrokerMetricsState): void {

@@ -169,6 +169,8 @@ const BrokerMetricsType = builder.objectRef<BrokerMetrics>('BrokerMetrics').impl
 });
 
 const MAX_HISTORY = 60;
+const REFUSED_TOPICS =
+  'the topics below $SYS that the broker does not let this service read, and the permissions that its account needs. They are subscribed again when access control changes, and every 30 seconds. Null if the broker has refused none.';
 
 builder.interfaceFields(Broker, (t) => ({
   metrics: t.field({
@@ -177,6 +179,11 @@ builder.interfaceFields(Broker, (t) => ({
     type: BrokerMetricsType,
     nullable: true,
     resolve: (broker, _args, { services }) => services.metrics.of(broker),
+  }),
+  metricsReason: t.string({
+    description: `Why metrics are missing: ${REFUSED_TOPICS}`,
+    nullable: true,
+    resolve: (broker, _args, { services }) => services.metrics.reason(broker),
   }),
   metricsHistory: t.field({
     description:
@@ -213,6 +220,11 @@ const MetricsEvent = builder.objectRef<BrokerMetricsEvent>('BrokerMetricsEvent')
       type: BrokerMetricsType,
       nullable: true,
       resolve: (event) => stateIn(event)?.metrics ?? null,
+    }),
+    reason: t.string({
+      description: `SNAPSHOT, CHANGE: why metrics are missing: ${REFUSED_TOPICS}`,
+      nullable: true,
+      resolve: (event) => stateIn(event)?.reason ?? null,
     }),
   }),
 });

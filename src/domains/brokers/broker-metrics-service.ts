@@ -32,6 +32,10 @@ export class BrokerMetricsService {
     return feed.state.metrics ?? this.#runtimes.ask(broker, async () => feed.state.metrics);
   }
 
+  reason({ id }: BrokerRecord): string | null {
+    return this.#feed(id).state.reason;
+  }
+
   history({ id }: BrokerRecord): readonly BrokerMetrics[] {
     return this.#feed(id).history;
   }

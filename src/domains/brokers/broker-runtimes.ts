@@ -386,6 +386,8 @@ export class BrokerRuntimes {
       const { timeoutMs, log } = this.#options;
       const { plugins, clientIds, clientIdPrefixes = [] } = this.#pluginsFor(options);
       const onFault = (error: unknown) => log.error({ err: error, brokerId: id }, 'a listener of a broker failed');
+      const sys = new SysTopics(link);
+      const onAccessWrite = () => sys.lookAgain();
       const runtime: BrokerRuntime = {
         id,
         link,
@@ -396,8 +398,15 @@ export class BrokerRuntimes {
         clientIdPrefixes,
         // Probed right after connecting: clients of plain Mosquitto are known only since they are followed, and
         // Mosquitto 2.0 does not respond to a probe for a missing API, which takes a second.
-        controls: new BrokerControls(link, { timeoutMs, plugins, eager: EAGER, ...this.#silenceOf(broker), onFault }),
-        sys: new SysTopics(link),
+        controls: new BrokerControls(link, {
+          timeoutMs,
+          plugins,
+          eager: EAGER,
+          ...this.#silenceOf(broker),
+          onAccessWrite,
+          onFault,
+        }),
+        sys,
       };
       this.#runtimes.set(id, runtime);
       this.#announce(runtime, 'OPENED');

@@ -1,5 +1,5 @@
-import { ServiceError } from '../../platform/errors.ts';
 import type { BrokerMessage, BrokerSession, LinkStatus, Stop } from '../../protocol/mqtt/broker-session.ts';
+import { SysSubscriptions } from './sys-subscriptions.ts';
 
 export interface SysTopicsSample {
   /** Nested by topic level without `$SYS`: `{ broker: { clients: { total: "3" } } }`. */
@@ -18,6 +18,8 @@ export interface SysTopicsOptions {
   readonly sampleMs?: number;
   /** Interval in which messages are one burst. Default: 200. A broker publishes all its values in one burst. */
   readonly burstMs?: number;
+  /** See SysSubscriptions. */
+  readonly refusedMs?: number;
 }
 
 export interface SysBurst {
@@ -32,14 +34,6 @@ export interface SysValue {
   readonly text: string;
   readonly isRetained: boolean;
 }
-
-/** The topic filters to subscribe to. `$SYS/#` would include the broker's whole log. */
-export const SYS_FILTERS: readonly string[] = [
-  '+',
-  ...['clients/#', 'messages/#', 'publish/#', 'bytes/#', 'store/#', 'subscriptions/#', 'shared_subscriptions/#'],
-  ...['retained messages/#', 'heap/#', 'load/#', 'packet/#', 'connections/#', 'connection/#', 'plugin/#'],
-  ...['cluster/#', 'ha/#', 'metrics/#'],
-].map((filter) => `$SYS/broker/${filter}`);
 
 const MAX_TOPICS = 2_000;
 const MAX_PAYLOAD = 1_024;
@@ -63,13 +57,13 @@ interface Value {
  * (counters of 2.0 underflow). Messages beyond the limits are ignored.
  */
 export class SysTopics {
-  readonly #session: BrokerSession;
-  readonly #options: Required<SysTopicsOptions>;
+  readonly #options: Required<Omit<SysTopicsOptions, 'refusedMs'>>;
+  readonly #subscriptions: SysSubscriptions;
   readonly #values = new Map<string, Value>();
   readonly #listeners = new Set<(burst: SysBurst) => void>();
   readonly #valueListeners = new Set<(value: SysValue) => void>();
+  readonly #problemListeners = new Set<() => void>();
   readonly #stopStatus: Stop;
-  readonly #stops: Stop[] = [];
   #samples: SysTopicsSample[] = [];
   #current: SysTopicsSample | null = null;
   #date = 0;
@@ -77,14 +71,35 @@ export class SysTopics {
   #uptime = 0;
   #isLive = false;
   #timer: NodeJS.Timeout | null = null;
-  #following = false;
   #closed = false;
 
-  constructor(session: BrokerSession, { history = 60, sampleMs = 9_000, burstMs = 200 }: SysTopicsOptions = {}) {
-    this.#session = session;
+  constructor(session: BrokerSession, options: SysTopicsOptions = {}) {
+    const { history = 60, sampleMs = 9_000, burstMs = 200, refusedMs } = options;
     this.#options = { history, sampleMs, burstMs };
     this.#stopStatus = session.onStatus((status) => this.#statusChanged(status));
     this.#statusChanged(session.status);
+    this.#subscriptions = new SysSubscriptions(session, {
+      onMessage: (message) => this.#received(message),
+      onProblem: () => {
+        for (const listener of this.#problemListeners) listener();
+      },
+      refusedMs,
+    });
+  }
+
+  /** See SysSubscriptions. */
+  get problem(): string | null {
+    return this.#subscriptions.problem;
+  }
+
+  onProblem(listener: () => void): Stop {
+    this.#problemListeners.add(listener);
+    return () => this.#problemListeners.delete(listener);
+  }
+
+  /** Access control was changed: what the broker refused is subscribed again. */
+  lookAgain(): void {
+    this.#subscriptions.lookAgain();
   }
 
   valueOf(topic: string): string | null {
@@ -115,33 +130,16 @@ export class SysTopics {
     this.#closed = true;
     this.#stopStatus();
     if (this.#timer) clearTimeout(this.#timer);
-    for (const stop of this.#stops.splice(0)) stop();
+    this.#subscriptions.close();
     this.#listeners.clear();
     this.#valueListeners.clear();
+    this.#problemListeners.clear();
   }
 
   #statusChanged({ state }: LinkStatus): void {
     if (state !== 'CONNECTED' || this.#closed) return;
     this.#connection += 1;
     this.#isLive = false;
-    if (this.#following) return;
-    this.#following = true;
-    this.#follow().catch(() => undefined);
-  }
-
-  /** The link renews subscriptions after reconnects. Those that failed because the link was lost are repeated here. */
-  async #follow(): Promise<void> {
-    const results = await Promise.allSettled(
-      SYS_FILTERS.map(async (filter) => {
-        const stop = await this.#session.subscribe(filter, (message) => this.#received(message));
-        if (this.#closed) stop();
-        else this.#stops.push(stop);
-      }),
-    );
-    if (this.#closed || !results.some(wasInterrupted)) return;
-    for (const stop of this.#stops.splice(0)) stop();
-    this.#following = false;
-    this.#statusChanged(this.#session.status);
   }
 
   #received({ topic, payload, retain }: BrokerMessage): void {
@@ -185,12 +183,6 @@ export class SysTopics {
     this.#uptime = uptime;
   }
 }
-
-/** A refused filter is not repeated; a filter without a response is. */
-const wasInterrupted = (result: PromiseSettledResult<unknown>): boolean =>
-  result.status === 'rejected' &&
-  result.reason instanceof ServiceError &&
-  (result.reason.code === 'BROKER_UNREACHABLE' || result.reason.code === 'BROKER_TIMEOUT');
 
 /** The value of a topic that is also a parent of other topics is omitted. */
 function treeOf(values: ReadonlyMap<string, Value>): SysTree {

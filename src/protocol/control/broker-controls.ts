@@ -30,6 +30,8 @@ export interface BrokerControlsOptions {
   readonly plugins?: readonly PluginFactory[];
   /** APIs that are resolved when the broker connects, because their plugins follow events. */
   readonly eager?: readonly ControlApi[];
+  /** Called after each observed write to the access control of the broker. */
+  readonly onAccessWrite?: () => void;
   readonly onFault?: (error: unknown) => void;
 }
 
@@ -246,6 +248,7 @@ export class BrokerControls implements ControlCaller {
   #observe(api: ControlApi, commands: readonly string[]): void {
     if (api !== ACCESS_API || commands.every(isRead)) return;
     for (const [name, { done }] of this.#resolutions) if (done?.mayPass) this.#resolutions.delete(name);
+    this.#options.onAccessWrite?.();
   }
 
   async #host(api: ControlApi): Promise<ControlPlugin | Unavailable | null> {

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { passwordFile } from '../../../src/engines/cloud-brokers/cloud-brokers.ts';
+import { dynsecDone } from '../../engines/embedded/dynsec.ts';
 import { startScriptedBroker } from '../../support/aedes-broker.ts';
 import { freePort } from '../../support/free-port.ts';
-import { mosquittoVersion, startClient, startMosquitto } from '../../support/mosquitto.ts';
+import { ADMIN, mosquittoVersion, startClient, startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { shared } from '../../support/shared.ts';
 import { subscribe } from '../../support/subscription.ts';
@@ -17,6 +18,8 @@ const NUMBERS = `asOf ageSeconds isStale brokerVersion uptimeSeconds subscriptio
 const WATCH = `subscription ($id: ID!, $after: SafeInt) { brokerMetrics(brokerId: $id, after: $after) {
   kind sequence missed isConnected metrics { ${NUMBERS} }
 } }`;
+const WATCH_REASON =
+  'subscription ($id: ID!) { brokerMetrics(brokerId: $id) { kind sequence reason metrics { asOf } } }';
 const READ = `query ($id: ID!, $last: Int = 60) { broker(id: $id) { name metrics { ${NUMBERS} } metricsHistory(last: $last) { asOf clients { total } } } }`;
 const STATUS = `subscription ($id: ID!, $after: SafeInt) { brokerStatus(projectId: $id, after: $after) {
   kind sequence brokers { brokerId isRemoved isConnected cloudState connection { state since lastError } broker { name } }
@@ -260,4 +263,40 @@ test('the state of a broker that the service runs is sent with its connection', 
   expect(
     brokerStatus.brokers.filter(({ cloudState }: { cloudState: string | null }) => cloudState === null),
   ).toHaveLength(1);
+});
+
+test('metrics that the account may not read have a reason, until the right comes', async () => {
+  const service = await running();
+  const { url } = await startMosquitto({ access: 'dynsec' });
+  const admin = await startClient(url, ADMIN);
+  const acls = ['subscribePattern', 'publishClientSend', 'publishClientReceive'].map((acltype) => ({
+    acltype,
+    topic: '$CONTROL/dynamic-security/#',
+    allow: true,
+  }));
+  await dynsecDone(
+    admin,
+    { command: 'createRole', rolename: 'access only', acls },
+    { command: 'createClient', username: 'weak', password: 'weak', roles: [{ rolename: 'access only' }] },
+  );
+  const account = { name: 'weak', url, username: 'weak', password: 'weak' };
+  const { id } = await service.services.brokers.addSelfHosted(service.projectId, account);
+  const live = subscribe(service, service.root, WATCH_REASON, { id });
+  const refused = await live.until(({ brokerMetrics }) => brokerMetrics.reason !== null);
+  expect(refused.brokerMetrics).toMatchObject({
+    metrics: null,
+    reason: expect.stringMatching(/may not read \$SYS\/#/),
+  });
+  const read = async () =>
+    (await service.graphql('query ($id: ID!) { broker(id: $id) { metricsReason metrics { asOf } } }', { id })).data
+      .broker;
+  expect(await read()).toEqual({ metricsReason: refused.brokerMetrics.reason, metrics: null });
+  // Through the service, and without a disconnect of its account.
+  const { data } = await service.graphql(
+    'mutation ($input: SetDefaultAclInput!) { setDefaultAcl(input: $input) { outcome } }',
+    { input: { brokerId: id, change: { subscribe: true } } },
+  );
+  expect(data.setDefaultAcl.outcome).toBe('APPLIED');
+  await live.until(({ brokerMetrics }) => brokerMetrics.reason === null && brokerMetrics.metrics !== null);
+  expect(await read()).toEqual({ metricsReason: null, metrics: { asOf: expect.any(String) } });
 });

@@ -1,9 +1,10 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { SysTopics, type SysTopicsOptions } from '../../../src/domains/brokers/sys-topics.ts';
+import { BrokerControls } from '../../../src/protocol/control/broker-controls.ts';
 import type { BrokerLink } from '../../../src/protocol/mqtt/broker-link.ts';
 import { startScriptedBroker } from '../../support/aedes-broker.ts';
 import { connectedLink, reached } from '../../support/link.ts';
-import { mosquittoVersion, startMosquitto } from '../../support/mosquitto.ts';
+import { ADMIN, mosquittoVersion, startMosquitto } from '../../support/mosquitto.ts';
 import { startRelay } from '../../support/relay.ts';
 
 function follow(link: BrokerLink, options: SysTopicsOptions = {}): SysTopics {
@@ -120,4 +121,45 @@ test('a burst that comes a little earlier than every ten seconds is a sample', a
   vi.setSystemTime(Date.now() + 9_900);
   await broker.publish('$SYS/broker/uptime', '20 seconds');
   await expect.poll(() => sys.history().length).toBe(2);
+});
+
+/** A Mosquitto with an account that may connect only, and what grants it all subscriptions without a disconnect. */
+async function withoutRights() {
+  const { url } = await startMosquitto({ access: 'dynsec' });
+  const admin = new BrokerControls(await connectedLink({ url, ...ADMIN }), { timeoutMs: 30_000 });
+  onTestFinished(() => admin.close());
+  await admin.call('dynamic-security', 'createClient', { username: 'weak', password: 'weak' });
+  const allow = (isAllowed: boolean) =>
+    admin.call('dynamic-security', 'setDefaultACLAccess', { acls: [{ acltype: 'subscribe', allow: isAllowed }] });
+  return { url, link: await connectedLink({ url, username: 'weak', password: 'weak' }), allow };
+}
+
+const REFUSED = /^This service may not read \$SYS\/#\. The broker does not allow user "weak".*subscribePattern/;
+const VERSION = '$SYS/broker/version';
+
+test('what the broker refuses is reported, and subscribed again after a change of access control', async () => {
+  const { link, allow } = await withoutRights();
+  const sys = follow(link, { refusedMs: 2 ** 30 });
+  let changes = 0;
+  sys.onProblem(() => {
+    changes += 1;
+  });
+  await expect.poll(() => sys.problem).toMatch(REFUSED);
+  await allow(true);
+  sys.lookAgain();
+  await expect.poll(() => sys.valueOf(VERSION)).toContain('mosquitto');
+  expect([sys.problem, changes]).toEqual([null, 2]);
+});
+
+test('what the broker refuses is subscribed again after a time, and after a reconnect that refuses what was granted', async () => {
+  const { link, allow } = await withoutRights();
+  const sys = follow(link, { refusedMs: 50 });
+  await expect.poll(() => sys.problem).toMatch(REFUSED);
+  await allow(true);
+  await expect.poll(() => sys.valueOf(VERSION)).toContain('mosquitto');
+  await allow(false);
+  link.restart('rights are gone');
+  await expect.poll(() => sys.problem).toMatch(REFUSED);
+  await allow(true);
+  await expect.poll(() => sys.problem).toBeNull();
 });

@@ -63,6 +63,22 @@ test('APIs are served by Mosquitto or by a gateway plugin, and the others have a
   await expect(controls.call('dynamic-security', 'listGroups')).resolves.toEqual({ totalCount: 0, groups: [] });
 });
 
+test('writes to access control are reported, of this client and of others, and reads are not', async () => {
+  const { url } = await startMosquitto({ access: 'dynsec' });
+  let writes = 0;
+  const onAccessWrite = () => {
+    writes += 1;
+  };
+  const controls = controlsOf(await connectedLink({ url, ...ADMIN }), { onAccessWrite });
+  const other = controlsOf(await connectedLink({ url, ...ADMIN }));
+  await controls.call('dynamic-security', 'listRoles');
+  expect(writes).toBe(0);
+  await controls.call('dynamic-security', 'createRole', { rolename: 'own' });
+  expect(writes).toBe(1);
+  await other.call('dynamic-security', 'createRole', { rolename: 'other' });
+  await expect.poll(() => writes).toBe(2);
+});
+
 /** A broker, and a role of its administrator that can be changed without a disconnect. */
 async function grantingBroker() {
   const broker = await startMosquitto({ access: 'dynsec' });

@@ -2,7 +2,7 @@ import { ServiceError } from '../../../platform/errors.ts';
 import { KNOWN_APIS } from '../../../protocol/control/capability-probe.ts';
 import { DYNSEC_API } from '../../../protocol/control/dynamic-security.ts';
 import { type ControlApi, requestTopic, responseTopic } from '../../../protocol/control/envelope.ts';
-import { SYS_FILTERS } from '../../brokers/sys-topics.ts';
+import { SYS_FILTERS } from '../../brokers/sys-subscriptions.ts';
 import { LOG_FILTERS } from '../../clients/inspect/log-follower.ts';
 import type { AccessAction } from '../explain/access-explanation.ts';
 import type { AccessDialect, AccessPolicy, AccessRole, Membership } from '../policy/access-model.ts';

@@ -7,9 +7,9 @@ import type { BrokerMessage, LinkStatus } from '../../../protocol/mqtt/broker-se
 import { filterCovers } from '../../../protocol/mqtt/filter-match.ts';
 import { MESSAGE_LINK_LIMITS } from '../../../protocol/mqtt/packet-limits.ts';
 import { unreachable } from '../../../protocol/mqtt/when-connected.ts';
+import { missingRights } from '../../brokers/missing-rights.ts';
 import type { QueryTopics, RecorderState, RecorderStatus, TopicRequests } from '../model/topic-recorder.ts';
 import type { TopicSettings } from '../model/topic-settings.ts';
-import { missingRights, NO_SUBSCRIPTION_LOG } from './missing-rights.ts';
 import { isOfControl, recordedFilters } from './recorded-topics.ts';
 import { type Refusal, SubscribedFilters } from './subscribed-filters.ts';
 import { SUBSCRIPTIONS_FILTER, SubscriptionLog } from './subscription-log.ts';
@@ -44,6 +44,10 @@ const REFUSED_RETRY_MS = 30_000;
  * accumulate in memory if the broker does not read them.
  */
 const MAX_EXCESS_QOS = 1_000_000;
+/** The broker allows the log topics but publishes nothing to them. */
+const NO_SUBSCRIPTION_LOG =
+  'The broker does not report subscriptions. Mosquitto reports them with these two lines in mosquitto.conf: ' +
+  '"log_dest topic" and "log_type subscribe" (in addition to the existing log_dest and log_type lines).';
 const NONE = { count: 0, leftOut: 0, isTruncated: false } as const;
 
 /** One recording, from start to stop, over a connection of its own, which reconnects without limit. */

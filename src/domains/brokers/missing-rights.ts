@@ -8,8 +8,3 @@ export function missingRights(filters: readonly string[], username: string | nul
     'type subscribePattern that allows the pattern, and one of type publishClientReceive that allows its topics.'
   );
 }
-
-/** The broker allows the log topics but publishes nothing to them. */
-export const NO_SUBSCRIPTION_LOG =
-  'The broker does not report subscriptions. Mosquitto reports them with these two lines in mosquitto.conf: ' +
-  '"log_dest topic" and "log_type subscribe" (in addition to the existing log_dest and log_type lines).';
