@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net';
 import pg, { type ClientConfig, type PoolConfig } from 'pg';
 import { ServiceError } from '../errors.ts';
+import { keepCertificate, tlsProblem } from '../network/tls-failure.ts';
 import { within } from '../scheduling/within.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -81,6 +82,7 @@ export const unusable = (reason: string): ServiceError => new ServiceError('INVA
 export async function connectPostgresql(databaseUrl: string, purpose: string): Promise<pg.Client> {
   const client = new pg.Client({ ...postgresqlConfig(databaseUrl), application_name: `brokergraph ${purpose}` });
   client.on('error', ignoreLoss);
+  client.connection.once('sslconnect', () => keepCertificate(client.connection.stream));
   try {
     await client.connect();
     await within(CONNECT_TIMEOUT_MS, client.query(SESSION_SETTINGS), () => silent(client));
@@ -129,5 +131,7 @@ function addressOf({ host, port, database }: pg.Client): string {
 /** A host with several addresses fails with an AggregateError, which has no message. */
 function reason(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reason).join('; ');
-  return error instanceof Error ? error.message : String(error);
+  return tlsProblem(error, SERVER) ?? (error instanceof Error ? error.message : String(error));
 }
+
+const SERVER = { name: 'the database', ca: '"sslrootcert" of the URL' } as const;

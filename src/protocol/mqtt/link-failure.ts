@@ -1,3 +1,4 @@
+import { tlsProblem } from '../../platform/network/tls-failure.ts';
 import type { LinkState, LinkStatus } from './broker-session.ts';
 import { isConnackTimeout, isKeepaliveTimeout } from './mqttjs-internals.ts';
 import { LinkLimitExceeded } from './packet-limits.ts';
@@ -11,15 +12,14 @@ export interface LinkFailure {
 }
 
 const REFUSED = "Connection refused: nothing listens on the broker's port";
-const UNTRUSTED =
-  "The broker's certificate is not signed by a trusted authority: configure the CA certificate of the broker";
-const NO_TLS = "The broker's port does not speak TLS";
+const BROKER = { name: 'the broker', ca: 'CA certificate' } as const;
+const NO_TLS = 'The port of the broker does not speak TLS';
 const RESET = 'The broker reset the connection';
 export const SILENT = 'The broker did not answer in time';
 const NOT_MQTT = 'The broker did not follow the MQTT protocol';
 const UNROUTABLE = "There is no network route to the broker's host";
 
-/** Texts by the code of a socket or TLS error. */
+/** Texts by the code of a socket. */
 const BY_CODE: Readonly<Record<string, string>> = {
   ECONNREFUSED: REFUSED,
   ENOTFOUND: "The broker's host name cannot be resolved",
@@ -31,18 +31,6 @@ const BY_CODE: Readonly<Record<string, string>> = {
   ENETUNREACH: UNROUTABLE,
   ECONNRESET: RESET,
   EPIPE: RESET,
-  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
-  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
-  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
-  CERT_SIGNATURE_FAILURE: UNTRUSTED,
-  CERT_HAS_EXPIRED: "The broker's certificate has expired",
-  CERT_NOT_YET_VALID: "The broker's certificate is not valid yet",
-  CERT_REVOKED: "The broker's certificate is revoked",
-  ERR_TLS_CERT_ALTNAME_INVALID: "The broker's certificate is for another host name",
-  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
   EPROTO: NO_TLS,
 };
 
@@ -115,18 +103,12 @@ export function failureOf(error: unknown): LinkFailure {
 
 /** Texts by the code of an error of OpenSSL. The first matching row applies. */
 const BY_PATTERN: readonly (readonly [RegExp, string])[] = [
-  [/ALERT_CERTIFICATE_REQUIRED/, 'The broker requires a client certificate'],
-  [/ALERT_HANDSHAKE_FAILURE/, 'The broker refused the TLS handshake: it may require a client certificate'],
-  [
-    /ALERT_(BAD_CERTIFICATE|UNKNOWN_CA|CERTIFICATE|UNSUPPORTED_CERTIFICATE|ACCESS_DENIED)/,
-    'The broker refused the client certificate',
-  ],
   [/^ERR_OSSL|PEM|KEY_VALUES_MISMATCH|ERR_CRYPTO/, 'The certificate or key configured for the broker cannot be read'],
   [/^ERR_SSL/, 'The TLS handshake with the broker failed'],
 ];
 
 function textOf(code: string, error: unknown): string {
-  const known = BY_CODE[code] ?? BY_PATTERN.find(([pattern]) => pattern.test(code))?.[1];
+  const known = BY_CODE[code] ?? tlsProblem(error, BROKER) ?? BY_PATTERN.find(([pattern]) => pattern.test(code))?.[1];
   if (known) return known;
   if (!(error instanceof Error)) return NOT_MQTT;
   if (isConnackTimeout(error)) return SILENT;

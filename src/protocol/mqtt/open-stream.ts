@@ -1,10 +1,14 @@
+import type { ClientRequest } from 'node:http';
 import { isIP, connect as openTcp } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as openTls } from 'node:tls';
 import { createWebSocketStream, WebSocket } from 'ws';
 import { givenValues } from '../../platform/given-values.ts';
+import { keepCertificate } from '../../platform/network/tls-failure.ts';
 import type { ConnectOptions } from './connect-options.ts';
 
+/** Each given certificate is trusted by itself, also that of an intermediate authority without its root. */
+const ANY_AUTHORITY = { allowPartialTrustChain: true } as const;
 /** For further packets in the same WebSocket message. */
 const FRAME_SLACK = 65_536;
 
@@ -20,17 +24,21 @@ export function openStream(
 ): Duplex {
   const { rejectUnauthorized, ca, cert, key, lookup } = options;
   const resolver = givenValues({ lookup });
-  const tls = givenValues({ rejectUnauthorized, ca, cert, key });
+  const tls = { ...givenValues({ rejectUnauthorized, ca, cert, key }), ...(ca === undefined ? {} : ANY_AUTHORITY) };
   if (protocol === 'ws' || protocol === 'wss') {
     const host = isIP(hostname) === 6 ? `[${hostname}]` : hostname;
     const bounds = { maxPayload: maxPacketBytes + FRAME_SLACK };
-    const socket = new WebSocket(`${protocol}://${host}:${port}${path}`, 'mqtt', { ...tls, ...resolver, ...bounds });
+    const finishRequest = (request: ClientRequest) => request.on('socket', keepCertificate).end();
+    const url = `${protocol}://${host}:${port}${path}`;
+    const socket = new WebSocket(url, 'mqtt', { ...tls, ...resolver, ...bounds, finishRequest });
     countFrameBytes(socket, onFrameBytes);
     return createWebSocketStream(socket);
   }
   if (protocol === 'mqtts') {
     const name = isIP(hostname) === 0 ? { servername: hostname } : {};
-    return openTls({ host: hostname, port, ...name, ...tls, ...resolver }).setNoDelay(true);
+    const socket = openTls({ host: hostname, port, ...name, ...tls, ...resolver }).setNoDelay(true);
+    keepCertificate(socket);
+    return socket;
   }
   return openTcp({ host: hostname, port, noDelay: true, ...resolver });
 }

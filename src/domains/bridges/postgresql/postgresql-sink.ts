@@ -1,5 +1,6 @@
 import { type LookupFunction, Socket } from 'node:net';
 import pg, { type ClientConfig } from 'pg';
+import { keepCertificate } from '../../../platform/network/tls-failure.ts';
 import type { AllowedHosts } from '../../../protocol/network/allowed-hosts.ts';
 import { type BridgeRules, hostsOf } from '../model/bridge-kind.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
@@ -55,6 +56,7 @@ export class PostgresqlSink implements Sink {
       if (this.#client === client) this.#onLost(new SinkFailure('UNREACHABLE', 'PostgreSQL ended the connection'));
     });
     try {
+      client.connection.once('sslconnect', () => keepCertificate(client.connection.stream));
       await client.connect();
       const inserts: TableInsert[] = [];
       for (const mapping of this.#config.mappings) {

@@ -1,3 +1,4 @@
+import { tlsProblem } from '../../../platform/network/tls-failure.ts';
 import { filterCovers } from '../../../protocol/mqtt/filter-match.ts';
 import type { SourceFilter } from '../link/source-subscriptions.ts';
 import type { TrustedConnection } from '../model/bridge-kind.ts';
@@ -70,8 +71,10 @@ export class SinkFailure extends Error {
 /** The reason of a failed connection. A host with several addresses fails with an AggregateError without a message. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(reasonOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
+  return tlsProblem(error, SERVER) ?? (error instanceof Error ? error.message : String(error));
 }
+
+const SERVER = { name: 'the server', ca: '"ca"' } as const;
 
 /** Some message of the batch cannot be delivered, and it is not known which. */
 export class BadBatch extends Error {

@@ -24,6 +24,8 @@ export const tlsProperties: Readonly<Record<keyof TlsMaterial, JsonSchema>> = {
 export const tlsOptions = ({ verifyCa = true, ca, cert, key }: TlsMaterial) => ({
   rejectUnauthorized: verifyCa,
   ...givenValues({ ca, cert, key }),
+  // Each certificate of `ca` is trusted by itself, also that of an intermediate authority without its root.
+  ...(ca === undefined ? {} : { allowPartialTrustChain: true }),
 });
 
 export function tlsMaterialIssues({ ca, cert, key }: TlsMaterial): InputIssue[] {

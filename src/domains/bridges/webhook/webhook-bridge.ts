@@ -1,6 +1,7 @@
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
+import { keepCertificate } from '../../../platform/network/tls-failure.ts';
 import type { BridgeOptions } from '../hosting/bridge-options.ts';
 import type { Bridge } from '../model/bridge.ts';
 import { hostsOf } from '../model/bridge-kind.ts';
@@ -124,6 +125,7 @@ class WebhookRequests {
         headers: { ...headers, ...length },
       });
       request.on('error', reject);
+      request.on('socket', keepCertificate);
       let interim = 0;
       request.on('information', () => {
         interim += 1;

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { Client } from 'ldapts';
+import { keepCertificate, tlsProblem } from '../../../platform/network/tls-failure.ts';
 import { within } from '../../../platform/scheduling/within.ts';
 
 const TIMEOUT_MS = 5_000;
@@ -61,6 +62,7 @@ class BoundedSockets {
 
   add<S extends Socket>(socket: S): S {
     this.#sockets.push(socket);
+    keepCertificate(socket);
     socket.on('data', (chunk: Buffer) => {
       this.#bytes += chunk.length;
       if (this.#bytes > MAX_RESPONSE_BYTES)
@@ -105,3 +107,8 @@ class BoundedSockets {
     for (const socket of this.#sockets) socket.destroy();
   }
 }
+
+/** A description for the log and for checks. The error itself may contain the request with the password. */
+export const describeLdapError = (error: unknown): string =>
+  tlsProblem(error, { name: 'the directory', ca: 'LDAP_CA_FILE' }) ??
+  (error instanceof Error ? `${error.name}: ${error.message}` : 'unknown');

@@ -14,7 +14,7 @@ import type { SignInAccounts } from '../accounts.ts';
 import type { CheckedUser, CheckingProvider, ExternalUser } from '../providers.ts';
 import { limitedClaims } from '../rules/claim-values.ts';
 import { signInUnavailable } from '../sign-in-errors.ts';
-import { connectedTo, type LdapAddress } from './ldap-connection.ts';
+import { connectedTo, describeLdapError, type LdapAddress } from './ldap-connection.ts';
 import { ATTRIBUTES, first, isLocked, subjectOf } from './ldap-entry.ts';
 
 export interface LdapDirectoryOptions extends LdapAddress {
@@ -86,9 +86,7 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
       });
     } catch (error) {
       if (error instanceof ServiceError) throw error;
-      // Only the message: the error may contain the request with the password.
-      const reason = error instanceof Error ? `${error.name}: ${error.message}` : 'unknown';
-      this.#options.log.warn({ reason }, 'the LDAP directory is unavailable');
+      this.#options.log.warn({ reason: describeLdapError(error) }, 'the LDAP directory is unavailable');
       throw signInUnavailable();
     }
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Client, NoSuchObjectError } from 'ldapts';
 import type { SettingCheck } from '../setting-check.ts';
-import { connectedTo } from './ldap-connection.ts';
+import { connectedTo, describeLdapError } from './ldap-connection.ts';
 import { filled, type LdapDirectoryOptions } from './ldap-directory.ts';
 
 const MAX_LISTED_GROUPS = 5;
@@ -28,9 +28,7 @@ export async function checkLdapSettings(options: Options, login: string | null):
       return [{ setting: 'LDAP_URL', works: true, messages: [`${url} accepts connections ${named}`] }, ...checks];
     });
   } catch (error) {
-    // Only the message: the error may contain the request with the password.
-    const reason = error instanceof Error ? `${error.name}: ${error.message}` : 'unknown';
-    return [{ setting: 'LDAP_URL', works: false, messages: [`${step}: ${reason}`] }];
+    return [{ setting: 'LDAP_URL', works: false, messages: [`${step}: ${describeLdapError(error)}`] }];
   }
 }
 

@@ -1,5 +1,6 @@
 import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'openid-client';
 import { ServiceError } from '../../../platform/errors.ts';
+import { tlsProblem } from '../../../platform/network/tls-failure.ts';
 import { signInRefused, signInUnavailable } from '../sign-in-errors.ts';
 import { ResponseTooLarge } from './bounded-fetch.ts';
 
@@ -13,6 +14,8 @@ export function describeOidcError(error: unknown): string {
   }
   if (error instanceof ClientError) return `${error.code ?? error.name}: ${error.message}`;
   if (!(error instanceof Error)) return 'unknown';
+  const problem = tlsProblem(error.cause, { name: 'the provider', ca: 'NODE_EXTRA_CA_CERTS' });
+  if (problem !== null) return problem;
   const cause =
     error.cause instanceof Error ? ` (${'code' in error.cause ? error.cause.code : error.cause.message})` : '';
   return `${error.message}${cause}`;

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { startPostgresqlBridge } from '../../../../src/domains/bridges/postgresql/postgresql-bridge.ts';
 import type { MappingConfig } from '../../../../src/domains/bridges/postgresql/postgresql-config.ts';
+import { connectPostgresql } from '../../../../src/platform/storage/postgresql-connection.ts';
 import { createAuthority, type TestCertificate } from '../../../support/certificates.ts';
 import { UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
 import { bridgeOptions, publishAll, runBridge } from '../sink/running-bridge.ts';
@@ -396,13 +397,17 @@ describe.skipIf(!postgres.available)(`a bridge to PostgreSQL (${postgres.availab
 
       const named = database.replace('127.0.0.1', 'localhost');
       for (const [rest, reason] of [
-        [{ ...material, ca: createAuthority().cert }, 'self-signed certificate'],
-        [{ tls: true }, 'self-signed certificate'],
-        [{ ...material, url: named }, 'altnames'],
+        [{ ...material, ca: createAuthority().cert }, 'by a CA that is not known, "Test authority": add'],
+        [{ tls: true }, 'of this CA as "ca"'],
+        [{ ...material, url: named }, 'another host name than localhost: it has 127.0.0.1'],
       ] as const) {
         const other = await startBridgeToPostgresql(database, 'SELECT', [ALL], rest);
         expect((await other.until(({ state }) => state === 'UNREACHABLE')).error).toContain(reason);
       }
+      // The database of the service itself.
+      await expect(connectPostgresql(`${database}?sslmode=verify-full`, 'test')).rejects.toThrow(
+        /is signed by a CA that is not known, "Test authority": add the certificate of this CA as "sslrootcert" of the URL$/,
+      );
       const unverified = await startBridgeToPostgresql(database, 'SELECT', [ALL], {
         url: `${named}?sslmode=no-verify`,
       });
@@ -410,7 +415,7 @@ describe.skipIf(!postgres.available)(`a bridge to PostgreSQL (${postgres.availab
 
       await serveTls(database, authority, authority.issue({ altNames: ['DNS:localhost'] }));
       const byAddress = await startBridgeToPostgresql(database, 'SELECT', [ALL], material);
-      expect((await byAddress.until(({ state }) => state === 'UNREACHABLE')).error).toContain('altnames');
+      expect((await byAddress.until(({ state }) => state === 'UNREACHABLE')).error).toContain('it has localhost');
       await startBridgeToPostgresql(database, 'SELECT', [ALL], { ...material, url: named }).then((running) =>
         running.until(({ state }) => state === 'CONNECTED'),
       );

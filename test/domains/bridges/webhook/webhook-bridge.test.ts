@@ -239,9 +239,9 @@ test('an https endpoint is verified against the given authority, and sees the ce
   const elsewhere = authority.issue({ altNames: ['DNS:elsewhere.example'] });
   const another = await startEndpoint(undefined, 0, { cert: elsewhere.cert, key: elsewhere.key });
   for (const [url, changes, reason] of [
-    [endpoint.url, { ca: createAuthority().cert }, 'self-signed certificate'],
-    [endpoint.url, { ca: undefined, cert: undefined, key: undefined }, 'self-signed certificate'],
-    [another.url, {}, 'altnames'],
+    [endpoint.url, { ca: createAuthority().cert }, 'by a CA that is not known, "Test authority": add'],
+    [endpoint.url, { ca: undefined, cert: undefined, key: undefined }, 'of this CA as "ca"'],
+    [another.url, {}, 'another host name than 127.0.0.1: it has elsewhere.example'],
   ] as const) {
     await running.apply({ connections: [JSON.parse(JSON.stringify({ ...connection, url, ...changes }))] });
     await client.publishAsync('plant/refused', 'x', { qos: 1 });
