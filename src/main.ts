@@ -24,12 +24,18 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-// The reader of the output may exit first (`… | head -1`). The rest of the output is then dropped without an error.
+let isOutputLost = false;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
+  // The reader of the output may exit first (`… | head -1`). The rest of the output is then dropped without an error.
+  if (error.code === 'EPIPE' || isOutputLost) return;
+  isOutputLost = true;
+  process.exitCode = 1;
+  process.stderr.write(`error: The output cannot be written: ${error.message}\n`);
 });
+// There is no stream left to report it.
+process.stderr.on('error', () => undefined);
 
-process.exitCode = await runCommand(process.argv.slice(2), {
+const exitCode = await runCommand(process.argv.slice(2), {
   env: process.env,
   readInput: (question) =>
     question !== undefined && process.stdin.isTTY
@@ -41,5 +47,6 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   stop: stop.signal,
   onBug: (listener) => process.on('uncaughtExceptionMonitor', listener),
 });
+process.exitCode = isOutputLost ? 1 : exitCode;
 // A timer that was not cleared must not keep a stopped service alive. The pause lets the last output be written.
 setTimeout(() => process.exit(), 1_000).unref();
