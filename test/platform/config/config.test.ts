@@ -1,6 +1,11 @@
-import { expect, test } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../../src/platform/config/config.ts';
 import { SETTINGS } from '../../../src/platform/config/settings.ts';
+import { temporaryFolder } from '../../support/database.ts';
+import { runs } from '../../support/suite.ts';
 
 test('settings have their documented defaults', () => {
   const config = readConfig({});
@@ -106,3 +111,93 @@ test('single sign-on settings that are missing or unencrypted are reported', () 
     'LDAP_BIND_PASSWORD',
   ]);
 });
+
+describe('misspelled settings', () => {
+  const names = Object.values(SETTINGS).map(({ env }) => env as string);
+  const long = names.filter((name) => name.length >= 10);
+  const letter = fc.constantFrom(...'ABCDEFGHIJKLMNOPQRSTUVWXYZ_');
+
+  test('are refused with the setting that was meant: letters are missing, added, wrong or exchanged', () => {
+    const edit = fc.tuple(fc.constantFrom('delete', 'insert', 'replace', 'exchange'), fc.nat(), letter);
+    fc.assert(
+      fc.property(fc.constantFrom(...long), fc.array(edit, { minLength: 1, maxLength: 2 }), (name, changes) => {
+        const wrong = changes.reduce((text, [kind, at, other]) => {
+          const i = at % (text.length - 1);
+          if (kind === 'exchange') return text.slice(0, i) + text[i + 1] + text[i] + text.slice(i + 2);
+          return text.slice(0, i) + (kind === 'delete' ? '' : other) + text.slice(kind === 'insert' ? i : i + 1);
+        }, name);
+        // An exchange inside of which a letter is added has three edits.
+        fc.pre(changes.length === 1 || changes.every(([kind]) => kind !== 'exchange'));
+        fc.pre(!names.includes(wrong) && wrong.length >= 9);
+        expect(() => readConfig({ [wrong]: '1' })).toThrow(`${wrong} is not a setting`);
+      }),
+      { numRuns: runs(500) },
+    );
+    const meant = { MAX_CONECTIONS: 'MAX_CONNECTIONS', ldap_uri: 'LDAP_URL', BROKER_TIMEOUT: 'BROKER_TIMEOUT_MS' };
+    for (const [wrong, right] of Object.entries(meant))
+      expect(() => readConfig({ [wrong]: '1' })).toThrow(`${wrong} is not a setting. Did you mean ${right}?`);
+    expect(() => readConfig({ LDAP_URL_FILE: '/x' })).toThrow('LDAP_URL_FILE is not a setting: only secrets');
+  });
+
+  test('variables of other programs are no settings, and an empty one is unset', () => {
+    // Of shells, Node, npm, systemd, Docker, Kubernetes, CI, PostgreSQL, CGI and the files of deploy.
+    const others = `PATH HOME HOSTNAME USER SHELL LANG TERM PWD OLDPWD SHLVL TZ TMPDIR LOGNAME MAIL EDITOR PAGER LS_COLORS
+      NODE_ENV NODE_OPTIONS NODE_EXTRA_CA_CERTS NODE_VERSION YARN_VERSION npm_config_cache INIT_CWD XDG_DATA_DIRS
+      XDG_DATA_HOME XDG_RUNTIME_DIR INVOCATION_ID JOURNAL_STREAM MAINPID MEMORY_LIMIT MQTT_PUBLISH HTTP_PUBLISH
+      POSTGRES_PASSWORD POSTGRES_USER POSTGRES_DB DATABASE DB_URL KUBERNETES_PORT KUBERNETES_SERVICE_HOST POD_NAME
+      POD_IP BROKERGRAPH_PORT BROKERGRAPH_SERVICE_HOST MQTT_USER MQTT_PASSWORD HTTP_HOST HTTP_PORT HTTP_PROXY
+      https_proxy NO_PROXY PGHOST PGPORT PGDATA PGUSER PGPASSWORD PGSSLROOTCERT SSL_CERT_FILE JAVA_HOME JAVA_DIR GOPATH
+      CI GITHUB_TOKEN GITLAB_CI SSH_AUTH_SOCK DBUS_SESSION_BUS_ADDRESS MALLOC_MMAP_THRESHOLD_ TEST_SUITE SKIP_BUILD
+      BUILD_COMMIT SOURCE_DATE_EPOCH RESTART_COUNT SECRET TOKEN LOG_FILE PORTS ROLES HOSTS MAX_MEMORY RATE_LIMIT`;
+    expect(() => readConfig(Object.fromEntries(others.split(/\s+/).map((name) => [name, '1'])))).not.toThrow();
+    expect(() => readConfig({ MAX_CONECTIONS: '' })).not.toThrow();
+  });
+});
+
+describe.each(Object.values(SETTINGS).flatMap((row) => ('secret' in row ? [row.env as string] : [])))('%s', (name) => {
+  const value =
+    name === 'DATABASE_URL' ? 'postgresql://user:secret@host/name' : 's3cret of more than 32 characters, ok';
+  const key = Object.entries(SETTINGS).find(([, { env }]) => env === name)?.[0] as keyof typeof SETTINGS;
+  const place = () => join(temporaryFolder(), 'secret');
+
+  test('may be in a file, with or without a newline at its end', () => {
+    for (const end of ['', '\n', '\r\n']) {
+      const file = place();
+      writeFileSync(file, `${value}${end}`);
+      expect(readConfig({ [`${name}_FILE`]: file, LDAP_BIND_DN: '' })[key]).toBe(value);
+    }
+    expect(readConfig({ [name]: value, [`${name}_FILE`]: '' })[key]).toBe(value);
+  });
+
+  test('is refused in a file that is missing, empty, too large, invalid or not the only place', () => {
+    const file = place();
+    const refused = (env: Record<string, string>) => {
+      const { problems } = thrownBy(() => readConfig(env));
+      expect(problems.join('\n')).not.toMatch(/s3cret/);
+      return problems;
+    };
+    expect(refused({ [`${name}_FILE`]: file })).toEqual([`${name}_FILE: the file ${file} cannot be read: ENOENT`]);
+    const folder = temporaryFolder();
+    expect(refused({ [`${name}_FILE`]: folder })).toEqual([`${name}_FILE: the file ${folder} cannot be read: EISDIR`]);
+    expect(refused({ [`${name}_FILE`]: '/dev/zero' })).toEqual([
+      `${name}_FILE: the file /dev/zero is larger than 65536 bytes`,
+    ]);
+    for (const empty of ['', '\n']) {
+      writeFileSync(file, empty);
+      expect(refused({ [`${name}_FILE`]: file })).toEqual([`${name}_FILE: the file ${file} is empty`]);
+    }
+    writeFileSync(file, value);
+    const both = `${name} and ${name}_FILE are both set: unset one of them`;
+    expect(refused({ [name]: value, [`${name}_FILE`]: file })).toEqual([both]);
+  });
+});
+
+function thrownBy(read: () => unknown): ConfigError {
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+  throw new Error('Nothing was refused');
+}
