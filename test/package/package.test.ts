@@ -125,10 +125,41 @@ test(
   TIMEOUT,
 );
 
-test('the package contains only compiled code, migrations and documents', () => {
+/** Folders and files that only a checkout has. Documents may name them, but not link to them. */
+const SOURCES = /^(\.ci|bench|console|prisma|scripts|src|test|Dockerfile|compose\.yaml)(\/|$)/;
+
+test('the package has each file that one of its documents links to or names', () => {
   const { files } = packed;
-  expect(files.filter((path) => !path.startsWith('dist/') && !path.startsWith('prisma/migrations/')).sort()).toEqual([
+  const has = (path: string) => files.some((file) => file === path || file.startsWith(`${path.replace(/\/$/, '')}/`));
+  const missing: string[] = [];
+  for (const name of files.filter((file) => file.endsWith('.md'))) {
+    const document = readFileSync(join(ROOT, name), 'utf8');
+    for (const [, target = ''] of document.matchAll(/\]\(([^)\s#]+)/g)) {
+      if (/^[a-z]+:/.test(target)) continue;
+      const path = decodeURI(new URL(target, `file:///${name}`).pathname.slice(1));
+      if (!has(path)) missing.push(`${name} links to ${target}`);
+    }
+    for (const [, , code = ''] of document.matchAll(/(```|`)(.+?)\1/gs))
+      for (const word of code.split(/[\s"'=]+/).map((each) => each.replace(/^\.\//, ''))) {
+        const isPath = /^[\w.-]+(\/[\w.-]+)*$/.test(word) && existsSync(join(ROOT, word)) && !/^\.*$/.test(word);
+        if (isPath && !SOURCES.test(word) && !has(word)) missing.push(`${name} names ${word}`);
+      }
+  }
+  expect(missing).toEqual([]);
+});
+
+test('the package contains only compiled code, migrations, documents, examples and files of the deployment', () => {
+  const { files } = packed;
+  const tracked = execFileSync('git', ['ls-files', 'deploy', 'examples'], { cwd: ROOT, encoding: 'utf8' });
+  expect(files.filter((path) => /^(deploy|examples)\//.test(path)).sort()).toEqual(
+    tracked
+      .split('\n')
+      .filter((path) => path !== '' && !/\.gitignore$/.test(path))
+      .sort(),
+  );
+  expect(files.filter((path) => !/^(deploy|dist|examples|prisma\/migrations)\//.test(path)).sort()).toEqual([
     'CHANGELOG.md',
+    'CONTRIBUTING.md',
     'LICENSE',
     'README.md',
     'SECURITY.md',
