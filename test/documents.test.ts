@@ -23,12 +23,18 @@ test('the table of settings is the one in config.ts', async () => {
     const shown = 'shownDefault' in rest && rest.shownDefault !== undefined ? rest.shownDefault : `\`${fallback}\``;
     return `| \`${env}\` | ${shown} | ${help} |`;
   });
+  const secrets = Object.values(SETTINGS).filter((row) => 'secret' in row);
   const introduction = `# Configuration
 
-Settings are environment variables. If values are invalid, the service reports all of them and does not start. ${GENERATED} from \`platform/config/settings.ts\`.`;
+Settings are environment variables. If values are invalid, the service reports all of them and does not start. ${GENERATED} from \`platform/config/settings.ts\`.
+
+- A variable whose name differs from a setting by one or two letters is refused, also by commands: it would have no effect.
+- A secret may be in a file: ${listOf(secrets.map(({ env }) => `\`${env}_FILE\``))} name files of at most 64 KiB. A newline at the end is not part of the secret. A secret that is also set itself is refused.`;
   const table = ['| Variable | Default | Meaning |', '| --- | --- | --- |', ...rows].join('\n');
   await expect(`${introduction}\n\n${table}\n`).toMatchFileSnapshot('../docs/configuration.md');
 });
+
+const listOf = (words: readonly string[]) => `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 
 /** The help of a command, and those of the commands below it. */
 async function helpOf(words: readonly string[]): Promise<string[]> {
@@ -52,8 +58,10 @@ ${GENERATED} from \`--help\` of each command. In a checkout, the command is \`no
 All commands except \`serve\` have \`--json\`. The exit codes are:
 
 - 0: the command succeeded.
-- 1: the command was refused or failed, or its result is negative.
+- 1: the command was refused or failed, its output cannot be written, or its result is negative.
 - 2: the command line or a setting is invalid.
+
+All commands except \`serve\`, \`migrate\`, \`restore\` and \`doctor\` require a data folder and a database that the service or \`migrate\` has used. Otherwise they are refused, and create nothing.
 
 Passwords are never arguments, because all users of the machine can see arguments. \`--ask-password\` prompts for a password at the terminal, or reads the first line of standard input. Without this option, a password is generated and shown only once.
 

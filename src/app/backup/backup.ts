@@ -1,20 +1,22 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import type { Logger } from 'pino';
 import { BUILD } from '../../platform/build.ts';
 import { Closers } from '../../platform/closers.ts';
+import type { Config } from '../../platform/config/config.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { openDataFolder } from '../../platform/storage/data-folder.ts';
 import type { Engine } from '../../platform/storage/database.ts';
+import { requireData } from '../../platform/storage/require-data.ts';
+import { SQLITE_FILE } from '../../platform/storage/storage.ts';
 import { copyBelow, filesBelow, isWithin, withLogs } from './data-files.ts';
 import { measured, writeManifest } from './manifest.ts';
-import { dumpDatabase, type Environment } from './postgresql-programs.ts';
+import { dumpDatabase, type Environment, requireProgram } from './postgresql-programs.ts';
 
 /** In a backup: the data folder, and the database if it is PostgreSQL. */
 export const DATA = 'data';
 export const DUMP = 'database.dump';
-export const SQLITE_FILE = 'brokergraph.db';
 
 export interface BackupOptions {
   readonly dataDir: string;
@@ -42,13 +44,10 @@ export interface BackupReport {
  * Errors: ServiceError INVALID, also for a symbolic link without a target; IN_USE (the backup folder is not empty, or a
  * file changes too fast); INTERNAL_ERROR; those of the file system.
  */
-export async function createBackup(options: BackupOptions): Promise<BackupReport> {
+export async function createBackup(options: BackupOptions & Pick<Config, 'secretKey'>): Promise<BackupReport> {
   const { dataDir, databaseUrl, backup, env, log } = options;
   const source = resolve(dataDir);
-  const sqliteFile = join(source, SQLITE_FILE);
-  if (!existsSync(databaseUrl === undefined ? sqliteFile : source)) {
-    throw new ServiceError('INVALID', `There is no data in ${source}. Set DATA_DIR`);
-  }
+  await requireData(options);
   if (isWithin(backup, realpathSync(source))) {
     throw new ServiceError('INVALID', `The folder ${backup} is in the data folder. Name one outside`);
   }
@@ -57,9 +56,10 @@ export async function createBackup(options: BackupOptions): Promise<BackupReport
     const wasRunning = !lockIfFree(dataDir, log, closers);
     const except = databaseUrl === undefined ? [SQLITE_FILE] : [];
     const paths = filesBelow(source, except, backup);
+    if (databaseUrl !== undefined) await requireProgram('pg_dump', { databaseUrl, env });
     createFolder(backup);
     for (const path of paths) copyBelow(source, join(backup, DATA), path);
-    if (databaseUrl === undefined) await backUpSqlite(sqliteFile, join(backup, DATA, SQLITE_FILE));
+    if (databaseUrl === undefined) await backUpSqlite(join(source, SQLITE_FILE), join(backup, DATA, SQLITE_FILE));
     else {
       await dumpDatabase({ databaseUrl, env }, join(backup, DUMP));
       chmodSync(join(backup, DUMP), 0o600);

@@ -12,22 +12,14 @@ interface Programs {
   readonly env: Environment;
 }
 
-/**
- * Writes the database to a file, in the custom format of pg_dump, as of one moment.
- * Errors: ServiceError INVALID (pg_dump is missing or older than the server), INTERNAL_ERROR.
- */
+/** Writes the database to a file, in pg_dump's custom format, as of one moment. Errors: ServiceError INTERNAL_ERROR. */
 export async function dumpDatabase(programs: Programs, file: string): Promise<void> {
-  await requireProgram('pg_dump', programs);
   const options = ['--format=custom', '--no-owner', '--no-privileges', `--file=${file}`];
   await run('pg_dump', options, programs.env, programs.databaseUrl);
 }
 
-/**
- * Restores such a file to an empty database, in one transaction.
- * Errors: ServiceError INVALID (pg_restore is missing or older than the server), INTERNAL_ERROR.
- */
+/** Restores such a file to an empty database, in one transaction. Errors: ServiceError INTERNAL_ERROR. */
 export async function restoreDatabase(programs: Programs, file: string): Promise<void> {
-  await requireProgram('pg_restore', programs);
   const options = ['--single-transaction', '--exit-on-error', '--no-owner', '--no-privileges'];
   await run('pg_restore', [...options, file], programs.env, programs.databaseUrl);
 }
@@ -45,7 +37,8 @@ export async function requireEmptyDatabase(databaseUrl: string): Promise<void> {
   });
 }
 
-async function requireProgram(program: string, { databaseUrl, env }: Programs): Promise<void> {
+/** Errors: ServiceError INVALID if the program is missing or older than the server; INTERNAL_ERROR. */
+export async function requireProgram(program: 'pg_dump' | 'pg_restore', { databaseUrl, env }: Programs): Promise<void> {
   const server = await withClient(databaseUrl, async (client) => {
     const { rows } = await client.query<{ server_version_num: string }>('SHOW server_version_num');
     return Math.floor(Number(rows[0]?.server_version_num) / 10_000);

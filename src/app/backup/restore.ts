@@ -3,10 +3,11 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { Closers } from '../../platform/closers.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { openDataFolder } from '../../platform/storage/data-folder.ts';
-import { type BackupOptions, DATA, DUMP, SQLITE_FILE } from './backup.ts';
+import { SQLITE_FILE } from '../../platform/storage/storage.ts';
+import { type BackupOptions, DATA, DUMP } from './backup.ts';
 import { withLogs } from './data-files.ts';
 import { type Manifest, readManifest } from './manifest.ts';
-import { requireEmptyDatabase, restoreDatabase } from './postgresql-programs.ts';
+import { requireEmptyDatabase, requireProgram, restoreDatabase } from './postgresql-programs.ts';
 
 /** In the data folder: the copies until all are complete. */
 const UNFINISHED = 'restore.unfinished';
@@ -35,6 +36,7 @@ export async function restoreBackup(options: BackupOptions): Promise<Manifest> {
     if (databaseUrl === undefined) copyFiles(manifest, backup, unfinished);
     else {
       await requireEmptyDatabase(databaseUrl);
+      await requireProgram('pg_restore', { databaseUrl, env });
       copyFiles(manifest, backup, unfinished);
       await restoreDatabase({ databaseUrl, env }, join(backup, DUMP));
     }

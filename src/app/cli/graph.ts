@@ -11,7 +11,8 @@ export type ArgumentNames = Readonly<Record<string, string>>;
 
 /**
  * Runs an operation as the operator: in the running service of the data folder, otherwise in this process, which
- * connects to the required brokers. Errors: those of the graph, in which `names` replace names of input fields.
+ * connects to the required brokers. Errors: those of `requireData`; those of the graph, in which `names` replace names
+ * of input fields.
  */
 export async function runOnGraph<T>(
   { config }: { readonly config: Config },
@@ -48,6 +49,8 @@ export const isServiceRunning = async ({ dataDir }: Config): Promise<boolean> =>
 
 async function withOwnCore<T>(config: Config, work: (run: RunOperation) => Promise<T>): Promise<T> {
   // Loaded on demand: the whole service takes longer to load than a running service to respond.
+  const { requireData } = await import('../../platform/storage/require-data.ts');
+  await requireData(config);
   const { createLog } = await import('../../platform/log.ts');
   const { openParts } = await import('../parts.ts');
   const { asOperator } = await import('../operator/as-operator.ts');

@@ -33,15 +33,16 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
 
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const { code, port } = error as NodeJS.ErrnoException & { port?: number };
+  const { code, port, syscall } = error as NodeJS.ErrnoException & { port?: number };
   if (code === 'EADDRINUSE') return `port ${port} is in use by another program; set PORT (0 selects a free port)`;
   if (code === 'EACCES' && port !== undefined)
     return `this user may not listen on port ${port}; set PORT to another port`;
-  return error.stack ?? error.message;
+  // Of the system, such as ENOSPC: the message has the reason and the file.
+  return syscall === undefined ? (error.stack ?? error.message) : error.message;
 }
 
 /** Large modules are loaded by the commands that need them, so that the others start fast. */
-function createProgram(terminal: Terminal): Command {
+export function createProgram(terminal: Terminal): Command {
   const toAction: ToAction =
     (run) =>
     (...args) =>
@@ -100,5 +101,5 @@ function settingsHelp(): string {
     const shown = 'shownDefault' in rest && rest.shownDefault !== undefined ? rest.shownDefault : fallback;
     return `  ${env.padEnd(21)} ${help} (default: ${shown})`;
   });
-  return `\nSettings (environment variables):\n${rows.join('\n')}\n`;
+  return `\nSettings (environment variables; a secret may be in a file: SECRET_KEY_FILE):\n${rows.join('\n')}\n`;
 }

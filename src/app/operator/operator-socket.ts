@@ -71,7 +71,7 @@ export async function callOperatorSocket(
     [res] = await once(req, 'response');
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ECONNREFUSED') return null;
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ECONNREFUSED') return null;
     throw new ServiceError('INTERNAL_ERROR', 'The running service cannot be reached', { cause });
   }
   const body = await text(res).catch((cause: unknown) => {

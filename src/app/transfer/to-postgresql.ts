@@ -4,13 +4,14 @@ import Sqlite from 'better-sqlite3';
 import type { Logger } from 'pino';
 import { importSegments, measureSegments } from '../../domains/streams/store/postgresql/segment-import.ts';
 import { Closers } from '../../platform/closers.ts';
-import { ServiceError } from '../../platform/errors.ts';
 import { openDataFolder } from '../../platform/storage/data-folder.ts';
 import { migrationsFolder, readMigrations } from '../../platform/storage/migrations.ts';
 import { closePostgresql, connectPostgresql } from '../../platform/storage/postgresql-connection.ts';
 import { copyRows, requireUnused, SqliteRows, type TableRows } from '../../platform/storage/postgresql-copy.ts';
 import { migratePostgresql } from '../../platform/storage/postgresql-migrator.ts';
+import { requireData } from '../../platform/storage/require-data.ts';
 import { migrateSqlite } from '../../platform/storage/sqlite-migrator.ts';
+import { SQLITE_FILE } from '../../platform/storage/storage.ts';
 
 interface TransferOptions {
   readonly dataDir: string;
@@ -42,8 +43,8 @@ export interface Transfer {
  */
 export async function transferToPostgresql(options: TransferOptions): Promise<Transfer> {
   const { dataDir, targetUrl, isDryRun, signal, log } = options;
-  const file = join(resolve(dataDir), 'brokergraph.db');
-  if (!existsSync(file)) throw new ServiceError('INVALID', `There is no SQLite database ${file}. Set DATA_DIR`);
+  const file = join(resolve(dataDir), SQLITE_FILE);
+  await requireData({ dataDir, databaseUrl: undefined, secretKey: undefined });
   const closers = new Closers();
   try {
     closers.keep(openDataFolder(dataDir, log));

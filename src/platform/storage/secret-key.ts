@@ -30,6 +30,7 @@ export function keyFromText(secretKey: string): Buffer {
 }
 
 const fileIn = (dataDir: string): string => join(dataDir, 'secret.key');
+export const hasSecretKey = (dataDir: string): boolean => existsSync(fileIn(dataDir));
 export const previousFileIn = (dataDir: string): string => join(dataDir, 'secret.key.previous');
 
 /** Reads the key of the data folder, and generates a missing one. Only the owner of the folder may call it. */

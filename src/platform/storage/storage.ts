@@ -12,6 +12,9 @@ import { type Leases, LocalLeases } from './leases.ts';
 import { migrationsFolder, readMigrations } from './migrations.ts';
 import type { StorageLog } from './storage-log.ts';
 
+/** In the data folder, unless the database is PostgreSQL. */
+export const SQLITE_FILE = 'brokergraph.db';
+
 interface StorageOptions {
   readonly dataDir: string;
   /** `postgresql://…`. Default: the SQLite file `brokergraph.db` in the data folder. */
@@ -37,7 +40,7 @@ export async function openStorage({ dataDir, databaseUrl, log }: StorageOptions)
   const folder = openDataFolder(dataDir, log);
   try {
     const open = await (databaseUrl === undefined
-      ? openSqlite(join(folder.path, 'brokergraph.db'), log)
+      ? openSqlite(join(folder.path, SQLITE_FILE), log)
       : openPostgresql(databaseUrl, log));
     let closing: Promise<void> | null = null;
     return {

@@ -109,6 +109,7 @@ describe('a service on a data folder with a user, and commands with and without 
   let neighbour: Awaited<ReturnType<typeof ready>>;
 
   beforeAll(async () => {
+    await runHere(['migrate'], env);
     const creating = start(['user', 'create', 'ann@example.com', '--root', '--json'], env);
     started.push(creating);
     const created = json(await creating.done);

@@ -107,7 +107,7 @@ describe.skipIf(!postgres.available)(`migrate --to${postgres.available ? '' : ` 
     );
     expect(await refusal(['--to', url], { DATABASE_URL: url })).toContain('DATABASE_URL is set');
     const nowhere = join(dataDir, 'nowhere');
-    expect(await refusal(['--to', url], { DATA_DIR: nowhere })).toContain('There is no SQLite database');
+    expect(await refusal(['--to', url], { DATA_DIR: nowhere })).toContain('There is no data in');
     expect(existsSync(nowhere)).toBe(false);
     expect(await refusal(['--dry-run'])).toContain('--dry-run requires --to');
 

@@ -1,0 +1,48 @@
+import { statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { ServiceError } from '../errors.ts';
+import { hasSecretKey } from './secret-key.ts';
+import { SQLITE_FILE } from './storage.ts';
+
+interface Place {
+  readonly dataDir: string;
+  readonly databaseUrl: string | undefined;
+  readonly secretKey: string | undefined;
+}
+
+/**
+ * Checks that a service has used the data folder and the database: a command on a misspelled name would succeed on
+ * nothing. Creates nothing. Errors: ServiceError INVALID, also if the folder cannot be read; those of the database.
+ */
+export async function requireData({ dataDir, databaseUrl, secretKey }: Place): Promise<void> {
+  const folder = resolve(dataDir);
+  const hasData = exists(databaseUrl === undefined ? join(folder, SQLITE_FILE) : folder);
+  if (!hasData) throw new ServiceError('INVALID', `There is no data in ${folder}. Set DATA_DIR`);
+  if (databaseUrl === undefined) return;
+  // A new key would be generated, which opens no stored secret.
+  if (secretKey === undefined && !hasSecretKey(folder)) {
+    throw new ServiceError('INVALID', `There is no secret.key in ${folder}. Set DATA_DIR or SECRET_KEY`);
+  }
+  const { closePostgresql, connectPostgresql } = await import('./postgresql-connection.ts');
+  const client = await connectPostgresql(databaseUrl, 'command');
+  try {
+    const { rows } = await client.query<{ exists: boolean }>(
+      `SELECT to_regclass('public._prisma_migrations') IS NOT NULL AS exists`,
+    );
+    if (rows[0]?.exists) return;
+    throw new ServiceError('INVALID', `There is no data in the database ${client.database}. Set DATABASE_URL`);
+  } finally {
+    await closePostgresql(client);
+  }
+}
+
+function exists(path: string): boolean {
+  try {
+    statSync(path);
+    return true;
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return false;
+    throw new ServiceError('INVALID', `The data folder cannot be read: ${message}`, { cause });
+  }
+}
