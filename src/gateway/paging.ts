@@ -1,4 +1,5 @@
 import { invalid } from '../platform/errors.ts';
+import { byCodeUnits } from '../platform/sorting/by-code-units.ts';
 import { comparison, cursorOf, type ListOrder, type Place, placeIn } from '../platform/sorting/places.ts';
 
 /** Arguments of Relay connections, and the offset that REST lists use. */
@@ -30,25 +31,31 @@ export const pageOf = (entries: string): string =>
   `A page of ${entries}: at most ${MAX_PAGE.toLocaleString('en')} entries, ${DEFAULT_PAGE} by default.`;
 
 interface Positions<T> {
-  readonly cursorOf: (item: T) => string;
-  /** Compares an item with the place of a cursor: negative if the item is before it, 0 if it is at this place. */
-  readonly comparedTo: (cursor: string) => (item: T) => number;
+  /** Kind of the list and its order. A cursor of another one is INVALID. */
+  readonly order: ListOrder<string>;
+  readonly placeOf: (item: T) => Place;
+  readonly compare: (a: Place, b: Place) => number;
 }
 
-/** Page of a list that is sorted by id. A cursor is an id, so it stays valid while the list changes. */
+/**
+ * Page of a list of a kind that is sorted by id. A cursor has the id, so it stays valid while the list changes.
+ * Errors: INVALID.
+ */
 export const listConnection = <T extends { readonly id: string }>(
   items: readonly T[],
   args: PageArguments,
-  order: 'asc' | 'desc' = 'asc',
+  kind: string,
+  direction: 'asc' | 'desc' = 'asc',
 ): ListConnection<T> =>
   connectionOf(items, args, {
-    cursorOf: ({ id }) => id,
-    comparedTo: (id) => (item) => (item.id === id ? 0 : item.id < id === (order === 'asc') ? -1 : 1),
+    order: { field: kind, direction },
+    placeOf: ({ id }) => ({ value: null, key: id }),
+    compare: direction === 'asc' ? comparison('asc') : (a, b) => byCodeUnits(b.key, a.key),
   });
 
 /**
  * Page of a list that is sorted by a value, then by id. A cursor has both, so it stays valid while the list changes.
- * Errors: INVALID for a cursor of another order.
+ * Errors: INVALID.
  */
 export function orderedConnection<T extends { readonly id: string }>(
   items: readonly T[],
@@ -58,31 +65,25 @@ export function orderedConnection<T extends { readonly id: string }>(
 ): ListConnection<T> {
   const compare = comparison(order.direction);
   const places = items.map((item) => ({ item, value: readValue(item), key: item.id })).sort(compare);
-  const { edges, ...page } = connectionOf(places, args, {
-    cursorOf: (place) => cursorOf(place, order),
-    comparedTo: (cursor) => {
-      const place = placeIn(cursor, order);
-      return (other) => compare(other, place);
-    },
-  });
+  const { edges, ...page } = connectionOf(places, args, { order, placeOf: (place) => place, compare });
   return { ...page, edges: edges.map(({ cursor, node: { item } }) => ({ cursor, node: item })) };
 }
 
 function connectionOf<T>(
   items: readonly T[],
   args: PageArguments,
-  { cursorOf, comparedTo }: Positions<T>,
+  { order, placeOf, compare }: Positions<T>,
 ): ListConnection<T> {
   const { first, last } = checkedPage(args);
   let start = 0;
   let end = items.length;
   if (args.after != null) {
-    const compare = comparedTo(args.after);
-    start = countWhile(items, (item) => compare(item) <= 0);
+    const place = placeIn(args.after, order);
+    start = countWhile(items, (item) => compare(placeOf(item), place) <= 0);
   }
   if (args.before != null) {
-    const compare = comparedTo(args.before);
-    end = countWhile(items, (item) => compare(item) < 0);
+    const place = placeIn(args.before, order, 'before');
+    end = countWhile(items, (item) => compare(placeOf(item), place) < 0);
   }
   start = Math.min(start + (args.offset ?? 0), end);
   if (last === null) end = Math.min(end, start + (first ?? DEFAULT_PAGE));
@@ -93,7 +94,7 @@ function connectionOf<T>(
   const edges = [];
   for (let i = start; i < end; i++) {
     const node = items[i] as T;
-    edges.push({ cursor: cursorOf(node), node });
+    edges.push({ cursor: cursorOf(placeOf(node), order), node });
   }
   return {
     edges,

@@ -169,7 +169,7 @@ export class AccessControlService {
   ): Promise<ListConnection<Viewed<Grantee>>> {
     const view = await this.view(broker);
     const grantees = await runInSlices(whoCan(view.policy, view.snapshot.dialect, action, topic));
-    const { edges, ...page } = listConnection(grantees.map(listed), args);
+    const { edges, ...page } = listConnection(grantees.map(listed), args, 'Grantee');
     return { ...page, edges: edges.map(({ cursor, node }) => ({ cursor, node: { ...node.grantee, view } })) };
   }
 

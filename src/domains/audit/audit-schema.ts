@@ -1,11 +1,13 @@
-import type { Transport } from '../../gateway/context.ts';
+import type { GraphQLResolveInfo } from 'graphql';
+import type { RequestContext, Transport } from '../../gateway/context.ts';
 import { builder, requires, rootAdmin } from '../../gateway/graphql/builder.ts';
 import { ErrorCode as ErrorCodeType } from '../../gateway/graphql/error-code.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
+import { rowConnection } from '../../gateway/graphql/row-connection.ts';
 import { orderInput } from '../../gateway/graphql/sort-order.ts';
-import { totalCount } from '../../gateway/graphql/total-count.ts';
 import { belongsToProject } from '../../gateway/graphql/type-scopes.ts';
 import { viewerCan } from '../../gateway/graphql/viewer-can.ts';
+import type { PageArguments } from '../../gateway/paging.ts';
 import type { Prisma } from '../../generated/sqlite/client.ts';
 import { requireSignedIn, requireWholeProject, seesWholeProject } from '../../platform/auth/viewer.ts';
 import { type ErrorCode, OutOfSight } from '../../platform/errors.ts';
@@ -240,26 +242,38 @@ const Verification = builder.objectRef<AuditVerification>('AuditVerification').i
 const MAX_ENTRIES = 1_000;
 const DEFAULT_ENTRIES = 20;
 const PAGE_SIZE = `A page has at most ${MAX_ENTRIES.toLocaleString('en')} entries. Default: ${DEFAULT_ENTRIES}.`;
+const ENTRIES = {
+  kind: 'AuditEvent',
+  key: 'sequence',
+  keyType: 'number',
+  pageSize: { most: MAX_ENTRIES, usual: DEFAULT_ENTRIES },
+} as const;
 const FOUND = 'Number of entries that match the filter, on all pages.';
 
+const auditPage = (
+  where: Prisma.AuditEntryWhereInput,
+  args: PageArguments & { readonly orderBy?: typeof AuditOrder.$inferInput | null | undefined },
+  context: RequestContext,
+  info: GraphQLResolveInfo,
+) =>
+  rowConnection({ ...ENTRIES, direction: args.orderBy?.order ?? 'desc' }, args, context, info, {
+    find: (query) => findEntries(context.db, where, query),
+    count: () => countEntries(context.db, where),
+  });
+
 builder.queryFields((t) => ({
-  auditEvents: t.prismaConnection(
+  auditEvents: t.connection(
     {
       description: `Changes and refused attempts. ${PAGE_SIZE}`,
       type: AuditEvent,
-      cursor: 'sequence',
-      maxSize: MAX_ENTRIES,
-      defaultSize: DEFAULT_ENTRIES,
       ...rootAdmin,
       args: { filter: t.arg({ type: AuditFilter, description: 'Default: all entries.' }), orderBy: t.arg(orderBy) },
-      resolve: (query, _root, { filter, orderBy: by }, { db }) =>
-        findEntries(db, whereOf(filter), { ...query, order: by?.order }),
-      totalCount: (_root, { filter }, { db }) => countEntries(db, whereOf(filter)),
+      resolve: (_root, args, context, info) => auditPage(whereOf(args.filter), args, context, info),
     },
     {
       name: 'AuditEventConnection',
       description: 'A page of the audit.',
-      fields: (connection) => ({ totalCount: totalCount(connection, FOUND) }),
+      fields: (connection) => ({ totalCount: connection.exposeInt('totalCount', { description: FOUND }) }),
     },
     { name: 'AuditEventEdge' },
   ),
@@ -277,14 +291,11 @@ builder.queryFields((t) => ({
 }));
 
 builder.prismaObjectFields(Project, (t) => ({
-  auditEvents: t.prismaConnection(
+  auditEvents: t.connection(
     {
       description: `Changes and refused attempts in the project. ${PAGE_SIZE} Requires the ADMIN role. Not for tokens that are restricted to brokers.`,
       type: AuditEvent,
       nullable: true,
-      cursor: 'sequence',
-      maxSize: MAX_ENTRIES,
-      defaultSize: DEFAULT_ENTRIES,
       ...requires('ADMIN', { elsewhere: 'NOT_ALLOWED' }),
       args: { filter: t.arg({ type: AuditFilter, description: 'Default: all entries.' }), orderBy: t.arg(orderBy) },
       authScopes: ({ id }, _args, { services, viewer }) => {
@@ -292,14 +303,13 @@ builder.prismaObjectFields(Project, (t) => ({
         requireWholeProject(requireSignedIn(viewer));
         return true;
       },
-      resolve: (query, { id }, { filter, orderBy: by }, { db }) =>
-        findEntries(db, { AND: [whereOf(filter), { projectId: id }] }, { ...query, order: by?.order }),
-      totalCount: ({ id }, { filter }, { db }) => countEntries(db, { AND: [whereOf(filter), { projectId: id }] }),
+      resolve: ({ id }, args, context, info) =>
+        auditPage({ AND: [whereOf(args.filter), { projectId: id }] }, args, context, info),
     },
     {
       name: 'ProjectAuditEventConnection',
       description: 'A page of the audit of a project.',
-      fields: (connection) => ({ totalCount: totalCount(connection, FOUND) }),
+      fields: (connection) => ({ totalCount: connection.exposeInt('totalCount', { description: FOUND }) }),
     },
     { name: 'ProjectAuditEventEdge' },
   ),

@@ -8,27 +8,27 @@ import type { Database } from '../../platform/storage/database.ts';
 const WINDOW = 20_000;
 
 export interface AuditPage {
-  /** From the start of the list, or from its end if negative. Default: 20,000. */
+  /** Default: 20,000. */
   readonly take?: number | undefined;
-  /** By time. Default: `desc`, the newest first. */
-  readonly order?: 'asc' | 'desc' | undefined;
-  readonly cursor?: { readonly sequence?: number | undefined } | undefined;
+  /** By `sequence`. Default: `desc`, the newest first. */
+  readonly orderBy?: readonly { readonly sequence?: 'asc' | 'desc' }[];
+  /** Excluded ends. */
+  readonly where?: { readonly sequence?: { readonly gt?: number; readonly lt?: number } };
   readonly select?: Prisma.AuditEntrySelect | undefined;
 }
 
 export async function findEntries(
   db: Database,
   where: Prisma.AuditEntryWhereInput,
-  { take = WINDOW, order = 'desc', cursor, select }: AuditPage,
+  { take = WINDOW, orderBy = [], where: { sequence: { gt = 0, lt = Infinity } = {} } = {}, select }: AuditPage,
   window = WINDOW,
 ): Promise<AuditEntry[]> {
-  const isUpwards = take < 0 !== (order === 'asc');
-  const wanted = Math.abs(take);
-  let { first, last } = await endsOf(db);
-  if (isUpwards) first = Math.max(first, (cursor?.sequence ?? 0) + 1);
-  else last = Math.min(last, (cursor?.sequence ?? last + 1) - 1);
+  const isUpwards = orderBy[0]?.sequence === 'asc';
+  const ends = await endsOf(db);
+  let first = Math.max(ends.first, gt + 1);
+  let last = Math.min(ends.last, lt - 1);
   const found: AuditEntry[] = [];
-  while (first <= last && found.length < wanted) {
+  while (first <= last && found.length < take) {
     await nextTurn();
     const from = isUpwards ? first : Math.max(first, last - window + 1);
     const to = isUpwards ? Math.min(last, first + window - 1) : last;
@@ -36,13 +36,13 @@ export async function findEntries(
       ...(select && { select }),
       where: { AND: [where, { sequence: { gte: from, lte: to } }] },
       orderBy: { sequence: isUpwards ? 'asc' : 'desc' },
-      take: wanted - found.length,
+      take: take - found.length,
     });
     found.push(...rows);
     if (isUpwards) first = to + 1;
     else last = from - 1;
   }
-  return take < 0 ? found.reverse() : found;
+  return found;
 }
 
 export async function countEntries(db: Database, where: Prisma.AuditEntryWhereInput, window = WINDOW): Promise<number> {

@@ -31,9 +31,11 @@ export function brokerPage(
   isConnected: IsConnected,
 ): ListConnection<BrokerRecord> {
   const found = filter ? brokers.filter(matcherOf(filter, isConnected)) : brokers;
-  if (!orderBy) return listConnection(found, page);
+  if (!orderBy) return listConnection(found, page, 'Broker');
   const { field, order: direction } = orderBy;
-  return orderedConnection(found, page, { field, direction }, (broker) => VALUES[field](broker, isConnected));
+  return orderedConnection(found, page, { field: `Broker.${field}`, direction }, (broker) =>
+    VALUES[field](broker, isConnected),
+  );
 }
 
 function matcherOf({ search, isConnected, type, isCluster }: BrokerFilter, connected: IsConnected) {

@@ -1,5 +1,4 @@
-import type { PageArguments } from '../../gateway/paging.ts';
-import { type RowQuery, rowPage } from '../../gateway/row-page.ts';
+import type { RowQuery } from '../../gateway/graphql/row-connection.ts';
 import type { Certificate, Prisma } from '../../generated/sqlite/client.ts';
 import {
   type ProjectRole,
@@ -71,13 +70,12 @@ export class CertificateService {
     return certificate;
   }
 
-  /** In order of creation. Errors: INVALID, NOT_FOUND (with `filename`: the certificate). */
-  async list(
-    target: CertificateList,
-    query: Prisma.CertificateDefaultArgs & RowQuery,
-    page: PageArguments,
-  ): Promise<Certificate[]> {
-    const found = await this.#options.db.certificate.findMany(rowPage(query, page, this.#whereOf(target)));
+  /** Errors: NOT_FOUND (with `filename`: the certificate). */
+  async list(target: CertificateList, { where, ...query }: RowQuery): Promise<Certificate[]> {
+    const found = await this.#options.db.certificate.findMany({
+      ...query,
+      where: { AND: [this.#whereOf(target), where] },
+    });
     const { filename } = target;
     if (filename != null && found.length === 0 && (await this.count(target)) === 0) {
       throw notFound('certificate', filename);

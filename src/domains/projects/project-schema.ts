@@ -1,7 +1,7 @@
 import { builder, checkedByService, requires, rootAdmin, signedIn } from '../../gateway/graphql/builder.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
 import { pageCost } from '../../gateway/graphql/page-cost.ts';
-import { totalCount } from '../../gateway/graphql/total-count.ts';
+import { type RowList, relatedRows, rowPage, SHORT_PAGES } from '../../gateway/graphql/row-connection.ts';
 import { belongsToProject } from '../../gateway/graphql/type-scopes.ts';
 import { ofProject, viewerCan } from '../../gateway/graphql/viewer-can.ts';
 import { listConnection } from '../../gateway/paging.ts';
@@ -58,6 +58,10 @@ export const PROJECT_NAME = 'Name of the project: 1 to 200 characters. It need n
 export const PROJECT_DESCRIPTION = 'Text for users, at most 4,000 characters. Default: empty.';
 export const PROJECT_ID = 'Id of the project: `prj_…`.';
 
+const BY_ADDITION = { column: 'createdAt', columnType: 'time', direction: 'asc', pageSize: SHORT_PAGES } as const;
+const MEMBERS: RowList = { kind: 'ProjectMember', key: 'userId', ...BY_ADDITION };
+const MEMBERSHIPS: RowList = { kind: 'Membership', key: 'projectId', ...BY_ADDITION };
+
 /** Its values are cached rows. Relations are read from the database, for all projects of a list at once. */
 export const Project = builder.prismaObject('Project', {
   description: 'A group of brokers with its own members and tokens.',
@@ -77,28 +81,6 @@ export const Project = builder.prismaObject('Project', {
       type: ProjectRole,
       resolve: ({ id }, _args, { services, viewer }) => services.projects.roleOf(viewer, id) ?? 'VIEWER',
     }),
-    members: t.relatedConnection(
-      'members',
-      {
-        nullable: true,
-        description:
-          'The members of the project in the order in which they were added. A page has at most 100 entries. Default: 20. Not for tokens that are restricted to brokers.',
-        ...requires('VIEWER', { elsewhere: 'NOT_ALLOWED' }),
-        authScopes: (_project, _args, { viewer }) => {
-          requireWholeProject(requireSignedIn(viewer));
-          return true;
-        },
-        cursor: 'projectId_userId',
-        totalCount: true,
-        query: { orderBy: [{ createdAt: 'asc' }, { userId: 'asc' }] },
-      },
-      {
-        name: 'ProjectMemberConnection',
-        description: 'A page of the members of a project.',
-        fields: (connection) => ({ totalCount: totalCount(connection, 'Number of members on all pages.') }),
-      },
-      { name: 'ProjectMemberEdge' },
-    ),
     createdAt: t.expose('createdAt', { description: 'Time at which the project was created.', type: 'DateTime' }),
     updatedAt: t.expose('updatedAt', {
       description: 'Time of the last change of the name, the description or the settings.',
@@ -107,22 +89,55 @@ export const Project = builder.prismaObject('Project', {
   }),
 });
 
-builder.prismaObjectFields(User, (t) => ({
-  memberships: t.relatedConnection(
-    'memberships',
+builder.prismaObjectFields(Project, (t) => ({
+  members: t.connection(
     {
+      type: ProjectMember,
+      nullable: true,
+      description:
+        'The members of the project in the order in which they were added. A page has at most 100 entries. Default: 20. Not for tokens that are restricted to brokers.',
+      select: (args, _context, nested) => ({
+        members: relatedRows(MEMBERS, args, nested),
+        _count: { select: { members: true } },
+      }),
+      ...requires('VIEWER', { elsewhere: 'NOT_ALLOWED' }),
+      authScopes: (_project: unknown, _args, { viewer }) => {
+        requireWholeProject(requireSignedIn(viewer));
+        return true;
+      },
+      resolve: ({ members, _count }, args) => rowPage(MEMBERS, args, members, _count.members),
+    },
+    {
+      name: 'ProjectMemberConnection',
+      description: 'A page of the members of a project.',
+      fields: (connection) => ({
+        totalCount: connection.exposeInt('totalCount', { description: 'Number of members on all pages.' }),
+      }),
+    },
+    { name: 'ProjectMemberEdge' },
+  ),
+}));
+
+builder.prismaObjectFields(User, (t) => ({
+  memberships: t.connection(
+    {
+      type: ProjectMember,
       nullable: true,
       description:
         'The projects of which the user is a member, in the order in which the user was added. Projects that the user owns are not included. A page has at most 100 entries. Default: 20. For root administrators.',
       ...rootAdmin,
-      cursor: 'projectId_userId',
-      totalCount: true,
-      query: { orderBy: [{ createdAt: 'asc' }, { projectId: 'asc' }] },
+      select: (args, _context, nested) => ({
+        memberships: relatedRows(MEMBERSHIPS, args, nested),
+        _count: { select: { memberships: true } },
+      }),
+      resolve: ({ memberships, _count }, args) => rowPage(MEMBERSHIPS, args, memberships, _count.memberships),
     },
     {
       name: 'MembershipConnection',
       description: 'A page of the memberships of a user.',
-      fields: (connection) => ({ totalCount: totalCount(connection, 'Number of memberships on all pages.') }),
+      fields: (connection) => ({
+        totalCount: connection.exposeInt('totalCount', { description: 'Number of memberships on all pages.' }),
+      }),
     },
     { name: 'MembershipEdge' },
   ),
@@ -195,7 +210,8 @@ builder.queryFields((t) => ({
       ...signedIn,
       complexity: pageCost,
       args: { offset: t.arg.int({ description: 'Number of entries to skip at the start.' }) },
-      resolve: (_root, args, { services, viewer }) => listConnection(services.projects.visibleTo(viewer), args),
+      resolve: (_root, args, { services, viewer }) =>
+        listConnection(services.projects.visibleTo(viewer), args, 'Project'),
     },
     {
       name: 'ProjectConnection',

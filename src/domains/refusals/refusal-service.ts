@@ -1,7 +1,8 @@
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import type { Polled, PolledEvent, PollSource } from '../../gateway/live/polled-feed.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../gateway/paging.ts';
-import { invalid, ServiceError } from '../../platform/errors.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { cursorOf, type Place, placeIn } from '../../platform/sorting/places.ts';
 import { FITS, type FilterMode } from '../../platform/text/text-filter.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import { BrokerFeeds } from '../brokers/broker-feeds.ts';
@@ -74,7 +75,7 @@ export class RefusalService {
     const matching = list.refusals.filter((refusal) => matches(refusal, args));
     const from = args.after == null ? 0 : startAfter(matching, args.after);
     const page = matching.slice(from, from + (first ?? DEFAULT_PAGE));
-    const edges = page.map((node) => ({ cursor: cursorOf(node), node }));
+    const edges = page.map((node) => ({ cursor: cursorOf(placeOf(node), NEWEST_FIRST), node }));
     return {
       list,
       edges,
@@ -152,15 +153,13 @@ function matches(refusal: Refusal, { filter, clientId, username, kinds, reasons 
 }
 
 /** The time of the entry first, because other processes on the same database number refusals of Mosquitto otherwise. */
-const cursorOf = ({ lastAt, sequence }: Refusal): string => `${lastAt}.${sequence}`;
+const placeOf = ({ lastAt, sequence }: Refusal): Place => ({ value: lastAt, key: String(sequence) });
+const NEWEST_FIRST = { field: 'Refusal', direction: 'desc' } as const;
 
 /** An entry that was refused again since the cursor was returned is not in a later page. Errors: INVALID. */
 function startAfter(refusals: readonly Refusal[], cursor: string): number {
-  const [, time, number] = /^(\d{1,15})\.(\d{1,15})$/.exec(cursor) ?? [];
-  if (time === undefined) throw invalid([{ path: 'after', reason: 'is not a cursor of this list' }]);
-  const at = Number(time);
-  const start = refusals.findIndex(
-    ({ lastAt, sequence }) => lastAt < at || (lastAt === at && sequence < Number(number)),
-  );
+  const { value, key } = placeIn(cursor, NEWEST_FIRST);
+  const at = Number(value);
+  const start = refusals.findIndex(({ lastAt, sequence }) => lastAt < at || (lastAt === at && sequence < Number(key)));
   return start < 0 ? refusals.length : start;
 }

@@ -1,6 +1,7 @@
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../gateway/paging.ts';
-import { ServiceError } from '../../platform/errors.ts';
+import { invalid, ServiceError } from '../../platform/errors.ts';
+import { cursorOf, placeIn } from '../../platform/sorting/places.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import { BrokerFeeds, type BrokerFeedsOptions } from '../brokers/broker-feeds.ts';
@@ -97,7 +98,7 @@ export class StreamService {
       return { items: items.slice(0, count), ...rest, provider };
     });
     const edges = items.flatMap((entry, index) =>
-      entry === null ? [] : [{ cursor: String(offset + index + 1), node: streamView(broker, provider, entry) }],
+      entry === null ? [] : [{ cursor: cursorAt(offset + index + 1), node: streamView(broker, provider, entry) }],
     );
     const end = offset + items.length;
     return {
@@ -108,7 +109,7 @@ export class StreamService {
         hasPreviousPage: offset > 0,
         startCursor: edges[0]?.cursor ?? null,
         // Includes unreadable entries, so that the next page starts after them.
-        endCursor: items.length > 0 ? String(end) : null,
+        endCursor: items.length > 0 ? cursorAt(end) : null,
       },
       totalCount,
       problem,
@@ -221,8 +222,14 @@ export class StreamService {
   }
 }
 
+/** The control API lists streams by position only, so streams that are created or deleted move the following pages. */
+const BY_POSITION = { field: 'Stream', direction: 'asc' } as const;
+
+const cursorAt = (value: number): string => cursorOf({ value, key: '' }, BY_POSITION);
+
 function placeAfter(cursor: string | null | undefined): number {
   if (cursor == null) return 0;
-  if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
-  throw new ServiceError('INVALID', 'after: is no cursor of this list');
+  const { value } = placeIn(cursor, BY_POSITION);
+  if (Number.isSafeInteger(value) && Number(value) > 0) return Number(value);
+  throw invalid([{ path: 'after', reason: 'is not a cursor of this list' }]);
 }

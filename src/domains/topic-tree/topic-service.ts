@@ -2,7 +2,7 @@ import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-sour
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../gateway/paging.ts';
 import { roleIn, roleIncludes, type Viewer } from '../../platform/auth/viewer.ts';
 import { invalid, ServiceError, withPlaces } from '../../platform/errors.ts';
-import { placeIn } from '../../platform/sorting/places.ts';
+import { cursorOf, type ListOrder, placeIn } from '../../platform/sorting/places.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { ProjectCache } from '../projects/project-cache.ts';
@@ -120,15 +120,18 @@ export class TopicService {
   async page(ref: TopicTreeRef, viewer: Viewer | null, input: FindTopicsInput): Promise<TopicConnection> {
     const { first, after, offset } = forwards(input);
     const order = orderOf(input.orderBy);
-    if (order === undefined) checkedLengths({ after });
-    else if (after !== undefined) placeIn(after, order);
+    const start = after === undefined ? undefined : placeIn(after, order ?? BY_LEVELS);
+    if (order === undefined) checkedLengths({ after: start?.key });
     const { broker, nodeId } = ref;
     const withPayloads = input.withPayloads && this.mayReadPayloads(ref, viewer);
     const { kind, ...selection } = checkedSelection(input);
     const request = { kind, ...selection, order, first, offset, withCount: input.withCount, withPayloads };
-    const { topics, hasMore, totalCount } = await this.#query(ref, 'find', { ...request, after });
+    const { topics, hasMore, totalCount } = await this.#query(ref, 'find', {
+      ...request,
+      after: order === undefined ? start?.key : after,
+    });
     const edges = topics.map((topic) => ({
-      cursor: topicCursor(topic, order),
+      cursor: order === undefined ? keyCursor(topic.topic, BY_LEVELS) : topicCursor(topic, order),
       node: { broker, nodeId, kind, ...topic },
     }));
     return { edges, pageInfo: pageInfo(edges, hasMore, input), totalCount };
@@ -139,12 +142,15 @@ export class TopicService {
     const { first, after: cursor } = forwards(input);
     const { broker, nodeId } = ref;
     const { kind, of } = input;
-    const after = levelOf(cursor);
+    const after = cursor === undefined ? undefined : placeIn(cursor, LEVELS).key;
     checkedLengths({ of, after });
     const withPayloads = input.withPayloads && this.mayReadPayloads(ref, viewer);
     const request = { kind, of, first, after, withPayloads };
     const { levels, hasMore, totalCount } = await this.#query(ref, 'levels', request);
-    const edges = levels.map((level) => ({ cursor: cursorOf(level.name), node: { broker, nodeId, kind, ...level } }));
+    const edges = levels.map((level) => ({
+      cursor: keyCursor(level.name, LEVELS),
+      node: { broker, nodeId, kind, ...level },
+    }));
     return { edges, pageInfo: pageInfo(edges, hasMore, input), totalCount };
   }
 
@@ -268,10 +274,7 @@ const pageInfo = (
 const inputPath = (path: string): string =>
   `input.${path.replace(/^\//, '').replaceAll('/', '.').replace('ttlSeconds', 'ttl')}`;
 
-/** Clients treat an empty text as no cursor. The slash distinguishes the cursor of an empty name. */
-const cursorOf = (name: string): string => `/${name}`;
+const BY_LEVELS = { field: 'Topic', direction: 'asc' } as const;
+const LEVELS = { field: 'TopicLevel', direction: 'asc' } as const;
 
-function levelOf(cursor: string | undefined): string | undefined {
-  if (cursor === undefined || cursor.startsWith('/')) return cursor?.slice(1);
-  throw new ServiceError('INVALID', 'after: is not a cursor of this list');
-}
+const keyCursor = (key: string, order: ListOrder<string>): string => cursorOf({ value: null, key }, order);

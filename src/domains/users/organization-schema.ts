@@ -1,7 +1,13 @@
 import { builder, person, signedIn } from '../../gateway/graphql/builder.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
 import { payloadsWith } from '../../gateway/graphql/payloads.ts';
-import { totalCount } from '../../gateway/graphql/total-count.ts';
+import {
+  type RowList,
+  relatedRows,
+  rowConnection,
+  rowPage,
+  SHORT_PAGES,
+} from '../../gateway/graphql/row-connection.ts';
 import { OutOfSight } from '../../platform/errors.ts';
 import { USER_EMAIL } from './user-schema.ts';
 
@@ -19,7 +25,7 @@ const OrganizationRole = builder.enumType('OrganizationRole', {
 const ORGANIZATION_ID = 'Id of the organization: `org_…`.';
 const NAME = 'Name of the organization: 1 to 200 characters. It is unique.';
 
-builder.prismaObject('OrganizationMember', {
+const OrganizationMember = builder.prismaObject('OrganizationMember', {
   description: 'A user with a role in an organization.',
   select: { organizationId: true },
   fields: (t) => ({
@@ -30,24 +36,31 @@ builder.prismaObject('OrganizationMember', {
 });
 
 const PAGE_SIZE = 'A page has at most 100 entries. Default: 20.';
+const ORGANIZATIONS: RowList = { kind: 'Organization', key: 'id', direction: 'asc', pageSize: SHORT_PAGES };
+const MEMBERS: RowList = { kind: 'OrganizationMember', key: 'userId', direction: 'asc', pageSize: SHORT_PAGES };
 
-builder.prismaObject('Organization', {
+const Organization = builder.prismaObject('Organization', {
   description: 'A group of users that owns projects.',
   interfaces: [Node],
   select: { id: true },
   fields: (t) => ({
     name: t.exposeString('name', { description: NAME }),
-    members: t.relatedConnection(
-      'members',
+    members: t.connection(
       {
         description: `The members of the organization. ${PAGE_SIZE}`,
-        cursor: 'organizationId_userId',
-        totalCount: true,
+        type: OrganizationMember,
+        select: (args, _context, nested) => ({
+          members: relatedRows(MEMBERS, args, nested),
+          _count: { select: { members: true } },
+        }),
+        resolve: ({ members, _count }, args) => rowPage(MEMBERS, args, members, _count.members),
       },
       {
         name: 'OrganizationMemberConnection',
         description: 'A page of the members of an organization.',
-        fields: (connection) => ({ totalCount: totalCount(connection, 'Number of members on all pages.') }),
+        fields: (connection) => ({
+          totalCount: connection.exposeInt('totalCount', { description: 'Number of members on all pages.' }),
+        }),
       },
       { name: 'OrganizationMemberEdge' },
     ),
@@ -112,26 +125,27 @@ const DeleteOrganizationPayload = builder
   });
 
 builder.queryFields((t) => ({
-  organizations: t.prismaConnection(
+  organizations: t.connection(
     {
       description: `The organizations of the caller; for a root administrator all organizations. ${PAGE_SIZE}`,
-      type: 'Organization',
-      cursor: 'id',
+      type: Organization,
       ...signedIn,
-      resolve: (query, _root, _args, { db, services, viewer }) =>
-        db.organization.findMany({
-          ...query,
-          where: services.organizations.visibleWhere(viewer),
-          orderBy: { id: 'asc' },
-        }),
-      totalCount: (_root, _args, { db, services, viewer }) =>
-        db.organization.count({ where: services.organizations.visibleWhere(viewer) }),
+      resolve: (_root, args, context, info) => {
+        const { db, services, viewer } = context;
+        const visible = services.organizations.visibleWhere(viewer);
+        return rowConnection(ORGANIZATIONS, args, context, info, {
+          find: ({ where, ...query }) => db.organization.findMany({ ...query, where: { AND: [visible, where] } }),
+          count: () => db.organization.count({ where: visible }),
+        });
+      },
     },
     {
       name: 'OrganizationConnection',
       description: 'A page of organizations.',
       fields: (connection) => ({
-        totalCount: totalCount(connection, 'Number of organizations that the caller may see, on all pages.'),
+        totalCount: connection.exposeInt('totalCount', {
+          description: 'Number of organizations that the caller may see, on all pages.',
+        }),
       }),
     },
     { name: 'OrganizationEdge' },

@@ -1,3 +1,4 @@
+import type { RowList } from '../../gateway/graphql/row-connection.ts';
 import type { Prisma } from '../../generated/sqlite/client.ts';
 import { invalid } from '../../platform/errors.ts';
 import type { Database } from '../../platform/storage/database.ts';
@@ -41,8 +42,10 @@ async function idsWith(db: Database, text: string): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Ids are unique and sort by time of creation, so every order is total. */
-export function orderOf({ field, order }: UserOrder): Prisma.UserOrderByWithRelationInput[] {
-  if (field === 'CREATED_AT') return [{ id: order }];
-  return [field === 'NAME' ? { name: order } : { email: order }, { id: order }];
-}
+/** Ids sort by time of creation. */
+export const usersBy = ({ field, order }: UserOrder): RowList => ({
+  kind: 'User',
+  key: 'id',
+  ...(field !== 'CREATED_AT' && { column: field === 'NAME' ? 'name' : 'email' }),
+  direction: order,
+});

@@ -3,12 +3,12 @@ import { builder, requires, rootAdmin } from '../../gateway/graphql/builder.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
 import { pageCost } from '../../gateway/graphql/page-cost.ts';
 import { payloadsWith } from '../../gateway/graphql/payloads.ts';
+import { rowConnection } from '../../gateway/graphql/row-connection.ts';
 import { orderInput, SortOrder } from '../../gateway/graphql/sort-order.ts';
-import { totalCount } from '../../gateway/graphql/total-count.ts';
-import { checkedPage, DEFAULT_PAGE, MAX_PAGE, type PageArguments } from '../../gateway/paging.ts';
+import { checkedPage, DEFAULT_PAGE, type PageArguments } from '../../gateway/paging.ts';
 import { requireRootAdmin, requireSignedIn } from '../../platform/auth/viewer.ts';
 import { OutOfSight } from '../../platform/errors.ts';
-import { orderOf, whereOf } from './user-list.ts';
+import { usersBy, whereOf } from './user-list.ts';
 
 export const SignInProvider = builder.enumType('SignInProvider', {
   description: 'An external provider at which users sign in.',
@@ -129,13 +129,10 @@ builder.queryFields((t) => ({
     args: { id: t.arg.id({ description: USER_ID, required: true }) },
     resolve: (query, _root, { id }, { db }) => db.user.findUnique({ ...query, where: { id } }),
   }),
-  users: t.prismaConnection(
+  users: t.connection(
     {
       description: 'All users.',
-      type: 'User',
-      cursor: 'id',
-      defaultSize: DEFAULT_PAGE,
-      maxSize: MAX_PAGE,
+      type: User,
       complexity: pageCost,
       ...rootAdmin,
       args: {
@@ -143,44 +140,50 @@ builder.queryFields((t) => ({
         orderBy: t.arg({ type: UserOrder, description: 'Default: in order of creation.' }),
         offset: t.arg.int({ description: 'Number of entries to skip at the start (after `after`).' }),
       },
-      resolve: async (query, _root, args, { db }) => {
+      resolve: async (_root, args, context, info) => {
+        const { db } = context;
+        const list = usersBy(args.orderBy ?? BY_CREATION);
         checkedPage(args);
-        return db.user.findMany({
-          ...query,
-          skip: query.skip + (args.offset ?? 0),
-          where: await whereOf(db, args.filter ?? {}),
-          orderBy: orderOf(args.orderBy ?? BY_CREATION),
+        const found = await whereOf(db, args.filter ?? {});
+        return rowConnection(list, args, context, info, {
+          find: ({ where, ...query }) => db.user.findMany({ ...query, where: { AND: [found, where] } }),
+          count: () => db.user.count({ where: found }),
         });
       },
-      totalCount: async (_root, { filter }, { db }) => db.user.count({ where: await whereOf(db, filter ?? {}) }),
     },
     {
       name: 'UserConnection',
       description: 'A page of users.',
       fields: (connection) => ({
-        totalCount: totalCount(connection, 'Number of users that match the filter, on all pages.'),
+        totalCount: connection.exposeInt('totalCount', {
+          description: 'Number of users that match the filter, on all pages.',
+        }),
         restPage: connection.int({
           description: 'Internal: for the REST interface. Number of previous pages of this size.',
-          resolve: ({ args: { offset }, args }) => Math.floor((offset ?? 0) / Math.max(sizeOf(args), 1)),
+          resolve: ({ args: { offset }, args }: UserPage) => Math.floor((offset ?? 0) / Math.max(sizeOf(args), 1)),
         }),
         restPageSize: connection.int({
           description: 'Internal: for the REST interface. Requested maximum number of entries.',
-          resolve: ({ args }) => sizeOf(args),
+          resolve: ({ args }: UserPage) => sizeOf(args),
         }),
         restSortField: connection.field({
           description: 'Internal: for the REST interface.',
           type: UserSortField,
-          resolve: ({ args }) => (args.orderBy ?? BY_CREATION).field,
+          resolve: ({ args }: UserPage) => (args.orderBy ?? BY_CREATION).field,
         }),
         restSortOrder: connection.field({
           description: 'Internal: for the REST interface.',
           type: SortOrder,
-          resolve: ({ args }) => (args.orderBy ?? BY_CREATION).order,
+          resolve: ({ args }: UserPage) => (args.orderBy ?? BY_CREATION).order,
         }),
       }),
     },
     { name: 'UserEdge' },
   ),
 }));
+
+interface UserPage {
+  readonly args: PageArguments & { readonly orderBy?: typeof UserOrder.$inferInput | null | undefined };
+}
 
 const sizeOf = ({ first, last }: PageArguments): number => first ?? last ?? DEFAULT_PAGE;

@@ -25,14 +25,14 @@ export const comparison =
 export const cursorOf = ({ value, key }: Place, { field, direction }: ListOrder<string>): string =>
   Buffer.from(JSON.stringify([field, direction, value, key])).toString('base64url');
 
-/** Errors: INVALID for a cursor of another order. */
-export function placeIn(cursor: string, order: ListOrder<string>): Place {
+/** Errors: INVALID for a cursor of another order, with the `path` of its argument. */
+export function placeIn(cursor: string, order: ListOrder<string>, path = 'after'): Place {
   const parts = parsed(Buffer.from(cursor, 'base64url').toString());
   const [field, direction, value, key] = Array.isArray(parts) ? parts : [];
   const isValue = value === null || typeof value === 'string' || typeof value === 'number';
   const isOfOrder = field === order.field && direction === order.direction;
   if (isOfOrder && isValue && typeof key === 'string') return { value, key };
-  throw invalid([{ path: 'after', reason: 'is not a cursor of a list in this order' }]);
+  throw invalid([{ path, reason: 'is not a cursor of this list in this order' }]);
 }
 
 /** Collects the first `count` entries in order. Sorts about twice as many at once, not the whole list. */

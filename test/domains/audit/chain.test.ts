@@ -344,11 +344,13 @@ describeEngines((engine, postgres) => {
     const sequencesOf = async (places: AuditPage) =>
       (await findEntries(db, where, places, 50)).map(({ sequence }) => sequence);
     const places = all.map(({ sequence }) => sequence);
-    const cursor = { sequence: places[30] ?? 0 };
+    const sequence = places[30] ?? 0;
+    const upwards = [{ sequence: 'asc' as const }];
     expect(await sequencesOf({ take: 40 })).toEqual(places.slice(0, 40));
-    expect(await sequencesOf({ take: -40 })).toEqual(places.slice(-40));
-    expect(await sequencesOf({ take: 40, cursor })).toEqual(places.slice(31, 71));
-    expect(await sequencesOf({ take: -20, cursor })).toEqual(places.slice(10, 30));
+    expect(await sequencesOf({ take: 40, orderBy: upwards })).toEqual(places.slice(-40).reverse());
+    expect(await sequencesOf({ take: 40, where: { sequence: { lt: sequence } } })).toEqual(places.slice(31, 71));
+    const above = { take: 20, orderBy: upwards, where: { sequence: { gt: sequence } } };
+    expect(await sequencesOf(above)).toEqual(places.slice(10, 30).reverse());
     expect(await sequencesOf({ take: 1_000 })).toEqual(places);
     expect(await countEntries(db, where, 50)).toBe(places.length);
     const [, others] = await turnsOf(async () => {

@@ -39,7 +39,7 @@ async function addProject(db: Database): Promise<string> {
 const place = (certificateId: string, port = 8883) => ({ certificateId, brokerId: 'brk_1', port, bindAddress: '' });
 
 const list = (certificates: CertificateService, target: object = {}) =>
-  certificates.list({ projectId: 'prj_1', ...target }, { take: 100, skip: 0 }, {});
+  certificates.list({ projectId: 'prj_1', ...target }, { where: {}, orderBy: [], take: 100, skip: 0 });
 
 describeEngines((engine, postgres) => {
   const open = async () => openTestStorage({ databaseUrl: await newDatabaseUrl(engine, postgres) });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { cursorAt } from '../../support/cursors.ts';
 import { startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService } from '../../support/service.ts';
 import { addBroker, KINDS, messageWorld } from './message-world.ts';
@@ -21,7 +22,7 @@ for (const kind of KINDS) {
     expect(all).toMatchObject({
       totalCount: 4,
       completeness: 'COMPLETE',
-      pageInfo: { hasNextPage: false, hasPreviousPage: false, endCursor: 'plant/ü' },
+      pageInfo: { hasNextPage: false, hasPreviousPage: false, endCursor: cursorAt('RetainedMessage', 'plant/ü') },
     });
     const none = { contentType: null, expiresAt: null, isPayloadTruncated: false };
     expect(all.nodes).toEqual([
@@ -59,9 +60,9 @@ for (const kind of KINDS) {
     expect(await retained(world, { n: 2 })).toMatchObject({
       totalCount: 4,
       nodes: [{ topic: 'elsewhere/B' }, { topic: 'plant/a' }],
-      pageInfo: { hasNextPage: true, endCursor: 'plant/a' },
+      pageInfo: { hasNextPage: true, endCursor: cursorAt('RetainedMessage', 'plant/a') },
     });
-    expect(await retained(world, { n: 2, a: 'plant/a' })).toMatchObject({
+    expect(await retained(world, { n: 2, a: cursorAt('RetainedMessage', 'plant/a') })).toMatchObject({
       nodes: [{ topic: 'plant/b' }, { topic: 'plant/ü' }],
       pageInfo: { hasNextPage: false, hasPreviousPage: true },
     });
@@ -73,7 +74,9 @@ test('many retained messages are read completely, page by page, while others rea
   const topics = topicsOf(3_000);
   await retain(world.publisher, topics, Buffer.alloc(2_000, 'x'));
   const sorted = topics.toSorted();
-  const pages = await Promise.all([0, 500, 1_000].map((at) => retained(world, { n: 500, a: sorted[at] })));
+  const pages = await Promise.all(
+    [0, 500, 1_000].map((at) => retained(world, { n: 500, a: cursorAt('RetainedMessage', sorted[at] ?? '') })),
+  );
   for (const [index, page] of pages.entries()) {
     expect(page).toMatchObject({ totalCount: 3_000, completeness: 'COMPLETE', pageInfo: { hasNextPage: true } });
     const from = index * 500 + 1;

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
+import { cursorOf } from '../../../src/platform/sorting/places.ts';
 import { startTestService } from '../../support/service.ts';
 import { startCommercialStreams } from './commercial-streams.ts';
 import { addBroker, worldOf } from './stream-world.ts';
+
+const cursorAt = (value: number) => cursorOf({ value, key: '' }, { field: 'Stream', direction: 'asc' });
 
 test('a broker with the plugin runs its own streams: what is returned, what is sent to it, and what is refused before', async () => {
   const broker = await startCommercialStreams();
@@ -76,10 +79,9 @@ test('a broker with the plugin runs its own streams: what is returned, what is s
   expect(page).toEqual({
     totalCount: 2,
     nodes: [{ name: 'fast', messageCount: 17, targetTopic: null }],
-    pageInfo: { hasNextPage: true, endCursor: '1' },
+    pageInfo: { hasNextPage: true, endCursor: cursorAt(1) },
   });
-  const next =
-    'query ($b: ID!) { broker(id: $b) { streams(after: "1") { nodes { name isReplaying ttl } pageInfo { hasNextPage hasPreviousPage } } } }';
+  const next = `query ($b: ID!) { broker(id: $b) { streams(after: "${cursorAt(1)}") { nodes { name isReplaying ttl } pageInfo { hasNextPage hasPreviousPage } } } }`;
   expect((await graph(next)).broker.streams).toEqual({
     nodes: [{ name: 'odd', isReplaying: true, ttl: 86_400 }],
     pageInfo: { hasNextPage: false, hasPreviousPage: true },
@@ -168,13 +170,13 @@ test('a list goes on behind streams that cannot be read, and counts all wherever
 
   broker.streams.set('odd', { streamname: 'odd' });
   expect(await rest('GET', '/streams')).toMatchObject({ status: 200, body: [] });
-  expect(await page(1, null)).toEqual(as([], false, '1'));
+  expect(await page(1, null)).toEqual(as([], false, cursorAt(1)));
   broker.streams.set('a', { streamname: 'a', sourcetopic: 's' });
   broker.streams.set('odder', { streamname: 'odder', sourcetopic: 5 });
   broker.streams.set('b', { streamname: 'b', sourcetopic: 's' });
-  expect(await page(1, null)).toEqual(as([], true, '1'));
-  expect(await page(2, '1')).toEqual(as(['a'], true, '3'));
-  expect(await page(2, '3')).toEqual(as(['b'], false, '4'));
+  expect(await page(1, null)).toEqual(as([], true, cursorAt(1)));
+  expect(await page(2, cursorAt(1))).toEqual(as(['a'], true, cursorAt(3)));
+  expect(await page(2, cursorAt(3))).toEqual(as(['b'], false, cursorAt(4)));
   expect((await rest('GET', '/streams?verbose=false')).body).toEqual(['a', 'b']);
   expect(await page(0, null)).toEqual(as([], true, null));
   expect(await page(5, null, 40)).toEqual(as([], false, null));

@@ -11,6 +11,7 @@ import { compileOperation } from '../../../src/gateway/graphql/internal-operatio
 import { Node } from '../../../src/gateway/graphql/node.ts';
 import { listConnection } from '../../../src/gateway/paging.ts';
 import { leftBy } from '../../domains/audit/audited-service.ts';
+import { cursorAt } from '../../support/cursors.ts';
 import { startTestService } from '../../support/service.ts';
 
 // Fields whose authors forgot to check the caller: they return whatever `found` holds.
@@ -41,7 +42,7 @@ builder.queryFields((t) => ({
   forgottenHolder: t.field({ type: Holder, resolve: () => ({ broker: broker() }) }),
   forgottenProject: t.field({ type: Project, nullable: true, resolve: project }),
   forgottenConnection: t.connection(
-    { type: Broker, resolve: () => listConnection([broker()], {}) },
+    { type: Broker, resolve: () => listConnection([broker()], {}, 'Broker') },
     { name: 'ForgottenConnection', nodeNullable: true },
     ForgottenEdge,
   ),
@@ -59,7 +60,7 @@ const FIELDS = {
 };
 const holding = (node: object | null) => ({
   forgottenHolder: { broker: node },
-  forgottenConnection: { edges: [{ cursor: found.broker?.id, node }] },
+  forgottenConnection: { edges: [{ cursor: cursorAt('Broker', found.broker?.id ?? ''), node }] },
   forgottenEdge: { node },
 });
 const HELD = ['forgottenHolder.broker', 'forgottenConnection.edges.0.node', 'forgottenEdge.node'];

@@ -164,7 +164,7 @@ const holderConnection = <Parent extends WithView<unknown>>(
       complexity: pageCost,
       args: { offset: t.arg.int(OFFSET) },
       resolve: (parent, args, context) => {
-        const { edges, ...page } = listConnection(holdersOf(parent), args);
+        const { edges, ...page } = listConnection(holdersOf(parent), args, name);
         const found = edges.flatMap(({ cursor, node: { id, ...holder } }) => {
           const node = find(parent.view, id);
           return node === null ? [] : [{ cursor, node, ...holder }];

@@ -73,19 +73,19 @@ export class AccessView {
     return this.#withView(this.policy.roles.get(rolename));
   }
 
-  /** Pages are sorted by name (UTF-16 code units). A cursor is a name. Errors: INVALID. */
+  /** Pages are sorted by name (UTF-16 code units). Errors: INVALID. */
   async accounts(args: AccountPage): Promise<ListConnection<WithView<Account>>> {
     const list = await this.snapshot.lists.matchingAccounts(args.filter ?? {});
     const order = args.orderBy?.order ?? 'asc';
-    return this.#page(order === 'asc' ? list : list.toReversed(), args, order);
+    return this.#page(order === 'asc' ? list : list.toReversed(), args, 'Account', order);
   }
 
   groups(args: FilteredPage<GroupFilterTarget>): ListConnection<WithView<AccessGroup>> {
-    return this.#page(this.snapshot.lists.groups(args.filter), args);
+    return this.#page(this.snapshot.lists.groups(args.filter), args, 'AccessGroup');
   }
 
   roles(args: FilteredPage<RoleFilterTarget>): ListConnection<WithView<AccessRole>> {
-    return this.#page(this.snapshot.lists.roles(args.filter), args);
+    return this.#page(this.snapshot.lists.roles(args.filter), args, 'AccessRole');
   }
 
   members(groupname: string): readonly Holder[] {
@@ -129,8 +129,13 @@ export class AccessView {
     }
   }
 
-  #page<T>(list: readonly Listed<T>[], args: PageArguments, order?: 'desc' | 'asc'): ListConnection<WithView<T>> {
-    const { edges, ...page } = listConnection(list, args, order);
+  #page<T>(
+    list: readonly Listed<T>[],
+    args: PageArguments,
+    kind: string,
+    order?: 'desc' | 'asc',
+  ): ListConnection<WithView<T>> {
+    const { edges, ...page } = listConnection(list, args, kind, order);
     return { ...page, edges: edges.map(({ cursor, node }) => ({ cursor, node: { view: this, object: node.node } })) };
   }
 

@@ -2,11 +2,10 @@ import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { findsNamedNode, findsNode, Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
-import { totalCount } from '../../../gateway/graphql/total-count.ts';
+import { type RowList, rowConnection } from '../../../gateway/graphql/row-connection.ts';
 import { belongsToBroker, belongsToProject, withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
 import { namedNodeId } from '../../../gateway/named-node-id.ts';
-import { DEFAULT_PAGE, MAX_PAGE } from '../../../gateway/paging.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { ListenerProtocolVersion, ProxyProtocol } from '../../brokers/cloud-broker-schema.ts';
 import { Project } from '../../projects/project-schema.ts';
@@ -253,14 +252,13 @@ findsNamedNode('brokerListener', async (broker, key, { services }) => {
   return listeners.find((listener) => keyOf(listener) === key) ?? null;
 });
 
+const CERTIFICATES: RowList = { kind: 'Certificate', key: 'id', direction: 'asc' };
+
 builder.prismaObjectFields(Project, (t) => ({
-  certificates: t.prismaConnection(
+  certificates: t.connection(
     {
       description: 'Certificates of the project, in order of creation.',
-      type: 'Certificate',
-      cursor: 'id',
-      defaultSize: DEFAULT_PAGE,
-      maxSize: MAX_PAGE,
+      type: Certificate,
       nullable: true,
       complexity: pageCost,
       args: {
@@ -273,15 +271,21 @@ builder.prismaObjectFields(Project, (t) => ({
         if (brokerId != null) services.brokers.visible(brokerId, viewer, 'VIEWER', id);
         return true;
       },
-      resolve: (query, { id: projectId }, { brokerId, filename, ...page }, { services }) =>
-        services.certificates.list({ projectId, brokerId, filename }, query, page),
-      totalCount: ({ id: projectId }, { brokerId, filename }, { services }) =>
-        services.certificates.count({ projectId, brokerId, filename }),
+      resolve: ({ id: projectId }, args, context, info) => {
+        const { certificates } = context.services;
+        const target = { projectId, brokerId: args.brokerId, filename: args.filename };
+        return rowConnection(CERTIFICATES, args, context, info, {
+          find: (query) => certificates.list(target, query),
+          count: () => certificates.count(target),
+        });
+      },
     },
     {
       name: 'CertificateConnection',
       description: 'A page of certificates.',
-      fields: (connection) => ({ totalCount: totalCount(connection, 'Number of all certificates.') }),
+      fields: (connection) => ({
+        totalCount: connection.exposeInt('totalCount', { description: 'Number of all certificates.' }),
+      }),
     },
     { name: 'CertificateEdge' },
   ),

@@ -1,3 +1,4 @@
+import { cursorOf, placeIn } from '../../../platform/sorting/places.ts';
 import { type BacklogOf, listedBacklog } from './client-backlogs.ts';
 import { type ClientFilter, type Fits, filterKey, matcherOf, needsBacklogs } from './client-filter.ts';
 import { keyOf } from './client-key.ts';
@@ -147,14 +148,17 @@ function foundIn(list: readonly ConnectedClientSummary[], fits: Fits): Found {
   return { clients, undecided };
 }
 
-/** A cursor is a key. */
+const BY_KEY = { field: 'ConnectedClient', direction: 'asc' } as const;
+
+/** In the order of the keys. Errors: INVALID. */
 export function pageByKey(
   list: readonly ConnectedClientSummary[],
   { offset = 0, count = -1, after }: PageOfOrder,
 ): SortedPage {
-  const first = (after === undefined ? 0 : indexAfter(list, after)) + Math.max(0, offset);
+  const first = (after === undefined ? 0 : indexAfter(list, placeIn(after, BY_KEY).key)) + Math.max(0, offset);
   const clients = list.slice(first, count < 0 ? undefined : first + count);
-  return { clients, totalCount: list.length, offset: Math.min(first, list.length), cursorOf: keyOf };
+  const cursor = (client: ConnectedClientSummary) => cursorOf({ value: null, key: keyOf(client) }, BY_KEY);
+  return { clients, totalCount: list.length, offset: Math.min(first, list.length), cursorOf: cursor };
 }
 
 /** Index of the first client whose key is not less than `key`. */

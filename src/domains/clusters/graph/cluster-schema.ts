@@ -4,11 +4,9 @@ import { builder } from '../../../gateway/graphql/builder.ts';
 import { ChangeError, errorView } from '../../../gateway/graphql/change-error.ts';
 import { findsNode, Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
-import { totalCount } from '../../../gateway/graphql/total-count.ts';
+import { type RowList, rowConnection } from '../../../gateway/graphql/row-connection.ts';
 import { belongsToBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
-import { DEFAULT_PAGE, MAX_PAGE } from '../../../gateway/paging.ts';
-import { rowPage } from '../../../gateway/row-page.ts';
 import { ERROR_STATUS, ServiceError } from '../../../platform/errors.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { ClusterMode } from '../../brokers/broker-types-schema.ts';
@@ -171,6 +169,8 @@ const ClusterHealthType = builder.objectRef<ClusterHealth>('ClusterHealth').impl
   }),
 });
 
+const CLUSTERS: RowList = { kind: 'Cluster', key: 'id', direction: 'asc' };
+
 builder.prismaObjectFields(Project, (t) => ({
   clusterHealth: t.field({
     description: 'Health of the clusters of the project, in order of creation.',
@@ -184,23 +184,27 @@ builder.prismaObjectFields(Project, (t) => ({
           .map(async (cluster) => ({ cluster, status: await services.clusters.status(cluster) })),
       ),
   }),
-  clusters: t.prismaConnection(
+  clusters: t.connection(
     {
       description: 'Clusters of the project, in order of creation.',
-      type: 'Cluster',
-      cursor: 'id',
-      defaultSize: DEFAULT_PAGE,
-      maxSize: MAX_PAGE,
+      type: Cluster,
       complexity: pageCost,
       args: { offset: t.arg.int({ description: 'Number of entries to skip.' }) },
-      resolve: (query, { id }, args, { db, viewer }) =>
-        db.cluster.findMany(rowPage(query, args, visibleClusters(id, viewer))),
-      totalCount: ({ id }, _args, { db, viewer }) => db.cluster.count({ where: visibleClusters(id, viewer) }),
+      resolve: ({ id }, args, context, info) => {
+        const { db, viewer } = context;
+        const visible = visibleClusters(id, viewer);
+        return rowConnection(CLUSTERS, args, context, info, {
+          find: ({ where, ...query }) => db.cluster.findMany({ ...query, where: { AND: [visible, where] } }),
+          count: () => db.cluster.count({ where: visible }),
+        });
+      },
     },
     {
       name: 'ClusterConnection',
       description: 'A page of clusters.',
-      fields: (connection) => ({ totalCount: totalCount(connection, 'Number of all clusters.') }),
+      fields: (connection) => ({
+        totalCount: connection.exposeInt('totalCount', { description: 'Number of all clusters.' }),
+      }),
     },
     { name: 'ClusterEdge' },
   ),

@@ -1,5 +1,6 @@
 import { DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../../gateway/paging.ts';
 import { type InputIssue, invalid, ServiceError } from '../../../platform/errors.ts';
+import { cursorOf, placeIn } from '../../../platform/sorting/places.ts';
 import type { BrokerMessage } from '../../../protocol/mqtt/broker-session.ts';
 import { readPublishProperties } from '../../../protocol/mqtt/publish-properties.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
@@ -40,6 +41,8 @@ interface RetainedConnection extends ListConnection<RetainedView> {
   readonly completeness: Completeness;
 }
 
+const BY_TOPIC = { field: 'RetainedMessage', direction: 'asc' } as const;
+
 export const MAX_FIRST = 500;
 export const MAX_PREVIEW_BYTES = 65_536;
 /** Of all payloads of a page. */
@@ -59,7 +62,7 @@ export class RetainedService {
    */
   async page(broker: BrokerRecord, input: RetainedPageInput, withMessages: boolean): Promise<RetainedConnection> {
     const first = input.first ?? DEFAULT_PAGE;
-    const after = input.after ?? null;
+    const after = input.after == null ? null : placeIn(input.after, BY_TOPIC).key;
     const issues = issuesOf(input, first);
     if (issues.length > 0) throw invalid(issues);
     this.#options.requireSupport(broker);
@@ -76,7 +79,7 @@ export class RetainedService {
     const page = topics.page();
     const messages = withMessages ? await this.#messages(broker, page.topics, input.maxPayloadBytes) : new Map();
     const edges = page.topics.map((topic) => ({
-      cursor: topic,
+      cursor: cursorOf({ value: null, key: topic }, BY_TOPIC),
       node: { broker, topic, message: messages.get(topic) ?? null },
     }));
     return {

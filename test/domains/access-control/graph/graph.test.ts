@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { namedNodeId } from '../../../../src/gateway/named-node-id.ts';
+import { cursorAt } from '../../../support/cursors.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
 import { startTestService } from '../../../support/service.ts';
 import { shared } from '../../../support/shared.ts';
@@ -96,7 +97,11 @@ describe.each(KINDS)('on %s', (kind) => {
     } }`);
 
     expect(walk.broker.accounts.totalCount).toBe(4);
-    expect(walk.broker.accounts.pageInfo).toEqual({ hasNextPage: true, hasPreviousPage: true, endCursor: 'meter-2' });
+    expect(walk.broker.accounts.pageInfo).toEqual({
+      hasNextPage: true,
+      hasPreviousPage: true,
+      endCursor: cursorAt('Account', 'meter-2'),
+    });
     const group = {
       isAnonymousGroup: false,
       roles: [
@@ -123,7 +128,7 @@ describe.each(KINDS)('on %s', (kind) => {
         { username: 'meter-1', priority: 2 },
         { username: 'meter-2', priority: -1 },
       ].map(({ username, priority }) => ({
-        cursor: username,
+        cursor: cursorAt('Account', username),
         node: {
           username,
           enabled: true,
@@ -154,7 +159,7 @@ describe.each(KINDS)('on %s', (kind) => {
       first: accounts(first: 2, filter: { enabled: true, search: "ME" }, orderBy: { field: USERNAME, order: DESC }) {
         totalCount nodes { username } pageInfo { endCursor hasNextPage }
       }
-      next: accounts(after: "meter-2", filter: { search: "m" }, orderBy: { field: USERNAME, order: DESC }) {
+      next: accounts(after: "${cursorAt('Account', 'meter-2', 'desc')}", filter: { search: "m" }, orderBy: { field: USERNAME, order: DESC }) {
         nodes { username }
       }
       inGroup: accounts(filter: { groupName: "hall", value: "2", mode: ENDS_WITH }) { nodes { username } }
@@ -165,7 +170,7 @@ describe.each(KINDS)('on %s', (kind) => {
       first: {
         totalCount: 2,
         nodes: [{ username: 'meter-2' }, { username: 'meter-1' }],
-        pageInfo: { endCursor: 'meter-1', hasNextPage: false },
+        pageInfo: { endCursor: cursorAt('Account', 'meter-1', 'desc'), hasNextPage: false },
       },
       next: { nodes: [{ username: 'meter-1' }, { username: 'admin' }] },
       inGroup: { nodes: [{ username: 'meter-2' }] },

@@ -5,6 +5,7 @@ import type { ConnectedClientSummary } from '../../../../src/domains/clients/ins
 import { inspectPluginFactory } from '../../../../src/domains/clients/inspect/inspect-plugin.ts';
 import { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
 import { type ScriptedBroker, startScriptedBroker } from '../../../support/aedes-broker.ts';
+import { cursorAt } from '../../../support/cursors.ts';
 import { connectedLink, reached } from '../../../support/link.ts';
 import { FOLLOWED_LOG, startMosquitto } from '../../../support/mosquitto.ts';
 
@@ -104,10 +105,12 @@ test('a long list is read in pages, paged and filtered', async () => {
   const page = await registry.page({ offset: 10, count: 2 });
   expect(page).toMatchObject({ totalCount: 250, offset: 10, source: 'BROKER', complete: true, since: null });
   expect(page.clients.map(({ clientid }) => clientid)).toEqual(['c0010', 'c0011']);
-  expect((await registry.page({ after: 'c0240', count: 1 })).clients).toMatchObject([{ clientid: 'c0241' }]);
-  expect((await registry.page({ after: 'c0240x', offset: 1, count: 1 })).clients).toMatchObject([
-    { clientid: 'c0242' },
+  expect((await registry.page({ after: cursorAt('ConnectedClient', 'c0240'), count: 1 })).clients).toMatchObject([
+    { clientid: 'c0241' },
   ]);
+  expect(
+    (await registry.page({ after: cursorAt('ConnectedClient', 'c0240x'), offset: 1, count: 1 })).clients,
+  ).toMatchObject([{ clientid: 'c0242' }]);
   expect((await registry.page({ value: 'user 3' })).totalCount).toBe(36);
   expect((await registry.page({ value: 'c00', mode: 'startsWith' })).totalCount).toBe(100);
   expect((await registry.page({ value: '99', mode: 'endsWith' })).totalCount).toBe(2);
