@@ -24,6 +24,7 @@ import { Metrics } from './metrics.ts';
 import { asOperator } from './operator/as-operator.ts';
 import type { Parts } from './parts.ts';
 import type { Ports } from './ports.ts';
+import type { Readiness } from './readiness.ts';
 import { schema } from './schema.ts';
 
 /** Shared by all services of the process. */
@@ -33,8 +34,13 @@ const DOCUMENTS = apiDocuments(apiRoutes, schema, BUILD);
  * Everything that HTTP serves: the graph, REST, downloads, single sign-on of browsers, and metrics. With METRICS_HOST
  * the metrics are not part of the gateway.
  */
-export function httpEntries(config: Config, parts: Parts, { url, http: { connections }, traffic }: Ports, log: Logger) {
-  const { services, storage, signIn } = parts;
+export function httpEntries(
+  config: Config,
+  parts: Parts & { readonly readiness: Readiness },
+  { url, http: { connections }, traffic }: Ports,
+  log: Logger,
+) {
+  const { services, storage, signIn, readiness } = parts;
   const oidcSignIn = signIn.oidcSignIn(url);
   const { trustProxy, publicUrl } = config;
   const hasProxy = trustProxy || publicUrl !== undefined;
@@ -109,7 +115,7 @@ export function httpEntries(config: Config, parts: Parts, { url, http: { connect
     metrics,
     compression: traffic.compression,
     ...(config.metricsHost === undefined && { metricsEntry: scrape }),
-    ready: () => storage.ping(),
+    whyNotReady: readiness.whyNot,
   });
   return { gateway, scrape, graphql, runAsOperator: asOperator(storage.db, services) };
 }

@@ -11,13 +11,14 @@ import type { RequestKind, RequestMetrics } from '../gateway/http/gateway.ts';
 import { type HttpMetricSource, registerHttpMetrics } from '../gateway/http/http-metrics.ts';
 import type { Build } from '../platform/build.ts';
 import type { Parts } from './parts.ts';
+import type { Readiness } from './readiness.ts';
 
 interface MetricsOptions {
   readonly build: Build;
   readonly parts: Pick<
     Parts,
     'services' | 'caches' | 'streams' | 'bridges' | 'mqttRefusals' | 'unreadLogLines' | 'processes'
-  >;
+  > & { readonly readiness: Readiness };
   readonly http: HttpMetricSource;
   /** Number of open WebSockets. */
   readonly webSockets: () => number;
@@ -42,7 +43,7 @@ export class Metrics implements RequestMetrics {
   readonly #requests: Record<RequestKind, Record<string, { observe(seconds: number): void }>>;
 
   constructor({ build, parts, http, webSockets }: MetricsOptions) {
-    const { services, caches, streams, bridges, mqttRefusals, unreadLogLines, processes } = parts;
+    const { services, caches, streams, bridges, mqttRefusals, unreadLogLines, processes, readiness } = parts;
     const registry = this.#registry;
     const registers = [registry];
     const brokersWith = (isWanted: (broker: BrokerRecord) => boolean) => caches.brokers.all().filter(isWanted);
@@ -75,6 +76,7 @@ export class Metrics implements RequestMetrics {
     services.auth.signInCounts.register(registry);
     mqttRefusals.register(registry);
     unreadLogLines.register(registry);
+    readiness.register(registry);
     const isStreaming = ({ id }: BrokerRecord) => streams.runs(id) || services.cloudBrokers.listenersOf(id) !== null;
     this.#reads = [
       registerTotals(STREAM_METRICS, () => services.streams.totals(brokersWith(isStreaming)), registry),
@@ -105,7 +107,8 @@ export class Metrics implements RequestMetrics {
         this.reset();
         // The series exists before anything fails, so that alerts can compare values.
         this.set({ state: 'error' }, 0);
-        for (const { state } of brokersWith(({ type }) => type === 'CLOUD')) {
+        for (const broker of brokersWith(({ type }) => type === 'CLOUD')) {
+          const { state } = services.cloudBrokers.stateOf(broker);
           this.inc({ state: (state ?? 'NEW').toLowerCase() });
         }
       },

@@ -12,6 +12,7 @@ import { nodeRefusal } from './node-version.ts';
 import { openOperatorSocket } from './operator/operator-socket.ts';
 import { openParts, type Parts, type ServiceOptions } from './parts.ts';
 import { openPorts } from './ports.ts';
+import { Readiness } from './readiness.ts';
 
 export interface RunningService {
   readonly port: number;
@@ -47,9 +48,10 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     const rootPassword = await services.users.ensureRootAdmin(config.rootEmail, config.rootPassword);
     const passwordsOnlyFor = config.localLogin ? null : await endOtherPasswordSessions(config.rootEmail, services);
     // A broker's thread takes as long to start as the graph takes to load.
+    const readiness = closers.keep(new Readiness({ ...config, storage, log }));
     const [first, { gateway, scrape, graphql, runAsOperator }] = await Promise.all([
       startCloudBrokers(config, parts, closers),
-      import('./http-entries.ts').then(({ httpEntries }) => httpEntries(config, parts, ports, log)),
+      import('./http-entries.ts').then(({ httpEntries }) => httpEntries(config, { ...parts, readiness }, ports, log)),
     ]);
     if (processes.table !== null) {
       await processes.table.open();

@@ -33,7 +33,7 @@ export const ERROR_STATUS = {
   /** The broker is connected and did not respond in time. */
   BROKER_TIMEOUT: 503,
   SIGN_IN_UNAVAILABLE: 503,
-  /** The database cannot be reached, or did not respond in time. A write may have been done. */
+  /** The database cannot be reached, did not respond in time (a write may have been done), or its disk is full. */
   DATABASE_UNAVAILABLE: 503,
 } as const;
 

@@ -201,7 +201,7 @@ CloudBroker.implement({
     state: t.field({
       description: 'The current state.',
       type: CloudBrokerState,
-      resolve: cloudStateOf,
+      resolve: (broker, _args, { services }) => cloudStateOf(services.cloudBrokers.stateOf(broker)),
     }),
     targetState: t.field({
       description: 'The requested state. `setTargetState` changes it.',

@@ -138,7 +138,7 @@ builder.objectFields(CloudBroker, (t) => ({
     nullable: true,
     description:
       'Why the broker does not run although it should, or which stored records it could not load. Null if there is no problem.',
-    resolve: ({ problem }) => problem,
+    resolve: (broker, _args, { services }) => services.cloudBrokers.stateOf(broker).problem,
   }),
   maxClients: t.int({
     nullable: true,

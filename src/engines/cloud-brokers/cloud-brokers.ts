@@ -59,6 +59,8 @@ interface CloudBrokerOwner {
   readonly isRootAdmin: boolean;
 }
 
+type CloudBrokerStatus = Pick<BrokerRecord, 'id' | 'state' | 'problem'>;
+
 interface FirstBroker {
   readonly projectId: string;
   readonly listeners: readonly ListenerInput[];
@@ -108,6 +110,12 @@ export class CloudBrokers {
   /** `null` if the broker does not run in this process. */
   listenersOf(id: string): readonly ListenerWanted[] | null {
     return this.#runs.get(id)?.running?.listeners ?? null;
+  }
+
+  /** The state of a broker and its problem, also while they cannot be written. */
+  stateOf({ id, state, problem }: CloudBrokerStatus): CloudBrokerStatus {
+    const run = this.#states.isUnwritten(id) ? this.#runs.get(id) : undefined;
+    return run?.state ? { id, state: run.state, problem: run.problem } : { id, state, problem };
   }
 
   get faults() {

@@ -26,7 +26,8 @@ export const ErrorCode = builder.enumType('ErrorCode', {
     BROKER_TIMEOUT: { description: 'The broker is connected and did not respond in time.' },
     SIGN_IN_UNAVAILABLE: { description: 'The OpenID provider or the LDAP directory does not respond.' },
     DATABASE_UNAVAILABLE: {
-      description: 'The database of this service does not respond. A write may have been done: read before a retry.',
+      description:
+        'The database of this service does not respond, and a write may have been done: read before a retry. Or it cannot store changes, for example because its disk is full.',
     },
   } satisfies Record<Code, object>,
 });

@@ -1,10 +1,11 @@
 /**
  * Converts errors into the form that callers may read. A ServiceError is returned unchanged; errors in the request
- * itself are INVALID, and a database that does not respond is DATABASE_UNAVAILABLE. Any other error is a bug: the
- * caller gets INTERNAL_ERROR with the request id, and the error is logged once.
+ * itself are INVALID; a database that does not respond or cannot store is DATABASE_UNAVAILABLE. Any other error is a
+ * bug: the caller gets INTERNAL_ERROR with the request id, and the error is logged once.
  */
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import { ERROR_STATUS, type ErrorCode, ServiceError } from '../../platform/errors.ts';
+import { diskFaultOf } from '../../platform/storage/disk-faults.ts';
 import { isDatabaseUnavailable, isImpossibleText } from '../../platform/storage/prisma-errors.ts';
 import type { OperationCost } from './cost.ts';
 import { withoutValue } from './variables.ts';
@@ -46,6 +47,12 @@ export function publicError(error: unknown, { requestId, log }: ErrorContext): P
   if (isImpossibleText(origin)) {
     const message = 'A text of the request contains the character U+0000: remove it';
     return { message, ...location, extensions: { code: 'INVALID' } };
+  }
+  const diskFault = diskFaultOf(origin);
+  if (diskFault !== null) {
+    log.error({ err: origin, requestId }, 'The database cannot store changes');
+    const message = `The database cannot store changes: ${diskFault}`;
+    return { message, ...location, extensions: { code: 'DATABASE_UNAVAILABLE', info: { requestId } } };
   }
   if (isDatabaseUnavailable(origin)) {
     log.error({ err: origin, requestId }, 'The database does not respond');

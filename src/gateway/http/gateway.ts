@@ -31,8 +31,8 @@ interface GatewayParts {
   readonly metrics: RequestMetrics;
   readonly compression?: Compression;
   readonly metricsEntry?: FetchHandler;
-  /** Rejects while the service is not ready. */
-  readonly ready: () => Promise<void>;
+  /** Resolves with the reason why the service is not ready; `null` if it is. */
+  readonly whyNotReady: () => Promise<string | null>;
 }
 
 /** What serves a path: the same for requests of a socket and for those of `fetch`. */
@@ -60,9 +60,10 @@ const compressedEntry = (fetch: FetchHandler, compression: Compression, kind?: R
 });
 
 const HEALTHY = entry(() => jsonResponse(200, { status: 'ok' }));
-const notReady = () => jsonResponse(503, { status: 'not ready' });
+const readiness = (reason: string | null) =>
+  reason === null ? jsonResponse(200, { status: 'ready' }) : jsonResponse(503, { status: 'not ready', reason });
 /** What /readyz serves while the service shuts down. */
-export const NOT_READY = entry(notReady);
+export const NOT_READY = entry(() => readiness('the service shuts down'));
 const STARTING = entry(() =>
   jsonResponse(503, { message: 'The service is starting', code: 'STARTING', status: 503 }, { 'retry-after': '1' }),
 );
@@ -104,7 +105,7 @@ export class Gateway implements Served {
     metrics,
     compression = new Compression(),
     metricsEntry,
-    ready,
+    whyNotReady,
   }: GatewayParts) {
     this.metrics = metrics;
     this.#rest = compressedEntry(rest, compression, 'rest');
@@ -115,12 +116,11 @@ export class Gateway implements Served {
     };
     this.#auth = auth ? entry(auth) : UNKNOWN;
     this.#folders = new Map([...folders].map(([path, handler]) => [path, entry(handler)]));
-    const readiness = entry(() => ready().then(() => jsonResponse(200, { status: 'ready' }), notReady));
     this.#others = new Map([
       ['/graphql', this.#graphql],
       ['/api', this.#rest],
       ['/healthz', HEALTHY],
-      ['/readyz', readiness],
+      ['/readyz', entry(() => whyNotReady().then(readiness))],
       ...(metricsEntry ? [['/metrics', compressedEntry(metricsEntry, compression)] as const] : []),
       ...[...paths].map(([path, handler]) => [path, compressedEntry(handler, compression)] as const),
     ]);

@@ -55,6 +55,11 @@ export const SETTINGS = settings({
     parse: text,
     help: 'Folder of the embedded database, the embedded brokers and the keys; created with mode 0700, and a wider mode is corrected at start',
   },
+  minFreeMb: {
+    fallback: '100',
+    parse: integer(0, 1_000_000_000),
+    help: 'Free space of DATA_DIR in MB below which /readyz responds with 503; the log has a warning below twice as much; 0: never',
+  },
   databaseUrl: {
     shownDefault: 'SQLite in DATA_DIR',
     parse: optional(databaseUrl),

@@ -29,8 +29,11 @@ export function isImpossibleText(error: unknown): boolean {
 
 /** Prisma: not reachable, time-outs, connection closed, no free connection, no transaction in time. */
 const UNAVAILABLE_CODES: readonly unknown[] = ['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037'];
-/** PostgreSQL: statement cancelled by its time-out, shutdown, crash, start, and a standby that accepts no writes. */
-const UNAVAILABLE_STATES: readonly unknown[] = ['57014', '57P01', '57P02', '57P03', '25006'];
+/**
+ * PostgreSQL: statement cancelled by its time-out, shutdown, crash, start, a standby that accepts no writes, and no
+ * free memory or connection.
+ */
+const UNAVAILABLE_STATES: readonly unknown[] = ['57014', '57P01', '57P02', '57P03', '25006', '53200', '53300'];
 /** node-postgres has no codes for lost connections. The last one is that of poolConfig. */
 const LOST_CONNECTION =
   /^(Connection terminated|timeout e|Client has encountered a connection error|no response from the database)/;

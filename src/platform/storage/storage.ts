@@ -28,9 +28,19 @@ export interface Storage {
   readonly changes: Changes;
   readonly leases: Leases;
   readonly migrated: readonly string[];
+  /** Writes to the disk of the database, without a change of its content. Errors: those of the database. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
+
+/**
+ * Statements that write to the log of the database and wait for its disk. SQLite writes the page of this number, which
+ * Brokergraph does not use, even if the number is the same. PostgreSQL writes an empty message of logical decoding.
+ */
+const WRITES: Readonly<Record<Engine, string>> = {
+  sqlite: 'PRAGMA user_version = 0',
+  postgresql: "SELECT pg_logical_emit_message(true, 'brokergraph', '')::text",
+};
 
 type OpenDatabase = Pick<Storage, 'db' | 'engine' | 'changes' | 'leases' | 'migrated'>;
 
@@ -46,7 +56,7 @@ export async function openStorage({ dataDir, databaseUrl, log }: StorageOptions)
     return {
       ...open,
       ping: async () => {
-        await open.db.$queryRaw`SELECT 1`;
+        await open.db.$queryRawUnsafe(WRITES[open.engine]);
       },
       close: () => {
         closing ??= closeAll(open).finally(() => folder.close());

@@ -15,7 +15,7 @@ async function start() {
   const rest = () => new Response(LARGE);
   const server = await startHttpServer({ host: '127.0.0.1', port: 0, stalledMs: STALLED_MS });
   const metrics = { observe: () => undefined };
-  server.serve(new Gateway({ graphql: unused, rest, metrics, ready: async () => undefined }));
+  server.serve(new Gateway({ graphql: unused, rest, metrics, whyNotReady: async () => null }));
   onTestFinished(() => server.close());
   return server;
 }

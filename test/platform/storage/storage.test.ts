@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { newId } from '../../../src/platform/ids.ts';
+import { diskFaultOf } from '../../../src/platform/storage/disk-faults.ts';
 import {
   isDatabaseUnavailable,
   isForeignKeyViolation,
@@ -73,6 +74,19 @@ describeEngines((engine, postgres) => {
       const told = [ended, await within, wrong, missing].map(isDatabaseUnavailable);
       expect(told).toEqual([true, true, false, false]);
       expect(await db.user.count()).toBe(0);
+    });
+  }
+
+  if (engine === 'postgresql') {
+    test('names the fault of a disk, also in a transaction', async () => {
+      const { db } = await open();
+      const raise = (code: string) =>
+        `DO $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '${code}'; END $$`;
+      const full = await failure(db.$executeRawUnsafe(raise('53100')));
+      const inTransaction = await failure(db.$transaction((tx) => tx.$executeRawUnsafe(raise('58030'))));
+      const wrong = await failure(db.$queryRaw`SELECT 1 / 0`);
+      const faults = [full, inTransaction, wrong].map(diskFaultOf);
+      expect(faults).toEqual(['the disk is full', 'the disk reports an error', null]);
     });
   }
 

@@ -1,0 +1,92 @@
+import { statfsSync } from 'node:fs';
+import type { Logger } from 'pino';
+import { Gauge, type Registry } from 'prom-client';
+import { diskFaultOf } from '../platform/storage/disk-faults.ts';
+import type { Storage } from '../platform/storage/storage.ts';
+import { MIB } from './brokers.ts';
+
+interface ReadinessOptions {
+  readonly storage: Pick<Storage, 'ping'>;
+  readonly dataDir: string;
+  /** See MIN_FREE_MB. */
+  readonly minFreeMb: number;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+}
+
+type Space = 'ENOUGH' | 'LITTLE' | 'TOO_LITTLE';
+
+/** Free space of the data folder is checked as often. */
+const CHECK_MS = 10_000;
+/** A result is used for as long, because any client may request it, and it costs a write. */
+const FRESH_MS = 1_000;
+
+/** Whether the service can do its work: the database can be written, and the data folder has free space. */
+export class Readiness {
+  readonly #options: ReadinessOptions;
+  readonly #timer: NodeJS.Timeout;
+  #space: Space = 'ENOUGH';
+  #last: { readonly at: number; readonly reason: Promise<string | null> } | null = null;
+
+  constructor(options: ReadinessOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => this.#checkSpace(), CHECK_MS).unref();
+    this.#checkSpace();
+  }
+
+  /** Resolves with the reason; `null` if the service is ready. Never rejects. */
+  readonly whyNot = (): Promise<string | null> => {
+    const now = performance.now();
+    if (this.#last === null || now - this.#last.at > FRESH_MS) this.#last = { at: now, reason: this.#check() };
+    return this.#last.reason;
+  };
+
+  register(registry: Registry): void {
+    const { dataDir } = this.#options;
+    new Gauge({
+      name: 'brokergraph_data_free_bytes',
+      help: 'Free space of the data folder',
+      registers: [registry],
+      collect() {
+        this.set(freeBytes(dataDir));
+      },
+    });
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #check(): Promise<string | null> {
+    if (this.#checkSpace() === 'TOO_LITTLE') return 'the data folder has less free space than MIN_FREE_MB';
+    try {
+      await this.#options.storage.ping();
+      return null;
+    } catch (error) {
+      const fault = diskFaultOf(error);
+      return fault === null ? 'the database does not respond' : `the database cannot store changes: ${fault}`;
+    }
+  }
+
+  #checkSpace(): Space {
+    const { dataDir, minFreeMb, log } = this.#options;
+    const freeMb = freeBytes(dataDir) / MIB;
+    const space = freeMb >= 2 * minFreeMb ? 'ENOUGH' : freeMb >= minFreeMb ? 'LITTLE' : 'TOO_LITTLE';
+    if (space === this.#space) return space;
+    this.#space = space;
+    const fields = { dataDir, freeMb: Math.floor(freeMb), minFreeMb };
+    if (space === 'ENOUGH') log.info(fields, 'the data folder has enough free space again');
+    else if (space === 'LITTLE') log.warn(fields, 'the data folder has little free space');
+    else log.error(fields, 'the data folder has less free space than MIN_FREE_MB: /readyz responds with 503');
+    return space;
+  }
+}
+
+/** NaN if the folder cannot be read, which counts as too little. */
+function freeBytes(folder: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return Number.NaN;
+  }
+}

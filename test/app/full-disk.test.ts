@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest';
+import { ROOT, startTestService, type TestService } from '../support/service.ts';
+import { noSmallDisk, smallDisk } from '../support/small-disk.ts';
+
+const DESCRIBE = `mutation ($id: ID!, $description: String!) {
+  updateProject(input: { projectId: $id, description: $description }) { project { description } }
+}`;
+
+describe.skipIf(noSmallDisk !== null)('on a small disk', () => {
+  test('what cannot be stored is said, readiness is 503, and the service recovers when space is free', async () => {
+    const disk = smallDisk(32);
+    // The service of a test has SQLite in the folder, or a PostgreSQL elsewhere.
+    const service = await startTestService({ dataDir: disk.folder, env: { MIN_FREE_MB: '1', DATABASE_URL: '' } });
+    const describeProject = (description: string) => service.graphql(DESCRIBE, { id: service.projectId, description });
+    const createToken = () =>
+      service.rest('POST', `/api/projects/${service.projectId}/tokens`, undefined, { name: 'script', role: 'viewer' });
+    expect(await readiness(service)).toEqual({ httpStatus: 200, status: 'ready' });
+
+    disk.fill();
+    await expect
+      .poll(() => readiness(service))
+      .toEqual({
+        httpStatus: 503,
+        status: 'not ready',
+        reason: 'the data folder has less free space than MIN_FREE_MB',
+      });
+    expect(await metric(service, 'data_free_bytes')).toBe(0);
+    await expect
+      .poll(() => describeProject('x'.repeat(4_000)).then(({ errors }) => errors?.[0]))
+      .toMatchObject({
+        message: 'The database cannot store changes: the disk is full',
+        extensions: { code: 'DATABASE_UNAVAILABLE' },
+      });
+    await expect
+      .poll(() => service.login(ROOT.email, ROOT.password).catch(String))
+      .toContain('The database cannot store changes: the disk is full');
+    expect(await createToken()).toMatchObject({
+      status: 503,
+      body: { code: 'DATABASE_UNAVAILABLE', message: 'The database cannot store changes: the disk is full' },
+    });
+    // What is only read is served.
+    expect(await service.graphql('{ viewer { __typename } }')).toMatchObject({ data: { viewer: {} } });
+
+    disk.free();
+    await expect.poll(() => readiness(service)).toEqual({ httpStatus: 200, status: 'ready' });
+    const { data } = await describeProject('again');
+    expect(data.updateProject.project.description).toBe('again');
+    expect(await service.login(ROOT.email, ROOT.password)).toBeTypeOf('string');
+  });
+
+  test('a full disk is seen by a write, too', async () => {
+    const disk = smallDisk(32);
+    const service = await startTestService({ dataDir: disk.folder, env: { MIN_FREE_MB: '0', DATABASE_URL: '' } });
+    disk.fill();
+    const reason = 'the database cannot store changes: the disk is full';
+    await expect.poll(() => readiness(service)).toMatchObject({ httpStatus: 503, reason });
+  });
+});
+
+test('the state of a broker that cannot be written is known', async () => {
+  const service = await startTestService({ embeddedBroker: true, env: { DATABASE_URL: '' } });
+  const { db } = service.storage;
+  const { id } = await db.broker.findFirstOrThrow();
+  // An integer overflow: Prisma reports RAISE of SQLite as a missing row.
+  await db.$executeRaw`CREATE TRIGGER refuse BEFORE UPDATE OF "state" ON "Broker"
+    BEGIN SELECT abs(-9223372036854775808); END`;
+  const stop = 'mutation ($id: ID!) { setTargetState(input: { brokerId: $id, targetState: INACTIVE }) { __typename } }';
+  expect(await service.graphql(stop, { id })).toMatchObject({ data: { setTargetState: {} } });
+  const query = 'query ($id: ID!) { broker(id: $id) { ... on CloudBroker { state } } }';
+  await expect.poll(() => service.graphql(query, { id })).toEqual({ data: { broker: { state: 'INACTIVE' } } });
+  expect(await metric(service, 'cloud_brokers{state="inactive"}')).toBe(1);
+  expect(await db.broker.findFirst()).toMatchObject({ state: 'ACTIVE' });
+});
+
+async function readiness({ rest }: TestService) {
+  const { status: httpStatus, body } = await rest('GET', '/readyz');
+  return { httpStatus, ...body };
+}
+
+async function metric({ url }: TestService, name: string): Promise<number> {
+  const lines = (await (await fetch(`${url}/metrics`)).text()).split('\n');
+  return Number(lines.find((line) => line.startsWith(`brokergraph_${name} `))?.split(' ')[1]);
+}
