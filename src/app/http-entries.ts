@@ -116,6 +116,7 @@ export function httpEntries(
     compression: traffic.compression,
     ...(config.metricsHost === undefined && { metricsEntry: scrape }),
     whyNotReady: readiness.whyNot,
+    readyFields: () => ({ connectedBrokers: services.runtimes.connectedShare() }),
   });
   return { gateway, scrape, graphql, runAsOperator: asOperator(storage.db, services) };
 }

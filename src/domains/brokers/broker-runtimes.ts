@@ -136,6 +136,14 @@ export class BrokerRuntimes {
     return this.#runtimes.get(id)?.link.status.state === 'CONNECTED';
   }
 
+  /** Of the brokers that this process connects to, 0 to 1, rounded down to hundredths. `null` if there are none. */
+  connectedShare(): number | null {
+    const wanted = this.#options.brokers.all().filter(isReachable);
+    if (wanted.length === 0) return null;
+    const connected = wanted.filter(({ id }) => this.isConnected(id));
+    return Math.floor((connected.length / wanted.length) * 100) / 100;
+  }
+
   status(id: string): LinkStatus {
     return this.#runtimes.get(id)?.link.status ?? this.#failures.get(id) ?? this.#withoutLink(id);
   }

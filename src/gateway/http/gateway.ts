@@ -33,6 +33,8 @@ interface GatewayParts {
   readonly metricsEntry?: FetchHandler;
   /** Resolves with the reason why the service is not ready; `null` if it is. */
   readonly whyNotReady: () => Promise<string | null>;
+  /** Further fields of the body of /readyz while the service is ready. */
+  readonly readyFields?: () => object;
 }
 
 /** What serves a path: the same for requests of a socket and for those of `fetch`. */
@@ -60,8 +62,10 @@ const compressedEntry = (fetch: FetchHandler, compression: Compression, kind?: R
 });
 
 const HEALTHY = entry(() => jsonResponse(200, { status: 'ok' }));
-const readiness = (reason: string | null) =>
-  reason === null ? jsonResponse(200, { status: 'ready' }) : jsonResponse(503, { status: 'not ready', reason });
+const readiness = (reason: string | null, fields: () => object = () => ({})) =>
+  reason === null
+    ? jsonResponse(200, { status: 'ready', ...fields() })
+    : jsonResponse(503, { status: 'not ready', reason });
 /** What /readyz serves while the service shuts down. */
 export const NOT_READY = entry(() => readiness('the service shuts down'));
 const STARTING = entry(() =>
@@ -106,6 +110,7 @@ export class Gateway implements Served {
     compression = new Compression(),
     metricsEntry,
     whyNotReady,
+    readyFields = () => ({}),
   }: GatewayParts) {
     this.metrics = metrics;
     this.#rest = compressedEntry(rest, compression, 'rest');
@@ -120,7 +125,7 @@ export class Gateway implements Served {
       ['/graphql', this.#graphql],
       ['/api', this.#rest],
       ['/healthz', HEALTHY],
-      ['/readyz', entry(() => whyNotReady().then(readiness))],
+      ['/readyz', entry(() => whyNotReady().then((reason) => readiness(reason, readyFields)))],
       ...(metricsEntry ? [['/metrics', compressedEntry(metricsEntry, compression)] as const] : []),
       ...[...paths].map(([path, handler]) => [path, compressedEntry(handler, compression)] as const),
     ]);

@@ -284,7 +284,7 @@ describe('a service on a data folder with a user, and commands with and without 
     const second = await serve(env);
     expect(second.rootPassword).toBe('');
     const response = await fetch(`${second.url}/readyz`);
-    expect([response.status, await response.json()]).toEqual([200, { status: 'ready' }]);
+    expect([response.status, await response.json()]).toMatchObject([200, { status: 'ready' }]);
     expect(await login(second.url, password)).toMatchObject({ login: { token: expect.any(String) } });
   });
 

@@ -53,6 +53,8 @@ test('before the shutdown, requests are served but the service is not ready', as
   const service = await startTestService({ env: { SHUTDOWN_DELAY_MS: '10000' } });
   const ready = await fetch(`${service.url}/readyz`);
   expect([ready.status, ready.headers.get('connection')]).toEqual([200, 'keep-alive']);
+  // No broker is to be connected.
+  expect(await ready.json()).toEqual({ status: 'ready', connectedBrokers: null });
   const closed = service.close();
   const [notReady, healthy, { data }] = await Promise.all([
     fetch(`${service.url}/readyz`),
