@@ -19,6 +19,7 @@ import { embeddedSettingsOf } from '../engines/cloud-brokers/embedded-settings.t
 import { MqttRefusals } from '../engines/cloud-brokers/mqtt-refusals.ts';
 import type { Config } from '../platform/config/config.ts';
 import type { HostedCalls } from '../protocol/hosting/hosted-calls.ts';
+import { connectionAttempts } from '../protocol/mqtt/connection-attempts.ts';
 import type { Foundation } from './foundation.ts';
 
 export const MIB = 1_048_576;
@@ -87,6 +88,7 @@ export async function openBrokers(foundation: Foundation, { audit, calls, embedd
     maxPerProject: config.maxCloudBrokersPerProject,
     log,
   });
+  connectionAttempts.setMaximum(config.maxConnectionAttempts);
   const runtimes = closers.keep(
     new BrokerRuntimes({
       brokers: brokerCache,

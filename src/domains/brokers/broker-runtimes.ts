@@ -172,6 +172,7 @@ export class BrokerRuntimes {
       if (this.#opening === 'ON_DEMAND') this.#openOnDemand(broker);
       if (this.#queues.isRunning(broker.id)) await this.#queues.run(broker.id, async () => undefined);
       const runtime = this.get(broker);
+      runtime.link.hurry();
       if (triesNow) await runtime.link.tryNow();
       await whenConnected(runtime.link, timeoutMs);
       // The runtime was closed meanwhile; a watcher would follow a closed link.
@@ -499,6 +500,7 @@ export class BrokerRuntimes {
     const key = await pem(open(sealedClientKey, 'clientKey'), broker.clientKeyFile);
     return {
       id,
+      group: entry.projectId,
       url,
       timeoutMs,
       verifyCa: verifyCaCert,

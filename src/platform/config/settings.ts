@@ -247,6 +247,11 @@ export const SETTINGS = settings({
     parse: integer(1, 100_000),
     help: 'Maximum number of brokers that each process connects to at the same time; beyond it project owners, and their projects, have equal shares',
   },
+  maxConnectionAttempts: {
+    fallback: '32',
+    parse: integer(4, 10_000),
+    help: 'Maximum number of connections to brokers that each process opens at the same time, for all purposes; the others wait',
+  },
   maxBrokersPerProject: {
     fallback: '1000',
     parse: integer(1, 100_000),

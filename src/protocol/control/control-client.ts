@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../../platform/errors.ts';
+import { loopClock } from '../../platform/scheduling/loop-clock.ts';
 import { isWithinBounds, MAX_UNREQUESTED_VALUES } from '../../platform/text/json-bounds.ts';
 import type { BrokerMessage, BrokerSession, Stop } from '../mqtt/broker-session.ts';
 import { unreachable, whenConnected } from '../mqtt/when-connected.ts';
@@ -26,7 +27,7 @@ interface Pending extends Queued {
   readonly resolve: (data: unknown) => void;
   readonly reject: (error: unknown) => void;
   readonly timeoutMs: number;
-  timer: NodeJS.Timeout;
+  cancelTimeout: () => void;
   sent: boolean;
   /** Error of a request that the broker could not read meanwhile, perhaps one of another client. */
   structuralError: string | null;
@@ -134,9 +135,9 @@ export class ControlClient {
       const text = JSON.stringify({ ...withoutNulls(api, fields), command, correlationData });
       // A busy broker acknowledges a probe late, so the time of a probe begins with PUBACK, see `#send`.
       const waitMs = options.probe ? Math.max(options.timeoutMs, this.#timeoutMs) : options.timeoutMs;
-      const timer = this.#timer(correlationData, waitMs);
+      const cancelTimeout = this.#timeout(correlationData, waitMs);
       const request = { ...options, api, command, fields, correlationData, text };
-      const pending: Pending = { ...request, resolve, reject, timer, sent: false, structuralError: null };
+      const pending: Pending = { ...request, resolve, reject, cancelTimeout, sent: false, structuralError: null };
       this.#pending.set(correlationData, pending);
       const queue = this.#queues.get(api);
       if (queue) queue.push(pending);
@@ -188,8 +189,8 @@ export class ControlClient {
     const acknowledged = () => {
       for (const pending of live) {
         if (!pending.probe || !this.#pending.has(pending.correlationData)) continue;
-        clearTimeout(pending.timer);
-        pending.timer = this.#timer(pending.correlationData, pending.timeoutMs);
+        pending.cancelTimeout();
+        pending.cancelTimeout = this.#timeout(pending.correlationData, pending.timeoutMs);
       }
     };
     this.#session.publish(requestTopic(api), text, { qos }).then(acknowledged, (error: unknown) => {
@@ -248,13 +249,12 @@ export class ControlClient {
     const pending = this.#pending.get(correlationData);
     if (!pending) return undefined;
     this.#pending.delete(correlationData);
-    clearTimeout(pending.timer);
+    pending.cancelTimeout();
     return pending;
   }
 
-  /** What arrived while the event loop was blocked is read before the time is over. */
-  #timer(correlationData: string, ms: number): NodeJS.Timeout {
-    return setTimeout(() => setImmediate(() => this.#timeOut(correlationData)), ms);
+  #timeout(correlationData: string, ms: number): () => void {
+    return loopClock.after(ms, () => this.#timeOut(correlationData));
   }
 
   #timeOut(correlationData: string): void {
@@ -277,7 +277,7 @@ export class ControlClient {
     const failed = [...this.#pending.values()];
     this.#pending.clear();
     for (const pending of failed) {
-      clearTimeout(pending.timer);
+      pending.cancelTimeout();
       pending.reject(new ServiceError(code, message, { info: outcomeOf(pending) }));
     }
   }

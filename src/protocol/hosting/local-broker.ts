@@ -3,6 +3,7 @@ import type { BrokerLinkOptions } from '../mqtt/broker-link.ts';
 
 const KEYS = [
   'id',
+  'group',
   'url',
   'username',
   'password',

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { connectionAttempts } from '../mqtt/connection-attempts.ts';
 
 interface WorkerThreadOptions<Received> {
   readonly name: string;
@@ -31,6 +32,7 @@ export function startWorkerThread<Sent, Received>(options: WorkerThreadOptions<R
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: maxHeapMegabytes, maxYoungGenerationSizeMb: maxYoungMegabytes },
   });
+  const { threadId } = worker;
   const exited = new Promise<ThreadExit>((resolve) => {
     let reason = '';
     let stack = '';
@@ -38,7 +40,10 @@ export function startWorkerThread<Sent, Received>(options: WorkerThreadOptions<R
       reason = error.message;
       stack = error.stack ?? '';
     });
-    worker.once('exit', (code) => resolve({ reason: reason || `the thread exited with code ${code}`, stack }));
+    worker.once('exit', (code) => {
+      connectionAttempts.threadExited(threadId);
+      resolve({ reason: reason || `the thread exited with code ${code}`, stack });
+    });
   });
   worker.on('message', onMessage);
   return { exited, send: (message) => worker.postMessage(message), terminate: () => void worker.terminate() };

@@ -14,6 +14,7 @@ import type {
   TakenSession,
 } from './broker-session.ts';
 import { type BrokerAddress, type ConnectOptions, connectOptions } from './connect-options.ts';
+import { type Attempt, connectionAttempts } from './connection-attempts.ts';
 import { type Intake, newIntake } from './intake.ts';
 import { LinkConnection, type PublishLimits } from './link-connection.ts';
 import { CLOSED_BEFORE_CONNACK, disconnected, failureOf, type LinkFailure } from './link-failure.ts';
@@ -31,7 +32,9 @@ import { unreachable } from './when-connected.ts';
 
 export interface BrokerLinkOptions extends BrokerAddress {
   readonly id: string;
-  /** Longest wait for CONNACK, SUBACK or PUBACK. */
+  /** Links of different groups have equal turns to connect, such as those of projects. Default: one group. */
+  readonly group?: string;
+  /** Longest wait for CONNACK, SUBACK or PUBACK, see LoopClock. */
   readonly timeoutMs: number;
   /** Default: `brokergraph-<id>-<random>`. */
   readonly clientId?: string;
@@ -86,6 +89,8 @@ const CLAIM_MS = 10_000;
 const BRIEF_MS = 2_000;
 /** Minimum time between the starts of two attempts of which the second one is requested. */
 const TRY_MS = 500;
+/** Failures in a row after which others connect first. */
+const FAILURES = 3;
 /** Between attempts to unsubscribe filters of an earlier process. */
 const UNWANTED_MS = 1_000;
 
@@ -124,6 +129,9 @@ export class BrokerLink implements BrokerSession {
   status: LinkStatus = { state: 'CONNECTING', since: new Date().toISOString() };
   #connection: LinkConnection | null = null;
   #isPaused = false;
+  /** From the end of the backoff until the connection is in use or has failed. */
+  #turn: Attempt | null = null;
+  #isUrgent = false;
   #retry: NodeJS.Timeout | null = null;
   /** Epoch milliseconds. */
   #retryAt = 0;
@@ -177,9 +185,16 @@ export class BrokerLink implements BrokerSession {
 
   /** Starts the first attempt; further calls do nothing. Errors: INVALID settings. */
   open(): void {
-    if (this.#connection || this.#retry || this.status.state === 'CLOSED') return;
+    if (this.#connection || this.#retry || this.#turn || this.status.state === 'CLOSED') return;
     this.#connectOptions();
-    this.#attempt();
+    this.#queueAttempt();
+  }
+
+  /** A caller waits for the connection: the next attempt starts before those of other links. */
+  hurry(): void {
+    if (this.status.state === 'CONNECTED') return;
+    this.#isUrgent = true;
+    this.#turn?.hurry();
   }
 
   /**
@@ -187,7 +202,8 @@ export class BrokerLink implements BrokerSession {
    * current one, has ended; `status` has its result. Callers at the same time share it. Never rejects.
    */
   async tryNow(): Promise<void> {
-    if (this.status.state === 'CONNECTED' || (!this.#retry && !this.#connection)) return;
+    if (this.status.state === 'CONNECTED' || (!this.#retry && !this.#connection && !this.#turn)) return;
+    this.hurry();
     if (this.#retry) this.#scheduleRetry(Math.min(this.#retryAt, this.#attemptedAt + TRY_MS));
     await new Promise<void>((resolve) => this.#triers.push(resolve));
   }
@@ -220,7 +236,7 @@ export class BrokerLink implements BrokerSession {
     await dropped;
     // A DISCONNECT of MQTT 5 has ended the session already.
     if (!this.#options.isLasting || keepSession || (wasConnected && this.#version === 5)) return;
-    await connectOnce(this.#opening()).catch(() => undefined);
+    await this.#inTurn(() => connectOnce(this.#opening())).catch(() => undefined);
   }
 
   onStatus(listener: (status: LinkStatus) => void): Stop {
@@ -289,6 +305,7 @@ export class BrokerLink implements BrokerSession {
   pause(): void {
     this.#isPaused = true;
     this.#connection?.pause();
+    if (this.status.state === 'CONNECTED') this.#endTurn();
   }
 
   resume(): void {
@@ -307,7 +324,7 @@ export class BrokerLink implements BrokerSession {
     if (!this.#connection?.isConnected) throw unreachable(this.status);
     const clientId = `${this.clientId}-probe`;
     const opening = this.#opening();
-    await connectOnce({ ...opening, client: { ...opening.client, clientId } });
+    await this.#inTurn(() => connectOnce({ ...opening, client: { ...opening.client, clientId } }));
     return clientId;
   }
 
@@ -315,11 +332,32 @@ export class BrokerLink implements BrokerSession {
     if (!this.#connection?.isConnected) throw unreachable(this.status);
     const { timeoutMs } = this.#options;
     const options = { address: this.#options, version: this.#version, clientId, timeoutMs, intake: this.#intake };
-    return takeOver(options, action);
+    return this.#inTurn(() => takeOver(options, action));
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    return connectionAttempts.run(this.#options.group ?? '', work);
+  }
+
+  #queueAttempt(): void {
+    this.#retry = null;
+    const rank = this.#isUrgent ? 'FIRST' : 'NORMAL';
+    this.#turn = connectionAttempts.create({
+      group: this.#options.group ?? '',
+      rank: this.#attempts < FAILURES ? rank : 'LAST',
+      start: () => this.#attempt(),
+    });
+    connectionAttempts.add(this.#turn);
+  }
+
+  #endTurn(): void {
+    const turn = this.#turn;
+    this.#turn = null;
+    turn?.end();
   }
 
   #attempt(): void {
-    this.#retry = null;
+    this.#isUrgent = false;
     this.#attemptedAt = Date.now();
     const { timeoutMs, isBoundedByCaller = false, iterationBatch } = this.#options;
     const received = this.#received;
@@ -401,6 +439,14 @@ export class BrokerLink implements BrokerSession {
     if (this.#connection !== connection) return;
     if (sessionPresent && this.#leftOver.size > 0) connection.unsubscribe([...this.#leftOver]);
     this.#leftOver.clear();
+    void this.#settle(connection);
+  }
+
+  /** Other links wait until the broker has responded to what was sent at CONNECTED: subscriptions and commands. */
+  async #settle(connection: LinkConnection): Promise<void> {
+    const turn = this.#turn;
+    if (connectionAttempts.hasWaiting && !this.#isPaused) await connection.ping().catch(() => undefined);
+    if (turn !== null && turn === this.#turn) this.#endTurn();
   }
 
   readonly #dispatch = (message: BrokerMessage, identifiers: number | readonly number[] | undefined): boolean =>
@@ -463,12 +509,13 @@ export class BrokerLink implements BrokerSession {
     this.#attempts += 1;
     this.#scheduleRetry(Date.now() + delay);
     this.#setStatus(state, text);
+    this.#endTurn();
   }
 
   #scheduleRetry(at: number): void {
     if (this.#retry) clearTimeout(this.#retry);
     this.#retryAt = at;
-    this.#retry = setTimeout(() => this.#attempt(), Math.max(0, at - Date.now()));
+    this.#retry = setTimeout(() => this.#queueAttempt(), Math.max(0, at - Date.now()));
   }
 
   async #dropConnection(keepSession: boolean): Promise<void> {
@@ -478,6 +525,7 @@ export class BrokerLink implements BrokerSession {
     this.#connection = null;
     const ended = connection?.end(keepSession);
     this.#unclaimed.close();
+    this.#endTurn();
     await ended?.catch(() => undefined);
   }
 

@@ -2,10 +2,11 @@ import type { IConnackPacket, MqttClient } from 'mqtt';
 import type { ISubackPacket } from 'mqtt-packet';
 import { ServiceError } from '../../platform/errors.ts';
 import type { IterationBatch } from '../../platform/scheduling/iteration-batch.ts';
+import { loopClock } from '../../platform/scheduling/loop-clock.ts';
 import { AwaitedPings } from './awaited-pings.ts';
 import type { BrokerMessage } from './broker-session.ts';
 import { HeldMessages } from './held-messages.ts';
-import { disconnected, failureOf, type LinkFailure } from './link-failure.ts';
+import { disconnected, failureOf, type LinkFailure, SILENT } from './link-failure.ts';
 import * as internals from './mqttjs-internals.ts';
 import { type OutgoingLimits, OutgoingMessages, type Published } from './outgoing-messages.ts';
 import { PacketIds } from './packet-ids.ts';
@@ -44,6 +45,8 @@ const LARGEST_RECEIVE_MAXIMUM = 65_535;
 const RETAINED = 0;
 const RETAINED_IF_NEW = 1;
 const NO_RETAINED = 2;
+/** MQTT.js counts the time in which this process is busy. The longest time of a timer. */
+const NO_TIMEOUT = 2 ** 31 - 1;
 
 /**
  * One connection attempt and the resulting connection. An MQTT.js client that never reconnects does the handshake, the
@@ -71,6 +74,7 @@ export class LinkConnection {
   readonly #awaitedPings = new AwaitedPings();
   #isPaused = false;
   #pings: NodeJS.Timeout | null = null;
+  readonly #cancelTimeout: () => void;
 
   constructor(options: ConnectionOptions, events: ConnectionEvents) {
     this.#options = options;
@@ -78,12 +82,21 @@ export class LinkConnection {
     this.version = options.version;
     this.#identifiers = options.version === 5;
     // The default logger of MQTT.js checks for every step of every packet whether it is enabled.
-    const clientOptions = { ...options.client, messageIdProvider: this.#ids, log: () => undefined };
+    const clientOptions = {
+      ...options.client,
+      connectTimeout: NO_TIMEOUT,
+      messageIdProvider: this.#ids,
+      log: () => undefined,
+    };
     this.#split = openSplitClient({ ...options, client: clientOptions }, this.#publishing);
     this.#client = this.#split.client;
     this.#writer = new PacketWriter(this.#split.stream, options.version, options.iterationBatch);
     this.#held = new HeldMessages(this.#writer, options.received ?? new Set());
     this.#listen();
+    this.#cancelTimeout = loopClock.after(options.timeoutMs, () => {
+      this.#failure ??= { state: 'UNREACHABLE', text: SILENT };
+      this.#lost();
+    });
   }
 
   get isConnected(): boolean {
@@ -177,6 +190,7 @@ export class LinkConnection {
     client.on('close', () => this.#lost());
     client.on('connect', (packet) => {
       if (this.#isOver) return;
+      this.#cancelTimeout();
       this.#outgoing = new OutgoingMessages(this.#writer, this.#ids, this.#limitsOf(packet));
       if (packet.properties?.maximumQoS !== undefined) this.#maximumQos = packet.properties.maximumQoS === 0 ? 0 : 1;
       this.#isRetainAvailable = packet.properties?.retainAvailable !== false;
@@ -238,6 +252,7 @@ export class LinkConnection {
   #overNow(): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#cancelTimeout();
     this.resume();
     this.#split.discard();
     this.#held.close();
@@ -255,17 +270,17 @@ export class LinkConnection {
     return new Promise<void>((resolve, reject) => {
       const { timeoutMs } = this.#options;
       const settle = (error: ServiceError | null) => {
-        clearTimeout(timer);
+        cancelTimeout();
         this.#waiting.delete(settle);
         if (error) reject(error);
         else resolve();
       };
       const onTimeout = () => {
         // While paused a response may have arrived that is not read yet.
-        if (this.#isPaused) timer.refresh();
+        if (this.#isPaused) cancelTimeout = loopClock.after(timeoutMs, onTimeout);
         else settle(new ServiceError('BROKER_TIMEOUT', `The broker sent no acknowledgement in ${timeoutMs} ms`));
       };
-      const timer = setTimeout(onTimeout, timeoutMs);
+      let cancelTimeout = loopClock.after(timeoutMs, onTimeout);
       this.#waiting.add(settle);
       send(settle);
     });

@@ -9,13 +9,16 @@ const RESTART_SHARE_MS = 10;
 const EAGER_CAP_MS = 1_000;
 const CAP_MS = 10_000;
 
+/** The smallest part of the backoff, so that a link never reconnects in a circle. */
+const MIN_PART = 0.1;
+
 /**
- * Backoff in milliseconds. It doubles from 50 ms to one second during the first minute, and to ten seconds later. A
- * quarter is random, so that many links do not reconnect at the same time.
+ * Backoff in milliseconds: a random part of a time that doubles from 50 ms to one second during the first minute, and
+ * to ten seconds later, so that many links do not reconnect at the same time.
  */
 export function retryDelay(attempt: number, downForMs: number, capMs = capOf(downForMs)): number {
   const delay = Math.min(capMs, FIRST_MS * 2 ** Math.min(attempt, 10));
-  return Math.round(delay * (0.75 + 0.25 * Math.random()));
+  return Math.round(delay * (MIN_PART + (1 - MIN_PART) * Math.random()));
 }
 
 const capOf = (downForMs: number): number => (downForMs < EAGER_PERIOD_MS ? EAGER_CAP_MS : CAP_MS);

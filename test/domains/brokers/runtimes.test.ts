@@ -3,6 +3,9 @@ import { type AddressInfo, createServer } from 'node:net';
 import { generate } from 'mqtt-packet';
 import pino from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
+import { DEFAULT_MAX_ATTEMPTS } from '../../../src/protocol/mqtt/attempt-slots.ts';
+import { connectionAttempts } from '../../../src/protocol/mqtt/connection-attempts.ts';
+import { startLateBroker } from '../../support/late-broker.ts';
 import { startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService } from '../../support/service.ts';
 import { subscribe } from '../../support/subscription.ts';
@@ -88,4 +91,33 @@ test('the state of a broker and its time are true from the first event on', asyn
   });
   for (const { since } of seen) expect(Date.parse(since)).toBeGreaterThan(before);
   expect(seen.map(({ state }) => state).slice(0, -1)).not.toContain('CLOSED');
+});
+
+const STREAM = 'mutation ($input: CreateStreamInput!) { createStream(input: $input) { stream { id } } }';
+
+test('a process connects to a few brokers at a time, in all its threads, at the start and after a cut', async () => {
+  const broker = await startLateBroker();
+  const { services, projectId, graphql, root, url } = await startTestService({ env: { MAX_CONNECTION_ATTEMPTS: '4' } });
+  onTestFinished(() => connectionAttempts.setMaximum(DEFAULT_MAX_ATTEMPTS));
+  const readiness = async () => (await fetch(`${url}/readyz`)).json();
+  expect(await readiness()).toEqual({ status: 'ready', connectedBrokers: null });
+  const ids: string[] = [];
+  for (let n = 0; n < 30; n += 1)
+    ids.push((await services.brokers.addSelfHosted(projectId, { name: `b ${n}`, url: broker.url })).id);
+  await expect.poll(() => broker.waitingCount()).toBe(4);
+  expect(await readiness()).toEqual({ status: 'ready', connectedBrokers: 0 });
+  broker.respond();
+  await expect.poll(() => broker.connectedCount()).toBe(30);
+  for (const brokerId of ids.slice(0, 5)) {
+    const input = { brokerId, name: 'stream', sourceTopic: 'a', targetTopic: 'b' };
+    expect((await graphql(STREAM, { input }, root)).errors).toBeUndefined();
+  }
+  // A stream has two connections.
+  await expect.poll(() => broker.connectedCount()).toBe(40);
+  await expect.poll(readiness).toEqual({ status: 'ready', connectedBrokers: 1 });
+  broker.cut();
+  await expect.poll(() => broker.attemptCount()).toBe(80);
+  await expect.poll(() => broker.connectedCount()).toBe(40);
+  expect(broker.mostWaiting()).toBe(4);
+  expect(broker.attemptCount()).toBe(80);
 });

@@ -279,6 +279,7 @@ const boundsOf = ({ queue }: MqttConnectionConfig): QueueBounds => ({ ...QUEUE_B
 
 function remoteOptions({ local, rules, onFault }: BridgeOptions, config: MqttConnectionConfig, localClientId: string) {
   const { url, username, password, clientId = `${localClientId}-remote`, keepalive, ca, cert, key, verifyCa } = config;
+  const { intake, group } = local;
   return {
     id: local.id,
     url,
@@ -286,6 +287,6 @@ function remoteOptions({ local, rules, onFault }: BridgeOptions, config: MqttCon
     ...hostRules(rules, config),
     timeoutMs: local.timeoutMs,
     onFault,
-    ...givenValues({ intake: local.intake, username, password, keepaliveSeconds: keepalive, ca, cert, key, verifyCa }),
+    ...givenValues({ intake, group, username, password, keepaliveSeconds: keepalive, ca, cert, key, verifyCa }),
   };
 }
