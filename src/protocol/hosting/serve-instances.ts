@@ -45,8 +45,9 @@ export function serveInstances<Setup, Api extends Callable<Api>, Event>(kind: In
   if (!port) throw new Error('this module runs in a worker thread');
   const instances = new Instances(kind, (message) => port.postMessage(message));
   port.on('message', (message: ToWorker<Setup>) => {
-    if (message.type === 'exit') port.close();
-    else instances.receive(message);
+    // All instances are closed. Whatever they share, such as a pool of connections, would keep the thread alive.
+    if (message.type === 'exit') process.exit();
+    instances.receive(message);
   });
 }
 

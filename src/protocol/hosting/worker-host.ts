@@ -170,7 +170,14 @@ export class WorkerHost<Setup, Api extends Callable<Api>, Event> implements Inst
     if (thread === null) return;
     this.#thread = null;
     thread.send({ type: 'exit' });
-    const timer = setTimeout(() => thread.terminate(), EXIT_TIMEOUT_MS);
+    const timer = setTimeout(() => {
+      const { name, log } = this.#options;
+      log.warn(
+        { seconds: EXIT_TIMEOUT_MS / 1_000 },
+        `the worker thread of ${name} did not end in time, and is terminated`,
+      );
+      thread.terminate();
+    }, EXIT_TIMEOUT_MS);
     const exited = thread.exited.then(() => clearTimeout(timer));
     this.#exiting = Promise.all([this.#exiting, exited]);
   }

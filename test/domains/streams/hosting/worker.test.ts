@@ -9,8 +9,11 @@ import { DEFAULT_DEFINITION, type StreamDefinition } from '../../../../src/domai
 import type { StreamEngine } from '../../../../src/domains/streams/model/stream-engine.ts';
 import type { StreamReport } from '../../../../src/domains/streams/model/stream-report.ts';
 import { type Mosquitto, startMosquitto } from '../../../support/mosquitto.ts';
+import { UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
 import { programUrl } from '../../../support/programs.ts';
+import { sharedDatabase } from '../../../support/service.ts';
 
+const postgres = usePostgres();
 const workerUrl = programUrl('src/domains/streams/hosting/stream-worker.ts');
 const failingWorkerUrl = programUrl('test/domains/streams/hosting/failing-worker.mjs');
 
@@ -136,6 +139,33 @@ test('messages that arrive while the service is closed are processed by the next
   const report = await reported(second, 'str_1', ({ storage }) => storage.messages === 2);
   expect(report.counters.received).toBe(1);
 });
+
+test.skipIf(!postgres.available)(
+  `a thread with connections to PostgreSQL ends when it is asked to ${postgres.available ? '' : `(${UNAVAILABLE})`}`,
+  async () => {
+    const broker = await startMosquitto();
+    const { client } = await listen(broker);
+    const databaseUrl = await sharedDatabase(postgres);
+    const { engines, folder, lines } = startEngines();
+    const { engines: onPostgres, lines: linesOfPostgres } = startEngines({
+      place: { databaseUrl, formerFolder: folder },
+    });
+    for (const [id, thread] of [
+      ['str_1', engines],
+      ['str_2', onPostgres],
+    ] as const) {
+      const engine = open(thread, broker);
+      await engine.put(id, define({ persist: true }));
+      await reported(engine, id, running);
+      await client.publishAsync('in/x', 'stored', { qos: 1 });
+      await reported(engine, id, ({ storage }) => storage.messages > 0);
+      const from = performance.now();
+      await thread.close();
+      console.info(`    ${id} closed after ${Math.round(performance.now() - from)} ms`);
+    }
+    expect([lines, linesOfPostgres]).toEqual([[], []]);
+  },
+);
 
 test('the broker deletes the session with the last stream, and the next stream gets a new session', async () => {
   const broker = await startMosquitto();
