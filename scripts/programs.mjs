@@ -25,6 +25,8 @@ const PROGRAMS = {
   'iputils-arping': () => onPath('arping'),
   nftables: () => onPath('nft') || existsSync('/usr/sbin/nft'),
   faketime: () => onPath('faketime'),
+  // promtool, which evaluates the alerts.
+  prometheus: () => onPath('promtool'),
   chromium: () => onPath('chromium'),
 };
 
