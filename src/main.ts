@@ -14,7 +14,7 @@ const { promptForSecret } = await import('./app/cli/secret-prompt.ts');
 // The only file that touches the process: arguments, environment, streams, signals and the exit code.
 const stop = new AbortController();
 let askedAt = 0;
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) {
   process.on(signal, () => {
     // A second signal stops the process without waiting for clients. Two signals within a second count as one: npm
     // forwards a Ctrl-C that the terminal also sends to the child.
@@ -35,17 +35,28 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 // There is no stream left to report it.
 process.stderr.on('error', () => undefined);
 
-const exitCode = await runCommand(process.argv.slice(2), {
+const args = process.argv.slice(2);
+const isTerminal = process.stderr.isTTY ?? false;
+const isJson = args[0] === 'serve' && (process.env.LOG_FORMAT || (isTerminal ? 'pretty' : 'json')) !== 'pretty';
+const output = isJson
+  ? (await import('./app/cli/json-output.ts')).writeOnlyJson(process)
+  : { out: (text: string) => process.stdout.write(text), err: (text: string) => process.stderr.write(text) };
+
+const exitCode = await runCommand(args, {
   env: process.env,
   readInput: (question) =>
     question !== undefined && process.stdin.isTTY
       ? promptForSecret(question, process.stdin, process.stderr)
       : text(process.stdin),
-  out: (output) => process.stdout.write(output),
-  err: (output) => process.stderr.write(output),
-  isTerminal: process.stderr.isTTY ?? false,
+  ...output,
+  isTerminal,
+  isOutTerminal: process.stdout.isTTY ?? false,
   stop: stop.signal,
-  onBug: (listener) => process.on('uncaughtExceptionMonitor', listener),
+  onBug: (listener) =>
+    process.on('uncaughtException', (error) => {
+      listener(error);
+      process.exit(1);
+    }),
 });
 process.exitCode = isOutputLost ? 1 : exitCode;
 // A timer that was not cleared must not keep a stopped service alive. The pause lets the last output be written.

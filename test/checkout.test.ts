@@ -52,7 +52,7 @@ test('`npm start` in a new checkout on Node 20 and without a compiler says so, a
   let output = '';
   for await (const chunk of npm.stdout) {
     output += chunk;
-    const url = /GraphQL +(\S+)\/graphql/.exec(output)?.[1];
+    const url = /"url":"([^"]+).*\n/.exec(output)?.[1];
     if (url === undefined) continue;
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
     break;

@@ -115,7 +115,7 @@ async function startProcess(env: Record<string, string>): Promise<{ child: Child
     let text = '';
     child.stdout?.on('data', (chunk) => {
       text += chunk;
-      const port = /GraphQL +http:\/\/[^:]+:(\d+)\/graphql[\s\S]*\n\n/.exec(text)?.[1];
+      const port = /"url":"http:\/\/[^:]+:(\d+).*\n/.exec(text)?.[1];
       if (port !== undefined) resolve({ child, port: Number(port) });
     });
     child.once('exit', () => reject(new Error(`The product did not start: ${text}`)));

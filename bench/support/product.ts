@@ -50,13 +50,12 @@ export async function startProduct(dataDir: string, [program = '', ...args] = SE
   child.once('exit', callOff);
   const message = await startMessage(child);
   const readyMs = performance.now() - startedAt;
-  const url = /GraphQL +(\S+)\/graphql/.exec(message)?.[1] ?? '';
-  const [, mqttPort, passwordFile = ''] = /MQTT +mqtt:\/\/\S+:(\d+).*password in (\S+)/.exec(message) ?? [];
+  const { url, mqtt } = JSON.parse(message);
   return {
     process: child,
     url,
-    mqttPort: Number(mqttPort),
-    mqttPassword: readFileSync(resolve(ROOT, passwordFile), 'utf8').trim(),
+    mqttPort: Number(new URL(mqtt.url).port),
+    mqttPassword: readFileSync(resolve(ROOT, mqtt.passwordFile), 'utf8').trim(),
     readyMs,
     async login() {
       const query = 'mutation ($input: LoginInput!) { login(input: $input) { token } }';
@@ -81,7 +80,7 @@ function startMessage(child: ChildProcess): Promise<string> {
     let text = '';
     child.stdout?.on('data', (chunk) => {
       text += chunk;
-      if (/Brokergraph is ready[\s\S]*\n\n/.test(text)) resolve(text);
+      if (/is ready"}\n/.test(text)) resolve(text);
     });
     child.once('exit', () => reject(new Error(`The product did not start: ${text}`)));
   });

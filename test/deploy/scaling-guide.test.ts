@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -34,8 +35,9 @@ async function followGuide() {
     .replace('SECRET_KEY=…', `SECRET_KEY=${'k'.repeat(32)}`)
     .replaceAll('brokergraph serve', `"${process.execPath}" "${ROOT}dist/main.js" serve`)
     .replaceAll(/(?<=PORT=|127\.0\.0\.1:)400/g, ten);
+  const folder = temporaryFolder();
   const shell = spawn('bash', ['-e', '-c', here], {
-    cwd: temporaryFolder(),
+    cwd: folder,
     detached: true,
     env: { PATH: `${process.env.PATH}:/usr/sbin`, MQTT_PORT: '0', MQTT_WS_PORT: '0', MQTT_TLS_PORT: 'off' },
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -50,7 +52,7 @@ async function followGuide() {
     if (shell.pid !== undefined) process.kill(-shell.pid, 'SIGTERM');
     await ended;
   });
-  return { output, url: (n: number) => `http://127.0.0.1:${ten}${n}` };
+  return { output, folder, url: (n: number) => `http://127.0.0.1:${ten}${n}` };
 }
 
 const isReady = (url: string) =>
@@ -60,13 +62,14 @@ const isReady = (url: string) =>
   );
 
 describe.skipIf(!canRun)(canRun ? 'docs/scaling.md' : `${HAPROXY_MISSING}; ${UNAVAILABLE}`, () => {
-  test('by hand, three processes and a balancer serve the administrator whose password is printed', async () => {
-    const { output, url } = await followGuide();
+  test('by hand, three processes and a balancer serve the administrator whose password is in the file that is printed', async () => {
+    const { output, url, folder } = await followGuide();
     for (const n of [1, 2, 3]) await expect.poll(() => isReady(url(n)), { timeout: 60_000 }).toBe(true);
     await expect.poll(() => isReady(url(0))).toBe(true);
-    const printed = /Sign in as (\S+) with the password (\S+)/g;
+    const printed = /"firstPassword":\{"email":"(.+?)","file":"(.+?)"/g;
     await expect.poll(() => [...output.text.matchAll(printed)].length).toBe(1);
-    const [[, email, password]] = [...output.text.matchAll(printed)] as [RegExpMatchArray];
+    const [[, email, file = '']] = [...output.text.matchAll(printed)] as [RegExpMatchArray];
+    const password = readFileSync(join(folder, file), 'utf8');
     const query = 'mutation ($input: LoginInput!) { login(input: $input) { token } }';
     const login = await fetch(`${url(0)}/graphql`, {
       method: 'POST',

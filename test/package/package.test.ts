@@ -105,7 +105,7 @@ test(
     const ready = new Promise<string>((resolve) => {
       service.stdout.on('data', (chunk: Buffer) => {
         said += chunk;
-        const url = /GraphQL +(\S+)\/graphql/.exec(said)?.[1];
+        const url = /"url":"([^"]+).*\n/.exec(said)?.[1];
         if (url) resolve(url);
       });
     });

@@ -159,7 +159,7 @@ export function readyUrl(child: ChildProcess): Promise<string> {
     let text = '';
     child.stdout?.on('data', (chunk) => {
       text += chunk;
-      if (/Brokergraph is ready[\s\S]*\n\n/.test(text)) resolve(/GraphQL +(\S+)\/graphql/.exec(text)?.[1] ?? '');
+      if (/is ready"}\n/.test(text)) resolve(/"url":"([^"]+)/.exec(text)?.[1] ?? '');
     });
     child.once('exit', () => reject(new Error(`The service did not start: ${text}`)));
   });

@@ -4,10 +4,10 @@ import { ServiceError } from '../../platform/errors.ts';
 import { copyFileInUse, isMissing, WAL } from './snapshot.ts';
 
 /**
- * In the data folder, but no data: locks, sockets and ids of processes, and a folder of the file system. The log of an
- * SQLite file is copied with it.
+ * In the data folder, but no data: locks, sockets and ids of processes, the password of the first start, and a folder
+ * of the file system. The log of an SQLite file is copied with it.
  */
-const NO_DATA = /^lock(-journal|\.owner)?$|\.(sock|pid)$|-(wal|shm)$|^lost\+found$/;
+const NO_DATA = /^lock(-journal|\.owner)?$|^first-password$|\.(sock|pid)$|-(wal|shm)$|^lost\+found$/;
 
 /**
  * Paths of the files below a folder, relative to it, in the order of their names. Symbolic links are followed: a folder

@@ -1,25 +1,39 @@
 import { once } from 'node:events';
-import { relative } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { BUILD, textOfBuild } from '../../platform/build.ts';
 import { createLog } from '../../platform/log.ts';
 import { within } from '../../platform/scheduling/within.ts';
 import type { StartReport } from '../first-broker.ts';
 import { startService } from '../service.ts';
-import type { Cli } from './terminal.ts';
+import { type Cli, NegativeResult } from './terminal.ts';
 import { endStart } from './v8-flags.ts';
 
-export async function serve({ config, out, isTerminal, stop, onBug }: Cli): Promise<void> {
+export async function serve({ config, out, isTerminal, isOutTerminal, stop, onBug }: Cli): Promise<void> {
   const log = await createLog(config, isTerminal);
   // The process exits and its supervisor restarts it. Acknowledged data is not lost.
   onBug((error) => log.fatal({ err: error }, 'exiting after an uncaught error'));
-  const service = await startService(config, { log });
+  const { report, close } = await startService(config, { log });
   endStart();
-  out(startMessage(service.report));
+  const isText = (config.logFormat ?? (isOutTerminal ? 'pretty' : 'json')) === 'pretty';
+  // What is not for a terminal is stored as a log, which more people read than may have the password.
+  if (isText && isOutTerminal) out(startMessage(report));
+  else {
+    const passwordFile = join(config.dataDir, 'first-password');
+    if (report.rootPassword) writeFileSync(passwordFile, report.rootPassword.generated, { mode: 0o600 });
+    out(isText ? startMessage(report, passwordFile) : startLine(report, passwordFile));
+  }
   if (!stop.aborted) await once(stop, 'abort');
   log.info('stopping');
   const maxMs = config.shutdownDelayMs + STOP_MS;
-  const text = `The service did not stop within ${maxMs / 1_000} s`;
-  await within(maxMs, service.close(), () => new Error(text));
+  const late = new Error(`The service did not stop within ${maxMs / 1_000} s`);
+  try {
+    await within(maxMs, close(), () => late);
+  } catch (error) {
+    if (error !== late) throw error;
+    log.error(late.message);
+    throw new NegativeResult();
+  }
   log.info('stopped');
 }
 
@@ -29,7 +43,15 @@ export async function serve({ config, out, isTerminal, stop, onBug }: Cli): Prom
  */
 const STOP_MS = 20_000;
 
-export function startMessage(report: StartReport): string {
+/** The start message as a line of the log. */
+function startLine({ rootPassword, ...report }: StartReport, passwordFile: string): string {
+  const firstPassword = rootPassword && { email: rootPassword.email, file: passwordFile };
+  const line = { level: 30, time: Date.now(), ...report, firstPassword, build: textOfBuild(BUILD) };
+  return `${JSON.stringify({ ...line, msg: 'Brokergraph is ready' })}\n`;
+}
+
+/** `passwordFile`: where the generated password is. Default: in the message. */
+export function startMessage(report: StartReport, passwordFile: string | null = null): string {
   const { url, mqtt, mqttPortWanted, unusedPorts, rootPassword, passwordsOnlyFor } = report;
   const lines = [
     '',
@@ -49,11 +71,10 @@ export function startMessage(report: StartReport): string {
     }
   }
   if (rootPassword) {
-    lines.push(
-      '',
-      `  Sign in as ${rootPassword.email} with the password ${rootPassword.generated}`,
-      '  It is shown only once: save it, or change it in the console.',
-    );
+    const place = passwordFile === null ? rootPassword.generated : `in ${relative('', passwordFile)}`;
+    const next = passwordFile === null ? 'It is shown only once: save it, or change it' : 'Change it';
+    lines.push('', `  Sign in as ${rootPassword.email} with the password ${place}`, `  ${next} in the console.`);
+    if (passwordFile !== null) lines.push('  Delete the file afterwards.');
   }
   if (passwordsOnlyFor) {
     const { email, canSignIn } = passwordsOnlyFor;

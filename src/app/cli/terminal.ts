@@ -6,9 +6,12 @@ export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
+  /** Whether standard error is a terminal. */
   readonly isTerminal: boolean;
+  /** Whether standard output is a terminal. Default: false. */
+  readonly isOutTerminal?: boolean;
   readonly stop: AbortSignal;
-  /** Registers a listener for uncaught errors. It is called just before the process exits with code 1. */
+  /** Registers the listener for uncaught errors. The process exits with code 1 after it. */
   readonly onBug: (listener: (error: unknown) => void) => void;
 }
 

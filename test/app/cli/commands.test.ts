@@ -51,25 +51,35 @@ const SERVE = { PORT: '0', MQTT_PORT: '0', MQTT_WS_PORT: '0' };
 /** A running service for this test. */
 const serve = (env: Record<string, string>) => ready(startForTest(['serve'], { ...SERVE, ...env }));
 
-/** Resolves when the start message is complete. */
+/** Resolves when the start message, a line of JSON, is complete. */
 async function ready(running: Running) {
   await new Promise<void>((resolve, reject) => {
     running.child.stdout?.on('data', () => {
-      if (/is ready[\s\S]*\n\n$/.test(running.output.out)) resolve();
+      if (/is ready"}\n$/.test(running.output.out)) resolve();
     });
     running.done.then(({ err }) => reject(new Error(`The service ended: ${err}`)), reject);
   });
-  const match = (pattern: RegExp) => pattern.exec(running.output.out)?.[1] ?? '';
-  return {
-    ...running,
-    url: match(/GraphQL +(http:\S+)\/graphql/),
-    mqtt: match(/MQTT +(mqtt:\S+)/),
-    passwordFile: match(/password in (\S+)/),
-    rootPassword: match(/with the password (\S+)/),
-  };
+  const { url, mqtt, mqttPortWanted, firstPassword } = JSON.parse(running.output.out);
+  return { ...running, url, mqtt: mqtt.url, passwordFile: mqtt.passwordFile, mqttPortWanted, firstPassword };
 }
 
 const json = ({ out }: Run) => JSON.parse(out);
+
+/** The lines of the log, each of which must be JSON. */
+const linesOf = (text: string): { readonly level: number; readonly msg: string }[] =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+
+/** What libraries and Node print, also in a worker thread, and then an error that nothing catches. */
+const PLANTED = `process.on("SIGUSR2", () => {
+  console.log("from a library");
+  console.error("two\\nlines");
+  process.emitWarning("careful");
+  const worker = new (process.getBuiltinModule("node:worker_threads").Worker)('console.error("from a thread")', { eval: true });
+  worker.once("exit", () => setImmediate(() => { throw new Error("planted"); }));
+})`;
 
 test('--help names every command and setting, and a wrong command line exits with 2', async () => {
   const help = await run(['--help'], {});
@@ -90,7 +100,7 @@ test('all invalid settings are reported together, and nothing starts', async () 
   const dataDir = `${temporaryFolder()}/data`;
   const { code, err } = await run(['serve'], { DATA_DIR: dataDir, PORT: 'x', LOG_LEVEL: 'y' });
   expect(code).toBe(2);
-  expect(err).toMatch(/PORT must be[\s\S]*LOG_LEVEL must be/);
+  expect(linesOf(err)).toMatchObject([{ level: 50, msg: expect.stringMatching(/^PORT must be.*\nLOG_LEVEL must be/) }]);
   expect(() => statSync(dataDir)).toThrow();
 });
 
@@ -119,7 +129,7 @@ describe('a service on a data folder with a user, and commands with and without 
     expect((await runHere(['user', 'create', 'ann@example.com'], env)).code).toBe(1);
 
     first = await serveAll(env);
-    const plant = encodeURIComponent('process.on("SIGUSR2", () => { throw new Error("planted"); })');
+    const plant = encodeURIComponent(PLANTED);
     neighbour = await serveAll({
       ...neighbourEnv,
       MQTT_PORT: portOf(first.mqtt),
@@ -256,20 +266,20 @@ describe('a service on a data folder with a user, and commands with and without 
   test('a second process on the same data folder is refused with the owner', async () => {
     const second = await run(['serve'], { ...env, PORT: '0' });
     expect(second.code).toBe(1);
-    expect(second.err).toContain(String(first.child.pid));
-    expect(second.err).toContain('DATA_DIR');
+    const { msg = '' } = linesOf(second.err).at(-1) ?? {};
+    expect(msg).toContain(String(first.child.pid));
+    expect(msg).toContain('DATA_DIR');
   });
 
   test('an MQTT port in use is replaced by the next free one, and the start message says so', () => {
     expect(neighbour.mqtt).not.toBe(first.mqtt);
-    expect(neighbour.output.out).toContain(`port ${portOf(first.mqtt)} is in use`);
+    expect(neighbour.mqttPortWanted).toBe(Number(portOf(first.mqtt)));
   });
 
   test('SIGTERM stops it with clients connected, and the next start finds all data', async () => {
-    const file = join(env.DATA_DIR, ...first.passwordFile.split('/').slice(-3));
     const client = await connectAsync(first.mqtt, {
       username: 'admin',
-      password: readFileSync(file, 'utf8'),
+      password: readFileSync(first.passwordFile, 'utf8'),
       reconnectPeriod: 0,
     });
     onTestFinished(() => client.endAsync(true));
@@ -282,19 +292,50 @@ describe('a service on a data folder with a user, and commands with and without 
     expect(err).toContain('stopped');
 
     const second = await serve(env);
-    expect(second.rootPassword).toBe('');
+    expect(second.firstPassword).toBeNull();
     const response = await fetch(`${second.url}/readyz`);
     expect([response.status, await response.json()]).toMatchObject([200, { status: 'ready' }]);
     expect(await login(second.url, password)).toMatchObject({ login: { token: expect.any(String) } });
+    // As when the terminal is closed.
+    second.child.kill('SIGHUP');
+    const end = await second.done;
+    expect([end.code, linesOf(end.err).at(-1)?.msg]).toEqual([0, 'stopped']);
   });
 
   test('an uncaught error is logged and stops the service with exit code 1', async () => {
     neighbour.child.kill('SIGUSR2');
-    const { code, err } = await neighbour.done;
+    const { code, out, err } = await neighbour.done;
     expect(code).toBe(1);
-    const line = err.split('\n').find((text) => text.includes('exiting after an uncaught error')) ?? '{}';
-    expect(JSON.parse(line)).toMatchObject({ level: 60, err: { message: 'planted' } });
+    const lines = linesOf(`${out}${err}`);
+    expect(lines.at(-1)).toMatchObject({
+      level: 60,
+      err: { message: 'planted' },
+      msg: 'exiting after an uncaught error',
+    });
+    for (const msg of ['from a library', 'two\nlines', 'careful', 'from a thread']) {
+      expect(lines).toContainEqual(expect.objectContaining({ level: 40, msg }));
+    }
   });
+});
+
+test('SIGQUIT stops a service in order, whose first password is in a file and not in its log', async () => {
+  const dataDir = temporaryFolder();
+  const service = await serve({ DATA_DIR: dataDir });
+  const { email, file } = service.firstPassword;
+  expect([email, file]).toEqual(['admin@localhost', join(dataDir, 'first-password')]);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const password = readFileSync(file, 'utf8');
+  const query = `mutation { login(input: { email: "${email}", password: "${password}" }) { token } }`;
+  const response = await fetch(`${service.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query }),
+  });
+  expect(await response.json()).toMatchObject({ data: { login: { token: expect.any(String) } } });
+  service.child.kill('SIGQUIT');
+  const { code, out, err } = await service.done;
+  expect([code, linesOf(err).at(-1)?.msg]).toEqual([0, 'stopped']);
+  expect(`${out}${err}`).not.toContain(password);
 });
 
 test('migrate updates the database and reports if it is up to date', async () => {
