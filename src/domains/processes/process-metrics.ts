@@ -1,17 +1,23 @@
 import { performance } from 'node:perf_hooks';
 import { Gauge, type Registry } from 'prom-client';
 
+const SAMPLE_MS = 5_000;
+
+/** The oldest is 10 to 15 s old. The process has one main thread, and so one window, no matter who reads the metric. */
+const samples = [performance.eventLoopUtilization()];
+setInterval(() => {
+  samples.push(performance.eventLoopUtilization());
+  if (samples.length > 3) samples.shift();
+}, SAMPLE_MS).unref();
+
 export function registerProcessMetrics(brokers: () => number, registry: Registry): void {
   const registers = [registry];
-  let last = performance.eventLoopUtilization();
   new Gauge({
     name: 'brokergraph_process_load',
-    help: 'Share of the time since the last scrape in which the main thread was busy, 0 to 1',
+    help: 'Share of the last 10 to 15 s in which the main thread was busy, 0 to 1',
     registers,
     collect() {
-      const now = performance.eventLoopUtilization();
-      this.set(performance.eventLoopUtilization(now, last).utilization);
-      last = now;
+      this.set(performance.eventLoopUtilization(samples[0]).utilization);
     },
   });
   new Gauge({
