@@ -11,6 +11,7 @@ import { addressOf, type RequestOrigin } from '../gateway/http/fetch-handler.ts'
 import { Gateway } from '../gateway/http/gateway.ts';
 import { isLocal, metricsEntry } from '../gateway/http/metrics-entry.ts';
 import { SessionCookie } from '../gateway/http/session-cookie.ts';
+import { RequestSignals } from '../gateway/request-signals.ts';
 import { authorizeRoute } from '../gateway/rest/authorize.ts';
 import { apiDocuments } from '../gateway/rest/docs/api-documents.ts';
 import { createRestServer } from '../gateway/rest/router.ts';
@@ -50,12 +51,13 @@ export function httpEntries(
     subscriptions: config.rateSubscriptions,
   });
   const cookie = new SessionCookie({ publicUrl, port: config.port, maxAge: SESSION_LIFETIME_MS / 1_000 });
+  const signals = new RequestSignals({ log, slowMs: config.slowOperationMs });
   const contextFor = contextMaker(services, storage.db, { trustProxy, rates, cookie });
   const restContextFor = contextMaker(services, storage.db, { trustProxy, rates, cookie, via: 'REST' });
   const graphql = createGraphqlServer({
     schema,
     contextFor,
-    log,
+    log: signals.graphql,
     limits: { ...DEFAULT_LIMITS, cost: config.maxQueryCost, depth: config.maxQueryDepth },
     preparationMsPerSecond: config.queryPreparationMs,
     introspection: config.introspection,
@@ -75,7 +77,7 @@ export function httpEntries(
       isMutation
         ? services.audit.refused(operation, input, context, error)
         : services.audit.refusedRead({ operation, input }, context, error),
-    log,
+    log: signals.rest,
     maxBodyBytes: config.maxBodyBytes,
     tokenInQuery: config.tokenInQuery,
     documents: DOCUMENTS,
@@ -87,6 +89,7 @@ export function httpEntries(
     parts,
     http: { traffic, connections },
     webSockets: () => graphql.webSocketCount,
+    signals,
   });
   const callerAddress = (request: Request, origin: RequestOrigin) =>
     callerOf(request.headers.get('x-forwarded-for'), addressOf(origin), trustProxy);

@@ -9,7 +9,9 @@ import { registerProcessMetrics } from '../domains/processes/process-metrics.ts'
 import { STREAM_METRICS } from '../domains/streams/stream-metrics.ts';
 import type { RequestKind, RequestMetrics } from '../gateway/http/gateway.ts';
 import { type HttpMetricSource, registerHttpMetrics } from '../gateway/http/http-metrics.ts';
+import type { RequestSignals } from '../gateway/request-signals.ts';
 import type { Build } from '../platform/build.ts';
+import { registerDatabaseMetrics } from './database-metrics.ts';
 import type { Parts } from './parts.ts';
 import type { Readiness } from './readiness.ts';
 
@@ -17,12 +19,17 @@ interface MetricsOptions {
   readonly build: Build;
   readonly parts: Pick<
     Parts,
-    'services' | 'caches' | 'streams' | 'bridges' | 'mqttRefusals' | 'unreadLogLines' | 'processes'
+    'services' | 'storage' | 'caches' | 'streams' | 'bridges' | 'mqttRefusals' | 'unreadLogLines' | 'processes'
   > & { readonly readiness: Readiness };
   readonly http: HttpMetricSource;
   /** Number of open WebSockets. */
   readonly webSockets: () => number;
+  readonly signals: RequestSignals;
 }
+
+/** Of the series for single brokers. */
+const MAX_BROKERS = 1_000;
+const MAX_NAME = 100;
 
 let ofProcess: Registry | null = null;
 
@@ -31,6 +38,9 @@ function processMetrics(): Registry {
   if (ofProcess === null) {
     ofProcess = new Registry();
     collectDefaultMetrics({ register: ofProcess });
+    // Gauges with the names of counters.
+    for (const kind of ['handles', 'requests', 'resources'])
+      ofProcess.removeSingleMetric(`nodejs_active_${kind}_total`);
   }
   return ofProcess;
 }
@@ -42,8 +52,8 @@ export class Metrics implements RequestMetrics {
   readonly #reads: readonly (() => Promise<void>)[];
   readonly #requests: Record<RequestKind, Record<string, { observe(seconds: number): void }>>;
 
-  constructor({ build, parts, http, webSockets }: MetricsOptions) {
-    const { services, caches, streams, bridges, mqttRefusals, unreadLogLines, processes, readiness } = parts;
+  constructor({ build, parts, http, webSockets, signals }: MetricsOptions) {
+    const { services, storage, caches, streams, bridges, mqttRefusals, unreadLogLines, processes, readiness } = parts;
     const registry = this.#registry;
     const registers = [registry];
     const brokersWith = (isWanted: (broker: BrokerRecord) => boolean) => caches.brokers.all().filter(isWanted);
@@ -71,6 +81,7 @@ export class Metrics implements RequestMetrics {
     registerCertificateMetrics(() => caches.certificates.all(), registry);
     registerAuditMetrics(() => services.audit.backlog, registry);
     registerHttpMetrics(http, registry);
+    signals.register(registry);
     registerProcessMetrics(() => processes.placement.held.length, registry);
     registry.registerMetric(services.cloudBrokers.faults);
     services.auth.signInCounts.register(registry);
@@ -79,6 +90,7 @@ export class Metrics implements RequestMetrics {
     readiness.register(registry);
     const isStreaming = ({ id }: BrokerRecord) => streams.runs(id) || services.cloudBrokers.listenersOf(id) !== null;
     this.#reads = [
+      registerDatabaseMetrics(storage, registry),
       registerTotals(STREAM_METRICS, () => services.streams.totals(brokersWith(isStreaming)), registry),
       registerTotals(
         BRIDGE_METRICS,
@@ -96,6 +108,23 @@ export class Metrics implements RequestMetrics {
         const connected = brokersWith(({ id }) => services.runtimes.isConnected(id)).length;
         this.set({ connected: 'true' }, connected);
         this.set({ connected: 'false' }, caches.brokers.all().length - connected);
+      },
+    });
+    new Gauge({
+      name: 'brokergraph_broker_connected',
+      help: `1 if the broker is connected, else 0; stopped brokers are left out, and beyond ${MAX_BROKERS} brokers connected ones`,
+      labelNames: ['broker', 'name'],
+      registers,
+      collect() {
+        this.reset();
+        const states = caches.brokers
+          .all()
+          .map(({ id, name }) => ({ id, name, state: services.runtimes.status(id).state }));
+        const wanted = states.filter(({ state }) => state !== 'CLOSED');
+        wanted.sort((one, other) => Number(one.state === 'CONNECTED') - Number(other.state === 'CONNECTED'));
+        for (const { id, name, state } of wanted.slice(0, MAX_BROKERS)) {
+          this.set({ broker: id, name: name.slice(0, MAX_NAME) }, state === 'CONNECTED' ? 1 : 0);
+        }
       },
     });
     new Gauge({

@@ -39,6 +39,12 @@ export function operationDocument(document: DocumentNode, name: string | null = 
   return { kind: Kind.DOCUMENT, definitions: [first, ...fragments] };
 }
 
+/** The name of the first root field; `other` if the first selection is a fragment. */
+export function rootFieldOf({ definitions: [{ selectionSet }] }: OperationDocument): string {
+  const [first] = selectionSet.selections;
+  return first?.kind === Kind.FIELD ? first.name.value : 'other';
+}
+
 /** Boolean variables that decide `@skip` and `@include`, in a stable order. */
 export function conditionVariables(document: DocumentNode): readonly string[] {
   const names = new Set<string>();

@@ -6,7 +6,7 @@ import { LiveResults } from './live/live-results.ts';
 import { ResultSharing } from './live/shared-results.ts';
 import { Operation } from './operation.ts';
 import type { FoundOperation, Operations } from './operations.ts';
-import { type ErrorLog, type PublicResult, publicError, publicResult } from './public-error.ts';
+import { type OperationLog, type PublicResult, publicError, publicResult } from './public-error.ts';
 import { type GraphqlParams, readParams } from './request-params.ts';
 import { isTooLarge, ResponseTooLarge } from './response-limit.ts';
 
@@ -64,11 +64,11 @@ const QUERIES_ONLY = 'Mutations are not allowed by GET: use POST';
 /** The part of GraphQL execution that all transports share. Transports only read and write bytes. */
 export class Endpoint {
   readonly operations: Operations;
-  readonly log: ErrorLog;
+  readonly log: OperationLog;
   readonly sharing: ResultSharing;
   readonly rates: Rates;
 
-  constructor(operations: Operations, log: ErrorLog, rates: Rates = {}) {
+  constructor(operations: Operations, log: OperationLog, rates: Rates = {}) {
     this.sharing = new ResultSharing(log);
     this.rates = rates;
     this.operations = operations;
@@ -128,7 +128,9 @@ export class Endpoint {
     if (queriesOnly && kind !== 'query') throw new ServiceError('METHOD_NOT_ALLOWED', QUERIES_ONLY);
     const asksCost = extensions?.cost === true;
     const isText = toText && !asksCost;
+    const start = performance.now();
     return after(operation.execute(context, variables ?? undefined, isText), (executed: TextResult) => {
+      this.log.ran?.(operation, performance.now() - start, context);
       const { dataText } = executed;
       const plain = publicResult(executed, errorContext);
       // Without data the operation may have been refused because of its arguments, which have no cost then.
@@ -150,7 +152,9 @@ export class Endpoint {
     let result: PublicResult;
     try {
       this.rates.subscription?.(context);
+      const start = performance.now();
       const stream = await operation.subscribe(context, variables ?? undefined);
+      this.log.ran?.(operation, performance.now() - start, context);
       if ('source' in stream) return new LiveResults(stream, context, this.sharing, errorContext);
       result = publicResult(stream, errorContext);
     } catch (error) {

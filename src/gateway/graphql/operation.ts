@@ -14,7 +14,7 @@ import { ServiceError } from '../../platform/errors.ts';
 import { after, type MaybePromise } from '../../platform/maybe-promise.ts';
 import type { TextResult } from './compile-to-text.ts';
 import { Cost, type OperationCost } from './cost.ts';
-import { NO_VARIABLES, type OperationDocument, type Variables } from './document.ts';
+import { NO_VARIABLES, type OperationDocument, rootFieldOf, type Variables } from './document.ts';
 import type { GraphqlLimits } from './limits.ts';
 import type { Preparation, PreparationCaller } from './preparation.ts';
 import { type CompiledPrograms, Program } from './program.ts';
@@ -46,9 +46,13 @@ export interface SourceStream {
   run(event: unknown, context: OperationContext): MaybePromise<ExecutionResult>;
 }
 
-/** One executable operation. Results contain the original errors; `publicResult` converts them for callers. */
+/**
+ * One executable operation; `name` is its first root field. Results contain the original errors; `publicResult`
+ * converts them for callers.
+ */
 export class Operation {
   readonly kind: OperationTypeNode;
+  readonly name: string;
   readonly #document: OperationDocument;
   readonly #options: OperationOptions;
   readonly #cost: Cost;
@@ -66,6 +70,7 @@ export class Operation {
     const { schema, limits, introspection, executor, compiled, preparation } = options;
     const [{ operation, variableDefinitions, selectionSet }] = document.definitions;
     this.kind = operation;
+    this.name = rootFieldOf(document);
     this.#document = document;
     this.#options = options;
     this.#cost = new Cost(schema, document, limits.cost);

@@ -7,11 +7,25 @@ import { type ExecutionResult, GraphQLError } from 'graphql';
 import { ERROR_STATUS, type ErrorCode, ServiceError } from '../../platform/errors.ts';
 import { diskFaultOf } from '../../platform/storage/disk-faults.ts';
 import { isDatabaseUnavailable, isImpossibleText } from '../../platform/storage/prisma-errors.ts';
+import type { RequestContext } from '../context.ts';
 import type { OperationCost } from './cost.ts';
 import { withoutValue } from './variables.ts';
 
 export interface ErrorLog {
   error(fields: object, message: string): void;
+  /** Counts an error that a caller gets. Default: nothing counts it. */
+  count?(code: ErrorCode): void;
+}
+
+/** An operation, by its first root field. */
+export interface RanOperation {
+  readonly name: string;
+  readonly kind: string;
+}
+
+export interface OperationLog extends ErrorLog {
+  /** Notes an operation that has ended, or a subscription that has begun. */
+  ran?(operation: RanOperation, milliseconds: number, context: RequestContext): void;
 }
 
 export interface PublicError {
@@ -35,7 +49,13 @@ export interface ErrorContext {
   readonly log: ErrorLog;
 }
 
-export function publicError(error: unknown, { requestId, log }: ErrorContext): PublicError {
+export function publicError(error: unknown, context: ErrorContext): PublicError {
+  const shown = shownError(error, context);
+  context.log.count?.(shown.extensions.code);
+  return shown;
+}
+
+function shownError(error: unknown, { requestId, log }: ErrorContext): PublicError {
   const location = error instanceof GraphQLError ? locationOf(error) : {};
   const origin = originOf(error);
   if (origin instanceof ServiceError) return { message: origin.message, ...location, extensions: origin.extensions };

@@ -18,14 +18,14 @@ import { accepted, isJsonType, JSON_TYPE, type MediaType, writeResponse } from '
 import { serveJsonPost } from './json-post.ts';
 import type { GraphqlLimits } from './limits.ts';
 import { Operations } from './operations.ts';
-import type { ErrorLog } from './public-error.ts';
+import type { OperationLog } from './public-error.ts';
 import { WebSocketTransport } from './websocket.ts';
 import type { YogaServer } from './yoga/yoga-server.ts';
 
 export interface GraphqlServerOptions {
   readonly schema: GraphQLSchema;
   readonly contextFor: ContextFor;
-  readonly log: ErrorLog;
+  readonly log: OperationLog;
   readonly limits?: GraphqlLimits;
   /** See `OperationsOptions`. */
   readonly preparationMsPerSecond?: number;

@@ -27,7 +27,7 @@ export interface PreparedRoute {
   readonly operation: CompiledOperation;
   readonly role: RequiredRole;
   /** The first root field of the operation. */
-  readonly field: { readonly name: string; readonly isMutation: boolean };
+  readonly field: { readonly name: string; readonly kind: string; readonly isMutation: boolean };
   readonly checkBody: CheckValue | null;
   /** Paths to the body; the first that leads to a value is used. */
   readonly picks: readonly (readonly string[])[] | null;
@@ -123,7 +123,7 @@ function writerOf(keys: ResponseKeys): WriteJson {
 function fieldOf({ definitions: [{ operation, selectionSet }] }: OperationDocument): PreparedRoute['field'] {
   const [first] = selectionSet.selections;
   if (first?.kind !== Kind.FIELD) throw new Error('the first selection of the operation is not a field');
-  return { name: first.name.value, isMutation: operation === OperationTypeNode.MUTATION };
+  return { name: first.name.value, kind: operation, isMutation: operation === OperationTypeNode.MUTATION };
 }
 
 const NO_PARAMETERS: JsonSchema = { type: 'object', properties: {} };

@@ -4,7 +4,7 @@ import { networkOf } from '../../platform/limits/network.ts';
 import { after, attempt, type MaybePromise } from '../../platform/maybe-promise.ts';
 import { QueueFull } from '../../platform/scheduling/concurrency-limit.ts';
 import type { RequestContext } from '../context.ts';
-import { publicError } from '../graphql/public-error.ts';
+import { type OperationLog, publicError } from '../graphql/public-error.ts';
 import type { FetchHandler, RequestOrigin } from '../http/fetch-handler.ts';
 import { receiveBody, UnreadBodyError } from '../http/read-body.ts';
 import { maxBodyBytesOf, Traffic } from '../http/traffic.ts';
@@ -22,7 +22,8 @@ import { RestRequest } from './rest-request.ts';
 import { existsIn, revisionOf } from './revisions.ts';
 import type { Route, RouteInput } from './route.ts';
 
-export interface RestServerOptions extends Omit<PageReaderOptions, 'traffic'> {
+export interface RestServerOptions extends Omit<PageReaderOptions, 'traffic' | 'log'> {
+  readonly log: OperationLog;
   readonly routes: readonly Route[];
   readonly schema: GraphQLSchema;
   /** Called when `authorize` refuses a route. The response waits for the promise, which never rejects. */
@@ -70,7 +71,9 @@ class RestRouter {
     this.#traffic = traffic;
     this.#paths = buildPaths(routes, documents);
     this.#prepare = routePreparer(schema);
-    this.#pages = new PageReader({ ...options, traffic });
+    // `#refuse` counts the errors.
+    const log = { error: (fields: object, text: string) => options.log.error(fields, text) };
+    this.#pages = new PageReader({ ...options, log, traffic });
   }
 
   /** Never throws or rejects. Without a promise if the operation and its context are synchronous. */
@@ -180,7 +183,11 @@ class RestRouter {
         pages = { variables, pageSize: stream.pageSize, wanted };
       }
     }
-    return after(prepared.operation.execute(context, variables), (result) => this.#respond(call, result, pages));
+    const start = performance.now();
+    return after(prepared.operation.execute(context, variables), (result) => {
+      this.#options.log.ran?.(prepared.field, performance.now() - start, context);
+      return this.#respond(call, result, pages);
+    });
   }
 
   #respond(call: Call, result: ExecutionResult, pages: Pages | null): Response {

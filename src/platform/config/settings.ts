@@ -375,6 +375,11 @@ export const SETTINGS = settings({
     parse: integer(0, 36_500),
     help: 'Days after which audit entries are deleted; 0: never',
   },
+  slowOperationMs: {
+    fallback: '2000',
+    parse: orOff(integer(1, 600_000)),
+    help: 'Milliseconds after which an operation of the graph or of REST is a warning in the log, with its name and its caller; off: never',
+  },
   logLevel: {
     fallback: 'info',
     parse: oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),

@@ -5,6 +5,7 @@
  */
 import { join } from 'node:path';
 import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
+import type { Pool } from 'pg';
 import { type Changes, LocalChanges } from './changes.ts';
 import { openDataFolder } from './data-folder.ts';
 import type { Database, Engine } from './database.ts';
@@ -28,6 +29,8 @@ export interface Storage {
   readonly changes: Changes;
   readonly leases: Leases;
   readonly migrated: readonly string[];
+  /** Connections of `db` to PostgreSQL; `null` with SQLite. */
+  readonly pool: Pick<Pool, 'totalCount' | 'idleCount' | 'waitingCount'> | null;
   /** Writes to the disk of the database, without a change of its content. Errors: those of the database. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -42,7 +45,7 @@ const WRITES: Readonly<Record<Engine, string>> = {
   postgresql: "SELECT pg_logical_emit_message(true, 'brokergraph', '')::text",
 };
 
-type OpenDatabase = Pick<Storage, 'db' | 'engine' | 'changes' | 'leases' | 'migrated'>;
+type OpenDatabase = Pick<Storage, 'db' | 'engine' | 'changes' | 'leases' | 'migrated' | 'pool'>;
 
 type AdapterFactory = Pick<SqlDriverAdapterFactory, 'provider' | 'adapterName' | 'connect'>;
 
@@ -83,7 +86,7 @@ async function openSqlite(file: string, log: StorageLog): Promise<OpenDatabase> 
   const { PrismaClient } = await import('../../generated/sqlite/client.ts');
   const db = new PrismaClient({ adapter: connectingOnce(new SqliteAdapterFactory(file)), errorFormat: 'minimal' });
   await db.$connect();
-  return { db, engine, changes: new LocalChanges(), leases: new LocalLeases(), migrated };
+  return { db, engine, changes: new LocalChanges(), leases: new LocalLeases(), migrated, pool: null };
 }
 
 async function openPostgresql(databaseUrl: string, log: StorageLog): Promise<OpenDatabase> {
@@ -96,24 +99,27 @@ async function openPostgresql(databaseUrl: string, log: StorageLog): Promise<Ope
   const { PostgresqlLeases } = await import('./postgresql-leases.ts');
   const changes = await PostgresqlChanges.open(databaseUrl, log);
   try {
-    const db = await connectClient(databaseUrl, log);
-    return { db, engine, changes, leases: new PostgresqlLeases(databaseUrl, changes, log), migrated };
+    const { db, pool } = await connectClient(databaseUrl, log);
+    return { db, engine, changes, leases: new PostgresqlLeases(databaseUrl, changes, log), migrated, pool };
   } catch (error) {
     await changes.close();
     throw error;
   }
 }
 
-async function connectClient(databaseUrl: string, log: StorageLog): Promise<Database> {
+async function connectClient(databaseUrl: string, log: StorageLog) {
+  const { default: pg } = await import('pg');
   const { PrismaPg } = await import('@prisma/adapter-pg');
   const { poolConfig } = await import('./postgresql-connection.ts');
   const { PrismaClient } = await import('../../generated/postgresql/client.ts');
   const onLost = (error: Error) => log.warn({ err: error }, 'A connection to the database was lost');
-  const adapter = new PrismaPg(poolConfig(databaseUrl), { onPoolError: onLost, onConnectionError: onLost });
+  const pool = new pg.Pool(poolConfig(databaseUrl));
+  const options = { onPoolError: onLost, onConnectionError: onLost, disposeExternalPool: true };
+  const adapter = new PrismaPg(pool, options);
   const client = new PrismaClient({ adapter: connectingOnce(adapter), errorFormat: 'minimal' });
   await client.$connect();
   // Two generated classes with the same models; see Database.
-  return client as unknown as Database;
+  return { db: client as unknown as Database, pool };
 }
 
 /** Makes queries after `$disconnect` fail, which would reconnect although another process may own the folder. */

@@ -164,6 +164,7 @@ export class WebSocketConnection {
       return true;
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
+      this.#options.endpoint.log.count?.(error.code);
       // Clients reconnect after 1013 and not after 4403.
       if (error.code === 'RATE_LIMITED') closeWith(this.#socket, TRY_AGAIN_LATER, error.message);
       else forbid(this.#socket, error.message);

@@ -1,0 +1,45 @@
+import { Gauge, type Registry } from 'prom-client';
+import { within } from '../platform/scheduling/within.ts';
+import { freshly } from '../platform/scraped.ts';
+import type { Storage } from '../platform/storage/storage.ts';
+
+/** A scrape does not wait longer for the database, which then counts as down. */
+const TIMEOUT_MS = 2_000;
+
+/** Registers the state of the database. Returns a function to await before each scrape, which never rejects. */
+export function registerDatabaseMetrics({ ping, pool }: Storage, registry: Registry): () => Promise<void> {
+  const registers = [registry];
+  const up = new Gauge({
+    name: 'brokergraph_database_up',
+    help: `1 if the database responded to the last scrape within ${TIMEOUT_MS / 1_000} s, else 0`,
+    registers,
+  });
+  const seconds = new Gauge({
+    name: 'brokergraph_database_response_seconds',
+    help: 'How long the database took for the last scrape, with waiting for a free connection',
+    registers,
+  });
+  if (pool !== null) {
+    new Gauge({
+      name: 'brokergraph_database_connections',
+      help: 'Connections of this process to PostgreSQL, and statements that wait for one',
+      labelNames: ['state'],
+      registers,
+      collect() {
+        const { totalCount, idleCount, waitingCount } = pool;
+        this.set({ state: 'busy' }, totalCount - idleCount);
+        this.set({ state: 'idle' }, idleCount);
+        this.set({ state: 'waiting' }, waitingCount);
+      },
+    });
+  }
+  return freshly(async () => {
+    const start = performance.now();
+    const isUp = await within(TIMEOUT_MS, ping(), () => new Error('the database does not respond')).then(
+      () => 1,
+      () => 0,
+    );
+    up.set(isUp);
+    seconds.set((performance.now() - start) / 1_000);
+  });
+}
