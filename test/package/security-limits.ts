@@ -12,10 +12,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'domains/audit/audit-service.ts',
     'BYTES_PER_MINUTE',
   ],
-  'Lines in the log about the connection of one broker, per minute': [
-    'domains/brokers/broker-runtimes.ts',
-    'LOG_LINES',
-  ],
+  'Time that a broker or a bridge must be connected to count as back in the log': ['platform/outages.ts', 'STEADY_MS'],
   'Results of introspections that are kept': ['gateway/graphql/operations.ts', 'MAX_INTROSPECTIONS'],
   'Time for a whole request': ['gateway/http/http-server.ts', 'requestTimeout'],
   'Time for `connection_init` of a WebSocket': ['gateway/graphql/live/web-socket-connection.ts', 'INIT_TIMEOUT_MS'],

@@ -4,7 +4,7 @@ import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-sour
 import { type ProjectFeed, ProjectFeeds } from '../../gateway/live/project-feeds.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { givenValues } from '../../platform/given-values.ts';
-import { RateLimit } from '../../platform/limits/rate-limit.ts';
+import { Outages } from '../../platform/outages.ts';
 import { SerialQueues } from '../../platform/scheduling/serial-queues.ts';
 import { within } from '../../platform/scheduling/within.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
@@ -100,13 +100,14 @@ export class BrokerRuntimes {
   readonly #pluginsOf: PluginsOf<GatewayPlugins>[] = [];
   #replacement: PluginsOf<GatewayPlugins | null> = () => null;
   readonly #stop: () => void;
-  readonly #logLines = new RateLimit({ perSecond: LOG_LINES / 60, burst: LOG_LINES });
-  /** By broker. */
-  readonly #omittedLines = new Map<string, number>();
+  readonly #outages: Outages;
+  /** Whether brokers wait because of `maxLinks`, which is one line of the log. */
+  #isFull = false;
   #opening: 'NONE' | 'ALL' | 'ON_DEMAND' = 'NONE';
 
   constructor(options: BrokerRuntimesOptions) {
     this.#options = options;
+    this.#outages = new Outages({ what: 'the connection to a broker', log: options.log });
     this.#shares = new LinkShares(options.maxLinks, (id) => this.#downMs(id));
     this.#stop = options.brokers.onChange((broker, previous) => this.#brokerChanged(broker, previous));
   }
@@ -281,20 +282,17 @@ export class BrokerRuntimes {
 
   #linkChanged(id: string, status: LinkStatus): void {
     const broker = this.#options.brokers.get(id);
+    if (broker === null || status.state === 'CLOSED') this.#outages.forget(id);
     if (broker === null) return;
-    this.#logChange(id, status);
+    this.#noteOutage(broker, status);
     this.#publishStatus(broker, broker);
   }
 
-  /** A broker that accepts connections and breaks them must not fill the log. */
-  #logChange(brokerId: string, { state, lastError: error }: LinkStatus): void {
-    const omitted = this.#omittedLines.get(brokerId) ?? 0;
-    if (this.#logLines.take(brokerId) > 0) {
-      this.#omittedLines.set(brokerId, omitted + 1);
-      return;
-    }
-    this.#omittedLines.delete(brokerId);
-    this.#options.log.info({ brokerId, state, error, ...(omitted > 0 && { omitted }) }, 'broker connection changed');
+  #noteOutage({ id, name, projectId }: BrokerRecord, { state, lastError: error, since }: LinkStatus): void {
+    const fields = { brokerId: id, name, projectId };
+    if (state === 'CONNECTED') this.#outages.up(id, fields);
+    else if (state === 'UNREACHABLE' || state === 'UNAUTHORIZED')
+      this.#outages.down(id, { ...fields, state, error }, Date.parse(since));
   }
 
   #publishStatus(broker: BrokerRecord, current: BrokerRecord | null): void {
@@ -349,12 +347,18 @@ export class BrokerRuntimes {
   #waitForLink(id: string): void {
     const broker = this.#options.brokers.get(id);
     if (broker === null) return;
+    if (!this.#isFull) {
+      this.#isFull = true;
+      const { log, maxLinks } = this.#options;
+      log.warn({ maxLinks, brokerId: id, name: broker.name }, 'MAX_BROKER_LINKS is reached: further brokers wait');
+    }
     this.#failures.set(id, { state: 'UNREACHABLE', since: new Date().toISOString(), lastError: NO_LINK });
     this.#publishStatus(broker, broker);
   }
 
   #releaseLink(id: string): void {
     const next = this.#shares.release(id);
+    if (next === null) this.#isFull = false;
     if (next === null || this.#opening === 'NONE') return;
     this.#enqueue(next, async () => {
       const broker = this.#options.brokers.get(next);
@@ -424,8 +428,11 @@ export class BrokerRuntimes {
       let lastError = 'The settings of the broker cannot be used: see the log';
       if (error instanceof ServiceError) {
         lastError = error.message;
-        log.warn({ brokerId: id, error: lastError }, 'cannot connect to a broker because of its settings');
-      } else log.error({ err: error, brokerId: id }, 'cannot open the connection to a broker');
+        log.warn(
+          { brokerId: id, name: broker.name, error: lastError },
+          'cannot connect to a broker because of its settings',
+        );
+      } else log.error({ err: error, brokerId: id, name: broker.name }, 'cannot open the connection to a broker');
       this.#failures.set(id, { state: 'UNREACHABLE', since: new Date().toISOString(), lastError });
       await link?.close();
       this.#releaseLink(id);
@@ -515,9 +522,6 @@ export class BrokerRuntimes {
 
 export const noResponse = (what: string, timeoutMs: number) =>
   new ServiceError('BROKER_TIMEOUT', `${what}: the broker did not respond within ${timeoutMs} ms`);
-
-/** About changes of one broker's connection, per minute. The next line has the number of omitted ones. */
-const LOG_LINES = 10;
 
 /** Time for all retained messages. The reader has bounds of its own. */
 const RETAINED_TIMEOUT_MS = 30_000;

@@ -29,7 +29,7 @@ interface HostedConfig {
 }
 
 interface KnownBrokers {
-  get(id: string): unknown;
+  get(id: string): { readonly name: string } | null;
   onRemove(listener: (removed: { readonly id: string }) => void): Stop;
 }
 

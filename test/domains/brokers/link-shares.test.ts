@@ -1,3 +1,4 @@
+import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { LinkShares } from '../../../src/domains/brokers/link-shares.ts';
 import { freePort } from '../../support/free-port.ts';
@@ -66,7 +67,9 @@ test('after any claims and releases the links never exceed the bound, and no own
 });
 
 test('dead brokers of one project take no link from the broker of another', async () => {
-  const service = await startTestService({ env: { MAX_BROKER_LINKS: '3' } });
+  const lines: string[] = [];
+  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line).msg) });
+  const service = await startTestService({ log, env: { MAX_BROKER_LINKS: '3' } });
   const { graphql, services } = service;
   const add = async (projectId: string, name: string, url: string) => {
     const { data } = await graphql(
@@ -92,6 +95,7 @@ test('dead brokers of one project take no link from the broker of another', asyn
   const waiting = () =>
     dead.filter((id) => services.runtimes.status(id).lastError?.includes('MAX_BROKER_LINKS')).length;
   await expect.poll(waiting).toBe(3);
+  expect(lines.filter((line) => line.startsWith('MAX_BROKER_LINKS is reached'))).toHaveLength(1);
   const { data } = await graphql('query ($id: ID!) { broker(id: $id) { connection { state lastError } } }', {
     id: dead.find((id) => services.runtimes.status(id).lastError?.includes('MAX_BROKER_LINKS')),
   });

@@ -9,6 +9,7 @@ import { BRIDGE_STATUS } from '../control/bridge-control.ts';
 import { BridgePlugin } from '../control/bridge-plugin.ts';
 import { type BridgeKind, type BridgeRules, connectionsOf } from '../model/bridge-kind.ts';
 import { BridgeConfigCache } from './bridge-config-cache.ts';
+import { logOutages } from './bridge-outages.ts';
 import type { BridgeThread } from './bridge-thread.ts';
 
 interface BridgeHostingOptions extends HostingParts {
@@ -83,9 +84,15 @@ export function bridgeHosting(options: BridgeHostingOptions): Hosting {
           keepsOtherQueues: !(await removeLeftovers(brokerId, bridgeId)),
         };
         const bridge = thread.openBridge(setup);
+        const about = () => ({ brokerId, name: parts.brokers.get(brokerId)?.name, bridge: bridgeId });
+        const forget = logOutages(bridge, about, log);
         const own = configs.of(brokerId, bridgeId);
         const plugin = new BridgePlugin({ kind, configs: own, bridge, rules, isOwnBroker, emit, onFault });
-        return { plugin, close: () => bridge.close({ discard: false }) };
+        const close = () => {
+          forget();
+          return bridge.close({ discard: false });
+        };
+        return { plugin, close };
       },
     })),
     config: configs,
