@@ -1,5 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { within } from '../../platform/scheduling/within.ts';
 import type { MosquittoProgram } from './mosquitto-program.ts';
@@ -44,6 +45,7 @@ export async function startMosquittoProcess(options: MosquittoProcessOptions): P
     // In the same process group, Ctrl-C for this service would also end Mosquitto and look like a crash.
     detached: true,
   });
+  const guard = child.pid === undefined ? null : startGuard(child.pid);
   const log = new ProcessLog(child.stderr, options.onProblem);
   const ended = new Promise<string>((resolve) => {
     let failure: string | null = null;
@@ -52,6 +54,7 @@ export async function startMosquittoProcess(options: MosquittoProcessOptions): P
       if (child.pid === undefined) resolve(failure);
     });
     child.once('close', (code, signal) => {
+      guard?.kill('SIGKILL');
       forget(pidFile);
       resolve(failure ?? endOf(code, signal, log.problems));
     });
@@ -85,6 +88,26 @@ export async function startMosquittoProcess(options: MosquittoProcessOptions): P
     throw error;
   }
   return running;
+}
+
+/** Mosquitto 2.0.11 may ignore the first SIGTERM, and one that hangs ignores each. */
+const GUARD = `read _
+for attempt in 1 2 3 4 5 6 7 8 9 10; do kill -TERM "$1" || exit; sleep 1; done
+kill -KILL "$1"`;
+
+/**
+ * Ends Mosquitto when this process ends, however: its standard input is then closed. A Mosquitto that stayed would hold
+ * the ports, and serve devices without management. Without a shell, the next start of the service ends it.
+ */
+function startGuard(pid: number): ChildProcess {
+  const options: SpawnOptions = { stdio: ['pipe', 'ignore', 'ignore'], env: { PATH: '/usr/bin:/bin' }, detached: true };
+  const guard = spawn('/bin/sh', ['-c', GUARD, 'mosquitto-guard', String(pid)], options);
+  guard.on('error', () => undefined);
+  guard.stdin?.on('error', () => undefined);
+  // It never keeps this process alive.
+  guard.unref();
+  (guard.stdin as Socket | null)?.unref();
+  return guard;
 }
 
 /** A file that stays is harmless: its process id does not identify a Mosquitto of this folder. */

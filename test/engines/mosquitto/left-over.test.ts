@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { endLeftOverIn } from '../../../src/engines/mosquitto/mosquitto-broker.ts';
@@ -6,7 +6,7 @@ import { openTestStorage } from '../../support/database.ts';
 import { startClient } from '../../support/mosquitto.ts';
 import { startServiceProcess } from '../../support/service-process.ts';
 
-test('a service that is killed leaves its Mosquittos; when it is back it ends them, and one that shall run has the same port and all data', async () => {
+test('the Mosquittos of a killed service end, or its next start ends them; one that shall run has the same port and all data', async () => {
   const ports = { MQTT_PORT: '0', MQTT_WS_PORT: '0', MQTT_TLS_PORT: 'off' };
   const service = await startServiceProcess({ EMBEDDED_BROKER: 'on', ...ports });
   const folderOf = (id: string) => join(service.dataDir, 'brokers', id);
@@ -33,12 +33,19 @@ test('a service that is killed leaves its Mosquittos; when it is back it ends th
   });
   for (const id of ids) await expect.poll(() => broker(id)).toMatchObject({ isConnected: true });
   const [id = '', stopped = '', deleted = ''] = ids;
+  const ended = ids.map(pidOf);
+  await service.kill();
+  for (const pid of ended) await expect.poll(() => isThere(pid)).toBe(false);
+  await service.start();
+  for (const id of ids) await expect.poll(() => broker(id)).toMatchObject({ isConnected: true });
   const left = ids.map(pidOf);
   const { url } = await broker(id);
   const account = { username: 'admin', password: readFileSync(join(folderOf(id), 'password'), 'utf8') };
   const device = await startClient(url, account);
   await device.publishAsync('kept', 'yes', { qos: 1, retain: true });
 
+  // As where there is no shell.
+  for (const pid of left) endGuardOf(pid);
   await service.kill();
   expect(device.connected).toBe(true);
   for (const pid of left) process.kill(pid, 0);
@@ -59,6 +66,20 @@ test('a service that is killed leaves its Mosquittos; when it is back it ends th
   await back.subscribeAsync('kept');
   expect(await kept).toBe('yes');
 });
+
+/** Ends the process that would end a Mosquitto. */
+function endGuardOf(pid: number): void {
+  const isGuard = (process: string) => {
+    try {
+      return readFileSync(`/proc/${process}/cmdline`, 'utf8').endsWith(`\0mosquitto-guard\0${pid}\0`);
+    } catch {
+      return false;
+    }
+  };
+  const guards = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && isGuard(name));
+  expect(guards).toHaveLength(1);
+  for (const guard of guards) process.kill(Number(guard), 'SIGKILL');
+}
 
 function isThere(pid: number): boolean {
   try {
