@@ -18,7 +18,7 @@ export async function createLog({ logLevel, logFormat }: Config, isTerminal: boo
 const MAX_WAITING_BYTES = 1_048_576;
 
 /** A full disk or a closed pipe does not end the service: without a listener, the call that logs would throw. */
-function standardError() {
+export function standardError() {
   const output = pino.destination({ dest: 2, sync: true, maxLength: MAX_WAITING_BYTES });
   output.on('error', () => undefined);
   // Nothing else would write what waits.

@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import { standardError } from '../../platform/log.ts';
 
 interface Output {
   readonly out: (text: string) => void;
@@ -11,7 +12,7 @@ interface Output {
  * `out` writes the results of the command as they are.
  */
 export function writeOnlyJson(process: NodeJS.Process): Output {
-  const log = pino(pino.destination(2));
+  const log = pino(standardError());
   const out = process.stdout.write.bind(process.stdout);
   for (const stream of [process.stdout, process.stderr]) {
     stream.write = (chunk: Uint8Array | string, ...rest: unknown[]): boolean => {
