@@ -24,6 +24,7 @@ export const STATUS = graphql(`subscription BridgeStatus($brokerId: ID!, $bridge
       dropped
       rejected
       lastRejection { at reason }
+      loop { reason }
     }
   }
 }`);

@@ -51,6 +51,7 @@ export function BridgeSection({ brokerId, bridge, onEdit }: BridgeSectionProps) 
           <>
             <span className={`state ${shown}`}>{text(shown)}</span>
             {connection.error !== null && <small className="bridge-error">{connection.error}</small>}
+            {connection.loop && <small className="bridge-error">{connection.loop.reason}</small>}
           </>
         );
       },

@@ -5,7 +5,8 @@ export const BRIDGE_METRICS = {
   counts: {
     received: 'Messages received from the source',
     delivered: 'Messages delivered to the target',
-    dropped: 'Messages dropped because a queue was full, or expired in the queue',
+    dropped: 'Messages dropped because a queue was full, they expired in it, or they came back in a loop',
+    returned: 'Messages of loops that came back, changed at most by a prefix',
     rejected: 'Messages that cannot be delivered',
   },
   sizes: {

@@ -2,7 +2,12 @@ import { type Fields, integerOf, isFields } from '../../protocol/control/fields.
 import type { ControlProvider } from '../../protocol/control/plugin.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BridgeApi } from './model/bridge-kind.ts';
-import type { BridgeConnectionState, BridgeConnectionStatus, BridgeRejection } from './model/bridge-status.ts';
+import type {
+  BridgeConnectionState,
+  BridgeConnectionStatus,
+  BridgeLoop,
+  BridgeRejection,
+} from './model/bridge-status.ts';
 import type { SysBridge } from './sys-bridges.ts';
 
 export interface BridgeView {
@@ -69,9 +74,18 @@ function connectionOf(name: string, fields: Fields): BridgeConnectionView {
     received: countOf(fields.received),
     delivered: countOf(fields.delivered),
     dropped: countOf(fields.dropped),
+    returned: countOf(fields.returned),
+    loop: loopOf(fields.loop),
     rejected: countOf(fields.rejected),
     lastRejection: rejectionOf(fields.lastRejection),
   };
+}
+
+function loopOf(value: unknown): BridgeLoop | null {
+  if (!isFields(value)) return null;
+  const [topic, since, { perSecond, isStopped }] = [textOf(value.topic), timeOf(value.since), value];
+  if (topic === null || since === null || typeof perSecond !== 'number' || !Number.isFinite(perSecond)) return null;
+  return { topic, since, perSecond, isStopped: isStopped === true };
 }
 
 function rejectionOf(value: unknown): BridgeRejection | null {

@@ -11,7 +11,7 @@ import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import { ControlProvider } from '../../brokers/broker-info-schema.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { type BridgeConnectionView, type BridgeView, readConnections } from '../bridge-view.ts';
-import type { BridgeRejection } from '../model/bridge-status.ts';
+import { type BridgeLoop, type BridgeRejection, describeLoop } from '../model/bridge-status.ts';
 import type { SysBridgeOrigin } from '../sys-bridges.ts';
 
 const BridgeConnectionStateType = builder.enumType('BridgeConnectionState', {
@@ -46,6 +46,22 @@ const Rejection = builder.objectRef<BridgeRejection>('BridgeRejection').implemen
   }),
 });
 
+const Loop = builder.objectRef<BridgeLoop>('BridgeLoop').implement({
+  description:
+    'Equal messages that arrive again and again, at most with another prefix: probably, another bridge sends them back. A client that publishes the same message more than five times a second looks alike.',
+  fields: (t) => ({
+    topic: t.exposeString('topic', { description: 'The topic of the message by which it was noticed.' }),
+    reason: t.string({ description: 'What happens, and what would end it.', resolve: describeLoop }),
+    since: t.field({ description: 'When it was noticed.', type: 'DateTime', resolve: ({ since }) => new Date(since) }),
+    perSecond: t.exposeFloat('perSecond', {
+      description: 'Messages that came back, on average over the last 10 seconds.',
+    }),
+    isStopped: t.exposeBoolean('isStopped', {
+      description: 'Whether they are dropped: `stopsLoops` in the configuration of the connection.',
+    }),
+  }),
+});
+
 export const BridgeConnectionType = builder.objectRef<BridgeConnectionView>('BridgeConnectionStatus').implement({
   description:
     'The status of one connection of a bridge. Counters start when the process that runs the bridge starts it.',
@@ -65,7 +81,19 @@ export const BridgeConnectionType = builder.objectRef<BridgeConnectionView>('Bri
     queuedBytes: t.expose('queuedBytes', { ...reported('The total size of these messages.'), type: 'SafeInt' }),
     received: t.expose('received', { ...reported('Messages received.'), type: 'SafeInt' }),
     delivered: t.expose('delivered', { ...reported('Messages delivered to the other side.'), type: 'SafeInt' }),
-    dropped: t.expose('dropped', { ...reported('Messages dropped because the queue was full.'), type: 'SafeInt' }),
+    dropped: t.expose('dropped', {
+      ...reported('Messages dropped because the queue was full, they expired in it, or they came back in a loop.'),
+      type: 'SafeInt',
+    }),
+    returned: t.expose('returned', {
+      ...reported('Messages of loops that came back. They are forwarded again, or dropped.'),
+      type: 'SafeInt',
+    }),
+    loop: t.expose('loop', {
+      description: 'The loop that was noticed last. Null if no message came back in the last 10 seconds.',
+      type: Loop,
+      nullable: true,
+    }),
     rejected: t.expose('rejected', { ...reported('Messages that cannot be delivered.'), type: 'SafeInt' }),
     lastRejection: t.expose('lastRejection', {
       description: 'The last rejected message. Null if there was none, or its provider does not report it.',

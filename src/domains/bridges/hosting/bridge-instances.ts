@@ -30,6 +30,7 @@ export function bridgeInstances(
         storage: storage.of(brokerId),
         ...(database === null ? {} : { database }),
         onFault: (error) => problem('error', { brokerId, bridgeId, reason: reasonOf(error) }, 'a bridge failed'),
+        onLoop: (loop) => problem('warn', { brokerId, bridgeId, ...loop }, 'messages of a bridge come back'),
       });
       const stop = bridge.onStatus(() => emit(bridge.status()));
       return {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { LocalBroker } from '../../../protocol/hosting/local-broker.ts';
 import type { BridgeRules } from '../model/bridge-kind.ts';
+import type { BridgeLoop } from '../model/bridge-status.ts';
 import { postgresqlQueues } from '../queue/postgresql/postgresql-queues.ts';
 import type { QueueDatabase } from '../queue/postgresql/queue-database.ts';
 import type { BrokerStorage } from '../queue/queue-storage.ts';
@@ -19,6 +20,8 @@ export interface BridgeOptions {
   /** Whether the first configuration may be outdated, so that queues that it does not name remain. Default: false. */
   readonly keepsOtherQueues?: boolean;
   readonly onFault: (error: unknown) => void;
+  /** Called when messages begin to come back to a connection through another bridge. */
+  readonly onLoop?: (loop: BridgeLoop & { readonly connection: string }) => void;
 }
 
 export function queueStore({ folder, database, storage, brokerId, bridgeId }: BridgeOptions): QueueStore {

@@ -7,7 +7,7 @@ import { connectionsOf } from '../model/bridge-kind.ts';
 import { type BridgeConnectionStatus, NO_COUNTS } from '../model/bridge-status.ts';
 import type { BridgeOptions } from './bridge-options.ts';
 
-export interface BridgeSetup extends Omit<BridgeOptions, 'onFault' | 'storage' | 'database'> {
+export interface BridgeSetup extends Omit<BridgeOptions, 'onFault' | 'onLoop' | 'storage' | 'database'> {
   /** Where queues are stored. Default: files in the folder. */
   readonly databaseUrl?: string | undefined;
 }

@@ -15,6 +15,23 @@ export interface BridgeRejection {
   readonly reason: string;
 }
 
+/** Messages that come back to a connection again and again, changed at most by a prefix. */
+export interface BridgeLoop {
+  /** Of the message by which it was noticed. */
+  readonly topic: string;
+  /** Epoch milliseconds. */
+  readonly since: number;
+  /** Messages that came back, on average over the last 10 seconds. */
+  readonly perSecond: number;
+  /** Whether they are dropped. */
+  readonly isStopped: boolean;
+}
+
+export const describeLoop = ({ topic, perSecond, isStopped }: BridgeLoop): string => {
+  const remedy = isStopped ? 'they are dropped' : 'set "stopsLoops", or use prefixes that lead to other topics';
+  return `"${topic}": equal messages come back ${perSecond} times a second, probably through another bridge; ${remedy}`;
+};
+
 /**
  * The status of one connection of a bridge; `getStatus` returns an array of these. `connectionName`, `queuedMessages`
  * and `isConnected` are the names that bridges of commercial brokers use. Counters start when the bridge starts in this
@@ -30,9 +47,12 @@ export interface BridgeConnectionStatus {
   readonly queuedBytes: number;
   readonly received: number;
   readonly delivered: number;
-  /** Messages dropped because the queue was full, or expired in the queue (MQTT 5). */
+  /** Messages dropped because the queue was full, they expired in it (MQTT 5), or they came back in a loop. */
   readonly dropped: number;
   readonly lastRejection?: BridgeRejection;
+  /** Messages of loops that came back; they are forwarded again, or counted in `dropped` as well. */
+  readonly returned: number;
+  readonly loop?: BridgeLoop;
   /** Messages that cannot be delivered. The kind of bridge defines whether they are stored elsewhere. */
   readonly rejected: number;
 }
@@ -43,5 +63,6 @@ export const NO_COUNTS = {
   received: 0,
   delivered: 0,
   dropped: 0,
+  returned: 0,
   rejected: 0,
 } as const satisfies Partial<BridgeConnectionStatus>;

@@ -20,6 +20,8 @@ export interface MqttConnectionConfig extends TrustedConnection {
   readonly cert?: string;
   readonly key?: string;
   readonly verifyCa?: boolean;
+  /** Default: false. */
+  readonly stopsLoops?: boolean;
   readonly topics: readonly TopicRule[];
   readonly queue?: Partial<QueueBounds>;
 }

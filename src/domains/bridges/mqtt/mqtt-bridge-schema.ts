@@ -63,6 +63,10 @@ const connection: JsonSchema = {
     cert: textSchema('Client certificate (PEM) for the other broker, with its chain.', PEM),
     key: textSchema('Private key (PEM) of the client certificate.', { ...PEM, writeOnly: true }),
     verifyCa: flagSchema("Whether the other broker's certificate and its host name are verified.", true),
+    stopsLoops: flagSchema(
+      'Whether messages that another bridge sends back again and again are dropped. A message that a client repeats more than five times a second is then forwarded once in 10 seconds.',
+      false,
+    ),
     topics: {
       type: 'array',
       description: 'The forwarded topics.',

@@ -7,6 +7,7 @@ import type { BridgeQueue } from '../queue/bridge-queue.ts';
 import type { QueueEntry } from '../queue/queue-entry.ts';
 import type { BridgePath } from './bridge-path.ts';
 import { DEFAULT_QOS, type TopicRule, targetProblem, targetTopic, type Way } from './mqtt-bridge-config.ts';
+import type { ReturnedMessages } from './returned-messages.ts';
 import { CALM_MS, Suspicion } from './suspicion.ts';
 
 const MAX_IN_FLIGHT = 2_000;
@@ -19,6 +20,8 @@ interface OneWayOptions {
   readonly target: MqttBridgeSession;
   readonly queue: BridgeQueue;
   readonly path: BridgePath;
+  /** Shared by both directions. */
+  readonly returned: ReturnedMessages;
   readonly onCount: () => void;
 }
 
@@ -26,6 +29,7 @@ interface WayCounts {
   received: number;
   delivered: number;
   expired: number;
+  looped: number;
   rejected: number;
 }
 
@@ -35,7 +39,7 @@ interface WayCounts {
  * and dropped.
  */
 export class OneWay {
-  readonly counts: WayCounts = { received: 0, delivered: 0, expired: 0, rejected: 0 };
+  readonly counts: WayCounts = { received: 0, delivered: 0, expired: 0, looped: 0, rejected: 0 };
   lastRejection: BridgeRejection | null = null;
   readonly queue: BridgeQueue;
   readonly #options: OneWayOptions;
@@ -57,10 +61,17 @@ export class OneWay {
   }
 
   arrived(message: ArrivedMessage, rules: readonly TopicRule[]): void {
-    const { way, path } = this.#options;
+    const { way, path, returned } = this.#options;
     const properties = path.extend(message.properties);
     if (properties === null) {
       message.taken();
+      return;
+    }
+    if (!returned.arrived(message.topic, message.payload)) {
+      this.counts.received += 1;
+      this.counts.looped += 1;
+      message.taken();
+      this.#options.onCount();
       return;
     }
     let left = rules.length;

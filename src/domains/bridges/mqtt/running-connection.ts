@@ -27,6 +27,7 @@ import {
   waysOf,
 } from './mqtt-bridge-config.ts';
 import { OneWay } from './one-way.ts';
+import { ReturnedMessages } from './returned-messages.ts';
 
 interface RunningConnectionOptions {
   readonly bridge: BridgeOptions;
@@ -67,6 +68,7 @@ export class RunningConnection {
   readonly #remote: MqttBridgeSession;
   readonly #ways: RunningWay[] = [];
   readonly #maybeRound: boolean;
+  readonly #returned: ReturnedMessages;
   config: MqttConnectionConfig;
   #state: BridgeConnectionState = 'CONNECTING';
   #since = Date.now();
@@ -93,6 +95,11 @@ export class RunningConnection {
     this.#options = options;
     this.config = config;
     this.#maybeRound = mayGoRound(bridge, config);
+    this.#returned = new ReturnedMessages({
+      stops: config.stopsLoops ?? false,
+      onLoop: (loop) => bridge.onLoop?.({ connection: config.name, ...loop }),
+      onChange: () => options.onState(),
+    });
     const clientId = bridgeClientId(bridge, config.name, 12);
     const leftOver = (way: Way) => filtersLeft(options.earlier, config, way);
     const { local, onFault } = bridge;
@@ -131,7 +138,9 @@ export class RunningConnection {
       queuedBytes: sum(({ queue }) => queue.bytes),
       received: sum(({ counts }) => counts.received),
       delivered: sum(({ counts }) => counts.delivered),
-      dropped: sum(({ counts, queue }) => counts.expired + queue.dropped),
+      dropped: sum(({ counts, queue }) => counts.expired + counts.looped + queue.dropped),
+      returned: this.#returned.count,
+      ...(this.#returned.loop === null ? {} : { loop: this.#returned.loop }),
       rejected: sum(({ counts }) => counts.rejected),
       ...(lastRejection === null ? {} : { lastRejection }),
     };
@@ -145,6 +154,7 @@ export class RunningConnection {
   /** First writes messages to disk and acknowledges them, while the connection still exists. */
   async close({ discardSessions, discardQueues, next }: CloseOptions): Promise<void> {
     this.#isClosed = true;
+    this.#returned.close();
     for (const { subscriptions } of this.#ways) subscriptions.close();
     const drained = Promise.all(this.#ways.map(({ passing }) => passing.drain()));
     if (!discardQueues) await drained;
@@ -178,7 +188,7 @@ export class RunningConnection {
     const [source, target] = way === 'out' ? [this.#local, this.#remote] : [this.#remote, this.#local];
     const names = [namesOfLocal(bridge.brokerId, bridge.local.url), namesOfRemote(url)] as const;
     const path = way === 'out' ? new BridgePath(names[0], names[1]) : new BridgePath(names[1], names[0]);
-    const passing = new OneWay({ way, target, queue, path, onCount });
+    const passing = new OneWay({ way, target, queue, path, returned: this.#returned, onCount });
     const subscriptions = new SourceSubscriptions<RuleFilter>({
       session: source,
       onMessage: (message, { rules }) => passing.arrived(message, rules),

@@ -84,6 +84,7 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
       received: this.#received,
       delivered: this.#delivered,
       dropped: this.#queue.dropped,
+      returned: 0,
       rejected: this.#rejected,
       ...(this.#lastRejection === null ? {} : { lastRejection: this.#lastRejection }),
     };

@@ -30,7 +30,7 @@ const LIST = `query ($b: ID!) { broker(id: $b) { bridges {
 } } }`;
 const FOLLOW = `subscription ($b: ID!, $after: SafeInt) { bridgeStatus(brokerId: $b, bridgeId: "mqtt-bridge", after: $after) {
   kind sequence missed isConnected status
-  connections { name isConnected state since error queuedMessages queuedBytes received delivered dropped rejected lastRejection { at reason } }
+  connections { name isConnected state since error queuedMessages queuedBytes received delivered dropped returned rejected lastRejection { at reason } loop { since topic reason perSecond isStopped } }
 } }`;
 
 test('a bridge of this service is configured, passes messages and is followed live, and its secrets never come out', async () => {
@@ -64,7 +64,10 @@ test('a bridge of this service is configured, passes messages and is followed li
   );
   expect(bridge).toEqual({ key: 'mqtt-bridge', isActive: true, config: config(remote.url, { password: '***' }) });
   const up = (await feed.until(({ bridgeStatus }) => bridgeStatus.connections[0]?.state === 'CONNECTED')).bridgeStatus;
-  expect(up).toMatchObject({ kind: 'CHANGE', connections: [{ name: 'hq', isConnected: true, dropped: 0 }] });
+  expect(up).toMatchObject({
+    kind: 'CHANGE',
+    connections: [{ name: 'hq', isConnected: true, dropped: 0, returned: 0, loop: null }],
+  });
   expect(up.sequence).toBeGreaterThan(start.sequence);
 
   const reader = await startClient(remote.url);
@@ -73,6 +76,18 @@ test('a bridge of this service is configured, passes messages and is followed li
   await (await world.client()).publishAsync('plant/line1', 'x', { qos: 1 });
   expect(await heard).toBe('plant/line1');
   await feed.until(({ bridgeStatus }) => bridgeStatus.connections[0].delivered >= 1);
+
+  // What repeats like a message in a loop is reported, and still forwarded.
+  const device = await world.client();
+  for (let count = 0; count < 60; count += 1) await device.publishAsync('plant/line1', 'x', { qos: 1 });
+  const looping = (await feed.until(({ bridgeStatus }) => bridgeStatus.connections[0].loop !== null)).bridgeStatus;
+  expect(looping.connections[0]).toMatchObject({
+    state: 'CONNECTED',
+    error: null,
+    loop: { topic: 'plant/line1', isStopped: false, reason: expect.stringMatching(/^"plant\/line1": equal messages/) },
+  });
+  await feed.until(({ bridgeStatus: { connections } }) => connections[0].returned >= 10);
+  await feed.until(({ bridgeStatus: { connections } }) => connections[0].delivered >= 61);
 
   // The same again, as it was read: nothing restarts, and the secret stays.
   const read = await world.rest('GET', '/bridges/mqtt-bridge/config');

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { MqttClient } from 'mqtt';
 import { onTestFinished } from 'vitest';
+import type { BridgeOptions } from '../../../../src/domains/bridges/hosting/bridge-options.ts';
 import type { Bridge } from '../../../../src/domains/bridges/model/bridge.ts';
 import type { BridgeConnectionStatus } from '../../../../src/domains/bridges/model/bridge-status.ts';
 import { startMqttBridge } from '../../../../src/domains/bridges/mqtt/mqtt-bridge.ts';
@@ -20,6 +21,7 @@ export interface TestBridgeOptions {
   readonly brokerId?: string;
   readonly folder?: string;
   readonly allowedHosts?: readonly string[];
+  readonly onLoop?: BridgeOptions['onLoop'];
 }
 
 export function bridgeFolder(): string {
@@ -34,6 +36,7 @@ export function startTestBridge({
   brokerId = 'test',
   folder = bridgeFolder(),
   allowedHosts = [],
+  onLoop = () => {},
 }: TestBridgeOptions) {
   const bridge = startMqttBridge({
     brokerId,
@@ -41,6 +44,7 @@ export function startTestBridge({
     local: { id: brokerId, timeoutMs: 30_000, ...local },
     rules: { allowedHosts },
     folder,
+    onLoop,
     onFault: (error) => {
       throw error;
     },

@@ -3,6 +3,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { PATH_PROPERTY } from '../../../../src/domains/bridges/mqtt/bridge-path.ts';
+import type { MqttBridgeConfig } from '../../../../src/domains/bridges/mqtt/mqtt-bridge-config.ts';
 import { ADMINISTRATOR, connect, useTestBroker } from '../../../engines/embedded/embedded.ts';
 import { ADMIN, startMosquitto } from '../../../support/mosquitto.ts';
 import { startRelay } from '../../../support/relay.ts';
@@ -310,6 +311,44 @@ test('three brokers in a ring: each has a message once, and it does not go round
   await last?.publishAsync('ring/a', 'behind', { qos: 1 });
   await Promise.all(heard.map((each) => each.text('behind')));
   for (const each of heard) expect(each.texts()).toEqual(['a', 'end', 'behind']);
+});
+
+test('a loop through a bridge of Mosquitto is reported with its rate, and stopped by a setting', async () => {
+  const other = await startMosquitto();
+  const lines = ['connection back', `address 127.0.0.1:${other.port}`, 'topic loop/# both 1'];
+  const own = await startMosquitto({ lines });
+  const loops: unknown[] = [];
+  const bridge = startTestBridge({ local: { url: own.url }, onLoop: (loop) => loops.push(loop) });
+  const configOf = (stopsLoops: boolean): MqttBridgeConfig => ({
+    connections: [{ name: 'test', url: other.url, stopsLoops, topics: [{ pattern: 'loop/#', direction: 'both' }] }],
+  });
+  await bridge.apply(configOf(false));
+  await statusOf(bridge, ({ state }) => state === 'CONNECTED');
+  const ours = await own.client();
+  const heard = await listen(ours, 'loop/#');
+  // Until the bridge of Mosquitto is connected, nothing comes back.
+  await expect
+    .poll(async () => {
+      await ours.publishAsync('loop/a', 'x', { qos: 1 });
+      return bridge.status()[0]?.loop;
+    })
+    .toMatchObject({ topic: 'loop/a', isStopped: false, perSecond: expect.any(Number) });
+  expect(bridge.status()[0]).toMatchObject({ state: 'CONNECTED', returned: expect.any(Number), dropped: 0 });
+  expect(loops).toEqual([expect.objectContaining({ connection: 'test', topic: 'loop/a' })]);
+
+  await bridge.apply(configOf(true));
+  await statusOf(bridge, ({ loop, dropped }) => loop?.isStopped === true && dropped > 0);
+  // A message that goes there and comes back is behind all that went round.
+  let number = 0;
+  await expect
+    .poll(async () => {
+      const before = heard.texts().filter((text) => text === 'x').length;
+      number += 1;
+      await ours.publishAsync('loop/b', `probe ${number}`, { qos: 1 });
+      await heard.until(() => heard.texts().filter((text) => text === `probe ${number}`).length > 1);
+      return heard.texts().filter((text) => text === 'x').length - before;
+    })
+    .toBe(0);
 });
 
 test('each change of the state of a connection is reported with the reason', async () => {
