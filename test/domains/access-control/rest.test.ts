@@ -216,10 +216,12 @@ test('a value that the broker does not support is reported with its path in the 
     priority: 0,
     allow: true,
   }));
+  const empty = rules.slice(0, 2).map((rule, index) => ({ ...rule, topic: index === 0 ? 'a' : '' }));
   const placeholder = rules.filter(({ topic }) => topic !== 'a/#/b');
   await rest('POST', '/roles', { rolename: 'odd' });
   const refused: [method: string, path: string, body: unknown, places: readonly string[]][] = [
     ['PUT', '/roles', { rolename: 'odd', acls: rules }, ['/acls/1/topic']],
+    ['PUT', '/roles', { rolename: 'odd', acls: empty }, ['/acls/1/topic']],
     ['POST', '/clients', { username: 'v', roles: [{ rolename: '\u0007' }] }, ['/roles/0/rolename']],
     ['POST', '/clients', { username: 'u\u0007', clientid: '\u0007' }, ['/username', '/clientid']],
     ['DELETE', '/clients?username=%07', undefined, ['username']],

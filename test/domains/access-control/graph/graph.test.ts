@@ -335,6 +335,10 @@ describe.each(KINDS)('on %s', (kind) => {
       code: 'INVALID',
       info: { issues: [{ path: 'input.change.acl.topic', reason: expect.any(String) }] },
     });
+    expect(await codeOf('putAclRule', { roleName: 'sensor', acl: { ...badRule, topic: '' } })).toMatchObject({
+      code: 'INVALID',
+      info: { issues: [{ path: 'input.change.acl.topic', reason: 'must not be empty' }] },
+    });
     expect(await codeOf('updateAccount', { username: 'pump', password: null })).toMatchObject({
       code: 'INVALID',
       info: { issues: [{ path: 'input.change.password' }] },

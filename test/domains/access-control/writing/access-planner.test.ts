@@ -220,6 +220,7 @@ describe('what is refused', () => {
     ['send a/#/b', ['acl.topic']],
     ['send a#', ['acl.topic']],
     ['send +a', ['acl.topic']],
+    ['send ', ['acl.topic']],
     ['send @100001 a', ['acl.priority']],
     ['send $share/+/a/#', null],
   ])('the rule %j', (text, expected) => {
