@@ -52,6 +52,9 @@ export class SysBridges {
     this.#session = session;
     this.#stops = [
       sys.onValue((value) => this.#received(value)),
+      sys.onBurst(() => {
+        if (this.#bridges.size > 0) this.#readLog();
+      }),
       session.onStatus(() => {
         this.#readSince = null;
       }),
@@ -107,7 +110,7 @@ export class SysBridges {
     this.#readLog();
   }
 
-  /** A refused subscription is retried with the next state message. */
+  /** A refused subscription is retried with the next values below $SYS, usually after ten seconds. */
   #readLog(): void {
     if (this.#isReading) return;
     this.#isReading = true;
