@@ -32,6 +32,8 @@ export const adviceTexts = catalogue<AdviceKey | PartKey>({
       'Configure a client id in the client, or let it request a clean session: MQTT 3 requires a client id for a persistent session. Client ids of this service (`brokergraph-` and the id of the broker) are reserved for it.',
     SESSION_OF_ACCOUNT:
       'The client id{id} belongs to another account, which the list of clients names. Configure another client id in the client, or the account to which the session belongs. If the client changed its account, let it connect once more with that account and end its session (clean session), or delete that account.',
+    TAKEN_OVER:
+      'Several clients use the client id{id}, the last ones from {place} and from {otherPlace}. Configure another client id in all of them but one. If they are one device, it runs its MQTT client twice.',
     WILL_REJECTED:
       'Correct the topic of the will in the client: it must be a valid topic name without wildcards, and not below $CONTROL.',
     TOO_MANY_CONNECTIONS:
@@ -102,6 +104,8 @@ export const adviceTexts = catalogue<AdviceKey | PartKey>({
       'Tragen Sie im Client eine Client-Id ein, oder lassen Sie ihn eine neue Sitzung (Clean Session) anfordern: MQTT 3 verlangt für eine dauerhafte Sitzung eine Client-Id. Client-Ids dieses Dienstes (`brokergraph-` und die Id des Brokers) sind ihm vorbehalten.',
     SESSION_OF_ACCOUNT:
       'Die Client-Id{id} gehört einem anderen Konto, das die Liste der Clients nennt. Tragen Sie im Client eine andere Client-Id ein oder das Konto, dem die Sitzung gehört. Hat der Client sein Konto gewechselt, beenden Sie die Sitzung mit jenem Konto (Clean Session), oder löschen Sie jenes Konto.',
+    TAKEN_OVER:
+      'Mehrere Clients verwenden die Client-Id{id}, zuletzt von {place} und von {otherPlace}. Tragen Sie in allen außer einem eine andere Client-Id ein. Sind sie ein Gerät, so betreibt es seinen MQTT-Client doppelt.',
     WILL_REJECTED:
       'Berichtigen Sie im Client das Topic des letzten Willens: Es muss ein gültiger Topic-Name ohne Platzhalter sein und darf nicht unter $CONTROL liegen.',
     TOO_MANY_CONNECTIONS:

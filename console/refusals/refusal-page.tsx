@@ -11,7 +11,7 @@ import { Problem } from '../ui/problem.tsx';
 import { Time } from '../ui/time.tsx';
 import { reasonTexts } from './reason-texts.ts';
 import { refusalTexts } from './texts.ts';
-import { ADVISED, useAdvice } from './use-advice.ts';
+import { ADVISED, placeOf, useAdvice } from './use-advice.ts';
 import { WhatToDo } from './what-to-do.tsx';
 
 const REFUSAL = graphql(
@@ -25,7 +25,6 @@ const REFUSAL = graphql(
       lastAt
       count
       isMerged
-      address
       listenerPort
       topic
       reasonCode
@@ -66,6 +65,7 @@ export function RefusalPage({ id }: { readonly id: string }) {
       username && <Link href={accessAddress(broker.id, 'accounts', { name: username })}>{username}</Link>,
     ],
     [text('address'), refusal.address],
+    [text('takenOverBy'), refusal.takenOverBy && placeOf(refusal.takenOverBy)],
     [text('listenerPort'), refusal.listenerPort],
     [text('topic'), refusal.topic],
     [text('detail'), detail],

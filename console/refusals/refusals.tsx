@@ -31,7 +31,6 @@ const REFUSALS = graphql(
       id
       lastAt
       kind
-      address
       topic
       detail
       count
@@ -77,7 +76,11 @@ function RefusalList() {
         clientId ? <Link href={clientPath(broker.id, clientId)}>{clientId}</Link> : (address ?? '–'),
       value: ({ clientId, address }) => clientId ?? address,
     },
-    { key: 'address', title: text('address'), cell: ({ address }) => address ?? '–' },
+    {
+      key: 'address',
+      title: text('address'),
+      cell: ({ address, takenOverBy }) => [address ?? '–', takenOverBy?.address].filter(Boolean).join(' ⇄ '),
+    },
     {
       key: 'account',
       title: text('account'),

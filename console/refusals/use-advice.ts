@@ -7,6 +7,8 @@ export const ADVISED = graphql(`fragment Advised on Refusal @_unmask {
   reason
   clientId
   username
+  address
+  takenOverBy { username address }
   decision
   decidedBy { roleName groupName rule { topic priority } }
   whatWouldHelp
@@ -20,12 +22,14 @@ export function useAdvice(): (refusal: Advised) => string {
   return (refusal) => {
     const key = keyOf(refusal);
     if (!Object.hasOwn(adviceTexts.en, key)) return refusal.whatWouldHelp;
-    const { clientId, username, decidedBy } = refusal;
+    const { clientId, username, takenOverBy, decidedBy } = refusal;
     const group = decidedBy?.groupName ?? null;
     return text(key, {
       name: username === null ? '' : text('named', { name: username }),
       id: clientId === null ? '' : text('named', { name: clientId }),
       holder: username === null ? text('anonymousHolder') : text('accountHolder', { name: username }),
+      place: placeOf(refusal),
+      otherPlace: takenOverBy ? placeOf(takenOverBy) : '?',
       role: decidedBy?.roleName,
       ofGroup: group === null ? '' : text('ofGroup', { group }),
       filter: decidedBy?.rule?.topic,
@@ -33,6 +37,10 @@ export function useAdvice(): (refusal: Advised) => string {
     });
   };
 }
+
+/** The address of a connection, with its account. */
+export const placeOf = ({ address, username }: Pick<Advised, 'address' | 'username'>): string =>
+  `${address ?? '?'}${username === null ? '' : ` (${username})`}`;
 
 function keyOf({ reason, decision, decidedBy }: Advised): AdviceKey {
   if (reason !== 'ACCESS_DENIED') return reason;

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { accessWorld } from '../domains/access-control/access-service.ts';
-import { sendRaw } from '../domains/refusals/refused-clients.ts';
+import { joinFrom, sendRaw } from '../domains/refusals/refused-clients.ts';
 import { rawClient } from '../engines/embedded/raw-client.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startClient } from '../support/mosquitto.ts';
@@ -75,6 +75,19 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, (
     await expect(meter.publishAsync('plant/1', 'x', { qos: 1 })).rejects.toThrow();
     await explanation('plant/1').click();
     await page.getByRole('status').filter({ hasText: 'Denied: meter, publish, plant/1' }).waitFor();
+
+    await page.goto(`${service.url}/#/brokers/${brokerId}/refusals`);
+    await world.ask('createClient', { username: 'twin', password: 'one' });
+    const password = Buffer.from('one');
+    await joinFrom('127.0.0.1', Number(port), { clientId: 'same', username: 'meter', password });
+    await joinFrom('127.0.0.2', Number(port), { clientId: 'same', username: 'twin', password });
+    await row('127.0.0.1 ⇄ 127.0.0.2').getByText('from 127.0.0.1 (meter) and from 127.0.0.2 (twin)').waitFor();
+    await explanation('127.0.0.2').click();
+    await said('several clients with this client id').waitFor();
+    await page.getByRole('definition').filter({ hasText: '127.0.0.2 (twin)' }).waitFor();
+    await page.getByRole('definition').getByRole('link', { name: 'same' }).click();
+    await row('a connection that another client replaced').getByText('from 127.0.0.2 (twin)').waitFor();
+    await page.getByText('session taken over').first().waitFor();
     await page.goto(`${service.url}/?id=rfs_gone#/brokers/${brokerId}/refusals`);
     await page.getByText('This refusal is not in the list any more.').waitFor();
   });

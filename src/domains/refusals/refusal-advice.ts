@@ -1,4 +1,5 @@
 import { denialAdvice } from '../access-control/explain/denial-advice.ts';
+import type { Rival } from './client-id-fights.ts';
 import type { Refusal, RefusalReason } from './refusal.ts';
 
 /** What an operator can do about a refusal. */
@@ -31,6 +32,8 @@ const ADVICE: Readonly<Record<RefusalReason, Advice>> = {
     'Configure a client id in the client, or let it request a clean session: MQTT 3 requires a client id for a persistent session. Client ids of this service (`brokergraph-` and the id of the broker) are reserved for it.',
   SESSION_OF_ACCOUNT: ({ clientId }) =>
     `The client id${quoted(clientId)} belongs to another account, which the list of clients names. Configure another client id in the client, or the account to which the session belongs. If the client changed its account, let it connect once more with that account and end its session (clean session), or delete that account.`,
+  TAKEN_OVER: ({ clientId, takenOverBy, ...closed }) =>
+    `Several clients use the client id${quoted(clientId)}, the last ones from ${placeOf(closed)} and from ${placeOf(takenOverBy)}. Configure another client id in all of them but one. If they are one device, it runs its MQTT client twice.`,
   WILL_REJECTED:
     'Correct the topic of the will in the client: it must be a valid topic name without wildcards, and not below $CONTROL.',
   TOO_MANY_CONNECTIONS:
@@ -74,9 +77,15 @@ const ADVICE: Readonly<Record<RefusalReason, Advice>> = {
   OTHER: '`detail` has what the broker reports.',
 };
 
+/** Where a connection comes from, and whose it is. */
+function placeOf(rival: Rival | null | undefined): string {
+  const account = rival?.username == null ? '' : ` (account "${rival.username}")`;
+  return `${rival?.address ?? 'an unknown address'}${account}`;
+}
+
 function accessAdvice({ kind, topic, username, denial }: Refusal): string {
   // The will of a connection is a publish.
-  const action = kind === 'CONNECT' || kind === 'PACKET' ? 'PUBLISH' : kind;
+  const action = kind === 'SUBSCRIBE' || kind === 'UNSUBSCRIBE' ? kind : 'PUBLISH';
   const { decision: reason = null, decidedBy = null } = denial ?? {};
   return denialAdvice({ action, topic, username, reason, decidedBy });
 }

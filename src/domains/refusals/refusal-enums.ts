@@ -6,6 +6,9 @@ export const RefusalKindType = builder.enumType('RefusalKind', {
   values: {
     CONNECT: { description: 'A connection, before the client was admitted.' },
     PACKET: { description: 'A packet of a connected client that broke the protocol. The connection was closed.' },
+    TAKEOVER: {
+      description: 'The connection of a client, which the broker closed because another client uses the client id.',
+    },
     PUBLISH: { description: 'A publish. The connection remains.' },
     SUBSCRIBE: { description: 'A subscription to a topic filter. The connection remains.' },
     UNSUBSCRIBE: { description: 'The end of a subscription. The connection remains.' },
@@ -33,6 +36,10 @@ export const RefusalReasonType = builder.enumType('RefusalReason', {
     },
     SESSION_OF_ACCOUNT: {
       description: 'The session of the client id belongs to another account (`bindsSessionsToAccounts` of the broker).',
+    },
+    TAKEN_OVER: {
+      description:
+        'Several clients use the client id, and each connection of one closes that of another. `takenOverBy` has the last of these connections.',
     },
     WILL_REJECTED: { description: 'The will has an invalid topic, a topic below $CONTROL, or an invalid QoS.' },
     TOO_MANY_CONNECTIONS: { description: 'The limit of connections is reached.' },

@@ -3,6 +3,7 @@ import { isFields } from '../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
 import type { LookedAtRule } from '../access-control/explain/access-explanation.ts';
 import { ACL_TYPES, type AclRule } from '../access-control/policy/access-model.ts';
+import type { Rival } from './client-id-fights.ts';
 import {
   type Denial,
   MAX_REFUSALS,
@@ -105,9 +106,13 @@ function parseRefusal(value: unknown): Refusal | null {
     topic: textOf(value.topic, MAX_NAME),
     reasonCode: numberOf(value.reasonCode),
     detail: textOf(value.detail, MAX_NAME),
+    takenOverBy: parseRival(value.takenOverBy),
     denial: parseDenial(value.denial),
   };
 }
+
+const parseRival = (value: unknown): Rival | null =>
+  isFields(value) ? { username: textOf(value.username, MAX_NAME), address: textOf(value.address, MAX_NAME) } : null;
 
 function parseDenial(value: unknown): Denial | null {
   if (!isFields(value)) return null;

@@ -72,6 +72,10 @@ export class RefusalLog {
     refusal.lastAt = now;
     refusal.listenerPort = refused.listenerPort;
     refusal.reasonCode = refused.reasonCode;
+    if (refused.kind === 'TAKEOVER' && source !== null) {
+      const { username, address, listenerPort, takenOverBy } = truncated(refused);
+      Object.assign(refusal, { username, address, listenerPort, takenOverBy });
+    }
     if (source !== null) refusal.detail = truncate(refused.detail, MAX_TEXT);
     if (denial && source !== null && entry.version !== denial.version) {
       refusal.denial = denial.evaluate();
@@ -105,7 +109,9 @@ export class RefusalLog {
 
   #entryOf(refused: Refused, now: number): Entry {
     const { kind, reason, clientId, username, address, topic } = refused;
-    const key = JSON.stringify([kind, reason, clientId, username, address, topic]);
+    // The same fight has both rivals in turn.
+    const about = kind === 'TAKEOVER' ? [] : [username, address, topic];
+    const key = JSON.stringify([kind, reason, clientId, ...about]);
     const known = this.#entries.get(key);
     if (known) return known;
     const network = networkOf(address ?? '');
@@ -118,7 +124,7 @@ export class RefusalLog {
     const mergedKey = `${kind} ${reason} ${network}`;
     const merged = this.#entries.get(mergedKey);
     if (merged) return merged;
-    const nameless = { ...refused, clientId: null, username: null, topic: null, detail: null };
+    const nameless = { ...refused, clientId: null, username: null, topic: null, detail: null, takenOverBy: null };
     return this.#newEntry(nameless, mergedKey, null, now);
   }
 
@@ -134,6 +140,7 @@ export class RefusalLog {
       topic: refused.topic,
       reasonCode: refused.reasonCode,
       detail: refused.detail,
+      takenOverBy: refused.takenOverBy ?? null,
       id: `${this.id}.${this.#created}`,
       sequence: 0,
       firstAt,
@@ -175,6 +182,12 @@ const truncated = (refused: Refused): Refused => ({
   topic: truncate(refused.topic, MAX_TEXT),
   reasonCode: refused.reasonCode,
   detail: truncate(refused.detail, MAX_TEXT),
+  takenOverBy: refused.takenOverBy
+    ? {
+        username: truncate(refused.takenOverBy.username, MAX_NAME),
+        address: truncate(refused.takenOverBy.address, MAX_NAME),
+      }
+    : null,
 });
 
 /** Without half of a surrogate pair, which has no form in UTF-8. */

@@ -10,9 +10,21 @@ import type { AccessView } from '../access-control/graph/access-view.ts';
 import { Broker } from '../brokers/broker-schema.ts';
 import { CapabilityReasonType } from '../brokers/capability-reason-schema.ts';
 import { ClientFilter } from '../clients/graph/client-filter-schema.ts';
+import type { Rival } from './client-id-fights.ts';
 import { whatWouldHelp } from './refusal-advice.ts';
 import { RefusalKindType, RefusalReasonType } from './refusal-enums.ts';
 import { type RefusalView, viewOf } from './refusal-view.ts';
+
+const RivalType = builder.objectRef<Rival>('TakeoverRival').implement({
+  description: 'A connection that replaced another one with the same client id.',
+  fields: (t) => ({
+    username: t.exposeString('username', {
+      description: 'The user name. null: the client sent none, or the broker does not report it.',
+      nullable: true,
+    }),
+    address: t.exposeString('address', { description: 'The IP address of the client.', nullable: true }),
+  }),
+});
 
 export const RefusalType = builder.objectRef<RefusalView>('Refusal').implement({
   ...withBroker,
@@ -96,6 +108,13 @@ export const RefusalType = builder.objectRef<RefusalView>('Refusal').implement({
         'The reason code of MQTT 5 or return code of MQTT 3 that the client got the last time. null: it got none, or the broker does not report it.',
       nullable: true,
       resolve: ({ refusal }) => refusal.reasonCode,
+    }),
+    takenOverBy: t.field({
+      description:
+        'TAKEOVER: the connection that replaced the connection of this entry the last time. With several clients on one client id, both change with each takeover. Otherwise null.',
+      type: RivalType,
+      nullable: true,
+      resolve: ({ refusal }) => refusal.takenOverBy ?? null,
     }),
     decision: t.field({
       description: 'ACCESS_DENIED: how access control decided, as `explainAccess` reports it.',

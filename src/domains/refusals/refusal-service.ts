@@ -144,12 +144,13 @@ function requireReported({ kinds, limit }: RefusalList, wanted: RefusalFilter['k
 
 function matches(refusal: Refusal, { filter, clientId, username, kinds, reasons }: RefusalFilter): boolean {
   if (clientId != null && refusal.clientId !== clientId) return false;
-  if (username != null && refusal.username !== username) return false;
+  const usernames = [refusal.username, refusal.takenOverBy?.username ?? null];
+  if (username != null && !usernames.includes(username)) return false;
   if (kinds != null && !kinds.includes(refusal.kind)) return false;
   if (reasons != null && !reasons.includes(refusal.reason)) return false;
   if (filter == null) return true;
   const fits = FITS[filter.mode ?? 'contains'];
-  return [refusal.clientId, refusal.username].some((name) => name !== null && fits(name, filter.value));
+  return [refusal.clientId, ...usernames].some((name) => name !== null && fits(name, filter.value));
 }
 
 /** The time of the entry first, because other processes on the same database number refusals of Mosquitto otherwise. */

@@ -1,7 +1,11 @@
 import type { DecisionReason, LookedAtRule } from '../access-control/explain/access-explanation.ts';
+import type { Rival } from './client-id-fights.ts';
 
-/** What was refused. PACKET: a connected client broke the protocol, so the broker closed its connection. */
-export const REFUSAL_KINDS = ['CONNECT', 'PACKET', 'PUBLISH', 'SUBSCRIBE', 'UNSUBSCRIBE'] as const;
+/**
+ * What was refused. PACKET: a connected client broke the protocol, so the broker closed its connection. TAKEOVER: the
+ * connection was closed because another client uses the client id.
+ */
+export const REFUSAL_KINDS = ['CONNECT', 'PACKET', 'TAKEOVER', 'PUBLISH', 'SUBSCRIBE', 'UNSUBSCRIBE'] as const;
 export type RefusalKind = (typeof REFUSAL_KINDS)[number];
 
 /** See the descriptions in the schema. */
@@ -17,6 +21,7 @@ export const REFUSAL_REASONS = [
   'BUSY',
   'CLIENT_ID_REJECTED',
   'SESSION_OF_ACCOUNT',
+  'TAKEN_OVER',
   'WILL_REJECTED',
   'TOO_MANY_CONNECTIONS',
   'TOO_MANY_SESSIONS',
@@ -61,6 +66,8 @@ export interface Refused {
   readonly reasonCode: number | null;
   /** Further details in the words of the broker. */
   readonly detail: string | null;
+  /** TAKEOVER: the connection that replaced this one. Default: `null`. */
+  readonly takenOverBy?: Rival | null;
 }
 
 /** Why access control denied a topic, in the terms of `explainAccess`. */

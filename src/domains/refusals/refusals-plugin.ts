@@ -14,11 +14,14 @@ import {
   type ConnectedLine,
   type DisconnectedLine,
   NOT_AUTHORISED,
+  TAKEN_OVER,
 } from '../../protocol/mosquitto-log/log-line.ts';
 import { LOG_TOPIC, LogReader, VERSION_TOPIC } from '../../protocol/mosquitto-log/log-reader.ts';
 import type { BrokerMessage, Stop } from '../../protocol/mqtt/broker-session.ts';
+import { TAKE_OVER_KEEPALIVE } from '../../protocol/mqtt/take-over.ts';
 import { plainAddress } from '../clients/inspect/client-entry.ts';
 import { DENIED, isDenied, LogVerification, NO_LOG } from '../clients/inspect/log-verification.ts';
+import { ClientIdFights, type Rival } from './client-id-fights.ts';
 import { limitOfLog } from './log-limits.ts';
 import type { RefusalKind } from './refusal.ts';
 import { executeRefusalCommand, REFUSALS_API, refusalsChanged } from './refusal-control.ts';
@@ -26,7 +29,7 @@ import { RefusalLog } from './refusal-log.ts';
 import { type Explained, explainDenial, explainEnd } from './refusal-reasons.ts';
 import { UnidentifiedConnections } from './unidentified-connections.ts';
 
-const KINDS: readonly RefusalKind[] = ['CONNECT', 'PACKET'];
+const KINDS: readonly RefusalKind[] = ['CONNECT', 'PACKET', 'TAKEOVER'];
 
 const CONNECTIONS_UNKNOWN: CapabilityReason = {
   code: 'CLIENTS_UNKNOWN',
@@ -40,11 +43,16 @@ interface KnownClient {
   readonly address: string;
   readonly username: string | null;
   readonly listenerPort: number | null;
+  /** Distinguishes a new connection from a line that arrived twice. */
+  readonly port: number;
+  /** `false` once the end of the connection was logged, except by a takeover. */
+  isConnected: boolean;
 }
 
-interface RefusedConnection extends Partial<KnownClient> {
+interface RefusedConnection extends Partial<Omit<KnownClient, 'port' | 'isConnected'>> {
   /** `null` or absent: the broker does not name it. */
   readonly clientid?: string | null;
+  readonly takenOverBy?: Rival;
 }
 
 export const refusalsPlugin: PluginFactory = {
@@ -71,6 +79,7 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
   readonly #log: RefusalLog;
   readonly #connections = new UnidentifiedConnections();
   readonly #clients = new LRUCache<string, KnownClient>(entryLimit(MAX_CLIENTS));
+  readonly #fights = new ClientIdFights();
   readonly #reader = new LogReader();
   readonly #stops: Promise<Stop>[] = [];
   #cause: CauseLine | null = null;
@@ -161,10 +170,21 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
     else if (line.kind === 'STARTED') this.#connections.clear();
   }
 
-  #connected({ address, port, clientid, username }: ConnectedLine): void {
+  #connected(line: ConnectedLine): void {
+    const { address, port, clientid, username } = line;
     this.#verification.connectionLogged();
     const listenerPort = this.#connections.identified(address, port)?.listenerPort ?? null;
-    this.#clients.set(clientid, { address: plainAddress(address), username, listenerPort });
+    const client = { address: plainAddress(address), username, listenerPort, port, isConnected: true };
+    const previous = this.#clients.get(clientid);
+    this.#clients.set(clientid, client);
+    if (!previous?.isConnected || previous.port === port || this.#isOwnTakeover(line)) return;
+    if (this.#fights.isFight(clientid, previous, client, performance.now()))
+      this.#refused('TAKEOVER', { reason: 'TAKEN_OVER', detail: null }, { clientid, ...previous, takenOverBy: client });
+  }
+
+  /** Whether this service has taken over the session for a command. */
+  #isOwnTakeover({ username, keepalive, clean }: ConnectedLine): boolean {
+    return keepalive === TAKE_OVER_KEEPALIVE && !clean && username === this.#host.session.username;
   }
 
   #disconnected(line: DisconnectedLine, cause: CauseLine | null): void {
@@ -175,6 +195,7 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
     const isAdmitted = !isPlaceholder && !isOpen && line.reason !== NOT_AUTHORISED;
     const explained = explainEnd(line, isAdmitted, cause);
     if (isAdmitted) {
+      this.#ended(line);
       if (explained !== null) this.#refused('PACKET', explained, { clientid, ...this.#clients.get(clientid) });
       return;
     }
@@ -185,8 +206,21 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
     this.#refused('CONNECT', explained, { clientid: named, ...(address !== null && { address }), ...opened });
   }
 
+  /**
+   * The line of the new connection follows that of a takeover. Mosquitto 2.0 logs the takeover of a connection as an
+   * error, and 2.1 also that of a stored session.
+   */
+  #ended({ clientid, reason, ends }: DisconnectedLine): void {
+    const client = this.#clients.get(clientid);
+    if (client === undefined) return;
+    if (reason !== TAKEN_OVER) client.isConnected = false;
+    else if (ends === 'ADMITTED') client.isConnected = true;
+  }
+
   #refused(kind: RefusalKind, { reason, detail }: Explained, about: RefusedConnection): void {
     const { clientid: clientId = null, username = null, address = null, listenerPort = null } = about;
-    this.#log.add({ kind, reason, clientId, username, address, listenerPort, topic: null, reasonCode: null, detail });
+    const { takenOverBy = null } = about;
+    const client = { clientId, username, address, listenerPort, takenOverBy };
+    this.#log.add({ ...client, kind, reason, topic: null, reasonCode: null, detail });
   }
 }

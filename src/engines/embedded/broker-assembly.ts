@@ -99,6 +99,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
         refused.add(connection.address, connect.username, connect.reason);
         refusals.connect(connection, connect);
       },
+      onTakenOver: refusals.takenOver,
       onDenied: refusals.denied,
       onProtocolError: refusals.protocolError,
       bindsSessions: () => settings().bindsSessions,

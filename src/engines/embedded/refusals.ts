@@ -1,3 +1,4 @@
+import { ClientIdFights } from '../../domains/refusals/client-id-fights.ts';
 import { REFUSAL_KINDS, type RefusalReason, type Refused } from '../../domains/refusals/refusal.ts';
 import {
   executeRefusalCommand,
@@ -11,7 +12,7 @@ import type { ControlEvent } from '../../protocol/control/envelope.ts';
 import type { ControlPlugin } from '../../protocol/control/plugin.ts';
 import { BAD_AUTHENTICATION_METHOD, CONNECT_TIMEOUT } from './core/aedes-refusals.ts';
 import type { RefusalReason as ConnectReason, RefusedConnect } from './core/connect-refusal.ts';
-import type { Connection, ListenerInfo } from './core/connection.ts';
+import { type Connection, type ListenerInfo, SESSION_TAKEN_OVER } from './core/connection.ts';
 import type { DeniedTopic, ProtocolError } from './core/core-parts.ts';
 import type { DynamicSecurityAccess } from './dynamic-security/dynamic-security-access.ts';
 import type { RefusedSocket } from './listening/listener.ts';
@@ -52,6 +53,7 @@ export class Refusals implements ControlPlugin {
   readonly api = REFUSALS_API;
   readonly #access: DynamicSecurityAccess;
   readonly #log: RefusalLog;
+  readonly #fights = new ClientIdFights();
 
   constructor(access: DynamicSecurityAccess, emit: (event: ControlEvent) => void) {
     this.#access = access;
@@ -96,6 +98,20 @@ export class Refusals implements ControlPlugin {
       reasonCode: connection.protocolVersion === 5 ? reasonCode : null,
       detail: rule,
     });
+  };
+
+  /** A connection whose client id another client uses. */
+  readonly takenOver = (closed: Connection, by: Connection): void => {
+    const { identity } = closed;
+    if (identity === null) return;
+    const { clientId, username } = identity;
+    const [previous, next] = [
+      { username, address: closed.address },
+      { username: by.claimedUsername ?? null, address: by.address },
+    ];
+    if (!this.#fights.isFight(clientId, previous, next, performance.now())) return;
+    const reasonCode = closed.protocolVersion === 5 ? SESSION_TAKEN_OVER : null;
+    this.#log.add({ ...about(closed), kind: 'TAKEOVER', reason: 'TAKEN_OVER', reasonCode, takenOverBy: next });
   };
 
   /** A connection that was refused before MQTT. */

@@ -6,7 +6,15 @@ import { startTestService } from '../../support/service.ts';
 import { addBroker } from '../clients/graph/commercial-broker.ts';
 import { codeOf } from '../clients/graph/operations.ts';
 import { refusedConnects, refusedPackets } from './mosquitto-kinds.ts';
-import { distrust, listRefusals, sendRaw, shakeHands, watchRefusals } from './refused-clients.ts';
+import {
+  distrust,
+  joinFrom,
+  listRefusals,
+  type SeenRefusal,
+  sendRaw,
+  shakeHands,
+  watchRefusals,
+} from './refused-clients.ts';
 
 async function start(logTypes: readonly string[] = FOLLOWED_LOG) {
   const crowded = await freePort();
@@ -55,6 +63,49 @@ test('Mosquitto reports 33 kinds of refused connections and packets, each before
   }
 });
 
+test('clients that fight for a client id on Mosquitto are one entry with both, and the session has the reason', async () => {
+  const { service, brokerId, mosquitto } = await start();
+  await withAccounts(service);
+  const [broker] = service.services.brokers.visibleIn(service.projectId, null);
+  if (!broker) throw new Error('There is no broker');
+  const { controls } = service.services.runtimes.get(broker);
+  await controls.call('dynamic-security', 'createClient', { username: 'twin', password: 'pw' });
+  const { next } = await watchRefusals(service, brokerId);
+  const join = (username: string, address = '127.0.0.1') =>
+    joinFrom(address, mosquitto.port, { clientId: 'same-id', username, password });
+
+  // A client that reconnects is not reported.
+  await join('dev');
+  await join('dev');
+  await join('twin', '127.0.0.2');
+  const entry = { kind: 'TAKEOVER', reason: 'TAKEN_OVER', clientId: 'same-id' } as const;
+  const first = await next(({ kind }) => kind === 'TAKEOVER');
+  expect(first).toMatchObject({
+    ...entry,
+    count: 1,
+    username: 'dev',
+    address: '127.0.0.1',
+    takenOverBy: { username: 'twin', address: '127.0.0.2' },
+  });
+  await join('dev');
+  const second = await next(({ count }) => count === 2);
+  expect(second).toMatchObject({
+    ...entry,
+    id: first.id,
+    username: 'twin',
+    address: '127.0.0.2',
+    takenOverBy: { username: 'dev', address: '127.0.0.1' },
+  });
+  for (const username of ['dev', 'twin']) {
+    const { data } = await listRefusals(service, brokerId, { username });
+    expect(data.broker.refusals.nodes.map(({ id }: SeenRefusal) => id)).toEqual([first.id]);
+  }
+  const READ = `query ($id: ID!) { broker(id: $id) { connectedClient(clientId: "same-id") { username isConnected disconnectReason } } }`;
+  await expect
+    .poll(async () => (await service.graphql(READ, { id: brokerId })).data.broker.connectedClient)
+    .toEqual({ username: 'dev', isConnected: true, disconnectReason: 'session taken over' });
+});
+
 test('Mosquitto reports why TLS handshakes failed, and on which listener', async () => {
   const mosquitto = await startMosquitto({ access: 'anonymous', logTypes: FOLLOWED_LOG, tls: 'mutual' });
   const service = await startTestService();
@@ -89,7 +140,7 @@ test('what Mosquitto cannot report is an error that says what would help', async
   expect(codeOf(denied)).toBe('NOT_SUPPORTED_BY_BROKER');
   expect(denied.errors?.[0]?.message).toMatch(/log_type debug/);
   const { data } = await listRefusals(service, brokerId);
-  expect(data.broker.refusals.reportedKinds).toEqual(['CONNECT', 'PACKET']);
+  expect(data.broker.refusals.reportedKinds).toEqual(['CONNECT', 'PACKET', 'TAKEOVER']);
   expect(data.broker.refusals.limit).toMatch(/explainAccess/);
 });
 

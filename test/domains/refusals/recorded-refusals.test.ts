@@ -120,6 +120,48 @@ describe.each(RECORDED_VERSIONS)('Mosquitto %s', (name) => {
     }
   });
 
+  test('clients that fight for a client id are reported with both connections, over each transport', async () => {
+    const { refusalsOf } = await startRefusals(recording.version);
+    const [other] = await refusalsOf(linesOf(recording, 'take-over/v3.1.1/by-other-account'));
+    expect(other).toMatchObject({ kind: 'TAKEOVER', reason: 'TAKEN_OVER', count: 1, address: '127.0.0.1' });
+    expect([other?.username, other?.takenOverBy?.username].every((user) => typeof user === 'string')).toBe(true);
+    expect(other?.takenOverBy?.username).not.toBe(other?.username);
+    // A broker without `log_type error` logs the new connections only.
+    for (const isWhole of [true, false]) {
+      const again = await startRefusals(recording.version);
+      for (const { name: scenario, log } of recording.scenarios) {
+        if (!/^take-over\/v.*-by-/.test(scenario) || /other-account/.test(scenario)) continue;
+        // The late end of a WebSocket of 2.0 looks like that of the connection that replaced it.
+        if (!isWhole && /ws-by/.test(scenario)) continue;
+        const lines = log.filter(([level]) => isWhole || level !== 'E');
+        expect([await again.refusalsOf(lines), await again.refusalsOf(lines)], scenario).toEqual([[], []]);
+        expect(await again.refusalsOf(lines), scenario).toMatchObject([
+          { kind: 'TAKEOVER', reason: 'TAKEN_OVER', count: 1, takenOverBy: { address: '127.0.0.1', username: 'dev' } },
+        ]);
+      }
+    }
+  });
+
+  test('refused connections with the client id of another client take over nothing', async () => {
+    const { refusalsOf } = await startRefusals(recording.version);
+    for (let round = 0; round < 4; round++) {
+      for (const { name: scenario, log } of recording.scenarios) {
+        if (!/^take-over\/(wrong|unknown|anonymous|disabled|attempt)/.test(scenario)) continue;
+        const kinds = (await refusalsOf(log)).map(({ kind }) => kind);
+        expect(kinds, scenario).not.toContain('TAKEOVER');
+      }
+    }
+  });
+
+  test('a client that reconnects again and again after its connection was cut is in no fight', async () => {
+    const { refusalsOf } = await startRefusals(recording.version);
+    for (let round = 0; round < 4; round++) {
+      for (const { name: scenario, log } of recording.scenarios) {
+        if (scenario.startsWith('end/')) expect(await refusalsOf(log), scenario).toEqual([]);
+      }
+    }
+  });
+
   test('a wrong password does not take the listener from later refusals', async () => {
     const { refusalsOf, limit } = await startRefusals(recording.version);
     const refusals = await refusalsOf(linesOf(recording, 'refused/tls/refused-after-wrong-password'));

@@ -5,7 +5,7 @@ import { startTestService } from '../../support/service.ts';
 import { subscribe } from '../../support/subscription.ts';
 import { addBroker, startCommercialBroker } from '../clients/graph/commercial-broker.ts';
 import { codeOf } from '../clients/graph/operations.ts';
-import { listRefusals, REFUSAL_FIELDS, type SeenRefusal, sendRaw, watchRefusals } from './refused-clients.ts';
+import { joinFrom, listRefusals, REFUSAL_FIELDS, type SeenRefusal, sendRaw, watchRefusals } from './refused-clients.ts';
 
 const wrong = Buffer.from('wrong');
 
@@ -93,6 +93,46 @@ test('a session of another account is refused with its reason as soon as the bro
   const remote = await addBroker(service, `mqtt://127.0.0.1:${port}`, { username, password: owner.password });
   expect(codeOf(await bind(remote, true))).toBe('INVALID');
   expect((await bind(remote, false)).errors).toBeUndefined();
+});
+
+test('clients that fight for a client id are one entry with both, and the client has the reason', async () => {
+  const { service, brokerId, port, username, password } = await start();
+  const admin = await connect(port, { clientId: 'admin', username, password: password.toString() });
+  const createClient = { command: 'createClient', username: 'twin', password: 'secret' };
+  await control(admin, 'dynamic-security', { commands: [createClient] });
+  const { next } = await watchRefusals(service, brokerId);
+  const owner = { clientId: 'same-id', username, password };
+  const twin = { ...owner, username: 'twin', password: Buffer.from('secret'), protocolVersion: 5 } as const;
+
+  // A client that reconnects is not reported.
+  await joinFrom('127.0.0.1', port, owner);
+  await joinFrom('127.0.0.1', port, owner);
+  await joinFrom('127.0.0.2', port, twin);
+  const entry = { kind: 'TAKEOVER', reason: 'TAKEN_OVER', clientId: 'same-id', listenerPort: port, reasonCode: null };
+  const first = await next(({ kind }) => kind === 'TAKEOVER');
+  expect(first).toMatchObject({
+    ...entry,
+    count: 1,
+    username,
+    address: '127.0.0.1',
+    takenOverBy: { username: 'twin', address: '127.0.0.2' },
+  });
+  expect(first.whatWouldHelp).toMatch(/"same-id".*127\.0\.0\.1.*127\.0\.0\.2 \(account "twin"\)/);
+  await joinFrom('127.0.0.1', port, owner);
+  expect(await next(({ count }) => count === 2)).toMatchObject({
+    ...entry,
+    id: first.id,
+    reasonCode: 0x8e,
+    username: 'twin',
+    address: '127.0.0.2',
+    takenOverBy: { username, address: '127.0.0.1' },
+  });
+  const names = await listRefusals(service, brokerId, { kinds: ['TAKEOVER'], username: 'twin' });
+  expect(names.data.broker.refusals.totalCount).toBe(1);
+  const READ = `query ($id: ID!, $clientId: String!) { broker(id: $id) { connectedClient(clientId: $clientId) { disconnectReason } } }`;
+  const reasonOf = async (clientId: string) =>
+    (await service.graphql(READ, { id: brokerId, clientId })).data.broker.connectedClient.disconnectReason;
+  expect([await reasonOf('same-id'), await reasonOf('admin')]).toEqual(['session taken over', null]);
 });
 
 test('a subscription resumes after its last event', async () => {

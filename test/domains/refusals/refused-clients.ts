@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -29,6 +30,16 @@ export function sendRaw(port: number, connect: Connect, ...packets: readonly (Pa
   socket.once('data', () => {
     for (const packet of packets) socket.write(bytesOf(packet));
   });
+}
+
+/** Connects from an address of loopback. Resolves when the broker has responded. */
+export async function joinFrom(localAddress: string, port: number, connect: Partial<IConnectPacket>): Promise<void> {
+  const socket = createConnection({ port, host: '127.0.0.1', localAddress });
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => {});
+  const usual = { cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clean: true, keepalive: 60 } as const;
+  socket.write(generate({ ...usual, clientId: '', ...connect }));
+  await once(socket, 'data');
 }
 
 /** A TLS handshake that may fail. */
@@ -62,6 +73,7 @@ export interface SeenRefusal {
   readonly topic: string | null;
   readonly reasonCode: number | null;
   readonly detail: string | null;
+  readonly takenOverBy: { readonly username: string | null; readonly address: string | null } | null;
   readonly count: number;
   readonly whatWouldHelp: string;
   readonly decision: string | null;
@@ -69,7 +81,7 @@ export interface SeenRefusal {
 }
 
 export const REFUSAL_FIELDS =
-  'id kind reason clientId username address listenerPort topic reasonCode detail count whatWouldHelp decision decidedBy { roleName groupName priority verdict rule { aclType topic priority allow } }';
+  'id kind reason clientId username address listenerPort topic reasonCode detail takenOverBy { username address } count whatWouldHelp decision decidedBy { roleName groupName priority verdict rule { aclType topic priority allow } }';
 
 const WATCH = `subscription ($id: ID!, $after: SafeInt) { refusals(brokerId: $id, after: $after) {
   kind sequence partsLeft removed isConnected refusals { ${REFUSAL_FIELDS} }

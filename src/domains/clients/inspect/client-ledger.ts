@@ -50,6 +50,8 @@ export class ClientLedger {
   readonly #uncertain = new UncertainClients();
   readonly kicks = new AdministrativeDisconnects();
   #sorted: ClientEntry[] | null = null;
+  /** The client whose connection was replaced by the next one that is logged. */
+  #replaced: string | null = null;
   #isVersion20: boolean | null = null;
   #listeners: ListenersByPort = new Map();
   /** Number of the last connection that was logged. */
@@ -267,7 +269,13 @@ export class ClientLedger {
     if (!entry) return false;
     this.#uncertain.delete(entry);
     // The end of the replaced connection is logged as an error only, and the end of a WebSocket after this line.
-    if (entry.connected && entry.lastConnect !== null) this.takeovers.replaced(entry);
+    if (entry.connected && entry.lastConnect !== null) {
+      this.takeovers.replaced(entry);
+      this.#replaced = entry.clientid;
+    }
+    // Without a session, the entry of the replaced connection was removed.
+    if (this.#replaced === entry.clientid) Object.assign(entry, { lastDisconnect: at, disconnectReason: TAKEN_OVER });
+    this.#replaced = null;
     const key = `${line.address}:${line.port}`;
     const listenerPort = this.#opened.get(key) ?? null;
     this.#opened.delete(key);
@@ -307,7 +315,10 @@ export class ClientLedger {
     if (port !== null && entry.port !== null && port !== entry.port) return;
     if (address !== null && entry.address !== null && plainAddress(address) !== entry.address) return;
     this.#uncertain.delete(entry);
-    if (reason === TAKEN_OVER) this.takeovers.replaced(entry);
+    if (reason === TAKEN_OVER) {
+      this.takeovers.replaced(entry);
+      this.#replaced = clientid;
+    }
     if (reason === BY_ADMINISTRATOR && entry.account !== undefined) this.kicks.add(entry.account, clientid);
     entry.connected = false;
     entry.lastDisconnect = at;

@@ -50,6 +50,7 @@ export class ClientReport {
       lastConnect: about.lastConnect,
       lastDisconnect: about.lastDisconnect,
       ...(connection ? { remotePort: connection.remotePort } : {}),
+      ...(connection?.previousEnd ? { disconnectReason: connection.previousEnd } : {}),
       queues,
     };
   }

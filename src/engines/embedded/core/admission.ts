@@ -1,4 +1,5 @@
 import { networkOf } from '../../../platform/limits/network.ts';
+import { TAKEN_OVER } from '../../../protocol/mosquitto-log/log-line.ts';
 import type { Identity } from '../access.ts';
 import { NOWHERE } from '../store/aedes-packets.ts';
 import type { Session } from '../store/session.ts';
@@ -31,7 +32,7 @@ export class Admission {
     username: string | undefined,
     password: Buffer | undefined,
   ): Promise<RefusalReason | null> {
-    const { access, registry, store, limits, reserved, faults } = this.#parts;
+    const { access, registry, store, limits, reserved, faults, onTakenOver } = this.#parts;
     const clientId = client.id;
     faults.beforeAdmission(clientId);
     if (connection.hasNoId && !connection.isClean && connection.protocolVersion < 5) return 'client_id';
@@ -49,7 +50,11 @@ export class Admission {
     if (otherOwner !== undefined && access.hasAccount(otherOwner)) return 'session_owner';
     // aedes would close the old connection later, which would delete the will of the new connection.
     const older = registry.connection(clientId);
-    if (older) await older.disconnect(SESSION_TAKEN_OVER);
+    if (older) {
+      onTakenOver?.(older, connection);
+      await older.disconnect(SESSION_TAKEN_OVER);
+      connection.previousEnd = TAKEN_OVER;
+    }
     if (older?.isClean) store.incoming.clear(clientId);
     // MQTT 5: the old connection had resumed a session that ends with it.
     // The session of a deleted account: its messages must not reach another account.

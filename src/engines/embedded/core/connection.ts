@@ -51,6 +51,8 @@ export class Connection implements SubscriptionHolder {
   couldPublishWill = false;
   connectedAt = 0;
   previousDisconnect: number | null = null;
+  /** Why the previous connection of the client ended, in the words of Mosquitto. `null` if it is not known. */
+  previousEnd: string | null = null;
   /** Whether CONNACK was sent. */
   isReady = false;
   /** Whether the queue of the session is being sent. Live messages of QoS 1 and 2 wait behind it. */

@@ -47,6 +47,8 @@ export interface BrokerCoreOptions {
   readonly serveControl: (client: BrokerClient, topic: string, payload: Uint8Array) => Promise<void>;
   readonly onProblem: (problem: string, error: Error) => void;
   readonly onRefused?: (connection: Connection, refused: RefusedConnect) => void;
+  /** Called before the first connection is closed because the second one has its client id. */
+  readonly onTakenOver?: (closed: Connection, by: Connection) => void;
   readonly onDenied?: (connection: Connection, denied: DeniedTopic) => void;
   readonly onProtocolError?: (connection: Connection, error: ProtocolError) => void;
   readonly onFault: (fault: Fault) => void;
