@@ -4,6 +4,7 @@ import { buildSchema, Kind, parse, validate } from 'graphql';
 import { expect, test } from 'vitest';
 import { SETTINGS } from '../src/platform/config/settings.ts';
 import { ERROR_STATUS } from '../src/platform/errors.ts';
+import { OWN_SETTINGS } from './deploy/chart-values.ts';
 import { amountOf, constantOf } from './package/security-limits.ts';
 import { runHere } from './support/commands.ts';
 import { startTestService } from './support/service.ts';
@@ -12,7 +13,14 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const documents = readdirSync(`${root}docs`, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.md'))
   .map((name) => `docs/${name}`);
-const names = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'examples/README.md', ...documents];
+const names = [
+  'README.md',
+  'SECURITY.md',
+  'CONTRIBUTING.md',
+  'examples/README.md',
+  'deploy/helm/brokergraph/README.md',
+  ...documents,
+];
 const texts = new Map(names.map((name) => [name, readFileSync(`${root}${name}`, 'utf8')]));
 const textOf = (name: string) => texts.get(name) ?? '';
 
@@ -32,6 +40,48 @@ Settings are environment variables. If values are invalid, the service reports a
 - A secret may be in a file: ${listOf(secrets.map(({ env }) => `\`${env}_FILE\``))} name files of at most 64 KiB. A newline at the end is not part of the secret. A secret that is also set itself is refused.`;
   const table = ['| Variable | Default | Meaning |', '| --- | --- | --- |', ...rows].join('\n');
   await expect(`${introduction}\n\n${table}\n`).toMatchFileSnapshot('../docs/configuration.md');
+});
+
+const CHART = 'deploy/helm/brokergraph';
+
+test('the schema of the values of the chart has each setting, except secrets and those that the chart sets', async () => {
+  const names = Object.values(SETTINGS).flatMap(({ env, ...row }) =>
+    'secret' in row ? [`${env}_FILE`] : OWN_SETTINGS.includes(env) ? [] : [env],
+  );
+  const lines = names.map((name) => `        "${name}": { "$ref": "#/definitions/setting" }`).join(',\n');
+  const schema = readFileSync(`${root}${CHART}/values.schema.json`, 'utf8');
+  const settings =
+    /("settings": \{\s+"type": "object",\s+"additionalProperties": false,\s+"properties": \{\n)[\s\S]*?\n {6}\}/;
+  expect(schema).toMatch(settings);
+  const file = `../${CHART}/values.schema.json`;
+  await expect(schema.replace(settings, (_, begin) => `${begin}${lines}\n      }`)).toMatchFileSnapshot(file);
+});
+
+test('the README of the chart has the comment of each value', async () => {
+  const rows: string[] = [];
+  const parents: string[] = [];
+  let comment: string[] = [];
+  for (const line of readFileSync(`${root}${CHART}/values.yaml`, 'utf8').split('\n').slice(3)) {
+    const [, spaces = '', said] = /^( *)# (.*)$/.exec(line) ?? [];
+    const [, indent = '', name, value = ''] = /^( *)([\w]+):(?: (.*))?$/.exec(line) ?? [];
+    if (said !== undefined) comment.push(said);
+    else if (name !== undefined) {
+      parents.splice(indent.length / 2, parents.length, name);
+      const words = comment.join(' ').replaceAll('|', '\\|');
+      if (value !== '' || words !== '')
+        rows.push(`| \`${parents.join('.')}\` | ${value === '' ? '' : `\`${value}\``} | ${words} |`);
+      comment = [];
+    } else comment = spaces === '' && line === '' ? [] : comment;
+  }
+  expect(rows.length).toBeGreaterThan(80);
+  const introduction = `# Values of the chart
+
+${GENERATED} from \`values.yaml\`. \`values.schema.json\` has all bounds: Helm refuses unknown values. [Several processes](../../../docs/scaling.md#with-kubernetes) describes the deployment.
+
+| Value | Default | Meaning |
+| --- | --- | --- |
+`;
+  await expect(`${introduction}${rows.join('\n')}\n`).toMatchFileSnapshot(`../${CHART}/README.md`);
 });
 
 const listOf = (words: readonly string[]) => `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;

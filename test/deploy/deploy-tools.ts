@@ -34,12 +34,21 @@ export interface Manifest {
   readonly [key: string]: any;
 }
 
-/** Renders the chart by the real Helm, which checks the values. Errors: those of Helm. */
-export async function render(values: object, release = 'demo'): Promise<readonly Manifest[]> {
+const rendered = new Map<string, Promise<readonly Manifest[]>>();
+
+/** Renders the chart by the real Helm, which checks the values, once for the same values. Errors: those of Helm. */
+export function render(values: object): Promise<readonly Manifest[]> {
+  const key = JSON.stringify(values);
+  const known = rendered.get(key) ?? renderChart(key);
+  rendered.set(key, known);
+  return known;
+}
+
+async function renderChart(values: string): Promise<readonly Manifest[]> {
   const file = join(temporaryFolder(), 'values.json');
-  writeFileSync(file, JSON.stringify(values));
+  writeFileSync(file, values);
   const helm = `${TOOLS}/node_modules/.helm/helm/helm`;
-  const { stdout } = await run(helm, ['template', release, CHART, '--namespace', 'plant', '--values', file]);
+  const { stdout } = await run(helm, ['template', 'demo', CHART, '--namespace', 'plant', '--values', file]);
   return required('yaml')
     .parseAllDocuments(stdout)
     .map((document: { toJS(): Manifest | null }) => document.toJS())

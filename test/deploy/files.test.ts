@@ -3,7 +3,17 @@ import { readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/platform/config/config.ts';
-import { SETTINGS } from '../../src/platform/config/settings.ts';
+import {
+  danglingReferences,
+  hasLabels,
+  ofKind,
+  openShiftFaults,
+  POD_NAME,
+  podSecurityFaults,
+  podSpecs,
+  settingsOf,
+} from './chart-checks.ts';
+import { NEEDED, OWN_SETTINGS, VALUES } from './chart-values.ts';
 import {
   CHART,
   canRunHelm,
@@ -94,123 +104,159 @@ describe('the Compose files', () => {
   });
 });
 
-const NEEDED = { existingSecret: 'brokergraph' };
-
-const VALUES: Record<string, object> = {
-  'the required values': NEEDED,
-  'all that is optional': {
-    ...NEEDED,
-    settings: { LOG_LEVEL: 'debug', RATE_REQUEST_BYTES: 20_000_000, STRICT_ROLES: true },
-    allowedHosts: ['*.internal.example.com'],
-    image: { repository: 'registry.example.com/brokergraph', digest: `sha256:${'a'.repeat(64)}` },
-    imagePullSecrets: [{ name: 'registry' }],
-    autoscaling: { enabled: true, minReplicas: 2, maxReplicas: 5, targetLoad: 60 },
-    workers: { replicas: 2 },
-    cloudBrokers: {
-      enabled: true,
-      replicas: 2,
-      service: { type: 'LoadBalancer', annotations: { 'example.com/pool': 'plant' } },
-    },
-    persistence: { size: '20Gi', storageClass: 'fast' },
-    service: { type: 'NodePort', port: 8080, annotations: { 'example.com/team': 'plant' } },
-    ingress: {
-      enabled: true,
-      className: 'nginx',
-      annotations: { 'example.com/body-size': '2m' },
-      hosts: ['mqtt.example.com', 'brokers.example.com'],
-      tlsSecret: 'mqtt-example-com',
-    },
-    networkPolicy: {
-      httpFrom: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress' } } }],
-      metricsFrom: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
-      mqttFrom: [{ ipBlock: { cidr: '10.0.0.0/8' } }],
-    },
-    serviceMonitor: { enabled: true, interval: '15s', labels: { release: 'prometheus' } },
-    podAnnotations: { 'example.com/note': 'x' },
-    podLabels: { 'example.com/zone': 'a' },
-    nodeSelector: { 'kubernetes.io/arch': 'amd64' },
-    tolerations: [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }],
-    affinity: { podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },
-  },
-  'one process with brokers, without policies': {
-    ...NEEDED,
-    replicas: 1,
-    cloudBrokers: { enabled: true },
-    networkPolicy: { enabled: false },
-    image: { tag: '1.2.3' },
-  },
-  'an Ingress without TLS': { ...NEEDED, ingress: { enabled: true, hosts: ['mqtt.example.com'] } },
-};
-
-const POD_NAME = 'statefulset.kubernetes.io/pod-name';
-
-const ofKind = (manifests: readonly Manifest[], kind: string) => manifests.filter((one) => one.kind === kind);
-
-const settingsOf = (manifests: readonly Manifest[]): Readonly<Record<string, string>> =>
-  ofKind(manifests, 'ConfigMap')[0]?.data;
-
 describe.skipIf(!canRunHelm)('the chart', () => {
-  test.each(Object.entries(VALUES))(
-    '%s: every object fits the schema of its kind, and its references exist',
-    async (_name, values) => {
-      const manifests = await render(values);
-      expect(await kubernetesFaults(manifests)).toEqual([]);
-      expect(danglingReferences(manifests)).toEqual([]);
-    },
-  );
+  const SETS = Object.entries(VALUES);
+
+  test('every object of each set of values fits the schema of its kind', async () => {
+    expect(SETS.length).toBeGreaterThanOrEqual(12);
+    const manifests = await Promise.all(SETS.map(([, values]) => render(values)));
+    expect(await kubernetesFaults(manifests.flat())).toEqual([]);
+  });
 
   test('a misspelled field, a wrong type and a wrong text in an object are found', async () => {
     const [service] = ofKind(await render(NEEDED), 'Service') as [Manifest, ...Manifest[]];
     const changed = (spec: object) => ({ ...service, spec: { ...service.spec, ...spec } });
-    const monitor = ofKind(
-      await render({ ...NEEDED, serviceMonitor: { enabled: true } }),
-      'ServiceMonitor',
-    )[0] as Manifest;
+    const [monitor] = ofKind(await render(VALUES['all connections named'] ?? {}), 'ServiceMonitor') as [Manifest];
     const slow = { ...monitor, spec: { ...monitor.spec, endpoints: [{ port: 'metrics', interval: 'often' }] } };
-    expect(await kubernetesFaults([service, monitor])).toEqual([]);
-    for (const broken of [changed({ selectors: {} }), changed({ ports: [{ port: 'http' }] }), slow])
-      expect(await kubernetesFaults([broken])).not.toEqual([]);
+    const faults = await kubernetesFaults([changed({ selectors: {} }), changed({ ports: [{ port: 'http' }] }), slow]);
+    for (const found of ['objects.ts(1,', 'objects.ts(2,', 'ServiceMonitor: '])
+      expect(faults.filter((fault) => fault.startsWith(found))).not.toEqual([]);
   });
 
-  test.each(Object.entries(VALUES))(
-    '%s: each process is hardened, and stops within its time',
+  test.each(SETS)(
+    '%s: references exist, pods are restricted, and processes stop within their time',
     async (_name, values) => {
-      const manifests = await render({ ...values, shutdownDelaySeconds: 40 });
-      const sets = ofKind(manifests, 'StatefulSet');
-      expect(sets.length).toBeGreaterThan(0);
-      for (const { spec } of sets) {
-        const pod = spec.template.spec;
-        expect(pod).toMatchObject({
-          automountServiceAccountToken: false,
-          securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      const manifests = await render(values);
+      expect(danglingReferences(manifests)).toEqual([]);
+      const settings = settingsOf(manifests);
+      const pods = podSpecs(manifests);
+      for (const pod of pods) {
+        expect(podSecurityFaults(pod)).toEqual([]);
+        expect(pod.automountServiceAccountToken).toBe(false);
+        expect(pod.containers[0]).toMatchObject({
+          securityContext: { readOnlyRootFilesystem: true },
+          resources: { limits: { memory: expect.stringMatching(/^\d+[MG]i$/) } },
         });
-        for (const { securityContext, resources } of pod.containers) {
-          expect(securityContext).toEqual({
-            allowPrivilegeEscalation: false,
-            readOnlyRootFilesystem: true,
-            capabilities: { drop: ['ALL'] },
-          });
-          expect(resources.limits.memory).toBe('1Gi');
-        }
-        // The delay, and the 20 s that the stop may take.
-        expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(60);
       }
-      expect(settingsOf(manifests).SHUTDOWN_DELAY_MS).toBe('40000');
+      for (const { spec } of ofKind(manifests, 'StatefulSet')) {
+        // The delay, and the 20 s that the stop may take.
+        const maxMs = Number(settings.SHUTDOWN_DELAY_MS) + 20_000;
+        expect(spec.template.spec.terminationGracePeriodSeconds * 1_000).toBeGreaterThan(maxMs);
+      }
       expect(ofKind(manifests, 'Secret')).toEqual([]);
+      const secret = {
+        DATABASE_URL: 'postgresql://brokergraph:secret@postgres/brokergraph',
+        SECRET_KEY: 'k'.repeat(32),
+      };
+      const { DATABASE_URL_FILE: _url, SECRET_KEY_FILE: _key, ...read } = settings;
+      expect(readConfig({ LDAP_USER_BASE: 'dc=example', ...read, ...secret })).toMatchObject({
+        host: '0.0.0.0',
+        port: 4000,
+        metricsHost: { host: '0.0.0.0', port: 9100 },
+      });
     },
   );
 
-  test.each(Object.entries(VALUES))('%s: the service accepts the settings', async (_name, values) => {
-    const settings = settingsOf(await render(values));
-    const secret = { DATABASE_URL: 'postgresql://brokergraph:secret@postgres/brokergraph', SECRET_KEY: 'k'.repeat(32) };
-    const config = readConfig({ ...settings, ...secret });
-    expect(config).toMatchObject({ host: '0.0.0.0', port: 4000, metricsHost: { host: '0.0.0.0', port: 9100 } });
-    const known = new Set<string>(Object.values(SETTINGS).map(({ env }) => env));
-    expect(Object.keys(settings).filter((name) => !known.has(name))).toEqual([]);
+  test('what the levels of security refuse is found, and OpenShift chooses users and groups if they are not set', async () => {
+    const [fixed] = podSpecs(await render(NEEDED));
+    expect(openShiftFaults(fixed)).toEqual(['runAsUser', 'fsGroup']);
+    const open = podSpecs(await render(VALUES['users and groups of OpenShift'] ?? {}));
+    expect([open.length, open.flatMap(openShiftFaults)]).toEqual([4, []]);
+    const [container] = fixed.containers;
+    for (const worse of [
+      { hostNetwork: true },
+      { securityContext: { runAsNonRoot: true } },
+      { securityContext: { ...fixed.securityContext, runAsUser: 0 } },
+      { volumes: [{ name: 'host', hostPath: { path: '/' } }] },
+      { initContainers: [{ name: 'init' }] },
+      { containers: [{ ...container, securityContext: { ...container.securityContext, capabilities: {} } }] },
+      { containers: [{ ...container, ports: [{ hostPort: 1883 }] }] },
+    ])
+      expect([worse, podSecurityFaults({ ...fixed, ...worse })]).not.toEqual([worse, []]);
+  });
+
+  test('each component has its own resources, volumes and budget, and otherwise those of all', async () => {
+    const manifests = await render(VALUES['values of each component'] ?? {});
+    const sets = ofKind(manifests, 'StatefulSet').map(({ metadata, spec }) => [
+      metadata.name,
+      spec.template.spec.containers[0].resources.limits.memory,
+      spec.volumeClaimTemplates[0].spec.resources.requests.storage,
+      ofKind(manifests, 'PodDisruptionBudget').find((one) => one.metadata.name === metadata.name)?.spec.maxUnavailable,
+    ]);
+    expect(sets).toEqual([
+      ['demo-brokergraph', '4Gi', '5Gi', 2],
+      ['demo-brokergraph-workers', '3Gi', '5Gi', '50%'],
+      ['demo-brokergraph-brokers', '4Gi', '100Gi', 0],
+    ]);
+    const [{ containers }] = podSpecs(manifests) as [Manifest['spec']];
+    expect(containers[0]).toMatchObject({
+      startupProbe: { httpGet: { path: '/readyz' }, periodSeconds: 2, failureThreshold: 900 },
+      readinessProbe: { periodSeconds: 2, timeoutSeconds: 2, failureThreshold: 5 },
+      livenessProbe: { httpGet: { path: '/healthz' }, initialDelaySeconds: 5 },
+    });
+  });
+
+  test('the default limit of memory is enough for what the limits of the settings allow', async () => {
+    const limit = podSpecs(await render(NEEDED))[0]?.containers[0].resources.limits.memory;
+    const { maxBrokerLinks, maxRequestsMb, maxResponsesMb } = readConfig({});
+    const section = text('docs/scaling.md').split('## Sizing')[1] ?? '';
+    const [, base, broker] = /memory: (\d+) MB, ([\d.]+) MB for each broker/.exec(section) ?? [];
+    const needed = Number(base) + Number(broker) * maxBrokerLinks + maxRequestsMb + maxResponsesMb;
+    expect([limit, needed > 1_024, needed < 2_048]).toEqual(['2Gi', true, true]);
+    for (const file of ['compose.yaml', 'deploy/compose-cluster.yaml'])
+      expect(text(file)).toContain('mem_limit: $' + '{MEMORY_LIMIT:-2g}');
+  });
+
+  test('devices reach the further ports of brokers, Prometheus its own namespace, and processes only what egress names', async () => {
+    const policyOf = async (name: string) => ofKind(await render(VALUES[name] ?? {}), 'NetworkPolicy');
+    const brokers = await render(VALUES['further brokers, reachable from outside'] ?? {});
+    const services = ofKind(brokers, 'Service').filter(({ metadata }) => metadata.name.includes('-mqtt-'));
+    expect(services.map(({ spec }) => spec)).toEqual(
+      [0, 1].map(() =>
+        expect.objectContaining({
+          type: 'LoadBalancer',
+          externalTrafficPolicy: 'Local',
+          loadBalancerSourceRanges: ['10.0.0.0/8', 'fd00::/8'],
+          ports: expect.arrayContaining([
+            { name: 'mqtt', port: 1883, targetPort: 'mqtt' },
+            { name: 'mqtt-21883', port: 21_883, targetPort: 21_883 },
+            { name: 'mqtt-28883', port: 28_883, targetPort: 28_883 },
+          ]),
+        }),
+      ),
+    );
+    expect(ofKind(brokers, 'NetworkPolicy')[0]?.spec.ingress.at(-1)).toEqual({
+      ports: ['mqtt', 'mqtts', 'mqtt-ws', 21_883, 28_883].map((port) => ({ port })),
+      from: [{ ipBlock: { cidr: '10.0.0.0/8' } }],
+    });
+    const [plain] = await policyOf('the required values');
+    expect([plain?.spec.policyTypes, plain?.spec.egress]).toEqual([['Ingress'], undefined]);
+    const named = await policyOf('all connections named');
+    expect(named.map(({ metadata }) => metadata.name)).toEqual(['demo-brokergraph-backup', 'demo-brokergraph']);
+    for (const { spec } of named) {
+      expect(spec.policyTypes).toEqual(['Ingress', 'Egress']);
+      expect(spec.egress.map(({ ports, to }: { ports?: object; to?: object }) => [to !== undefined, ports])).toEqual([
+        [
+          false,
+          [
+            { port: 53, protocol: 'UDP' },
+            { port: 53, protocol: 'TCP' },
+          ],
+        ],
+        [true, undefined],
+        [true, [{ port: 5432 }]],
+        [true, [{ port: 1883, endPort: 8883 }]],
+      ]);
+    }
+    const metrics = named[1]?.spec.ingress.find(
+      (rule: { ports: { port: string }[] }) => rule.ports[0]?.port === 'metrics',
+    );
+    expect(metrics.from.at(-1).namespaceSelector.matchLabels).toEqual({ 'kubernetes.io/metadata.name': 'monitoring' });
+    expect(named[0]?.spec.ingress).toEqual([]);
   });
 
   test('numbers, names of hosts and the public URL reach the service as they are', async () => {
-    const settings = settingsOf(await render(VALUES['all that is optional'] ?? {}));
+    const settings = settingsOf(await render(VALUES['all of the first version'] ?? {}));
     expect(settings).toMatchObject({
       RATE_REQUEST_BYTES: '20000000',
       STRICT_ROLES: 'true',
@@ -330,74 +376,35 @@ describe.skipIf(!canRunHelm)('the chart', () => {
     ['a load', { autoscaling: { targetLoad: 100 } }, { autoscaling: { targetLoad: 0.7 } }],
     ['a delay', { shutdownDelaySeconds: 0 }, { shutdownDelaySeconds: -1 }],
     ['the name of a value', { podLabels: { a: 'b' } }, { podlabels: { a: 'b' } }],
+    ['the name of a setting', { settings: { MAX_CONNECTIONS: 5 } }, { settings: { MAX_CONECTIONS: 5 } }],
+    [
+      'a secret',
+      { settings: { METRICS_TOKEN_FILE: '/x' } },
+      { settings: { METRICS_TOKEN: 'a long token of a scraper' } },
+    ],
+    ['the place of the secrets', {}, { existingSecret: '', settings: { DATABASE_URL_FILE: '/x' } }],
+    ['a variable', { extraEnv: [{ name: 'TZ', value: 'UTC' }] }, { extraEnv: [{ name: 'DATA_DIR', value: '/x' }] }],
+    ['the name of a volume', { extraVolumes: [{ name: 'ca' }] }, { extraVolumes: [{ name: 'data' }] }],
+    ['a user', { podSecurityContext: { runAsUser: 999 } }, { podSecurityContext: { runAsUser: 0 } }],
+    [
+      'a budget',
+      { podDisruptionBudget: { maxUnavailable: '25%' } },
+      { podDisruptionBudget: { maxUnavailable: '125%' } },
+    ],
+    ['a port', { cloudBrokers: { extraPorts: [21_883] } }, { cloudBrokers: { extraPorts: [1883] } }],
+    ['a schedule', { backup: { schedule: '0 3 * * 0' } }, { backup: { schedule: '03:00' } }],
+    ['a number of copies', { backup: { keep: 1 } }, { backup: { keep: 0 } }],
   ])('%s is checked', async (_name, accepted, refused) => {
     expect(await isAccepted({ ...NEEDED, ...accepted })).toBe(true);
     expect(await isAccepted({ ...NEEDED, ...refused })).toBe(false);
   });
 
-  test('secrets and what the chart sets itself are no values, all other settings are', async () => {
-    const names = Object.values(SETTINGS).map(({ env }) => env as string);
-    const refused = names.filter((name) => !fits({ ...NEEDED, settings: { [name]: 'x' } }));
-    const secret = Object.values(SETTINGS).filter((setting) => 'secret' in setting);
-    const own = Object.keys(settingsOf(await render(VALUES['an Ingress without TLS'] ?? {})));
-    const wanted = [
-      ...secret.map(({ env }) => env as string),
-      ...own,
-      'DATABASE_URL',
-      'EMBEDDED_BROKER',
-      'MQTT_ADVERTISED_HOST',
-      'ROLE',
-    ];
-    expect(refused.sort()).toEqual([...new Set(wanted)].sort());
+  test('the settings that are no values are those that the chart sets itself', async () => {
+    const manifests = await render({ ...(VALUES['an Ingress without TLS'] ?? {}), cloudBrokers: { enabled: true } });
+    const variables = podSpecs(manifests).flatMap(({ containers }) =>
+      containers[0].env.map((one: { name: string }) => one.name),
+    );
+    const own = new Set([...Object.keys(settingsOf(manifests)), ...variables].filter((name) => name !== 'POD_NAME'));
+    expect([...own].sort()).toEqual(OWN_SETTINGS);
   });
 });
-
-const hasLabels = (labels: Readonly<Record<string, string>>, selector: Readonly<Record<string, string>>) =>
-  Object.entries(selector).every(([name, value]) => labels[name] === value);
-
-/** Selectors without pods, ports without a container, names of objects that do not exist. */
-function danglingReferences(manifests: readonly Manifest[]): string[] {
-  // Kubernetes adds the label with the name.
-  const pods = ofKind(manifests, 'StatefulSet').flatMap(({ metadata, spec: { replicas = 1, template } }) =>
-    Array.from({ length: replicas }, (_, number) => {
-      const labels = { ...template.metadata.labels, [POD_NAME]: `${metadata.name}-${number}` };
-      return { ...template, metadata: { ...template.metadata, labels } };
-    }),
-  );
-  const selected = (selector: Record<string, string>) =>
-    pods.filter(({ metadata }) => hasLabels(metadata.labels, selector));
-  const portsOf = (selector: Record<string, string>) =>
-    selected(selector).flatMap(({ spec }) => spec.containers[0].ports.map(({ name }: { name: string }) => name));
-  const exists = (kind: string, name: string) => ofKind(manifests, kind).some(({ metadata }) => metadata.name === name);
-  const missing: string[] = [];
-  const need = (isThere: boolean, what: string) => void (isThere || missing.push(what));
-  for (const { kind, metadata, spec } of manifests) {
-    const name = `${kind} ${metadata.name}`;
-    if (kind === 'Service')
-      for (const { targetPort } of spec.ports)
-        need(portsOf(spec.selector).includes(targetPort), `${name}: ${targetPort}`);
-    if (kind === 'NetworkPolicy') {
-      const known = portsOf(spec.podSelector.matchLabels);
-      for (const { ports = [] } of spec.ingress)
-        for (const { port } of ports) need(known.includes(port), `${name}: ${port}`);
-    }
-    if (kind === 'PodDisruptionBudget') need(selected(spec.selector.matchLabels).length === pods.length, name);
-    if (kind === 'HorizontalPodAutoscaler') need(exists('StatefulSet', spec.scaleTargetRef.name), name);
-    if (kind === 'Ingress')
-      for (const { http } of spec.rules) need(exists('Service', http.paths[0].backend.service.name), name);
-    if (kind === 'ServiceMonitor') {
-      const services = ofKind(manifests, 'Service').filter((one) =>
-        hasLabels(one.metadata.labels, spec.selector.matchLabels),
-      );
-      need(services.length === 1 && services[0]?.spec.ports[0].name === spec.endpoints[0].port, name);
-    }
-    if (kind === 'StatefulSet') {
-      need(exists('Service', spec.serviceName), `${name}: ${spec.serviceName}`);
-      need(hasLabels(spec.template.metadata.labels, spec.selector.matchLabels), `${name}: its own pods`);
-      const [{ configMapRef }, { secretRef }] = spec.template.spec.containers[0].envFrom;
-      need(exists('ConfigMap', configMapRef.name), `${name}: ${configMapRef.name}`);
-      need(secretRef.name === NEEDED.existingSecret, `${name}: ${secretRef.name}`);
-    }
-  }
-  return missing;
-}

@@ -1,6 +1,8 @@
 {{/* At most 40 characters, because suffixes follow and names of pods are labels. */}}
 {{- define "brokergraph.name" -}}
-{{- if contains .Chart.Name .Release.Name -}}
+{{- if .Values.fullnameOverride -}}
+{{ .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
+{{- else if contains .Chart.Name .Release.Name -}}
 {{ .Release.Name | trunc 40 | trimSuffix "-" }}
 {{- else -}}
 {{ printf "%s-%s" .Release.Name .Chart.Name | trunc 40 | trimSuffix "-" }}
@@ -8,12 +10,16 @@
 {{- end -}}
 
 {{- define "brokergraph.selector" -}}
-app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/name: {{ .Values.nameOverride | default .Chart.Name }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
 {{- define "brokergraph.labels" -}}
 {{ include "brokergraph.selector" . }}
+{{ include "brokergraph.otherLabels" . }}
+{{- end -}}
+
+{{- define "brokergraph.otherLabels" -}}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
@@ -22,6 +28,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{/* The label of the pods that the Service selects: workers respond to nothing but checks of their health. */}}
 {{- define "brokergraph.servesRequests" -}}
 {{ .Chart.Name }}/serves-requests
+{{- end -}}
+
+{{- define "brokergraph.serviceAccount" -}}
+{{- if .Values.serviceAccount.create -}}
+{{ .Values.serviceAccount.name | default (include "brokergraph.name" .) }}
+{{- else -}}
+{{ .Values.serviceAccount.name | default "default" }}
+{{- end -}}
 {{- end -}}
 
 {{- define "brokergraph.image" -}}

@@ -1,6 +1,6 @@
 {{/*
 A StatefulSet of processes. Its keys: `root` (the context of the chart), `component`, `suffix` of the name, `replicas`
-(null if an autoscaler sets the number), `role`, `runsBrokers`.
+(null if an autoscaler sets the number), `role`, `runsBrokers`, `own` (values of the component).
 
 Each process has a volume, because it stores audit entries there until they are in the database. There is no preStop hook:
 after SIGTERM the process serves requests for SHUTDOWN_DELAY_MS.
@@ -8,6 +8,7 @@ after SIGTERM the process serves requests for SHUTDOWN_DELAY_MS.
 {{- define "brokergraph.processes" -}}
 {{- $name := include "brokergraph.name" .root -}}
 {{- $values := .root.Values -}}
+{{- $persistence := merge (dict) (.own.persistence | default dict) $values.persistence -}}
 apiVersion: apps/v1
 kind: StatefulSet
 metadata:
@@ -41,37 +42,16 @@ spec:
         app.kubernetes.io/component: {{ .component }}
         {{ include "brokergraph.servesRequests" .root }}: {{ ne .role "worker" | quote }}
     spec:
-      automountServiceAccountToken: false
-      # Variables for each Service of the namespace could have names of settings.
-      enableServiceLinks: false
+      {{- include "brokergraph.pod" .root | nindent 6 }}
       # The stop takes at most 20 s after the delay.
       terminationGracePeriodSeconds: {{ add $values.shutdownDelaySeconds 25 }}
-      securityContext:
-        runAsNonRoot: true
-        runAsUser: 1000
-        runAsGroup: 1000
-        fsGroup: 1000
-        fsGroupChangePolicy: OnRootMismatch
-        seccompProfile:
-          type: RuntimeDefault
-      {{- with $values.imagePullSecrets }}
-      imagePullSecrets:
-        {{- toYaml . | nindent 8 }}
+      {{- with $values.initContainers }}
+      initContainers:
+        {{- include "brokergraph.containers" . | nindent 8 }}
       {{- end }}
       containers:
         - name: brokergraph
-          image: {{ include "brokergraph.image" .root | quote }}
-          imagePullPolicy: {{ $values.image.pullPolicy }}
-          securityContext:
-            allowPrivilegeEscalation: false
-            readOnlyRootFilesystem: true
-            capabilities:
-              drop: [ALL]
-          envFrom:
-            - configMapRef:
-                name: {{ $name }}
-            - secretRef:
-                name: {{ $values.existingSecret }}
+          {{- include "brokergraph.container" .root | nindent 10 }}
           env:
             - name: ROLE
               value: {{ .role }}
@@ -86,6 +66,9 @@ spec:
             - name: MQTT_ADVERTISED_HOST
               value: $(POD_NAME).{{ $name }}-processes.{{ .root.Release.Namespace }}.svc
             {{- end }}
+            {{- with $values.extraEnv }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
           ports:
             - name: http
               containerPort: 4000
@@ -99,41 +82,37 @@ spec:
             - name: mqtt-ws
               containerPort: 9001
             {{- end }}
-          # Until the tables are migrated and the brokers run: at most 5 minutes.
-          startupProbe:
+          {{- range $probe, $path := dict "startupProbe" "/readyz" "readinessProbe" "/readyz" "livenessProbe" "/healthz" }}
+          {{ $probe }}:
             httpGet:
-              path: /readyz
+              path: {{ $path }}
               port: http
-            periodSeconds: 2
-            timeoutSeconds: 5
-            failureThreshold: 150
-          readinessProbe:
-            httpGet:
-              path: /readyz
-              port: http
-            periodSeconds: 5
-            timeoutSeconds: 5
-            failureThreshold: 2
-          # Not /readyz: a restart does not bring back a lost database.
-          livenessProbe:
-            httpGet:
-              path: /healthz
-              port: http
-            periodSeconds: 10
-            timeoutSeconds: 5
-            failureThreshold: 3
+            {{- toYaml (get $values $probe) | nindent 12 }}
+          {{- end }}
           resources:
-            {{- toYaml $values.resources | nindent 12 }}
+            {{- toYaml (.own.resources | default $values.resources) | nindent 12 }}
           volumeMounts:
             - name: data
               mountPath: /data
             - name: tmp
               mountPath: /tmp
+            {{- with $values.extraVolumeMounts }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+        {{- with $values.sidecars }}
+        {{- include "brokergraph.containers" . | nindent 8 }}
+        {{- end }}
       volumes:
         - name: tmp
           emptyDir:
             sizeLimit: 100Mi
+        {{- with $values.extraVolumes }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
       topologySpreadConstraints:
+        {{- with $values.topologySpreadConstraints }}
+        {{- toYaml . | nindent 8 }}
+        {{- else }}
         {{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
         - maxSkew: 1
           topologyKey: {{ . }}
@@ -141,15 +120,9 @@ spec:
           labelSelector:
             matchLabels:
               {{- include "brokergraph.selector" $.root | nindent 14 }}
+              app.kubernetes.io/component: {{ $.component }}
         {{- end }}
-      {{- with $values.nodeSelector }}
-      nodeSelector:
-        {{- toYaml . | nindent 8 }}
-      {{- end }}
-      {{- with $values.tolerations }}
-      tolerations:
-        {{- toYaml . | nindent 8 }}
-      {{- end }}
+        {{- end }}
       {{- with $values.affinity }}
       affinity:
         {{- toYaml . | nindent 8 }}
@@ -161,10 +134,10 @@ spec:
         name: data
       spec:
         accessModes: [ReadWriteOnce]
-        {{- with $values.persistence.storageClass }}
+        {{- with $persistence.storageClass }}
         storageClassName: {{ . | quote }}
         {{- end }}
         resources:
           requests:
-            storage: {{ $values.persistence.size }}
+            storage: {{ $persistence.size }}
 {{- end -}}

@@ -1,59 +1,15 @@
-import { X509Certificate } from 'node:crypto';
-import type { TLSSocket } from 'node:tls';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { startPostgresqlBridge } from '../../../../src/domains/bridges/postgresql/postgresql-bridge.ts';
 import type { MappingConfig } from '../../../../src/domains/bridges/postgresql/postgresql-config.ts';
 import { connectPostgresql } from '../../../../src/platform/storage/postgresql-connection.ts';
-import { createAuthority, type TestCertificate } from '../../../support/certificates.ts';
+import { createAuthority } from '../../../support/certificates.ts';
 import { UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
+import { serveTls } from '../../../support/postgres-tls.ts';
 import { bridgeOptions, publishAll, runBridge } from '../sink/running-bridge.ts';
 import { ALL, connectDatabase, MESSAGES, startBridgeToPostgresql } from './bridge-to-postgresql.ts';
 
 const postgres = usePostgres();
-
-/** Switches on TLS at the server with this certificate; client certificates are verified against the authority. */
-async function serveTls(
-  database: string,
-  authority: TestCertificate,
-  { cert, key, leaf }: TestCertificate,
-): Promise<void> {
-  const client = await connectDatabase(database);
-  const files = { ssl_ca_file: authority.cert, ssl_cert_file: cert, ssl_key_file: key };
-  for (const [setting, pem] of Object.entries(files)) {
-    const lines = pg.escapeLiteral(pem.trim());
-    // Written by the server itself, to which alone the key may be readable.
-    await client.query(
-      `COPY (SELECT unnest(string_to_array(${lines}, E'\\n'))) TO PROGRAM 'umask 077; cat > ${setting}.pem'`,
-    );
-    await client.query(`ALTER SYSTEM SET ${setting} = '${setting}.pem'`);
-  }
-  await client.query('ALTER SYSTEM SET ssl = on');
-  await client.query('SELECT pg_reload_conf()');
-  const { hostname, port } = new URL(database);
-  const { fingerprint256 } = new X509Certificate(leaf);
-  while ((await servedFingerprint(hostname, Number(port))) !== fingerprint256);
-}
-
-/** Of the certificate that the server shows; null: it takes no TLS. */
-async function servedFingerprint(host: string, port: number): Promise<string | null> {
-  const client = new pg.Client({
-    host,
-    port,
-    user: 'brokergraph',
-    database: 'postgres',
-    ssl: { rejectUnauthorized: false },
-  });
-  try {
-    await client.connect();
-    const { connection } = client as unknown as { connection: { stream: TLSSocket } };
-    return connection.stream.getPeerX509Certificate()?.fingerprint256 ?? null;
-  } catch {
-    return null;
-  } finally {
-    await client.end();
-  }
-}
 
 const startWith = async (...args: Tail<Parameters<typeof startBridgeToPostgresql>>) =>
   startBridgeToPostgresql(await postgres.createDatabase(), ...args);
