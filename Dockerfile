@@ -28,7 +28,19 @@ COPY --from=build /src/package.json ./
 COPY --from=build /src/node_modules ./node_modules
 COPY --from=build /src/dist ./dist
 COPY --from=build /src/prisma/migrations ./prisma/migrations
-RUN mkdir -m 0700 /data && chown node:node /data
+# Platforms that choose the user, such as OpenShift, give it the group 0.
+RUN mkdir -m 0770 /data && chown node:root /data
+# The commands `backup` and `restore` need pg_dump and pg_restore of the version of the server: newer ones write settings that
+# it does not know. What Debian does not have comes from the repository of PostgreSQL, whose key is in Debian's package.
+ARG POSTGRESQL_CLIENT=15
+RUN apt-get update \
+  && { apt-cache show postgresql-client-${POSTGRESQL_CLIENT} > /dev/null 2>&1 \
+    || { apt-get install -y --no-install-recommends ca-certificates postgresql-common \
+      && /usr/share/postgresql-common/pgdg/apt.postgresql.org.sh -y; }; } \
+  && apt-get install -y --no-install-recommends postgresql-client-${POSTGRESQL_CLIENT} \
+  && rm -rf /var/lib/apt/lists/*
+# The programs themselves: the wrappers of Debian in /usr/bin look for clusters.
+ENV PATH=/usr/lib/postgresql/${POSTGRESQL_CLIENT}/bin:$PATH
 # Brokers on the engine MOSQUITTO need it: RUN apt-get update && apt-get install -y --no-install-recommends mosquitto
 USER node
 # The only folder that is written: the root file system may be read-only.

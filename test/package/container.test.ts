@@ -75,6 +75,16 @@ test('databases have a password from the environment and no root user', () => {
   });
 });
 
+test('the image has the programs of the version of PostgreSQL that Compose starts', () => {
+  const [, version] = /^ARG POSTGRESQL_CLIENT=(\d+)$/m.exec(text('Dockerfile')) ?? [];
+  expect(text('Dockerfile')).toContain(
+    'install -y --no-install-recommends postgresql-client-$' + '{POSTGRESQL_CLIENT}',
+  );
+  expect(text('Dockerfile')).toContain('\nENV PATH=/usr/lib/postgresql/$' + '{POSTGRESQL_CLIENT}/bin:$PATH\n');
+  for (const file of ['compose.yaml', 'deploy/compose-cluster.yaml'])
+    expect(text(file)).toContain(`{POSTGRES_IMAGE:-postgres:${version}}`);
+});
+
 test('an image for a release is refused while a base image is not pinned by its digest', async () => {
   expect(await runScript(['image'], { NODE_IMAGE: 'node:24-bookworm-slim' })).toMatchObject({
     code: 1,
