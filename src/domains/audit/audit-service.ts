@@ -176,7 +176,7 @@ export class AuditService {
       await this.#end({ ...entry, targetId, result: resultOf(code, caller), code }, caller);
       throw error;
     }
-    const done = await this.#done(entry, payload);
+    const done = await this.#done(entry, payload, caller);
     if (caller.viewer !== null) this.#bytes.charge(caller.viewer.credentialId, bytesOf(done) - bytesOf(entry));
     await this.#log.append(done);
     return payload;
@@ -308,7 +308,7 @@ export class AuditService {
     return entry;
   }
 
-  async #done(entry: UnchainedEntry, payload: unknown): Promise<UnchainedEntry> {
+  async #done(entry: UnchainedEntry, payload: unknown, { viewer }: AuditCaller): Promise<UnchainedEntry> {
     const outcome = outcomeOf(payload);
     // What the payload records counts as well.
     const { before, after } = entry.after === jsonOf(OMITTED) ? recordedIn(null) : recordedIn(payload);
@@ -322,7 +322,7 @@ export class AuditService {
     const userId = entry.actorKind === 'NOBODY' ? idInPayload('user', payload) : null;
     if (userId !== null) {
       // A sign-in: the caller is known now.
-      const actorName = await this.#emailOf(userId);
+      const actorName = viewer?.id === userId ? viewer.name : await this.#emailOf(userId);
       return { ...done, actorKind: 'USER', actorId: userId, actorName, targetKind: 'user', targetId: userId };
     }
     const { targetKind: kind } = entry;

@@ -12,7 +12,6 @@ import { givenValues, type Nullish } from '../../platform/given-values.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Changes } from '../../platform/storage/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
-import { isNotFound } from '../../platform/storage/prisma-errors.ts';
 import { RowLock } from '../../platform/storage/row-lock.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../../platform/text/texts.ts';
@@ -173,11 +172,12 @@ export class BrokerService {
       if (issues.length > 0) throw invalid(issues);
       const where = { id, ...connectionColumns(stored) };
       const data = this.#columns(id, input, by, stored);
-      try {
-        return await db.broker.update({ where, data, include: BROKER_PARTS });
-      } catch (error) {
-        if (!isNotFound(error)) throw error;
-      }
+      // Not `update`, which takes a transaction of five statements.
+      const { count } = await db.broker.updateMany({ where, data });
+      if (count === 0) continue;
+      const row = await db.broker.findUnique({ where: { id }, include: BROKER_PARTS });
+      if (row === null) throw notFound('broker', id);
+      return row;
     }
     throw new ServiceError('IN_USE', `The broker ${id} is being changed by other requests: retry the request`);
   }

@@ -76,7 +76,7 @@ export class AuthService {
   constructor(options: AuthOptions) {
     const { db, engine, changes, sealer, log, directory = null, onlyEmail = null } = options;
     this.#options = options;
-    this.sessions = new Sessions({ db, changes, onOpened: (provider) => this.signInCounts.opened(provider) });
+    this.sessions = new Sessions({ db, engine, changes, onOpened: (provider) => this.signInCounts.opened(provider) });
     this.secondFactors = new SecondFactors({ db, changes, sealer });
     this.#knownNetworks = new KnownNetworks(db);
     this.#attempts = new LoginAttempts({

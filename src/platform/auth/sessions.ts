@@ -1,8 +1,9 @@
+import { empty, sqltag as sql } from '@prisma/client/runtime/client';
 import type { Prisma, Session } from '../../generated/sqlite/client.ts';
 import { ServiceError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { Changes } from '../storage/changes.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database, Engine } from '../storage/database.ts';
 import { hashSecret, newSecret } from './secrets.ts';
 
 const HOUR_MS = 3_600_000;
@@ -35,6 +36,7 @@ export const sessionEnd = (usedAt: number, createdAt: number): Date =>
 
 interface SessionsOptions {
   readonly db: Database;
+  readonly engine: Engine;
   readonly changes: Changes;
   readonly onOpened?: (provider: string | null) => void;
 }
@@ -53,23 +55,19 @@ export class Sessions {
     const token = newSecret('session');
     const now = new Date();
     const expiresAt = sessionEnd(now.getTime(), now.getTime());
-    await this.#options.db.$transaction(async (db) => {
-      if (passwordHash !== undefined) {
-        const where = {
-          id: userId,
-          passwordHash,
-          ...(secondFactorSince !== undefined && { totpSince: secondFactorSince }),
-        };
-        // An update without a change: its row lock delays a change of the password until the session is committed.
-        const { count } = await db.user.updateMany({ where, data: { passwordHash } });
-        if (count === 0) throw changedMeanwhile();
-      }
-      await db.session.deleteMany({ where: { userId, expiresAt: { lte: now } } });
-      const times = { createdAt: now, lastUsedAt: now, expiresAt };
-      await db.session.create({
-        data: { id: newId('session'), userId, tokenHash: hashSecret(token), provider, address, ...times },
-      });
-    });
+    const { db, engine } = this.#options;
+    const since =
+      secondFactorSince === null ? sql`AND "totpSince" IS NULL` : sql`AND "totpSince" = ${secondFactorSince}`;
+    const [count] = await Promise.all([
+      // One statement. Its row lock delays a change of the password until the session is committed.
+      db.$executeRaw(sql`
+        INSERT INTO "Session" ("id", "userId", "tokenHash", "provider", "address", "createdAt", "lastUsedAt", "expiresAt")
+        SELECT ${newId('session')}, "id", ${hashSecret(token)}, ${provider}, ${address}, ${now}, ${now}, ${expiresAt}
+        FROM "User" WHERE "id" = ${userId} ${passwordHash === undefined ? empty : sql`AND "passwordHash" = ${passwordHash}`}
+          ${secondFactorSince === undefined ? empty : since} ${engine === 'postgresql' ? sql`FOR SHARE` : empty}`),
+      db.session.deleteMany({ where: { userId, expiresAt: { lte: now } } }),
+    ]);
+    if (count === 0) throw changedMeanwhile();
     this.#options.onOpened?.(provider);
     return { token, expiresAt, userId };
   }

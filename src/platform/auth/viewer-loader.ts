@@ -28,32 +28,34 @@ export async function loadViewer(
 }
 
 async function loadSession(db: Database, claimRoles: ClaimRoles, tokenHash: string): Promise<LoadedViewer | null> {
-  const session = await db.session.findUnique({
-    where: { tokenHash },
-    include: {
-      user: {
-        include: {
-          identities: true,
-          memberships: { select: { projectId: true, role: true } },
-          projects: { select: { id: true } },
-          organizations: { select: { role: true, organization: { select: { projects: { select: { id: true } } } } } },
-        },
-      },
-    },
-  });
+  const session = await db.session.findUnique({ where: { tokenHash } });
   if (session === null || session.expiresAt.getTime() <= Date.now()) return null;
-  const { user } = session;
-  const signIn = validSignIn(session);
+  const { userId } = session;
+  // At the same time, because the database may be far away.
+  const [user, identities, memberships, organizations, projects] = await Promise.all([
+    db.user.findUnique({ where: { id: userId }, select: { id: true, email: true, isRoot: true, ssoType: true } }),
+    db.identity.findMany({ where: { userId } }),
+    db.projectMember.findMany({ where: { userId }, select: { projectId: true, role: true } }),
+    db.organizationMember.findMany({ where: { userId }, select: { organizationId: true, role: true } }),
+    db.project.findMany({
+      where: { OR: [{ ownerUserId: userId }, { ownerOrganization: { members: { some: { userId } } } }] },
+      select: { id: true, ownerUserId: true, ownerOrganizationId: true },
+    }),
+  ]);
+  if (user === null) return null;
+  const signIn = validSignIn({ provider: session.provider, user: { ssoType: user.ssoType, identities } });
   if (signIn === null || signIn.endsAt <= Date.now()) return null;
   const projectRoles = new Map<string, ProjectRole>();
   const grant = (projectId: string, role: ProjectRole) => {
     const held = projectRoles.get(projectId);
     if (held === undefined || roleIncludes(role, held)) projectRoles.set(projectId, role);
   };
-  for (const { projectId, role } of user.memberships) grant(projectId, role);
-  for (const { id } of user.projects) grant(id, 'ADMIN');
-  for (const { role, organization } of user.organizations) {
-    for (const { id } of organization.projects) grant(id, role === 'OWNER' ? 'ADMIN' : 'VIEWER');
+  for (const { projectId, role } of memberships) grant(projectId, role);
+  const roles = new Map(organizations.map(({ organizationId, role }) => [organizationId, role]));
+  for (const { id, ownerUserId, ownerOrganizationId } of projects) {
+    if (ownerUserId === userId) grant(id, 'ADMIN');
+    const role = roles.get(ownerOrganizationId ?? '');
+    if (role !== undefined) grant(id, role === 'OWNER' ? 'ADMIN' : 'VIEWER');
   }
   if (signIn.identity !== null) {
     for (const { projectId, role } of await claimRoles(signIn.identity)) grant(projectId, role);
