@@ -85,6 +85,7 @@ export class Metrics implements RequestMetrics {
     registerProcessMetrics(() => processes.placement.held.length, registry);
     registry.registerMetric(services.cloudBrokers.faults);
     services.auth.signInCounts.register(registry);
+    storage.speed?.register(registry);
     mqttRefusals.register(registry);
     unreadLogLines.register(registry);
     readiness.register(registry);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import pino from 'pino';
 import type { Engine } from '../../src/platform/storage/database.ts';
 import { openStorage, type Storage } from '../../src/platform/storage/storage.ts';
+import type { StorageLog } from '../../src/platform/storage/storage-log.ts';
 import { createDatabase, type TestPostgres } from './postgres.ts';
 import { onTestFinished } from './shared.ts';
 
@@ -21,6 +22,8 @@ interface TestStorageOptions {
   readonly dataDir?: string;
   /** Default: a new database. */
   readonly databaseUrl?: string | undefined;
+  /** Default: no log. */
+  readonly log?: StorageLog;
 }
 
 /**
@@ -30,7 +33,7 @@ interface TestStorageOptions {
 export async function openTestStorage(options: TestStorageOptions = {}): Promise<Storage> {
   const dataDir = options.dataDir ?? temporaryFolder();
   const databaseUrl = 'databaseUrl' in options ? options.databaseUrl : await databaseOfRun();
-  const storage = await openStorage({ dataDir, databaseUrl, log: silentLog });
+  const storage = await openStorage({ dataDir, databaseUrl, log: options.log ?? silentLog });
   onTestFinished(() => storage.close());
   return storage;
 }

@@ -79,8 +79,8 @@ export const unusable = (reason: string): ServiceError => new ServiceError('INVA
  * Opens a connection, which the caller closes. `purpose` is shown to administrators of the server. Errors: ServiceError
  * INTERNAL_ERROR, DATABASE_UNAVAILABLE if the server accepts the connection and does not respond.
  */
-export async function connectPostgresql(databaseUrl: string, purpose: string): Promise<pg.Client> {
-  const client = new pg.Client({ ...postgresqlConfig(databaseUrl), application_name: `brokergraph ${purpose}` });
+export async function connectPostgresql(databaseUrl: string, purpose: string, Client = pg.Client): Promise<pg.Client> {
+  const client = new Client({ ...postgresqlConfig(databaseUrl), application_name: `brokergraph ${purpose}` });
   client.on('error', ignoreLoss);
   client.connection.once('sslconnect', () => keepCertificate(client.connection.stream));
   try {

@@ -9,6 +9,7 @@
  */
 import { ConcurrencyLimit } from '../scheduling/concurrency-limit.ts';
 import { ANYTHING, type Changes } from './changes.ts';
+import type { DatabaseSpeed } from './database-speed.ts';
 import { lockKey } from './lease-locks.ts';
 import type { Lease, Leases } from './leases.ts';
 import { PostgresqlSession, SERVER_MS } from './postgresql-session.ts';
@@ -28,6 +29,7 @@ export class PostgresqlLeases implements Leases {
   readonly #databaseUrl: string;
   readonly #changes: Changes;
   readonly #log: StorageLog;
+  readonly #speed: DatabaseSpeed;
   readonly #wanted = new Set<Wanted>();
   readonly #stopChanges: () => void;
   #session: PostgresqlSession | null = null;
@@ -38,10 +40,11 @@ export class PostgresqlLeases implements Leases {
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
 
-  constructor(databaseUrl: string, changes: Changes, log: StorageLog) {
+  constructor(databaseUrl: string, changes: Changes, log: StorageLog, speed: DatabaseSpeed) {
     this.#databaseUrl = databaseUrl;
     this.#changes = changes;
     this.#log = log;
+    this.#speed = speed;
     this.#stopChanges = changes.on(RELEASED, () => {
       if (this.#missing().length > 0) void this.#tryAll();
     });
@@ -116,7 +119,8 @@ export class PostgresqlLeases implements Leases {
     const current = this.#session;
     if (current?.isAlive) return current;
     current?.lose(new Error('the session has expired'));
-    const session = await PostgresqlSession.open(this.#databaseUrl, 'leases', (error) => this.#lost(session, error));
+    const onLost = (error: unknown) => this.#lost(session, error);
+    const session = await PostgresqlSession.open(this.#databaseUrl, 'leases', onLost, this.#speed);
     if (this.#timeline !== null && this.#timeline !== session.timeline) {
       this.#waitUntil = performance.now() + SERVER_MS;
       this.#log.warn({ timeline: session.timeline }, 'A standby of the database was promoted; leases are tried later');

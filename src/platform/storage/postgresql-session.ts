@@ -14,6 +14,7 @@
 import type { Client, QueryResult } from 'pg';
 import { ConcurrencyLimit } from '../scheduling/concurrency-limit.ts';
 import { within } from '../scheduling/within.ts';
+import { type DatabaseSpeed, timedClient } from './database-speed.ts';
 import { closePostgresql, connectPostgresql } from './postgresql-connection.ts';
 
 const BEAT_MS = 1_000;
@@ -77,8 +78,9 @@ export class PostgresqlSession {
     databaseUrl: string,
     purpose: string,
     onLost: (error: unknown) => void,
+    speed?: DatabaseSpeed,
   ): Promise<PostgresqlSession> {
-    const client = await connectPostgresql(databaseUrl, purpose);
+    const client = await connectPostgresql(databaseUrl, purpose, speed && timedClient(speed));
     try {
       await inTime(client.query(SETTINGS));
       const { rows } = await inTime(client.query<{ timeline: string | null }>(SERVER));

@@ -9,6 +9,7 @@ import type { Pool } from 'pg';
 import { type Changes, LocalChanges } from './changes.ts';
 import { openDataFolder } from './data-folder.ts';
 import type { Database, Engine } from './database.ts';
+import type { DatabaseSpeed } from './database-speed.ts';
 import { type Leases, LocalLeases } from './leases.ts';
 import { migrationsFolder, readMigrations } from './migrations.ts';
 import type { StorageLog } from './storage-log.ts';
@@ -29,6 +30,8 @@ export interface Storage {
   readonly changes: Changes;
   readonly leases: Leases;
   readonly migrated: readonly string[];
+  /** `null` on SQLite, whose statements do not leave the process. */
+  readonly speed: DatabaseSpeed | null;
   /** Connections of `db` to PostgreSQL; `null` with SQLite. */
   readonly pool: Pick<Pool, 'totalCount' | 'idleCount' | 'waitingCount'> | null;
   /** Writes to the disk of the database, without a change of its content. Errors: those of the database. */
@@ -45,7 +48,7 @@ const WRITES: Readonly<Record<Engine, string>> = {
   postgresql: "SELECT pg_logical_emit_message(true, 'brokergraph', '')::text",
 };
 
-type OpenDatabase = Pick<Storage, 'db' | 'engine' | 'changes' | 'leases' | 'migrated' | 'pool'>;
+type OpenDatabase = Pick<Storage, 'db' | 'engine' | 'changes' | 'leases' | 'migrated' | 'pool' | 'speed'>;
 
 type AdapterFactory = Pick<SqlDriverAdapterFactory, 'provider' | 'adapterName' | 'connect'>;
 
@@ -86,7 +89,7 @@ async function openSqlite(file: string, log: StorageLog): Promise<OpenDatabase> 
   const { PrismaClient } = await import('../../generated/sqlite/client.ts');
   const db = new PrismaClient({ adapter: connectingOnce(new SqliteAdapterFactory(file)), errorFormat: 'minimal' });
   await db.$connect();
-  return { db, engine, changes: new LocalChanges(), leases: new LocalLeases(), migrated, pool: null };
+  return { db, engine, changes: new LocalChanges(), leases: new LocalLeases(), migrated, pool: null, speed: null };
 }
 
 async function openPostgresql(databaseUrl: string, log: StorageLog): Promise<OpenDatabase> {
@@ -97,23 +100,27 @@ async function openPostgresql(databaseUrl: string, log: StorageLog): Promise<Ope
   const migrated = await migratePostgresql(databaseUrl, readMigrations(migrationsFolder(engine)), log);
   const { PostgresqlChanges } = await import('./postgresql-changes.ts');
   const { PostgresqlLeases } = await import('./postgresql-leases.ts');
+  const { DatabaseSpeed } = await import('./database-speed.ts');
+  const speed = new DatabaseSpeed(log);
   const changes = await PostgresqlChanges.open(databaseUrl, log);
   try {
-    const { db, pool } = await connectClient(databaseUrl, log);
-    return { db, engine, changes, leases: new PostgresqlLeases(databaseUrl, changes, log), migrated, pool };
+    const { db, pool } = await connectClient(databaseUrl, log, speed);
+    const leases = new PostgresqlLeases(databaseUrl, changes, log, speed);
+    return { db, engine, changes, leases, migrated, pool, speed };
   } catch (error) {
     await changes.close();
     throw error;
   }
 }
 
-async function connectClient(databaseUrl: string, log: StorageLog) {
+async function connectClient(databaseUrl: string, log: StorageLog, speed: DatabaseSpeed) {
   const { default: pg } = await import('pg');
+  const { timedClient } = await import('./database-speed.ts');
   const { PrismaPg } = await import('@prisma/adapter-pg');
   const { poolConfig } = await import('./postgresql-connection.ts');
   const { PrismaClient } = await import('../../generated/postgresql/client.ts');
   const onLost = (error: Error) => log.warn({ err: error }, 'A connection to the database was lost');
-  const pool = new pg.Pool(poolConfig(databaseUrl));
+  const pool = new pg.Pool({ ...poolConfig(databaseUrl), Client: timedClient(speed) });
   const options = { onPoolError: onLost, onConnectionError: onLost, disposeExternalPool: true };
   const adapter = new PrismaPg(pool, options);
   const client = new PrismaClient({ adapter: connectingOnce(adapter), errorFormat: 'minimal' });

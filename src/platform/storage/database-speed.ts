@@ -1,0 +1,123 @@
+import pg from 'pg';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { StorageLog } from './storage-log.ts';
+
+const SLOW_MS = 500;
+const TICK_MS = 100;
+/** The database is fast again when no statement was slow for this long. */
+const CALM_MS = 5_000;
+
+interface Running {
+  ticks: number;
+}
+
+/**
+ * Notices statements and heartbeats that take longer than SLOW_MS, while they run. Slow ones in a row are one warning,
+ * and one line when the database is fast again. Times are counted in ticks in which this process handles its events,
+ * so that its own pauses do not count.
+ */
+export class DatabaseSpeed {
+  readonly #log: StorageLog;
+  readonly #running = new Set<Running>();
+  #timer: NodeJS.Timeout | null = null;
+  #slow: { readonly since: Date; count: number; until: number } | null = null;
+  #count = 0;
+
+  constructor(log: StorageLog) {
+    this.#log = log;
+  }
+
+  /** A statement begins. The result is called once, when it has ended. */
+  begin(): () => void {
+    const statement: Running = { ticks: 0 };
+    this.#running.add(statement);
+    this.#timer ??= setInterval(() => this.#tick(), TICK_MS).unref();
+    return () => {
+      this.#running.delete(statement);
+      if (isSlow(statement)) this.#extend();
+      else this.#checkCalm();
+      if (this.#running.size > 0 || this.#timer === null) return;
+      clearInterval(this.#timer);
+      this.#timer = null;
+    };
+  }
+
+  register(registry: Registry): void {
+    const registers = [registry];
+    const [isSlow, count] = [() => Number(this.#slow !== null), () => this.#count];
+    new Gauge({
+      name: 'brokergraph_database_slow',
+      help: '1 while statements on PostgreSQL take longer than 500 ms, otherwise 0',
+      registers,
+      collect() {
+        this.set(isSlow());
+      },
+    });
+    new Counter({
+      name: 'brokergraph_database_slow_statements_total',
+      help: 'Number of statements and heartbeats on PostgreSQL that took longer than 500 ms',
+      registers,
+      collect() {
+        this.reset();
+        this.inc(count());
+      },
+    });
+  }
+
+  #tick(): void {
+    for (const statement of this.#running) {
+      statement.ticks += 1;
+      if (!isSlow(statement)) continue;
+      if (statement.ticks === SLOW_TICKS) this.#noticed();
+      this.#extend();
+    }
+  }
+
+  #noticed(): void {
+    this.#count += 1;
+    if (this.#slow === null) {
+      this.#slow = { since: new Date(Date.now() - SLOW_MS), count: 0, until: 0 };
+      this.#log.warn({ since: this.#slow.since, slowMs: SLOW_MS }, 'The database is slow: a statement takes long');
+    }
+    this.#slow.count += 1;
+  }
+
+  #extend(): void {
+    if (this.#slow !== null) this.#slow.until = performance.now() + CALM_MS;
+  }
+
+  #checkCalm(): void {
+    if (this.#slow === null || performance.now() < this.#slow.until) return;
+    const { since, count } = this.#slow;
+    this.#slow = null;
+    this.#log.info({ since, slowStatements: count }, 'The database is fast again');
+  }
+}
+
+/** The first tick may come at once. */
+const SLOW_TICKS = SLOW_MS / TICK_MS + 1;
+
+const isSlow = ({ ticks }: Running): boolean => ticks >= SLOW_TICKS;
+
+/** A class of clients that reports how long their statements take. */
+export function timedClient(speed: DatabaseSpeed): typeof pg.Client {
+  class TimedClient extends pg.Client {}
+  // Defined without its type, which has an overload for each way to return the result.
+  const value = function query(this: pg.Client, ...values: unknown[]): unknown {
+    const { query } = pg.Client.prototype as { query(...values: unknown[]): unknown };
+    const end = speed.begin();
+    const callback = values.at(-1);
+    if (typeof callback === 'function') {
+      return query.call(this, ...values.slice(0, -1), (...results: unknown[]) => {
+        end();
+        callback(...results);
+      });
+    }
+    const result = query.call(this, ...values);
+    if (result instanceof Promise) result.then(end, end);
+    else end();
+    return result;
+  };
+  Object.defineProperty(TimedClient.prototype, 'query', { value });
+  return TimedClient;
+}
