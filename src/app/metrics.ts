@@ -157,6 +157,11 @@ export class Metrics implements RequestMetrics {
       'Subscriptions of the graph that are open, over WebSocket and server-sent events',
       () => services.auth.guards.count,
     );
+    gauge(
+      'brokergraph_cloud_broker_disk_faults',
+      'Brokers of this process that run and cannot store, for example because the disk is full',
+      () => services.cloudBrokers.diskFaults,
+    );
     gauge('brokergraph_websockets', 'WebSockets of the graph that are open', webSockets);
   }
 

@@ -1,10 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { ROOT, startTestService, type TestService } from '../support/service.ts';
+import { connected, ROOT, startTestService, type TestService } from '../support/service.ts';
 import { noSmallDisk, smallDisk } from '../support/small-disk.ts';
 
 const DESCRIBE = `mutation ($id: ID!, $description: String!) {
   updateProject(input: { projectId: $id, description: $description }) { project { description } }
 }`;
+
+const PUBLISH = `mutation ($id: ID!, $payload: String!) {
+  publishMessage(input: { brokerId: $id, topic: "t", payload: { text: $payload }, qos: 1, retain: true }) { outcome }
+}`;
+const PROBLEM = 'query ($id: ID!) { broker(id: $id) { ... on CloudBroker { problem } } }';
 
 describe.skipIf(noSmallDisk !== null)('on a small disk', () => {
   test('what cannot be stored is said, readiness is 503, and the service recovers when space is free', async () => {
@@ -48,12 +53,28 @@ describe.skipIf(noSmallDisk !== null)('on a small disk', () => {
     expect(await service.login(ROOT.email, ROOT.password)).toBeTypeOf('string');
   });
 
-  test('a full disk is seen by a write, too', async () => {
+  test('a full disk is seen by a write, too, and is a problem of the embedded broker until space is free', async () => {
     const disk = smallDisk(32);
-    const service = await startTestService({ dataDir: disk.folder, env: { MIN_FREE_MB: '0', DATABASE_URL: '' } });
+    const env = { MIN_FREE_MB: '0', DATABASE_URL: '' };
+    const service = await startTestService({ dataDir: disk.folder, embeddedBroker: true, env });
+    const { id } = await service.storage.db.broker.findFirstOrThrow();
+    await connected(service, id);
+    const publish = () =>
+      service
+        .graphql(PUBLISH, { id, payload: 'x'.repeat(10_000) })
+        .then(({ data, errors }) => errors ?? data.publishMessage);
+    const problem = () => service.graphql(PROBLEM, { id }).then(({ data }) => data.broker.problem);
+    expect([await publish(), await problem()]).toEqual([{ outcome: 'ACKNOWLEDGED' }, null]);
     disk.fill();
     const reason = 'the database cannot store changes: the disk is full';
     await expect.poll(() => readiness(service)).toMatchObject({ httpStatus: 503, reason });
+    await expect.poll(publish).toMatchObject([{ extensions: { info: { reasonCode: 0x97 } } }]);
+    await expect.poll(problem).toBe('It cannot store: the disk is full. It serves only what need not be stored');
+    expect(await metric(service, 'cloud_broker_disk_faults')).toBe(1);
+    disk.free();
+    await expect.poll(publish).toEqual({ outcome: 'ACKNOWLEDGED' });
+    await expect.poll(problem).toBeNull();
+    expect(await metric(service, 'cloud_broker_disk_faults')).toBe(0);
   });
 });
 

@@ -34,6 +34,7 @@ const WITH_LONG_CASES = [
   'engines/embedded/dynsec-durability',
   'engines/embedded/dynsec-hostile',
   'engines/embedded/dynsec-mosquitto',
+  'engines/embedded/full-disk',
   'engines/embedded/shared-members',
   'engines/embedded/shared-sleeping',
   'engines/embedded/slow-subscribers',

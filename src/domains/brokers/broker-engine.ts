@@ -51,8 +51,10 @@ export type RunningState = 'STARTING' | 'RUNNING' | 'FAILED' | 'STOPPED';
 export interface RunningBroker {
   /** With their actual ports, which remain the same after a restart. */
   readonly listeners: readonly ListenerWanted[];
-  /** Which stored data the broker could not load, for users; `null` or absent if nothing is missing. */
+  /** Which stored data the broker could not load, or why it cannot store, for users; `null` or absent if neither. */
   readonly notice?: string | null;
+  /** Why the broker cannot store at the moment; `null` or absent if it can. */
+  readonly diskFault?: string | null;
   /** Takes at most about five seconds, even with connected clients. */
   close(): Promise<void>;
 }

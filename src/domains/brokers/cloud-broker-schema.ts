@@ -137,7 +137,7 @@ builder.objectFields(CloudBroker, (t) => ({
   problem: t.string({
     nullable: true,
     description:
-      'Why the broker does not run although it should, or which stored records it could not load. Null if there is no problem.',
+      'Why the broker does not run although it should, why it cannot store, or which stored records it could not load. Null if there is no problem.',
     resolve: (broker, _args, { services }) => services.cloudBrokers.stateOf(broker).problem,
   }),
   maxClients: t.int({

@@ -1,4 +1,4 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { BROKER_PARTS, type BrokerCache, type BrokerRecord } from '../../domains/brokers/broker-cache.ts';
@@ -115,7 +115,13 @@ export class CloudBrokers {
   /** The state of a broker and its problem, also while they cannot be written. */
   stateOf({ id, state, problem }: CloudBrokerStatus): CloudBrokerStatus {
     const run = this.#states.isUnwritten(id) ? this.#runs.get(id) : undefined;
-    return run?.state ? { id, state: run.state, problem: run.problem } : { id, state, problem };
+    if (!run?.state) return { id, state, problem };
+    return { id, state: run.state, problem: run.problem ?? run.running?.notice ?? null };
+  }
+
+  /** Number of brokers of this process that cannot store. */
+  get diskFaults(): number {
+    return [...this.#runs.values()].filter(({ running }) => running?.diskFault).length;
   }
 
   get faults() {
@@ -344,7 +350,9 @@ export class CloudBrokers {
     const folder = this.#folder.pathOf(id);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await chmod(folder, 0o700);
-    await writeFile(passwordFile(dataDir, id), password, { mode: 0o600 });
+    const file = passwordFile(dataDir, id);
+    // A full disk must not leave an empty file.
+    if ((await readFile(file, 'utf8').catch(() => null)) !== password) await writeFile(file, password, { mode: 0o600 });
     const administrator = { username: ADMINISTRATOR, password };
     return engines.start({ broker, folder, administrator, onState });
   }

@@ -45,8 +45,10 @@ interface BrokerHooks {
   readonly onFault: (fault: Fault) => void;
   readonly onQuarantined: (record: QuarantinedRecord) => void;
   readonly settings: () => LiveSettings;
-  /** Called when the journal cannot be written. The broker must shut down immediately. */
+  /** Called when the journal is broken. The broker must shut down immediately. */
   readonly onBroken: (error: Error) => void;
+  /** See `JournalHooks`. */
+  readonly onDiskFault: (reason: string | null) => void;
 }
 
 const CLOSE_TIMEOUT_MS = 3_000;
@@ -56,11 +58,19 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
   try {
     const { folder, listeners: all, administrator, version } = options;
     const { onProblem, settings } = hooks;
+    let hasFault = (): void => {};
+    const faulted = new Promise<void>((resolve) => {
+      hasFault = resolve;
+    });
     const store = closers.keep(
       new BrokerStore({
         folder,
         limits: BROKER_LIMITS,
         onBroken: (error) => hooks.onBroken(new Error(`the journal cannot be written: ${error.message}`)),
+        onDiskFault: (reason) => {
+          hasFault();
+          hooks.onDiskFault(reason);
+        },
         onQuarantined: hooks.onQuarantined,
         suspicion: options.suspicion,
       }),
@@ -144,7 +154,8 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     });
     closeTopics = topics.close;
     closeStreams = await startStreams({ ...parts, journal, folder, maxBytes: streamStorageBytes });
-    await core.resume();
+    // Wills that have to be stored are published when the disk can be written.
+    await Promise.race([core.resume(), faulted]);
 
     closers.add(publishStatistics(core, registry, store, options));
     const tlsRefusals = closers.keep(refusalLog(onProblem));

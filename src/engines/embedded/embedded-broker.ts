@@ -60,6 +60,7 @@ class BrokerSupervisor implements RunningBroker {
   readonly #failures: FailureRecord;
   readonly #quarantined: QuarantinedRecord[] = [];
   #quarantinedCount = 0;
+  diskFault: string | null = null;
   #thread: BrokerThread | null = null;
   #closing = new AbortController();
   #supervision: Promise<void> = Promise.resolve();
@@ -72,6 +73,11 @@ class BrokerSupervisor implements RunningBroker {
   }
 
   get notice(): string | null {
+    if (this.diskFault === null) return this.#quarantineNotice;
+    return `It cannot store: ${this.diskFault}. It serves only what need not be stored`;
+  }
+
+  get #quarantineNotice(): string | null {
     const count = this.#quarantinedCount;
     if (count === 0) return null;
     const named = this.#quarantined.map(({ name, reason }) => `${name}: ${reason}`);
@@ -135,9 +141,18 @@ class BrokerSupervisor implements RunningBroker {
     log.error({ broker: id, record: record.name, reason: record.reason }, 'a stored record was moved into quarantine');
   }
 
+  #diskFault(reason: string | null): void {
+    const { id, log, onState } = this.#options;
+    this.diskFault = reason;
+    if (reason === null) log.info({ broker: id }, 'embedded broker can store again');
+    else log.error({ broker: id, reason }, 'embedded broker cannot store; it serves only what need not be stored');
+    onState?.('RUNNING');
+  }
+
   async #run(): Promise<BrokerThread> {
     const { id, folder, administrator, log, onState, workerUrl, settings } = this.#options;
     onState?.('STARTING');
+    this.diskFault = null;
     const options: WorkerOptions = {
       id,
       folder,
@@ -166,6 +181,7 @@ class BrokerSupervisor implements RunningBroker {
         else if (message.type === 'refused' || message.type === 'refusedBurst') this.#options.onRefused?.(message);
         else if (message.type === 'failed') failure = { reason: message.reason, stack: message.stack };
         else if (message.type === 'fault') this.#options.onFault?.(message.kind);
+        else if (message.type === 'diskFault') this.#diskFault(message.reason);
         else if (message.type === 'quarantined') this.#quarantine(message.record);
         else if (message.type === 'log') {
           const { level, text, reason, stack } = message;

@@ -33,6 +33,7 @@ const CONNECT_REASONS: Readonly<Record<Exclude<ConnectReason, 'credentials'>, Re
   will: 'WILL_REJECTED',
   connections: 'TOO_MANY_CONNECTIONS',
   sessions: 'TOO_MANY_SESSIONS',
+  storage: 'BROKER_ERROR',
   closed: null,
   error: 'BROKER_ERROR',
 };

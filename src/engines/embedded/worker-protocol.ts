@@ -24,6 +24,8 @@ export type WorkerMessage =
   | { readonly type: 'running'; readonly listeners: readonly ListenerWanted[] }
   | { readonly type: 'failed'; readonly reason: string; readonly stack: string }
   | { readonly type: 'fault'; readonly kind: Fault['kind'] }
+  /** Why the broker cannot store; `null`: it can again. */
+  | { readonly type: 'diskFault'; readonly reason: string | null }
   | { readonly type: 'quarantined'; readonly record: QuarantinedRecord }
   | {
       readonly type: 'log';

@@ -67,6 +67,7 @@ try {
     onFault,
     onQuarantined: (record) => send({ type: 'quarantined', record }),
     settings: () => settings,
+    onDiskFault: (reason) => send({ type: 'diskFault', reason }),
     onBroken: (error) => {
       // An uncaught error ends the worker. The class of SQLite's errors would reach the service without its message.
       setImmediate(() => {

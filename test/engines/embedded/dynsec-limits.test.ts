@@ -12,7 +12,7 @@ function startLimited(limits: Partial<AccessLimits>) {
   const fail = (error: unknown) => {
     throw error;
   };
-  const journal = new Journal(temporaryFolder(), fail);
+  const journal = new Journal(temporaryFolder(), { onBroken: fail });
   onTestFinished(() => journal.close());
   const store = new AccessStore(journal, { ...ACCESS_LIMITS, ...limits });
   const plugin = new DynamicSecurityPlugin(

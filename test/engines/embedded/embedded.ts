@@ -86,6 +86,7 @@ export async function startBrokerHere(
       onFault: ({ error }) => void Promise.reject(error),
       onQuarantined: () => {},
       onBroken: (error) => void Promise.reject(error),
+      onDiskFault: () => {},
       settings,
     },
   );

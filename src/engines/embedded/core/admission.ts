@@ -64,6 +64,8 @@ export class Admission {
     if (hasSession && !connection.isCleanStart) connection.isClean = false;
     const isNewSession = !connection.isClean && !hasSession;
     if (isNewSession && store.sessions.count >= limits.maxSessions) return 'sessions';
+    const endsSession = hasSession && (connection.isCleanStart || connection.isClean);
+    if (store.hasDiskFault && (isNewSession || endsSession || isOver)) return 'storage';
     // The connection was closed meanwhile, for example because its account was changed.
     if (connection.isClosed || client.closed) return 'closed';
     connection.identity = { clientId, username: username ?? null };
@@ -82,6 +84,8 @@ export class Admission {
     connection.isDraining = true;
     connection.session = store.sessions.open(clientId, connection.about, connection);
     this.#dropForbidden(connection, connection.identity);
+    // Nothing of a session that is resumed has to be on disk before CONNACK.
+    if (!isNewSession && !wasEnded && store.hasDiskFault) return null;
     await store.commit();
     return null;
   }

@@ -39,11 +39,12 @@ export class ClientControl {
     const found = await this.#find(clientId);
     if (!found) return 'NOT_FOUND';
     const { store } = this.#parts;
+    if (!(found instanceof Connection) || found.session) store.journal.requireDisk();
     if (found instanceof Connection) {
       const refusal = this.#admission.refusalFor(found, filter);
       if (refusal) return refusal;
       const sendRetained = this.#handler.addOne(found, requested);
-      await store.commit();
+      await store.written();
       sendRetained();
       return 'DONE';
     }
@@ -51,7 +52,7 @@ export class ClientControl {
     const refusal = this.#admission.refusal(identity, filter, filterUsageOf(found, filter));
     if (refusal) return refusal;
     await this.#subscribeOffline(found, requested);
-    await store.commit();
+    await store.written();
     return 'DONE';
   }
 
@@ -60,9 +61,10 @@ export class ClientControl {
     const { store } = this.#parts;
     const found = await this.#find(clientId);
     if (!found) return 'NOT_FOUND';
+    if (!(found instanceof Connection) || found.session) store.journal.requireDisk();
     if (found instanceof Connection) this.#handler.remove(found, filter);
     else store.sessions.unsubscribe(clientId, filter);
-    await store.commit();
+    await store.written();
     return 'DONE';
   }
 

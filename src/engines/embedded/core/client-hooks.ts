@@ -1,11 +1,12 @@
 import type { AedesOptions, Client } from 'aedes';
 import { consume, type ReceivedPublish } from '../store/aedes-packets.ts';
+import { DiskFault } from '../store/waiting-writes.ts';
 import type { Admission } from './admission.ts';
 import type { BrokerClient } from './broker-client.ts';
 import { readConnect } from './connect-packet.ts';
 import {
-  CONNECTION_RATE_EXCEEDED,
   connackCodeOf,
+  OWN_CODES,
   type RefusalReason,
   refuseWith,
   returnCodeOf,
@@ -94,8 +95,8 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
       const done: typeof callback = (error, isAccepted) =>
         faults.run(connection, CONNECT_FAULT, () => callback(error, isAccepted));
       const send = (reason: RefusalReason) => {
-        if (reason === 'throttled' && connection?.protocolVersion === 5)
-          refuseWith(client, 5, CONNECTION_RATE_EXCEEDED);
+        const ownCode = OWN_CODES[reason];
+        if (ownCode !== undefined && connection?.protocolVersion === 5) refuseWith(client, 5, ownCode);
         else done(Object.assign(new Error('refused'), { returnCode: returnCodeOf(reason) }), false);
       };
       const refuse = (reason: RefusalReason) => {
@@ -129,6 +130,10 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
           else refuse(reason);
         },
         (error: unknown) => {
+          if (error instanceof DiskFault) {
+            refuse('storage');
+            return;
+          }
           faults.ofConnection(undefined, CONNECT_FAULT, error);
           faults.failed(connection);
           refuse('error');

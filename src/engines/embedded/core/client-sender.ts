@@ -135,7 +135,7 @@ export class ClientSender {
     }
     connection.pendingSends += 1;
     const isCurrent = () => session.queue.get(entry.position) === entry && session.owner === connection;
-    store.commit().then(
+    store.written().then(
       () => {
         connection.pendingSends -= 1;
         if (isCurrent() && !client.closed) this.#write(connection, copy, packetId);

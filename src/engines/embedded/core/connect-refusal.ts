@@ -8,7 +8,8 @@ import { acceptsPacket } from './packet-writer.ts';
  * Why a CONNECT was refused. `credentials` includes a disabled account and a missing user name, `client_id` is a
  * missing one for a persistent session (MQTT 3) or one of this service, `session_owner` one of another account, and
  * `will` one that cannot be published or is below `$CONTROL/`.
- * `throttled` is for a network, `busy` for all, and `error` is a failure of the broker.
+ * `throttled` is for a network, `busy` for all, `storage` for sessions that have to be stored while the disk cannot be
+ * written, and `error` is a failure of the broker.
  */
 export const REFUSAL_REASONS = [
   'credentials',
@@ -19,6 +20,7 @@ export const REFUSAL_REASONS = [
   'will',
   'connections',
   'sessions',
+  'storage',
   'closed',
   'error',
 ] as const;
@@ -49,7 +51,13 @@ const RETURN_CODES: Partial<Record<RefusalReason, number>> = {
 };
 /** Reason codes of CONNACK (MQTT 5, 3.2.2.2). */
 const TOPIC_NAME_INVALID = 0x90;
-export const CONNECTION_RATE_EXCEEDED = 0x9f;
+const CONNECTION_RATE_EXCEEDED = 0x9f;
+const QUOTA_EXCEEDED = 0x97;
+/** Those that aedes cannot send. */
+export const OWN_CODES: Partial<Record<RefusalReason, number>> = {
+  throttled: CONNECTION_RATE_EXCEEDED,
+  storage: QUOTA_EXCEEDED,
+};
 
 /** The return code of MQTT 3.1.1. Default: "server unavailable", after which clients reconnect. */
 export const returnCodeOf = (reason: RefusalReason): number => RETURN_CODES[reason] ?? SERVER_UNAVAILABLE;
@@ -65,7 +73,7 @@ const REASON_CODES: ReadonlyMap<number, number> = new Map([
 export function connackCodeOf(reason: RefusalReason, protocolVersion: number): number {
   const returnCode = returnCodeOf(reason);
   if (protocolVersion < 5) return returnCode;
-  return reason === 'throttled' ? CONNECTION_RATE_EXCEEDED : (REASON_CODES.get(returnCode) ?? returnCode);
+  return OWN_CODES[reason] ?? REASON_CODES.get(returnCode) ?? returnCode;
 }
 
 /** Sends CONNACK with a reason code that aedes 2.0.0-beta.1 cannot send; MQTT 3 clients get "not authorized". */

@@ -49,7 +49,7 @@ export function guardPersistence(persistence: Persistence, { store, onFault }: G
     return packet.topic === NOWHERE ? persistence.incomingGetPacket(client, packet as never) : Promise.resolve(packet);
   });
   // A packet id that stays on disk after PUBCOMP would discard the next publish with the same id.
-  guard('incomingDelPacket', async (client) => client.clean === false && store.commit());
+  guard('incomingDelPacket', async (client) => client.clean === false && store.written());
   return guarded;
 }
 
@@ -69,7 +69,7 @@ function release(store: BrokerStore, client: BrokerClient, messageId: number): P
     if (!client.closed) writeResponse(client, { cmd: 'pubcomp', messageId, reasonCode: PACKET_IDENTIFIER_NOT_FOUND });
   };
   // The PUBCOMP of a PUBREL that is being committed is sent first. A broken journal shuts the broker down.
-  store.commit().then(
+  store.written().then(
     () => setImmediate(respond),
     () => {},
   );

@@ -42,7 +42,7 @@ export class InternalPublisher {
     if (live.qos === 0 || (!accepted.isDurable && this.#pendingCommits === 0)) deliver();
     else {
       this.#pendingCommits += 1;
-      store.commit().then(
+      store.written().then(
         () => {
           this.#pendingCommits -= 1;
           deliver();

@@ -70,8 +70,10 @@ export class PublishHandler {
     }
     if (packet.properties) Object.assign(packet, { properties: forwardable(packet.properties) });
     const tapped = tap.take(packet, true);
-    const accepted = store.accept(client, packet);
     const { properties, retain } = packet;
+    const isNotRetained = retain && store.cannotStore(client, packet);
+    if (isNotRetained) store.retained.refused += 1;
+    const accepted = store.accept(client, isNotRetained ? { ...packet, retain: false } : packet);
     consume(packet);
     const delivered = delayAck(connection, tapped, payload.length, done);
     this.#delivery.deliver(client.id, { topic, payload, qos, retain, properties }, accepted, delivered);
@@ -103,7 +105,7 @@ export class PublishHandler {
   }
 
   #takeAcknowledged(client: BrokerClient, connection: Connection, packet: ReceivedPublish, done: Done): void {
-    const { store, tap, limits, onProblem } = this.#parts;
+    const { store, tap, limits, onProblem, onDenied } = this.#parts;
     const { topic, payload, qos, retain } = packet;
     if (this.#isRepeated(client, packet)) {
       this.#takeRepeated(client, connection, packet, done);
@@ -115,14 +117,25 @@ export class PublishHandler {
       else done(new Error('too many QoS 2 publishes without PUBREL'));
       return;
     }
+    if (store.cannotStore(client, packet)) {
+      this.#afterEarlier(connection, packet, () => this.#notStored(client, connection, packet, done));
+      return;
+    }
     if (retain && connection.protocolVersion === 5 && !store.mayRetain(packet)) {
-      this.#refuseRetained(client, connection, packet);
+      onDenied?.(connection, { action: 'PUBLISH', topic, cause: 'TOO_MANY', reasonCode: QUOTA_EXCEEDED });
+      store.retained.refused += 1;
+      this.#afterEarlier(connection, packet, () => this.#refuse(client, connection, packet));
       return;
     }
     const tapped = tap.take(packet, true);
     const accepted = store.accept(client, packet, tapped);
     const properties = forwardable(packet.properties);
+    let isWithdrawn = false;
     const delivered = delayAck(connection, tapped, payload.length, () => {
+      if (isWithdrawn) {
+        this.#notStored(client, connection, packet, done);
+        return;
+      }
       // aedes acknowledges QoS 2 from the stored packet id, and publishes QoS 1 after PUBACK.
       if (qos === 1) consume(packet);
       done();
@@ -144,27 +157,33 @@ export class PublishHandler {
         (error: Error) => {
           finished();
           onProblem('a publish could not be stored', error);
-          done(error);
+          store.withdraw(client, packet, accepted);
+          isWithdrawn = true;
+          delivered();
         },
       );
     }
     tapped?.notify();
   }
 
-  /** Responds to MQTT 5 instead of aedes, behind the acknowledgements of earlier publishes. */
-  #refuseRetained(client: BrokerClient, connection: Connection, packet: ReceivedPublish): void {
-    const { store, onDenied } = this.#parts;
-    const { topic, qos, messageId = 0, payload } = packet;
-    onDenied?.(connection, { action: 'PUBLISH', topic, cause: 'TOO_MANY', reasonCode: QUOTA_EXCEEDED });
+  /** MQTT 3 has no reason codes, so the connection is closed without an acknowledgement [MQTT-3.3.5-2]. */
+  #notStored(client: BrokerClient, connection: Connection, packet: ReceivedPublish, done: Done): void {
+    if (connection.protocolVersion === 5) this.#refuse(client, connection, packet);
+    else done(new Error('a publish could not be stored'));
+  }
+
+  /** Responds to MQTT 5 instead of aedes. */
+  #refuse(client: BrokerClient, connection: Connection, { qos, messageId = 0 }: ReceivedPublish): void {
     this.refused += 1;
-    store.retained.refused += 1;
     const response = { cmd: qos === 1 ? 'puback' : 'pubrec', messageId, reasonCode: QUOTA_EXCEEDED } as const;
-    const respond = () => {
+    this.#scheduler.add(connection, () => {
       if (!client.closed) writeResponse(client, response);
-    };
-    const add = () => this.#scheduler.add(connection, respond);
-    // A broken journal shuts the broker down.
-    delayAck(connection, null, payload.length, () => void store.commit().then(add, () => {}))();
+    });
+  }
+
+  /** Behind the acknowledgements of earlier publishes, also of those that cannot be stored. */
+  #afterEarlier(connection: Connection, { payload }: ReceivedPublish, run: () => void): void {
+    delayAck(connection, null, payload.length, () => void this.#parts.store.commit().then(run, run))();
   }
 
   /** aedes sends PUBREC from the stored packet id, which must be on disk then. */
@@ -176,7 +195,7 @@ export class PublishHandler {
     const tapped = hold === 'UNKNOWN' ? tap.take(packet, true) : null;
     if (hold === 'UNKNOWN') store.incoming.setHold(client.id, messageId, tapped);
     const acknowledge = delayAck(connection, hold === 'UNKNOWN' ? tapped : hold, payload.length, done);
-    store.commit().then(acknowledge, done);
+    store.written().then(acknowledge, done);
     tapped?.notify();
   }
 }

@@ -115,7 +115,7 @@ export class SessionExpiry {
     if (this.#deletedBytes < MAX_DELETED_BYTES) return;
     this.#deletedBytes = 0;
     // If the journal cannot be written, the broker shuts down.
-    await store.commit().catch(() => {});
+    await store.written().catch(() => {});
   }
 
   #guarded(text: string, work: () => void): void {

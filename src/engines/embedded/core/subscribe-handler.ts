@@ -1,10 +1,10 @@
 import { invalidFilter, PACKET_TOO_LARGE, PROTOCOL_ERROR, QUOTA_EXCEEDED } from '../packets/refused-packet.ts';
-import type { RequestedSubscription, Subscription } from '../store/subscription.ts';
+import type { RequestedSubscription, Subscription, SubscriptionRecord } from '../store/subscription.ts';
 import { isShared } from '../store/subscription-index.ts';
 import { topicFilterProblem } from '../topic-rules.ts';
 import type { Admission } from './admission.ts';
 import type { BrokerClient } from './broker-client.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, IMPLEMENTATION_ERROR } from './connection.ts';
 import type { CoreParts } from './core-parts.ts';
 import type { IncomingPacket } from './mqtt-packet-internals.ts';
 import { acceptsResponse, writeResponse } from './responses.ts';
@@ -58,6 +58,9 @@ export class SubscribeHandler {
         onDenied?.(connection, { action: 'SUBSCRIBE', topic, cause: refusal, reasonCode });
         return reasonCode;
       }
+      if (this.#cannotStore(connection, recordOf({ ...subscription, identifier }), topic)) {
+        return reasonOf('TOO_MANY', connection.protocolVersion);
+      }
       added.push(...this.#add(connection, { ...subscription, identifier }));
       return subscription.qos;
     });
@@ -78,24 +81,33 @@ export class SubscribeHandler {
         onDenied?.(connection, { action: 'UNSUBSCRIBE', topic: filter, cause: 'FORBIDDEN', reasonCode });
         return NOT_AUTHORIZED;
       }
-      return this.remove(connection, filter) ? SUCCESS : NO_SUBSCRIPTION_EXISTED;
+      if (!connection.holder.subscriptions.has(filter)) return NO_SUBSCRIPTION_EXISTED;
+      // MQTT 3 has no reason codes: the response waits until the disk can be written.
+      if (protocolVersion === 5 && connection.session && this.#parts.store.hasDiskFault) return IMPLEMENTATION_ERROR;
+      this.remove(connection, filter);
+      return SUCCESS;
     });
     this.#respond(client, connection, { cmd: 'unsuback', messageId, granted }, () => {});
     return null;
   }
 
   /** Adds or replaces a subscription. Returns it if retained messages are to be sent, otherwise nothing. */
-  #add(connection: Connection, { identifier, ...requested }: RequestedSubscription): Subscription[] {
+  #add(connection: Connection, requested: RequestedSubscription): Subscription[] {
     const { session } = connection;
-    const { topic: filter, qos, rh, rap, nl } = requested;
+    const { topic: filter, rh } = requested;
     const isNew = !connection.holder.subscriptions.has(filter);
-    const record = { qos, rh, rap, nl, ...(identifier === undefined ? {} : { subscriptionIdentifier: identifier }) };
+    const record = recordOf(requested);
     const subscription = session
       ? this.#parts.store.sessions.subscribe(session.id, filter, record)
       : this.#admission.addTransient(connection, filter, record);
     // [MQTT-3.3.1-9 to -11] Retained messages are not sent to shared subscriptions (MQTT 5, 4.8.2).
     if (isShared(filter) || rh === DO_NOT_SEND || (rh === SEND_IF_NEW && !isNew)) return [];
     return [subscription];
+  }
+
+  #cannotStore({ session }: Connection, record: SubscriptionRecord, filter: string): boolean {
+    const { store } = this.#parts;
+    return store.hasDiskFault && session !== null && !store.sessions.hasSame(session, filter, record);
   }
 
   /** Adds or replaces a subscription. The returned function sends its retained messages, as of this call. */
@@ -120,12 +132,15 @@ export class SubscribeHandler {
       writeResponse(client, response);
       sendRetained();
     };
-    if (!connection.session) {
+    const { store } = this.#parts;
+    // While the disk cannot be written, what was granted is stored already; only MQTT 3 may have unsubscribed.
+    const isStored = store.hasDiskFault && (response.cmd === 'suback' || connection.protocolVersion === 5);
+    if (!connection.session || isStored) {
       respond();
       return;
     }
     // A broken journal shuts the broker down.
-    this.#parts.store.commit().then(
+    store.written().then(
       () => this.#parts.faults.run(connection, `a client's ${response.cmd} could not be sent`, respond),
       () => {},
     );
@@ -135,6 +150,14 @@ export class SubscribeHandler {
 /** Whether the response to so many topic filters would exceed the Maximum Packet Size of the client. */
 const isTooLarge = (connection: Connection, cmd: 'suback' | 'unsuback', count: number): boolean =>
   !acceptsResponse(connection, { cmd, messageId: 1, granted: Array<number>(count).fill(SUCCESS) });
+
+const recordOf = ({ qos, rh, rap, nl, identifier }: Omit<RequestedSubscription, 'topic'>): SubscriptionRecord => ({
+  qos,
+  rh,
+  rap,
+  nl,
+  ...(identifier === undefined ? {} : { subscriptionIdentifier: identifier }),
+});
 
 /** MQTT 3 knows one reason code only. */
 const reasonOf = (refusal: 'FORBIDDEN' | 'TOO_MANY', version: number): number =>

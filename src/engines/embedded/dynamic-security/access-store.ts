@@ -43,10 +43,16 @@ export class AccessStore {
     state.takeChanges();
   }
 
+  /** Errors: ControlRefusal if changes cannot be stored. */
+  requireDisk(): void {
+    this.#journal.requireDisk();
+  }
+
   /** Writes all changes in one transaction. Resolves when they are on disk. */
   async save(): Promise<void> {
     const { state } = this;
     const { clients, groups, roles, settings } = state.takeChanges();
+    if (!settings && clients.size + groups.size + roles.size === 0) return;
     for (const username of clients) {
       const client = state.policy.clients.get(username);
       if (client) {

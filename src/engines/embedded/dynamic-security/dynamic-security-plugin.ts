@@ -104,6 +104,7 @@ export class DynamicSecurityPlugin implements ControlPlugin {
   execute(command: ControlCommand): unknown {
     const run = COMMANDS.get(command.command.toLowerCase())?.run;
     if (!run) throw new ControlRefusal('Unknown command');
+    if (!/^(?:get|list)/i.test(command.command)) this.#store.requireDisk();
     const data = run(command, this.#context);
     if (!data) this.#store.state.countWrite();
     return data;

@@ -72,6 +72,7 @@ export class ListenerCertificates {
   /** Resolves when the certificates are on disk and used for new handshakes. Refuses unusable ones first. */
   async change(number: number, gate: TlsGate, certificates: CertificateSet): Promise<void> {
     const prepared = prepare(gate, certificates);
+    this.#journal.requireDisk();
     const previous = this.of(number);
     const { server, authorities } = certificates;
     this.#certificates.set(number, { server, authorities: authorities.toSorted(byFileName) });

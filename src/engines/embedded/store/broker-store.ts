@@ -1,20 +1,19 @@
 import type { BrokerLimits } from '../limits.ts';
 import { type AcknowledgementHold, type ClientRef, IncomingStore } from './incoming-store.ts';
-import { Journal } from './journal.ts';
+import { Journal, type JournalHooks } from './journal.ts';
 import { copyOf, type MessageProperties, withExpiry } from './message-properties.ts';
 import { type Grant, grantOf, MessageQueues, type Queued } from './message-queues.ts';
 import { Quarantine, type QuarantinedRecord, RecordTrial } from './quarantine.ts';
 import { checkRecords } from './record-check.ts';
-import { RetainedStore } from './retained-store.ts';
+import { isSystem, RetainedStore } from './retained-store.ts';
 import { SessionStore } from './session-store.ts';
 import type { SharedGroup, Subscription } from './subscription.ts';
 import { type Recipient, recipientOf, SubscriptionIndex } from './subscription-index.ts';
 import { WillStore } from './will-store.ts';
 
-interface BrokerStoreOptions {
+interface BrokerStoreOptions extends JournalHooks {
   readonly folder: string;
   readonly limits: BrokerLimits;
-  readonly onBroken: (error: Error) => void;
   readonly onQuarantined?: (record: QuarantinedRecord) => void;
   readonly suspicion?: string | undefined;
 }
@@ -52,8 +51,8 @@ export class BrokerStore {
   /** Chooses the member of a shared subscription that gets a message; `null`: none can get it. */
   chooseMember: (group: SharedGroup, message: Publish) => Subscription | null = () => null;
 
-  constructor({ folder, limits, onBroken, onQuarantined = () => {}, suspicion }: BrokerStoreOptions) {
-    this.journal = new Journal(folder, onBroken);
+  constructor({ folder, limits, onQuarantined = () => {}, suspicion, ...hooks }: BrokerStoreOptions) {
+    this.journal = new Journal(folder, hooks);
     this.quarantine = new Quarantine(this.journal, onQuarantined);
     this.trial = new RecordTrial(this.journal, this.quarantine, suspicion ?? null);
     checkRecords(this.journal, this.quarantine);
@@ -72,8 +71,39 @@ export class BrokerStore {
     this.wills.load();
   }
 
+  /** See `Journal`. */
   commit(): Promise<void> {
     return this.journal.commit();
+  }
+
+  /** See `Journal`. */
+  written(): Promise<void> {
+    return this.journal.written();
+  }
+
+  /** Whether the disk cannot be written. */
+  get hasDiskFault(): boolean {
+    return this.journal.diskFault !== null;
+  }
+
+  /** Whether a publish of a client has to be refused, because it must be stored and the disk cannot be written. */
+  cannotStore(publisher: ClientRef, publish: Publish): boolean {
+    if (!this.hasDiskFault) return false;
+    const { topic, qos, retain } = publish;
+    if (retain && !isSystem(topic)) return true;
+    if (qos === 2 && publisher.clean === false) return true;
+    return this.#recipients(publish, publisher.id).granted.length > 0;
+  }
+
+  /** Takes back what `accept` has done with a publish that could not be stored. */
+  withdraw(publisher: ClientRef, { topic, qos, retain, messageId }: Publish, { queued }: Accepted): void {
+    for (const { session, entry } of queued) {
+      if (session.queue.get(entry.position) === entry) this.queues.settle(session, entry);
+      // Another member of a shared subscription has it: it is delivered, although it is not acknowledged.
+      else entry.message.isDelivered = true;
+    }
+    if (retain && !isSystem(topic)) this.retained.restore(topic);
+    if (qos === 2 && messageId !== undefined) this.incoming.release(publisher, messageId);
   }
 
   /**

@@ -1,19 +1,36 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { diskFaultOf } from '../../../platform/storage/disk-faults.ts';
+import { ControlRefusal } from '../../../protocol/control/plugin.ts';
+import { DiskFault, type SqlValue, WaitingWrites, type Write } from './waiting-writes.ts';
+
+/** What the owner of a journal is notified of. */
+export interface JournalHooks {
+  /** Called once when a transaction has failed, and not because of the disk: the broker must shut down. */
+  readonly onBroken: (error: Error) => void;
+  /** Called with the reason when the disk cannot be written, and with `null` when it can again. */
+  readonly onDiskFault?: (reason: string | null) => void;
+}
 
 /**
  * The data of one embedded broker on disk: a SQLite file that is locked by this process.
  *
  * Writes are collected in memory and written in order, with one transaction per iteration of the event loop. When
  * `commit()` resolves, earlier writes survive a power failure (WAL, synchronous FULL). Writes without a commit are on
- * disk within LAZY_MS. If a transaction fails (disk full), memory is ahead of the file: all commits are rejected, and
- * `onBroken` must shut down the broker.
+ * disk within LAZY_MS.
+ *
+ * If the disk cannot be written (`diskFault`), commits are rejected with DiskFault. The writes wait in memory, within
+ * bounds, and are repeated every RETRY_MS. What has to be on disk is refused meanwhile by the callers. If a transaction
+ * fails for another reason, or too much waits, memory stays ahead of the file: `onBroken` must shut down the
+ * broker.
  */
 export class Journal {
   readonly #db: Database.Database;
   readonly #statements = new Map<string, Database.Statement>();
-  readonly #onBroken: (error: Error) => void;
+  readonly #hooks: JournalHooks;
+  /** Set while the disk cannot be written. */
+  #waiting: WaitingWrites | null = null;
   #writes: Write[] = [];
   #commit: Promise<void> | null = null;
   #lazyTimer: NodeJS.Timeout | null = null;
@@ -22,10 +39,10 @@ export class Journal {
   /** Number of flushes. What was added before the last one can be read. */
   flushes = 0;
 
-  /** `folder` is created if missing. `onBroken` is called once when a transaction has failed. */
-  constructor(folder: string, onBroken: (error: Error) => void) {
+  /** `folder` is created if missing. */
+  constructor(folder: string, hooks: JournalHooks) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    this.#onBroken = onBroken;
+    this.#hooks = hooks;
     const file = join(folder, 'broker.sqlite');
     this.#db = new Database(file, { timeout: 1_000 });
     try {
@@ -72,8 +89,19 @@ export class Journal {
   }
 
   add(sql: string, ...values: SqlValue[]): void {
+    this.addLatest(null, sql, ...values);
+  }
+
+  /** The same for a write that replaces an earlier one with the same key, if that waits for the disk. */
+  addLatest(key: string | null, sql: string, ...values: SqlValue[]): void {
     if (!this.#open || this.#broken) return;
-    this.#writes.push({ statement: this.#statement(sql), values });
+    const write = { statement: this.#statement(sql), values };
+    if (this.#waiting !== null) {
+      this.#waiting.add(write, key);
+      if (this.#waiting.isFull) this.#break(new Error('too much waits to be stored'));
+      return;
+    }
+    this.#writes.push(write);
     if (this.#commit === null && this.#lazyTimer === null) this.#lazyTimer = setTimeout(() => this.flush(), LAZY_MS);
   }
 
@@ -86,16 +114,41 @@ export class Journal {
     this.add('INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)', name, JSON.stringify(value));
   }
 
-  /** Resolves when everything added until now is on disk. */
+  /** Why nothing can be stored at the moment; `null` if it can. */
+  get diskFault(): string | null {
+    return this.#waiting?.fault.message ?? null;
+  }
+
+  /** Refuses a change that has to be on disk. Errors: ControlRefusal. */
+  requireDisk(): void {
+    if (this.#waiting !== null) throw new ControlRefusal(`The broker ${this.#waiting.fault.message}`);
+  }
+
+  /** Resolves when everything added until now is on disk, however long the disk cannot be written. */
+  async written(): Promise<void> {
+    for (;;) {
+      if (this.#waiting !== null) await this.#waiting.written;
+      try {
+        await this.commit();
+        return;
+      } catch (error) {
+        if (!(error instanceof DiskFault)) throw error;
+      }
+    }
+  }
+
+  /** Resolves when everything added until now is on disk. Errors: DiskFault. */
   commit(): Promise<void> {
     if (this.#broken) return Promise.reject(this.#broken);
+    if (this.#waiting) return Promise.reject(this.#waiting.fault);
     if (this.#commit !== null) return this.#commit;
     if (this.#writes.length === 0) return Promise.resolve();
     this.#commit = new Promise((resolve, reject) => {
       setImmediate(() => {
         this.#commit = null;
         this.flush();
-        if (this.#broken) reject(this.#broken);
+        const error = this.#broken ?? this.#waiting?.fault;
+        if (error) reject(error);
         else resolve();
       });
     });
@@ -104,27 +157,60 @@ export class Journal {
 
   close(): void {
     if (!this.#open) return;
-    this.flush();
+    if (this.#waiting === null) this.flush();
+    else this.#repeat();
     this.#open = false;
+    // `written` must not wait for a journal that is closed.
+    if (this.#waiting !== null) this.#broken ??= new Error(`The broker was closed, and ${this.#waiting.fault.message}`);
+    this.#waiting?.close();
     this.#db.close();
   }
 
   flush(): void {
     if (this.#lazyTimer) clearTimeout(this.#lazyTimer);
     this.#lazyTimer = null;
+    if (this.#waiting !== null) return;
     const writes = this.#writes;
     this.#writes = [];
-    this.flushes += 1;
-    if (!this.#open || writes.length === 0) return;
+    if (!this.#open || writes.length === 0) {
+      this.flushes += 1;
+      return;
+    }
+    const fault = this.#write(writes);
+    if (fault === null) return;
+    this.#waiting = new WaitingWrites(new DiskFault(fault), writes, () => this.#repeat());
+    this.#hooks.onDiskFault?.(fault);
+  }
+
+  /** Writes in one transaction. Returns why the disk cannot be written; `null` if it can, or the journal is broken. */
+  #write(writes: Iterable<Write>): string | null {
     try {
       this.#db.exec('BEGIN IMMEDIATE');
       for (const { statement, values } of writes) statement.run(...values);
       this.#db.exec('COMMIT');
+      this.flushes += 1;
     } catch (error) {
       if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
-      this.#broken = error instanceof Error ? error : new Error(String(error));
-      this.#onBroken(this.#broken);
+      const fault = diskFaultOf(error);
+      if (fault !== null) return fault;
+      this.#break(error instanceof Error ? error : new Error(String(error)));
     }
+    return null;
+  }
+
+  #repeat(): void {
+    const waiting = this.#waiting;
+    if (waiting === null || !this.#open || this.#write(waiting.all()) !== null || this.#broken) return;
+    this.#waiting = null;
+    waiting.close();
+    this.#hooks.onDiskFault?.(null);
+  }
+
+  #break(error: Error): void {
+    if (this.#broken) return;
+    this.#broken = error;
+    this.#waiting?.close();
+    this.#hooks.onBroken(error);
   }
 
   #statement(sql: string): Database.Statement {
@@ -139,13 +225,6 @@ export class Journal {
 
 /** Maximum time until a write without a commit is on disk. */
 const LAZY_MS = 20;
-
-export type SqlValue = string | number | null | Uint8Array;
-
-interface Write {
-  readonly statement: Database.Statement;
-  readonly values: readonly SqlValue[];
-}
 
 /** Version of a file with the tables of the first step below. Earlier versions were of unreleased builds. */
 const FIRST_VERSION = 15;

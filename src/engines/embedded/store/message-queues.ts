@@ -162,7 +162,7 @@ export class MessageQueues {
     entry.packetId = packetId;
     session.byPacketId.set(packetId, entry);
     const sql = 'UPDATE queue SET packet_id = ? WHERE client_id = ? AND position = ?';
-    this.#journal.add(sql, packetId, session.id, entry.position);
+    this.#journal.addLatest(`sent ${session.id} ${entry.position}`, sql, packetId, session.id, entry.position);
   }
 
   released(session: Session, entry: QueueEntry): void {

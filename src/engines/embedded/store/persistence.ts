@@ -53,7 +53,7 @@ export class Persistence {
   /** For a persistent session, `Admission` has already deleted the earlier one, and created this one. */
   async cleanSubscriptions(client: ClientRef): Promise<void> {
     if (client.clean === false) return;
-    if (this.#store.sessions.remove(client.id)) await this.#store.commit();
+    if (this.#store.sessions.remove(client.id)) await this.#store.written();
   }
 
   /** aedes calls it for PUBREL only: `SessionSender` sends the queues. */
@@ -63,7 +63,7 @@ export class Persistence {
     const entry = messageId === undefined ? undefined : session?.entryByPacketId(messageId);
     if (!session || !entry) return;
     queues.released(session, entry);
-    await this.#store.commit();
+    await this.#store.written();
   }
 
   async outgoingClearMessageId(client: ClientRef, { messageId }: PacketRef): Promise<undefined> {

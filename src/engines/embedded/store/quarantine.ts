@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Journal, SqlValue } from './journal.ts';
+import type { Journal } from './journal.ts';
+import type { SqlValue } from './waiting-writes.ts';
 
 export interface QuarantinedRecord {
   readonly name: string;

@@ -1,8 +1,9 @@
 import { writePublishProperties } from '../../../protocol/mqtt/publish-properties.ts';
 import { topicFilterProblem, topicNameProblem } from '../topic-rules.ts';
-import type { Journal, SqlValue } from './journal.ts';
+import type { Journal } from './journal.ts';
 import { fromText } from './message-properties.ts';
 import type { Quarantine, RecordKind } from './quarantine.ts';
+import type { SqlValue } from './waiting-writes.ts';
 
 interface MessageRow {
   readonly key: SqlValue;

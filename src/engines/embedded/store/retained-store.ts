@@ -77,6 +77,13 @@ export class RetainedStore implements RetainedSource {
     return true;
   }
 
+  /** Replaces a message that could not be stored by the one on disk. */
+  restore(topic: string): void {
+    const stored = this.rows.get(topic);
+    if (stored) this.put(stored);
+    else this.#remove(topic);
+  }
+
   /** That of the last message. */
   get sequence(): number {
     return this.#sequence;
@@ -140,4 +147,4 @@ export class RetainedStore implements RetainedSource {
   }
 }
 
-const isSystem = (topic: string): boolean => topic.startsWith('$SYS/');
+export const isSystem = (topic: string): boolean => topic.startsWith('$SYS/');

@@ -93,12 +93,26 @@ export class SessionStore {
 
   subscribe(clientId: string, filter: string, record: SubscriptionRecord): Subscription {
     const session = this.#ensure(clientId);
+    const isStored = this.hasSame(session, filter, record);
     const subscription = this.#put(session, filter, record);
+    if (isStored) return subscription;
     const { qos, ...rest } = record;
     const options = Object.values(rest).some((value) => value !== undefined) ? JSON.stringify(rest) : null;
     const sql = 'INSERT OR REPLACE INTO subscription (client_id, filter, qos, options) VALUES (?, ?, ?, ?)';
     this.#journal.add(sql, clientId, filter, qos, options);
     return subscription;
+  }
+
+  /** Whether the session has the subscription with the same options, so that nothing needs to be stored. */
+  hasSame(session: Session, filter: string, record: SubscriptionRecord): boolean {
+    const { qos, nl, rap, rh, subscriptionIdentifier } = session.subscriptions.get(filter) ?? {};
+    return (
+      qos === record.qos &&
+      nl === record.nl &&
+      rap === record.rap &&
+      rh === record.rh &&
+      subscriptionIdentifier === record.subscriptionIdentifier
+    );
   }
 
   /** Returns whether there was such a subscription. */
@@ -129,7 +143,8 @@ export class SessionStore {
 
   #describe(session: Session, about: SessionAbout): void {
     session.about = about;
-    this.#journal.add('INSERT OR REPLACE INTO session VALUES (?, ?)', session.id, JSON.stringify(about));
+    const sql = 'INSERT OR REPLACE INTO session VALUES (?, ?)';
+    this.#journal.addLatest(`session ${session.id}`, sql, session.id, JSON.stringify(about));
   }
 
   #weigh(session: Session, weight: number): void {

@@ -61,14 +61,25 @@ export class WillStore {
       VALUES (?, ?, ?, ?, ?, ?, ?)`;
     const { topic, payload, qos, retain, properties, delaySeconds = 0 } = will;
     const text = toText(forwardable(properties));
-    this.#journal.add(sql, clientId, topic, Buffer.from(payload), qos, retain ? 1 : 0, text, delaySeconds);
+    const payloadBytes = Buffer.from(payload);
+    this.#journal.addLatest(
+      keyOf(clientId),
+      sql,
+      clientId,
+      topic,
+      payloadBytes,
+      qos,
+      retain ? 1 : 0,
+      text,
+      delaySeconds,
+    );
   }
 
   remove(clientId: string): WillPacket | undefined {
     const will = this.#wills.get(clientId);
     if (!will) return undefined;
     this.#wills.delete(clientId);
-    this.#journal.add('DELETE FROM will WHERE client_id = ?', clientId);
+    this.#journal.addLatest(keyOf(clientId), 'DELETE FROM will WHERE client_id = ?', clientId);
     return will;
   }
 
@@ -92,3 +103,5 @@ export class WillStore {
     return will;
   }
 }
+
+const keyOf = (clientId: string): string => `will ${clientId}`;

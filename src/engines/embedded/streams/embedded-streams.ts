@@ -58,6 +58,7 @@ function definitionsIn(journal: Journal): StreamDefinitions {
     all: () => [...definitions.values()],
     byName: (name) => [...definitions.values()].find(({ definition }) => definition.name === name) ?? null,
     save: async (stored) => {
+      journal.requireDisk();
       const { id, definition } = stored;
       definitions.set(id, stored);
       const sql = 'INSERT INTO stream (id, about) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET about = excluded.about';
@@ -65,6 +66,7 @@ function definitionsIn(journal: Journal): StreamDefinitions {
       await journal.commit();
     },
     remove: async (id) => {
+      journal.requireDisk();
       if (!definitions.delete(id)) return;
       journal.add('DELETE FROM stream WHERE id = ?', id);
       await journal.commit();

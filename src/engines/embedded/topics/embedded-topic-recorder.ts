@@ -119,6 +119,7 @@ function settingsIn(journal: Journal): TopicSettingsStore {
   return {
     get: () => current,
     put: async (settings) => {
+      journal.requireDisk();
       current = settings;
       journal.putSetting(name, settings);
       await journal.commit();
