@@ -1,4 +1,8 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { runHere } from '../support/command.ts';
+import { temporaryFolder } from '../support/database.ts';
 import { connected, ROOT, startTestService, type TestService } from '../support/service.ts';
 import { noSmallDisk, smallDisk } from '../support/small-disk.ts';
 
@@ -75,6 +79,41 @@ describe.skipIf(noSmallDisk !== null)('on a small disk', () => {
     await expect.poll(publish).toEqual({ outcome: 'ACKNOWLEDGED' });
     await expect.poll(problem).toBeNull();
     expect(await metric(service, 'cloud_broker_disk_faults')).toBe(0);
+  });
+
+  test('commands say in one sentence that a disk is full, and what they leave', async () => {
+    const disk = smallDisk(2);
+    const { config } = await startTestService({ env: { DATABASE_URL: '' } });
+    const env = { DATA_DIR: config.dataDir };
+    const from = join(temporaryFolder(), 'backup');
+    expect((await runHere(['backup', from], env)).code).toBe(0);
+    disk.fill(100_000);
+    const backup = join(disk.folder, 'backup');
+    expect(await runHere(['backup', backup], env)).toEqual({
+      code: 1,
+      out: '',
+      err: `error: The backup was not made: the disk is full. What it had written to ${backup} was deleted\n`,
+    });
+    expect(readdirSync(backup)).toEqual([]);
+    const dataDir = join(disk.folder, 'data');
+    const unfinished = join(dataDir, 'restore.unfinished');
+    expect(await runHere(['restore', from], { DATA_DIR: dataDir })).toEqual({
+      code: 1,
+      out: '',
+      err: `error: The restore was not completed: the disk is full. What was copied is in ${unfinished}, and the next restore deletes it\n`,
+    });
+    disk.fill();
+    const file = join(disk.folder, 'audit.jsonl');
+    expect(await runHere(['audit', 'export', '--output', file], env)).toMatchObject({
+      code: 1,
+      err: `error: The file ${file} is incomplete: the disk is full\n`,
+    });
+    expect(await runHere(['backup', join(file, 'below')], env)).toMatchObject({
+      code: 1,
+      err: `error: ${file}/below cannot be used: a part of the path is no folder\n`,
+    });
+    disk.free();
+    expect((await runHere(['backup', backup], env)).code).toBe(0);
   });
 });
 

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import type { Logger } from 'pino';
@@ -8,6 +8,7 @@ import type { Config } from '../../platform/config/config.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { openDataFolder } from '../../platform/storage/data-folder.ts';
 import type { Engine } from '../../platform/storage/database.ts';
+import { diskFaultOf } from '../../platform/storage/disk-faults.ts';
 import { requireData } from '../../platform/storage/require-data.ts';
 import { SQLITE_FILE } from '../../platform/storage/storage.ts';
 import { copyBelow, filesBelow, isWithin, withLogs } from './data-files.ts';
@@ -52,12 +53,14 @@ export async function createBackup(options: BackupOptions & Pick<Config, 'secret
     throw new ServiceError('INVALID', `The folder ${backup} is in the data folder. Name one outside`);
   }
   const closers = new Closers();
+  let isCreated = false;
   try {
     const wasRunning = !lockIfFree(dataDir, log, closers);
     const except = databaseUrl === undefined ? [SQLITE_FILE] : [];
     const paths = filesBelow(source, except, backup);
     if (databaseUrl !== undefined) await requireProgram('pg_dump', { databaseUrl, env });
     createFolder(backup);
+    isCreated = true;
     for (const path of paths) copyBelow(source, join(backup, DATA), path);
     if (databaseUrl === undefined) await backUpSqlite(join(source, SQLITE_FILE), join(backup, DATA, SQLITE_FILE));
     else {
@@ -71,6 +74,13 @@ export async function createBackup(options: BackupOptions & Pick<Config, 'secret
     const engine = databaseUrl === undefined ? 'sqlite' : 'postgresql';
     writeManifest(backup, { ...BUILD, createdAt: new Date().toISOString(), engine, files });
     return { engine, wasRunning, files: files.length, bytes: files.reduce((sum, { bytes }) => sum + bytes, 0) };
+  } catch (error) {
+    if (!isCreated) throw error;
+    // The folder was empty before. Nothing that looks like a backup remains.
+    for (const name of readdirSync(backup)) rmSync(join(backup, name), { recursive: true, force: true });
+    if (diskFaultOf(error) === null) throw error;
+    const text = `The backup was not made: ${diskFaultOf(error)}. What it had written to ${backup} was deleted`;
+    throw new ServiceError('INTERNAL_ERROR', text, { cause: error });
   } finally {
     await closers.close();
   }

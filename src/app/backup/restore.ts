@@ -1,8 +1,9 @@
-import { copyFileSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { Closers } from '../../platform/closers.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { openDataFolder } from '../../platform/storage/data-folder.ts';
+import { diskFaultOf } from '../../platform/storage/disk-faults.ts';
 import { SQLITE_FILE } from '../../platform/storage/storage.ts';
 import { type BackupOptions, DATA, DUMP } from './backup.ts';
 import { withLogs } from './data-files.ts';
@@ -46,6 +47,13 @@ export async function restoreBackup(options: BackupOptions): Promise<Manifest> {
     }
     rmSync(unfinished, { recursive: true });
     return manifest;
+  } catch (error) {
+    const fault = diskFaultOf(error);
+    if (fault === null) throw error;
+    const unfinished = join(folder, UNFINISHED);
+    const rest = existsSync(unfinished) ? `. What was copied is in ${unfinished}, and the next restore deletes it` : '';
+    const text = `The restore was not completed: ${fault}${rest}`;
+    throw new ServiceError('INTERNAL_ERROR', text, { cause: error });
   } finally {
     await closers.close();
   }

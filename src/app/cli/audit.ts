@@ -2,6 +2,7 @@ import { open } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { AuditVerification } from '../../domains/audit/audit-verification.ts';
 import { invalid, ServiceError } from '../../platform/errors.ts';
+import { diskFaultOf } from '../../platform/storage/disk-faults.ts';
 import { runOnGraph, withGraph } from './graph.ts';
 import { type Cli, type JsonOption, NegativeResult, print, type ToAction, textOfLines } from './terminal.ts';
 
@@ -62,7 +63,7 @@ async function exportAudit({ config, out, err }: Cli, { from, to, output }: Expo
         if (page.nodes.length === 0) break;
         const lines = page.nodes.map(lineOf).reverse().join('');
         if (file === null) out(lines);
-        else await file.writeFile(lines);
+        else await file.writeFile(lines).catch(incomplete(output ?? ''));
         [last] = page.nodes;
         before = page.pageInfo.startCursor;
       }
@@ -87,7 +88,13 @@ const lineOf = (node: Entry): string =>
 const textOfJson = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
 
 export const cannotWrite = (file: string) => (cause: unknown) => {
-  throw new ServiceError('INVALID', `The file ${file} cannot be written`, { cause });
+  const fault = diskFaultOf(cause);
+  throw new ServiceError('INVALID', `The file ${file} cannot be written${fault ? `: ${fault}` : ''}`, { cause });
+};
+
+const incomplete = (file: string) => (cause: unknown) => {
+  const reason = diskFaultOf(cause) ?? 'it cannot be written';
+  throw new ServiceError('INTERNAL_ERROR', `The file ${file} is incomplete: ${reason}`, { cause });
 };
 
 const VERIFY = `query ($expect: String) {

@@ -3,6 +3,7 @@ import { BUILD, textOfBuild } from '../../platform/build.ts';
 import { ConfigError, readConfig } from '../../platform/config/config.ts';
 import { SETTINGS } from '../../platform/config/settings.ts';
 import { ServiceError } from '../../platform/errors.ts';
+import { diskFaultOf } from '../../platform/storage/disk-faults.ts';
 import { addAccessCommands } from './access.ts';
 import { addAuditCommands } from './audit.ts';
 import { addBackupCommands } from './backup.ts';
@@ -37,8 +38,22 @@ function explain(error: unknown): string {
   if (code === 'EADDRINUSE') return `port ${port} is in use by another program; set PORT (0 selects a free port)`;
   if (code === 'EACCES' && port !== undefined)
     return `this user may not listen on port ${port}; set PORT to another port`;
-  // Of the system, such as ENOSPC: the message has the reason and the file.
-  return syscall === undefined ? (error.stack ?? error.message) : error.message;
+  return fileProblem(error) ?? (syscall === undefined ? error.stack : undefined) ?? error.message;
+}
+
+/** Codes of file systems that the user can do something about, besides those of `diskFaultOf`. */
+const FILE_PROBLEMS: Readonly<Record<string, string>> = {
+  EACCES: 'this user may not use it',
+  EPERM: 'this user may not use it',
+  ENOENT: 'it does not exist',
+  ENOTDIR: 'a part of the path is no folder',
+  EEXIST: 'a file with this name exists',
+};
+
+function fileProblem(error: NodeJS.ErrnoException): string | null {
+  const problem = diskFaultOf(error) ?? FILE_PROBLEMS[error.code ?? ''];
+  if (problem === undefined) return null;
+  return error.path === undefined ? `cannot write: ${problem}` : `${shown(error.path)} cannot be used: ${problem}`;
 }
 
 /** Large modules are loaded by the commands that need them, so that the others start fast. */
