@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { settledWithin } from '../../platform/scheduling/within.ts';
 import { freshly } from '../../platform/scraped.ts';
 import type { BrokerRecord } from './broker-cache.ts';
 
@@ -28,27 +29,33 @@ interface BrokerTotals<Count extends string, Size extends string> {
 
 export type TotalsByBroker<Count extends string, Size extends string> = ReadonlyMap<string, BrokerTotals<Count, Size>>;
 
+/** Longest wait for the readings of all brokers together. */
+const MAX_READ_MS = 500;
+
 /** Adds up the counts of the parts of brokers, from reading to reading. */
 export class TotalsOfBrokers<Count extends string, Size extends string> {
   readonly #metrics: PartMetrics<Count, Size>;
+  /** Ids of brokers whose reading has not ended. */
+  readonly #reading = new Set<string>();
   readonly #known = new Map<string, { sums: BrokerSums<Count, Size>; last: BrokerTotals<Count, Size> }>();
 
   constructor(metrics: PartMetrics<Count, Size>) {
     this.#metrics = metrics;
   }
 
-  /** A broker that cannot be read has its last totals. Brokers that never had parts are left out. */
+  /** A broker that cannot be read, or not within MAX_READ_MS, has its last totals. Brokers that never had parts are left out. */
   async read(
     brokers: readonly BrokerRecord[],
     readParts: (broker: BrokerRecord) => Promise<readonly Reading<Count, Size>[]>,
   ): Promise<TotalsByBroker<Count, Size>> {
     const read = async (broker: BrokerRecord) => {
-      const readings = await readParts(broker);
+      this.#reading.add(broker.id);
+      const readings = await readParts(broker).finally(() => this.#reading.delete(broker.id));
       const sums = this.#known.get(broker.id)?.sums ?? new BrokerSums(this.#metrics);
       const last = sums.take(readings);
       if (readings.length > 0 || this.#known.has(broker.id)) this.#known.set(broker.id, { sums, last });
     };
-    await Promise.allSettled(brokers.map(read));
+    await settledWithin(MAX_READ_MS, brokers.filter(({ id }) => !this.#reading.has(id)).map(read));
     return new Map(
       brokers.flatMap(({ id }) => {
         const known = this.#known.get(id);

@@ -3,6 +3,7 @@ import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } fr
 import { invalid, ServiceError } from '../../platform/errors.ts';
 import { cursorOf, placeIn } from '../../platform/sorting/places.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
+import { unreachable } from '../../protocol/mqtt/when-connected.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import { BrokerFeeds, type BrokerFeedsOptions } from '../brokers/broker-feeds.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
@@ -191,6 +192,8 @@ export class StreamService {
 
   totals(brokers: readonly BrokerRecord[]): Promise<StreamTotals> {
     return this.#totals.read(brokers, async (broker) => {
+      // A scrape waits for no connection.
+      if (!this.#runtimes.isConnected(broker.id)) throw unreachable(this.#runtimes.status(broker.id));
       const { items } = await this.#ask(broker, ({ controls }) => listStreams(controls));
       return items.flatMap(({ definition, report }) => {
         if (report === null) return [];

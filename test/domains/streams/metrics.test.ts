@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { BrokerSums } from '../../../src/domains/brokers/broker-totals.ts';
+import type { BrokerRecord } from '../../../src/domains/brokers/broker-cache.ts';
+import { BrokerSums, TotalsOfBrokers } from '../../../src/domains/brokers/broker-totals.ts';
 import { STREAM_METRICS } from '../../../src/domains/streams/stream-metrics.ts';
 import { ROOT } from '../../support/service.ts';
 import { shared } from '../../support/shared.ts';
@@ -119,4 +120,34 @@ test('parts that start again, or are removed, do not decrease the totals', () =>
     sizes: { storedBytes: 15 },
   });
   expect(sums.take([])).toMatchObject({ counts: { received: 19 }, states: new Map(), sizes: { storedBytes: 0 } });
+});
+
+test('a broker that does not respond delays no scrape: it has its last totals, and is not read again meanwhile', async () => {
+  const totals = new TotalsOfBrokers(STREAM_METRICS);
+  const counts = { received: 3, published: 0, stored: 0, filtered: 0, failed: 0, notStored: 0, replayed: 0 };
+  const parts = [{ key: 'a', state: 'RUNNING', counts, sizes: { storedBytes: 0 } }];
+  const brokers = ['late', 'other'].map((id) => ({ id }) as BrokerRecord);
+  await totals.read(brokers, async () => parts);
+  let lateReads = 0;
+  let respond: () => void = () => undefined;
+  const response = new Promise<void>((resolve) => {
+    respond = resolve;
+  });
+  const read = () =>
+    totals.read(brokers, async ({ id }) => {
+      if (id !== 'late') return parts;
+      lateReads += 1;
+      await response;
+      return parts;
+    });
+  for (let scrape = 0; scrape < 2; scrape += 1) {
+    const scraped = await read();
+    expect([...scraped].map(([id, total]) => [id, total.counts.received])).toEqual([
+      ['late', 3],
+      ['other', 3],
+    ]);
+  }
+  expect(lateReads).toBe(1);
+  respond();
+  await expect.poll(async () => (await read()).size && lateReads).toBeGreaterThan(1);
 });
