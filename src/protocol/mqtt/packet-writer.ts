@@ -8,7 +8,9 @@ export const PUBREC = 0x50;
 export const PUBREL = 0x62;
 export const PUBCOMP = 0x70;
 
-const SLAB_BYTES = 64 * 1024;
+/** Most links write little: a slab of the largest size would be most of their memory. */
+const MIN_SLAB_BYTES = 512;
+const MAX_SLAB_BYTES = 64 * 1024;
 /** Payloads of this size are written without copying. Smaller ones are copied into the slab. */
 const LARGE_BYTES = 16 * 1024;
 /** First byte, four bytes of Remaining Length, topic length, packet identifier, empty properties. */
@@ -57,6 +59,7 @@ export class PacketWriter {
   readonly #version: 4 | 5;
   readonly #iterationBatch: IterationBatch;
   #slab = Buffer.allocUnsafe(0);
+  #slabBytes = MIN_SLAB_BYTES;
   #from = 0;
   #to = 0;
   #written: Written[] = [];
@@ -140,8 +143,11 @@ export class PacketWriter {
 
   #reserve(bytes: number): void {
     if (this.#slab.length - this.#to >= bytes) return;
+    // The size follows the packets of one iteration.
+    const size = this.#to > this.#from ? this.#slabBytes * 4 : this.#slabBytes / 2;
+    this.#slabBytes = Math.min(MAX_SLAB_BYTES, Math.max(MIN_SLAB_BYTES, size));
     this.#flush();
-    this.#slab = Buffer.allocUnsafeSlow(Math.max(SLAB_BYTES, bytes));
+    this.#slab = Buffer.allocUnsafeSlow(Math.max(this.#slabBytes, bytes));
     this.#from = 0;
     this.#to = 0;
   }

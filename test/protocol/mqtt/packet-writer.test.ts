@@ -58,3 +58,19 @@ test('each callback is called once, when the packet was written or the writer cl
   writer.publish(packet, 0, (error) => told.push(`third ${error ? 'lost' : 'written'}`));
   expect(told).toEqual(['first written', 'second lost', 'third lost']);
 });
+
+test('a link that writes little takes little memory', async () => {
+  const { arrayBuffers: before } = process.memoryUsage();
+  const writers = Array.from({ length: 1_000 }, () => {
+    const stream = new PassThrough();
+    stream.resume();
+    return new PacketWriter(stream, 5);
+  });
+  const publish = (payload: Buffer) => {
+    for (const writer of writers) writer.publish({ topic: 'a', payload, qos: 0, retain: false }, 0);
+    return new Promise((resolve) => setImmediate(resolve));
+  };
+  for (let round = 0; round < 20; round += 1) await publish(Buffer.alloc(10));
+  const kilobytes = () => (process.memoryUsage().arrayBuffers - before) / 1_024 / writers.length;
+  expect(kilobytes()).toBeLessThan(16);
+});
