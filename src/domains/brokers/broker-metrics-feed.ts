@@ -24,8 +24,8 @@ type SysSource = Pick<SysTopics, 'onBurst' | 'valueOf' | 'onProblem' | 'problem'
 
 /** Metrics are stale if the broker skips this many of its usual intervals. */
 const MISSED_INTERVALS = 3;
-/** Changes stored for subscribers that reconnect. Each broker has a feed, and a change has about 1 kB. */
-const MAX_STORED_CHANGES = 60;
+/** Changes stored for subscribers that reconnect, of two minutes. Each broker has a feed, and a change has 1 kB. */
+const MAX_STORED_CHANGES = 12;
 /** Values that arrive this soon after a burst belong to it, in milliseconds. */
 const BURST_MS = 500;
 

@@ -64,7 +64,9 @@ export class SysTopics {
   readonly #valueListeners = new Set<(value: SysValue) => void>();
   readonly #problemListeners = new Set<() => void>();
   readonly #stopStatus: Stop;
-  #samples: SysTopicsSample[] = [];
+  #samples: StoredSample[] = [];
+  /** The topics of `#values`, shared by the samples since the last one was added. */
+  #names: readonly string[] | null = null;
   #current: SysTopicsSample | null = null;
   #date = 0;
   #connection = 0;
@@ -107,7 +109,10 @@ export class SysTopics {
   }
 
   current(): SysTopicsSample {
-    this.#current ??= { topics: treeOf(this.#values), date: this.#date };
+    this.#current ??= {
+      topics: treeOf(Array.from(this.#values, ([topic, { text }]) => [topic, text])),
+      date: this.#date,
+    };
     return this.#current;
   }
 
@@ -150,6 +155,7 @@ export class SysTopics {
     for (const listener of this.#valueListeners) listener({ topic, text, isRetained: retain });
     if (text === '') return;
     const isOutOfRange = /^-?\d+$/.test(text) && !Number.isSafeInteger(Number(text));
+    if (!this.#values.has(topic)) this.#names = null;
     this.#values.set(topic, { text: isOutOfRange ? null : text, connection: this.#connection });
     this.#isLive ||= !retain;
     this.#date = Date.now();
@@ -166,10 +172,19 @@ export class SysTopics {
     this.#noticeRestart();
     const last = this.#samples.at(-1);
     const isSample = !last || this.#date - last.date >= this.#options.sampleMs;
-    if (isSample) this.#samples = [...this.#samples.slice(-(this.#options.history - 1)), this.current()];
+    if (isSample) this.#samples = [...this.#samples.slice(-(this.#options.history - 1)), this.#sample()];
     const burst = { date: this.#date, isLive: this.#isLive, isSample };
     this.#isLive = false;
     for (const listener of this.#listeners) listener(burst);
+  }
+
+  #sample(): StoredSample {
+    this.#names ??= [...this.#values.keys()];
+    return new StoredSample(
+      this.#names,
+      Array.from(this.#values.values(), ({ text }) => text),
+      this.#date,
+    );
   }
 
   #noticeRestart(): void {
@@ -179,17 +194,36 @@ export class SysTopics {
       for (const [topic, { connection }] of this.#values)
         if (connection !== this.#connection) this.#values.delete(topic);
       this.#current = null;
+      this.#names = null;
     }
     this.#uptime = uptime;
   }
 }
 
+/** A sample of the history with all texts in one string: nested objects take ten times the memory. */
+class StoredSample implements SysTopicsSample {
+  readonly #names: readonly string[];
+  readonly #texts: string;
+  readonly date: number;
+
+  constructor(names: readonly string[], texts: readonly (string | null)[], date: number) {
+    this.#names = names;
+    this.#texts = JSON.stringify(texts);
+    this.date = date;
+  }
+
+  get topics(): SysTree {
+    const texts: readonly (string | null)[] = JSON.parse(this.#texts);
+    return treeOf(this.#names.map((name, nth) => [name, texts[nth] ?? null]));
+  }
+}
+
 /** The value of a topic that is also a parent of other topics is omitted. */
-function treeOf(values: ReadonlyMap<string, Value>): SysTree {
+function treeOf(values: Iterable<readonly [topic: string, text: string | null]>): SysTree {
   // Without a prototype, a topic level with the name `__proto__` is a key like any other.
   const newNode = (): Record<string, string | SysTree> => Object.create(null);
   const root = newNode();
-  for (const [topic, { text }] of values) {
+  for (const [topic, text] of values) {
     if (text === null) continue;
     const levels = topic.split('/').slice(1);
     const leaf = levels.pop() ?? '';

@@ -72,7 +72,7 @@ test('clients that fight for a client id on Mosquitto are one entry with both, a
   await controls.call('dynamic-security', 'createClient', { username: 'twin', password: 'pw' });
   const { next } = await watchRefusals(service, brokerId);
   const join = (username: string, address = '127.0.0.1') =>
-    joinFrom(address, mosquitto.port, { clientId: 'same-id', username, password });
+    joinFrom(address, mosquitto.port, { clientId: 'same-id', username, password: Buffer.from('pw') });
 
   // A client that reconnects is not reported.
   await join('dev');
