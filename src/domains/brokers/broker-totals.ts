@@ -43,7 +43,10 @@ export class TotalsOfBrokers<Count extends string, Size extends string> {
     this.#metrics = metrics;
   }
 
-  /** A broker that cannot be read, or not within MAX_READ_MS, has its last totals. Brokers that never had parts are left out. */
+  /**
+   * A broker that cannot be read, or not within MAX_READ_MS, has its last totals. Brokers that never had parts are left
+   * out.
+   */
   async read(
     brokers: readonly BrokerRecord[],
     readParts: (broker: BrokerRecord) => Promise<readonly Reading<Count, Size>[]>,
