@@ -17,7 +17,7 @@ export class SignInCounts {
 
   constructor() {
     for (const provider of ['password', 'ldap', 'sso']) this.#opened.inc({ provider }, 0);
-    for (const code of ['UNAUTHORIZED', 'RATE_LIMITED']) this.#refused.inc({ code }, 0);
+    for (const code of ['UNAUTHORIZED', 'RATE_LIMITED', 'SIGN_IN_UNAVAILABLE']) this.#refused.inc({ code }, 0);
   }
 
   opened(provider: string | null): void {
