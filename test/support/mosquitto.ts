@@ -1,9 +1,9 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect as dial } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt';
 import { findMosquitto, type MosquittoProgram } from '../../src/engines/mosquitto/mosquitto-program.ts';
 import { createAuthority } from './certificates.ts';
@@ -16,27 +16,48 @@ import { onTestFinished } from './shared.ts';
  */
 export const ADMIN = { username: 'admin', password: 'correct horse' } as const;
 
-/** The Mosquitto of this run: the first one in PATH, which MOSQUITTO_BINARY selects (global-setup.ts). */
-export function mosquittoProgram(): MosquittoProgram {
-  const found = findMosquitto({ binary: undefined, plugin: undefined, searchPath: process.env.PATH ?? '' });
+const usualPath = () => process.env.PATH ?? '';
+
+/** The first Mosquitto in a path: by default that of this run, which MOSQUITTO_BINARY selects (global-setup.ts). */
+export function mosquittoProgram(searchPath = usualPath()): MosquittoProgram {
+  const found = findMosquitto({ binary: undefined, plugin: undefined, searchPath });
   if (typeof found === 'string') throw new Error(found);
   return found;
 }
 
+const versions = new Map<string, string>();
+
 /** For example `2.0.11`. */
-export function mosquittoVersion(): string {
-  // Mosquitto 2.0.11 exits with code 3 after its help text.
-  const { stdout } = spawnSync(mosquittoProgram().binary, ['-h'], { encoding: 'utf8' });
-  return /^mosquitto version (\S+)/.exec(stdout)?.[1] ?? '';
+export function mosquittoVersion(searchPath?: string): string {
+  const { binary } = mosquittoProgram(searchPath);
+  let version = versions.get(binary);
+  if (version === undefined) {
+    // Mosquitto 2.0.11 exits with code 3 after its help text.
+    const { stdout } = spawnSync(binary, ['-h'], { encoding: 'utf8' });
+    version = /^mosquitto version (\S+)/.exec(stdout)?.[1] ?? '';
+    versions.set(binary, version);
+  }
+  return version;
 }
 
 /** What differs between versions of Mosquitto: the value of the newest of the versions that this run's one reached. */
-export function sinceVersion<T>(values: Readonly<Record<`${number}.${number}.${number}`, T>>): T {
-  const version = mosquittoVersion();
+export function sinceVersion<T>(
+  values: Readonly<Record<`${number}.${number}.${number}`, T>>,
+  version = mosquittoVersion(),
+): T {
   const isReached = ([since]: readonly [string, T]) => since.localeCompare(version, 'en', { numeric: true }) <= 0;
   const found = Object.entries<T>(values).findLast(isReached);
   if (found === undefined) throw new Error(`there is no value for Mosquitto ${version}`);
   return found[1];
+}
+
+/** The end of PATH whose first Mosquitto is a 2.0, or `null`: next to a newer one, the package of Debian is there. */
+export function pathOfMosquitto20(): string | null {
+  const folders = usualPath().split(delimiter);
+  const paths = folders
+    .filter((folder) => existsSync(join(folder, 'mosquitto')))
+    .map((folder) => folders.slice(folders.indexOf(folder)).join(delimiter));
+  return paths.find((path) => mosquittoVersion(path).startsWith('2.0.')) ?? null;
 }
 
 export interface MosquittoOptions {
@@ -53,6 +74,8 @@ export interface MosquittoOptions {
   readonly sysInterval?: number;
   /** Further lines of mosquitto.conf. */
   readonly lines?: readonly string[];
+  /** Where the program, its plugin and `mosquitto_ctrl` are searched. Default: PATH. */
+  readonly searchPath?: string;
 }
 
 export const FOLLOWED_LOG = ['error', 'warning', 'notice', 'information', 'subscribe', 'unsubscribe'] as const;
@@ -86,6 +109,7 @@ export interface Mosquitto {
 
 export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mosquitto> {
   const { access = 'anonymous', logTypes = [], tls, tlsHost = 'localhost', webSocket = false } = options;
+  const { searchPath = usualPath() } = options;
   const folder = mkdtempSync(join(tmpdir(), 'brokergraph-mosquitto-'));
   const port = await freePort();
   const webSocketPort = webSocket ? await freePort() : 0;
@@ -96,11 +120,11 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
     `listener ${port} 127.0.0.1`,
     'set_tcp_nodelay true',
     `sys_interval ${options.sysInterval ?? 1}`,
-    ...accessLines(access, folder),
+    ...accessLines(access, folder, searchPath),
     ...(tls ? [`cafile ${folder}/ca.crt`, `certfile ${folder}/server.crt`, `keyfile ${folder}/server.key`] : []),
     ...(tls === 'mutual' ? ['require_certificate true'] : []),
     ...(webSocket ? [`listener ${webSocketPort} 127.0.0.1`, 'protocol websockets'] : []),
-    ...sinceVersion({ '2.0.0': [], '2.1.0': ['enable_control_api true'] }),
+    ...sinceVersion({ '2.0.0': [], '2.1.0': ['enable_control_api true'] }, mosquittoVersion(searchPath)),
     'log_dest stderr',
     ...(logTypes.length > 0 ? ['log_dest topic', ...logTypes.map((type) => `log_type ${type}`)] : []),
     ...(options.lines ?? []),
@@ -120,7 +144,8 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
     clearInterval(again);
   };
   const start = async () => {
-    const child = spawn('mosquitto', ['-c', join(folder, 'mosquitto.conf')], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const { binary } = mosquittoProgram(searchPath);
+    const child = spawn(binary, ['-c', join(folder, 'mosquitto.conf')], { stdio: ['ignore', 'ignore', 'pipe'] });
     running = child;
     let output = '';
     child.stderr.on('data', (data: Buffer) => {
@@ -158,7 +183,9 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
 
 /** Connects an mqtt.js client, which is closed after the test. */
 export async function startClient(url: string, options: IClientOptions = {}): Promise<MqttClient> {
-  const client = await connectAsync(url, { reconnectPeriod: 0, ...options });
+  const { reconnectPeriod = 0 } = options;
+  // With retries, `connectAsync` does not settle if the broker closes the connection without CONNACK.
+  const client = await connectAsync(url, { ...options, reconnectPeriod }, reconnectPeriod > 0);
   // A client that the broker disconnects emits errors, which tests do not check.
   client.on('error', () => undefined);
   onTestFinished(async () => {
@@ -167,20 +194,19 @@ export async function startClient(url: string, options: IClientOptions = {}): Pr
   return client;
 }
 
-function accessLines(access: 'dynsec' | 'anonymous' | 'passwords', folder: string): string[] {
+function accessLines(access: 'dynsec' | 'anonymous' | 'passwords', folder: string, searchPath: string): string[] {
+  const settings = { stdio: 'ignore', env: { ...process.env, PATH: searchPath } } as const;
   if (access === 'anonymous') return ['allow_anonymous true'];
   if (access === 'passwords') {
-    execFileSync('mosquitto_passwd', ['-b', '-c', join(folder, 'passwords'), ADMIN.username, ADMIN.password], {
-      stdio: 'ignore',
-    });
+    const args = ['-b', '-c', join(folder, 'passwords'), ADMIN.username, ADMIN.password];
+    execFileSync('mosquitto_passwd', args, settings);
     return ['allow_anonymous false', `password_file ${folder}/passwords`];
   }
-  execFileSync('mosquitto_ctrl', ['dynsec', 'init', join(folder, 'dynsec.json'), ADMIN.username, ADMIN.password], {
-    stdio: 'ignore',
-  });
+  const args = ['dynsec', 'init', join(folder, 'dynsec.json'), ADMIN.username, ADMIN.password];
+  execFileSync('mosquitto_ctrl', args, settings);
   return [
     'allow_anonymous false',
-    `plugin ${mosquittoProgram().plugin}`,
+    `plugin ${mosquittoProgram(searchPath).plugin}`,
     `plugin_opt_config_file ${folder}/dynsec.json`,
   ];
 }
