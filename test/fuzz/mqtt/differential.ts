@@ -1,5 +1,5 @@
 /**
- * Plays the same sequences to an embedded broker and to Mosquitto 2.0.11.
+ * Plays the same sequences to an embedded broker and to Mosquitto.
  *
  * If all clients follow the specification, both brokers must return equal results for each step: the code and the
  * session flag of CONNACK, the codes of SUBACK, acknowledgements, closed connections, and the messages that a healthy
