@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { runCommand } from '../../../src/app/cli/program.ts';
 import { startScriptedBroker } from '../../support/aedes-broker.ts';
 import { temporaryFolder } from '../../support/database.ts';
-import { ADMIN, FOLLOWED_LOG, startMosquitto } from '../../support/mosquitto.ts';
+import { ADMIN, FOLLOWED_LOG, mosquittoVersion, sinceVersion, startMosquitto } from '../../support/mosquitto.ts';
 import { startOidc } from '../../support/oidc.ts';
 import { hasSlapd, LDAP_PASSWORD, startSlapd } from '../../support/slapd.ts';
 
@@ -36,12 +36,18 @@ test('a Mosquitto without the log feed gets a recommendation', async () => {
     'cedalo/license': 'GATEWAY',
   });
   const text = await run(process.execPath, [MAIN, ...args]);
-  expect(text.stdout).toContain('Connected with MQTT 5 to mosquitto version 2.0.11');
+  expect(text.stdout).toContain(`Connected with MQTT 5 to mosquitto version ${mosquittoVersion()}`);
   expect(text.stdout).toContain('log_dest topic');
-  // Mosquitto 2.0 does not have this setting.
+  // Mosquitto 2.0 does not have this setting. This 2.1 has it, but its administrator may not use the API.
   expect(text.stdout).not.toContain('enable_control_api');
   expect(text.stdout).toContain('Plugins: unknown');
-  expect(text.stdout).toContain('the client ids and user names of refused connections');
+  expect(text.stdout).toContain(
+    sinceVersion({
+      '2.0.0': 'the client ids and user names of refused connections',
+      '2.0.13': 'the user names and addresses of refused connections',
+      '2.1.0': 'the user names of refused connections',
+    }),
+  );
 });
 
 /** The report on a broker that publishes this version, and serves the API `broker` if it has plugins. */

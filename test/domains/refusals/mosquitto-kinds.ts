@@ -11,7 +11,7 @@ interface Listeners {
   readonly webSocketUrl: string;
 }
 
-/** What a client does, and what is reported of it; `null`: this version logs nothing that reports it. */
+/** What a client does, and what is reported of it; `null`: this version logs nothing of it. */
 type Refusing = readonly [act: () => unknown, reported: Partial<SeenRefusal> | null];
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
