@@ -46,27 +46,34 @@ test('while the queue of a client is sent, QoS 0 messages overtake it, and other
   expect(received.at(-1)).toBe('both/x 1');
 });
 
-test.each(BROKERS)('queued messages of QoS 1 and 2 keep their order, also when they are sent again (%s)', async (name) => {
-  const port = await PORTS[name]();
-  const session = { clientId: 'back', clean: false, properties: { sessionExpiryInterval: 600 } } as const;
-  await (await rawClient(port, session, 'mixed/#')).leave();
-  const publisher = await connect(port, { protocolVersion: 5 });
-  const numbers = Array.from({ length: 18 }, (_, index) => String(index));
-  for (const number of numbers)
-    await publisher.publishAsync('mixed/x', number, { qos: Number(number) % 3 === 1 ? 1 : 2 });
-  // The second connection gets them again, because the first one acknowledges nothing.
-  for (const count of [1, 2]) {
-    const back = await rawClient(port, session);
-    await back.until('publish', numbers.length);
-    const texts = back.packets.flatMap((packet) => (packet.cmd === 'publish' ? String(packet.payload) : []));
-    expect(texts, `connection ${count}`).toEqual(numbers);
-    if (count === 1) await back.leave();
-    else {
-      const all = [...numbers, 'live 2', 'live 1'];
-      await publisher.publishAsync('mixed/x', 'live 2', { qos: 2 });
-      await publisher.publishAsync('mixed/x', 'live 1', { qos: 1 });
-      await back.until('publish', all.length);
-      expect(back.packets.filter(({ cmd }) => cmd === 'publish').map((packet) => String((packet as { payload: Buffer }).payload))).toEqual(all);
+test.each(BROKERS)(
+  'queued messages of QoS 1 and 2 keep their order, also when they are sent again (%s)',
+  async (name) => {
+    const port = await PORTS[name]();
+    const session = { clientId: 'back', clean: false, properties: { sessionExpiryInterval: 600 } } as const;
+    await (await rawClient(port, session, 'mixed/#')).leave();
+    const publisher = await connect(port, { protocolVersion: 5 });
+    const numbers = Array.from({ length: 18 }, (_, index) => String(index));
+    for (const number of numbers)
+      await publisher.publishAsync('mixed/x', number, { qos: Number(number) % 3 === 1 ? 1 : 2 });
+    // The second connection gets them again, because the first one acknowledges nothing.
+    for (const count of [1, 2]) {
+      const back = await rawClient(port, session);
+      await back.until('publish', numbers.length);
+      const texts = back.packets.flatMap((packet) => (packet.cmd === 'publish' ? String(packet.payload) : []));
+      expect(texts, `connection ${count}`).toEqual(numbers);
+      if (count === 1) await back.leave();
+      else {
+        const all = [...numbers, 'live 2', 'live 1'];
+        await publisher.publishAsync('mixed/x', 'live 2', { qos: 2 });
+        await publisher.publishAsync('mixed/x', 'live 1', { qos: 1 });
+        await back.until('publish', all.length);
+        expect(
+          back.packets
+            .filter(({ cmd }) => cmd === 'publish')
+            .map((packet) => String((packet as { payload: Buffer }).payload)),
+        ).toEqual(all);
+      }
     }
-  }
-});
+  },
+);
