@@ -102,12 +102,15 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the bridges' : CHROMIUM_MISSING, ()
   });
 
   test('are shown to a VIEWER without buttons', async () => {
-    const { page, configure, row } = await openBridges('VIEWER');
+    const { client, page, configure, row } = await openBridges('VIEWER');
     const other = await startMosquitto();
     await configure('mqtt-bridge', [
       { name: 'headquarters', url: other.url, topics: [{ pattern: 'plant/#', direction: 'out' }] },
     ]);
     await row('headquarters').getByText('connected', { exact: true }).waitFor();
     expect(await page.getByRole('button', { name: /Add|Change|Remove/ }).count()).toBe(0);
+    // As many equal messages as those of a loop.
+    for (let count = 0; count < 60; count += 1) await client.publishAsync('plant/a', 'x', { qos: 1 });
+    await row('headquarters').getByText('"plant/a": equal messages come back').waitFor();
   });
 });

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
+import { dynsecDone } from '../engines/embedded/dynsec.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { ADMIN, startClient, startMosquitto } from '../support/mosquitto.ts';
 import { startTestService } from '../support/service.ts';
@@ -55,6 +56,14 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIU
     await page.locator('.numbers.stale').waitFor();
     await mosquitto.start();
     await expect.poll(() => state.textContent()).toBe('connected');
+
+    const strict = await startMosquitto({ access: 'dynsec' });
+    await dynsecDone(await strict.client(ADMIN), { command: 'createClient', username: 'weak', password: 'weak' });
+    await addBroker(service, strict.url, { name: 'strict', username: 'weak', password: 'weak' });
+    const fleet = await openFleet(service);
+    await openBroker(fleet, 'strict');
+    await fleet.getByRole('alert').filter({ hasText: 'This service may not read $SYS/#' }).waitFor();
+    expect(await fleet.getByText('has published no numbers').count()).toBe(0);
   });
 
   test('adds a broker from the fleet, changes its credentials, and removes it, by keyboard and by mouse', async () => {
