@@ -4,6 +4,7 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { connect, createServer, type TlsOptions } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { describeOidcError } from '../../../src/domains/sign-in/oidc/oidc-errors.ts';
 import { keepCertificate, tlsProblem } from '../../../src/platform/network/tls-failure.ts';
 import { createAuthority, createSelfSigned, type TestCertificate } from '../../support/certificates.ts';
 import { openLink, reached } from '../../support/link.ts';
@@ -102,7 +103,7 @@ test('a client certificate that is missing, another version, and a port without 
   expect(tlsProblem(new Error('other'), SERVER)).toBeNull();
 });
 
-test('a broker is described alike over TCP and WebSocket, and an intermediate certificate is sufficient', async () => {
+test('a server is described alike over TCP, WebSocket and HTTP, and an intermediate certificate is sufficient', async () => {
   const https = createHttpsServer(pairOf(leaf));
   new WebSocketServer({ server: https }).on('connection', (socket: WebSocket) => socket.on('error', () => {}));
   https.on('tlsClientError', () => {});
@@ -119,6 +120,10 @@ test('a broker is described alike over TCP and WebSocket, and an intermediate ce
     expect(lastError).toBe(
       'The certificate of the broker is signed by a CA that is not known, "Root": add the certificate of this CA as CA certificate',
     );
+    if (scheme === 'wss') {
+      const error = await fetch(`https://127.0.0.1:${port}`).catch((reason: unknown) => reason);
+      expect(describeOidcError(error)).toMatch(/^The certificate of the provider is signed by a CA that is not known/);
+    }
     // It speaks no MQTT.
     const trusting = openLink({ url, ca: middle.leaf, timeoutMs: 300 });
     expect((await reached(trusting, 'UNREACHABLE')).lastError).not.toContain('certificate');
