@@ -19,10 +19,14 @@ export async function requireData({ dataDir, databaseUrl, secretKey }: Place): P
   const hasData = exists(databaseUrl === undefined ? join(folder, SQLITE_FILE) : folder);
   if (!hasData) throw new ServiceError('INVALID', `There is no data in ${folder}. Set DATA_DIR`);
   if (databaseUrl === undefined) return;
+  await requireTables(databaseUrl);
   // A new key would be generated, which opens no stored secret.
   if (secretKey === undefined && !hasSecretKey(folder)) {
     throw new ServiceError('INVALID', `There is no secret.key in ${folder}. Set DATA_DIR or SECRET_KEY`);
   }
+}
+
+async function requireTables(databaseUrl: string): Promise<void> {
   const { closePostgresql, connectPostgresql } = await import('./postgresql-connection.ts');
   const client = await connectPostgresql(databaseUrl, 'command');
   try {
