@@ -4,7 +4,6 @@ import Sqlite from 'better-sqlite3';
 import type { Logger } from 'pino';
 import { BUILD } from '../../platform/build.ts';
 import { Closers } from '../../platform/closers.ts';
-import type { Config } from '../../platform/config/config.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { openDataFolder } from '../../platform/storage/data-folder.ts';
 import type { Engine } from '../../platform/storage/database.ts';
@@ -45,7 +44,7 @@ export interface BackupReport {
  * Errors: ServiceError INVALID, also for a symbolic link without a target; IN_USE (the backup folder is not empty, or a
  * file changes too fast); INTERNAL_ERROR; those of the file system.
  */
-export async function createBackup(options: BackupOptions & Pick<Config, 'secretKey'>): Promise<BackupReport> {
+export async function createBackup(options: BackupOptions): Promise<BackupReport> {
   const { dataDir, databaseUrl, backup, env, log } = options;
   const source = resolve(dataDir);
   await requireData(options);

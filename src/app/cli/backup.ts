@@ -21,7 +21,7 @@ export function addBackupCommands(program: Command, toAction: ToAction): void {
 async function backUp(cli: Cli, backup: string, options: JsonOption): Promise<void> {
   const { createBackup } = await import('../backup/backup.ts');
   const { dataDir, databaseUrl, secretKey } = cli.config;
-  const done = await createBackup({ dataDir, databaseUrl, secretKey, backup, env: cli.env, log: await logOf(cli) });
+  const done = await createBackup({ dataDir, databaseUrl, backup, env: cli.env, log: await logOf(cli) });
   const { files, bytes, wasRunning } = done;
   const lines = [`${backup} has ${files} files, ${(bytes / 1_048_576).toFixed(1)} MB.`];
   if (wasRunning) {

@@ -44,7 +44,7 @@ export interface Transfer {
 export async function transferToPostgresql(options: TransferOptions): Promise<Transfer> {
   const { dataDir, targetUrl, isDryRun, signal, log } = options;
   const file = join(resolve(dataDir), SQLITE_FILE);
-  await requireData({ dataDir, databaseUrl: undefined, secretKey: undefined });
+  await requireData({ dataDir, databaseUrl: undefined });
   const closers = new Closers();
   try {
     closers.keep(openDataFolder(dataDir, log));

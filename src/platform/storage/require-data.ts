@@ -7,23 +7,27 @@ import { SQLITE_FILE } from './storage.ts';
 interface Place {
   readonly dataDir: string;
   readonly databaseUrl: string | undefined;
-  readonly secretKey: string | undefined;
 }
 
 /**
  * Checks that a service has used the data folder and the database: a command on a misspelled name would succeed on
  * nothing. Creates nothing. Errors: ServiceError INVALID, also if the folder cannot be read; those of the database.
  */
-export async function requireData({ dataDir, databaseUrl, secretKey }: Place): Promise<void> {
+export async function requireData({ dataDir, databaseUrl }: Place): Promise<void> {
   const folder = resolve(dataDir);
   const hasData = exists(databaseUrl === undefined ? join(folder, SQLITE_FILE) : folder);
   if (!hasData) throw new ServiceError('INVALID', `There is no data in ${folder}. Set DATA_DIR`);
-  if (databaseUrl === undefined) return;
-  await requireTables(databaseUrl);
-  // A new key would be generated, which opens no stored secret.
-  if (secretKey === undefined && !hasSecretKey(folder)) {
-    throw new ServiceError('INVALID', `There is no secret.key in ${folder}. Set DATA_DIR or SECRET_KEY`);
-  }
+  if (databaseUrl !== undefined) await requireTables(databaseUrl);
+}
+
+/** Checks that no key would be generated, which opens no secret of PostgreSQL. Errors: ServiceError INVALID. */
+export function requireKey({
+  dataDir,
+  databaseUrl,
+  secretKey,
+}: Place & { readonly secretKey: string | undefined }): void {
+  if (databaseUrl === undefined || secretKey !== undefined || hasSecretKey(dataDir)) return;
+  throw new ServiceError('INVALID', `There is no secret.key in ${resolve(dataDir)}. Set DATA_DIR or SECRET_KEY`);
 }
 
 async function requireTables(databaseUrl: string): Promise<void> {
