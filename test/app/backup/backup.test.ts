@@ -196,9 +196,9 @@ describe.skipIf(!postgres.available)(`of PostgreSQL${postgres.available ? '' : `
     const place = await newPlace('postgresql', postgres);
     await (await start(place, false)).close();
     const backup = (name: string) => join(temporaryFolder(), name);
-    expect(await refused(['backup', backup('a')], { ...place, PATH: '/nowhere' })).toContain(
-      'There is no pg_dump in PATH',
-    );
+    const without = backup('without');
+    expect(await refused(['backup', without], { ...place, PATH: '/nowhere' })).toContain('There is no pg_dump in PATH');
+    expect(existsSync(without)).toBe(false);
     const old = pathWith('pg_dump', 'pg_dump (PostgreSQL) 9.6.24');
     expect(await refused(['backup', backup('b')], { ...place, PATH: old })).toMatch(
       /pg_dump in PATH has version 9, the server \d+/,
