@@ -35,6 +35,7 @@ const CONNECTIONS_UNKNOWN: CapabilityReason = {
   code: 'CLIENTS_UNKNOWN',
   text: 'Refused connections cannot be followed',
 };
+const STOLEN = 'Another client used the client id of the connection of this service, which has another client id now.';
 const LINE_TIMEOUT_MS = 2_000;
 /** Clients whose connection is remembered, for refused packets. */
 const MAX_CLIENTS = 10_000;
@@ -83,6 +84,10 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
   readonly #reader = new LogReader();
   readonly #stops: Promise<Stop>[] = [];
   #cause: CauseLine | null = null;
+  /** The client id of the session, until another client has taken it over. */
+  #ownId: string;
+  /** The last client id of the session that another client has taken over. */
+  #stolenId: string | null = null;
   #isActive = false;
 
   constructor(host: PluginHost) {
@@ -91,6 +96,10 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
     this.#log = new RefusalLog(() => {
       if (this.#isActive) host.emit(refusalsChanged(this.#log));
     });
+    this.#ownId = host.session.clientId;
+    this.#stops.push(
+      Promise.resolve(host.session.onStatus(({ state }) => state === 'CONNECTED' && this.#reconnected())),
+    );
     this.#subscribe(`${LOG_TOPIC}#`, (message) => this.#received(message));
   }
 
@@ -173,6 +182,7 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
   #connected(line: ConnectedLine): void {
     const { address, port, clientid, username } = line;
     this.#verification.connectionLogged();
+    if (clientid === this.#stolenId) this.#stolen({ username, address: plainAddress(address) });
     const listenerPort = this.#connections.identified(address, port)?.listenerPort ?? null;
     const client = { address: plainAddress(address), username, listenerPort, port, isConnected: true };
     const previous = this.#clients.get(clientid);
@@ -180,6 +190,23 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
     if (!previous?.isConnected || previous.port === port || this.#isOwnTakeover(line)) return;
     if (this.#fights.isFight(clientid, previous, client, performance.now()))
       this.#refused('TAKEOVER', { reason: 'TAKEN_OVER', detail: null }, { clientid, ...previous, takenOverBy: client });
+  }
+
+  /** The session replaces a client id that was taken over. */
+  #reconnected(): void {
+    const { clientId } = this.#host.session;
+    if (clientId === this.#ownId) return;
+    this.#stolenId = this.#ownId;
+    this.#ownId = clientId;
+    this.#stolen({ username: null, address: this.#connections.onlyAddress });
+    this.#connections.clear();
+  }
+
+  /** Another client uses a client id of this service. */
+  #stolen(takenOverBy: Rival): void {
+    const { username = null } = this.#host.session;
+    const connection = { clientid: this.#stolenId, username, takenOverBy };
+    this.#refused('TAKEOVER', { reason: 'TAKEN_OVER', detail: STOLEN }, connection);
   }
 
   /** Whether this service has taken over the session for a command. */
@@ -211,6 +238,8 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
    * error, and 2.1 also that of a stored session.
    */
   #ended({ clientid, reason, ends }: DisconnectedLine): void {
+    if (reason === TAKEN_OVER && clientid === this.#ownId)
+      this.#host.session.noteTakeover?.(this.#connections.onlyAddress);
     const client = this.#clients.get(clientid);
     if (client === undefined) return;
     if (reason !== TAKEN_OVER) client.isConnected = false;

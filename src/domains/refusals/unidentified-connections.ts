@@ -26,6 +26,12 @@ export class UnidentifiedConnections {
     return this.#opened.has(`${address}:${port}`);
   }
 
+  /** The address from which all of them come; `null` if there is none, or several. */
+  get onlyAddress(): string | null {
+    const [first, ...others] = new Set([...this.#opened.values()].map(({ address }) => address));
+    return others.length > 0 ? null : (first ?? null);
+  }
+
   /** Removes a connection that a later line identifies. Returns `null` if it is not known. */
   identified(address: string, port: number): Opened | null {
     const key = `${address}:${port}`;

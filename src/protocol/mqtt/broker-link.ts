@@ -17,7 +17,7 @@ import { type BrokerAddress, type ConnectOptions, connectOptions } from './conne
 import { type Attempt, connectionAttempts } from './connection-attempts.ts';
 import { type Intake, newIntake } from './intake.ts';
 import { LinkConnection, type PublishLimits } from './link-connection.ts';
-import { CLOSED_BEFORE_CONNACK, disconnected, failureOf, type LinkFailure } from './link-failure.ts';
+import { CLOSED_BEFORE_CONNACK, disconnected, failureOf, type LinkFailure, takenOverFrom } from './link-failure.ts';
 import { matchingFilters } from './matching-filters.ts';
 import type { Published } from './outgoing-messages.ts';
 import { CONTROL_LINK_LIMITS, largestOf, MESSAGE_LINK_LIMITS, type PacketLimits } from './packet-limits.ts';
@@ -93,6 +93,8 @@ const TRY_MS = 500;
 const FAILURES = 3;
 /** Between attempts to unsubscribe filters of an earlier process. */
 const UNWANTED_MS = 1_000;
+/** Longest time between the log line of a takeover and the end of the connection. */
+const TAKEOVER_MS = 2_000;
 
 const randomId = (prefix: string): string => `${prefix}-${randomBytes(4).toString('hex')}`;
 
@@ -147,6 +149,8 @@ export class BrokerLink implements BrokerSession {
   #hasConnected = false;
   /** Whether the session of the connection before had ended when this one began. */
   #hasLostSession = false;
+  /** Why the connection ends until `validTo` (milliseconds of `performance`): another client takes over its id. */
+  #takeover: { readonly cause: LinkFailure; readonly validTo: number } | null = null;
 
   constructor(options: BrokerLinkOptions) {
     const { id, isLasting = false, isClaimedByTopic = false, leftOver = [], claimMs = CLAIM_MS } = options;
@@ -356,8 +360,13 @@ export class BrokerLink implements BrokerSession {
     turn?.end();
   }
 
+  noteTakeover(address: string | null): void {
+    this.#takeover = { cause: takenOverFrom(address), validTo: performance.now() + TAKEOVER_MS };
+  }
+
   #attempt(): void {
     this.#isUrgent = false;
+    this.#takeover = null;
     this.#attemptedAt = Date.now();
     const { timeoutMs, isBoundedByCaller = false, iterationBatch } = this.#options;
     const received = this.#received;
@@ -461,24 +470,27 @@ export class BrokerLink implements BrokerSession {
     if (filters.length > 0) this.#connection?.unsubscribe(filters);
   }
 
-  #handleEnd(connection: LinkConnection, cause: LinkFailure | null): void {
+  #handleEnd(connection: LinkConnection, failure: LinkFailure | null): void {
     if (this.#connection !== connection) return;
+    const isTakeover = this.#takeover !== null && performance.now() <= this.#takeover.validTo;
+    const cause = isTakeover && this.#takeover ? this.#takeover.cause : failure;
     this.#connection = null;
     this.#unclaimed.close();
     if (this.status.state === 'CONNECTED') {
       this.#startBackoff();
-      // Mosquitto 2.0.11 closes a connection that was taken over without a reason.
-      const isCutAgain = cause === null && this.#briefCount > 0 && this.#hasLostSession;
+      // Mosquitto 2.0.11 closes a connection that was taken over without a reason. Acknowledgements reset it.
+      const isClosed = cause === null || cause.isReset === true;
+      const isCutAgain = isClosed && this.#briefCount > 0 && this.#hasLostSession;
       if (cause?.isTakenOver || isCutAgain) this.#changeClientId();
       this.#lost(cause ?? disconnected(undefined));
       return;
     }
-    const failure = cause ?? { state: 'UNREACHABLE', text: CLOSED_BEFORE_CONNACK };
+    const refusal = cause ?? { state: 'UNREACHABLE', text: CLOSED_BEFORE_CONNACK };
     const version = this.#version;
-    this.#chooseVersion(failure, cause === null);
+    this.#chooseVersion(refusal, cause === null);
     // The broker named the version as the reason, so the next version is tried without a delay.
     if (version === 5 && this.#version === 4 && cause !== null) this.#attempt();
-    else this.#lost(failure);
+    else this.#lost(refusal);
   }
 
   #changeClientId(): void {

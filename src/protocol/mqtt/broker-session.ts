@@ -106,4 +106,9 @@ export interface BrokerSession {
   knock?(): Promise<string>;
   /** See take-over.ts. `undefined` if this is not possible. */
   takeOver?(clientId: string, action: SessionAction): Promise<TakenSession>;
+  /**
+   * Call it when the broker's log reports that another client takes over the client id of this session, just before the
+   * connection ends. `address`: its IP address; `null` if it is not known.
+   */
+  noteTakeover?(address: string | null): void;
 }

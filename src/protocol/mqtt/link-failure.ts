@@ -9,6 +9,8 @@ export interface LinkFailure {
   readonly text: string;
   readonly isPortClosed?: boolean;
   readonly isTakenOver?: boolean;
+  /** Whether the broker closed the socket without DISCONNECT, and with unread data. */
+  readonly isReset?: boolean;
 }
 
 const REFUSED = "Connection refused: nothing listens on the broker's port";
@@ -56,13 +58,14 @@ const UNAUTHORIZED_CODES = new Set([134, 135, 138, 140]);
 
 /** MQTT 5, 3.14.2.1. */
 const TAKEN_OVER = 142;
+const TAKEN_OVER_TEXT = 'Another connection took over the client id';
 
 const BY_DISCONNECT: Readonly<Record<number, string>> = {
   135: 'The broker ended the connection: no longer authorised',
   137: 'The broker ended the connection: it is busy',
   139: 'The broker is shutting down',
   141: 'The broker ended the connection: keepalive timeout',
-  [TAKEN_OVER]: 'Another connection took over the client id',
+  [TAKEN_OVER]: TAKEN_OVER_TEXT,
   149: 'The broker ended the connection: a message was too large',
   151: 'The broker ended the connection: quota exceeded',
   152: 'The broker ended the connection by an administrative action',
@@ -79,6 +82,13 @@ export function refusedConnect(code: number): LinkFailure {
     text: BY_CONNACK[reasonCode] ?? `The broker refused the connection (reason code ${code})`,
   };
 }
+
+/** Another client took over the client id. `address`: where it connected from; `null` if it is not known. */
+export const takenOverFrom = (address: string | null): LinkFailure => ({
+  state: 'UNREACHABLE',
+  text: address === null ? TAKEN_OVER_TEXT : `${TAKEN_OVER_TEXT}: its address is ${address}`,
+  isTakenOver: true,
+});
 
 export function disconnected(code: number | undefined): LinkFailure {
   const text = (code === undefined ? undefined : BY_DISCONNECT[code]) ?? CLOSED_BY_BROKER;
@@ -98,7 +108,8 @@ export function failureOf(error: unknown): LinkFailure {
   if (error instanceof LinkLimitExceeded) return { state: 'UNREACHABLE', text: error.message };
   const code = codeOf(error);
   if (typeof code === 'number') return refusedConnect(code);
-  return { state: 'UNREACHABLE', text: textOf(code, error), isPortClosed: code === 'ECONNREFUSED' };
+  const isReset = code === 'ECONNRESET' || code === 'EPIPE';
+  return { state: 'UNREACHABLE', text: textOf(code, error), isPortClosed: code === 'ECONNREFUSED', isReset };
 }
 
 /** Texts by the code of an error of OpenSSL. The first matching row applies. */

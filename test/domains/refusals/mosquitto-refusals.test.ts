@@ -3,8 +3,9 @@ import { createSelfSigned } from '../../support/certificates.ts';
 import { freePort } from '../../support/free-port.ts';
 import { ADMIN, FOLLOWED_LOG, sinceVersion, startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService } from '../../support/service.ts';
+import { subscribe } from '../../support/subscription.ts';
 import { addBroker } from '../clients/graph/commercial-broker.ts';
-import { codeOf } from '../clients/graph/operations.ts';
+import { codeOf, ownIds } from '../clients/graph/operations.ts';
 import { refusedConnects, refusedPackets } from './mosquitto-kinds.ts';
 import {
   distrust,
@@ -104,6 +105,39 @@ test('clients that fight for a client id on Mosquitto are one entry with both, a
   await expect
     .poll(async () => (await service.graphql(READ, { id: brokerId })).data.broker.connectedClient)
     .toEqual({ username: 'dev', isConnected: true, disconnectReason: 'session taken over' });
+});
+
+test('another client with the client id of the service is reported with its address, and with its account later', async () => {
+  const { service, brokerId, mosquitto } = await start();
+  await withAccounts(service);
+  const { next } = await watchRefusals(service, brokerId);
+  const status = subscribe(
+    service,
+    service.root,
+    'subscription ($id: ID!) { brokerStatus(projectId: $id) { kind brokers { connection { state lastError } } } }',
+    { id: service.projectId },
+  );
+  const [stolen = ''] = ownIds(service, brokerId);
+  const thief = { clientId: stolen, username: 'dev', password: Buffer.from('pw') } as const;
+  await joinFrom('127.0.0.2', mosquitto.port, thief);
+  await status.until(({ brokerStatus: { brokers } }) =>
+    (brokers ?? []).some(({ connection }: { connection: { state: string; lastError: string | null } }) =>
+      connection.lastError?.endsWith('took over the client id: its address is 127.0.0.2'),
+    ),
+  );
+  const entry = { kind: 'TAKEOVER', reason: 'TAKEN_OVER', clientId: stolen, username: ADMIN.username };
+  expect(await next(({ kind }) => kind === 'TAKEOVER')).toMatchObject({
+    ...entry,
+    detail: expect.stringContaining('this service'),
+    takenOverBy: { address: '127.0.0.2', username: null },
+  });
+  // The service has another client id now, so the other client only appears in the log.
+  await joinFrom('127.0.0.2', mosquitto.port, thief);
+  expect(await next(({ takenOverBy }) => takenOverBy?.username === 'dev')).toMatchObject({
+    ...entry,
+    takenOverBy: { address: '127.0.0.2', username: 'dev' },
+  });
+  expect(service.services.runtimes.isConnected(brokerId)).toBe(true);
 });
 
 test('Mosquitto reports why TLS handshakes failed, and on which listener', async () => {
