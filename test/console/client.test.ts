@@ -178,7 +178,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'a client' : CHROMIUM_MISSING, () =>
     const dialog = page.getByRole('dialog');
     await dialog.getByText('Clients that would stay connected: 1').waitFor();
     await dialog.getByText('"p-2" would be disconnected too').waitFor();
-    await dialog.getByRole('checkbox').check();
+    await dialog.getByLabel('Disconnect these as well').check();
     await dialog.getByText('1 other clients use the same accounts').waitFor();
     await dialog.getByRole('button', { name: 'Disconnect 1 client' }).focus();
     await page.keyboard.press('Enter');
