@@ -71,18 +71,25 @@ async function prepare(): Promise<void> {
   const projects: string[] = [];
   for (let n = 0; n < PROJECTS; n += 1)
     projects.push((await graphql(PROJECT, { name: `plant ${n}` })).createProject.project.id);
-  const open = [...brokers.urls.entries()];
-  const add = async () => {
-    for (let next = open.shift(); next !== undefined; next = open.shift()) {
-      const [nth, url] = next;
-      const input = { projectId: projects[nth % PROJECTS], name: `broker ${nth}`, url };
-      const { id: brokerId } = (await graphql(ADD, input)).addBroker.broker;
-      const stream = { brokerId, name: 'stream', sourceTopic: 'in/+', targetTopic: 'out', persist: true };
-      if (Math.floor(nth / 2) % 2 === 0) await graphql(STREAM, stream);
-    }
-  };
-  await Promise.all(Array.from({ length: ADDING_AT_ONCE }, add));
+  const ids: string[] = [];
+  await each([...brokers.urls.entries()], async ([nth, url]) => {
+    const input = { projectId: projects[nth % PROJECTS], name: `broker ${nth}`, url };
+    ids.push((await graphql(ADD, input)).addBroker.broker.id);
+  });
+  // A broker that is not connected refuses a stream.
+  while ((await brokers.counts()).open < BROKERS) await delay(POLL_MS);
+  await each(ids.slice(0, BROKERS / 2), async (brokerId) => {
+    await graphql(STREAM, { brokerId, name: 'stream', sourceTopic: 'in/+', targetTopic: 'out', persist: true });
+  });
   await product.close();
+}
+
+async function each<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  const left = [...items];
+  const workOff = async () => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) await work(next);
+  };
+  await Promise.all(Array.from({ length: ADDING_AT_ONCE }, workOff));
 }
 
 async function measure(name: string, cpus: number, maxMs: number): Promise<void> {
