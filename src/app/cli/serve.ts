@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import type { Logger } from 'pino';
 import { BUILD, textOfBuild } from '../../platform/build.ts';
 import { createLog } from '../../platform/log.ts';
 import { within } from '../../platform/scheduling/within.ts';
@@ -20,7 +21,7 @@ export async function serve({ config, out, isTerminal, isOutTerminal, stop, onBu
   if (isText && isOutTerminal) out(startMessage(report));
   else {
     const passwordFile = join(config.dataDir, 'first-password');
-    if (report.rootPassword) writeFileSync(passwordFile, report.rootPassword.generated, { mode: 0o600 });
+    if (report.rootPassword) writePassword(passwordFile, report.rootPassword, log);
     out(isText ? startMessage(report, passwordFile) : startLine(report, passwordFile));
   }
   if (!stop.aborted) await once(stop, 'abort');
@@ -42,6 +43,19 @@ export async function serve({ config, out, isTerminal, isOutTerminal, stop, onBu
  * process was stuck.
  */
 const STOP_MS = 20_000;
+
+/** The account exists already, so that a failure must not end the service. */
+function writePassword(
+  file: string,
+  { email, generated }: NonNullable<StartReport['rootPassword']>,
+  log: Logger,
+): void {
+  try {
+    writeFileSync(file, generated, { mode: 0o600 });
+  } catch (err) {
+    log.error({ err, file }, `the first password could not be written: run brokergraph user reset-password ${email}`);
+  }
+}
 
 /** The start message as a line of the log. */
 function startLine({ rootPassword, ...report }: StartReport, passwordFile: string): string {

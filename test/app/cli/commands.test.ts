@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -107,7 +107,7 @@ test('all invalid settings are reported together, and nothing starts', async () 
 describe('a service on a data folder with a user, and commands with and without it', () => {
   const folderOf = (name: string) => mkdtempSync(join(tmpdir(), `brokergraph-${name}-`));
   const env = { DATA_DIR: folderOf('first'), ROOT_PASSWORD: 'a known password' };
-  const neighbourEnv = { ...env, DATA_DIR: folderOf('neighbour') };
+  const neighbourEnv = { DATA_DIR: folderOf('neighbour') };
   const started: Running[] = [];
   const serveAll = (more: Record<string, string>) => {
     const running = start(['serve'], { ...SERVE, ...more });
@@ -130,6 +130,7 @@ describe('a service on a data folder with a user, and commands with and without 
 
     first = await serveAll(env);
     const plant = encodeURIComponent(PLANTED);
+    mkdirSync(join(neighbourEnv.DATA_DIR, 'first-password'));
     neighbour = await serveAll({
       ...neighbourEnv,
       MQTT_PORT: portOf(first.mqtt),
@@ -312,6 +313,8 @@ describe('a service on a data folder with a user, and commands with and without 
       err: { message: 'planted' },
       msg: 'exiting after an uncaught error',
     });
+    const advice = expect.stringContaining('brokergraph user reset-password admin@localhost');
+    expect(lines).toContainEqual(expect.objectContaining({ level: 50, msg: advice }));
     for (const msg of ['from a library', 'two\nlines', 'careful', 'from a thread']) {
       expect(lines).toContainEqual(expect.objectContaining({ level: 40, msg }));
     }

@@ -30,4 +30,9 @@ test('a broker keeps its ports, and the start message lists the settings that do
   const third = await startTestService(folder);
   expect(third.report.mqtt?.url).not.toBe(url);
   expect(startMessage(third.report)).toContain(`(port ${port} is in use by another program)`);
+  const report = { ...third.report, rootPassword: { email: 'a@example.com', generated: 'the first one' } };
+  expect(startMessage(report)).toContain('Sign in as a@example.com with the password the first one');
+  // For a file of the log.
+  expect(startMessage(report, '/data/first-password')).toContain('with the password in ');
+  expect(startMessage(report, '/data/first-password')).not.toContain('the first one');
 });
