@@ -109,7 +109,7 @@ test('errors are counted by their code, and operations by their first root field
     'brokergraph_graphql_operations_total{operation="broker"} 1',
     'brokergraph_graphql_operations_total{operation="other"} 1',
   ]);
-  expect(await lines(port, /^brokergraph_graphql_operation_seconds_total\{operation="login"\} 0\.\d/)).toHaveLength(1);
+  expect(await lines(port, /^brokergraph_graphql_operation_seconds_total\{operation="login"\} \d/)).toHaveLength(1);
 });
 
 test('an operation above SLOW_OPERATION_MS is a line with its name and its caller, a few times; others are not', async () => {
@@ -155,7 +155,7 @@ test('single brokers, the database and its connections have metrics, and the loa
     ]),
   );
   expect(await lines(port, /^brokergraph_database_up/)).toEqual(['brokergraph_database_up 1']);
-  expect(await lines(port, /^brokergraph_database_response_seconds 0\.\d+/)).toHaveLength(1);
+  expect(await lines(port, /^brokergraph_database_response_seconds \d/)).toHaveLength(1);
   const states = await lines(port, /^brokergraph_database_connections/);
   expect(states).toHaveLength(service.storage.engine === 'sqlite' ? 0 : 3);
   // Since the last scrape the main thread did nothing else.
