@@ -7,6 +7,7 @@ import type { ProjectRecord } from '../src/domains/projects/project-cache.ts';
 import type { RequestContext } from '../src/gateway/context.ts';
 import type { RequestFacts } from '../src/gateway/graphql/endpoint.ts';
 import { Traffic } from '../src/gateway/http/traffic.ts';
+import { RequestSignals } from '../src/gateway/request-signals.ts';
 import { SignInCounts } from '../src/platform/auth/sign-in-counts.ts';
 import type { Viewer } from '../src/platform/auth/viewer.ts';
 import { BUILD } from '../src/platform/build.ts';
@@ -144,10 +145,13 @@ export const surroundings = () => ({
         cloudBrokers: { faults: new Counter({ name: 'faults', help: 'Faults.', registers: [] }) },
       },
       caches: {},
+      storage: { ping: async () => undefined, pool: null },
       mqttRefusals: { register: () => undefined },
+      unreadLogLines: { register: () => undefined },
     } as unknown as ConstructorParameters<typeof Metrics>[0]['parts'],
     http: { traffic: new Traffic(), connections: { size: 0, stalledCount: 0, refusedCount: 0 } },
     webSockets: () => 0,
+    signals: new RequestSignals({ log: { warn: () => undefined, error: () => undefined }, slowMs: null }),
   }),
   ready: () => Promise.resolve(),
 });
