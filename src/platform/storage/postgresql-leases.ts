@@ -11,6 +11,7 @@ import { ConcurrencyLimit } from '../scheduling/concurrency-limit.ts';
 import { ANYTHING, type Changes } from './changes.ts';
 import type { DatabaseSpeed } from './database-speed.ts';
 import { lockKey } from './lease-locks.ts';
+import { isRowLease, LeaseRows } from './lease-rows.ts';
 import type { Lease, Leases } from './leases.ts';
 import { PostgresqlSession, SERVER_MS } from './postgresql-session.ts';
 import type { StorageLog } from './storage-log.ts';
@@ -33,9 +34,12 @@ export class PostgresqlLeases implements Leases {
   readonly #wanted = new Set<Wanted>();
   readonly #stopChanges: () => void;
   #session: PostgresqlSession | null = null;
+  /** Of the session. */
+  #rows: LeaseRows | null = null;
   #timeline: string | null = null;
   /** By `performance.now()`. */
   #waitUntil = 0;
+  #isQueued = false;
   readonly #steps = new ConcurrencyLimit({ maxRunning: 1 });
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
@@ -53,7 +57,7 @@ export class PostgresqlLeases implements Leases {
   want(name: string, listener: (isHeld: boolean) => void): Lease {
     const wanted: Wanted = { name, listener, session: null };
     this.#wanted.add(wanted);
-    void this.#inOrder(() => this.#try([wanted]));
+    void this.#tryAll();
     this.#retryLater();
     return {
       get held() {
@@ -86,8 +90,14 @@ export class PostgresqlLeases implements Leases {
     return [...this.#wanted].filter((wanted) => !isHeld(wanted));
   }
 
-  #tryAll(): Promise<void> {
-    return this.#inOrder(() => this.#try(this.#missing()));
+  /** Once for all that are wanted until it begins. */
+  async #tryAll(): Promise<void> {
+    if (this.#isQueued) return;
+    this.#isQueued = true;
+    await this.#inOrder(() => {
+      this.#isQueued = false;
+      return this.#try(this.#missing());
+    });
   }
 
   async #try(list: readonly Wanted[]): Promise<void> {
@@ -95,11 +105,14 @@ export class PostgresqlLeases implements Leases {
     if (open.length === 0) return;
     const session = await this.#connected();
     if (performance.now() < this.#waitUntil) return;
-    const sql = `SELECT name, pg_try_advisory_lock(${lockKey('name')}) AS held FROM unnest($1::text[]) AS name`;
-    const { rows } = await session.query(sql, [open.map(({ name }) => name)]);
-    const held = new Set(rows.filter((row) => row.held === true).map((row) => row.name));
+    const names = open.map(({ name }) => name);
+    const rows = (await this.#rows?.take(names.filter(isRowLease))) ?? new Set();
+    const held = await lock(
+      session,
+      names.filter((name) => !isRowLease(name)),
+    );
     for (const wanted of open) {
-      if (!held.has(wanted.name) || !session.isAlive) continue;
+      if (!(rows.has(wanted.name) || held.has(wanted.name)) || !session.isAlive) continue;
       wanted.session = session;
       wanted.listener(true);
     }
@@ -110,7 +123,9 @@ export class PostgresqlLeases implements Leases {
     await this.#inOrder(async () => {
       const { session } = wanted;
       wanted.session = null;
-      if (session?.isAlive) await session.query(`SELECT pg_advisory_unlock(${lockKey('$1')})`, [wanted.name]);
+      if (!session?.isAlive) return;
+      if (isRowLease(wanted.name)) await this.#rows?.release([wanted.name]);
+      else await session.query(`SELECT pg_advisory_unlock(${lockKey('$1')})`, [wanted.name]);
     });
     await this.#changes.announce(RELEASED, wanted.name);
   }
@@ -120,7 +135,8 @@ export class PostgresqlLeases implements Leases {
     if (current?.isAlive) return current;
     current?.lose(new Error('the session has expired'));
     const onLost = (error: unknown) => this.#lost(session, error);
-    const session = await PostgresqlSession.open(this.#databaseUrl, 'leases', onLost, this.#speed);
+    const session = await PostgresqlSession.open(this.#databaseUrl, 'lease holder', onLost, this.#speed);
+    this.#rows = await LeaseRows.open(session);
     if (this.#timeline !== null && this.#timeline !== session.timeline) {
       this.#waitUntil = performance.now() + SERVER_MS;
       this.#log.warn({ timeline: session.timeline }, 'A standby of the database was promoted; leases are tried later');
@@ -133,9 +149,22 @@ export class PostgresqlLeases implements Leases {
   #lost(session: PostgresqlSession, error: unknown): void {
     if (this.#session !== session) return;
     this.#session = null;
+    this.#rows = null;
     this.#log.warn({ err: error }, 'The database connection of the leases was lost, and all leases with it');
     for (const wanted of this.#wanted) {
       if (wanted.session !== session) continue;
+      wanted.session = null;
+      wanted.listener(false);
+    }
+  }
+
+  /** Gives up leases that a process of the version before has. */
+  async #check(): Promise<void> {
+    const held = [...this.#wanted].filter((wanted) => isHeld(wanted) && isRowLease(wanted.name));
+    if (held.length === 0) return;
+    const lost = await this.#rows?.check(held.map(({ name }) => name));
+    for (const wanted of held) {
+      if (lost?.has(wanted.name) !== true || !isHeld(wanted)) continue;
       wanted.session = null;
       wanted.listener(false);
     }
@@ -148,6 +177,7 @@ export class PostgresqlLeases implements Leases {
   }
 
   async #retry(): Promise<void> {
+    await this.#inOrder(() => this.#check());
     await this.#tryAll();
     this.#timer = null;
     this.#retryLater();
@@ -162,6 +192,13 @@ export class PostgresqlLeases implements Leases {
       }
     });
   }
+}
+
+async function lock(session: PostgresqlSession, names: readonly string[]): Promise<ReadonlySet<string>> {
+  if (names.length === 0) return new Set();
+  const sql = `SELECT name, pg_try_advisory_lock(${lockKey('name')}) AS held FROM unnest($1::text[]) AS name`;
+  const { rows } = await session.query(sql, [names]);
+  return new Set(rows.filter(({ held }) => held === true).map(({ name }) => String(name)));
 }
 
 const isHeld = ({ session }: Wanted): boolean => session?.isAlive === true;
