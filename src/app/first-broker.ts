@@ -12,15 +12,26 @@ const TIMEOUT_MS = 60_000;
 
 /**
  * Creates a first project with a broker, so that the first start shows everything working. If several processes start
- * for the first time together, one process creates them. Errors: IN_USE.
+ * for the first time together, one process creates them. Returns whether the broker may be new. Errors: IN_USE.
  */
-export async function ensureFirstBroker(config: Config, parts: Parts): Promise<void> {
+export async function ensureFirstBroker(config: Config, parts: Parts): Promise<boolean> {
   const { db, leases } = parts.storage;
-  if ((await db.project.count()) > 0) return;
+  if ((await db.project.count()) > 0) return false;
   const mutex = new LeasedMutex({ leases, name: 'the first broker', prefix: 'first', timeoutMs: TIMEOUT_MS });
   await mutex.run('broker', async () => {
     if ((await db.project.count()) === 0) await createFirst(config, parts);
   });
+  return true;
+}
+
+/** Gives a new first broker free ports instead of configured ones that are in use, so that it runs. */
+export async function moveBusyPorts({ id, listeners }: BrokerRecord, { cloudBrokers }: Services): Promise<void> {
+  for (let moved = 0; moved < listeners.length; moved += 1) {
+    const busy = listeners.find(({ port }) => cloudBrokers.problemOf(id)?.includes(`port ${port} is in use by `));
+    if (busy === undefined) return;
+    await cloudBrokers.changeListeners(id, { update: busy.number, port: 0 }, true);
+    await cloudBrokers.settled(id);
+  }
 }
 
 async function createFirst(config: Config, { services, storage }: Parts): Promise<void> {
@@ -82,12 +93,10 @@ function mqttReport({ dataDir, mqttAdvertisedHost }: Config, brokerId: string, l
 /** The facts about the first broker, which is `null` if this process does not run one. */
 export function brokerReport(config: Config, first: BrokerRecord | null, { cloudBrokers }: Services) {
   const listeners = first && cloudBrokers.listenersOf(first.id);
-  const isMoved = ({ number, protocol, tls, port }: BrokerRecord['listeners'][number]) =>
-    protocol === 'MQTT' && !tls && port !== 0 && listeners?.every((one) => one.number !== number || one.port !== port);
   return {
+    /** Why the first broker does not run; `null` if it does. */
+    mqttProblem: first && cloudBrokers.problemOf(first.id),
     mqtt: first && listeners && mqttReport(config, first.id, listeners),
-    /** The configured port if it was in use, so that the broker has another one; otherwise `null`. */
-    mqttPortWanted: first?.listeners.find(isMoved)?.port ?? null,
     /** Port settings that an existing first broker does not follow, such as `MQTT_PORT=1884`. */
     unusedPorts: first ? unusedPorts(config, first) : [],
   };

@@ -7,7 +7,7 @@ import { Closers } from '../platform/closers.ts';
 import type { Config } from '../platform/config/config.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import { runsBrokers } from './brokers.ts';
-import { brokerReport, ensureFirstBroker, type StartReport } from './first-broker.ts';
+import { brokerReport, ensureFirstBroker, moveBusyPorts, type StartReport } from './first-broker.ts';
 import { nodeRefusal } from './node-version.ts';
 import { openOperatorSocket } from './operator/operator-socket.ts';
 import { openParts, type Parts, type ServiceOptions } from './parts.ts';
@@ -68,6 +68,10 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     services.audit.startRetention();
     signIn.checks.start();
 
+    const report = brokerReport(config, first, services);
+    if (report.unusedPorts.length > 0) {
+      log.warn({ settings: report.unusedPorts }, 'the first broker listens on other ports than these settings say');
+    }
     metrics?.serve(onlyMetrics(scrape));
     http.serve(config.role === 'worker' ? onlyHealth(gateway) : gateway, log);
     closers.keep(http);
@@ -89,7 +93,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
       services,
       storage,
       fetch: (request, facts) => gateway.fetch(request, facts),
-      report: { url, ...brokerReport(config, first, services), rootPassword, passwordsOnlyFor },
+      report: { url, ...report, rootPassword, passwordsOnlyFor },
       close: closers.close,
     };
   } catch (error) {
@@ -102,9 +106,11 @@ export async function startService(config: Config, options: ServiceOptions): Pro
 async function startCloudBrokers(config: Config, parts: Parts, closers: Closers) {
   const { cloudBrokers } = parts.services;
   if (runsBrokers(config)) {
-    await ensureFirstBroker(config, parts);
+    const isNew = await ensureFirstBroker(config, parts);
     closers.keep(cloudBrokers);
-    return cloudBrokers.start();
+    const first = await cloudBrokers.start();
+    if (first !== null && isNew) await moveBusyPorts(first, parts.services);
+    return first && parts.caches.brokers.get(first.id);
   }
   if (parts.storage.engine === 'sqlite') await cloudBrokers.noteStopped();
   return null;

@@ -66,7 +66,7 @@ function startLine({ rootPassword, ...report }: StartReport, passwordFile: strin
 
 /** `passwordFile`: where the generated password is. Default: in the message. */
 export function startMessage(report: StartReport, passwordFile: string | null = null): string {
-  const { url, mqtt, mqttPortWanted, unusedPorts, rootPassword, passwordsOnlyFor } = report;
+  const { url, mqtt, mqttProblem, unusedPorts, rootPassword, passwordsOnlyFor } = report;
   const lines = [
     '',
     'Brokergraph is ready',
@@ -79,10 +79,10 @@ export function startMessage(report: StartReport, passwordFile: string | null = 
     lines.push(`  MQTT      ${mqtt.url}   user ${mqtt.username}, password in ${relative('', mqtt.passwordFile)}`);
     if (mqtt.wsUrl) lines.push(`            ${mqtt.wsUrl}`);
     for (const tlsUrl of mqtt.tlsUrls) lines.push(`            ${tlsUrl}   (requires a deployed certificate)`);
-    if (mqttPortWanted !== null) lines.push(`            (port ${mqttPortWanted} is in use by another program)`);
-    if (unusedPorts.length > 0) {
-      lines.push(`            (created with these ports; ${unusedPorts.join(' and ')} apply to a new broker only)`);
-    }
+  } else if (mqttProblem) lines.push(`  MQTT      does not run, and is tried again: ${mqttProblem}`);
+  if (unusedPorts.length > 0) {
+    const advice = 'the mutation updateListener changes them';
+    lines.push(`            (not ${unusedPorts.join(' and ')}: a broker keeps its ports; ${advice})`);
   }
   if (rootPassword) {
     const place = passwordFile === null ? rootPassword.generated : `in ${relative('', passwordFile)}`;

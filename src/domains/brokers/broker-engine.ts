@@ -11,7 +11,7 @@ export interface ListenerWanted {
   readonly number: number;
   readonly protocol: ListenerProtocol;
   readonly host: string;
-  /** 0: any free port. If the port is occupied: the next free one. */
+  /** 0: any free port, which is then stored. */
   readonly port: number;
   readonly tls: boolean;
   readonly requireCertificate: boolean;

@@ -42,7 +42,7 @@ const CreateListenerInput = builder.inputType('CreateListenerInput', {
       required: true,
       defaultValue: 0,
       description:
-        '0 selects a free port. If the port is occupied, the next free one is used. The port does not change afterwards. Ports below 1024 require a root administrator.',
+        '0 selects a free port, which does not change afterwards. If the port is in use, the broker is in the state ERROR until it is free. Ports below 1024 require a root administrator.',
     }),
     hasTls: t.boolean({
       required: true,
@@ -64,6 +64,37 @@ const CreateListenerInput = builder.inputType('CreateListenerInput', {
       description:
         'The version of the PROXY protocol that each connection must begin with. Default: none. Only proxies may reach the port, because a client could claim any address. Requires Mosquitto 2.1, and `hasTls: false`.',
     }),
+  }),
+});
+
+const AddListenerInput = builder.inputType('AddListenerInput', {
+  description: 'A listener that is added to a broker.',
+  fields: (t) => ({
+    brokerId: t.id({ required: true, description: 'A broker that this service runs.' }),
+    listener: t.field({ type: CreateListenerInput, required: true, description: 'The listener.' }),
+  }),
+});
+
+const UpdateListenerInput = builder.inputType('UpdateListenerInput', {
+  description: 'Another port for a listener.',
+  fields: (t) => ({
+    brokerId: t.id({ required: true, description: 'A broker that this service runs.' }),
+    number: t.int({
+      required: true,
+      description: 'The number of the listener: 1 for the first one it was created with.',
+    }),
+    port: t.int({
+      required: true,
+      description: '0 selects a free port. Ports below 1024 require a root administrator.',
+    }),
+  }),
+});
+
+const RemoveListenerInput = builder.inputType('RemoveListenerInput', {
+  description: 'A listener that is removed.',
+  fields: (t) => ({
+    brokerId: t.id({ required: true, description: 'A broker that this service runs.' }),
+    number: t.int({ required: true, description: 'The number of the listener.' }),
   }),
 });
 
@@ -159,6 +190,22 @@ builder.objectFields(CloudBroker, (t) => ({
   }),
 }));
 
+function wantedListener({
+  hasTls,
+  requiresCertificate,
+  protocolVersions,
+  proxyProtocol,
+  ...listener
+}: typeof CreateListenerInput.$inferInput) {
+  return {
+    ...listener,
+    tls: hasTls,
+    requireCertificate: requiresCertificate,
+    protocolLevels: protocolVersions ? [...new Set(protocolVersions)].sort().join(',') : null,
+    proxyProtocol: proxyProtocol ?? null,
+  };
+}
+
 builder.mutationFields((t) => ({
   createCloudBroker: t.field({
     description:
@@ -167,16 +214,48 @@ builder.mutationFields((t) => ({
     ...inProject('ADMIN'),
     args: { input: t.arg({ description: 'The broker.', type: CreateCloudBrokerInput, required: true }) },
     resolve: async (_root, { input: { projectId, listeners, ...broker } }, { services, viewer }) => {
-      const wanted = listeners.map(({ hasTls, requiresCertificate, protocolVersions, proxyProtocol, ...listener }) => ({
-        ...listener,
-        tls: hasTls,
-        requireCertificate: requiresCertificate,
-        protocolLevels: protocolVersions ? [...new Set(protocolVersions)].sort().join(',') : null,
-        proxyProtocol: proxyProtocol ?? null,
-      }));
+      const wanted = listeners.map(wantedListener);
       const by = { name: viewer?.name ?? '', isRootAdmin: viewer?.isRootAdmin === true };
       return { broker: await services.cloudBrokers.create(projectId, { ...broker, listeners: wanted }, by) };
     },
+  }),
+  addListener: t.field({
+    description:
+      'Adds a listener to a broker that this service runs. The broker starts again with it; clients are disconnected, and sessions stay.',
+    type: brokerPayload('addListener'),
+    ...onBroker('ADMIN'),
+    args: { input: t.arg({ description: 'The broker and the listener.', type: AddListenerInput, required: true }) },
+    resolve: async (_root, { input: { brokerId, listener } }, { services, viewer }) => ({
+      broker: await services.cloudBrokers.changeListeners(
+        brokerId,
+        { add: wantedListener(listener) },
+        viewer?.isRootAdmin === true,
+      ),
+    }),
+  }),
+  updateListener: t.field({
+    description:
+      'Changes the port of a listener of a broker that this service runs. The broker starts again; clients are disconnected, and sessions stay.',
+    type: brokerPayload('updateListener'),
+    ...onBroker('ADMIN'),
+    args: { input: t.arg({ description: 'The listener and its port.', type: UpdateListenerInput, required: true }) },
+    resolve: async (_root, { input: { brokerId, number, port } }, { services, viewer }) => ({
+      broker: await services.cloudBrokers.changeListeners(
+        brokerId,
+        { update: number, port },
+        viewer?.isRootAdmin === true,
+      ),
+    }),
+  }),
+  removeListener: t.field({
+    description:
+      'Removes a listener of a broker that this service runs. The broker starts again; clients are disconnected, and sessions stay. INVALID for the last listener, and while certificates are deployed on it.',
+    type: brokerPayload('removeListener'),
+    ...onBroker('ADMIN'),
+    args: { input: t.arg({ description: 'The broker and the listener.', type: RemoveListenerInput, required: true }) },
+    resolve: async (_root, { input: { brokerId, number } }, { services, viewer }) => ({
+      broker: await services.cloudBrokers.changeListeners(brokerId, { remove: number }, viewer?.isRootAdmin === true),
+    }),
   }),
   setTargetState: t.field({
     description:

@@ -37,6 +37,7 @@ export class CloudBrokerRun {
   problem: string | null = null;
   #isFollowing = false;
   #isDirty = false;
+  #isStale = false;
   #pauseMs = FIRST_PAUSE_MS;
   #retry: NodeJS.Timeout | undefined;
   #settled: Promise<void> = Promise.resolve();
@@ -56,9 +57,17 @@ export class CloudBrokerRun {
     return this.#settled;
   }
 
+  /** Called when the listeners have changed: the broker starts again with them. */
+  renew(): Promise<void> {
+    this.#isStale = true;
+    return this.wake();
+  }
+
   async #follow(): Promise<void> {
     while (this.#isDirty) {
       this.#isDirty = false;
+      if (this.#isStale && this.running !== null && this.#options.wanted() === 'ACTIVE') await this.#end(this.running);
+      this.#isStale = false;
       if (this.#options.wanted() !== 'ACTIVE') await this.#stop();
       else if (this.running === null) await this.#start();
     }
@@ -86,14 +95,20 @@ export class CloudBrokerRun {
     }
   }
 
+  async #end(running: RunningBroker): Promise<void> {
+    this.running = null;
+    this.problem = null;
+    await running.close().catch(this.#options.onFailure);
+  }
+
   async #stop(): Promise<void> {
     const { wanted, isStopNoted } = this.#options;
-    const running = this.running;
+    const { running } = this;
     this.running = null;
     this.problem = null;
     if (running !== null) {
       if (wanted() !== 'REMOVED') await this.#note('SHUTTING_DOWN');
-      await running.close().catch(this.#options.onFailure);
+      await this.#end(running);
       this.stoppedAt = new Date();
     }
     const isNoted = running === null && isStopNoted();

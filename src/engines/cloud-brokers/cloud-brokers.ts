@@ -12,7 +12,7 @@ import {
 import type { BrokerService } from '../../domains/brokers/broker-service.ts';
 import type { CloudBrokerTargetState } from '../../generated/sqlite/client.ts';
 import { generatePassword } from '../../platform/auth/passwords.ts';
-import { invalid, ServiceError } from '../../platform/errors.ts';
+import { invalid, notFound, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { LeasedMutex } from '../../platform/scheduling/leased-mutex.ts';
 import type { Database, Engine as DatabaseEngine } from '../../platform/storage/database.ts';
@@ -30,6 +30,7 @@ import { CloudBrokerRun, type OnState, type Wanted } from './cloud-broker-run.ts
 import { allocatedPorts, CloudBrokerStates } from './cloud-broker-states.ts';
 import { type CloudEngines, isMosquitto } from './cloud-engines.ts';
 import { type CloudBrokerInput, cloudBrokerIssues, type ListenerInput } from './cloud-input.ts';
+import { areOther, type ListenersChange, listenersUpdate } from './listener-changes.ts';
 import { OwnFolder } from './own-folder.ts';
 
 interface CloudBrokersOptions {
@@ -173,13 +174,36 @@ export class CloudBrokers {
   /** Returns when the target state is stored. Errors: INVALID (the service does not run the broker), NOT_FOUND. */
   async setTargetState(id: string, targetState: CloudBrokerTargetState): Promise<BrokerRecord> {
     const { db, brokers, directory } = this.#options;
-    if (directory.get(id)?.type !== 'CLOUD') {
-      throw invalid([{ path: 'input.brokerId', reason: 'is not a broker that this service runs' }]);
-    }
+    if (directory.get(id)?.type !== 'CLOUD') throw notRunHere();
     const row = await db.broker
       .update({ where: { id }, data: { targetState }, include: BROKER_PARTS })
       .catch(missingAsNotFound('broker', id));
     return brokers.announce(row);
+  }
+
+  /**
+   * Changes the listeners of a broker, which then starts again with them. Errors: INVALID, NOT_FOUND, and those of
+   * LeasedMutex.
+   */
+  changeListeners(id: string, change: ListenersChange, isRootAdmin: boolean): Promise<BrokerRecord> {
+    const { db, brokers, engines } = this.#options;
+    return this.#creations.run('cloud-broker', async () => {
+      const row = await db.broker.findUnique({ where: { id }, include: { ...BROKER_PARTS, deployments: true } });
+      if (row === null) throw notFound('broker', id);
+      if (row.type !== 'CLOUD' || !isEngine(row.engine)) throw notRunHere();
+      const data = await listenersUpdate(row, change, { isRootAdmin, engines });
+      return brokers.announce(await db.broker.update({ where: { id }, data, include: BROKER_PARTS }));
+    });
+  }
+
+  /** Why a broker of this process does not run; `null` if it does, or there is no reason. */
+  problemOf(id: string): string | null {
+    return this.#runs.get(id)?.problem ?? null;
+  }
+
+  /** Resolves when a broker of this process is in its target state, or cannot reach it for now. */
+  async settled(id: string): Promise<void> {
+    await this.#runs.get(id)?.wake();
   }
 
   /** Resolves when the files of a broker of this process are deleted. Another process deletes its own later. */
@@ -253,6 +277,8 @@ export class CloudBrokers {
       if (this.#folder.has(broker)) this.#removed(broker);
     } else if (this.#folder.has(after)) {
       const isForeign = !this.#states.isOwnWrite;
+      if (isForeign && before !== null && areOther(after.listeners, before.listeners))
+        void this.#runs.get(after.id)?.renew();
       // A change of a broker in ERROR retries the start immediately.
       if (after.targetState !== before?.targetState || (isForeign && after.state === 'ERROR')) void this.#follow(after);
       // Another process has not seen this one for a while.
@@ -411,6 +437,8 @@ export class CloudBrokers {
     await this.#folder.delete(id);
   }
 }
+
+const notRunHere = () => invalid([{ path: 'input.brokerId', reason: 'is not a broker that this service runs' }]);
 
 const NO_RUN = { state: null, problem: null, running: null, startedAt: null, stoppedAt: null };
 

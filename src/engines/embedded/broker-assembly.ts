@@ -167,7 +167,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       refusals.socket(listener, reason, socket);
       if (socket.by === 'TLS') tlsRefusals.refused(listener, reason);
     };
-    const shared = { ...BROKER_LIMITS, all, accept: core.accept, onError, onRefused };
+    const shared = { ...BROKER_LIMITS, accept: core.accept, onError, onRefused };
     for (const one of inOrderOfPorts(all)) {
       const listener = await startListener(one, shared);
       listeners.push(listener);

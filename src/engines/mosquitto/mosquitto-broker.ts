@@ -10,7 +10,7 @@ import {
   type RunningState,
 } from '../../domains/brokers/broker-engine.ts';
 import { RestartBackoff } from '../../protocol/hosting/worker-thread.ts';
-import { withFreePorts } from '../free-ports.ts';
+import { withPorts } from '../free-ports.ts';
 import { type Administrator, ensureAdministrator } from './administrator.ts';
 import { ListenerCertificates } from './listener-certificates.ts';
 import { ListenerFiles } from './listener-files.ts';
@@ -26,7 +26,7 @@ export interface MosquittoBrokerOptions {
   readonly id: string;
   /** Absolute path of a folder that only this broker uses. It is created if missing. */
   readonly folder: string;
-  /** Port 0 selects any free port. If a port is in use, the next free one is selected. */
+  /** Port 0 selects any free port. If a port is in use, the start fails. */
   readonly listeners: readonly ListenerWanted[];
   /** Default: none. */
   readonly maximums?: BrokerMaximums;
@@ -56,7 +56,7 @@ export async function startMosquittoBroker(options: MosquittoBrokerOptions): Pro
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const wasThere = await endLeftOverIn(folder);
   if (wasThere) log.warn({ broker: id }, 'ended a Mosquitto that an earlier run of this service had left');
-  const broker = new MosquittoBroker(options, await withFreePorts(options.listeners));
+  const broker = new MosquittoBroker(options, await withPorts(options.listeners));
   await broker.start();
   return broker;
 }

@@ -85,7 +85,7 @@ export const SETTINGS = settings({
   mqttPort: {
     fallback: '1883',
     parse: port,
-    help: 'Port that the first broker is created with and retains; if it is in use, the next free port; 0 uses any free port',
+    help: 'Port that the first broker is created with and retains; if it is in use then, a free port; 0 uses any free port; the mutation updateListener changes it',
   },
   mqttWsPort: { fallback: '9001', parse: port, help: 'The same for MQTT over WebSocket' },
   mqttTlsPort: {

@@ -59,8 +59,8 @@ async function ready(running: Running) {
     });
     running.done.then(({ err }) => reject(new Error(`The service ended: ${err}`)), reject);
   });
-  const { url, mqtt, mqttPortWanted, firstPassword } = JSON.parse(running.output.out);
-  return { ...running, url, mqtt: mqtt.url, passwordFile: mqtt.passwordFile, mqttPortWanted, firstPassword };
+  const { url, mqtt, unusedPorts, firstPassword } = JSON.parse(running.output.out);
+  return { ...running, url, mqtt: mqtt.url, passwordFile: mqtt.passwordFile, unusedPorts, firstPassword };
 }
 
 const json = ({ out }: Run) => JSON.parse(out);
@@ -272,9 +272,9 @@ describe('a service on a data folder with a user, and commands with and without 
     expect(msg).toContain('DATA_DIR');
   });
 
-  test('an MQTT port in use is replaced by the next free one, and the start message says so', () => {
+  test('a first broker is created with a free port if MQTT_PORT is in use, and the start message says so', () => {
     expect(neighbour.mqtt).not.toBe(first.mqtt);
-    expect(neighbour.mqttPortWanted).toBe(Number(portOf(first.mqtt)));
+    expect(neighbour.unusedPorts).toContain(`MQTT_PORT=${portOf(first.mqtt)}`);
   });
 
   test('SIGTERM stops it with clients connected, and the next start finds all data', async () => {

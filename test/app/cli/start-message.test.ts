@@ -16,20 +16,22 @@ test('a broker keeps its ports, and the start message lists the settings that do
   const { url, wsUrl } = first.report.mqtt ?? {};
   await first.close();
   const again = await startTestService(folder);
-  expect(again.report).toMatchObject({ mqtt: { url, wsUrl }, unusedPorts: [], mqttPortWanted: null });
+  expect(again.report).toMatchObject({ mqtt: { url, wsUrl }, unusedPorts: [], mqttProblem: null });
   await again.close();
   const env = { MQTT_PORT: '1', MQTT_WS_PORT: '2', DATABASE_URL: first.config.databaseUrl ?? '' };
   const second = await startTestService({ ...folder, env });
   expect(second.report.mqtt).toMatchObject({ url, wsUrl });
-  expect(startMessage(second.report)).toContain('MQTT_PORT=1 and MQTT_WS_PORT=2 apply to a new broker only');
+  expect(startMessage(second.report)).toContain('(not MQTT_PORT=1 and MQTT_WS_PORT=2: a broker keeps its ports');
   await second.close();
   const port = Number(new URL(url ?? '').port);
   const program = createServer().listen(port, '127.0.0.1');
   onTestFinished(() => void program.close());
   await once(program, 'listening');
   const third = await startTestService(folder);
-  expect(third.report.mqtt?.url).not.toBe(url);
-  expect(startMessage(third.report)).toContain(`(port ${port} is in use by another program)`);
+  expect(third.report.mqtt).toBeNull();
+  expect(startMessage(third.report)).toMatch(
+    new RegExp(`MQTT {6}does not run, and is tried again: .*port ${port} is in use by .+ \\(process ${process.pid}\\)`),
+  );
   const report = { ...third.report, rootPassword: { email: 'a@example.com', generated: 'the first one' } };
   expect(startMessage(report)).toContain('Sign in as a@example.com with the password the first one');
   // For a file of the log.

@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ListenerWanted } from '../../../domains/brokers/broker-engine.ts';
-import { listenOnFreePort } from '../../free-ports.ts';
+import { listenOnPort } from '../../free-ports.ts';
 import { Connection, type ListenerInfo } from '../core/connection.ts';
 import { type HandshakeLimits, TlsGate } from './tls-gate.ts';
 import { WebSocketGate } from './websocket-gate.ts';
@@ -21,8 +21,6 @@ export interface RefusedSocket {
 }
 
 export interface ListenerOptions extends HandshakeLimits {
-  /** All listeners of the broker, whose ports are not used instead of a port in use. */
-  readonly all?: readonly ListenerWanted[];
   readonly maxConnections: number;
   readonly maxPacketBytes: number;
   readonly accept: (connection: Connection, stream: Duplex) => void;
@@ -39,7 +37,7 @@ export async function startListener(wanted: ListenerWanted, options: ListenerOpt
   // HTTP responds also after the client has closed its side.
   const server = createServer({ allowHalfOpen: isWeb, noDelay: true });
   server.maxConnections = maxConnections;
-  const port = await listenOnFreePort(server, wanted, options.all ?? []);
+  const port = await listenOnPort(server, wanted);
   const info: ListenerInfo = { ...wanted, port, protocol: isWeb ? 'MQTT-WS' : 'MQTT' };
   const serve = (socket: Socket, stream: Duplex = socket) => accept(new Connection(stream, socket, info), stream);
   const refused = (by: RefusedSocket['by']) => (reason: string, address: string | undefined) =>
