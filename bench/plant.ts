@@ -145,15 +145,16 @@ export const surroundings = () => ({
         cloudBrokers: { faults: new Counter({ name: 'faults', help: 'Faults.', registers: [] }) },
       },
       caches: {},
-      storage: { ping: async () => undefined, pool: null },
+      storage: { ping: async () => undefined, pool: null, speed: null },
       mqttRefusals: { register: () => undefined },
       unreadLogLines: { register: () => undefined },
+      readiness: { register: () => undefined },
     } as unknown as ConstructorParameters<typeof Metrics>[0]['parts'],
     http: { traffic: new Traffic(), connections: { size: 0, stalledCount: 0, refusedCount: 0 } },
     webSockets: () => 0,
     signals: new RequestSignals({ log: { warn: () => undefined, error: () => undefined }, slowMs: null }),
   }),
-  ready: () => Promise.resolve(),
+  whyNotReady: () => Promise.resolve(null),
 });
 
 /** Replaces the interface that is not measured. */
