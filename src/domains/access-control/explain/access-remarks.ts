@@ -128,9 +128,14 @@ const REMARKS: readonly Remark[] = [
     FILTER_ACTIONS.has(action) && topic.startsWith('$share/')
       ? 'A shared subscription is compared by its full name. A rule for its topics alone does not match; a rule that begins with $share/+/ does.'
       : null,
-  ({ result }) => {
+  ({ result, dialect }) => {
     const rule = rulesOf(result).find(({ topic }) => filterProblem(topic) !== null);
-    return rule ? `${nameOf(rule)} is not a valid topic filter (${filterProblem(rule.topic)}).` : null;
+    if (rule === undefined) return null;
+    const text = `${nameOf(rule)} is not a valid topic filter (${filterProblem(rule.topic)}).`;
+    // libcommon/topic_common.c of 2.1.2: it depends on the topic whether the comparison comes to what is invalid.
+    return dialect.wildcardsExcludeDollar && !dialect.isSoleAuthority && result.decidedBy?.rule !== rule
+      ? `${text} Mosquitto 2.1 may deny this at that rule, whatever later rules allow: remove it.`
+      : text;
   },
   ({ sources, policy }) => {
     const missing = [...new Set(sources.map(({ rolename }) => rolename))].filter((name) => !policy.roles.has(name));
