@@ -6,6 +6,7 @@ import { onTestFinished } from 'vitest';
 import type { AccessPolicy } from '../../../../src/domains/access-control/policy/access-model.ts';
 import { topicFilterProblem } from '../../../../src/engines/embedded/topic-rules.ts';
 import { ADMIN, mosquittoProgram, sinceVersion, startMosquitto } from '../../../support/mosquitto.ts';
+import { explainAccess } from '../at-once.ts';
 import { mosquittoDialect } from '../dialects.ts';
 import { EVERYTHING, lostSubscription, PASSWORD, type Target } from './differential.ts';
 
@@ -39,6 +40,9 @@ export async function mosquittoTarget(): Promise<Target> {
     subscriptionsOf: async () => [],
     excuse(check, policy) {
       if (isTolerant) return null;
+      const { remarks } = explainAccess(policy, mosquittoDialect(), check);
+      if (remarks.some((text) => text.includes('may deny this at that rule')))
+        return 'what is explained is not certain';
       if (topicFilterProblem(check.topic) !== null) return 'an invalid share name ends the connection';
       return lostSubscription(check, policy, mosquittoDialect());
     },
@@ -85,8 +89,9 @@ function fileOf(policy: AccessPolicy | null): string {
     })),
     roles: [
       { rolename: 'the admin', acls: everything },
-      ...[...(policy?.roles.values() ?? [])].map(({ rolename, acls }) => ({
+      ...[...(policy?.roles.values() ?? [])].map(({ rolename, allowWildcardSubs, acls }) => ({
         rolename,
+        allowwildcardsubs: allowWildcardSubs !== false,
         acls: acls.map(({ aclType, topic, priority, allow }) => ({ acltype: aclType, topic, priority, allow })),
       })),
     ],
