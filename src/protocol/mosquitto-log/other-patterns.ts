@@ -71,6 +71,10 @@ export const OTHER_PATTERNS: readonly LinePattern[] = [
     example: 'dynsec: control/gateway | disableClient | username=kick-disableclient-tcp-4',
   },
   {
+    pattern: /^Broker: .* \| (?:listListeners|listPlugins)$/s,
+    example: 'Broker: control/gateway | listListeners',
+  },
+  {
     pattern: /^Outgoing messages are being dropped for client .*\.$/s,
     example: 'Outgoing messages are being dropped for client slow-reader.',
   },
