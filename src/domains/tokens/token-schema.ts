@@ -120,9 +120,7 @@ const RotateTokenInput = builder.inputType('RotateTokenInput', {
   }),
 });
 
-interface Target {
-  readonly input: { readonly tokenId: string; readonly projectId?: string | null | undefined };
-}
+type Target = { readonly input: { readonly tokenId: string; readonly projectId?: string | null | undefined } };
 
 /** Requires the ADMIN role in the project of the token. Project tokens are not allowed. */
 const onToken = {
@@ -151,9 +149,7 @@ const CreateTokenPayload = IssuedTokenFields('CreateTokenPayload');
 const RotateTokenPayload = IssuedTokenFields('RotateTokenPayload');
 const RevokeTokenPayload = builder.objectRef<{ readonly revokedTokenId: string }>('RevokeTokenPayload').implement({
   description: 'The token that was revoked.',
-  fields: (t) => ({
-    revokedTokenId: t.exposeID('revokedTokenId', { description: 'Id of the revoked token.' }),
-  }),
+  fields: (t) => ({ revokedTokenId: t.exposeID('revokedTokenId', { description: 'Id of the revoked token.' }) }),
 });
 
 builder.mutationFields((t) => ({

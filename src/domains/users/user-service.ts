@@ -160,9 +160,8 @@ export class UserService {
     const chosen = password ?? generatePassword();
     const existing = await this.findByEmail(email);
     if (existing === null) {
-      const user = { email, name: 'Administrator', password: chosen, isRootAdmin: true, verified: true };
       try {
-        await this.create(user);
+        await this.create({ email, name: 'Administrator', password: chosen, isRootAdmin: true, verified: true });
       } catch (error) {
         if (!(error instanceof ServiceError && error.code === 'ALREADY_EXISTS')) throw error;
         // Another process created the user at the same time.

@@ -7,7 +7,7 @@
  * hold these locks, too.
  */
 import { randomBytes } from 'node:crypto';
-import { lockKey } from './lease-locks.ts';
+import { lockKey, tryLocks } from './lease-locks.ts';
 import type { PostgresqlSession } from './postgresql-session.ts';
 
 /** Processes of the version before have sessions of leases with this name. */
@@ -73,11 +73,7 @@ export class LeaseRows {
       return new Set();
     }
     const open = held.filter((name) => !this.#locked.has(name));
-    const { rows } = await this.#session.query(
-      `SELECT "name", pg_try_advisory_lock(${lockKey('"name"')}) AS "isLocked" FROM unnest($1::text[]) AS "name"`,
-      [open],
-    );
-    for (const { name, isLocked } of rows) if (isLocked === true) this.#locked.add(String(name));
+    for (const name of await tryLocks(this.#session, open)) this.#locked.add(name);
     const lost = open.filter((name) => !this.#locked.has(name));
     await this.#delete(lost);
     return new Set(lost);

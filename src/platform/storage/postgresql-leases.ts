@@ -10,7 +10,7 @@
 import { ConcurrencyLimit } from '../scheduling/concurrency-limit.ts';
 import { ANYTHING, type Changes } from './changes.ts';
 import type { DatabaseSpeed } from './database-speed.ts';
-import { lockKey } from './lease-locks.ts';
+import { lockKey, tryLocks } from './lease-locks.ts';
 import { isRowLease, LeaseRows } from './lease-rows.ts';
 import type { Lease, Leases } from './leases.ts';
 import { PostgresqlSession, SERVER_MS } from './postgresql-session.ts';
@@ -107,10 +107,8 @@ export class PostgresqlLeases implements Leases {
     if (performance.now() < this.#waitUntil) return;
     const names = open.map(({ name }) => name);
     const rows = (await this.#rows?.take(names.filter(isRowLease))) ?? new Set();
-    const held = await lock(
-      session,
-      names.filter((name) => !isRowLease(name)),
-    );
+    const others = names.filter((name) => !isRowLease(name));
+    const held = await tryLocks(session, others);
     for (const wanted of open) {
       if (!(rows.has(wanted.name) || held.has(wanted.name)) || !session.isAlive) continue;
       wanted.session = session;
@@ -192,13 +190,6 @@ export class PostgresqlLeases implements Leases {
       }
     });
   }
-}
-
-async function lock(session: PostgresqlSession, names: readonly string[]): Promise<ReadonlySet<string>> {
-  if (names.length === 0) return new Set();
-  const sql = `SELECT name, pg_try_advisory_lock(${lockKey('name')}) AS held FROM unnest($1::text[]) AS name`;
-  const { rows } = await session.query(sql, [names]);
-  return new Set(rows.filter(({ held }) => held === true).map(({ name }) => String(name)));
 }
 
 const isHeld = ({ session }: Wanted): boolean => session?.isAlive === true;

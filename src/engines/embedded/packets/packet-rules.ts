@@ -77,7 +77,7 @@ const CHECKS: Readonly<Record<string, Check | undefined>> = Object.assign(Object
   subscribe: checkSubscribe,
   unsubscribe: checkUnsubscribe,
   pingreq: nothing,
-  disconnect: checkDisconnect,
+  disconnect: (fields, version) => (version === 5 ? checkReason(fields, 'disconnect') : undefined),
   // CONNECT with an authentication method is refused.
   auth: () => {
     throw protocolError('MQTT-4.12.0-7: AUTH without an authentication method in CONNECT');
@@ -185,10 +185,6 @@ function checkUnsubscribe(fields: FieldReader, version: number): undefined {
 function readFilter(fields: FieldReader, count: number): void {
   if (count > MAX_FILTERS) throw tooMany(`more than ${MAX_FILTERS} topic filters in one packet`);
   fields.text();
-}
-
-function checkDisconnect(fields: FieldReader, version: number): undefined {
-  if (version === 5) checkReason(fields, 'disconnect');
 }
 
 /** Reason code and properties, which may be omitted if they are 0 and none (MQTT 5, 3.4.2.1, 3.14.2.1). */

@@ -1,4 +1,3 @@
-import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { startPostgresqlBridge } from '../../../../src/domains/bridges/postgresql/postgresql-bridge.ts';
 import type { MappingConfig } from '../../../../src/domains/bridges/postgresql/postgresql-config.ts';
