@@ -59,8 +59,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     // The default of one second is too short for a busy machine.
     expect: { poll: { timeout: 30_000 } },
-    // Files wait for other processes, so one file more than processors keeps all busy. Further files delay the others.
-    maxWorkers: Number(process.env.TEST_AT_ONCE ?? availableParallelism() + (isLong ? 0 : 1)),
+    // Files wait for other processes, so two files more than processors keep all busy.
+    maxWorkers: Number(process.env.TEST_AT_ONCE ?? availableParallelism() + (isLong ? 0 : 2)),
     sequence: { sequencer: LongestFirst },
     pool: 'forks',
     // Requests and messages are short-lived. More space for new objects makes garbage collection cheaper.
