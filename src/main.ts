@@ -30,7 +30,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE' || isOutputLost) return;
   isOutputLost = true;
   process.exitCode = 1;
-  process.stderr.write(`error: The output cannot be written: ${error.message}\n`);
+  output.err(`error: The output cannot be written: ${error.message}\n`);
 });
 // There is no stream left to report it.
 process.stderr.on('error', () => undefined);

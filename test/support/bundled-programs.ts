@@ -13,8 +13,8 @@ export async function bundleProgram(input: string, file: string): Promise<void> 
   const bundle = await rolldown({
     input,
     platform: 'node',
-    // They load their code from their own folder.
-    external: [/better-sqlite3/, /@node-rs/, /pg-native/, /@prisma/],
+    // They load their code from their own folder. Prisma's adapter recognises pools of its own pg only.
+    external: [/better-sqlite3/, /@node-rs/, /^pg$/, /pg-native/, /@prisma/],
     plugins: [urlsOfSources],
     logLevel: 'silent',
   });

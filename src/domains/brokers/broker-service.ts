@@ -172,9 +172,9 @@ export class BrokerService {
       if (issues.length > 0) throw invalid(issues);
       const where = { id, ...connectionColumns(stored) };
       const data = this.#columns(id, input, by, stored);
-      // Not `update`, which takes a transaction of five statements.
-      const { count } = await db.broker.updateMany({ where, data });
-      if (count === 0) continue;
+      // Not `update`, which takes a transaction of five statements. Without a change, Prisma 7 counts no row on SQLite.
+      const isChange = Object.values(data).some((value) => value !== undefined);
+      if (isChange && (await db.broker.updateMany({ where, data })).count === 0) continue;
       const row = await db.broker.findUnique({ where: { id }, include: BROKER_PARTS });
       if (row === null) throw notFound('broker', id);
       return row;

@@ -71,7 +71,11 @@ const AddListenerInput = builder.inputType('AddListenerInput', {
   description: 'A listener that is added to a broker.',
   fields: (t) => ({
     brokerId: t.id({ required: true, description: 'A broker that this service runs.' }),
-    listener: t.field({ type: CreateListenerInput, required: true, description: 'The listener.' }),
+    listener: t.field({
+      type: CreateListenerInput,
+      required: true,
+      description: 'The listener to add; port 0 chooses a free one.',
+    }),
   }),
 });
 

@@ -111,7 +111,7 @@ test('a service goes on without its log, or without the reader of its start mess
   const { code, text } = await runProcess(['serve'], [fullDevice(), 'pipe'], env);
   expect([code, text]).toEqual([
     1,
-    expect.stringMatching(/^error: The output cannot be written: ENOSPC[\s\S]*"stopped"/m),
+    expect.stringMatching(/"level":50.*"msg":"The output cannot be written: ENOSPC[\s\S]*"stopped"/m),
   ]);
   expect(text).not.toContain('    at ');
 });

@@ -150,7 +150,7 @@ test('after concurrent deployments, removals and changes of a certificate, the s
   expect([...codes].filter((code) => code !== 'IN_USE')).toEqual([]);
 });
 
-test('when the port of one broker is taken while the service is stopped, only that broker moves, with its certificates', async () => {
+test('brokers whose port was taken while the service was stopped wait for it, and keep their certificates', async () => {
   const embeddedBroker = true;
   const world = await certificateWorld({ embeddedBroker });
   const { service } = world;
@@ -176,24 +176,27 @@ test('when the port of one broker is taken while the service is stopped, only th
   }
   const { dataDir, databaseUrl } = service.config;
   await service.close();
-  for (const { first } of brokers) await hold(first);
+  const holders = await Promise.all(brokers.map(({ first }) => hold(first)));
   const env = databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl };
   const again = await startTestService({ embeddedBroker, dataDir, env });
+  for (const { id, first } of brokers) {
+    const problem = expect.stringContaining(`port ${first} is in use`);
+    await expect.poll(() => stateOf(again, id)).toMatchObject({ state: 'ERROR', problem });
+  }
+  for (const holder of holders) holder.close();
   for (const { id, first, second } of brokers) {
     await expect.poll(() => isConnected(again, id)).toBe(true);
-    const rows = await again.storage.db.brokerListener.findMany({
-      where: { brokerId: id },
-      orderBy: { number: 'asc' },
-    });
-    const moved = rows[1]?.port ?? 0;
-    expect([first, second]).not.toContain(moved);
-    expect(rows[2]?.port).toBe(second);
-    for (const port of [moved, second]) expect(await servedBy(port)).toBe(server.fingerprint256);
+    for (const port of [first, second]) expect(await servedBy(port)).toBe(server.fingerprint256);
     const where = { brokerId: id };
     const deployed = await again.storage.db.certificateDeployment.findMany({ where });
-    expect(deployed.map(({ port }) => port).sort()).toEqual([moved, second].sort());
+    expect(deployed.map(({ port }) => port).sort()).toEqual([first, second].sort());
   }
 });
+
+async function stateOf({ graphql }: Pick<TestService, 'graphql'>, id: string) {
+  const STATE = 'query ($id: ID!) { broker(id: $id) { ... on CloudBroker { state problem } } }';
+  return (await graphql(STATE, { id })).data?.broker;
+}
 
 async function isConnected({ graphql }: Pick<TestService, 'graphql'>, id: string): Promise<boolean | undefined> {
   return (await graphql('query ($id: ID!) { broker(id: $id) { isConnected } }', { id })).data?.broker?.isConnected;
