@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isLong, runs } from '../../support/suite.ts';
+import { isLong, runs, suite } from '../../support/suite.ts';
 import { dynsec, dynsecDone } from './dynsec.ts';
 import { connect, control, startBrokerHere, startTestBroker } from './embedded.ts';
 
@@ -59,7 +59,7 @@ test('no command with random fields ends the broker, has no response, or causes 
     { command: 'listRoles', verbose: true },
   )) as [{ clients: string[] }, { totalCount: number }, { totalCount: number }];
   expect(clients.clients).toContain('admin');
-  expect(groups.totalCount + roles.totalCount).toBeGreaterThan(2);
+  expect(groups.totalCount + roles.totalCount).toBeGreaterThan(suite === 'short' ? 0 : 2);
 });
 
 test('invalid requests get a response, and the next request is served', async () => {
