@@ -46,7 +46,8 @@ function startForTest(args: readonly string[], env: Record<string, string>): Run
 
 const run = (args: readonly string[], env: Record<string, string>): Promise<Run> => startForTest(args, env).done;
 
-const SERVE = { PORT: '0', MQTT_PORT: '0', MQTT_WS_PORT: '0' };
+/** No default port: another service may take it while one of these is restarted. */
+const SERVE = { PORT: '0', MQTT_PORT: '0', MQTT_WS_PORT: '0', MQTT_TLS_PORT: '0' };
 
 /** A running service for this test. */
 const serve = (env: Record<string, string>) => ready(startForTest(['serve'], { ...SERVE, ...env }));
