@@ -80,6 +80,18 @@ test('threads share the maximum equally, and the slots of a thread that exited a
   expect(one.started).toHaveLength(6);
 });
 
+test('the exit of one of very many threads frees no slot of another thread', () => {
+  const cells = newCells(4);
+  const main = thread(cells, 0);
+  for (let number = 1; number <= 600; number += 1) {
+    thread(cells, number);
+    if (number === 300) for (const name of ['1', '2', '3', '4']) main.add(name);
+    main.attempts.threadExited(number);
+  }
+  main.add('5');
+  expect(main.started).toEqual(['1', '2', '3', '4']);
+});
+
 test('no more attempts run than the maximum, and each one runs that is not cancelled', () => {
   const steps = fc.array(
     fc.record({
