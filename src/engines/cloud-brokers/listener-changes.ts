@@ -47,7 +47,7 @@ export async function listenersUpdate(
   const issues = await issuesOf(broker, changed, others, isRootAdmin, engines);
   if (issues.length > 0) throw invalid(issues);
   if ('add' in change) {
-    // Not the number of a removed listener, whose certificates the broker may have.
+    // A listener with deployed certificates is not removed, so none is left under this number.
     const next = Math.max(...listeners.map((listener) => listener.number)) + 1;
     return { listeners: { create: { ...change.add, number: next } } };
   }

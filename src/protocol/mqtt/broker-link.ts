@@ -472,8 +472,8 @@ export class BrokerLink implements BrokerSession {
 
   #handleEnd(connection: LinkConnection, failure: LinkFailure | null): void {
     if (this.#connection !== connection) return;
-    const isTakeover = this.#takeover !== null && performance.now() <= this.#takeover.validTo;
-    const cause = isTakeover && this.#takeover ? this.#takeover.cause : failure;
+    const takeover = this.#takeover;
+    const cause = takeover !== null && performance.now() <= takeover.validTo ? takeover.cause : failure;
     this.#connection = null;
     this.#unclaimed.close();
     if (this.status.state === 'CONNECTED') {

@@ -9,19 +9,19 @@ import { ADMINISTRATOR, collect, connect, control, startBrokerHere, temporaryFol
 
 const QUOTA_EXCEEDED = 0x97;
 const IMPLEMENTATION_ERROR = 0x83;
+const KEEPER = {
+  clientId: 'keeper',
+  clean: false,
+  protocolVersion: 5,
+  properties: { sessionExpiryInterval: 600 },
+} as const;
 
 describe.skipIf(noSmallDisk !== null)('on a small disk', () => {
   test('what needs no disk is served while it is full; the rest is refused with its reason, and works afterwards', async () => {
     const disk = smallDisk(8);
     const { mqttPort: port } = await startBrokerHere({ folder: disk.folder });
     const [five, three] = [await connect(port, { protocolVersion: 5 }), await connect(port, { protocolVersion: 4 })];
-    const keeper = {
-      clientId: 'keeper',
-      clean: false,
-      protocolVersion: 5,
-      properties: { sessionExpiryInterval: 600 },
-    } as const;
-    const first = await connect(port, keeper);
+    const first = await connect(port, KEEPER);
     await first.subscribeAsync('kept/#', { qos: 1 });
     await first.endAsync();
     const live = await connect(port);
@@ -62,7 +62,7 @@ describe.skipIf(noSmallDisk !== null)('on a small disk', () => {
     const renewed = { clientId: 'new', clean: false, properties: { sessionExpiryInterval: 600 } };
     expect(await refusalOf(port, { ...renewed, protocolVersion: 5 })).toBe(QUOTA_EXCEEDED);
     expect(await refusalOf(port, { ...renewed, protocolVersion: 4 })).toBe(3);
-    const [resumed, queue] = await resume(port, keeper);
+    const [resumed, queue] = await resume(port, KEEPER);
     await queue.until((seen) => seen.length === stored.length);
     expect(await codesOf(resumed.subscribeAsync('kept/#', { qos: 1 }))).toEqual([1]);
     expect(await codesOf(resumed.subscribeAsync('more/#', { qos: 1 }))).toEqual([QUOTA_EXCEEDED]);
@@ -121,13 +121,7 @@ async function fillAndCheck(
   space: { readonly at: number; readonly left: number },
   gap: number,
 ): Promise<void> {
-  const keeper = {
-    clientId: 'keeper',
-    clean: false,
-    protocolVersion: 5,
-    properties: { sessionExpiryInterval: 600 },
-  } as const;
-  const first = await connect(port, keeper);
+  const first = await connect(port, KEEPER);
   await first.subscribeAsync('kept/#', { qos: 2 });
   await first.endAsync();
   const [publisher, live] = [await connect(port, { protocolVersion: 5 }), await connect(port)];
@@ -154,18 +148,18 @@ async function fillAndCheck(
   const copy = temporaryFolder();
   for (const name of ['broker.sqlite', 'broker.sqlite-wal']) copyFileSync(join(folder, name), join(copy, name));
   const killed = await startBrokerHere({ folder: copy });
-  await checkStored(killed.mqttPort, keeper, stored);
+  await checkStored(killed.mqttPort, stored);
   await killed.close();
 
   disk.free();
   await expect.poll(() => codeOf(publisher.publishAsync('kept/last', 'last', { qos: 1 }))).toBe(0);
-  await checkStored(port, keeper, [...stored, 'last']);
+  await checkStored(port, [...stored, 'last']);
   for (const client of [publisher, live]) await client.endAsync(true);
 }
 
 /** The session has each acknowledged message once, and no refused one. */
-async function checkStored(port: number, keeper: IClientOptions, stored: readonly string[]): Promise<void> {
-  const [client, { until, messages }] = await resume(port, keeper);
+async function checkStored(port: number, stored: readonly string[]): Promise<void> {
+  const [client, { until, messages }] = await resume(port, KEEPER);
   await until((seen) => seen.length >= stored.length);
   expect(messages.map(({ text }) => text).sort()).toEqual([...stored].sort());
   await client.endAsync(true);
