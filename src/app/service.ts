@@ -47,8 +47,8 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     const { http, metrics, url } = ports;
     const rootPassword = await services.users.ensureRootAdmin(config.rootEmail, config.rootPassword);
     const passwordsOnlyFor = config.localLogin ? null : await endOtherPasswordSessions(config.rootEmail, services);
-    // A broker's thread takes as long to start as the graph takes to load.
     const readiness = closers.keep(new Readiness({ ...config, storage, log }));
+    // A broker's thread takes as long to start as the graph takes to load.
     const [first, { gateway, scrape, graphql, runAsOperator }] = await Promise.all([
       startCloudBrokers(config, parts, closers),
       import('./http-entries.ts').then(({ httpEntries }) => httpEntries(config, { ...parts, readiness }, ports, log)),
