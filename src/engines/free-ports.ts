@@ -1,10 +1,17 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import type { ListenerWanted } from '../domains/brokers/broker-engine.ts';
 import { holderOf } from './port-holder.ts';
 
-type Place = Pick<ListenerWanted, 'host' | 'port'>;
+interface Place {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+}
+
+interface NumberedPlace extends Place {
+  readonly number: number;
+}
 
 const ATTEMPTS = 100;
 const LOWEST = 20_000;
@@ -13,7 +20,7 @@ const HIGHEST = 65_535;
 const EPHEMERAL = [49_152, HIGHEST] as const;
 
 /** Sorts listeners that accept any port last, so that they do not take a port that another listener needs. */
-export const inOrderOfPorts = <T extends Pick<ListenerWanted, 'port'>>(listeners: readonly T[]): T[] =>
+export const inOrderOfPorts = <T extends Pick<Place, 'port'>>(listeners: readonly T[]): T[] =>
   listeners.toSorted((one, other) => Number(one.port === 0) - Number(other.port === 0));
 
 /**
@@ -37,7 +44,7 @@ export async function listenOnPort(server: Server, { host, port }: Place): Promi
 }
 
 /** Returns the listeners with their ports. All are held until each listener has one, so that no two get the same. */
-export async function withPorts(listeners: readonly ListenerWanted[]): Promise<ListenerWanted[]> {
+export async function withPorts<T extends NumberedPlace>(listeners: readonly T[]): Promise<T[]> {
   const held: Server[] = [];
   try {
     const ports = new Map<number, number>();

@@ -1,5 +1,3 @@
-import type { ListenerProtocol } from '../../generated/sqlite/client.ts';
-
 export const ENGINES = ['embedded', 'mosquitto'] as const;
 
 export type Engine = (typeof ENGINES)[number];
@@ -9,7 +7,7 @@ export const isEngine = (engine: string | null): engine is Engine => ENGINES.som
 export interface ListenerWanted {
   /** From 1; never changes. `listener_id` in the control APIs. */
   readonly number: number;
-  readonly protocol: ListenerProtocol;
+  readonly protocol: 'MQTT' | 'WEBSOCKET';
   readonly host: string;
   /** 0: any free port, which is then stored. */
   readonly port: number;

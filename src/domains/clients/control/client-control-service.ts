@@ -17,9 +17,8 @@ import {
   type SendRetain,
   subscribeClient,
   unsubscribeClient,
-  willField,
 } from './client-control.ts';
-import { clientIdIssues, subscriptionIssues, topicIssues } from './client-input.ts';
+import { clientIdIssues, subscriptionIssues, topicIssues, willField } from './client-input.ts';
 import { planByAccount, planSingly } from './disconnect-plan.ts';
 
 interface DisconnectOptions {

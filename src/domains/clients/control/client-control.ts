@@ -1,7 +1,6 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import { isFields } from '../../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
-import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 
 /**
  * The `cedalo/client-control` control API: commands of an administrator on single clients.
@@ -46,14 +45,6 @@ interface SubscribeClient extends UnsubscribeClient {
     readonly retain_as_published?: boolean;
     readonly send_retain?: SendRetain;
   };
-}
-
-/** The field for a broker that serves the API itself. Errors: NOT_SUPPORTED_BY_BROKER if the broker has none for it. */
-export function willField({ engine }: BrokerRecord, discardWill: unknown): Pick<DisconnectClient, 'discardWill'> {
-  if (discardWill !== true) return {};
-  if (engine === 'embedded') return { discardWill };
-  const reason = 'This broker decides itself whether it publishes the wills of clients that it disconnects';
-  throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
 }
 
 /** BROKER: only that connection. ACCOUNT: every connection of its account. TAKEOVER: a session takeover. */

@@ -1,5 +1,7 @@
-import type { InputIssue } from '../../../platform/errors.ts';
+import { type InputIssue, ServiceError } from '../../../platform/errors.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
+import type { BrokerRecord } from '../../brokers/broker-cache.ts';
+import type { DisconnectClient } from './client-control.ts';
 
 /** MQTT 5, 3.8.2.1.2. */
 export const MAX_SUBSCRIPTION_IDENTIFIER = 268_435_455;
@@ -39,4 +41,12 @@ export function subscriptionIssues({ qos, subscriptionIdentifier }: Subscription
     issues.push({ path: 'input.subscriptionIdentifier', reason: `must be from 1 to ${MAX_SUBSCRIPTION_IDENTIFIER}` });
   }
   return issues;
+}
+
+/** The field for a broker that serves the API itself. Errors: NOT_SUPPORTED_BY_BROKER if the broker has none for it. */
+export function willField({ engine }: BrokerRecord, discardWill: unknown): Pick<DisconnectClient, 'discardWill'> {
+  if (discardWill !== true) return {};
+  if (engine === 'embedded') return { discardWill };
+  const reason = 'This broker decides itself whether it publishes the wills of clients that it disconnects';
+  throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
 }

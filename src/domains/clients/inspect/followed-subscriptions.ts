@@ -1,10 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ClientEntry } from './client-entry.ts';
+import { MAX_COUNTED, MAX_LISTED } from './unknown-fields.ts';
 
-/** Per client. */
-export const MAX_LISTED = 1_000;
-/** Per client, beyond the listed ones. */
-export const MAX_COUNTED = 100_000;
 /** Memory of a listed subscription without its filter, and of a counted one. */
 const LISTED_BYTES = 100;
 const COUNTED_BYTES = 50;

@@ -1,4 +1,3 @@
-import { MAX_COUNTED, MAX_LISTED } from './followed-subscriptions.ts';
 import {
   type ClientSource,
   type ConnectedClientDetail,
@@ -6,6 +5,11 @@ import {
   QUEUE_KEYS,
   type UncountedReason,
 } from './inspect-data.ts';
+
+/** Subscriptions of a client that the gateway lists. */
+export const MAX_LISTED = 1_000;
+/** Subscriptions of a client that the gateway counts beyond the listed ones. */
+export const MAX_COUNTED = 100_000;
 
 /** A field of a client that is null because the source does not report it, or a list that is not complete. */
 export interface UnknownField {

@@ -8,8 +8,8 @@ import {
   type Disconnected,
   PREVIEW_DISCONNECT,
   parseDisconnected,
-  willField,
 } from '../../clients/control/client-control.ts';
+import { willField } from '../../clients/control/client-input.ts';
 import { type FoundClient, findClients, isConnected } from './client-lookup.ts';
 import { type CallNode, type ClusterNodes, type NodeEntry, throwIfPartial, unknownElsewhere } from './cluster-nodes.ts';
 import { type ClusterCommands, clusterPlugin } from './cluster-plugin.ts';

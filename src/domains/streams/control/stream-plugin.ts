@@ -11,7 +11,7 @@ import { DEFAULT_DEFINITION, type StreamDefinition } from '../model/stream-defin
 import type { StreamEngine } from '../model/stream-engine.ts';
 import { isReplaying, type ReplayProgress } from '../model/stream-replay.ts';
 import type { StreamReport } from '../model/stream-report.ts';
-import type { ReplayJobs } from '../replay/replay-jobs.ts';
+import type { StoredReplays } from '../replay/stored-replays.ts';
 import { reportObject } from './report-wire.ts';
 import { checkedDefinition, checkedReplay } from './stream-checks.ts';
 import { MAX_STREAMS, STREAM_API, STREAM_CHANGED } from './stream-control.ts';
@@ -24,7 +24,7 @@ interface StreamPluginOptions {
   readonly definitions: StreamDefinitions;
   readonly engine: StreamEngine;
   /** Default: replays end with the engine. */
-  readonly replays?: ReplayJobs;
+  readonly replays?: StoredReplays;
   readonly emit: (event: ControlEvent) => void;
   /**
    * Maximum time that a command waits for the source subscription while the engine is not connected yet, in

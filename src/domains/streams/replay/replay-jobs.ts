@@ -4,6 +4,7 @@ import type { JobStore } from '../../jobs/job-store.ts';
 import type { RunningJob } from '../../jobs/running-job.ts';
 import type { StoredStream } from '../definition/stream-definitions.ts';
 import type { ReplayCheckpoint, ReplayJob, ReplayProgress, ReplayRequest } from '../model/stream-replay.ts';
+import type { ContinuedReplay, StoredReplays } from './stored-replays.ts';
 
 interface StoredRequest extends ReplayRequest {
   readonly streamName: string;
@@ -15,20 +16,11 @@ interface StoredProgress {
   readonly checkpoint: ReplayCheckpoint | null;
 }
 
-interface ContinuedReplay {
-  readonly streamId: string;
-  readonly request: ReplayRequest;
-  readonly job: ReplayJob;
-}
-
 const KIND = 'STREAM_REPLAY';
 const BUSY = 'A replay of this stream is running';
 
-/**
- * The stored jobs of the replays of one broker, in the process that runs its streams. Errors of methods that return a
- * promise: those of the database.
- */
-export class ReplayJobs {
+/** The stored jobs of the replays of one broker, in the process that runs its streams. */
+export class ReplayJobs implements StoredReplays {
   readonly #store: JobStore;
   readonly #brokerId: string;
   /** By stream. */
@@ -41,7 +33,6 @@ export class ReplayJobs {
     this.#brokerId = brokerId;
   }
 
-  /** The caller must have the lease of the broker. Errors: IN_USE. */
   async begin({ id: subject, definition }: StoredStream, given: ReplayRequest): Promise<ReplayJob> {
     // The end of the last replay may not be stored yet.
     await this.#running.get(subject)?.flush();
@@ -56,14 +47,12 @@ export class ReplayJobs {
     return { jobId: running.id, continued: null };
   }
 
-  /** The engine has refused the replay. */
   async discard(streamId: string): Promise<void> {
     const running = this.#running.get(streamId);
     this.#running.delete(streamId);
     await running?.discard();
   }
 
-  /** The replays that an earlier process has not finished. Those of streams that do not exist are ended. */
   async unfinished(isStream: (id: string) => boolean): Promise<readonly ContinuedReplay[]> {
     const found: ContinuedReplay[] = [];
     for (const { id, subject } of await this.#store.unfinished(KIND, this.#brokerId)) {
@@ -81,7 +70,6 @@ export class ReplayJobs {
     return found;
   }
 
-  /** Errors: those of `started`, of an engine that does not run. `unfinished` then returns the replay again. */
   async continueWith(streamId: string, started: Promise<ReplayProgress>): Promise<void> {
     try {
       this.report(streamId, await started);
@@ -105,7 +93,6 @@ export class ReplayJobs {
     });
   }
 
-  /** Ends a replay that the engine does not run, such as one that could not be continued yet. */
   async stop(streamId: string): Promise<void> {
     // The end of the last replay may not be stored yet.
     await this.#running.get(streamId)?.flush();
@@ -125,7 +112,6 @@ export class ReplayJobs {
     return isLost;
   }
 
-  /** Stores the last reports. */
   async close(): Promise<void> {
     const all = [...this.#running.values()];
     this.#running.clear();

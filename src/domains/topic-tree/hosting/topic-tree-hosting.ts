@@ -2,7 +2,8 @@ import { Hosting, type HostingParts } from '../../../protocol/hosting/hosting.ts
 import { localOf } from '../../../protocol/hosting/local-broker.ts';
 import { TOPIC_API } from '../control/topic-control.ts';
 import { TopicTreePlugin } from '../control/topic-tree-plugin.ts';
-import { PayloadRecorder, type TopicPayloads } from './topic-payloads.ts';
+import { PayloadRecorder } from '../recorder/payload-recorder.ts';
+import type { TopicPayloads } from './topic-payloads.ts';
 import { TopicSettingsCache } from './topic-settings-cache.ts';
 import type { TopicThread } from './topic-thread.ts';
 

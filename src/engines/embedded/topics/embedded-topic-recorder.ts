@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { TopicTreePlugin } from '../../../domains/topic-tree/control/topic-tree-plugin.ts';
-import { PayloadRecorder } from '../../../domains/topic-tree/hosting/topic-payloads.ts';
 import type { TopicRecorder, TopicRequests, TopicResponses } from '../../../domains/topic-tree/model/topic-recorder.ts';
 import {
   DEFAULT_TOPIC_SETTINGS,
@@ -8,6 +7,7 @@ import {
   type TopicSettings,
   type TopicSettingsStore,
 } from '../../../domains/topic-tree/model/topic-settings.ts';
+import { PayloadRecorder } from '../../../domains/topic-tree/recorder/payload-recorder.ts';
 import type { RecordingRequest } from '../../../domains/topic-tree/recorder/topic-recording.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import type { ControlServer } from '../control/control-server.ts';
