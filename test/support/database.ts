@@ -46,6 +46,20 @@ export async function databaseOfRun(copyOf?: string): Promise<string | undefined
   return createDatabase(TEST_POSTGRES_URL, copyOf);
 }
 
+let migrated: Promise<string> | null = null;
+
+/** A PostgreSQL database with all tables and no rows, for several processes. Each test process migrates one. */
+export async function emptyDatabase(postgres: TestPostgres): Promise<string> {
+  const { TEST_POSTGRES_URL: server } = process.env;
+  if (!server) return postgres.createDatabase();
+  migrated ??= createDatabase(server).then(async (databaseUrl) => {
+    const storage = await openStorage({ dataDir: temporaryFolder(), databaseUrl, log: silentLog });
+    await storage.close();
+    return databaseUrl;
+  });
+  return createDatabase(server, await migrated);
+}
+
 /** Uses SQLite in the rest of a test, whatever the database of the run. */
 export function useSqlite(): void {
   const { TEST_ENGINE } = process.env;

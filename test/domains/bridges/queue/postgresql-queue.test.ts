@@ -9,10 +9,9 @@ import { QueueDatabase } from '../../../../src/domains/bridges/queue/postgresql/
 import { QueueTaken } from '../../../../src/domains/bridges/queue/postgresql/queue-turn.ts';
 import type { QueueEntry } from '../../../../src/domains/bridges/queue/queue-entry.ts';
 import type { BrokerStorage } from '../../../../src/domains/bridges/queue/queue-storage.ts';
-import { openTestStorage } from '../../../support/database.ts';
+import { emptyDatabase, openTestStorage } from '../../../support/database.ts';
 import { startCluster, UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
 import { startRelay } from '../../../support/relay.ts';
-import { sharedDatabase } from '../../../support/service.ts';
 import { isLong, runs } from '../../../support/suite.ts';
 import { LARGE, message, openQueue, queueFolder, turns } from './queue-world.ts';
 
@@ -26,7 +25,7 @@ interface OpenOptions {
 
 /** A database with a broker, and processes that open its queues. */
 async function world(databaseUrl?: string) {
-  const url = databaseUrl ?? (await sharedDatabase(postgres));
+  const url = databaseUrl ?? (await emptyDatabase(postgres));
   await openTestStorage({ databaseUrl: url });
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => undefined);

@@ -7,12 +7,11 @@ import { MessageExpiry } from '../../../../src/domains/streams/store/postgresql/
 import type { PostgresqlLog } from '../../../../src/domains/streams/store/postgresql/postgresql-log.ts';
 import { MessageDatabase, PostgresqlStore } from '../../../../src/domains/streams/store/postgresql/postgresql-store.ts';
 import { importSegments } from '../../../../src/domains/streams/store/postgresql/segment-import.ts';
-import { openTestStorage, silentLog } from '../../../support/database.ts';
+import { emptyDatabase, openTestStorage, silentLog } from '../../../support/database.ts';
 import { loseStandby } from '../../../support/lost-standby.ts';
 import { createDatabase, startCluster, UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
 import { openPostgresClient } from '../../../support/postgres-client.ts';
 import { startRelay } from '../../../support/relay.ts';
-import { sharedDatabase } from '../../../support/service.ts';
 import { onTestFinished, shared } from '../../../support/shared.ts';
 import { ALWAYS, MEGABYTE, message, openTestStore, readAll as readFiles, temporaryFolder, texts } from './store.ts';
 
@@ -28,7 +27,7 @@ const ownServer = shared(async () => {
 
 /** A database with a broker's store, as a process opens it. */
 async function world(databaseUrl?: string) {
-  const url = databaseUrl ?? (await sharedDatabase(postgres));
+  const url = databaseUrl ?? (await emptyDatabase(postgres));
   const storage = await openTestStorage({ databaseUrl: url });
   const problems: (string | null)[] = [];
   const open = async ({ brokerId = 'brk_1', maxBytes = 1_024 * MEGABYTE, through = url } = {}) => {
