@@ -24,6 +24,11 @@ const all = () => ['test/**/*.test.ts'];
 const included = { short: shortFiles, smoke: smokeFiles, brokers: brokerFiles, all }[suite]();
 const ofSuite = (paths: string[]) => (suite === 'all' ? paths : paths.filter((path) => included.includes(path)));
 const network = networkFiles();
+/** What needs no service: scripts/rules/imports.mjs checks that these files reach nothing above the data plane. */
+const DATA_PLANE = ['test/data-plane/**/*.test.ts', 'test/protocol/**/*.test.ts'];
+const dataPlane =
+  suite === 'all' ? DATA_PLANE : included.filter((path) => /^test\/(?:data-plane|protocol)\//.test(path));
+const elsewhere = [...network, ...APART, ...onPostgresql, ...DATA_PLANE];
 // Chromium cancels its requests when an interface appears, so these files run before all files with Chromium. They
 // mostly wait, so others run at the same time.
 const first = { sequence: { groupOrder: 0 } };
@@ -33,7 +38,8 @@ const projects = [
   { ...first, name: 'network', include: ofSuite(network), isolate: false },
   { ...first, name: 'apart', include: ofSuite(APART) },
   { ...first, name: 'postgresql', include: onPostgresql, ...ON_POSTGRESQL },
-  { ...others, name: 'together', include: included, exclude: [...network, ...APART, ...onPostgresql], isolate: false },
+  { ...others, name: 'data-plane', include: dataPlane, isolate: false },
+  { ...others, name: 'service', include: included, exclude: elsewhere, isolate: false },
 ];
 
 const ofPostgresql = longFiles().filter((path) => postgresqlFiles().includes(path));

@@ -9,15 +9,15 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { pathToFileURL } from 'node:url';
 import { connectAsync } from 'mqtt';
+import { startEmbeddedBroker } from '../src/data-plane/broker/embedded-broker.ts';
 import { planImport } from '../src/domains/access-control/documents/access-import.ts';
 import { whoCan } from '../src/domains/access-control/explain/who-can.ts';
 import { AccessIndex } from '../src/domains/access-control/reading/access-index.ts';
 import type { WriteReport } from '../src/domains/access-control/writing/access-report.ts';
 import { AccessWriter } from '../src/domains/access-control/writing/access-writer.ts';
-import type { RunningBroker } from '../src/domains/brokers/broker-engine.ts';
-import { startEmbeddedBroker } from '../src/engines/embedded/embedded-broker.ts';
 import { runInSlices } from '../src/platform/scheduling/sliced-task.ts';
 import { BrokerControls } from '../src/protocol/control/broker-controls.ts';
+import type { RunningBroker } from '../src/protocol/hosting/broker-engine.ts';
 import { BrokerLink } from '../src/protocol/mqtt/broker-link.ts';
 
 const ACCOUNTS = 20_000;
@@ -161,7 +161,7 @@ async function start(id: string): Promise<RunningBroker> {
     folder: join(folder, id),
     listeners: [{ number: 1, protocol: 'MQTT', host: '127.0.0.1', port: 0, tls: false, requireCertificate: false }],
     administrator: ADMIN,
-    workerUrl: pathToFileURL(join(process.cwd(), 'dist/engines/embedded/worker.js')),
+    workerUrl: pathToFileURL(join(process.cwd(), 'dist/data-plane/broker/worker.js')),
     log: { info: () => {}, warn: console.error, error: console.error },
   });
   brokers.push(broker);

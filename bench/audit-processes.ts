@@ -13,7 +13,7 @@ import { pino } from 'pino';
 import { Marks, type UnchainedEntry } from '../src/domains/audit/audit-chain.ts';
 import { AuditLog } from '../src/domains/audit/audit-log.ts';
 import { verifyChain } from '../src/domains/audit/audit-verification.ts';
-import { openSealer } from '../src/platform/storage/sealed.ts';
+import { openSealer } from '../src/platform/storage/encryption/sealed.ts';
 import { openStorage, type Storage } from '../src/platform/storage/storage.ts';
 import { startPostgres } from './support/postgres.ts';
 

@@ -16,7 +16,7 @@ import type { AuditEntry } from '../src/generated/sqlite/client.ts';
 import { readConfig } from '../src/platform/config/config.ts';
 import { newId } from '../src/platform/ids.ts';
 import type { Engine } from '../src/platform/storage/database.ts';
-import { openSealer } from '../src/platform/storage/sealed.ts';
+import { openSealer } from '../src/platform/storage/encryption/sealed.ts';
 import { openStorage } from '../src/platform/storage/storage.ts';
 import { memoryOf } from './support/memory.ts';
 import { startPostgres } from './support/postgres.ts';
@@ -60,10 +60,10 @@ async function measured(dataDir: string, databaseUrl: string | undefined): Promi
   });
   const service = await startService(config, {
     log,
-    embeddedWorker: worker('engines/embedded/worker.js'),
-    streamWorker: worker('domains/streams/hosting/stream-worker.js'),
-    bridgeWorker: worker('domains/bridges/hosting/bridge-worker.js'),
-    topicWorker: worker('domains/topic-tree/hosting/topic-worker.js'),
+    embeddedWorker: worker('data-plane/broker/worker.js'),
+    streamWorker: worker('data-plane/streams/hosting/stream-worker.js'),
+    bridgeWorker: worker('data-plane/bridges/hosting/bridge-worker.js'),
+    topicWorker: worker('data-plane/topic-tree/hosting/topic-worker.js'),
   });
   try {
     const root = await service.storage.db.user.findFirstOrThrow({ where: { isRoot: true } });

@@ -31,10 +31,10 @@ const config = readConfig({
 });
 const service = await startService(config, {
   log: pino({ level: 'error' }),
-  embeddedWorker: worker('engines/embedded/worker.js'),
-  streamWorker: worker('domains/streams/hosting/stream-worker.js'),
-  bridgeWorker: worker('domains/bridges/hosting/bridge-worker.js'),
-  topicWorker: worker('domains/topic-tree/hosting/topic-worker.js'),
+  embeddedWorker: worker('data-plane/broker/worker.js'),
+  streamWorker: worker('data-plane/streams/hosting/stream-worker.js'),
+  bridgeWorker: worker('data-plane/bridges/hosting/bridge-worker.js'),
+  topicWorker: worker('data-plane/topic-tree/hosting/topic-worker.js'),
 });
 try {
   const { audit, auth } = service.services;

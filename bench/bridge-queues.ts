@@ -9,10 +9,10 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import pg from 'pg';
-import { BridgeQueue } from '../src/domains/bridges/queue/bridge-queue.ts';
-import { postgresqlQueues } from '../src/domains/bridges/queue/postgresql/postgresql-queues.ts';
-import { QueueDatabase } from '../src/domains/bridges/queue/postgresql/queue-database.ts';
-import { fileQueues, type QueueStore } from '../src/domains/bridges/queue/queue-store.ts';
+import { BridgeQueue } from '../src/data-plane/bridges/queue/bridge-queue.ts';
+import { postgresqlQueues } from '../src/data-plane/bridges/queue/postgresql/postgresql-queues.ts';
+import { QueueDatabase } from '../src/data-plane/bridges/queue/postgresql/queue-database.ts';
+import { fileQueues, type QueueStore } from '../src/data-plane/bridges/queue/queue-store.ts';
 import { startPostgres } from './support/postgres.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 7);

@@ -13,12 +13,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectAsync } from 'mqtt';
 import pg from 'pg';
-import type { BridgeOptions } from '../src/domains/bridges/hosting/bridge-options.ts';
-import type { Bridge } from '../src/domains/bridges/model/bridge.ts';
-import type { BridgeMessage } from '../src/domains/bridges/model/bridge-message.ts';
-import { startPostgresqlBridge } from '../src/domains/bridges/postgresql/postgresql-bridge.ts';
-import { PostgresqlSink } from '../src/domains/bridges/postgresql/postgresql-sink.ts';
-import { startWebhookBridge } from '../src/domains/bridges/webhook/webhook-bridge.ts';
+import type { BridgeOptions } from '../src/data-plane/bridges/hosting/bridge-options.ts';
+import type { Bridge } from '../src/data-plane/bridges/model/bridge.ts';
+import type { BridgeMessage } from '../src/data-plane/bridges/model/bridge-message.ts';
+import { startPostgresqlBridge } from '../src/data-plane/bridges/postgresql/postgresql-bridge.ts';
+import { PostgresqlSink } from '../src/data-plane/bridges/postgresql/postgresql-sink.ts';
+import { startWebhookBridge } from '../src/data-plane/bridges/webhook/webhook-bridge.ts';
 import { startMosquitto } from './support/mosquitto.ts';
 import { startPostgres } from './support/postgres.ts';
 

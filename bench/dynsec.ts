@@ -11,8 +11,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { connectAsync, type MqttClient } from 'mqtt';
-import type { RunningBroker } from '../src/domains/brokers/broker-engine.ts';
-import { startEmbeddedBroker } from '../src/engines/embedded/embedded-broker.ts';
+import { startEmbeddedBroker } from '../src/data-plane/broker/embedded-broker.ts';
+import type { RunningBroker } from '../src/protocol/hosting/broker-engine.ts';
 
 const ROUNDS = 10;
 const PAYLOAD = 100;
@@ -109,7 +109,7 @@ function startEmbedded(): Promise<RunningBroker> {
     folder: join(folder, 'embedded'),
     listeners: [{ number: 1, protocol: 'MQTT', host: '127.0.0.1', port: 0, tls: false, requireCertificate: false }],
     administrator: ADMIN,
-    workerUrl: pathToFileURL(join(process.cwd(), 'dist/engines/embedded/worker.js')),
+    workerUrl: pathToFileURL(join(process.cwd(), 'dist/data-plane/broker/worker.js')),
     log: { info: () => {}, warn: console.error, error: console.error },
   });
 }

@@ -8,12 +8,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import type { MessageLog, MessageStore } from '../src/domains/streams/store/message-store.ts';
-import { MessageDatabase, PostgresqlStore } from '../src/domains/streams/store/postgresql/postgresql-store.ts';
-import { SegmentStore } from '../src/domains/streams/store/segment-store.ts';
-import { CopyRows, copyInto } from '../src/platform/storage/copy-rows.ts';
-import { readMigrations } from '../src/platform/storage/migrations.ts';
-import { migratePostgresql } from '../src/platform/storage/postgresql-migrator.ts';
+import type { MessageLog, MessageStore } from '../src/data-plane/streams/store/message-store.ts';
+import { MessageDatabase, PostgresqlStore } from '../src/data-plane/streams/store/postgresql/postgresql-store.ts';
+import { SegmentStore } from '../src/data-plane/streams/store/segment-store.ts';
+import { readMigrations } from '../src/platform/storage/migrations/migrations.ts';
+import { migratePostgresql } from '../src/platform/storage/migrations/postgresql-migrator.ts';
+import { CopyRows, copyInto } from '../src/platform/storage/postgresql/copy-rows.ts';
 import { startPostgres } from './support/postgres.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);

@@ -2,8 +2,8 @@
  * Processor time of a compiled query for each message, in nanoseconds. There are two peers: JSON.parse and
  * JSON.stringify of the whole message, and the same selection in JavaScript.
  */
-import type { StreamQuery } from '../src/domains/streams/model/stream-query.ts';
-import { compileQuery } from '../src/domains/streams/query/compile-query.ts';
+import type { StreamQuery } from '../src/data-plane/streams/model/stream-query.ts';
+import { compileQuery } from '../src/data-plane/streams/query/compile-query.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 31);
 const MESSAGES = 100_000;

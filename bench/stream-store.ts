@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import Database from 'better-sqlite3';
-import type { SegmentLog } from '../src/domains/streams/store/segment-log.ts';
-import { SegmentStore } from '../src/domains/streams/store/segment-store.ts';
+import type { SegmentLog } from '../src/data-plane/streams/store/segment-log.ts';
+import { SegmentStore } from '../src/data-plane/streams/store/segment-store.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 7);
 const BATCH = 1_000;

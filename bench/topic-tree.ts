@@ -19,7 +19,7 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectAsync } from 'mqtt';
-import type { LevelPage, RecorderStatus, TopicPage } from '../src/domains/topic-tree/model/topic-recorder.ts';
+import type { LevelPage, RecorderStatus, TopicPage } from '../src/data-plane/topic-tree/model/topic-recorder.ts';
 import { cpuSeconds } from './support/cpu-time.ts';
 import { rssOf } from './support/memory.ts';
 import { startMosquitto } from './support/mosquitto.ts';

@@ -33,11 +33,11 @@ export const SCREENS = [
 /** In the order of the menu. The first is shown at `/brokers/:broker`. */
 export const BROKER_SCREENS = [
   ofBroker('overview', async () => (await import('./broker/overview.tsx')).Overview),
-  ofBroker('clients', async () => (await import('./clients/clients.tsx')).Clients),
+  ofBroker('clients', async () => (await import('./client-page/clients.tsx')).Clients),
   ofBroker('topics', async () => (await import('./topics/topics.tsx')).Topics),
   ofBroker('messages', async () => (await import('./messages/messages.tsx')).Messages),
   ofBroker('access', async () => (await import('./access/access.tsx')).Access),
-  ofBroker('why', async () => (await import('./why/why.tsx')).Why),
+  ofBroker('why', async () => (await import('./explain/why.tsx')).Why),
   ofBroker('streams', async () => (await import('./streams/streams.tsx')).Streams),
   ofBroker('bridges', async () => (await import('./bridges/bridges.tsx')).Bridges),
   ofBroker('refusals', async () => (await import('./refusals/refusals.tsx')).Refusals),

@@ -6,7 +6,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { connectAsync, type MqttClient } from 'mqtt';
-import { startMqttBridge } from '../../src/domains/bridges/mqtt/mqtt-bridge.ts';
+import { startMqttBridge } from '../../src/data-plane/bridges/mqtt/mqtt-bridge.ts';
 
 interface Peer {
   readonly pid: number;

@@ -8,9 +8,9 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { connectAsync } from 'mqtt';
-import type { TopicRequests } from '../../src/domains/topic-tree/model/topic-recorder.ts';
-import { DEFAULT_TOPIC_SETTINGS, MAX_TOPIC_LIMIT } from '../../src/domains/topic-tree/model/topic-settings.ts';
-import { RemoteTopicRecorder } from '../../src/domains/topic-tree/recorder/remote-topic-recorder.ts';
+import type { TopicRequests } from '../../src/data-plane/topic-tree/model/topic-recorder.ts';
+import { DEFAULT_TOPIC_SETTINGS, MAX_TOPIC_LIMIT } from '../../src/data-plane/topic-tree/model/topic-settings.ts';
+import { RemoteTopicRecorder } from '../../src/data-plane/topic-tree/recorder/remote-topic-recorder.ts';
 import { IterationBatch, pauseShortIterations } from '../../src/platform/scheduling/iteration-batch.ts';
 
 export type TopicQuestion = {

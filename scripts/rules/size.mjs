@@ -2,6 +2,8 @@
 import { sources } from './sources.mjs';
 
 const MAX_P90_FILE = 200;
+/** Of all lines of src, in percent. */
+const MAX_WING = 45;
 const MIN_TEST_RATIO = 0.8;
 
 const linesOf = (text) => text.split('\n').length - 1;
@@ -23,6 +25,12 @@ export function size() {
   if (ratio < MIN_TEST_RATIO)
     faults.push(`lines of test must be at least ${MIN_TEST_RATIO} of the code of src: ${ratio}`);
   const total = lines.reduce((all, one) => all + one, 0);
+  const wings = Object.groupBy(product, ({ path }) => path.split('/')[1]);
+  for (const [wing, files] of Object.entries(wings)) {
+    const share = (100 * sum(files, ({ text }) => linesOf(text))) / total;
+    if (share > MAX_WING)
+      faults.push(`src/${wing} has ${share.toFixed(1)} % of src, at most ${MAX_WING} % may be in one wing`);
+  }
   const text =
     `src: ${total} lines in ${lines.length} files, 90 % below ${p90 + 1} lines; ` +
     `tests ${ratio.toFixed(2)} lines per line of code`;

@@ -2,7 +2,6 @@ import { hostname } from 'node:os';
 import type { AuditService } from '../domains/audit/audit-service.ts';
 import { BrokerRuntimes } from '../domains/brokers/broker-runtimes.ts';
 import { BrokerService } from '../domains/brokers/broker-service.ts';
-import { licensePlugin } from '../domains/brokers/license.ts';
 import { leadsToOwnBroker } from '../domains/brokers/own-listeners.ts';
 import { clientControlPlugin } from '../domains/clients/control/client-control-plugin.ts';
 import { inspectPluginFactory } from '../domains/clients/inspect/inspect-plugin.ts';
@@ -18,6 +17,7 @@ import { CloudEngines } from '../engines/cloud-brokers/cloud-engines.ts';
 import { embeddedSettingsOf } from '../engines/cloud-brokers/embedded-settings.ts';
 import { MqttRefusals } from '../engines/cloud-brokers/mqtt-refusals.ts';
 import type { Config } from '../platform/config/config.ts';
+import { licensePlugin } from '../protocol/apis/license.ts';
 import type { HostedCalls } from '../protocol/hosting/hosted-calls.ts';
 import { connectionAttempts } from '../protocol/mqtt/connection-attempts.ts';
 import type { Foundation } from './foundation.ts';
@@ -57,12 +57,12 @@ export async function openBrokers(foundation: Foundation, { audit, calls, embedd
   await removeSharedClusters({ cache, store: clusterStore, audit, log });
 
   const topicPayloads = (brokerId: string) => topicPayloadsOf(brokerId, brokerCache, projects);
-  const mqttRefusals = new MqttRefusals({ directory: brokerCache, audit, log });
+  const mqttRefusals = new MqttRefusals({ brokerCache: brokerCache, audit, log });
   const cloudBrokers = new CloudBrokers({
     leases,
     db,
     brokers,
-    directory: brokerCache,
+    brokerCache: brokerCache,
     sealer,
     engines: new CloudEngines({
       host: config.mqttHost,

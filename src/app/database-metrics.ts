@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
+import { throttledRead } from '../platform/scheduling/throttled-read.ts';
 import { within } from '../platform/scheduling/within.ts';
-import { freshly } from '../platform/scraped.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 
 /** A scrape does not wait longer for the database, which then counts as down. */
@@ -33,7 +33,7 @@ export function registerDatabaseMetrics({ ping, pool }: Storage, registry: Regis
       },
     });
   }
-  return freshly(async () => {
+  return throttledRead(async () => {
     const start = performance.now();
     const isUp = await within(TIMEOUT_MS, ping(), () => new Error('the database does not respond')).then(
       () => 1,

@@ -1,11 +1,11 @@
 import type { BrokerRecord } from '../domains/brokers/broker-cache.ts';
-import type { ListenerWanted } from '../domains/brokers/broker-engine.ts';
 import { ADMINISTRATOR, passwordFile } from '../engines/cloud-brokers/cloud-brokers.ts';
 import type { Services } from '../gateway/context.ts';
 import type { ListenerProtocol } from '../generated/sqlite/client.ts';
 import type { Config } from '../platform/config/config.ts';
 import { SETTINGS } from '../platform/config/settings.ts';
 import { LeasedMutex } from '../platform/scheduling/leased-mutex.ts';
+import type { ListenerWanted } from '../protocol/hosting/broker-engine.ts';
 import type { Parts } from './parts.ts';
 
 const TIMEOUT_MS = 60_000;

@@ -5,8 +5,8 @@ import { ClusterCache } from '../domains/clusters/cluster-cache.ts';
 import { ProjectCache } from '../domains/projects/project-cache.ts';
 import type { Closers } from '../platform/closers.ts';
 import type { Config } from '../platform/config/config.ts';
-import { folderIdOf } from '../platform/storage/folder-id.ts';
-import { openSealer } from '../platform/storage/sealed.ts';
+import { openSealer } from '../platform/storage/encryption/sealed.ts';
+import { folderIdOf } from '../platform/storage/folder/folder-id.ts';
 import { openStorage } from '../platform/storage/storage.ts';
 
 /** What all parts use: the settings, the database, the key of stored secrets, and the caches of rows. */

@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
-import type { Engine } from '../domains/brokers/broker-engine.ts';
 import type { BrokerRuntimes } from '../domains/brokers/broker-runtimes.ts';
 import { ProcessService } from '../domains/processes/process-service.ts';
 import type { ProcessRole } from '../generated/sqlite/client.ts';
 import { BUILD } from '../platform/build.ts';
+import type { Engine } from '../protocol/hosting/broker-engine.ts';
 import { type Placement, SharedPlacement, SolePlacement } from '../protocol/hosting/placement/placement.ts';
 import { ProcessTable } from '../protocol/hosting/placement/process-table.ts';
 import type { Foundation } from './foundation.ts';

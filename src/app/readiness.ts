@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { Gauge, type Registry } from 'prom-client';
-import { diskFaultOf } from '../platform/storage/disk-faults.ts';
+import { diskFaultOf } from '../platform/storage/folder/disk-faults.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import { MIB } from './brokers.ts';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { getNamedType, isInterfaceType, isObjectType } from 'graphql';
 import { expect, test } from 'vitest';
 import { schema } from '../../src/app/schema.ts';
-import { ANYTHING } from '../../src/platform/storage/changes.ts';
+import { ANYTHING } from '../../src/platform/storage/changes/changes.ts';
 import type { Database } from '../../src/platform/storage/database.ts';
 import { type GraphqlAnswer, startTestService, type TestService } from '../support/service.ts';
 

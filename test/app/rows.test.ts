@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ANYTHING } from '../../src/platform/storage/changes.ts';
+import { ANYTHING } from '../../src/platform/storage/changes/changes.ts';
 import { createSelfSigned } from '../support/certificates.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { recordStatements } from '../support/statements.ts';

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
-import { dynsecDone } from '../engines/embedded/dynsec.ts';
+import { dynsecDone } from '../data-plane/broker/dynsec.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { ADMIN, startClient, startMosquitto } from '../support/mosquitto.ts';
 import { startTestService } from '../support/service.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { rawClient } from '../data-plane/broker/raw-client.ts';
 import { accessWorld } from '../domains/access-control/access-service.ts';
 import { joinFrom, sendRaw } from '../domains/refusals/refused-clients.ts';
-import { rawClient } from '../engines/embedded/raw-client.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startClient } from '../support/mosquitto.ts';
 import { PASSWORD, startTestService } from '../support/service.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { listConnection, orderedConnection, type PageArguments } from '../../src/gateway/paging.ts';
 import { kindOfId, newId } from '../../src/platform/ids.ts';
+import { listConnection, orderedConnection, type PageArguments } from '../../src/platform/paging.ts';
 
 const items = Array.from({ length: 10 }, (_, i) => ({ id: `brk_${i}` }));
 const cursors = listConnection(items, {}, 'Broker').edges.map(({ cursor }) => cursor);

@@ -171,7 +171,7 @@ test('the package contains only compiled code, migrations, documents, examples a
     'schema.graphql',
   ]);
   expect(files).toContain('dist/main.js');
-  expect(files).toContain('dist/engines/embedded/worker.js');
+  expect(files).toContain('dist/data-plane/broker/worker.js');
   const embedding = readFileSync(join(ROOT, 'docs/embedding.md'), 'utf8');
   const imported = [...embedding.matchAll(/from 'brokergraph\/([^']+)'/g)].map(([, path]) => path);
   expect(imported).not.toEqual([]);

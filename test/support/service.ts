@@ -71,10 +71,10 @@ export interface TestServiceOptions {
 const LOGIN = 'mutation ($input: LoginInput!) { login(input: $input) { token user { id } } }';
 
 const WORKERS = {
-  embeddedWorker: programUrl('src/engines/embedded/worker.ts'),
-  streamWorker: programUrl('src/domains/streams/hosting/stream-worker.ts'),
-  bridgeWorker: programUrl('src/domains/bridges/hosting/bridge-worker.ts'),
-  topicWorker: programUrl('src/domains/topic-tree/hosting/topic-worker.ts'),
+  embeddedWorker: programUrl('src/data-plane/broker/worker.ts'),
+  streamWorker: programUrl('src/data-plane/streams/hosting/stream-worker.ts'),
+  bridgeWorker: programUrl('src/data-plane/bridges/hosting/bridge-worker.ts'),
+  topicWorker: programUrl('src/data-plane/topic-tree/hosting/topic-worker.ts'),
 };
 
 const SETTINGS = {

@@ -47,7 +47,7 @@ type Message =
 async function bundledProgram(): Promise<string> {
   // Inside node_modules, so that imports of packages resolve.
   const file = join(process.cwd(), 'node_modules/.brokergraph/bench/broker-process.js');
-  await bundleProgram(join(process.cwd(), 'test/engines/embedded/broker-process.mjs'), file);
+  await bundleProgram(join(process.cwd(), 'test/data-plane/broker/broker-process.mjs'), file);
   return file;
 }
 
@@ -59,7 +59,7 @@ export async function startEmbedded(kept?: string): Promise<Broker> {
   const folder = kept ?? mkdtempSync(join(tmpdir(), 'brokergraph-embedded-'));
   const isNew = readdirSync(folder).length === 0;
   const listener = { number: 1, protocol: 'MQTT', host: '127.0.0.1', port: 0, tls: false, requireCertificate: false };
-  const worker = pathToFileURL(join(process.cwd(), 'dist/engines/embedded/worker.js'));
+  const worker = pathToFileURL(join(process.cwd(), 'dist/data-plane/broker/worker.js'));
   const child = fork(await bundledProgram(), [folder, JSON.stringify([listener]), worker.href], {
     execArgv: ['--import', COLLECTOR, ...(process.env.BENCH_NODE_OPTIONS?.split(' ') ?? [])],
   });

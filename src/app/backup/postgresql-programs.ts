@@ -2,7 +2,11 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import type { Client } from 'pg';
 import { ServiceError } from '../../platform/errors.ts';
-import { closePostgresql, connectPostgresql, postgresqlUrl } from '../../platform/storage/postgresql-connection.ts';
+import {
+  closePostgresql,
+  connectPostgresql,
+  postgresqlUrl,
+} from '../../platform/storage/postgresql/postgresql-connection.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

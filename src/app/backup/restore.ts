@@ -2,8 +2,8 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } 
 import { dirname, join, relative, resolve } from 'node:path';
 import { Closers } from '../../platform/closers.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { openDataFolder } from '../../platform/storage/data-folder.ts';
-import { diskFaultOf } from '../../platform/storage/disk-faults.ts';
+import { openDataFolder } from '../../platform/storage/folder/data-folder.ts';
+import { diskFaultOf } from '../../platform/storage/folder/disk-faults.ts';
 import { SQLITE_FILE } from '../../platform/storage/storage.ts';
 import { type BackupOptions, DATA, DUMP } from './backup.ts';
 import { withLogs } from './data-files.ts';

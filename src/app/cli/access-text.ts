@@ -1,5 +1,5 @@
-import type { Explanation, LookedAtRule } from '../../domains/access-control/explain/access-explanation.ts';
 import type { BlastRadius, WriteReport } from '../../domains/access-control/writing/access-report.ts';
+import type { Explanation, LookedAtRule } from '../../protocol/apis/access-control/access-explanation.ts';
 import { shown, table, textOfLines } from './terminal.ts';
 
 export interface ShownImport extends Pick<WriteReport, 'outcome' | 'changes'> {

@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { AuditVerification } from '../../domains/audit/audit-verification.ts';
 import { invalid, ServiceError } from '../../platform/errors.ts';
-import { diskFaultOf } from '../../platform/storage/disk-faults.ts';
+import { diskFaultOf } from '../../platform/storage/folder/disk-faults.ts';
 import { runOnGraph, withGraph } from './graph.ts';
 import { type Cli, type JsonOption, NegativeResult, print, type ToAction, textOfLines } from './terminal.ts';
 

@@ -1,4 +1,5 @@
-import { licensePlugin } from '../../domains/brokers/license.ts';
+import { STREAM_API } from '../../data-plane/streams/control/stream-control.ts';
+import { TOPIC_API } from '../../data-plane/topic-tree/control/topic-control.ts';
 import { clientControlPlugin } from '../../domains/clients/control/client-control-plugin.ts';
 import { inspectPlugin } from '../../domains/clients/inspect/inspect-plugin.ts';
 import { checkLdapSettings } from '../../domains/sign-in/ldap/ldap-settings-check.ts';
@@ -6,9 +7,8 @@ import { checkOidcSettings } from '../../domains/sign-in/oidc/oidc-settings-chec
 import { redirectUriOf } from '../../domains/sign-in/oidc/oidc-sign-in.ts';
 import type { SettingCheck } from '../../domains/sign-in/setting-check.ts';
 import { ldapOptions, oidcOptions } from '../../domains/sign-in/sign-in.ts';
-import { STREAM_API } from '../../domains/streams/control/stream-control.ts';
-import { TOPIC_API } from '../../domains/topic-tree/control/topic-control.ts';
-import { givenValues } from '../../platform/given-values.ts';
+import { withoutNulls } from '../../platform/without-nulls.ts';
+import { licensePlugin } from '../../protocol/apis/license.ts';
 import { BrokerControls } from '../../protocol/control/broker-controls.ts';
 import { KNOWN_APIS } from '../../protocol/control/capability-probe.ts';
 import type { ControlApi } from '../../protocol/control/envelope.ts';
@@ -59,7 +59,7 @@ export async function doctor(cli: Cli, url: string, options: DoctorOptions): Pro
     url,
     timeoutMs,
     verifyCa: !options.insecure,
-    ...givenValues({ username: options.username, password: password?.trim(), ca, cert, key }),
+    ...withoutNulls({ username: options.username, password: password?.trim(), ca, cert, key }),
   });
   link.open();
   const hosted = [hostedByService(STREAM_API), hostedByService(TOPIC_API)];

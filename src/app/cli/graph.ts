@@ -49,7 +49,7 @@ export const isServiceRunning = async ({ dataDir }: Config): Promise<boolean> =>
 
 async function withOwnCore<T>(config: Config, work: (run: RunOperation) => Promise<T>): Promise<T> {
   // Loaded on demand: the whole service takes longer to load than a running service to respond.
-  const { requireData, requireKey } = await import('../../platform/storage/require-data.ts');
+  const { requireData, requireKey } = await import('../../platform/storage/folder/require-data.ts');
   await requireData(config);
   requireKey(config);
   const { createLog } = await import('../../platform/log.ts');

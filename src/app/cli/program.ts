@@ -3,7 +3,7 @@ import { BUILD, textOfBuild } from '../../platform/build.ts';
 import { ConfigError, readConfig } from '../../platform/config/config.ts';
 import { SETTINGS } from '../../platform/config/settings.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { diskFaultOf } from '../../platform/storage/disk-faults.ts';
+import { diskFaultOf } from '../../platform/storage/folder/disk-faults.ts';
 import { addAccessCommands } from './access.ts';
 import { addAuditCommands } from './audit.ts';
 import { addBackupCommands } from './backup.ts';

@@ -2,15 +2,20 @@ import { existsSync, renameSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import type { Logger } from 'pino';
-import { importSegments, measureSegments } from '../../domains/streams/store/postgresql/segment-import.ts';
+import { importSegments, measureSegments } from '../../data-plane/streams/store/postgresql/segment-import.ts';
 import { Closers } from '../../platform/closers.ts';
-import { openDataFolder } from '../../platform/storage/data-folder.ts';
-import { migrationsFolder, readMigrations } from '../../platform/storage/migrations.ts';
-import { closePostgresql, connectPostgresql } from '../../platform/storage/postgresql-connection.ts';
-import { copyRows, requireUnused, SqliteRows, type TableRows } from '../../platform/storage/postgresql-copy.ts';
-import { migratePostgresql } from '../../platform/storage/postgresql-migrator.ts';
-import { requireData } from '../../platform/storage/require-data.ts';
-import { migrateSqlite } from '../../platform/storage/sqlite-migrator.ts';
+import { openDataFolder } from '../../platform/storage/folder/data-folder.ts';
+import { requireData } from '../../platform/storage/folder/require-data.ts';
+import { migrationsFolder, readMigrations } from '../../platform/storage/migrations/migrations.ts';
+import { migratePostgresql } from '../../platform/storage/migrations/postgresql-migrator.ts';
+import { migrateSqlite } from '../../platform/storage/migrations/sqlite-migrator.ts';
+import { closePostgresql, connectPostgresql } from '../../platform/storage/postgresql/postgresql-connection.ts';
+import {
+  copyRows,
+  requireUnused,
+  SqliteRows,
+  type TableRows,
+} from '../../platform/storage/postgresql/postgresql-copy.ts';
 import { SQLITE_FILE } from '../../platform/storage/storage.ts';
 
 interface TransferOptions {

@@ -1,6 +1,6 @@
 import type { JsonSchema, Spelling } from '../../gateway/rest/route.ts';
 import { BOOLEAN, closed, FILTER_QUERY, INTEGER, PAGE_QUERY, STRING } from '../../gateway/rest/schemas.ts';
-import { ACL_TYPES, DEFAULT_ACL_TYPES, MAX_PRIORITY } from './policy/access-model.ts';
+import { ACL_TYPES, DEFAULT_ACL_TYPES, MAX_PRIORITY } from '../../protocol/apis/access-control/access-model.ts';
 
 /** The values of `filterTarget` in REST, by the enum values in GraphQL: `TEXT_NAME` is `textname`. */
 const targets = (...names: string[]): Spelling =>

@@ -1,9 +1,11 @@
 import type { Logger } from 'pino';
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
-import { type ListConnection, listConnection, type PageArguments } from '../../gateway/paging.ts';
 import { notFound, ServiceError } from '../../platform/errors.ts';
+import { type ListConnection, listConnection, type PageArguments } from '../../platform/paging.ts';
 import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts';
 import { runInSlices } from '../../platform/scheduling/sliced-task.ts';
+import type { AccessAction, AccessQuery, Grantee } from '../../protocol/apis/access-control/access-explanation.ts';
+import type { AccessDialect } from '../../protocol/apis/access-control/access-model.ts';
 import { DYNSEC_API, getClient, parseConnections } from '../../protocol/control/dynamic-security.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
@@ -14,13 +16,11 @@ import type { AccessDiff, DiffOptions } from './documents/access-diff.ts';
 import { type AccessDocument, documentOf } from './documents/access-document.ts';
 import { type ImportSource, planImport } from './documents/access-import.ts';
 import { explainAccess } from './explain/access-explainer.ts';
-import type { AccessAction, AccessQuery, Grantee } from './explain/access-explanation.ts';
 import { type ClusterExplanation, type NodeDecision, nodeRemarks } from './explain/node-decisions.ts';
 import { whoCan } from './explain/who-can.ts';
 import { AccessView, ANONYMOUS, type Viewed } from './graph/access-view.ts';
 import { ACCESS_CONTENT, type AccessEvent, type AccessState, accessSource } from './live/access-feed.ts';
 import { FollowedGroup } from './live/followed-group.ts';
-import type { AccessDialect } from './policy/access-model.ts';
 import { AccessIndex } from './reading/access-index.ts';
 import { DecidingPlugins } from './reading/deciding-plugins.ts';
 import type { AccessWrite } from './writing/access-change.ts';
@@ -90,10 +90,10 @@ export class AccessControlService {
   readonly #plans = new ConcurrencyLimit({ maxRunning: 1 });
 
   constructor(options: AccessControlOptions) {
-    const { runtimes, brokers: directory, log } = options;
+    const { runtimes, brokers: brokerCache, log } = options;
     this.#options = options;
     const onFault = (error: unknown) => log.error({ err: error }, 'access control could not be followed');
-    this.#feeds = new BrokerFeeds({ runtimes, directory, onFault }, ACCESS_CONTENT, ({ id }) =>
+    this.#feeds = new BrokerFeeds({ runtimes, brokerCache, onFault }, ACCESS_CONTENT, ({ id }) =>
       accessSource(() => this.#viewOf(id)),
     );
     options.runtimes.onRuntime((runtime, change) => {

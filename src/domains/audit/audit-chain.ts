@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { AuditEntry, AuditMark } from '../../generated/sqlite/client.ts';
-import type { Sealer } from '../../platform/storage/sealed.ts';
+import type { Sealer } from '../../platform/storage/encryption/sealed.ts';
 
 export type UnchainedEntry = Omit<AuditEntry, 'sequence' | 'previousHash' | 'hash'>;
 

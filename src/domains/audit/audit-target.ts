@@ -2,7 +2,7 @@ import { swapClusterId } from '../../gateway/cluster-id.ts';
 import { namedNodeId, parseNamedNodeId } from '../../gateway/named-node-id.ts';
 import { kindOfId } from '../../platform/ids.ts';
 import type { Database } from '../../platform/storage/database.ts';
-import type { Sealer } from '../../platform/storage/sealed.ts';
+import type { Sealer } from '../../platform/storage/encryption/sealed.ts';
 import type { AuditTarget } from './audit-event.ts';
 import { withoutOwnSecrets } from './secret-masking.ts';
 

@@ -3,8 +3,8 @@ import { sqltag as sql } from '@prisma/client/runtime/client';
 import type { Logger } from 'pino';
 import { within } from '../../platform/scheduling/within.ts';
 import type { Database } from '../../platform/storage/database.ts';
-import type { Lease, Leases } from '../../platform/storage/leases.ts';
-import type { Sealer } from '../../platform/storage/sealed.ts';
+import type { Sealer } from '../../platform/storage/encryption/sealed.ts';
+import type { Lease, Leases } from '../../platform/storage/leases/leases.ts';
 import type { UnchainedEntry } from './audit-chain.ts';
 
 /** Longest delay of a change by its row. Beyond it the change starts with the journal in the data folder only. */

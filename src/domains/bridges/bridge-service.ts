@@ -1,4 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type BridgeApi, type BridgeKind, connectionsOf } from '../../data-plane/bridges/model/bridge-kind.ts';
+import type { BridgeConnectionStatus } from '../../data-plane/bridges/model/bridge-status.ts';
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import type { PolledContent, PolledEvent, PollSource } from '../../gateway/live/polled-feed.ts';
 import { invalid, notFound, ServiceError } from '../../platform/errors.ts';
@@ -26,8 +28,6 @@ import { BY_ROOT_ADMIN } from './control/bridge-plugin.ts';
 import { masked } from './control/config-secrets.ts';
 import { readForeignConfig, refuseControlTopics, writeForeignConfig } from './control/foreign-config.ts';
 import { SecretPlace } from './control/secret-places.ts';
-import { type BridgeApi, type BridgeKind, connectionsOf } from './model/bridge-kind.ts';
-import type { BridgeConnectionStatus } from './model/bridge-status.ts';
 import { SysBridges } from './sys-bridges.ts';
 
 export interface BridgeServiceOptions extends BrokerFeedsOptions {
@@ -86,7 +86,7 @@ export class BridgeService {
     });
     // Created after the listener above, so that it reads the bridges of the same runtime.
     this.#feeds = new BrokerFeeds(options, STATUS_CONTENT, (runtime, key) => this.#source(runtime, key));
-    this.#stop = options.directory.onRemove(({ id }) => this.#totals.remove(id));
+    this.#stop = options.brokerCache.onRemove(({ id }) => this.#totals.remove(id));
   }
 
   /**

@@ -1,13 +1,13 @@
-import { type Fields, integerOf, isFields } from '../../protocol/control/fields.ts';
-import type { ControlProvider } from '../../protocol/control/plugin.ts';
-import type { BrokerRecord } from '../brokers/broker-cache.ts';
-import type { BridgeApi } from './model/bridge-kind.ts';
+import type { BridgeApi } from '../../data-plane/bridges/model/bridge-kind.ts';
 import type {
   BridgeConnectionState,
   BridgeConnectionStatus,
   BridgeLoop,
   BridgeRejection,
-} from './model/bridge-status.ts';
+} from '../../data-plane/bridges/model/bridge-status.ts';
+import { type Fields, integerOf, isFields } from '../../protocol/control/fields.ts';
+import type { ControlProvider } from '../../protocol/control/plugin.ts';
+import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { SysBridge } from './sys-bridges.ts';
 
 export interface BridgeView {

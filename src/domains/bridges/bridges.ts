@@ -1,4 +1,9 @@
-import type { Sealer } from '../../platform/storage/sealed.ts';
+import { BridgeThread } from '../../data-plane/bridges/hosting/bridge-thread.ts';
+import type { BridgeKind, BridgeRules } from '../../data-plane/bridges/model/bridge-kind.ts';
+import { mqttBridgeKind } from '../../data-plane/bridges/mqtt/mqtt-bridge-kind.ts';
+import { postgresqlBridgeKind } from '../../data-plane/bridges/postgresql/postgresql-bridge-kind.ts';
+import { webhookBridgeKind } from '../../data-plane/bridges/webhook/webhook-bridge-kind.ts';
+import type { Sealer } from '../../platform/storage/encryption/sealed.ts';
 import type { ControlApi } from '../../protocol/control/envelope.ts';
 import { HostedPart } from '../../protocol/hosting/hosted-part.ts';
 import type { Hosting, HostingParts } from '../../protocol/hosting/hosting.ts';
@@ -7,11 +12,6 @@ import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { LeadsToOwnBroker } from '../brokers/own-listeners.ts';
 import { BridgeService, type BridgeServiceOptions } from './bridge-service.ts';
 import { bridgeHosting } from './hosting/bridge-hosting.ts';
-import { BridgeThread } from './hosting/bridge-thread.ts';
-import type { BridgeKind, BridgeRules } from './model/bridge-kind.ts';
-import { mqttBridgeKind } from './mqtt/mqtt-bridge-kind.ts';
-import { postgresqlBridgeKind } from './postgresql/postgresql-bridge-kind.ts';
-import { webhookBridgeKind } from './webhook/webhook-bridge-kind.ts';
 
 interface BridgesOptions extends HostingParts, Pick<BridgeServiceOptions, 'requireSupport'> {
   readonly brokers: BrokerCache;
@@ -33,11 +33,11 @@ export class Bridges extends HostedPart<BridgeService> {
 
   constructor({ sealer, workerUrl, requireSupport, ...parts }: BridgesOptions) {
     super();
-    const { brokers: directory, runtimes, log } = parts;
+    const { brokers: brokerCache, runtimes, log } = parts;
     this.thread = new BridgeThread({ workerUrl, log });
     this.hosting = bridgeHosting({ ...parts, sealer, kinds, thread: this.thread });
     const onFault = (error: unknown) => log.error({ err: error }, 'bridges could not be watched');
-    this.service = new BridgeService({ runtimes, directory, kinds, requireSupport, onFault });
+    this.service = new BridgeService({ runtimes, brokerCache, kinds, requireSupport, onFault });
   }
 
   get apis(): readonly ControlApi[] {

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Broker, BrokerListener } from '../../generated/sqlite/client.ts';
-import { ANYTHING, type Changes } from '../../platform/storage/changes.ts';
+import { ANYTHING, type Changes } from '../../platform/storage/changes/changes.ts';
+import { RowCache } from '../../platform/storage/changes/row-cache.ts';
 import type { Database } from '../../platform/storage/database.ts';
-import { Directory } from '../../platform/storage/directory.ts';
 
 type DateColumn =
   | 'createdAt'
@@ -23,7 +23,7 @@ export type BrokerRecord = Readonly<
   Omit<BrokerRow, DateColumn> & { [Key in DateColumn]: null extends Broker[Key] ? string | null : string }
 >;
 
-export class BrokerCache extends Directory<BrokerRow, BrokerRecord> {
+export class BrokerCache extends RowCache<BrokerRow, BrokerRecord> {
   readonly #byProject = new Map<string, readonly BrokerRecord[]>();
 
   constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {

@@ -2,8 +2,8 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile, realpath } from 'node:fs/promises';
 import { isAbsolute, relative, resolve } from 'node:path';
 import { type InputIssue, invalid, ServiceError } from '../../platform/errors.ts';
-import type { Nullish } from '../../platform/given-values.ts';
 import { controlCharacterIssues, textIssues } from '../../platform/text/texts.ts';
+import type { Nullish } from '../../platform/without-nulls.ts';
 import { AllowedHosts, type InsideRule } from '../../protocol/network/allowed-hosts.ts';
 import type { LeadsToOwnBroker } from './own-listeners.ts';
 

@@ -5,7 +5,7 @@ import type { BrokerRuntime, BrokerRuntimes } from './broker-runtimes.ts';
 
 export interface BrokerFeedsOptions {
   readonly runtimes: BrokerRuntimes;
-  readonly directory: Pick<BrokerCache, 'onRemove'>;
+  readonly brokerCache: Pick<BrokerCache, 'onRemove'>;
   readonly onFault: (error: unknown) => void;
 }
 
@@ -18,7 +18,7 @@ export class BrokerFeeds<Value extends object> {
   readonly #stop: () => void;
 
   constructor(
-    { runtimes, directory, onFault }: BrokerFeedsOptions,
+    { runtimes, brokerCache, onFault }: BrokerFeedsOptions,
     content: PolledContent<Value>,
     sourceOf: (runtime: BrokerRuntime, key: string) => PollSource<Value>,
   ) {
@@ -32,7 +32,7 @@ export class BrokerFeeds<Value extends object> {
         else feed.detach();
       }
     });
-    this.#stop = directory.onRemove(({ id }) => this.#endAll(id));
+    this.#stop = brokerCache.onRemove(({ id }) => this.#endAll(id));
   }
 
   watch(runtime: BrokerRuntime, key: string, options: SubscriberOptions): Promise<LiveSource<PolledEvent<Value>>> {

@@ -2,6 +2,7 @@ import { builder } from '../../gateway/graphql/builder.ts';
 import { timeField } from '../../gateway/graphql/time-field.ts';
 import { withBroker } from '../../gateway/graphql/type-scopes.ts';
 import { seesBroker, type Viewer } from '../../platform/auth/viewer.ts';
+import { type LicenseInformation, NO_END, NO_START } from '../../protocol/apis/license.ts';
 import type { BrokerPlugin } from '../../protocol/control/broker-plugins.ts';
 import type { ControlCapability } from '../../protocol/control/plugin.ts';
 import type { LinkStatus } from '../../protocol/mqtt/broker-session.ts';
@@ -10,7 +11,6 @@ import type { BrokerRecord } from './broker-cache.ts';
 import { BROKER_NAME, IS_CONNECTED, PROJECT_ID, URL_OR_NULL } from './broker-descriptions.ts';
 import type { BrokerInfoData } from './broker-runtimes.ts';
 import { CapabilityReasonType } from './capability-reason-schema.ts';
-import { type LicenseInformation, NO_END, NO_START } from './license.ts';
 import type { SysTopicsSample } from './sys-topics.ts';
 
 const ConnectionState = builder.enumType('BrokerConnectionState', {

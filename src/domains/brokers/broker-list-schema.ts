@@ -1,7 +1,7 @@
 import { builder } from '../../gateway/graphql/builder.ts';
 import { pageCost } from '../../gateway/graphql/page-cost.ts';
 import { orderInput } from '../../gateway/graphql/sort-order.ts';
-import { pageOf } from '../../gateway/paging.ts';
+import { pageOf } from '../../platform/paging.ts';
 import { Project } from '../projects/project-schema.ts';
 import { type BrokerSortField, brokerPage } from './broker-list.ts';
 import { Broker } from './broker-schema.ts';

@@ -1,4 +1,4 @@
-import { type ListConnection, listConnection, orderedConnection, type PageArguments } from '../../gateway/paging.ts';
+import { type ListConnection, listConnection, orderedConnection, type PageArguments } from '../../platform/paging.ts';
 import type { ListOrder, Place } from '../../platform/sorting/places.ts';
 import type { BrokerRecord } from './broker-cache.ts';
 

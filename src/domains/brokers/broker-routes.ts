@@ -1,6 +1,7 @@
 import { enumName, type Route, type RouteInput } from '../../gateway/rest/route.ts';
 import { CREATED_ID } from '../../gateway/rest/schemas.ts';
 import { epochMs } from '../../gateway/rest/values.ts';
+import { NO_END, NO_START } from '../../protocol/apis/license.ts';
 import { BROKER_SPELLING, CLOUD_FIELDS, ON_PREMISE_FIELDS, SELF_HOSTED_FIELDS } from '../projects/service-bodies.ts';
 import {
   BROKER,
@@ -11,7 +12,6 @@ import {
   inCamelCase,
   LICENSE,
 } from './broker-bodies.ts';
-import { NO_END, NO_START } from './license.ts';
 
 const BROKER_KINDS = `
   ... on CloudBroker { ${CLOUD_FIELDS} description isConnected }

@@ -3,11 +3,12 @@ import { Broadcast, type BroadcastEvent } from '../../gateway/live/broadcast.ts'
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import { type ProjectFeed, ProjectFeeds } from '../../gateway/live/project-feeds.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { givenValues } from '../../platform/given-values.ts';
 import { Outages } from '../../platform/outages.ts';
 import { SerialQueues } from '../../platform/scheduling/serial-queues.ts';
 import { within } from '../../platform/scheduling/within.ts';
-import type { Sealer } from '../../platform/storage/sealed.ts';
+import type { Sealer } from '../../platform/storage/encryption/sealed.ts';
+import { withoutNulls } from '../../platform/without-nulls.ts';
+import { getLicenseInformation, type LicenseInformation } from '../../protocol/apis/license.ts';
 import { BrokerControls } from '../../protocol/control/broker-controls.ts';
 import { type BrokerPlugin, listPlugins } from '../../protocol/control/broker-plugins.ts';
 import type { ControlApi } from '../../protocol/control/envelope.ts';
@@ -15,17 +16,16 @@ import type { ControlCapability } from '../../protocol/control/plugin.ts';
 import { type GatewayPlugins, mergeGatewayPlugins } from '../../protocol/hosting/gateway-plugins.ts';
 import { BrokerLink, type BrokerLinkOptions } from '../../protocol/mqtt/broker-link.ts';
 import type { LinkStatus } from '../../protocol/mqtt/broker-session.ts';
-import { newIntake } from '../../protocol/mqtt/intake.ts';
 import { LeasedLink } from '../../protocol/mqtt/leased-link.ts';
 import { MESSAGE_LINK_LIMITS } from '../../protocol/mqtt/packet-limits.ts';
-import { ReadingTime } from '../../protocol/mqtt/reading-time.ts';
+import { newReadingLimits } from '../../protocol/mqtt/reading-limits.ts';
+import { ReadingTimeLimit } from '../../protocol/mqtt/reading-time-limit.ts';
 import { unreachable, whenConnected } from '../../protocol/mqtt/when-connected.ts';
 import { isLocalHost } from '../../protocol/network/allowed-hosts.ts';
 import type { BrokerCache, BrokerRecord } from './broker-cache.ts';
 import { type ConnectionRules, readConnectionFile } from './broker-connection.ts';
 import { withoutAddress } from './broker-service.ts';
 import { LastLicenses } from './last-licenses.ts';
-import { getLicenseInformation, type LicenseInformation } from './license.ts';
 import { LinkShares } from './link-shares.ts';
 import { SysTopics, type SysTopicsSample } from './sys-topics.ts';
 
@@ -92,7 +92,7 @@ export class BrokerRuntimes {
   /** Openings and closings, by broker. */
   readonly #queues = new SerialQueues();
   /** Shared by all links of this process, including observers. */
-  readonly #intake = newIntake(new ReadingTime());
+  readonly #readingLimits = newReadingLimits(new ReadingTimeLimit());
   readonly #feeds = new ProjectFeeds<ProjectFeed<readonly BrokerStatusChange[], BrokerStatusChange>>(
     (projectId, only) => ({ broadcast: new Broadcast(() => this.#snapshot(projectId, only)) }),
   );
@@ -394,7 +394,7 @@ export class BrokerRuntimes {
         clientId: `${link.clientId}-retained`,
         // Mosquitto sends SUBACK behind the retained messages, and drops them for a client that is throttled.
         timeoutMs: RETAINED_TIMEOUT_MS,
-        intake: { unfinished: this.#intake.unfinished, time: null },
+        readingLimits: { unfinished: this.#readingLimits.unfinished, time: null },
       });
       const { timeoutMs, log } = this.#options;
       const { plugins, clientIds, clientIdPrefixes = [] } = this.#pluginsFor(options);
@@ -513,8 +513,8 @@ export class BrokerRuntimes {
       verifyCa: verifyCaCert,
       // The address of a broker that this service runs needs no check.
       ...(broker.type === 'CLOUD' ? {} : hostsOf(rules, broker)),
-      ...givenValues({ username, password: open(sealedPassword, 'password'), ca, cert, key }),
-      intake: this.#intake,
+      ...withoutNulls({ username, password: open(sealedPassword, 'password'), ca, cert, key }),
+      readingLimits: this.#readingLimits,
       onFault: (error) => log.error({ err: error, brokerId: id }, 'a listener of a broker link failed'),
     };
   }

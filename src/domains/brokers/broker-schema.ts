@@ -3,6 +3,7 @@ import { BROKER_TYPE_NAMES, findsNode, Node } from '../../gateway/graphql/node.t
 import { BROKER_QUERY_COST } from '../../gateway/graphql/page-cost.ts';
 import { belongsToBroker } from '../../gateway/graphql/type-scopes.ts';
 import { ofBroker, ofProject, viewerCan } from '../../gateway/graphql/viewer-can.ts';
+import { isEngine } from '../../protocol/hosting/broker-engine.ts';
 import { AuditEvent } from '../audit/audit-schema.ts';
 import { Project, RestProjectSettings } from '../projects/project-schema.ts';
 import type { BrokerRecord } from './broker-cache.ts';
@@ -19,7 +20,6 @@ import {
   PROJECT_ID,
   URL_OR_NULL,
 } from './broker-descriptions.ts';
-import { isEngine } from './broker-engine.ts';
 import {
   BrokerConnectionStatus,
   BrokerPluginType,

@@ -8,13 +8,13 @@ import {
   type Viewer,
 } from '../../platform/auth/viewer.ts';
 import { type InputIssue, invalid, notFound, OutOfSight, ServiceError } from '../../platform/errors.ts';
-import { givenValues, type Nullish } from '../../platform/given-values.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Changes } from '../../platform/storage/changes.ts';
+import type { Changes } from '../../platform/storage/changes/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
-import { RowLock } from '../../platform/storage/row-lock.ts';
-import type { Sealer } from '../../platform/storage/sealed.ts';
+import type { Sealer } from '../../platform/storage/encryption/sealed.ts';
+import { RowLock } from '../../platform/storage/postgresql/row-lock.ts';
 import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../../platform/text/texts.ts';
+import { type Nullish, withoutNulls } from '../../platform/without-nulls.ts';
 import { BROKER_PARTS, type BrokerCache, type BrokerRecord, type BrokerRow } from './broker-cache.ts';
 import {
   type BrokerConnectionInput,
@@ -271,7 +271,7 @@ export class BrokerService {
     return {
       ...given(input, 'description', 'url', 'username', 'clusterMode'),
       ...given(input, 'caCert', 'caCertFile', 'clientCert', 'clientCertFile', 'clientKeyFile'),
-      ...givenValues({ name: name?.trim(), verifyCaCert, metricsEnabled, ha, clientTakeover, boundSessions }),
+      ...withoutNulls({ name: name?.trim(), verifyCaCert, metricsEnabled, ha, clientTakeover, boundSessions }),
       ...(input.url === undefined ? {} : { trustedUrl: this.#mayBeInside(input.url ?? '', by, stored) }),
       ...secretsWithoutAddress(input),
       ...(password === undefined ? {} : { sealedPassword: seal(password, stored?.sealedPassword, 'password') }),

@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { throttledRead } from '../../platform/scheduling/throttled-read.ts';
 import { settledWithin } from '../../platform/scheduling/within.ts';
-import { freshly } from '../../platform/scraped.ts';
 import type { BrokerRecord } from './broker-cache.ts';
 
 /** The metrics of one kind of part of a broker, such as its streams: help texts by name. */
@@ -118,7 +118,7 @@ export function registerTotals<Count extends string, Size extends string>(
     (name) => [name, new Gauge({ ...common, name: metricName(name), help: sizes[name] })] as const,
   );
   const partsGauge = new Gauge({ ...common, ...parts, labelNames: ['broker', 'state'] });
-  return freshly(async () => {
+  return throttledRead(async () => {
     const totals = await source();
     for (const metric of [...counters, ...gauges].map(([, each]) => each)) metric.reset();
     partsGauge.reset();

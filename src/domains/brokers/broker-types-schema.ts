@@ -1,6 +1,6 @@
 import { builder } from '../../gateway/graphql/builder.ts';
+import type { Engine } from '../../protocol/hosting/broker-engine.ts';
 import type { BrokerRecord } from './broker-cache.ts';
-import type { Engine } from './broker-engine.ts';
 
 export const BROKER_TYPES = {
   CLOUD: { description: 'A broker that this service runs.' },

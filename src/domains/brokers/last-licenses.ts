@@ -1,4 +1,4 @@
-import type { LicenseInformation } from './license.ts';
+import type { LicenseInformation } from '../../protocol/apis/license.ts';
 
 /** Longer licences are not stored: a broker may send any length. */
 const MAX_CHARACTERS = 20_000;

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../platform/errors.ts';
+import { missingRights } from '../../protocol/apis/missing-rights.ts';
 import type { BrokerMessage, BrokerSession, Stop } from '../../protocol/mqtt/broker-session.ts';
-import { missingRights } from './missing-rights.ts';
 
 interface SysSubscriptionsOptions {
   readonly onMessage: (message: BrokerMessage) => void;

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import type { Certificate, CertificateDeployment, Prisma } from '../../generated/sqlite/client.ts';
 import { kindOfId } from '../../platform/ids.ts';
-import { ANYTHING, type Changes } from '../../platform/storage/changes.ts';
+import { ANYTHING, type Changes } from '../../platform/storage/changes/changes.ts';
+import { RowCache } from '../../platform/storage/changes/row-cache.ts';
 import type { Database } from '../../platform/storage/database.ts';
-import { Directory } from '../../platform/storage/directory.ts';
-import { type ChainFacts, chainFacts } from './material/chain-facts.ts';
+import { type ChainFacts, chainFacts } from '../../protocol/certificates/chain-facts.ts';
 
 export interface DeploymentRecord {
   readonly brokerId: string;
@@ -32,7 +32,7 @@ export const CERTIFICATE_PARTS = {
 export type CertificateRow = Certificate & { readonly deployments: readonly CertificateDeployment[] };
 
 /** Cache of all certificates. Each takes about 10 KB, and a project has at most MAX_CERTIFICATES. */
-export class CertificateCache extends Directory<CertificateRow, CertificateRecord> {
+export class CertificateCache extends RowCache<CertificateRow, CertificateRecord> {
   readonly #db: Database;
   readonly #changes: Changes;
   readonly #byProject = new Map<string, readonly CertificateRecord[]>();

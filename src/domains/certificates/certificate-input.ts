@@ -1,7 +1,11 @@
 import { type InputIssue, invalid, ServiceError, withPlaces } from '../../platform/errors.ts';
-import type { Nullish } from '../../platform/given-values.ts';
 import { MAX_NAME, textIssues } from '../../platform/text/texts.ts';
-import { type CertificateMaterial, checkedMaterial, type MaterialInput } from './material/certificate-material.ts';
+import type { Nullish } from '../../platform/without-nulls.ts';
+import {
+  type CertificateMaterial,
+  checkedMaterial,
+  type MaterialInput,
+} from '../../protocol/certificates/certificate-material.ts';
 
 /** Missing fields stay unchanged. A `privateKey` of `null` deletes the key. */
 export type CertificateChange = Nullish<Record<'name' | 'filename' | 'cert' | 'privateKey', string>>;

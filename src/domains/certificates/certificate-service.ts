@@ -10,11 +10,12 @@ import {
 import { invalid, notFound, OutOfSight, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Database } from '../../platform/storage/database.ts';
+import type { Sealer } from '../../platform/storage/encryption/sealed.ts';
+import { RowLock } from '../../platform/storage/postgresql/row-lock.ts';
 import { isUniqueViolation, missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
-import { RowLock } from '../../platform/storage/row-lock.ts';
-import type { Sealer } from '../../platform/storage/sealed.ts';
 import { serializable } from '../../platform/storage/serializable.ts';
 import { MAX_NAME } from '../../platform/text/texts.ts';
+import type { ChainFacts } from '../../protocol/certificates/chain-facts.ts';
 import type { BrokerCache } from '../brokers/broker-cache.ts';
 import {
   CERTIFICATE_PARTS,
@@ -23,7 +24,6 @@ import {
   type CertificateRow,
 } from './certificate-cache.ts';
 import { type CertificateChange, checkedInput, checkNames, type NewCertificate } from './certificate-input.ts';
-import type { ChainFacts } from './material/chain-facts.ts';
 
 const MAX_CERTIFICATES = 1_000;
 

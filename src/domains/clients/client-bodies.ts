@@ -1,6 +1,11 @@
 import type { JsonSchema } from '../../gateway/rest/route.ts';
 import { BOOLEAN, closed, FILTER_QUERY, INTEGER, PAGE_QUERY, STRING } from '../../gateway/rest/schemas.ts';
-import { CLIENT_PROTOCOL_VERSIONS, CLIENT_PROTOCOLS, INFLIGHT_KEYS, QUEUE_KEYS } from './inspect/inspect-data.ts';
+import {
+  CLIENT_PROTOCOL_VERSIONS,
+  CLIENT_PROTOCOLS,
+  INFLIGHT_KEYS,
+  QUEUE_KEYS,
+} from '../../protocol/apis/clients/inspect-data.ts';
 
 export const CLIENT_INSPECT_QUERY: JsonSchema = {
   type: 'object',

@@ -1,9 +1,9 @@
 import { type InputIssue, invalid } from '../../platform/errors.ts';
 import { addressRangeOf } from '../../platform/network/address-range.ts';
 import type { FilterMode } from '../../platform/text/text-filter.ts';
+import type { ClientProtocol, ClientProtocolVersion } from '../../protocol/apis/clients/inspect-data.ts';
 import type { ClientSelection } from './inspect/client-feeds.ts';
 import type { ClientFilter } from './inspect/client-filter.ts';
-import type { ClientProtocol, ClientProtocolVersion } from './inspect/inspect-data.ts';
 
 /** Conditions of a caller. `null` or missing: no condition. */
 export interface ClientConditions {

@@ -1,7 +1,16 @@
 import { stateIn } from '../../gateway/live/broadcast.ts';
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
-import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../gateway/paging.ts';
 import { invalid, ServiceError } from '../../platform/errors.ts';
+import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../platform/paging.ts';
+import type { ClientRef } from '../../protocol/apis/clients/client-key.ts';
+import { getClient } from '../../protocol/apis/clients/inspect-control.ts';
+import type {
+  ClientSource,
+  ConnectedClientDetail,
+  ConnectedClientSummary,
+} from '../../protocol/apis/clients/inspect-data.ts';
+import { listSubscribers } from '../../protocol/apis/clients/subscriber-control.ts';
+import { MAX_SUBSCRIBERS, type SubscriberList } from '../../protocol/apis/clients/subscriber-list.ts';
 import { topicProblem } from '../../protocol/mqtt/topics.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
@@ -10,16 +19,11 @@ import { type ClientConditions, filterOf, refuseBacklogs, type WatchArguments } 
 import { type ClientList, type ClientView, ListedClient } from './client-view.ts';
 import type { ClientSelection } from './inspect/client-feeds.ts';
 import type { ClientFilter } from './inspect/client-filter.ts';
-import type { ClientRef } from './inspect/client-key.ts';
 import type { ClientListState, ClientRegistryEvent } from './inspect/client-listing.ts';
 import type { ClientOrder } from './inspect/client-order.ts';
 import { ClientRegistry, type OrderedPageQuery } from './inspect/client-registry.ts';
-import { getClient } from './inspect/inspect-control.ts';
-import type { ClientSource, ConnectedClientDetail, ConnectedClientSummary } from './inspect/inspect-data.ts';
 import type { OwnConnections } from './own-connections.ts';
 import { QueueReader } from './queue-reader.ts';
-import { listSubscribers } from './subscribers/subscriber-control.ts';
-import { MAX_SUBSCRIBERS, type SubscriberList } from './subscribers/subscriber-list.ts';
 
 interface ClientConnection extends ListConnection<ClientView> {
   readonly isComplete: boolean;

@@ -1,12 +1,12 @@
-import type { BrokerRecord } from '../brokers/broker-cache.ts';
-import type { ClientRef } from './inspect/client-key.ts';
-import type { ClientListState } from './inspect/client-listing.ts';
+import type { ClientRef } from '../../protocol/apis/clients/client-key.ts';
 import type {
   ClientQueues,
   ClientSource,
   ConnectedClientDetail,
   ConnectedClientSummary,
-} from './inspect/inspect-data.ts';
+} from '../../protocol/apis/clients/inspect-data.ts';
+import type { BrokerRecord } from '../brokers/broker-cache.ts';
+import type { ClientListState } from './inspect/client-listing.ts';
 import type { QueueReader } from './queue-reader.ts';
 
 export interface ClientView {

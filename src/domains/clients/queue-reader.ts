@@ -1,8 +1,8 @@
 import { setImmediate as immediate } from 'node:timers/promises';
+import { type ClientRef, keyOf } from '../../protocol/apis/clients/client-key.ts';
+import { getQueues, MAX_QUEUE_IDS } from '../../protocol/apis/clients/inspect-control.ts';
+import type { ClientQueues } from '../../protocol/apis/clients/inspect-data.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
-import { type ClientRef, keyOf } from './inspect/client-key.ts';
-import { getQueues, MAX_QUEUE_IDS } from './inspect/inspect-control.ts';
-import type { ClientQueues } from './inspect/inspect-data.ts';
 
 type Ask = <T>(request: (caller: ControlCaller) => Promise<T>) => Promise<T>;
 

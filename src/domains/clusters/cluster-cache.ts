@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Cluster, ClusterNode, Prisma } from '../../generated/sqlite/client.ts';
-import { ANYTHING, type Changes } from '../../platform/storage/changes.ts';
+import { ANYTHING, type Changes } from '../../platform/storage/changes/changes.ts';
+import { RowCache } from '../../platform/storage/changes/row-cache.ts';
 import type { Database } from '../../platform/storage/database.ts';
-import { Directory } from '../../platform/storage/directory.ts';
 import type { AccessDocument } from '../access-control/documents/access-document.ts';
 import type { BegunWrite, ClusterKeeper, ClusterRecord } from './model/cluster.ts';
 
@@ -18,7 +18,7 @@ type ClusterRow = Cluster & {
 
 const CHANGED = 'cluster';
 
-export class ClusterCache extends Directory<ClusterRow, ClusterRecord> {
+export class ClusterCache extends RowCache<ClusterRow, ClusterRecord> {
   readonly #db: Database;
   readonly #changes: Changes;
   #lastRead = 0;

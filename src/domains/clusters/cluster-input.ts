@@ -1,7 +1,7 @@
 import { type InputIssue, invalid, notFound, ServiceError } from '../../platform/errors.ts';
-import type { Nullish } from '../../platform/given-values.ts';
-import type { Sealer } from '../../platform/storage/sealed.ts';
+import type { Sealer } from '../../platform/storage/encryption/sealed.ts';
 import { MAX_NAME, textIssues } from '../../platform/text/texts.ts';
+import type { Nullish } from '../../platform/without-nulls.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerConnectionInput } from '../brokers/broker-connection.ts';
 import { SECRETS } from '../brokers/stored-secrets.ts';

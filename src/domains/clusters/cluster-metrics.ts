@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
-import { freshly } from '../../platform/scraped.ts';
+import { throttledRead } from '../../platform/scheduling/throttled-read.ts';
 import type { ClusterStatus } from './model/cluster.ts';
 
 /** Registers the metrics of clusters. Returns a function to await before each scrape. */
@@ -24,7 +24,7 @@ export function registerClusterMetrics(
     ['cluster'],
     'Largest number of entries or changes that a node of the cluster lacks. Nodes with an unknown lag are left out',
   );
-  return freshly(async () => {
+  return throttledRead(async () => {
     const statuses = await source();
     for (const gauge of [states, nodes, lag]) gauge.reset();
     for (const [cluster, status] of statuses) {

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import type { ClusterMode } from '../../generated/sqlite/client.ts';
 import { invalid, notFound, ServiceError } from '../../platform/errors.ts';
-import { givenValues, type Nullish } from '../../platform/given-values.ts';
 import type { LeasedMutex } from '../../platform/scheduling/leased-mutex.ts';
-import type { Sealer } from '../../platform/storage/sealed.ts';
+import type { Sealer } from '../../platform/storage/encryption/sealed.ts';
+import { type Nullish, withoutNulls } from '../../platform/without-nulls.ts';
 import type { BrokerCache } from '../brokers/broker-cache.ts';
 import { passwordsNeedAdmin } from '../brokers/stored-secrets.ts';
 import type { ClusterCache } from './cluster-cache.ts';
@@ -164,7 +164,7 @@ export class ClusterService {
       const reason = 'cannot be changed: the brokers identify the cluster by its name';
       throw invalid([{ path: 'input.name', reason }]);
     }
-    await store.change(id, givenValues({ name: name?.trim(), autoRepair }));
+    await store.change(id, withoutNulls({ name: name?.trim(), autoRepair }));
     return this.#read(id);
   }
 

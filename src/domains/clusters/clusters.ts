@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { LeasedMutex } from '../../platform/scheduling/leased-mutex.ts';
-import type { Sealer } from '../../platform/storage/sealed.ts';
+import type { Sealer } from '../../platform/storage/encryption/sealed.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import type { Stop } from '../../protocol/mqtt/broker-session.ts';
 import type { AccessControlService } from '../access-control/access-control-service.ts';

@@ -4,7 +4,7 @@ import { UntilLast } from '../../gateway/live/until-last.ts';
 import type { Viewer } from '../../platform/auth/viewer.ts';
 import { requireSignedIn } from '../../platform/auth/viewer.ts';
 import { notFound, OutOfSight } from '../../platform/errors.ts';
-import type { Changes } from '../../platform/storage/changes.ts';
+import type { Changes } from '../../platform/storage/changes/changes.ts';
 import type { StorageLog } from '../../platform/storage/storage-log.ts';
 import type { BrokerService } from '../brokers/broker-service.ts';
 import type { ListedJob } from './job.ts';

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { JobKind } from '../../generated/sqlite/client.ts';
 import { notFound, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Changes } from '../../platform/storage/changes.ts';
+import type { Changes } from '../../platform/storage/changes/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { isForeignKeyViolation, isNotFound, isUniqueViolation } from '../../platform/storage/prisma-errors.ts';
 import { isEnd, type Job, type JobReport, type ListedJob, type NewJob, toJob } from './job.ts';

@@ -3,7 +3,7 @@ import type { JobKind } from '../../generated/sqlite/client.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { settledWithin } from '../../platform/scheduling/within.ts';
-import type { Lease, Leases } from '../../platform/storage/leases.ts';
+import type { Lease, Leases } from '../../platform/storage/leases/leases.ts';
 import type { Job, NewJob } from './job.ts';
 import type { JobStore } from './job-store.ts';
 import type { RunningJob } from './running-job.ts';

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Broadcast, type BroadcastEvent } from '../../gateway/live/broadcast.ts';
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
-import { ANYTHING, type Changes } from '../../platform/storage/changes.ts';
-import { Rereading } from '../../platform/storage/rereading.ts';
+import { ANYTHING, type Changes } from '../../platform/storage/changes/changes.ts';
+import { Rereading } from '../../platform/storage/changes/rereading.ts';
 import type { StorageLog } from '../../platform/storage/storage-log.ts';
 import { JOB_CHANGED } from './job-store.ts';
 

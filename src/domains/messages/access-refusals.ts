@@ -1,6 +1,6 @@
 import { ServiceError } from '../../platform/errors.ts';
+import type { AccessAction, Explanation } from '../../protocol/apis/access-control/access-explanation.ts';
 import type { AccessControlService } from '../access-control/access-control-service.ts';
-import type { AccessAction, Explanation } from '../access-control/explain/access-explanation.ts';
 import { ALLOWING_RULE, denialAdvice } from '../access-control/explain/denial-advice.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
 

@@ -1,5 +1,5 @@
 import { builder, rootAdmin } from '../../gateway/graphql/builder.ts';
-import { isEngine } from '../brokers/broker-engine.ts';
+import { isEngine } from '../../protocol/hosting/broker-engine.ts';
 import { CloudBrokerEngine } from '../brokers/broker-types-schema.ts';
 import type { ServiceProcess } from './process-service.ts';
 

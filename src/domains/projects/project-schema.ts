@@ -4,8 +4,8 @@ import { pageCost } from '../../gateway/graphql/page-cost.ts';
 import { type RowList, relatedRows, rowPage, SHORT_PAGES } from '../../gateway/graphql/row-connection.ts';
 import { belongsToProject } from '../../gateway/graphql/type-scopes.ts';
 import { ofProject, viewerCan } from '../../gateway/graphql/viewer-can.ts';
-import { listConnection } from '../../gateway/paging.ts';
 import { requireSignedIn, requireWholeProject } from '../../platform/auth/viewer.ts';
+import { listConnection } from '../../platform/paging.ts';
 import { User } from '../users/user-schema.ts';
 import type { ProjectRecord } from './project-cache.ts';
 

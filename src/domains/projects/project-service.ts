@@ -7,12 +7,12 @@ import {
   type Viewer,
 } from '../../platform/auth/viewer.ts';
 import { invalid, notFound, OutOfSight, ServiceError } from '../../platform/errors.ts';
-import { givenValues, type Nullish } from '../../platform/given-values.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Changes } from '../../platform/storage/changes.ts';
+import type { Changes } from '../../platform/storage/changes/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
 import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../../platform/text/texts.ts';
+import { type Nullish, withoutNulls } from '../../platform/without-nulls.ts';
 import type { OwnershipLimit } from '../users/ownership-limit.ts';
 import type { UserService } from '../users/user-service.ts';
 import { PROJECT_INCLUDE, type ProjectCache, type ProjectRecord, type ProjectRow } from './project-cache.ts';
@@ -99,7 +99,7 @@ export class ProjectService {
   async update(id: string, change: ProjectChange): Promise<ProjectRecord> {
     if (!this.exists(id)) throw notFound('project', id);
     const { strictRoles, topicPayloads, clusterPasswords } = change;
-    const data = { ...checkTexts(change), ...givenValues({ strictRoles, topicPayloads, clusterPasswords }) };
+    const data = { ...checkTexts(change), ...withoutNulls({ strictRoles, topicPayloads, clusterPasswords }) };
     const row = await this.#options.db.project
       .update({ where: { id }, data, include: PROJECT_INCLUDE })
       .catch(missingAsNotFound('project', id));
@@ -182,5 +182,5 @@ function checkTexts({ name, description }: ProjectChange): { name?: string; desc
     ...textIssues('input.description', description, { max: MAX_DESCRIPTION }),
   ];
   if (issues.length > 0) throw invalid(issues);
-  return givenValues({ name: trimmed, description });
+  return withoutNulls({ name: trimmed, description });
 }

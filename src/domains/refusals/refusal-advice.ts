@@ -1,6 +1,6 @@
+import type { Rival } from '../../protocol/apis/refusals/client-id-fights.ts';
+import type { Refusal, RefusalReason } from '../../protocol/apis/refusals/refusal.ts';
 import { denialAdvice } from '../access-control/explain/denial-advice.ts';
-import type { Rival } from './client-id-fights.ts';
-import type { Refusal, RefusalReason } from './refusal.ts';
 
 /** What an operator can do about a refusal. */
 export function whatWouldHelp(refusal: Refusal): string {

@@ -1,4 +1,4 @@
-import type { Refusal } from './refusal.ts';
+import type { Refusal } from '../../protocol/apis/refusals/refusal.ts';
 import type { RefusalList } from './refusal-list.ts';
 
 interface State extends RefusalList {

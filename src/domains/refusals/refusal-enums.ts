@@ -1,5 +1,5 @@
 import { builder } from '../../gateway/graphql/builder.ts';
-import type { RefusalKind, RefusalReason } from './refusal.ts';
+import type { RefusalKind, RefusalReason } from '../../protocol/apis/refusals/refusal.ts';
 
 export const RefusalKindType = builder.enumType('RefusalKind', {
   description: 'What a broker refused.',

@@ -1,9 +1,6 @@
-import { type CapabilityReasonCode, isCapabilityReason } from '../../protocol/control/capability-reason.ts';
-import { isFields } from '../../protocol/control/fields.ts';
-import type { ControlCaller } from '../../protocol/control/plugin.ts';
-import type { LookedAtRule } from '../access-control/explain/access-explanation.ts';
-import { ACL_TYPES, type AclRule } from '../access-control/policy/access-model.ts';
-import type { Rival } from './client-id-fights.ts';
+import type { LookedAtRule } from '../../protocol/apis/access-control/access-explanation.ts';
+import { ACL_TYPES, type AclRule } from '../../protocol/apis/access-control/access-model.ts';
+import type { Rival } from '../../protocol/apis/refusals/client-id-fights.ts';
 import {
   type Denial,
   MAX_REFUSALS,
@@ -11,9 +8,12 @@ import {
   REFUSAL_REASONS,
   type Refusal,
   type RefusalKind,
-} from './refusal.ts';
-import { MAX_REFUSALS_PAGE, REFUSALS_API } from './refusal-control.ts';
-import { truncate } from './refusal-log.ts';
+} from '../../protocol/apis/refusals/refusal.ts';
+import { MAX_REFUSALS_PAGE, REFUSALS_API } from '../../protocol/apis/refusals/refusal-control.ts';
+import { truncate } from '../../protocol/apis/refusals/refusal-log.ts';
+import { type CapabilityReasonCode, isCapabilityReason } from '../../protocol/control/capability-reason.ts';
+import { isFields } from '../../protocol/control/fields.ts';
+import type { ControlCaller } from '../../protocol/control/plugin.ts';
 
 /** The refusals of a broker, newest first. */
 export interface RefusalList {

@@ -1,3 +1,5 @@
+import type { RefusalReason } from '../../protocol/apis/refusals/refusal.ts';
+import { tlsReasonOf } from '../../protocol/apis/refusals/tls-reasons.ts';
 import {
   CLOSED_BY_CLIENT,
   type DisconnectedLine,
@@ -5,8 +7,6 @@ import {
   TIMED_OUT,
   UNKNOWN_CLIENT,
 } from '../../protocol/mosquitto-log/log-line.ts';
-import type { RefusalReason } from './refusal.ts';
-import { tlsReasonOf } from './tls-reasons.ts';
 
 /** What explains the end in an earlier line. */
 interface Cause {

@@ -1,14 +1,14 @@
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import type { Polled, PolledEvent, PollSource } from '../../gateway/live/polled-feed.ts';
-import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../gateway/paging.ts';
 import { ServiceError } from '../../platform/errors.ts';
+import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../platform/paging.ts';
 import { cursorOf, type Place, placeIn } from '../../platform/sorting/places.ts';
 import { FITS, type FilterMode } from '../../platform/text/text-filter.ts';
+import type { Refusal, RefusalKind, RefusalReason } from '../../protocol/apis/refusals/refusal.ts';
+import { REFUSALS_API } from '../../protocol/apis/refusals/refusal-control.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import { BrokerFeeds } from '../brokers/broker-feeds.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
-import type { Refusal, RefusalKind, RefusalReason } from './refusal.ts';
-import { REFUSALS_API } from './refusal-control.ts';
 import { differenceOf, splitList } from './refusal-difference.ts';
 import { NO_REFUSALS, type RefusalList } from './refusal-list.ts';
 import { RefusalReader } from './refusal-reader.ts';
@@ -56,7 +56,7 @@ export class RefusalService {
       weigh: ({ refusals }: Polled<RefusalState>) => 1 + refusals.length,
       split: (state: Polled<RefusalState>) => splitList(state),
     };
-    this.#feeds = new BrokerFeeds({ runtimes, directory: brokers, onFault }, content, (runtime) =>
+    this.#feeds = new BrokerFeeds({ runtimes, brokerCache: brokers, onFault }, content, (runtime) =>
       this.#sourceOf(runtime),
     );
     runtimes.onRuntime(({ id }, change) => {

@@ -1,6 +1,6 @@
 import { namedNodeId } from '../../gateway/named-node-id.ts';
+import type { Refusal } from '../../protocol/apis/refusals/refusal.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
-import type { Refusal } from './refusal.ts';
 
 export interface RefusalView {
   readonly id: string;

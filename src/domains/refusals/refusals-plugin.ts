@@ -1,5 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { entryLimit } from '../../platform/limits/entry-limit.ts';
+import { ClientIdFights, type Rival } from '../../protocol/apis/refusals/client-id-fights.ts';
+import type { RefusalKind } from '../../protocol/apis/refusals/refusal.ts';
+import { executeRefusalCommand, REFUSALS_API, refusalsChanged } from '../../protocol/apis/refusals/refusal-control.ts';
+import { RefusalLog } from '../../protocol/apis/refusals/refusal-log.ts';
 import { type CapabilityReason, reasonOf } from '../../protocol/control/capability-reason.ts';
 import type { ControlCommand } from '../../protocol/control/envelope.ts';
 import type {
@@ -21,11 +25,7 @@ import type { BrokerMessage, Stop } from '../../protocol/mqtt/broker-session.ts'
 import { TAKE_OVER_KEEPALIVE } from '../../protocol/mqtt/take-over.ts';
 import { plainAddress } from '../clients/inspect/client-entry.ts';
 import { DENIED, isDenied, LogVerification, NO_LOG } from '../clients/inspect/log-verification.ts';
-import { ClientIdFights, type Rival } from './client-id-fights.ts';
 import { limitOfLog } from './log-limits.ts';
-import type { RefusalKind } from './refusal.ts';
-import { executeRefusalCommand, REFUSALS_API, refusalsChanged } from './refusal-control.ts';
-import { RefusalLog } from './refusal-log.ts';
 import { type Explained, explainDenial, explainEnd } from './refusal-reasons.ts';
 import { UnidentifiedConnections } from './unidentified-connections.ts';
 

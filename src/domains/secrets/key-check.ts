@@ -1,6 +1,6 @@
 import { ServiceError } from '../../platform/errors.ts';
 import type { Database } from '../../platform/storage/database.ts';
-import type { RotatableSealer } from '../../platform/storage/sealed.ts';
+import type { RotatableSealer } from '../../platform/storage/encryption/sealed.ts';
 import type { StorageLog } from '../../platform/storage/storage-log.ts';
 import { SEALED_COLUMNS, type SealedColumn } from './sealed-columns.ts';
 import { hasValueWith, valuesWithout } from './sealed-values.ts';

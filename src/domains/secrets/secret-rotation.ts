@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ServiceError } from '../../platform/errors.ts';
 import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts';
 import type { Database } from '../../platform/storage/database.ts';
-import type { RotatableSealer } from '../../platform/storage/sealed.ts';
+import type { RotatableSealer } from '../../platform/storage/encryption/sealed.ts';
 import type { AuditService } from '../audit/audit-service.ts';
 import { type RowKey, SEALED_COLUMNS, type SealedColumn } from './sealed-columns.ts';
 import { discardValue, replaceValue, type SealedValue, valuesWithout } from './sealed-values.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { hashSecret } from '../../platform/auth/secrets.ts';
 import type { Database } from '../../platform/storage/database.ts';
-import type { Sealer } from '../../platform/storage/sealed.ts';
+import type { Sealer } from '../../platform/storage/encryption/sealed.ts';
 
 /** Maximum number of pending sign-ins, which need no credentials. Beyond it the oldest ones are deleted. */
 const MAX_ATTEMPTS = 10_000;

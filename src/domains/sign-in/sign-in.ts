@@ -5,7 +5,7 @@ import type { ClaimRoles } from '../../platform/auth/viewer-loader.ts';
 import type { Closers } from '../../platform/closers.ts';
 import type { Config } from '../../platform/config/config.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import type { Sealer } from '../../platform/storage/sealed.ts';
+import type { Sealer } from '../../platform/storage/encryption/sealed.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import type { AuditService } from '../audit/audit-service.ts';
 import type { ProjectCache } from '../projects/project-cache.ts';

@@ -1,9 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
+import {
+  getStream,
+  listStreams,
+  onStreamChanged,
+  STREAM_API,
+} from '../../data-plane/streams/control/stream-control.ts';
+import type { StreamEntry } from '../../data-plane/streams/control/stream-wire.ts';
+import { isReplaying, type ReplayProgress } from '../../data-plane/streams/model/stream-replay.ts';
 import type { Polled, PolledContent, PolledEvent, PollSource } from '../../gateway/live/polled-feed.ts';
 import type { ControlCaller, ControlProvider } from '../../protocol/control/plugin.ts';
-import { getStream, listStreams, onStreamChanged, STREAM_API } from './control/stream-control.ts';
-import type { StreamEntry } from './control/stream-wire.ts';
-import { isReplaying, type ReplayProgress } from './model/stream-replay.ts';
 
 export interface ReplayStatus {
   readonly replaying: boolean;

@@ -1,9 +1,13 @@
+import { definitionIssues, NOT_BEFORE, replayIssues } from '../../data-plane/streams/definition/definition-issues.ts';
+import {
+  DEFAULT_DEFINITION,
+  NULLABLE_FIELDS,
+  type StreamDefinition,
+} from '../../data-plane/streams/model/stream-definition.ts';
+import type { TimeBounds } from '../../data-plane/streams/model/stream-engine.ts';
+import type { ReplayRequest } from '../../data-plane/streams/model/stream-replay.ts';
 import { type InputIssue, invalid, ServiceError } from '../../platform/errors.ts';
 import { withWrittenNumbers } from '../../platform/text/exact-number.ts';
-import { definitionIssues, NOT_BEFORE, replayIssues } from './definition/definition-issues.ts';
-import { DEFAULT_DEFINITION, NULLABLE_FIELDS, type StreamDefinition } from './model/stream-definition.ts';
-import type { TimeBounds } from './model/stream-engine.ts';
-import type { ReplayRequest } from './model/stream-replay.ts';
 
 /* Checks of input. Errors: INVALID, with paths in `input` and the field names of the graph. */
 

@@ -1,8 +1,8 @@
 import type { Route, RouteInput } from '../../gateway/rest/route.ts';
 import { invalid } from '../../platform/errors.ts';
 import { capitalized } from '../../platform/text/capitalized.ts';
-import { momentOf } from './rest-moments.ts';
 import { NEW_STREAM, STREAM_CHANGE, STREAM_REPLAY, STREAMNAME_QUERY, STREAMS, STREAMS_QUERY } from './stream-bodies.ts';
+import { momentOf } from './time-bound.ts';
 
 const LIST = `query ($projectId: ID!, $brokerId: ID!, $first: Int, $after: String, $offset: Int) {
   project(id: $projectId) {

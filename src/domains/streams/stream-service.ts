@@ -1,13 +1,3 @@
-import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
-import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../gateway/paging.ts';
-import { invalid, ServiceError } from '../../platform/errors.ts';
-import { cursorOf, placeIn } from '../../platform/sorting/places.ts';
-import type { ControlCaller } from '../../protocol/control/plugin.ts';
-import { unreachable } from '../../protocol/mqtt/when-connected.ts';
-import type { BrokerRecord } from '../brokers/broker-cache.ts';
-import { BrokerFeeds, type BrokerFeedsOptions } from '../brokers/broker-feeds.ts';
-import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
-import { TotalsOfBrokers } from '../brokers/broker-totals.ts';
 import {
   clearStreamMessages,
   commandStream,
@@ -16,8 +6,18 @@ import {
   listStreamPlaces,
   listStreams,
   STREAM_API,
-} from './control/stream-control.ts';
-import { createLoopFree, modifyLoopFree, replayLoopFree } from './loop-free-writes.ts';
+} from '../../data-plane/streams/control/stream-control.ts';
+import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
+import { invalid, ServiceError } from '../../platform/errors.ts';
+import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../platform/paging.ts';
+import { cursorOf, placeIn } from '../../platform/sorting/places.ts';
+import type { ControlCaller } from '../../protocol/control/plugin.ts';
+import { unreachable } from '../../protocol/mqtt/when-connected.ts';
+import type { BrokerRecord } from '../brokers/broker-cache.ts';
+import { BrokerFeeds, type BrokerFeedsOptions } from '../brokers/broker-feeds.ts';
+import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import { TotalsOfBrokers } from '../brokers/broker-totals.ts';
+import { createLoopFree, modifyLoopFree, replayLoopFree } from './loop-check.ts';
 import {
   LIST_CONTENT,
   listSource,
@@ -71,7 +71,7 @@ export class StreamService {
     this.#runtimes = options.runtimes;
     this.#replays = new BrokerFeeds(options, REPLAY_CONTENT, ({ controls }, name) => replaySource(controls, name));
     this.#lists = new BrokerFeeds(options, LIST_CONTENT, ({ controls }) => listSource(controls));
-    this.#stop = options.directory.onRemove(({ id }) => this.#totals.remove(id));
+    this.#stop = options.brokerCache.onRemove(({ id }) => this.#totals.remove(id));
   }
 
   /** Queries the server of a broker's streams. Issues have the field names of the model. */

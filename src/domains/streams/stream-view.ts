@@ -1,10 +1,10 @@
+import type { StreamEntry } from '../../data-plane/streams/control/stream-wire.ts';
+import type { StreamDefinition } from '../../data-plane/streams/model/stream-definition.ts';
+import type { StreamOnNode } from '../../data-plane/streams/model/stream-nodes.ts';
+import type { StreamReport } from '../../data-plane/streams/model/stream-report.ts';
 import { namedNodeId } from '../../gateway/named-node-id.ts';
 import type { ControlProvider } from '../../protocol/control/plugin.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
-import type { StreamEntry } from './control/stream-wire.ts';
-import type { StreamDefinition } from './model/stream-definition.ts';
-import type { StreamOnNode } from './model/stream-nodes.ts';
-import type { StreamReport } from './model/stream-report.ts';
 
 /** A report whose fields are `null` if the server of the streams sends no reports. */
 type MaybeReport = { readonly [Field in keyof StreamReport]: StreamReport[Field] | null };

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
+import { type PostgresqlPlace, type StorePlace, StreamThread } from '../../data-plane/streams/hosting/stream-thread.ts';
+import { MessageExpiry } from '../../data-plane/streams/store/postgresql/message-expiry.ts';
 import { HostedPart } from '../../protocol/hosting/hosted-part.ts';
 import type { Hosting, HostingParts } from '../../protocol/hosting/hosting.ts';
 import type { BrokerCache } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { JobStore } from '../jobs/job-store.ts';
 import { streamHosting } from './hosting/stream-hosting.ts';
-import { type PostgresqlPlace, type StorePlace, StreamThread } from './hosting/stream-thread.ts';
-import { MessageExpiry } from './store/postgresql/message-expiry.ts';
 import { StreamService } from './stream-service.ts';
 
 interface StreamsOptions extends HostingParts {
@@ -30,12 +30,12 @@ export class Streams extends HostedPart<StreamService> {
     super();
     this.#options = options;
     const { place, jobs, maxBytes, workerUrl, ...parts } = options;
-    const { brokers: directory, runtimes, storage, log } = parts;
+    const { brokers: brokerCache, runtimes, storage, log } = parts;
     this.thread = new StreamThread({ place, maxBytes, workerUrl, log });
     this.hosting = streamHosting({ ...parts, thread: this.thread, place, jobs });
     this.#expiry = 'folder' in place ? null : new MessageExpiry({ ...storage, log });
     const onFault = (error: unknown) => log.error({ err: error }, 'streams could not be followed');
-    this.service = new StreamService({ runtimes, directory, onFault });
+    this.service = new StreamService({ runtimes, brokerCache, onFault });
   }
 
   override async start(): Promise<void> {
@@ -55,7 +55,7 @@ export class Streams extends HostedPart<StreamService> {
     const { storage, log } = this.#options;
     const streams = await storage.db.stream.findMany({ select: { id: true, ttl: true } });
     const ttls = new Map(streams.map(({ id, ttl }) => [id, ttl]));
-    const { importSegments } = await import('./store/postgresql/segment-import.ts');
+    const { importSegments } = await import('../../data-plane/streams/store/postgresql/segment-import.ts');
     const count = await importSegments({
       folder,
       databaseUrl,

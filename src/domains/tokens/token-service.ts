@@ -10,10 +10,10 @@ import {
 } from '../../platform/auth/viewer.ts';
 import { invalid, notFound, OutOfSight, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Changes } from '../../platform/storage/changes.ts';
+import type { Changes } from '../../platform/storage/changes/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
+import { RowLock } from '../../platform/storage/postgresql/row-lock.ts';
 import { missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
-import { RowLock } from '../../platform/storage/row-lock.ts';
 import { serializable } from '../../platform/storage/serializable.ts';
 import { checkedRotation, checkedToken, type NewToken, type Rotation } from './token-input.ts';
 

@@ -1,6 +1,6 @@
+import type { TopicKind } from '../../data-plane/topic-tree/model/topic-recorder.ts';
 import { invalid } from '../../platform/errors.ts';
 import { filterProblem } from '../../protocol/mqtt/topics.ts';
-import type { TopicKind } from './model/topic-recorder.ts';
 
 export interface SelectionInput {
   readonly kind?: TopicKind | null | undefined;

@@ -1,6 +1,6 @@
+import { MAX_TTL_SECONDS } from '../../data-plane/topic-tree/model/topic-settings.ts';
 import type { JsonSchema, Route, RouteInput } from '../../gateway/rest/route.ts';
 import { BOOLEAN, closed, INTEGER, PAGE_QUERY, STRING } from '../../gateway/rest/schemas.ts';
-import { MAX_TTL_SECONDS } from './model/topic-settings.ts';
 
 const PAGE = 10_000;
 

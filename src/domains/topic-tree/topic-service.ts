@@ -1,25 +1,30 @@
+import { TOPIC_API } from '../../data-plane/topic-tree/control/topic-control.ts';
+import type {
+  TopicKind,
+  TopicOrder,
+  TopicRequests,
+  TopicResponses,
+} from '../../data-plane/topic-tree/model/topic-recorder.ts';
+import type { TopicSettings } from '../../data-plane/topic-tree/model/topic-settings.ts';
+import { topicCursor } from '../../data-plane/topic-tree/tree/topic-order.ts';
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
-import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../gateway/paging.ts';
 import { roleIn, roleIncludes, type Viewer } from '../../platform/auth/viewer.ts';
 import { invalid, ServiceError, withPlaces } from '../../platform/errors.ts';
+import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../platform/paging.ts';
 import { cursorOf, type ListOrder, placeIn } from '../../platform/sorting/places.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { ProjectCache } from '../projects/project-cache.ts';
-import { TOPIC_API } from './control/topic-control.ts';
 import { type TopicSource, TopicSources } from './control/topic-sources.ts';
 import { DroppedMessages } from './live/dropped-messages.ts';
 import type { TopicEvent } from './live/topic-feed.ts';
 import { TopicFeeds } from './live/topic-feeds.ts';
-import type { TopicKind, TopicOrder, TopicRequests, TopicResponses } from './model/topic-recorder.ts';
-import type { TopicSettings } from './model/topic-settings.ts';
 import { checkedLengths, checkedSelection, type SelectionInput } from './topic-input.ts';
 import type { LevelView, TopicConnection, TopicNodes, TopicTreeRef, TopicTreeView, TopicView } from './topic-view.ts';
-import { topicCursor } from './tree/topic-order.ts';
 
 export interface TopicServiceOptions {
   readonly runtimes: BrokerRuntimes;
-  readonly directory: Pick<BrokerCache, 'onRemove'>;
+  readonly brokerCache: Pick<BrokerCache, 'onRemove'>;
   readonly projects: Pick<ProjectCache, 'get'>;
   /** Returns `null` for a broker without nodes that have their own messages. */
   readonly nodesOf: (broker: BrokerRecord) => TopicNodes | null;
@@ -66,7 +71,7 @@ export class TopicService {
       if (change === 'OPENED') this.#dropped.set(id, new DroppedMessages(sys));
       else this.#dropped.delete(id);
     });
-    this.#stop = options.directory.onRemove(({ id }) => this.#feeds.removed(id));
+    this.#stop = options.brokerCache.onRemove(({ id }) => this.#feeds.removed(id));
   }
 
   /** Returns the nodes that have their own topic trees. `null` if the broker has only one tree. */

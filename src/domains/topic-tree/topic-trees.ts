@@ -1,10 +1,10 @@
+import { TopicThread } from '../../data-plane/topic-tree/hosting/topic-thread.ts';
 import { HostedPart } from '../../protocol/hosting/hosted-part.ts';
 import type { Hosting, HostingParts } from '../../protocol/hosting/hosting.ts';
 import type { BrokerCache } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { ProjectCache } from '../projects/project-cache.ts';
 import type { TopicPayloads } from './hosting/topic-payloads.ts';
-import { TopicThread } from './hosting/topic-thread.ts';
 import { topicTreeHosting } from './hosting/topic-tree-hosting.ts';
 import { TopicService, type TopicServiceOptions } from './topic-service.ts';
 
@@ -27,10 +27,10 @@ export class TopicTrees extends HostedPart<TopicService> {
 
   constructor({ projects, nodesOf, payloadsOf, maxBytes, workerUrl, ...parts }: TopicTreesOptions) {
     super();
-    const { brokers: directory, runtimes, log } = parts;
+    const { brokers: brokerCache, runtimes, log } = parts;
     this.thread = new TopicThread({ workerUrl, log });
     this.hosting = topicTreeHosting({ ...parts, payloadsOf, thread: this.thread, maxBytes });
     const onFault = (error: unknown) => log.error({ err: error }, 'topics could not be followed');
-    this.service = new TopicService({ runtimes, directory, projects, nodesOf, onFault });
+    this.service = new TopicService({ runtimes, brokerCache, projects, nodesOf, onFault });
   }
 }

@@ -1,6 +1,12 @@
-import type { ListConnection } from '../../gateway/paging.ts';
+import type {
+  KindCounts,
+  RecordedTopic,
+  RecorderStatus,
+  TopicKind,
+  TopicLevel,
+} from '../../data-plane/topic-tree/model/topic-recorder.ts';
+import type { ListConnection } from '../../platform/paging.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
-import type { KindCounts, RecordedTopic, RecorderStatus, TopicKind, TopicLevel } from './model/topic-recorder.ts';
 
 /** Where topics are recorded: at a broker, or at one of its nodes. */
 export interface TopicTreeRef {

@@ -2,7 +2,7 @@ import type { Organization, OrganizationRole, Prisma, User } from '../../generat
 import { requireSignedIn, type Viewer } from '../../platform/auth/viewer.ts';
 import { invalid, notFound, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Changes } from '../../platform/storage/changes.ts';
+import type { Changes } from '../../platform/storage/changes/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { isUniqueViolation } from '../../platform/storage/prisma-errors.ts';
 import { serializable } from '../../platform/storage/serializable.ts';

@@ -2,7 +2,7 @@ import type { Prisma } from '../../generated/sqlite/client.ts';
 import type { Viewer } from '../../platform/auth/viewer.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { Database } from '../../platform/storage/database.ts';
-import { RowLock } from '../../platform/storage/row-lock.ts';
+import { RowLock } from '../../platform/storage/postgresql/row-lock.ts';
 
 type Create<T> = (db: Prisma.TransactionClient) => Promise<T>;
 

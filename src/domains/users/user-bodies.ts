@@ -1,6 +1,6 @@
-import { DEFAULT_PAGE } from '../../gateway/paging.ts';
 import type { JsonSchema } from '../../gateway/rest/route.ts';
 import { BOOLEAN, closed, INTEGER, NUMBER, STRING } from '../../gateway/rest/schemas.ts';
+import { DEFAULT_PAGE } from '../../platform/paging.ts';
 
 export const SSO_TYPES = { LDAP: 'ldap', SSO: 'sso' } as const;
 export const USER_SORT_FIELDS = { CREATED_AT: 'created_at', NAME: 'name', EMAIL: 'email' } as const;

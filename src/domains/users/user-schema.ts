@@ -5,9 +5,9 @@ import { pageCost } from '../../gateway/graphql/page-cost.ts';
 import { payloadsWith } from '../../gateway/graphql/payloads.ts';
 import { rowConnection } from '../../gateway/graphql/row-connection.ts';
 import { orderInput, SortOrder } from '../../gateway/graphql/sort-order.ts';
-import { checkedPage, DEFAULT_PAGE, type PageArguments } from '../../gateway/paging.ts';
 import { requireRootAdmin, requireSignedIn } from '../../platform/auth/viewer.ts';
 import { OutOfSight } from '../../platform/errors.ts';
+import { checkedPage, DEFAULT_PAGE, type PageArguments } from '../../platform/paging.ts';
 import { usersBy, whereOf } from './user-list.ts';
 
 export const SignInProvider = builder.enumType('SignInProvider', {

@@ -1,13 +1,13 @@
 import type { User } from '../../generated/sqlite/client.ts';
 import { generatePassword, hashPassword } from '../../platform/auth/passwords.ts';
 import { invalid, notFound, ServiceError } from '../../platform/errors.ts';
-import { givenValues, type Nullish } from '../../platform/given-values.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Changes } from '../../platform/storage/changes.ts';
+import type { Changes } from '../../platform/storage/changes/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { isUniqueViolation, missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
 import { serializable } from '../../platform/storage/serializable.ts';
 import { isEmailAddress, MAX_NAME, textIssues } from '../../platform/text/texts.ts';
+import { type Nullish, withoutNulls } from '../../platform/without-nulls.ts';
 import { RootAdmins } from './root-admins.ts';
 import type { SignInMethods, SignInProvider } from './sign-in-methods.ts';
 import { type RemovedUser, removeUser } from './user-removal.ts';
@@ -87,7 +87,7 @@ export class UserService {
       }
       await tx.user.update({
         where: { id: userId },
-        data: { ...givenValues({ name: name?.trim(), verified }), ...moved },
+        data: { ...withoutNulls({ name: name?.trim(), verified }), ...moved },
       });
       if (!isMoved) return;
       await tx.session.deleteMany({ where: { userId } });

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import type { Changes } from '../../platform/storage/changes.ts';
+import type { Changes } from '../../platform/storage/changes/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
-import { FOLDER_LEASE, isLeaseHeld } from '../../platform/storage/lease-locks.ts';
+import { FOLDER_LEASE, isLeaseHeld } from '../../platform/storage/leases/lease-locks.ts';
 import { UTC_NOW } from '../../platform/storage/utc-now.ts';
 
 interface Processes {

@@ -1,5 +1,5 @@
-import type { Engine } from '../../domains/brokers/broker-engine.ts';
 import type { Database } from '../../platform/storage/database.ts';
+import type { Engine } from '../../protocol/hosting/broker-engine.ts';
 import { listProcesses } from '../../protocol/hosting/placement/process-table.ts';
 
 interface OwnProcess {

@@ -1,5 +1,5 @@
-import type { RunningBroker, RunningState } from '../../domains/brokers/broker-engine.ts';
 import type { CloudBrokerState } from '../../generated/sqlite/client.ts';
+import type { RunningBroker, RunningState } from '../../protocol/hosting/broker-engine.ts';
 
 /** CLOSED: the service shuts down, and starts the broker again at its next start. */
 export type Wanted = 'ACTIVE' | 'INACTIVE' | 'CLOSED' | 'REMOVED';

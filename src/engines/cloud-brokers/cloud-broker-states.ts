@@ -1,17 +1,17 @@
 import type { Logger } from 'pino';
 import { BROKER_PARTS, type BrokerCache, type BrokerRow } from '../../domains/brokers/broker-cache.ts';
-import type { RunningBroker } from '../../domains/brokers/broker-engine.ts';
 import type { BrokerService } from '../../domains/brokers/broker-service.ts';
 import type { Prisma } from '../../generated/sqlite/client.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { SerialQueues } from '../../platform/scheduling/serial-queues.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
+import type { RunningBroker } from '../../protocol/hosting/broker-engine.ts';
 
 interface CloudBrokerStatesOptions {
   readonly db: Database;
   readonly brokers: BrokerService;
-  readonly directory: BrokerCache;
+  readonly brokerCache: BrokerCache;
   readonly log: Logger;
 }
 
@@ -50,11 +50,11 @@ export class CloudBrokerStates {
    * attempt, and never rejects.
    */
   async write(id: string, dataOf: () => Prisma.BrokerUpdateInput): Promise<void> {
-    const { db, directory, log } = this.#options;
+    const { db, brokerCache, log } = this.#options;
     await this.#writes.run(id, async () => {
       const pauseMs = this.#endRetry(id);
       // If the broker was deleted meanwhile, there is no entry to update.
-      if (directory.get(id) === null) return;
+      if (brokerCache.get(id) === null) return;
       try {
         const row = await db.broker
           .update({ where: { id }, data: dataOf(), include: BROKER_PARTS })

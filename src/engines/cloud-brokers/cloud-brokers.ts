@@ -2,13 +2,6 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { BROKER_PARTS, type BrokerCache, type BrokerRecord } from '../../domains/brokers/broker-cache.ts';
-import {
-  ENGINES,
-  type Engine,
-  isEngine,
-  type ListenerWanted,
-  type RunningBroker,
-} from '../../domains/brokers/broker-engine.ts';
 import type { BrokerService } from '../../domains/brokers/broker-service.ts';
 import type { CloudBrokerTargetState } from '../../generated/sqlite/client.ts';
 import { generatePassword } from '../../platform/auth/passwords.ts';
@@ -16,11 +9,18 @@ import { invalid, notFound, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { LeasedMutex } from '../../platform/scheduling/leased-mutex.ts';
 import type { Database, Engine as DatabaseEngine } from '../../platform/storage/database.ts';
-import type { Leases } from '../../platform/storage/leases.ts';
+import type { Sealer } from '../../platform/storage/encryption/sealed.ts';
+import type { Leases } from '../../platform/storage/leases/leases.ts';
 import { missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
-import type { Sealer } from '../../platform/storage/sealed.ts';
 import type { ControlApi, ControlCommand } from '../../protocol/control/envelope.ts';
 import { ControlRefusal } from '../../protocol/control/plugin.ts';
+import {
+  ENGINES,
+  type Engine,
+  isEngine,
+  type ListenerWanted,
+  type RunningBroker,
+} from '../../protocol/hosting/broker-engine.ts';
 import type { GatewayPlugins } from '../../protocol/hosting/gateway-plugins.ts';
 import type { HostedCalls } from '../../protocol/hosting/hosted-calls.ts';
 import type { Stop } from '../../protocol/mqtt/broker-session.ts';
@@ -37,7 +37,7 @@ interface CloudBrokersOptions {
   readonly db: Database;
   readonly leases: Leases;
   readonly brokers: BrokerService;
-  readonly directory: BrokerCache;
+  readonly brokerCache: BrokerCache;
   readonly sealer: Sealer;
   readonly engines: CloudEngines;
   /** With SQLite this process is the only one. */
@@ -100,7 +100,7 @@ export class CloudBrokers {
     this.#folder = new OwnFolder({ ...options, id, engine });
     this.#states = new CloudBrokerStates(options);
     this.#creations = new LeasedMutex({ leases, name: 'cloud brokers', prefix: 'creation', timeoutMs: CREATION_MS });
-    this.#stopFollowing = options.directory.onChange((after, before) => this.#changed(after, before));
+    this.#stopFollowing = options.brokerCache.onChange((after, before) => this.#changed(after, before));
   }
 
   /** The engines that this process can run at the moment. */
@@ -131,8 +131,8 @@ export class CloudBrokers {
 
   /** In each process: commands for a broker of another process are sent there. */
   pluginsFor(id: string): GatewayPlugins {
-    const { directory, calls } = this.#options;
-    const broker = directory.get(id);
+    const { brokerCache, calls } = this.#options;
+    const broker = brokerCache.get(id);
     if (broker?.type !== 'CLOUD' || broker.engine !== 'mosquitto') return { plugins: [], clientIds: [] };
     return mosquittoPlugins(id, async (api, command) =>
       calls === null || this.#folder.has(broker) ? this.#execute(id, api, command) : calls.call(id, api, command),
@@ -173,8 +173,8 @@ export class CloudBrokers {
 
   /** Returns when the target state is stored. Errors: INVALID (the service does not run the broker), NOT_FOUND. */
   async setTargetState(id: string, targetState: CloudBrokerTargetState): Promise<BrokerRecord> {
-    const { db, brokers, directory } = this.#options;
-    if (directory.get(id)?.type !== 'CLOUD') throw notRunHere();
+    const { db, brokers, brokerCache } = this.#options;
+    if (brokerCache.get(id)?.type !== 'CLOUD') throw notRunHere();
     const row = await db.broker
       .update({ where: { id }, data: { targetState }, include: BROKER_PARTS })
       .catch(missingAsNotFound('broker', id));
@@ -247,7 +247,7 @@ export class CloudBrokers {
   }
 
   #own(): BrokerRecord[] {
-    return this.#options.directory.all().filter((broker) => this.#folder.has(broker));
+    return this.#options.brokerCache.all().filter((broker) => this.#folder.has(broker));
   }
 
   #canRun(engine: Engine): boolean {
@@ -345,8 +345,8 @@ export class CloudBrokers {
   }
 
   #newRun(id: string): CloudBrokerRun {
-    const { directory, calls, log } = this.#options;
-    if (calls !== null && directory.get(id)?.engine === 'mosquitto') {
+    const { brokerCache, calls, log } = this.#options;
+    if (calls !== null && brokerCache.get(id)?.engine === 'mosquitto') {
       const stops = MOSQUITTO_APIS.map((api) => calls.serve(id, api, (command) => this.#execute(id, api, command)));
       this.#stopServing.set(id, () => {
         for (const stop of stops) stop();
@@ -362,15 +362,15 @@ export class CloudBrokers {
   }
 
   #wanted(id: string): Wanted {
-    const broker = this.#options.directory.get(id);
+    const broker = this.#options.brokerCache.get(id);
     if (broker === null) return 'REMOVED';
     if (this.#phase !== 'STARTED') return 'CLOSED';
     return broker.targetState === 'INACTIVE' ? 'INACTIVE' : 'ACTIVE';
   }
 
   async #startEngine(id: string, onState: OnState): Promise<RunningBroker> {
-    const { directory, sealer, engines, dataDir } = this.#options;
-    const broker = directory.get(id);
+    const { brokerCache, sealer, engines, dataDir } = this.#options;
+    const broker = brokerCache.get(id);
     if (broker === null) throw new ServiceError('NOT_FOUND', 'The broker was removed');
     const password = sealer.open(broker.sealedPassword ?? '', `${id}/password`);
     const folder = this.#folder.pathOf(id);
@@ -384,7 +384,7 @@ export class CloudBrokers {
   }
 
   #isStopNoted(id: string): boolean {
-    const broker = this.#options.directory.get(id);
+    const broker = this.#options.brokerCache.get(id);
     const isAway = this.#phase === 'CLOSED';
     if (this.#states.isUnwritten(id)) return false;
     return broker?.state === 'INACTIVE' && broker.host === this.#folder.host && (broker.awaySince !== null) === isAway;
@@ -397,8 +397,8 @@ export class CloudBrokers {
     // Where the process is, and that it is there: the last word of a process that stops is that it is not.
     const isLast = this.#phase === 'CLOSED' && state === 'INACTIVE';
     return this.#states.write(id, () => {
-      const { directory, engines } = this.#options;
-      const broker = directory.get(id);
+      const { brokerCache, engines } = this.#options;
+      const broker = brokerCache.get(id);
       return {
         ...(state === null ? {} : { state }),
         host,

@@ -1,7 +1,11 @@
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { Counter } from 'prom-client';
+import type { Fault } from '../../data-plane/broker/core/faults.ts';
+import { startEmbeddedBroker } from '../../data-plane/broker/embedded-broker.ts';
+import type { EmbeddedSettings } from '../../data-plane/broker/live-settings.ts';
 import type { BrokerRecord } from '../../domains/brokers/broker-cache.ts';
+import type { InputIssue } from '../../platform/errors.ts';
 import {
   addressOf,
   type Engine,
@@ -9,12 +13,8 @@ import {
   type ListenerWanted,
   type RunningBroker,
   type RunningState,
-} from '../../domains/brokers/broker-engine.ts';
-import type { InputIssue } from '../../platform/errors.ts';
+} from '../../protocol/hosting/broker-engine.ts';
 import { isLocalHost } from '../../protocol/network/allowed-hosts.ts';
-import type { Fault } from '../embedded/core/faults.ts';
-import { startEmbeddedBroker } from '../embedded/embedded-broker.ts';
-import type { EmbeddedSettings } from '../embedded/live-settings.ts';
 import { MosquittoBroker, startMosquittoBroker } from '../mosquitto/mosquitto-broker.ts';
 import { settingsSince21 } from '../mosquitto/mosquitto-config.ts';
 import { findMosquitto, type MosquittoPlaces } from '../mosquitto/mosquitto-program.ts';

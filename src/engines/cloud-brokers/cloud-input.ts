@@ -1,7 +1,7 @@
-import type { BrokerMaximums, Engine } from '../../domains/brokers/broker-engine.ts';
 import type { ListenerProtocol } from '../../generated/sqlite/client.ts';
 import type { InputIssue } from '../../platform/errors.ts';
 import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../../platform/text/texts.ts';
+import type { BrokerMaximums, Engine } from '../../protocol/hosting/broker-engine.ts';
 
 export interface ListenerInput {
   readonly protocol: ListenerProtocol;

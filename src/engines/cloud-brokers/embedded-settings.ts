@@ -1,6 +1,6 @@
+import type { EmbeddedSettings } from '../../data-plane/broker/live-settings.ts';
 import type { BrokerCache } from '../../domains/brokers/broker-cache.ts';
 import type { TopicPayloads } from '../../domains/topic-tree/hosting/topic-payloads.ts';
-import type { EmbeddedSettings } from '../embedded/live-settings.ts';
 
 /** The settings of an embedded broker that take effect while it runs: of its project, and of its own row. */
 export function embeddedSettingsOf(

@@ -1,12 +1,12 @@
 import { basename } from 'node:path';
 import type { Logger } from 'pino';
-import { unknownFolders } from '../../protocol/hosting/unknown-folders.ts';
+import { orphanedFolders } from '../../protocol/hosting/orphaned-folders.ts';
 import { endLeftOverIn } from '../mosquitto/mosquitto-broker.ts';
 
 /** Ends processes that a killed service has left in the folders of brokers, also of deleted ones. Never rejects. */
 export async function endLeftBrokers(folder: string, isThere: (id: string) => boolean, log: Logger): Promise<void> {
   try {
-    const folders = await unknownFolders(folder, () => false);
+    const folders = await orphanedFolders(folder, () => false);
     const ended = await Promise.all(folders.map(endLeftOverIn));
     const left = folders.filter((_folder, index) => ended[index]);
     if (left.length > 0) log.warn({ folders: left }, 'ended brokers that an earlier run of this service had left');

@@ -1,14 +1,14 @@
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
+import { REFUSAL_REASONS, type RefusalReason } from '../../data-plane/broker/connecting/connect-refusal.ts';
+import type { RefusalMessage } from '../../data-plane/broker/listening/refused-connects.ts';
 import { NOBODY } from '../../domains/audit/audit-event.ts';
 import type { AuditService } from '../../domains/audit/audit-service.ts';
 import type { BrokerCache } from '../../domains/brokers/broker-cache.ts';
 import { namedNodeId } from '../../gateway/named-node-id.ts';
-import { REFUSAL_REASONS, type RefusalReason } from '../embedded/core/connect-refusal.ts';
-import type { RefusalMessage } from '../embedded/listening/refused-connects.ts';
 
 interface MqttRefusalsOptions {
-  readonly directory: Pick<BrokerCache, 'get'>;
+  readonly brokerCache: Pick<BrokerCache, 'get'>;
   readonly audit: Pick<AuditService, 'record'>;
   readonly log: Logger;
 }
@@ -40,7 +40,7 @@ export class MqttRefusals {
       actor: NOBODY,
       via: 'MQTT',
       address: address ?? '',
-      projectId: this.#options.directory.get(brokerId)?.projectId ?? null,
+      projectId: this.#options.brokerCache.get(brokerId)?.projectId ?? null,
       brokerId,
       target:
         username === null
@@ -53,7 +53,7 @@ export class MqttRefusals {
   }
 
   register(registry: Registry): void {
-    const { directory } = this.#options;
+    const { brokerCache } = this.#options;
     const all = this.#counts;
     new Counter({
       name: 'brokergraph_mqtt_refused_total',
@@ -63,7 +63,7 @@ export class MqttRefusals {
       collect() {
         this.reset();
         for (const [broker, counts] of all) {
-          if (directory.get(broker) === null) all.delete(broker);
+          if (brokerCache.get(broker) === null) all.delete(broker);
           else for (const [reason, count] of counts) this.inc({ broker, reason }, count);
         }
       },

@@ -8,9 +8,9 @@ import type { BrokerService } from '../../domains/brokers/broker-service.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { within } from '../../platform/scheduling/within.ts';
 import type { Database, Engine as DatabaseEngine } from '../../platform/storage/database.ts';
-import { folderIdFile } from '../../platform/storage/folder-id.ts';
-import { folderLease } from '../../platform/storage/lease-locks.ts';
-import type { Lease, Leases } from '../../platform/storage/leases.ts';
+import { folderIdFile } from '../../platform/storage/folder/folder-id.ts';
+import { folderLease } from '../../platform/storage/leases/lease-locks.ts';
+import type { Lease, Leases } from '../../platform/storage/leases/leases.ts';
 import { isNotFound } from '../../platform/storage/prisma-errors.ts';
 import { endLeftOverIn } from '../mosquitto/mosquitto-broker.ts';
 import { endLeftBrokers } from './left-brokers.ts';
@@ -22,7 +22,7 @@ interface OwnFolderOptions {
   readonly engine: DatabaseEngine;
   readonly leases: Leases;
   readonly brokers: BrokerService;
-  readonly directory: BrokerCache;
+  readonly brokerCache: BrokerCache;
   readonly log: Logger;
 }
 
@@ -79,8 +79,8 @@ export class OwnFolder {
 
   /** Takes the brokers of earlier versions, which have no folder yet. With SQLite, all brokers are in this folder. */
   async adopt(): Promise<void> {
-    const { db, engine, brokers, directory, log } = this.#options;
-    const others = directory.all().filter((broker) => broker.type === 'CLOUD' && !this.has(broker));
+    const { db, engine, brokers, brokerCache, log } = this.#options;
+    const others = brokerCache.all().filter((broker) => broker.type === 'CLOUD' && !this.has(broker));
     const here = others.filter(({ id }) => engine === 'sqlite' || existsSync(this.pathOf(id)));
     for (const { id, folderId } of here) {
       if (engine !== 'sqlite' && folderId !== null) {
@@ -101,10 +101,10 @@ export class OwnFolder {
 
   /** Ends what a killed process has left, and deletes the files of brokers that were deleted while no process ran. */
   async clean(): Promise<void> {
-    const { db, dataDir, directory, log } = this.#options;
+    const { db, dataDir, brokerCache, log } = this.#options;
     const deleted = await db.deletedCloudBroker.findMany({ where: { folderId: this.id } });
     for (const { id } of deleted) await this.delete(id);
-    await endLeftBrokers(join(dataDir, 'brokers'), (id) => directory.get(id) !== null, log);
+    await endLeftBrokers(join(dataDir, 'brokers'), (id) => brokerCache.get(id) !== null, log);
   }
 
   /**

@@ -1,16 +1,16 @@
 import { X509Certificate } from 'node:crypto';
 import { connect } from 'node:tls';
-import { type ListenerWanted, reachedAt } from '../../domains/brokers/broker-engine.ts';
+import { type InputIssue, ServiceError } from '../../platform/errors.ts';
+import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts';
 import {
   type CertificateMaterial,
   materialIssues,
   materialRefusal,
   missingIssuer,
   readMaterial,
-} from '../../domains/certificates/material/certificate-material.ts';
-import { type InputIssue, ServiceError } from '../../platform/errors.ts';
-import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts';
+} from '../../protocol/certificates/certificate-material.ts';
 import { ControlRefusal } from '../../protocol/control/plugin.ts';
+import { type ListenerWanted, reachedAt } from '../../protocol/hosting/broker-engine.ts';
 import type { ListenerCertificate, ListenerFiles, ListenerMaterial } from './listener-files.ts';
 
 /** The user of the files: a Mosquitto that this service runs. */

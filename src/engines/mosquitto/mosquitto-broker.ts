@@ -2,15 +2,15 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { withPorts } from '../../platform/network/free-ports.ts';
 import {
   addressOf,
   type BrokerMaximums,
   type ListenerWanted,
   type RunningBroker,
   type RunningState,
-} from '../../domains/brokers/broker-engine.ts';
+} from '../../protocol/hosting/broker-engine.ts';
 import { RestartBackoff } from '../../protocol/hosting/worker-thread.ts';
-import { withPorts } from '../free-ports.ts';
 import { type Administrator, ensureAdministrator } from './administrator.ts';
 import { ListenerCertificates } from './listener-certificates.ts';
 import { ListenerFiles } from './listener-files.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { BrokerMaximums, ListenerWanted } from '../../domains/brokers/broker-engine.ts';
-import { CIPHERS_OF_TLS_1_2 } from '../../domains/certificates/material/ciphers.ts';
+import { CIPHERS_OF_TLS_1_2 } from '../../protocol/certificates/ciphers.ts';
+import type { BrokerMaximums, ListenerWanted } from '../../protocol/hosting/broker-engine.ts';
 import { isSince21 } from './mosquitto-version.ts';
 
 interface MosquittoConfigOptions {

@@ -1,4 +1,4 @@
-import { CERTIFICATE_API } from '../../domains/certificates/certificate-control.ts';
+import { CERTIFICATE_API } from '../../protocol/apis/certificate-control.ts';
 import { type ControlApi, type ControlCommand, requestTopic } from '../../protocol/control/envelope.ts';
 import { fieldOf } from '../../protocol/control/fields.ts';
 import { listenerList } from '../../protocol/control/listeners.ts';

@@ -16,8 +16,8 @@ import {
 } from '../../platform/auth/viewer.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { kindOfId } from '../../platform/ids.ts';
+import { DEFAULT_PAGE, MAX_PAGE } from '../../platform/paging.ts';
 import type { RequestContext } from '../context.ts';
-import { DEFAULT_PAGE, MAX_PAGE } from '../paging.ts';
 import { COUNTED_BY_PAGE } from './page-cost.ts';
 import { PLAIN, type RoleScopes } from './type-scopes.ts';
 

@@ -1,5 +1,5 @@
 import { type ExecutionResult, GraphQLError, type GraphQLSchema } from 'graphql';
-import { after } from '../../platform/maybe-promise.ts';
+import { after } from '../../platform/value-or-promise.ts';
 import { type CompiledRun, compile } from './compile.ts';
 import { type OperationDocument, type Variables, withoutConditions } from './document.ts';
 import { createJsonWriter } from './json-writer.ts';

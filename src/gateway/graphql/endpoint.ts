@@ -1,5 +1,5 @@
 import { ServiceError } from '../../platform/errors.ts';
-import { after, type MaybePromise } from '../../platform/maybe-promise.ts';
+import { after, type ValueOrPromise } from '../../platform/value-or-promise.ts';
 import type { RequestContext } from '../context.ts';
 import type { TextResult } from './compile-to-text.ts';
 import { LiveResults } from './live/live-results.ts';
@@ -76,7 +76,7 @@ export class Endpoint {
   }
 
   /** Executes a query or mutation, without a promise if the execution is synchronous. Never throws or rejects. */
-  run(body: unknown, context: RequestContext, options: RunOptions = {}): MaybePromise<GraphqlResponse> {
+  run(body: unknown, context: RequestContext, options: RunOptions = {}): ValueOrPromise<GraphqlResponse> {
     const refuse = (error: unknown) => this.refusal(error, context.requestId);
     try {
       const params = readParams(body);
@@ -118,7 +118,7 @@ export class Endpoint {
     { variables, extensions }: GraphqlParams,
     context: RequestContext,
     { queriesOnly, toText }: RunOptions,
-  ): MaybePromise<GraphqlResponse> {
+  ): ValueOrPromise<GraphqlResponse> {
     const errorContext = { requestId: context.requestId, log: this.log };
     if (!(operation instanceof Operation)) {
       return { result: publicResult({ errors: operation }, errorContext), wellFormed: true };

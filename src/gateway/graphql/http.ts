@@ -1,7 +1,7 @@
 /** GraphQL over HTTP: media types and status codes. https://graphql.github.io/graphql-over-http/draft/ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_STATUS } from '../../platform/errors.ts';
-import { type MaybePromise, proceed } from '../../platform/maybe-promise.ts';
+import { proceed, type ValueOrPromise } from '../../platform/value-or-promise.ts';
 import { errorHeaders } from '../http/error-headers.ts';
 import { endWithBytes, endWithText, type TextBody, textBody } from '../http/text-body.ts';
 import type { Traffic } from '../http/traffic.ts';
@@ -165,6 +165,6 @@ export function compressedBody(
   body: TextBody,
   accept: string | undefined,
   { compression }: Traffic,
-): MaybePromise<Buffer<ArrayBuffer>> | null {
+): ValueOrPromise<Buffer<ArrayBuffer>> | null {
   return isMutation ? null : compression.body(body, headers, accept);
 }

@@ -1,5 +1,5 @@
 import { type ExecutionResult, type GraphQLSchema, OperationTypeNode, parse, validate } from 'graphql';
-import type { MaybePromise } from '../../platform/maybe-promise.ts';
+import type { ValueOrPromise } from '../../platform/value-or-promise.ts';
 import { NO_VARIABLES, type OperationDocument, operationDocument, type Variables } from './document.ts';
 import { Program } from './program.ts';
 import { isRefusal, VariableReader } from './variables.ts';
@@ -13,7 +13,7 @@ interface InternalOperationOptions {
 
 export interface CompiledOperation {
   readonly document: OperationDocument;
-  readonly execute: (context: unknown, variables?: Variables) => MaybePromise<ExecutionResult>;
+  readonly execute: (context: unknown, variables?: Variables) => ValueOrPromise<ExecutionResult>;
   /** Compiles now. Errors: NotCompilable if graphql-js has to execute the operation. */
   readonly compile: () => void;
 }

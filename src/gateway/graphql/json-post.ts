@@ -2,9 +2,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '../../platform/errors.ts';
-import { proceed } from '../../platform/maybe-promise.ts';
 import { parseExactBody } from '../../platform/text/exact-json.ts';
 import { hasFewShapes, TOO_MANY_SHAPES } from '../../platform/text/json-bounds.ts';
+import { proceed } from '../../platform/value-or-promise.ts';
 import type { RequestContext } from '../context.ts';
 import { readBody } from '../http/read-body.ts';
 import { MAX_ANONYMOUS_BODY_BYTES, maxBodyBytesOf } from '../http/traffic.ts';

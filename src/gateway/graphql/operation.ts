@@ -11,7 +11,7 @@ import {
 import type { LRUCache } from 'lru-cache';
 import type { RequiredRole, Viewer } from '../../platform/auth/viewer.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { after, type MaybePromise } from '../../platform/maybe-promise.ts';
+import { after, type ValueOrPromise } from '../../platform/value-or-promise.ts';
 import type { TextResult } from './compile-to-text.ts';
 import { Cost, type OperationCost } from './cost.ts';
 import { NO_VARIABLES, type OperationDocument, rootFieldOf, type Variables } from './document.ts';
@@ -43,7 +43,7 @@ export interface SourceStream {
   readonly key: string;
   readonly source: AsyncIterable<unknown>;
   /** Executes the operation for one event. Never throws or rejects. Each run needs its own context. */
-  run(event: unknown, context: OperationContext): MaybePromise<ExecutionResult>;
+  run(event: unknown, context: OperationContext): ValueOrPromise<ExecutionResult>;
 }
 
 /**
@@ -93,7 +93,7 @@ export class Operation {
    * Executes a query or mutation. Never throws or rejects. With `toText` the result may have `dataText`, which the
    * caller must write.
    */
-  execute(context: OperationContext, variables: Variables = NO_VARIABLES, toText = false): MaybePromise<TextResult> {
+  execute(context: OperationContext, variables: Variables = NO_VARIABLES, toText = false): ValueOrPromise<TextResult> {
     const coerced = this.#admit(context, variables);
     if (isRefusal(coerced)) return { errors: coerced };
     if (this.#isSchemaOnly) return this.#introspected();
@@ -189,7 +189,10 @@ function refuseWithoutField(error: unknown): ExecutionResult {
 }
 
 /** A mutation beyond the walk limit has been carried out. */
-function bounded(context: OperationContext, run: () => MaybePromise<ExecutionResult>): MaybePromise<ExecutionResult> {
+function bounded(
+  context: OperationContext,
+  run: () => ValueOrPromise<ExecutionResult>,
+): ValueOrPromise<ExecutionResult> {
   const checked = (result: ExecutionResult): ExecutionResult => {
     const problem = walkProblem(context);
     return problem === null ? result : { errors: [asGraphQLError(problem)] };

@@ -5,7 +5,7 @@
  */
 import { type DocumentNode, GraphQLError, type GraphQLSchema, parse, specifiedRules, validate } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import type { MaybePromise } from '../../platform/maybe-promise.ts';
+import type { ValueOrPromise } from '../../platform/value-or-promise.ts';
 import { operationDocument } from './document.ts';
 import { checkShape, DEFAULT_LIMITS, usesIntrospection } from './limits.ts';
 import { asGraphQLError, hiddenErrors, Operation, type OperationOptions } from './operation.ts';
@@ -72,7 +72,11 @@ export class Operations {
     return this.#options.schema;
   }
 
-  findFor(caller: PreparationCaller, text: string, operationName: string | null = null): MaybePromise<FoundOperation> {
+  findFor(
+    caller: PreparationCaller,
+    text: string,
+    operationName: string | null = null,
+  ): ValueOrPromise<FoundOperation> {
     const cached = () => this.#cached(text, operationName);
     const prepare = () => this.#prepare(text, operationName);
     const { preparation } = this.#options;

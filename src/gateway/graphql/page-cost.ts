@@ -1,4 +1,4 @@
-import type { PageArguments } from '../paging.ts';
+import type { PageArguments } from '../../platform/paging.ts';
 
 export const BROKER_QUERY_COST = 10;
 

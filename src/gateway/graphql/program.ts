@@ -1,6 +1,6 @@
 import { type ExecutionResult, execute, type GraphQLSchema } from 'graphql';
 import type { LRUCache } from 'lru-cache';
-import type { MaybePromise } from '../../platform/maybe-promise.ts';
+import type { ValueOrPromise } from '../../platform/value-or-promise.ts';
 import { type CompiledRun, compile } from './compile.ts';
 import { compileToText } from './compile-to-text.ts';
 import { conditionVariables, NotCompilable, type OperationDocument, type Variables } from './document.ts';
@@ -38,7 +38,7 @@ export class Program {
     this.#options = options;
   }
 
-  run(root: unknown, context: unknown, sent: Variables, coerced: Variables): MaybePromise<ExecutionResult> {
+  run(root: unknown, context: unknown, sent: Variables, coerced: Variables): ValueOrPromise<ExecutionResult> {
     const result = this.#compiled(context, coerced)?.(root, context, coerced);
     if (result instanceof Promise) return result.then((known) => known ?? this.#interpret(root, context, sent));
     return result ?? this.#interpret(root, context, sent);
@@ -98,13 +98,13 @@ export class Program {
     }
   }
 
-  #interpret(rootValue: unknown, contextValue: unknown, variableValues: Variables): MaybePromise<ExecutionResult> {
+  #interpret(rootValue: unknown, contextValue: unknown, variableValues: Variables): ValueOrPromise<ExecutionResult> {
     return execute({
       schema: this.#schema,
       document: this.#document,
       rootValue,
       contextValue,
       variableValues,
-    }) as MaybePromise<ExecutionResult>;
+    }) as ValueOrPromise<ExecutionResult>;
   }
 }

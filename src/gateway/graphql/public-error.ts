@@ -5,7 +5,7 @@
  */
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import { ERROR_STATUS, type ErrorCode, ServiceError } from '../../platform/errors.ts';
-import { diskFaultOf } from '../../platform/storage/disk-faults.ts';
+import { diskFaultOf } from '../../platform/storage/folder/disk-faults.ts';
 import { isDatabaseUnavailable, isImpossibleText } from '../../platform/storage/prisma-errors.ts';
 import type { RequestContext } from '../context.ts';
 import type { OperationCost } from './cost.ts';

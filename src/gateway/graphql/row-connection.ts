@@ -1,9 +1,9 @@
 import { queryFromInfo } from '@pothos/plugin-prisma';
 import type { GraphQLResolveInfo } from 'graphql';
 import { invalid } from '../../platform/errors.ts';
+import { checkedPage, DEFAULT_PAGE, MAX_PAGE, type PageArguments } from '../../platform/paging.ts';
 import { cursorOf, type ListOrder, type Place, placeIn } from '../../platform/sorting/places.ts';
 import type { RequestContext } from '../context.ts';
-import { checkedPage, DEFAULT_PAGE, MAX_PAGE, type PageArguments } from '../paging.ts';
 import { selects } from './document.ts';
 
 /** A list of rows of the database, by columns without null. Texts have the order of the database. */

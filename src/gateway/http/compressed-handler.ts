@@ -1,6 +1,6 @@
 import { pipeline, type Readable } from 'node:stream';
 import { Response } from '@whatwg-node/server';
-import { after, type MaybePromise } from '../../platform/maybe-promise.ts';
+import { after, type ValueOrPromise } from '../../platform/value-or-promise.ts';
 import { type Compression, describe, encodingOf } from './compression.ts';
 import type { FetchHandler } from './fetch-handler.ts';
 
@@ -23,7 +23,7 @@ function compress(
   compression: Compression,
   accept: string,
   isHead: boolean,
-): MaybePromise<Response> {
+): ValueOrPromise<Response> {
   const { status, headers: fields } = response;
   if (!COMPRESSIBLE.test(fields.get('content-type') ?? '') || fields.has('content-encoding')) return response;
   const length = fields.get('content-length');

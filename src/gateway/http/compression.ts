@@ -9,7 +9,7 @@ import {
   gzip,
   gzipSync,
 } from 'node:zlib';
-import type { MaybePromise } from '../../platform/maybe-promise.ts';
+import type { ValueOrPromise } from '../../platform/value-or-promise.ts';
 import { acceptedEncoding, type Encoding } from './accepted-encoding.ts';
 import { bytesOf, type TextBody } from './text-body.ts';
 
@@ -52,7 +52,7 @@ export class Compression {
     content: Buffer | TextBody,
     headers: Headers,
     accept: string | undefined,
-  ): MaybePromise<Buffer<ArrayBuffer>> | null {
+  ): ValueOrPromise<Buffer<ArrayBuffer>> | null {
     const length = Buffer.isBuffer(content) ? content.length : content.bytes;
     const isLong = length > MAX_MAIN_THREAD_BYTES;
     const encoding = isLong && this.#running >= MAX_CONCURRENT ? null : encodingOf(accept, length);

@@ -1,4 +1,4 @@
-import { after } from '../../platform/maybe-promise.ts';
+import { after } from '../../platform/value-or-promise.ts';
 import { emptyResponse, type FetchHandler } from './fetch-handler.ts';
 
 const EXPOSED = 'Allow, Retry-After, WWW-Authenticate, X-Request-Id, X-Total-Count';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServerAdapter, Response } from '@whatwg-node/server';
-import type { MaybePromise } from '../../platform/maybe-promise.ts';
+import type { ValueOrPromise } from '../../platform/value-or-promise.ts';
 
 /** What comes with a `Request`. */
 export interface RequestOrigin {
@@ -12,7 +12,7 @@ export interface RequestOrigin {
 }
 
 /** Never throws or rejects. */
-export type FetchHandler = (request: Request, origin: RequestOrigin) => MaybePromise<Response>;
+export type FetchHandler = (request: Request, origin: RequestOrigin) => ValueOrPromise<Response>;
 
 /** Handler on node:http. Never throws. */
 export type NodeHandler = (req: IncomingMessage, res: ServerResponse) => void;

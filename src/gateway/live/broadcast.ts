@@ -9,8 +9,9 @@
  * Numbers start at random, so that numbers of another process are not valid here. All subscribers get the same event
  * object, which must not be modified.
  */
+
+import { History } from '../../platform/live/history.ts';
 import { SlicedCalls } from '../../platform/scheduling/sliced-task.ts';
-import { History } from './history.ts';
 import type { LiveSource, SubscriberOptions } from './live-source.ts';
 import { type Ending, type Feed, Subscriber, type Snapshot as Taken } from './subscriber.ts';
 

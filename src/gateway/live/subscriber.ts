@@ -1,4 +1,4 @@
-import type { History } from './history.ts';
+import type { History } from '../../platform/live/history.ts';
 import { LiveSource, OVER, type SubscriberOptions } from './live-source.ts';
 
 export interface Ending {

@@ -1,8 +1,8 @@
 import type { ExecutionResult, GraphQLSchema } from 'graphql';
 import { invalid, ServiceError, withPlaces } from '../../platform/errors.ts';
 import { networkOf } from '../../platform/limits/network.ts';
-import { after, attempt, type MaybePromise } from '../../platform/maybe-promise.ts';
 import { QueueFull } from '../../platform/scheduling/concurrency-limit.ts';
+import { after, attempt, type ValueOrPromise } from '../../platform/value-or-promise.ts';
 import type { RequestContext } from '../context.ts';
 import { type OperationLog, publicError } from '../graphql/public-error.ts';
 import type { FetchHandler, RequestOrigin } from '../http/fetch-handler.ts';
@@ -77,7 +77,7 @@ class RestRouter {
   }
 
   /** Never throws or rejects. Without a promise if the operation and its context are synchronous. */
-  handle(request: Request, origin: RequestOrigin): MaybePromise<Response> {
+  handle(request: Request, origin: RequestOrigin): ValueOrPromise<Response> {
     const rest = new RestRequest(request, origin);
     return attempt(
       () => this.#route(rest),
@@ -85,7 +85,7 @@ class RestRouter {
     );
   }
 
-  #route(rest: RestRequest): MaybePromise<Response> {
+  #route(rest: RestRequest): ValueOrPromise<Response> {
     const { request, headers } = rest;
     rest.revision = revisionOf(headers.accept);
     // All methods of a path are stored under GET: a path is looked up once, whatever the method.
@@ -120,7 +120,7 @@ class RestRouter {
     params: Params,
     search: string,
     context: RequestContext,
-  ): MaybePromise<Response> {
+  ): ValueOrPromise<Response> {
     const { authorize, onRefused } = this.#options;
     const { route, role, field, versions, checkBody } = prepared;
     try {
@@ -160,7 +160,7 @@ class RestRouter {
     }
   }
 
-  #runSoon(rest: RestRequest, context: RequestContext, callOf: () => Call): MaybePromise<Response> {
+  #runSoon(rest: RestRequest, context: RequestContext, callOf: () => Call): ValueOrPromise<Response> {
     const { starts } = this.#traffic;
     const start = () => this.#run(callOf(), context);
     if (starts.isFree) return start();
@@ -171,7 +171,7 @@ class RestRouter {
     });
   }
 
-  #run(call: Call, context: RequestContext): MaybePromise<Response> {
+  #run(call: Call, context: RequestContext): ValueOrPromise<Response> {
     const { prepared, input } = call;
     const { stream, variables: variablesOf } = prepared.route;
     let variables = variablesOf ? variablesOf(input) : NOTHING;

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { Bursts } from '../limits/bursts.ts';
 import { networkOf } from '../limits/network.ts';
 import type { Database } from '../storage/database.ts';
-import type { Sealer } from '../storage/sealed.ts';
+import type { Sealer } from '../storage/encryption/sealed.ts';
 import type { KnownNetworks } from './known-networks.ts';
 import { LoginFailures } from './login-failures.ts';
 import { type CallerTrust, LoginThrottle, type ThrottledAttempt } from './login-throttle.ts';

@@ -1,6 +1,6 @@
 import { join, sqltag as sql } from '@prisma/client/runtime/client';
 import type { Database } from '../storage/database.ts';
-import type { Sealer } from '../storage/sealed.ts';
+import type { Sealer } from '../storage/encryption/sealed.ts';
 import { accountKey, type FailureCount, type LoginThrottle, type ThrottledAttempt } from './login-throttle.ts';
 
 /** Beyond it the rows whose last failure is oldest are deleted. About 300 bytes each. */

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import { notFound, ServiceError } from '../errors.ts';
-import type { Changes } from '../storage/changes.ts';
+import type { Changes } from '../storage/changes/changes.ts';
 import type { Database } from '../storage/database.ts';
-import type { Sealer } from '../storage/sealed.ts';
+import type { Sealer } from '../storage/encryption/sealed.ts';
 import { typeableText } from './passwords.ts';
 
 const RECOVERY_CODES = 10;

@@ -2,7 +2,7 @@ import { empty, sqltag as sql } from '@prisma/client/runtime/client';
 import type { Prisma, Session } from '../../generated/sqlite/client.ts';
 import { ServiceError } from '../errors.ts';
 import { newId } from '../ids.ts';
-import type { Changes } from '../storage/changes.ts';
+import type { Changes } from '../storage/changes/changes.ts';
 import type { Database, Engine } from '../storage/database.ts';
 import { hashSecret, newSecret } from './secrets.ts';
 

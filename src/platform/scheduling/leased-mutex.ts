@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors.ts';
-import type { Leases } from '../storage/leases.ts';
+import type { Leases } from '../storage/leases/leases.ts';
 import { SerialQueues } from './serial-queues.ts';
 
 const MAX_WAITING = 1_000;

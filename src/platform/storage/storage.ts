@@ -6,12 +6,12 @@
 import { join } from 'node:path';
 import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 import type { Pool } from 'pg';
-import { type Changes, LocalChanges } from './changes.ts';
-import { openDataFolder } from './data-folder.ts';
+import { type Changes, LocalChanges } from './changes/changes.ts';
 import type { Database, Engine } from './database.ts';
 import type { DatabaseSpeed } from './database-speed.ts';
-import { type Leases, LocalLeases } from './leases.ts';
-import { migrationsFolder, readMigrations } from './migrations.ts';
+import { openDataFolder } from './folder/data-folder.ts';
+import { type Leases, LocalLeases } from './leases/leases.ts';
+import { migrationsFolder, readMigrations } from './migrations/migrations.ts';
 import type { StorageLog } from './storage-log.ts';
 
 /** In the data folder, unless the database is PostgreSQL. */
@@ -83,7 +83,7 @@ async function closeAll({ db, changes, leases }: OpenDatabase): Promise<void> {
 
 async function openSqlite(file: string, log: StorageLog): Promise<OpenDatabase> {
   const engine = 'sqlite';
-  const { migrateSqlite } = await import('./sqlite-migrator.ts');
+  const { migrateSqlite } = await import('./migrations/sqlite-migrator.ts');
   const migrated = migrateSqlite(file, readMigrations(migrationsFolder(engine)), log);
   const { SqliteAdapterFactory } = await import('./sqlite-adapter.ts');
   const { PrismaClient } = await import('../../generated/sqlite/client.ts');
@@ -94,12 +94,12 @@ async function openSqlite(file: string, log: StorageLog): Promise<OpenDatabase> 
 
 async function openPostgresql(databaseUrl: string, log: StorageLog): Promise<OpenDatabase> {
   const engine = 'postgresql';
-  const { checkPostgresql } = await import('./postgresql-check.ts');
+  const { checkPostgresql } = await import('./postgresql/postgresql-check.ts');
   await checkPostgresql(databaseUrl, log);
-  const { migratePostgresql } = await import('./postgresql-migrator.ts');
+  const { migratePostgresql } = await import('./migrations/postgresql-migrator.ts');
   const migrated = await migratePostgresql(databaseUrl, readMigrations(migrationsFolder(engine)), log);
-  const { PostgresqlChanges } = await import('./postgresql-changes.ts');
-  const { PostgresqlLeases } = await import('./postgresql-leases.ts');
+  const { PostgresqlChanges } = await import('./changes/postgresql-changes.ts');
+  const { PostgresqlLeases } = await import('./leases/postgresql-leases.ts');
   const { DatabaseSpeed } = await import('./database-speed.ts');
   const speed = new DatabaseSpeed(log);
   const changes = await PostgresqlChanges.open(databaseUrl, log);
@@ -117,7 +117,7 @@ async function connectClient(databaseUrl: string, log: StorageLog, speed: Databa
   const { default: pg } = await import('pg');
   const { timedClient } = await import('./database-speed.ts');
   const { PrismaPg } = await import('@prisma/adapter-pg');
-  const { poolConfig } = await import('./postgresql-connection.ts');
+  const { poolConfig } = await import('./postgresql/postgresql-connection.ts');
   const { PrismaClient } = await import('../../generated/postgresql/client.ts');
   const onLost = (error: Error) => log.warn({ err: error }, 'A connection to the database was lost');
   const pool = new pg.Pool({ ...poolConfig(databaseUrl), Client: timedClient(speed) });

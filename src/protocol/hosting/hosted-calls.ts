@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { HostedCall } from '../../generated/sqlite/client.ts';
 import { ERROR_STATUS, type ErrorCode, ServiceError } from '../../platform/errors.ts';
-import { ANYTHING, type Changes } from '../../platform/storage/changes.ts';
+import { ANYTHING, type Changes } from '../../platform/storage/changes/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
-import type { Sealer } from '../../platform/storage/sealed.ts';
+import type { Sealer } from '../../platform/storage/encryption/sealed.ts';
 import type { ControlApi, ControlCommand } from '../control/envelope.ts';
 import { isFields } from '../control/fields.ts';
 import { ControlRefusal } from '../control/plugin.ts';
 import type { Stop } from '../mqtt/broker-session.ts';
-import { ExecutedCalls } from './executed-calls.ts';
+import { ExecutedCallCache } from './executed-call-cache.ts';
 import { HostedEvents } from './hosted-events.ts';
 
 interface HostedCallsOptions {
@@ -58,7 +58,7 @@ export class HostedCalls {
   /** By id; resolved with the sealed response, or `null` after the timeout. */
   readonly #pending = new Map<string, (response: string | null) => void>();
   readonly #executing = new Set<string>();
-  readonly #executed = new ExecutedCalls(MAX_AGE_MS);
+  readonly #executed = new ExecutedCallCache(MAX_AGE_MS);
   readonly #onUnserved = new Set<(brokerId: string, api: string) => void>();
   readonly #stops: readonly Stop[];
   #oldDeletedAt = 0;

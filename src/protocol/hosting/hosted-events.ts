@@ -1,5 +1,5 @@
 import { ServiceError } from '../../platform/errors.ts';
-import { ANYTHING, type Changes } from '../../platform/storage/changes.ts';
+import { ANYTHING, type Changes } from '../../platform/storage/changes/changes.ts';
 import type { ControlApi, ControlCommand, ControlEvent } from '../control/envelope.ts';
 import { ControlRefusal } from '../control/plugin.ts';
 import type { Stop } from '../mqtt/broker-session.ts';

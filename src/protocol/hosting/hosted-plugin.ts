@@ -1,5 +1,5 @@
 import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts';
-import type { Lease } from '../../platform/storage/leases.ts';
+import type { Lease } from '../../platform/storage/leases/leases.ts';
 import type { ControlApi, ControlCommand, ControlEvent } from '../control/envelope.ts';
 import { type ControlPlugin, ControlRefusal } from '../control/plugin.ts';
 import type { HostedCalls } from './hosted-calls.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { Changes } from '../../platform/storage/changes.ts';
-import { Directory } from '../../platform/storage/directory.ts';
+import type { Changes } from '../../platform/storage/changes/changes.ts';
+import { RowCache } from '../../platform/storage/changes/row-cache.ts';
 import type { Stop } from '../mqtt/broker-session.ts';
 
 interface HostedRow {
@@ -17,7 +17,7 @@ interface HostedRowsOptions<Row> {
   readonly rowsOf: (id: string) => Promise<readonly Row[]>;
 }
 
-export class HostedRows<Row extends HostedRow> extends Directory<Row, Row> {
+export class HostedRows<Row extends HostedRow> extends RowCache<Row, Row> {
   readonly #changes: Changes;
   readonly #kind: string;
   #isOwnWrite = false;

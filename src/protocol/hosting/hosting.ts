@@ -11,8 +11,8 @@ import type { GatewayPlugins } from './gateway-plugins.ts';
 import type { HostedCalls } from './hosted-calls.ts';
 import type { EventForwarding } from './hosted-events.ts';
 import { type Hosted, HostedPlugin } from './hosted-plugin.ts';
+import { orphanedFolders } from './orphaned-folders.ts';
 import type { Placement } from './placement/placement.ts';
-import { unknownFolders } from './unknown-folders.ts';
 
 interface HostedApi {
   readonly api: ControlApi;
@@ -180,7 +180,7 @@ export class Hosting {
     const { name, brokers, folder, log } = this.#options;
     if (folder === null) return;
     try {
-      const folders = await unknownFolders(folder, (id) => brokers.get(id) !== null);
+      const folders = await orphanedFolders(folder, (id) => brokers.get(id) !== null);
       if (folders.length === 0) return;
       log.warn({ folders }, `${name} have folders of brokers that are not in this database: delete unneeded folders`);
     } catch (error) {

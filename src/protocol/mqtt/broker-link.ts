@@ -15,12 +15,12 @@ import type {
 } from './broker-session.ts';
 import { type BrokerAddress, type ConnectOptions, connectOptions } from './connect-options.ts';
 import { type Attempt, connectionAttempts } from './connection-attempts.ts';
-import { type Intake, newIntake } from './intake.ts';
 import { LinkConnection, type PublishLimits } from './link-connection.ts';
 import { CLOSED_BEFORE_CONNACK, disconnected, failureOf, type LinkFailure, takenOverFrom } from './link-failure.ts';
 import { matchingFilters } from './matching-filters.ts';
 import type { Published } from './outgoing-messages.ts';
 import { CONTROL_LINK_LIMITS, largestOf, MESSAGE_LINK_LIMITS, type PacketLimits } from './packet-limits.ts';
+import { newReadingLimits, type ReadingLimits } from './reading-limits.ts';
 import { LinkDelays } from './retry-delay.ts';
 import type { SplitClientOptions } from './split-client.ts';
 import { connectOnce } from './split-client.ts';
@@ -61,7 +61,7 @@ export interface BrokerLinkOptions extends BrokerAddress {
   /** Largest accepted packets; sent as Maximum Packet Size (MQTT 5). Default: CONTROL_LINK_LIMITS. */
   readonly limits?: PacketLimits;
   /** Shared by the links of a thread. Default: a separate one. */
-  readonly intake?: Intake;
+  readonly readingLimits?: ReadingLimits;
   readonly isBoundedByCaller?: boolean;
   /** Shared by the links whose packets are written together. Default: a separate one. */
   readonly iterationBatch?: IterationBatch;
@@ -111,15 +111,15 @@ const delays = new LinkDelays();
  * QoS 1 and 2 (`status.resumed`). A client that takes over the client id of a link without a lasting session cuts it
  * once or twice: the link then connects with another client id.
  *
- * Bounds: MAX_FILTERS filters; input within `limits` and `intake`; output within OutgoingMessages or the caller's
- * bounds. What exceeds a bound is refused, never dropped silently. Errors: see BrokerSession; INVALID for invalid
- * topics, filters and settings.
+ * Bounds: MAX_FILTERS filters; input within `limits` and `readingLimits`; output within OutgoingMessages or the
+ * caller's bounds. What exceeds a bound is refused, never dropped silently. Errors: see BrokerSession; INVALID for
+ * invalid topics, filters and settings.
  */
 export class BrokerLink implements BrokerSession {
   clientId: string;
   readonly #options: BrokerLinkOptions;
   #endpoint: ConnectOptions | null = null;
-  readonly #intake: Intake;
+  readonly #readingLimits: ReadingLimits;
   readonly #subscriptions: Subscriptions;
   readonly #unclaimed: UnclaimedMessages;
   readonly #received: Set<number> | null;
@@ -155,7 +155,7 @@ export class BrokerLink implements BrokerSession {
   constructor(options: BrokerLinkOptions) {
     const { id, isLasting = false, isClaimedByTopic = false, leftOver = [], claimMs = CLAIM_MS } = options;
     this.#options = options;
-    this.#intake = options.intake ?? newIntake();
+    this.#readingLimits = options.readingLimits ?? newReadingLimits();
     this.#onFault = options.onFault ?? (() => undefined);
     this.#version = options.version ?? 5;
     this.clientId = options.clientId ?? randomId(`brokergraph-${id}`);
@@ -335,7 +335,13 @@ export class BrokerLink implements BrokerSession {
   async takeOver(clientId: string, action: SessionAction): Promise<TakenSession> {
     if (!this.#connection?.isConnected) throw unreachable(this.status);
     const { timeoutMs } = this.#options;
-    const options = { address: this.#options, version: this.#version, clientId, timeoutMs, intake: this.#intake };
+    const options = {
+      address: this.#options,
+      version: this.#version,
+      clientId,
+      timeoutMs,
+      readingLimits: this.#readingLimits,
+    };
     return this.#inTurn(() => takeOver(options, action));
   }
 
@@ -390,7 +396,7 @@ export class BrokerLink implements BrokerSession {
   #opening(): SplitClientOptions {
     const { limits = CONTROL_LINK_LIMITS } = this.#options;
     const version = this.#version;
-    return { client: this.#clientOptions(version, limits), version, limits, intake: this.#intake };
+    return { client: this.#clientOptions(version, limits), version, limits, readingLimits: this.#readingLimits };
   }
 
   /** Read once, because a broker that is away costs many attempts. Errors: INVALID. */

@@ -1,7 +1,7 @@
 import type { LookupFunction } from 'node:net';
 import type { IClientOptions } from 'mqtt';
 import { invalid } from '../../platform/errors.ts';
-import { givenValues } from '../../platform/given-values.ts';
+import { withoutNulls } from '../../platform/without-nulls.ts';
 import { AllowedHosts, type InsideRule } from '../network/allowed-hosts.ts';
 
 export interface BrokerAddress {
@@ -53,7 +53,7 @@ export function connectOptions(address: BrokerAddress): ConnectOptions {
     protocol,
     hostname: url.hostname.replace(/^\[(.*)\]$/, '$1'),
     port: portOf(url) ?? 1883,
-    ...givenValues({ lookup: hosts.lookup, username, password }),
+    ...withoutNulls({ lookup: hosts.lookup, username, password }),
     ...(protocol.startsWith('ws') ? { path: `${url.pathname}${url.search}` } : {}),
     ...(TLS_PROTOCOLS.has(protocol) ? tlsOptions(address) : {}),
   };
@@ -62,7 +62,7 @@ export function connectOptions(address: BrokerAddress): ConnectOptions {
 function tlsOptions({ ca, cert, key, verifyCa = true }: BrokerAddress): IClientOptions {
   return {
     rejectUnauthorized: verifyCa,
-    ...givenValues({ ca: ca && Buffer.from(ca), cert: cert && Buffer.from(cert), key: key && Buffer.from(key) }),
+    ...withoutNulls({ ca: ca && Buffer.from(ca), cert: cert && Buffer.from(cert), key: key && Buffer.from(key) }),
   };
 }
 

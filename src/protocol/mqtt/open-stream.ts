@@ -3,8 +3,8 @@ import { isIP, connect as openTcp } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as openTls } from 'node:tls';
 import { createWebSocketStream, WebSocket } from 'ws';
-import { givenValues } from '../../platform/given-values.ts';
 import { keepCertificate } from '../../platform/network/tls-failure.ts';
+import { withoutNulls } from '../../platform/without-nulls.ts';
 import type { ConnectOptions } from './connect-options.ts';
 
 /** Each given certificate is trusted by itself, also that of an intermediate authority without its root. */
@@ -23,8 +23,8 @@ export function openStream(
   onFrameBytes: (bytes: number) => void,
 ): Duplex {
   const { rejectUnauthorized, ca, cert, key, lookup } = options;
-  const resolver = givenValues({ lookup });
-  const tls = { ...givenValues({ rejectUnauthorized, ca, cert, key }), ...(ca === undefined ? {} : ANY_AUTHORITY) };
+  const resolver = withoutNulls({ lookup });
+  const tls = { ...withoutNulls({ rejectUnauthorized, ca, cert, key }), ...(ca === undefined ? {} : ANY_AUTHORITY) };
   if (protocol === 'ws' || protocol === 'wss') {
     const host = isIP(hostname) === 6 ? `[${hostname}]` : hostname;
     const bounds = { maxPayload: maxPacketBytes + FRAME_SLACK };

@@ -1,14 +1,14 @@
 import type { Duplex } from 'node:stream';
 import type { ConnectOptions } from './connect-options.ts';
-import type { Intake, PacketHolder } from './intake.ts';
 import { openStream } from './open-stream.ts';
 import { LinkLimitExceeded, largestOf } from './packet-limits.ts';
 import { MalformedPacket } from './packet-properties.ts';
 import { type PacketListener, PacketReader, type PacketReaderOptions } from './packet-reader.ts';
-import { type ReadingTime, SLICE_MS, type Slice } from './reading-time.ts';
+import type { PacketHolder, ReadingLimits } from './reading-limits.ts';
+import { type ReadingTimeLimit, SLICE_MS, type Slice } from './reading-time-limit.ts';
 
 interface PacketStreamOptions extends PacketReaderOptions {
-  readonly intake: Intake;
+  readonly readingLimits: ReadingLimits;
   readonly onRead?: () => void;
 }
 
@@ -19,8 +19,8 @@ export const IGNORED = { onPublish: () => undefined, onAcknowledgement: () => un
 const PACKETS_PER_CLOCK_READ = 32;
 
 /**
- * A connection to a broker whose input is parsed within the limits of `intake`. Malformed input and exceeded limits
- * destroy the stream with an error. Errors of the constructor: OpenSSL, for a certificate or key.
+ * A connection to a broker whose input is parsed within the limits of `readingLimits`. Malformed input and exceeded
+ * limits destroy the stream with an error. Errors of the constructor: OpenSSL, for a certificate or key.
  */
 export class PacketStream implements PacketHolder {
   readonly stream: Duplex;
@@ -41,7 +41,7 @@ export class PacketStream implements PacketHolder {
   constructor(connection: ConnectOptions, options: PacketStreamOptions, listener: PacketListener) {
     this.#options = options;
     this.#key = connection.clientId ?? '';
-    this.#reader = new PacketReader(options, options.intake.time === null ? listener : this.#timed(listener));
+    this.#reader = new PacketReader(options, options.readingLimits.time === null ? listener : this.#timed(listener));
     this.stream = openStream(connection, largestOf(options.limits), (bytes) => {
       this.#frameBytes = bytes;
       if (!this.#isDiscarding) this.#noteUnfinished();
@@ -72,7 +72,7 @@ export class PacketStream implements PacketHolder {
     if (this.#isDiscarding) return;
     this.#isPaused = false;
     this.#isDiscarding = true;
-    this.#options.intake.unfinished.set(this, 0);
+    this.#options.readingLimits.unfinished.set(this, 0);
     // `discard` may be called while a packet is reported: the reader must not report the next one.
     this.#reader.pause();
     this.stream.resume();
@@ -97,7 +97,7 @@ export class PacketStream implements PacketHolder {
 
   #read(chunk: Buffer | null): void {
     if (this.#isDiscarding) return;
-    const { time } = this.#options.intake;
+    const { time } = this.#options.readingLimits;
     if (time === null) {
       this.#parse(chunk);
       return;
@@ -127,7 +127,7 @@ export class PacketStream implements PacketHolder {
     } else if (this.#isWaiting) this.#readNextIteration(time);
   }
 
-  #readNextIteration(time: ReadingTime): void {
+  #readNextIteration(time: ReadingTimeLimit): void {
     time.nextIteration(() => {
       this.#isWaiting = false;
       this.#continue();
@@ -148,7 +148,7 @@ export class PacketStream implements PacketHolder {
   }
 
   #noteUnfinished(): void {
-    this.#options.intake.unfinished.set(this, this.#reader.unfinishedBytes + this.#frameBytes);
+    this.#options.readingLimits.unfinished.set(this, this.#reader.unfinishedBytes + this.#frameBytes);
   }
 
   #wait(): void {
@@ -156,7 +156,7 @@ export class PacketStream implements PacketHolder {
     this.#stop();
   }
 
-  async #readInSlices(time: ReadingTime): Promise<void> {
+  async #readInSlices(time: ReadingTimeLimit): Promise<void> {
     this.#isThrottled = true;
     let isDrained = false;
     while (!isDrained)

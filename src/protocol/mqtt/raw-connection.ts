@@ -2,15 +2,15 @@ import type { Duplex } from 'node:stream';
 import { generate, type Packet, parser } from 'mqtt-packet';
 import { ServiceError } from '../../platform/errors.ts';
 import type { ConnectOptions } from './connect-options.ts';
-import { type Intake, newIntake } from './intake.ts';
 import { disconnected, failureOf } from './link-failure.ts';
 import { OBSERVER_LIMITS } from './packet-limits.ts';
 import { IGNORED, PacketStream } from './packet-stream.ts';
+import { newReadingLimits, type ReadingLimits } from './reading-limits.ts';
 
 interface RawConnectionOptions {
   readonly version: 4 | 5;
   readonly timeoutMs: number;
-  readonly intake?: Intake;
+  readonly readingLimits?: ReadingLimits;
 }
 
 const GRACE_MS = 500;
@@ -25,7 +25,10 @@ export class RawConnection {
   #waiting: { readonly cmd: Packet['cmd']; resolve(packet: Packet): void; reject(error: ServiceError): void } | null =
     null;
 
-  constructor(endpoint: ConnectOptions, { version, timeoutMs, intake = newIntake() }: RawConnectionOptions) {
+  constructor(
+    endpoint: ConnectOptions,
+    { version, timeoutMs, readingLimits = newReadingLimits() }: RawConnectionOptions,
+  ) {
     this.#version = version;
     this.#timer = setTimeout(
       () => this.#fail(new ServiceError('BROKER_TIMEOUT', `The broker did not respond within ${timeoutMs} ms`)),
@@ -37,7 +40,7 @@ export class RawConnection {
     // Messages of the session belong to the client. They are skipped, whatever their size.
     const packets = new PacketStream(
       endpoint,
-      { version, limits: OBSERVER_LIMITS, skipsLarge: true, intake },
+      { version, limits: OBSERVER_LIMITS, skipsLarge: true, readingLimits },
       { ...IGNORED, onOther: (packet) => incoming.parse(packet) },
     );
     const { stream } = packets;

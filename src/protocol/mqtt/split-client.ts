@@ -2,19 +2,19 @@ import type { Duplex } from 'node:stream';
 import type { MqttClient } from 'mqtt';
 import { ServiceError } from '../../platform/errors.ts';
 import type { ConnectOptions } from './connect-options.ts';
-import type { Intake } from './intake.ts';
 import { failureOf } from './link-failure.ts';
 import * as internals from './mqttjs-internals.ts';
 import type { PacketLimits } from './packet-limits.ts';
 import { MalformedPacket } from './packet-properties.ts';
 import type { PacketListener } from './packet-reader.ts';
 import { IGNORED, PacketStream } from './packet-stream.ts';
+import type { ReadingLimits } from './reading-limits.ts';
 
 export interface SplitClientOptions {
   readonly client: ConnectOptions;
   readonly version: 4 | 5;
   readonly limits: PacketLimits;
-  readonly intake: Intake;
+  readonly readingLimits: ReadingLimits;
 }
 
 export interface SplitClient {
@@ -41,7 +41,7 @@ const END_TIMEOUT_MS = 500;
  * Errors: OpenSSL throws if it cannot read a certificate or key.
  */
 export function openSplitClient(
-  { client: clientOptions, version, limits, intake }: SplitClientOptions,
+  { client: clientOptions, version, limits, readingLimits }: SplitClientOptions,
   listener: Omit<PacketListener, 'onOther'>,
 ): SplitClient {
   let toClient: NodeJS.WritableStream | null = null;
@@ -60,7 +60,7 @@ export function openSplitClient(
   };
   const packets = new PacketStream(
     clientOptions,
-    { version, limits, intake, onRead },
+    { version, limits, readingLimits, onRead },
     {
       onPublish: (packet) => {
         assertConnacked();

@@ -2,9 +2,9 @@ import type { IConnackPacket, ISubackPacket, IUnsubackPacket } from 'mqtt-packet
 import { ServiceError } from '../../platform/errors.ts';
 import type { SessionAction, TakenSession } from './broker-session.ts';
 import { type BrokerAddress, connectOptions } from './connect-options.ts';
-import type { Intake } from './intake.ts';
 import { refusedConnect } from './link-failure.ts';
 import { ONLY_PACKET_ID, RawConnection } from './raw-connection.ts';
+import type { ReadingLimits } from './reading-limits.ts';
 import { subscribeRefusal, unsubscribeRefusal } from './refused-packet.ts';
 
 export interface TakeOverOptions {
@@ -12,7 +12,7 @@ export interface TakeOverOptions {
   readonly version: 4 | 5;
   readonly clientId: string;
   readonly timeoutMs: number;
-  readonly intake?: Intake;
+  readonly readingLimits?: ReadingLimits;
 }
 
 /** Keepalive in seconds. An unusual value, which identifies the takeover in the log of the broker. */

@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { BUILD } from '../../../src/platform/build.ts';
 import type { Engine } from '../../../src/platform/storage/database.ts';
-import { servedBy } from '../../engines/embedded/tls.ts';
+import { servedBy } from '../../data-plane/broker/tls.ts';
 import { runHere } from '../../support/command.ts';
 import { newDatabaseUrl, openTestStorage, temporaryFolder } from '../../support/database.ts';
 import { describeEngines } from '../../support/engines.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connectAsync } from 'mqtt';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { migrationsFolder, readMigrations } from '../../../src/platform/storage/migrations.ts';
+import { migrationsFolder, readMigrations } from '../../../src/platform/storage/migrations/migrations.ts';
 import { type Run, runHere } from '../../support/commands.ts';
 import { temporaryFolder } from '../../support/database.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { PostgresqlSession } from '../../../src/platform/storage/postgresql-session.ts';
+import { PostgresqlSession } from '../../../src/platform/storage/postgresql/postgresql-session.ts';
 import { useNetwork } from '../../support/hosts/network.ts';
 import { startPair } from '../../support/hosts/postgres-pair.ts';
 import { startPostgres } from '../../support/hosts/postgres-server.ts';

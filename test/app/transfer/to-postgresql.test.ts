@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { servedBy } from '../../engines/embedded/tls.ts';
+import { servedBy } from '../../data-plane/broker/tls.ts';
 import { runHere, startCommand } from '../../support/command.ts';
 import { openTestStorage, temporaryFolder } from '../../support/database.ts';
 import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';

@@ -8,12 +8,12 @@ import { planImport as importInSteps } from '../../../src/domains/access-control
 import { parseMosquittoFile as parseFileInSteps } from '../../../src/domains/access-control/documents/mosquitto-file.ts';
 import { explainAccess as explainInSteps } from '../../../src/domains/access-control/explain/access-explainer.ts';
 import { whoCan as whoCanInSteps } from '../../../src/domains/access-control/explain/who-can.ts';
-import type { AccessDialect, AccessPolicy } from '../../../src/domains/access-control/policy/access-model.ts';
 import type { AccessChange } from '../../../src/domains/access-control/writing/access-change.ts';
 import type { PlannedChange } from '../../../src/domains/access-control/writing/access-plan.ts';
 import { AccessPlanner } from '../../../src/domains/access-control/writing/access-planner.ts';
 import { judge as judgeInSteps } from '../../../src/domains/access-control/writing/lost-responses.ts';
 import { runSync, type SlicedTask } from '../../../src/platform/scheduling/sliced-task.ts';
+import type { AccessDialect, AccessPolicy } from '../../../src/protocol/apis/access-control/access-model.ts';
 
 /** What the service does in slices, done at once. */
 const whole =

@@ -1,5 +1,5 @@
-import type { AccessDialect } from '../../../src/domains/access-control/policy/access-model.ts';
-import { dialectOf } from '../../../src/domains/access-control/reading/dynsec-control.ts';
+import type { AccessDialect } from '../../../src/protocol/apis/access-control/access-model.ts';
+import { dialectOf } from '../../../src/protocol/apis/access-control/dynsec-control.ts';
 import { sinceVersion } from '../../support/mosquitto.ts';
 
 export const MOSQUITTO_2_0: AccessDialect = dialectOf(null, 'mosquitto version 2.0.11');

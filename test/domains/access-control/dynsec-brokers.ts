@@ -1,5 +1,5 @@
 import type { IClientOptions, MqttClient } from 'mqtt';
-import { connect, startTestBroker } from '../../engines/embedded/embedded.ts';
+import { connect, startTestBroker } from '../../data-plane/broker/embedded.ts';
 import { startMosquitto } from '../../support/mosquitto.ts';
 
 export interface DynsecBroker {

@@ -10,7 +10,7 @@ import { type AuditPage, countEntries, findEntries } from '../../../src/domains/
 import { PAGE, verifyChain } from '../../../src/domains/audit/audit-verification.ts';
 import { newId } from '../../../src/platform/ids.ts';
 import type { Database } from '../../../src/platform/storage/database.ts';
-import { openSealer } from '../../../src/platform/storage/sealed.ts';
+import { openSealer } from '../../../src/platform/storage/encryption/sealed.ts';
 import { newDatabaseUrl, openTestStorage, silentLog } from '../../support/database.ts';
 import { describeEngines } from '../../support/engines.ts';
 

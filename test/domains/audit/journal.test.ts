@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { Marks, type UnchainedEntry } from '../../../src/domains/audit/audit-chain.ts';
 import { AuditJournal } from '../../../src/domains/audit/audit-journal.ts';
 import { AuditWitness } from '../../../src/domains/audit/audit-witness.ts';
-import { openSealer } from '../../../src/platform/storage/sealed.ts';
+import { openSealer } from '../../../src/platform/storage/encryption/sealed.ts';
 import { openTestStorage, silentLog, temporaryFolder } from '../../support/database.ts';
 
 const entry = (id: string, text = ''): UnchainedEntry => ({

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { UnchainedEntry } from '../../../src/domains/audit/audit-chain.ts';
 import { PendingChanges } from '../../../src/domains/audit/pending-changes.ts';
-import { openSealer } from '../../../src/platform/storage/sealed.ts';
+import { openSealer } from '../../../src/platform/storage/encryption/sealed.ts';
 import type { Storage } from '../../../src/platform/storage/storage.ts';
 import { openTestStorage, silentLog, temporaryFolder } from '../../support/database.ts';
 import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';

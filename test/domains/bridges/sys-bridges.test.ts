@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { SysBridges } from '../../../src/domains/bridges/sys-bridges.ts';
 import { SysTopics } from '../../../src/domains/brokers/sys-topics.ts';
-import { dynsecDone } from '../../engines/embedded/dynsec.ts';
+import { dynsecDone } from '../../data-plane/broker/dynsec.ts';
 import { startScriptedBroker } from '../../support/aedes-broker.ts';
 import { connectedLink, reached } from '../../support/link.ts';
 import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';

@@ -4,7 +4,7 @@ import type { BrokerMetrics } from '../../../src/domains/brokers/broker-metrics.
 import { BrokerMetricsFeed, type BrokerMetricsFeedOptions } from '../../../src/domains/brokers/broker-metrics-feed.ts';
 import { SysTopics, type SysTopicsOptions } from '../../../src/domains/brokers/sys-topics.ts';
 import type { BrokerLink } from '../../../src/protocol/mqtt/broker-link.ts';
-import { ADMINISTRATOR, connect, startTestBroker } from '../../engines/embedded/embedded.ts';
+import { ADMINISTRATOR, connect, startTestBroker } from '../../data-plane/broker/embedded.ts';
 import { startScriptedBroker } from '../../support/aedes-broker.ts';
 import { connectedLink, reached } from '../../support/link.ts';
 import { mosquittoVersion, startMosquitto } from '../../support/mosquitto.ts';

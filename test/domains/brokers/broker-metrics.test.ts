@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { passwordFile } from '../../../src/engines/cloud-brokers/cloud-brokers.ts';
-import { dynsecDone } from '../../engines/embedded/dynsec.ts';
+import { dynsecDone } from '../../data-plane/broker/dynsec.ts';
 import { startScriptedBroker } from '../../support/aedes-broker.ts';
 import { freePort } from '../../support/free-port.ts';
 import { ADMIN, mosquittoVersion, startClient, startMosquitto } from '../../support/mosquitto.ts';

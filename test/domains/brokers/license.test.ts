@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { getLicenseInformation, licensePlugin, NO_END, parseLicense } from '../../../src/domains/brokers/license.ts';
+import { getLicenseInformation, licensePlugin, NO_END, parseLicense } from '../../../src/protocol/apis/license.ts';
 import { BrokerControls } from '../../../src/protocol/control/broker-controls.ts';
 import { connectedLink } from '../../support/link.ts';
 import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { passwordFile } from '../../../src/engines/cloud-brokers/cloud-brokers.ts';
-import { connectSecure, outcomeOf, servedBy } from '../../engines/embedded/tls.ts';
+import { connectSecure, outcomeOf, servedBy } from '../../data-plane/broker/tls.ts';
 import { createAuthority } from '../../support/certificates.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { shared } from '../../support/shared.ts';

@@ -5,7 +5,7 @@ import { CertificateService } from '../../../src/domains/certificates/certificat
 import { DeploymentRows } from '../../../src/domains/certificates/deployment/deployment-rows.ts';
 import { LeasedMutex } from '../../../src/platform/scheduling/leased-mutex.ts';
 import type { Database } from '../../../src/platform/storage/database.ts';
-import { openSealer } from '../../../src/platform/storage/sealed.ts';
+import { openSealer } from '../../../src/platform/storage/encryption/sealed.ts';
 import type { Storage } from '../../../src/platform/storage/storage.ts';
 import { createAuthority } from '../../support/certificates.ts';
 import { newDatabaseUrl, openTestStorage, silentLog, temporaryFolder } from '../../support/database.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { startBrokerHere } from '../../engines/embedded/embedded.ts';
+import { startBrokerHere } from '../../data-plane/broker/embedded.ts';
 import {
   ADMIN,
   FOLLOWED_LOG,

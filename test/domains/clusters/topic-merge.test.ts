@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import type { RecordedTopic, RecorderStatus } from '../../../src/data-plane/topic-tree/model/topic-recorder.ts';
+import { compareTopics } from '../../../src/data-plane/topic-tree/tree/topic-order.ts';
 import { mergedLevels, mergedStatus, mergedTopics } from '../../../src/domains/clusters/serving/topic-merge.ts';
-import type { RecordedTopic, RecorderStatus } from '../../../src/domains/topic-tree/model/topic-recorder.ts';
-import { compareTopics } from '../../../src/domains/topic-tree/tree/topic-order.ts';
 
 const topic = (name: string, fields: Partial<RecordedTopic> = {}): RecordedTopic => ({
   topic: name,

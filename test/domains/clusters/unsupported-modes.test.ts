@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import pino from 'pino';
 import { expect, test } from 'vitest';
-import { temporaryFolder } from '../../engines/embedded/embedded.ts';
+import { temporaryFolder } from '../../data-plane/broker/embedded.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { nodeInput, startNodes } from './cluster-world.ts';
 

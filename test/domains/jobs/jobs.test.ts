@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { expect, test } from 'vitest';
 import { JobStore } from '../../../src/domains/jobs/job-store.ts';
 import { LeasedJobs } from '../../../src/domains/jobs/leased-jobs.ts';
-import type { Changes } from '../../../src/platform/storage/changes.ts';
+import type { Changes } from '../../../src/platform/storage/changes/changes.ts';
 import { furnished } from '../../platform/auth/rights-world.ts';
 import { silentLog } from '../../support/database.ts';
 import { startMosquitto } from '../../support/mosquitto.ts';

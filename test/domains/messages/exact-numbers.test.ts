@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import WebSocket from 'ws';
+import { connectDatabase } from '../../data-plane/bridges/postgresql/bridge-to-postgresql.ts';
+import { startEndpoint } from '../../data-plane/bridges/webhook/endpoint.ts';
 import { hardJson } from '../../support/hard-numbers.ts';
 import { usePostgres } from '../../support/postgres.ts';
-import { connectDatabase } from '../bridges/postgresql/bridge-to-postgresql.ts';
-import { startEndpoint } from '../bridges/webhook/endpoint.ts';
 import { heardOn, type StreamWorld, streamWorld } from '../streams/stream-world.ts';
 
 const postgres = usePostgres();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ProjectCache } from '../../../src/domains/projects/project-cache.ts';
 import { newId } from '../../../src/platform/ids.ts';
-import { ANYTHING } from '../../../src/platform/storage/changes.ts';
+import { ANYTHING } from '../../../src/platform/storage/changes/changes.ts';
 import { openTestStorage, silentLog } from '../../support/database.ts';
 import { ROOT, startTestService } from '../../support/service.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ClientIdFights, type Rival } from '../../../src/domains/refusals/client-id-fights.ts';
+import { ClientIdFights, type Rival } from '../../../src/protocol/apis/refusals/client-id-fights.ts';
 
 const rival = (address: string | null, username: string | null = 'u'): Rival => ({ address, username });
 const [here, there, elsewhere] = [rival('10.0.0.1'), rival('10.0.0.2'), rival('10.0.0.3')];

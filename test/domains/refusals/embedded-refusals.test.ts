@@ -1,9 +1,9 @@
 import { generate } from 'mqtt-packet';
 import { expect, test } from 'vitest';
 import WebSocket from 'ws';
-import { dynsecDone } from '../../engines/embedded/dynsec.ts';
-import { ADMINISTRATOR, listener } from '../../engines/embedded/embedded.ts';
-import { MQTTS, MUTUAL, PLAIN, startTlsBroker, TLS_LISTENERS } from '../../engines/embedded/tls.ts';
+import { dynsecDone } from '../../data-plane/broker/dynsec.ts';
+import { ADMINISTRATOR, listener } from '../../data-plane/broker/embedded.ts';
+import { MQTTS, MUTUAL, PLAIN, startTlsBroker, TLS_LISTENERS } from '../../data-plane/broker/tls.ts';
 import { createAuthority, createSelfSigned } from '../../support/certificates.ts';
 import { startTestService } from '../../support/service.ts';
 import { addBroker } from '../clients/graph/commercial-broker.ts';

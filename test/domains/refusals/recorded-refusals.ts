@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Refusal } from '../../../src/domains/refusals/refusal.ts';
 import { refusalsPlugin } from '../../../src/domains/refusals/refusals-plugin.ts';
+import type { Refusal } from '../../../src/protocol/apis/refusals/refusal.ts';
 import type { RecordedLine } from '../../protocol/mosquitto-log/recordings.ts';
 import { startScriptedBroker } from '../../support/aedes-broker.ts';
 import { connectedLink } from '../../support/link.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { MAX_REFUSALS, type Refused } from '../../../src/domains/refusals/refusal.ts';
-import { RefusalLog } from '../../../src/domains/refusals/refusal-log.ts';
+import { MAX_REFUSALS, type Refused } from '../../../src/protocol/apis/refusals/refusal.ts';
+import { RefusalLog } from '../../../src/protocol/apis/refusals/refusal-log.ts';
 
 const refused = (fields: Partial<Refused> = {}): Refused => ({
   kind: 'CONNECT',

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { connect, control } from '../../engines/embedded/embedded.ts';
+import { connect, control } from '../../data-plane/broker/embedded.ts';
 import { startTestService } from '../../support/service.ts';
 import { subscribe } from '../../support/subscription.ts';
 import { addBroker, startCommercialBroker } from '../clients/graph/commercial-broker.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
-import { openSealer } from '../../../src/platform/storage/sealed.ts';
+import { openSealer } from '../../../src/platform/storage/encryption/sealed.ts';
 import { openTestStorage, temporaryFolder } from '../../support/database.ts';
 
 const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { runCommand } from '../../../src/app/cli/program.ts';
 import { SEALED_COLUMNS } from '../../../src/domains/secrets/sealed-columns.ts';
 import { SecretRotator } from '../../../src/domains/secrets/secret-rotation.ts';
-import { openSealer } from '../../../src/platform/storage/sealed.ts';
+import { openSealer } from '../../../src/platform/storage/encryption/sealed.ts';
 import { newDatabaseUrl, openTestStorage, temporaryFolder } from '../../support/database.ts';
 import { describeEngines } from '../../support/engines.ts';
 import { startTestService } from '../../support/service.ts';

@@ -1,7 +1,7 @@
 import { SEALED_COLUMNS, type SealedColumn } from '../../../src/domains/secrets/sealed-columns.ts';
 import { type SealedValue, valuesWithout } from '../../../src/domains/secrets/sealed-values.ts';
 import type { Database } from '../../../src/platform/storage/database.ts';
-import type { Sealer } from '../../../src/platform/storage/sealed.ts';
+import type { Sealer } from '../../../src/platform/storage/encryption/sealed.ts';
 
 export const secretOf = ({ model, column }: SealedColumn): string => `the secret in ${model}.${column}`;
 

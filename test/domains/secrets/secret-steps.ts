@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { connectAsync } from 'mqtt';
 import { TOTP } from 'otpauth';
 import { expect } from 'vitest';
-import { openSealer } from '../../../src/platform/storage/sealed.ts';
+import { openSealer } from '../../../src/platform/storage/encryption/sealed.ts';
 import { createSelfSigned } from '../../support/certificates.ts';
 import { temporaryFolder } from '../../support/database.ts';
 import type { GraphqlAnswer } from '../../support/service.ts';

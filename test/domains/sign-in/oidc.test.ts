@@ -2,7 +2,7 @@ import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { decodeJwt, SignJWT, UnsecuredJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { hashSecret } from '../../../src/platform/auth/secrets.ts';
-import { openSealer } from '../../../src/platform/storage/sealed.ts';
+import { openSealer } from '../../../src/platform/storage/encryption/sealed.ts';
 import { freePort } from '../../support/free-port.ts';
 import { hasNginx, NGINX_MISSING, startNginx } from '../../support/nginx.ts';
 import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { SignInAttempts } from '../../../src/domains/sign-in/sign-in-attempts.ts';
-import { openSealer } from '../../../src/platform/storage/sealed.ts';
+import { openSealer } from '../../../src/platform/storage/encryption/sealed.ts';
 import { openTestStorage } from '../../support/database.ts';
 
 async function attemptsOf(maxAttempts?: number) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { modelPlace } from '../../../src/domains/streams/control/stream-wire.ts';
-import { definitionIssues, replayIssues } from '../../../src/domains/streams/definition/definition-issues.ts';
+import { modelPlace } from '../../../src/data-plane/streams/control/stream-wire.ts';
+import { definitionIssues, replayIssues } from '../../../src/data-plane/streams/definition/definition-issues.ts';
 import { startTestService } from '../../support/service.ts';
 import { runs } from '../../support/suite.ts';
 import { startCommercialStreams } from './commercial-streams.ts';

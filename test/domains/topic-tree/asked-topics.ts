@@ -4,7 +4,7 @@ import type {
   LevelPage,
   RecordedTopic,
   TopicRecorder,
-} from '../../../src/domains/topic-tree/model/topic-recorder.ts';
+} from '../../../src/data-plane/topic-tree/model/topic-recorder.ts';
 import type { Random } from '../clients/truth/random.ts';
 
 /** What pages are asked for, as a reader may choose it. */

@@ -1,10 +1,10 @@
 import type { MqttClient } from 'mqtt';
 import { onTestFinished } from 'vitest';
+import type { TopicRecorder } from '../../../src/data-plane/topic-tree/model/topic-recorder.ts';
+import { DEFAULT_TOPIC_SETTINGS, type TopicSettings } from '../../../src/data-plane/topic-tree/model/topic-settings.ts';
+import { RemoteTopicRecorder } from '../../../src/data-plane/topic-tree/recorder/remote-topic-recorder.ts';
 import { TopicSources } from '../../../src/domains/topic-tree/control/topic-sources.ts';
-import type { TopicRecorder } from '../../../src/domains/topic-tree/model/topic-recorder.ts';
-import { DEFAULT_TOPIC_SETTINGS, type TopicSettings } from '../../../src/domains/topic-tree/model/topic-settings.ts';
-import { RemoteTopicRecorder } from '../../../src/domains/topic-tree/recorder/remote-topic-recorder.ts';
-import { ADMINISTRATOR, connect, startTestBroker } from '../../engines/embedded/embedded.ts';
+import { ADMINISTRATOR, connect, startTestBroker } from '../../data-plane/broker/embedded.ts';
 import { startMosquitto } from '../../support/mosquitto.ts';
 import { controlsOf } from './control/topic-world.ts';
 

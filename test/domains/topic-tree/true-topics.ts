@@ -1,4 +1,4 @@
-import type { RecordedTopic } from '../../../src/domains/topic-tree/model/topic-recorder.ts';
+import type { RecordedTopic } from '../../../src/data-plane/topic-tree/model/topic-recorder.ts';
 
 /** A message that the recorder received between `sent` and `settled` (epoch milliseconds, Infinity if unknown). */
 export interface Use {

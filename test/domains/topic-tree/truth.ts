@@ -5,7 +5,7 @@ import type {
   TopicChanges,
   TopicLevel,
   TopicRecorder,
-} from '../../../src/domains/topic-tree/model/topic-recorder.ts';
+} from '../../../src/data-plane/topic-tree/model/topic-recorder.ts';
 import { type Random, randomOf } from '../clients/truth/random.ts';
 import {
   type Choice,

@@ -14,10 +14,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { ListenerWanted, RunningState } from '../../../src/domains/brokers/broker-engine.ts';
 import { type MosquittoBrokerOptions, startMosquittoBroker } from '../../../src/engines/mosquitto/mosquitto-broker.ts';
 import { findMosquitto, type MosquittoProgram } from '../../../src/engines/mosquitto/mosquitto-program.ts';
 import { configurationRefusal } from '../../../src/engines/mosquitto/mosquitto-version.ts';
+import type { ListenerWanted, RunningState } from '../../../src/protocol/hosting/broker-engine.ts';
 import { freePort } from '../../support/free-port.ts';
 import { mosquittoProgram, mosquittoVersion, sinceVersion, startClient } from '../../support/mosquitto.ts';
 

@@ -9,8 +9,8 @@ import {
   EMBEDDED_WORKER,
   forkBroker,
   runningListeners,
-} from '../../engines/embedded/broker-process.ts';
-import { ADMINISTRATOR, listener } from '../../engines/embedded/embedded.ts';
+} from '../../data-plane/broker/broker-process.ts';
+import { ADMINISTRATOR, listener } from '../../data-plane/broker/embedded.ts';
 import { HealthyClient } from './healthy-client.ts';
 import type { Stage } from './play.ts';
 

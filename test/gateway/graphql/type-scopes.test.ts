@@ -9,7 +9,7 @@ import type { RequestContext } from '../../../src/gateway/context.ts';
 import { builder } from '../../../src/gateway/graphql/builder.ts';
 import { compileOperation } from '../../../src/gateway/graphql/internal-operation.ts';
 import { Node } from '../../../src/gateway/graphql/node.ts';
-import { listConnection } from '../../../src/gateway/paging.ts';
+import { listConnection } from '../../../src/platform/paging.ts';
 import { leftBy } from '../../domains/audit/audited-service.ts';
 import { cursorAt } from '../../support/cursors.ts';
 import { startTestService } from '../../support/service.ts';

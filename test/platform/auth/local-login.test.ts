@@ -3,7 +3,7 @@ import { startMessage } from '../../../src/app/cli/serve.ts';
 import { AuthService } from '../../../src/platform/auth/auth-service.ts';
 import type { PasswordDirectory } from '../../../src/platform/auth/password-directory.ts';
 import { ServiceError } from '../../../src/platform/errors.ts';
-import { openSealer } from '../../../src/platform/storage/sealed.ts';
+import { openSealer } from '../../../src/platform/storage/encryption/sealed.ts';
 import { silentLog } from '../../support/database.ts';
 import { PASSWORD, ROOT, startTestService, type TestService } from '../../support/service.ts';
 

@@ -2,7 +2,7 @@ import { TOTP } from 'otpauth';
 import { expect, test } from 'vitest';
 import { AuthService } from '../../../src/platform/auth/auth-service.ts';
 import { stepOfCode } from '../../../src/platform/auth/second-factors.ts';
-import { openSealer } from '../../../src/platform/storage/sealed.ts';
+import { openSealer } from '../../../src/platform/storage/encryption/sealed.ts';
 import { silentLog } from '../../support/database.ts';
 import { PASSWORD, startTestService, type TestService } from '../../support/service.ts';
 

@@ -2,7 +2,7 @@ import { TOTP } from 'otpauth';
 import { describe, expect, test } from 'vitest';
 import { LoginFailures } from '../../../src/platform/auth/login-failures.ts';
 import { LoginThrottle } from '../../../src/platform/auth/login-throttle.ts';
-import { openSealer } from '../../../src/platform/storage/sealed.ts';
+import { openSealer } from '../../../src/platform/storage/encryption/sealed.ts';
 import { openTestStorage, temporaryFolder } from '../../support/database.ts';
 import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
 import { PASSWORD, ROOT, type TestService } from '../../support/service.ts';

@@ -1,7 +1,7 @@
 import { SignInAccounts } from '../../../src/domains/sign-in/accounts.ts';
 import type { CheckedUser } from '../../../src/domains/sign-in/providers.ts';
 import { SignInChecks } from '../../../src/domains/sign-in/sign-in-checks.ts';
-import { openSealer } from '../../../src/platform/storage/sealed.ts';
+import { openSealer } from '../../../src/platform/storage/encryption/sealed.ts';
 import { silentLog } from '../../support/database.ts';
 import { done, type RightsEnding, type World } from './rights-endings.ts';
 

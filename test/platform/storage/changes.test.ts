@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Changes } from '../../../src/platform/storage/changes.ts';
-import { openSealer } from '../../../src/platform/storage/sealed.ts';
+import type { Changes } from '../../../src/platform/storage/changes/changes.ts';
+import { openSealer } from '../../../src/platform/storage/encryption/sealed.ts';
 import { newDatabaseUrl, openTestStorage, temporaryFolder } from '../../support/database.ts';
 import { describeEngines } from '../../support/engines.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
-import { openDataFolder } from '../../../src/platform/storage/data-folder.ts';
+import { openDataFolder } from '../../../src/platform/storage/folder/data-folder.ts';
 import { silentLog, temporaryFolder } from '../../support/database.ts';
 import { programUrl } from '../../support/programs.ts';
 

@@ -9,9 +9,13 @@ import Sqlite from 'better-sqlite3';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Engine } from '../../../src/platform/storage/database.ts';
-import { type Migration, migrationsFolder, readMigrations } from '../../../src/platform/storage/migrations.ts';
-import { migratePostgresql } from '../../../src/platform/storage/postgresql-migrator.ts';
-import { migrateSqlite } from '../../../src/platform/storage/sqlite-migrator.ts';
+import {
+  type Migration,
+  migrationsFolder,
+  readMigrations,
+} from '../../../src/platform/storage/migrations/migrations.ts';
+import { migratePostgresql } from '../../../src/platform/storage/migrations/postgresql-migrator.ts';
+import { migrateSqlite } from '../../../src/platform/storage/migrations/sqlite-migrator.ts';
 import { newDatabaseUrl, openTestStorage, silentLog, temporaryFolder } from '../../support/database.ts';
 import { describeEngines } from '../../support/engines.ts';
 import type { TestPostgres } from '../../support/postgres.ts';

@@ -5,8 +5,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { getDatamodel } from '../../../src/generated/pothos.ts';
 import * as enums from '../../../src/generated/sqlite/enums.ts';
 import type { Database } from '../../../src/platform/storage/database.ts';
-import { connectPostgresql } from '../../../src/platform/storage/postgresql-connection.ts';
-import { copyRows, requireUnused, SqliteRows } from '../../../src/platform/storage/postgresql-copy.ts';
+import { connectPostgresql } from '../../../src/platform/storage/postgresql/postgresql-connection.ts';
+import { copyRows, requireUnused, SqliteRows } from '../../../src/platform/storage/postgresql/postgresql-copy.ts';
 import { openTestStorage, temporaryFolder } from '../../support/database.ts';
 import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { PostgresqlSession } from '../../../src/platform/storage/postgresql-session.ts';
+import { PostgresqlSession } from '../../../src/platform/storage/postgresql/postgresql-session.ts';
 import { loseStandby } from '../../support/lost-standby.ts';
 import { findPostgresPrograms, startCluster, UNAVAILABLE } from '../../support/postgres.ts';
 import { openPostgresClient } from '../../support/postgres-client.ts';

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { ANYTHING } from '../../../src/platform/storage/changes.ts';
-import { Rereading } from '../../../src/platform/storage/rereading.ts';
+import { ANYTHING } from '../../../src/platform/storage/changes/changes.ts';
+import { Rereading } from '../../../src/platform/storage/changes/rereading.ts';
 import { silentLog } from '../../support/database.ts';
 
 /** Reads that end when the test ends them. */

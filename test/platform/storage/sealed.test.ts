@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { openSealer } from '../../../src/platform/storage/sealed.ts';
+import { openSealer } from '../../../src/platform/storage/encryption/sealed.ts';
 import { temporaryFolder } from '../../support/database.ts';
 
 const CONTEXT = 'brk_1/password';

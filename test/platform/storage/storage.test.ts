@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { newId } from '../../../src/platform/ids.ts';
-import { diskFaultOf } from '../../../src/platform/storage/disk-faults.ts';
+import { diskFaultOf } from '../../../src/platform/storage/folder/disk-faults.ts';
 import {
   isDatabaseUnavailable,
   isForeignKeyViolation,

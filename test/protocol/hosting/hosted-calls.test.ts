@@ -1,10 +1,10 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ServiceError } from '../../../src/platform/errors.ts';
-import { ANYTHING } from '../../../src/platform/storage/changes.ts';
-import { openSealer } from '../../../src/platform/storage/sealed.ts';
+import { ANYTHING } from '../../../src/platform/storage/changes/changes.ts';
+import { openSealer } from '../../../src/platform/storage/encryption/sealed.ts';
 import type { ControlCommand } from '../../../src/protocol/control/envelope.ts';
 import { ControlRefusal } from '../../../src/protocol/control/plugin.ts';
-import { ExecutedCalls } from '../../../src/protocol/hosting/executed-calls.ts';
+import { ExecutedCallCache } from '../../../src/protocol/hosting/executed-call-cache.ts';
 import { HostedCalls } from '../../../src/protocol/hosting/hosted-calls.ts';
 import { openTestStorage, silentLog, temporaryFolder } from '../../support/database.ts';
 import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
@@ -134,7 +134,7 @@ test('executed commands are evicted beyond their age and their bounds, the oldes
   onTestFinished(() => {
     vi.useRealTimers();
   });
-  const executed = new ExecutedCalls(1_000);
+  const executed = new ExecutedCallCache(1_000);
   executed.add('stored', 'a');
   executed.stored('stored');
   expect([executed.isStored('stored'), executed.unstored('stored')]).toEqual([true, null]);

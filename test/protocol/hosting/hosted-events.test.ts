@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { ServiceError } from '../../../src/platform/errors.ts';
-import { ANYTHING, LocalChanges } from '../../../src/platform/storage/changes.ts';
+import { ANYTHING, LocalChanges } from '../../../src/platform/storage/changes/changes.ts';
 import type { ControlCommand, ControlEvent } from '../../../src/protocol/control/envelope.ts';
 import { type EventForwarding, type Follower, HostedEvents } from '../../../src/protocol/hosting/hosted-events.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { UnfinishedPackets } from '../../../src/protocol/mqtt/intake.ts';
+import { UnfinishedPackets } from '../../../src/protocol/mqtt/reading-limits.ts';
 
 test('beyond the budget the connection with the most bytes is closed', () => {
   const cut: string[] = [];

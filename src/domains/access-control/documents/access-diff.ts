@@ -1,8 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../../../platform/errors.ts';
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
-import type { AccessDialect, AccessPolicy, AccessRole, DefaultAcl } from '../policy/access-model.ts';
-import { substitutes } from '../policy/version-rules.ts';
+import type {
+  AccessDialect,
+  AccessPolicy,
+  AccessRole,
+  DefaultAcl,
+} from '../../../protocol/apis/access-control/access-model.ts';
+import { substitutes } from '../../../protocol/apis/access-control/version-rules.ts';
 import type {
   AccessChange,
   ChangeOf,

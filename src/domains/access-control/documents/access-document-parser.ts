@@ -3,9 +3,9 @@ import { BOOLEAN, closed } from '../../../gateway/rest/schemas.ts';
 import { type InputIssue, invalid, ServiceError } from '../../../platform/errors.ts';
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import { compileCheck, createValidator } from '../../../platform/text/json-schema.ts';
+import { ACL_TYPES, DEFAULT_ACL_TYPES, MAX_PRIORITY } from '../../../protocol/apis/access-control/access-model.ts';
+import { nameProblem, plainTextProblem, textProblem } from '../../../protocol/apis/access-control/access-names.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
-import { ACL_TYPES, DEFAULT_ACL_TYPES, MAX_PRIORITY } from '../policy/access-model.ts';
-import { nameProblem, plainTextProblem, textProblem } from '../policy/access-names.ts';
 import {
   type AccessDocument,
   DOCUMENT_FORMAT,

@@ -9,8 +9,8 @@ import {
   DEFAULT_MEMBERSHIP_PRIORITY,
   type DefaultAcl,
   type Membership,
-} from '../policy/access-model.ts';
-import { compareNames, membershipsInOrder, rulesInOrder } from '../policy/access-order.ts';
+} from '../../../protocol/apis/access-control/access-model.ts';
+import { compareNames, membershipsInOrder, rulesInOrder } from '../../../protocol/apis/access-control/access-order.ts';
 
 export const DOCUMENT_FORMAT = 'brokergraph/access-control';
 export const DOCUMENT_VERSION = 1;

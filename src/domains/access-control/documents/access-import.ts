@@ -1,5 +1,5 @@
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
-import type { AccessDialect, AccessPolicy } from '../policy/access-model.ts';
+import type { AccessDialect, AccessPolicy } from '../../../protocol/apis/access-control/access-model.ts';
 import { type AccessDiff, type DiffOptions, diffAccess } from './access-diff.ts';
 import { parseDocument } from './access-document-parser.ts';
 import { parseMosquittoFile } from './mosquitto-file.ts';

@@ -1,6 +1,5 @@
 import { invalid } from '../../../platform/errors.ts';
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
-import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import {
   ACL_TYPES,
   type AccessGroup,
@@ -13,8 +12,9 @@ import {
   type DefaultAcl,
   MAX_PRIORITY,
   type Membership,
-} from '../policy/access-model.ts';
-import { nameProblem, textProblem } from '../policy/access-names.ts';
+} from '../../../protocol/apis/access-control/access-model.ts';
+import { nameProblem, textProblem } from '../../../protocol/apis/access-control/access-names.ts';
+import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import { type AccessDocument, documentOf } from './access-document.ts';
 import { parseDocument } from './access-document-parser.ts';
 import { AccessNotes } from './access-notes.ts';

@@ -1,9 +1,5 @@
 import { invalid, notFound } from '../../../platform/errors.ts';
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
-import { filterProblem, topicProblem } from '../../../protocol/mqtt/topics.ts';
-import type { AccessDialect, AccessPolicy, Account, Membership } from '../policy/access-model.ts';
-import { anonymousHoldings, rolesInOrder, rolesOfGroup } from '../policy/access-order.ts';
-import { brokerRefuses, closingProblem, DEFAULT_ACL_OF, defaultAllows } from '../policy/acl-evaluation.ts';
 import {
   type AccessAction,
   type AccessIdentity,
@@ -14,7 +10,21 @@ import {
   MAX_LOOKED_AT,
   type RoleSource,
   type RuleVerdict,
-} from './access-explanation.ts';
+} from '../../../protocol/apis/access-control/access-explanation.ts';
+import type {
+  AccessDialect,
+  AccessPolicy,
+  Account,
+  Membership,
+} from '../../../protocol/apis/access-control/access-model.ts';
+import { anonymousHoldings, rolesInOrder, rolesOfGroup } from '../../../protocol/apis/access-control/access-order.ts';
+import {
+  brokerRefuses,
+  closingProblem,
+  DEFAULT_ACL_OF,
+  defaultAllows,
+} from '../../../protocol/apis/access-control/acl-evaluation.ts';
+import { filterProblem, topicProblem } from '../../../protocol/mqtt/topics.ts';
 import { elsewhereOf, remarksOn } from './access-remarks.ts';
 import { RULES_PER_STEP, type RuleMatch, RuleMatcher } from './rule-matcher.ts';
 

@@ -1,9 +1,14 @@
+import type {
+  AccessIdentity,
+  AccessQuery,
+  Explanation,
+  RoleSource,
+} from '../../../protocol/apis/access-control/access-explanation.ts';
+import type { AccessDialect, AccessPolicy, AclRule } from '../../../protocol/apis/access-control/access-model.ts';
+import { closingProblem } from '../../../protocol/apis/access-control/acl-evaluation.ts';
+import { type Substitution, substitutionOf } from '../../../protocol/apis/access-control/acl-filter.ts';
 import { filterCovers } from '../../../protocol/mqtt/filter-match.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
-import type { AccessDialect, AccessPolicy, AclRule } from '../policy/access-model.ts';
-import { closingProblem } from '../policy/acl-evaluation.ts';
-import { type Substitution, substitutionOf } from '../policy/acl-filter.ts';
-import type { AccessIdentity, AccessQuery, Explanation, RoleSource } from './access-explanation.ts';
 
 interface RemarkContext {
   readonly query: AccessQuery;

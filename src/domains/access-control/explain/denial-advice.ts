@@ -1,6 +1,10 @@
-import type { AclType } from '../policy/access-model.ts';
-import { DEFAULT_ACL_OF } from '../policy/acl-evaluation.ts';
-import type { AccessAction, DecisionReason, LookedAtRule } from './access-explanation.ts';
+import type {
+  AccessAction,
+  DecisionReason,
+  LookedAtRule,
+} from '../../../protocol/apis/access-control/access-explanation.ts';
+import type { AclType } from '../../../protocol/apis/access-control/access-model.ts';
+import { DEFAULT_ACL_OF } from '../../../protocol/apis/access-control/acl-evaluation.ts';
 
 interface DeniedAccess {
   readonly action: AccessAction;

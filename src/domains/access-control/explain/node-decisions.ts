@@ -1,5 +1,5 @@
 import type { ServiceError } from '../../../platform/errors.ts';
-import type { DecisionReason, Explanation } from './access-explanation.ts';
+import type { DecisionReason, Explanation } from '../../../protocol/apis/access-control/access-explanation.ts';
 
 /** The decision of one node of a cluster whose nodes share their access control. */
 export interface NodeDecision {

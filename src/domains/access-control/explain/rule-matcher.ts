@@ -1,8 +1,14 @@
+import type { AccessAction } from '../../../protocol/apis/access-control/access-explanation.ts';
+import type { AccessDialect, AccessRole, AclRule } from '../../../protocol/apis/access-control/access-model.ts';
+import {
+  deniesWildcards,
+  filterCoversFor,
+  filterOf,
+  literalsOf,
+  patternsOf,
+} from '../../../protocol/apis/access-control/acl-evaluation.ts';
+import { isAllowedAt } from '../../../protocol/apis/access-control/acl-filter.ts';
 import { filterMatches, hasWildcard } from '../../../protocol/mqtt/filter-match.ts';
-import type { AccessDialect, AccessRole, AclRule } from '../policy/access-model.ts';
-import { deniesWildcards, filterCoversFor, filterOf, literalsOf, patternsOf } from '../policy/acl-evaluation.ts';
-import { isAllowedAt } from '../policy/acl-filter.ts';
-import type { AccessAction } from './access-explanation.ts';
 
 /** Number of rules that are evaluated before other work runs. */
 export const RULES_PER_STEP = 64;

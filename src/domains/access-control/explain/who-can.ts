@@ -1,9 +1,14 @@
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
-import type { AccessDialect, AccessPolicy, Account } from '../policy/access-model.ts';
-import { anonymousHoldings, membershipsInOrder, rolesInOrder, rolesOfGroup } from '../policy/access-order.ts';
-import { brokerRefuses, closingProblem, defaultAllows } from '../policy/acl-evaluation.ts';
+import type { AccessAction, Grantee, RoleSource } from '../../../protocol/apis/access-control/access-explanation.ts';
+import type { AccessDialect, AccessPolicy, Account } from '../../../protocol/apis/access-control/access-model.ts';
+import {
+  anonymousHoldings,
+  membershipsInOrder,
+  rolesInOrder,
+  rolesOfGroup,
+} from '../../../protocol/apis/access-control/access-order.ts';
+import { brokerRefuses, closingProblem, defaultAllows } from '../../../protocol/apis/access-control/acl-evaluation.ts';
 import { canBeAnonymous, checkTopic } from './access-explainer.ts';
-import type { AccessAction, Grantee, RoleSource } from './access-explanation.ts';
 import { RULES_PER_STEP, type RuleMatch, RuleMatcher } from './rule-matcher.ts';
 
 interface Decision {

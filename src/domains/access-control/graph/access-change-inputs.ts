@@ -1,7 +1,7 @@
 import type { InputFieldMap, InputShapeFromFields } from '@pothos/core';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { invalid } from '../../../platform/errors.ts';
-import { DEFAULT_ACL_PRIORITY, MAX_PRIORITY } from '../policy/access-model.ts';
+import { DEFAULT_ACL_PRIORITY, MAX_PRIORITY } from '../../../protocol/apis/access-control/access-model.ts';
 import type {
   AccessChange,
   ClientFields,

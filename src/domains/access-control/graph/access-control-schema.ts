@@ -1,7 +1,7 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
-import { pageOf } from '../../../gateway/paging.ts';
+import { pageOf } from '../../../platform/paging.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { ConnectedClient } from '../../clients/graph/client-schema.ts';
 import { AccessGroupFilter, AccessRoleFilter, AccountFilter, AccountOrder } from './access-filter-schema.ts';

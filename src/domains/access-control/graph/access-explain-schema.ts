@@ -1,8 +1,8 @@
 import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
 import { EXPLANATION_COST, pageCost, WHOLE_POLICY_COST } from '../../../gateway/graphql/page-cost.ts';
-import { pageOf } from '../../../gateway/paging.ts';
 import { invalid } from '../../../platform/errors.ts';
-import { DEFAULT_MEMBERSHIP_PRIORITY } from '../policy/access-model.ts';
+import { pageOf } from '../../../platform/paging.ts';
+import { DEFAULT_MEMBERSHIP_PRIORITY } from '../../../protocol/apis/access-control/access-model.ts';
 import { HeldRoleInput } from './access-change-inputs.ts';
 import { AccessAction, AccessExplanation, GranteeType } from './access-explanation-schema.ts';
 import { BROKER_ID, OFFSET, totalCount } from './access-objects-schema.ts';

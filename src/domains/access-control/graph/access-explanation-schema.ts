@@ -1,7 +1,7 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { ChangeError, errorView } from '../../../gateway/graphql/change-error.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
-import type { Explanation, Grantee, LookedAtRule } from '../explain/access-explanation.ts';
+import type { Explanation, Grantee, LookedAtRule } from '../../../protocol/apis/access-control/access-explanation.ts';
 import type { ClusterExplanation, NodeDecision } from '../explain/node-decisions.ts';
 import { AccessGroup, AccessRole, Account, AclRule, DefaultAclType } from './access-objects-schema.ts';
 import { type Viewed, withView } from './access-view.ts';

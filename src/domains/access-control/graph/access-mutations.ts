@@ -1,4 +1,4 @@
-import { DEFAULT_ACL_TYPES, type DefaultAclType } from '../policy/access-model.ts';
+import { DEFAULT_ACL_TYPES, type DefaultAclType } from '../../../protocol/apis/access-control/access-model.ts';
 import {
   AclRuleInput,
   accountFields,

@@ -5,9 +5,7 @@ import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
 import { type NamedNodeKind, namedNodeId } from '../../../gateway/named-node-id.ts';
-import { listConnection, pageOf } from '../../../gateway/paging.ts';
-import { ClientSource } from '../../clients/graph/client-parts-schema.ts';
-import { ConnectedClient } from '../../clients/graph/client-schema.ts';
+import { listConnection, pageOf } from '../../../platform/paging.ts';
 import type {
   AccessGroup as AccessGroupData,
   AccessRole as AccessRoleData,
@@ -15,8 +13,10 @@ import type {
   AclRule as AclRuleData,
   DefaultAclType as DefaultAclTypeName,
   Membership,
-} from '../policy/access-model.ts';
-import { DEFAULT_ACL_TYPES } from '../policy/access-model.ts';
+} from '../../../protocol/apis/access-control/access-model.ts';
+import { DEFAULT_ACL_TYPES } from '../../../protocol/apis/access-control/access-model.ts';
+import { ClientSource } from '../../clients/graph/client-parts-schema.ts';
+import { ConnectedClient } from '../../clients/graph/client-schema.ts';
 import type { Holder } from '../reading/access-lists.ts';
 import { type AccessView, type AccountAddress, type WithView, withView } from './access-view.ts';
 

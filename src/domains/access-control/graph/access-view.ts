@@ -1,11 +1,16 @@
 import { belongsToBroker } from '../../../gateway/graphql/type-scopes.ts';
-import { type ListConnection, listConnection, type PageArguments } from '../../../gateway/paging.ts';
 import { ServiceError } from '../../../platform/errors.ts';
+import { type ListConnection, listConnection, type PageArguments } from '../../../platform/paging.ts';
+import type {
+  AccessGroup,
+  AccessPolicy,
+  AccessRole,
+  Account,
+} from '../../../protocol/apis/access-control/access-model.ts';
+import type { ClientSource } from '../../../protocol/apis/clients/inspect-data.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { ConnectedClients } from '../../clients/client-service.ts';
 import type { ClientView } from '../../clients/client-view.ts';
-import type { ClientSource } from '../../clients/inspect/inspect-data.ts';
-import type { AccessGroup, AccessPolicy, AccessRole, Account } from '../policy/access-model.ts';
 import type { AccessSnapshot } from '../reading/access-index.ts';
 import type {
   AccountPage,

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
-import type { AccessPolicy } from '../policy/access-model.ts';
+import type { AccessPolicy } from '../../../protocol/apis/access-control/access-model.ts';
 import { ACCESS_PARTS, type AccessPart } from '../reading/access-parts.ts';
 
 /** Names of accounts, groups and roles. */

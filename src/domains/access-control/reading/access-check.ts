@@ -1,12 +1,16 @@
 import { ServiceError } from '../../../platform/errors.ts';
+import type { DefaultAcl } from '../../../protocol/apis/access-control/access-model.ts';
+import {
+  type DynsecDetails,
+  parseDefaultAcl,
+  parseDetails,
+} from '../../../protocol/apis/access-control/dynsec-control.ts';
 import { DYNSEC_API, parseAnonymousGroup } from '../../../protocol/control/dynamic-security.ts';
 import { isFields } from '../../../protocol/control/fields.ts';
 import { isRead } from '../../../protocol/control/payloads.ts';
 import type { ControlCall, ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
-import type { DefaultAcl } from '../policy/access-model.ts';
 import { type AccessPart, partsChangedBy } from './access-parts.ts';
-import { type DynsecDetails, parseDefaultAcl, parseDetails } from './dynsec-control.ts';
 
 export interface CheckResult {
   readonly askedAt: number;

@@ -1,18 +1,18 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
-import type { ControlCaller } from '../../../protocol/control/plugin.ts';
-import type { BrokerSession, Stop } from '../../../protocol/mqtt/broker-session.ts';
 import {
   type AccessDialect,
   type AccessPolicy,
   DEFAULT_ACL_TYPES,
   type PolicyObjects,
-} from '../policy/access-model.ts';
+} from '../../../protocol/apis/access-control/access-model.ts';
+import { dialectOf } from '../../../protocol/apis/access-control/dynsec-control.ts';
+import type { ControlCaller } from '../../../protocol/control/plugin.ts';
+import type { BrokerSession, Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { TouchedObject } from '../writing/access-plan.ts';
 import { AccessCheck, type CheckResult } from './access-check.ts';
 import { AccessLists } from './access-lists.ts';
 import { ACCESS_PARTS, type AccessPart, type ReadPart, readPart } from './access-parts.ts';
-import { dialectOf } from './dynsec-control.ts';
 import { rereadObjects } from './reread-objects.ts';
 
 /** Times in milliseconds. */

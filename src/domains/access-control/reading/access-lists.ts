@@ -1,4 +1,4 @@
-import type { PageArguments } from '../../../gateway/paging.ts';
+import type { PageArguments } from '../../../platform/paging.ts';
 import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import { FITS, type FilterMode } from '../../../platform/text/text-filter.ts';
 import type {
@@ -8,7 +8,7 @@ import type {
   Account,
   Membership,
   PolicyObjects,
-} from '../policy/access-model.ts';
+} from '../../../protocol/apis/access-control/access-model.ts';
 import { type AccountConditions, matcherOf, matching } from './account-conditions.ts';
 
 export interface Listed<T> {

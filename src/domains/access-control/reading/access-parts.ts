@@ -1,10 +1,15 @@
 import { runInSlices, type SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
+import type { PolicyObjects } from '../../../protocol/apis/access-control/access-model.ts';
+import {
+  parseClient,
+  parseGroup,
+  parseRole,
+  withoutMembers,
+} from '../../../protocol/apis/access-control/dynsec-control.ts';
 import { DYNSEC_API } from '../../../protocol/control/dynamic-security.ts';
 import { listPages } from '../../../protocol/control/list-pages.ts';
 import { isRead } from '../../../protocol/control/payloads.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
-import type { PolicyObjects } from '../policy/access-model.ts';
-import { parseClient, parseGroup, parseRole, withoutMembers } from './dynsec-control.ts';
 
 /** The lists of a policy, each read as a whole. The default ACL and the anonymous group are part of AccessCheck. */
 export const ACCESS_PARTS = ['clients', 'groups', 'roles'] as const;

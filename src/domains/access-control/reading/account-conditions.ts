@@ -1,5 +1,5 @@
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
-import type { Account } from '../policy/access-model.ts';
+import type { Account } from '../../../protocol/apis/access-control/access-model.ts';
 
 /** An account must match all conditions. `null` and an empty `search` are no conditions. */
 export interface AccountConditions {

@@ -1,11 +1,22 @@
 import { ServiceError } from '../../../platform/errors.ts';
+import type {
+  AccessPolicy,
+  AccessRole,
+  Account,
+  Membership,
+} from '../../../protocol/apis/access-control/access-model.ts';
+import {
+  type ListedGroup,
+  parseClient,
+  parseGroup,
+  parseRole,
+  withoutMembers,
+} from '../../../protocol/apis/access-control/dynsec-control.ts';
 import { getClient, getGroup, getRole } from '../../../protocol/control/dynamic-security.ts';
-import type { AccessPolicy, AccessRole, Account, Membership } from '../policy/access-model.ts';
 import type { TouchedObject } from '../writing/access-plan.ts';
 import type { AccessCheck, CheckResult } from './access-check.ts';
 import type { Holder } from './access-lists.ts';
 import type { AccessPart } from './access-parts.ts';
-import { type ListedGroup, parseClient, parseGroup, parseRole, withoutMembers } from './dynsec-control.ts';
 
 const MAX_PER_PAYLOAD = 100;
 

@@ -6,7 +6,7 @@ import type {
   AclType,
   DefaultAcl,
   Membership,
-} from '../policy/access-model.ts';
+} from '../../../protocol/apis/access-control/access-model.ts';
 
 /** CREATE fails if the object exists, UPDATE fails if it does not exist, PUT creates or updates. */
 export type PutMode = 'CREATE' | 'UPDATE' | 'PUT';

@@ -1,5 +1,5 @@
 import { invalid, ServiceError } from '../../../platform/errors.ts';
-import type { AccessDialect, AccessPolicy } from '../policy/access-model.ts';
+import type { AccessDialect, AccessPolicy } from '../../../protocol/apis/access-control/access-model.ts';
 import type { AccessChange, ChangeOf } from './access-change.ts';
 import type { PlannedChange, PlannedCommand, TouchedObject } from './access-plan.ts';
 import { changeIssues } from './change-validation.ts';

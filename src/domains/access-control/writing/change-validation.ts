@@ -1,7 +1,12 @@
 import type { InputIssue } from '../../../platform/errors.ts';
+import { type AclRule, MAX_PRIORITY } from '../../../protocol/apis/access-control/access-model.ts';
+import {
+  nameProblem,
+  passwordProblem,
+  plainTextProblem,
+  textProblem,
+} from '../../../protocol/apis/access-control/access-names.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
-import { type AclRule, MAX_PRIORITY } from '../policy/access-model.ts';
-import { nameProblem, passwordProblem, plainTextProblem, textProblem } from '../policy/access-names.ts';
 import type { AccessChange, ClientFields, GroupFields, RequestedMembership, RoleFields } from './access-change.ts';
 
 const NAME_KEYS = ['username', 'groupName', 'roleName'] as const;

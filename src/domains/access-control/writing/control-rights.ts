@@ -1,6 +1,13 @@
 import { ServiceError } from '../../../platform/errors.ts';
-import type { AccessPolicy, AccessRole, Account, AclRule, AclType, Membership } from '../policy/access-model.ts';
-import { anonymousHoldings, type Holdings, rolesOfGroup } from '../policy/access-order.ts';
+import type {
+  AccessPolicy,
+  AccessRole,
+  Account,
+  AclRule,
+  AclType,
+  Membership,
+} from '../../../protocol/apis/access-control/access-model.ts';
+import { anonymousHoldings, type Holdings, rolesOfGroup } from '../../../protocol/apis/access-control/access-order.ts';
 import type { PlannedCommand, TouchedObject } from './access-plan.ts';
 import type { PolicyDraft } from './policy-draft.ts';
 

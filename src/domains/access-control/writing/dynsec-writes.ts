@@ -1,4 +1,9 @@
-import type { AclRule, AclType, DefaultAclType, Membership } from '../policy/access-model.ts';
+import type {
+  AclRule,
+  AclType,
+  DefaultAclType,
+  Membership,
+} from '../../../protocol/apis/access-control/access-model.ts';
 
 type Entry<Key extends string> = Readonly<Record<Key, string>> & { readonly priority: number };
 type RoleEntry = Entry<'rolename'>;

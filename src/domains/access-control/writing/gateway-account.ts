@@ -1,13 +1,24 @@
 import { ServiceError } from '../../../platform/errors.ts';
+import type { AccessAction } from '../../../protocol/apis/access-control/access-explanation.ts';
+import type {
+  AccessDialect,
+  AccessPolicy,
+  AccessRole,
+  Membership,
+} from '../../../protocol/apis/access-control/access-model.ts';
+import { holdingsOf, rolesInOrder, rolesOfGroup } from '../../../protocol/apis/access-control/access-order.ts';
+import {
+  bindRole,
+  type CompiledRole,
+  compileRole,
+  decide,
+  defaultAllows,
+} from '../../../protocol/apis/access-control/acl-evaluation.ts';
 import { KNOWN_APIS } from '../../../protocol/control/capability-probe.ts';
 import { DYNSEC_API } from '../../../protocol/control/dynamic-security.ts';
 import { type ControlApi, requestTopic, responseTopic } from '../../../protocol/control/envelope.ts';
 import { SYS_FILTERS } from '../../brokers/sys-subscriptions.ts';
 import { LOG_FILTERS } from '../../clients/inspect/log-follower.ts';
-import type { AccessAction } from '../explain/access-explanation.ts';
-import type { AccessDialect, AccessPolicy, AccessRole, Membership } from '../policy/access-model.ts';
-import { holdingsOf, rolesInOrder, rolesOfGroup } from '../policy/access-order.ts';
-import { bindRole, type CompiledRole, compileRole, decide, defaultAllows } from '../policy/acl-evaluation.ts';
 import type { PlannedCommand } from './access-plan.ts';
 import type { DynsecWrite } from './dynsec-writes.ts';
 

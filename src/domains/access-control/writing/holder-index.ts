@@ -1,4 +1,4 @@
-import type { Membership } from '../policy/access-model.ts';
+import type { Membership } from '../../../protocol/apis/access-control/access-model.ts';
 
 const NONE: readonly Membership[] = [];
 const NO_HOLDERS: readonly string[] = [];

@@ -1,5 +1,5 @@
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
-import type { AccessDialect } from '../policy/access-model.ts';
+import type { AccessDialect } from '../../../protocol/apis/access-control/access-model.ts';
 import type { Kick } from './access-plan.ts';
 import type { BlastRadius, ChangeProgress } from './access-report.ts';
 import type { DynsecWrite } from './dynsec-writes.ts';

@@ -1,5 +1,10 @@
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
-import { ACL_TYPES, type AccessPolicy, type AclRule, type Membership } from '../policy/access-model.ts';
+import {
+  ACL_TYPES,
+  type AccessPolicy,
+  type AclRule,
+  type Membership,
+} from '../../../protocol/apis/access-control/access-model.ts';
 import type { PlannedCommand, TouchedObject } from './access-plan.ts';
 import { PolicyDraft } from './policy-draft.ts';
 

@@ -1,4 +1,8 @@
-import { type AccessPolicy, DEFAULT_MEMBERSHIP_PRIORITY, type Membership } from '../policy/access-model.ts';
+import {
+  type AccessPolicy,
+  DEFAULT_MEMBERSHIP_PRIORITY,
+  type Membership,
+} from '../../../protocol/apis/access-control/access-model.ts';
 import type { AccessChange, RequestedMembership, ResolvedChange } from './access-change.ts';
 
 /** Replaces missing priorities with those that the policy has. */

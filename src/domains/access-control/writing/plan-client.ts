@@ -1,4 +1,4 @@
-import type { Account, Membership } from '../policy/access-model.ts';
+import type { Account, Membership } from '../../../protocol/apis/access-control/access-model.ts';
 import type { ClientFields } from './access-change.ts';
 import { type DynsecWrite, groupEntry, roleEntry } from './dynsec-writes.ts';
 import {

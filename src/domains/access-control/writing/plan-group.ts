@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../platform/errors.ts';
-import type { AccessGroup, Membership } from '../policy/access-model.ts';
+import type { AccessGroup, Membership } from '../../../protocol/apis/access-control/access-model.ts';
 import type { GroupFields } from './access-change.ts';
 import { type DynsecWrite, memberEntry } from './dynsec-writes.ts';
 import { clientOf, existing, groupOf, listDifference, type Plans, roleOf, textFields } from './plan-references.ts';

@@ -1,5 +1,11 @@
 import { notFound, ServiceError } from '../../../platform/errors.ts';
-import type { AccessDialect, AccessGroup, AccessRole, Account, Membership } from '../policy/access-model.ts';
+import type {
+  AccessDialect,
+  AccessGroup,
+  AccessRole,
+  Account,
+  Membership,
+} from '../../../protocol/apis/access-control/access-model.ts';
 import type { AccessChange, ChangeOf, PutMode } from './access-change.ts';
 import type { DynsecWrite } from './dynsec-writes.ts';
 import type { PolicyDraft } from './policy-draft.ts';

@@ -1,8 +1,13 @@
 import { type InputIssue, invalid, notFound, ServiceError } from '../../../platform/errors.ts';
+import {
+  type AccessDialect,
+  type AccessRole,
+  type AclRule,
+  DEFAULT_ACL_TYPES,
+} from '../../../protocol/apis/access-control/access-model.ts';
+import { rulesInOrder } from '../../../protocol/apis/access-control/access-order.ts';
+import { isSameRule, substitutes } from '../../../protocol/apis/access-control/version-rules.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
-import { type AccessDialect, type AccessRole, type AclRule, DEFAULT_ACL_TYPES } from '../policy/access-model.ts';
-import { rulesInOrder } from '../policy/access-order.ts';
-import { isSameRule, substitutes } from '../policy/version-rules.ts';
 import { aclEntry, type DynsecWrite } from './dynsec-writes.ts';
 import { existing, type Plans, roleOf, textFields } from './plan-references.ts';
 

@@ -6,8 +6,8 @@ import type {
   DefaultAcl,
   Membership,
   PolicyObjects,
-} from '../policy/access-model.ts';
-import { membershipsInOrder, rulesInOrder } from '../policy/access-order.ts';
+} from '../../../protocol/apis/access-control/access-model.ts';
+import { membershipsInOrder, rulesInOrder } from '../../../protocol/apis/access-control/access-order.ts';
 import {
   changedTexts,
   type DynsecWrite,

@@ -1,4 +1,4 @@
-import type { AccessGroup, AccessRole, Account } from '../policy/access-model.ts';
+import type { AccessGroup, AccessRole, Account } from '../../../protocol/apis/access-control/access-model.ts';
 import type { AccessChange } from './access-change.ts';
 import { type GraphFields, graphFields } from './graph-fields.ts';
 import type { PolicyDraft } from './policy-draft.ts';

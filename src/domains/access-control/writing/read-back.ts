@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../../../platform/errors.ts';
+import type { AccessDialect, AccessPolicy } from '../../../protocol/apis/access-control/access-model.ts';
 import type { BrokerSession, LinkState } from '../../../protocol/mqtt/broker-session.ts';
-import type { AccessDialect, AccessPolicy } from '../policy/access-model.ts';
 import type { TouchedObject } from './access-plan.ts';
 
 export interface PolicySource {

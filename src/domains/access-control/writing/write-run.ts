@@ -1,9 +1,9 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import { runInSlices, type SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
+import type { AccessPolicy } from '../../../protocol/apis/access-control/access-model.ts';
 import { DYNSEC_API } from '../../../protocol/control/dynamic-security.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { BrokerSession } from '../../../protocol/mqtt/broker-session.ts';
-import type { AccessPolicy } from '../policy/access-model.ts';
 import type { AccessChange, AccessWrite } from './access-change.ts';
 import type { PlannedCommand, TouchedObject } from './access-plan.ts';
 import { AccessPlanner } from './access-planner.ts';

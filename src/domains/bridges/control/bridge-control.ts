@@ -1,10 +1,10 @@
+import type { BridgeApi } from '../../../data-plane/bridges/model/bridge-kind.ts';
 import { type InputIssue, ServiceError } from '../../../platform/errors.ts';
 import type { ControlEvent } from '../../../protocol/control/envelope.ts';
 import { isFields } from '../../../protocol/control/fields.ts';
 import { withIssue } from '../../../protocol/control/issue-refusals.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
-import type { BridgeApi } from '../model/bridge-kind.ts';
 import { isTooDeep, MAX_DEPTH } from './config-secrets.ts';
 
 export const BRIDGE_STATUS = 'bridgeStatus';

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../platform/errors.ts';
+import { getLicenseInformation, LICENSE_API } from '../../../protocol/apis/license.ts';
 import { isFields } from '../../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
-import { getLicenseInformation, LICENSE_API } from '../../brokers/license.ts';
 import { bridgeApi } from './bridge-control.ts';
 
 const KNOWN = [

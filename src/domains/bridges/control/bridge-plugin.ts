@@ -1,4 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Bridge } from '../../../data-plane/bridges/model/bridge.ts';
+import { type BridgeKind, type BridgeRules, connectionsOf } from '../../../data-plane/bridges/model/bridge-kind.ts';
+import { type BridgeConnectionStatus, NO_COUNTS } from '../../../data-plane/bridges/model/bridge-status.ts';
 import { type InputIssue, type IssuesInfo, issuesInfo, ServiceError } from '../../../platform/errors.ts';
 import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
 import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
@@ -10,9 +13,6 @@ import { type ControlPlugin, ControlRefusal } from '../../../protocol/control/pl
 import { runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { LeadsToOwnBroker } from '../../brokers/own-listeners.ts';
-import type { Bridge } from '../model/bridge.ts';
-import { type BridgeKind, type BridgeRules, connectionsOf } from '../model/bridge-kind.ts';
-import { type BridgeConnectionStatus, NO_COUNTS } from '../model/bridge-status.ts';
 import type { BridgeConfigs } from './bridge-configs.ts';
 import { BRIDGE_STATUS, configSizeIssues } from './bridge-control.ts';
 import { masked, unmasked } from './config-secrets.ts';

@@ -1,8 +1,8 @@
+import type { BridgeApi } from '../../../data-plane/bridges/model/bridge-kind.ts';
 import { invalid, ServiceError } from '../../../platform/errors.ts';
 import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import { isFields } from '../../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
-import type { BridgeApi } from '../model/bridge-kind.ts';
 import { getBridgeConfig, getBridgeSchema, updateBridgeConfig } from './bridge-control.ts';
 import { masked, secretsIn, unmasked } from './config-secrets.ts';
 import { SecretPlace } from './secret-places.ts';

@@ -1,5 +1,5 @@
+import type { JsonSchema } from '../../../data-plane/bridges/model/bridge-kind.ts';
 import { isFields } from '../../../protocol/control/fields.ts';
-import type { JsonSchema } from '../model/bridge-kind.ts';
 import { isGroupName, isSecretName } from './secret-text.ts';
 
 /** Maximum number of schemas that apply to one place; a broker's schema may refer to any number. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { type BridgeKind, connectionsOf } from '../../../data-plane/bridges/model/bridge-kind.ts';
 import { isFields } from '../../../protocol/control/fields.ts';
-import { type BridgeKind, connectionsOf } from '../model/bridge-kind.ts';
 
 /*
  * Internal addresses that a root administrator entered, or that lead to a broker of this service. Stored as digests,

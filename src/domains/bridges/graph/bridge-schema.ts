@@ -1,3 +1,8 @@
+import {
+  type BridgeLoop,
+  type BridgeRejection,
+  describeLoop,
+} from '../../../data-plane/bridges/model/bridge-status.ts';
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { findsNamedNode, Node } from '../../../gateway/graphql/node.ts';
@@ -11,7 +16,6 @@ import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import { ControlProvider } from '../../brokers/broker-info-schema.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { type BridgeConnectionView, type BridgeView, readConnections } from '../bridge-view.ts';
-import { type BridgeLoop, type BridgeRejection, describeLoop } from '../model/bridge-status.ts';
 import type { SysBridgeOrigin } from '../sys-bridges.ts';
 
 const BridgeConnectionStateType = builder.enumType('BridgeConnectionState', {

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import type { BridgeConfig } from '../../../generated/sqlite/client.ts';
-import { ANYTHING, type Changes } from '../../../platform/storage/changes.ts';
+import { ANYTHING, type Changes } from '../../../platform/storage/changes/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
+import type { Sealer } from '../../../platform/storage/encryption/sealed.ts';
 import { missingAsNotFound } from '../../../platform/storage/prisma-errors.ts';
-import type { Sealer } from '../../../platform/storage/sealed.ts';
 import { HostedRows } from '../../../protocol/hosting/hosted-rows.ts';
 import type { BridgeConfigs } from '../control/bridge-configs.ts';
 

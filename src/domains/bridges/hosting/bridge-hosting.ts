@@ -1,16 +1,16 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Sealer } from '../../../platform/storage/sealed.ts';
+import type { BridgeThread } from '../../../data-plane/bridges/hosting/bridge-thread.ts';
+import { type BridgeKind, type BridgeRules, connectionsOf } from '../../../data-plane/bridges/model/bridge-kind.ts';
+import type { Sealer } from '../../../platform/storage/encryption/sealed.ts';
 import type { EventForwarding } from '../../../protocol/hosting/hosted-events.ts';
+import { hostedLinkOptions } from '../../../protocol/hosting/hosted-link-options.ts';
 import { Hosting, type HostingParts } from '../../../protocol/hosting/hosting.ts';
-import { localOf } from '../../../protocol/hosting/local-broker.ts';
 import type { LeadsToOwnBroker } from '../../brokers/own-listeners.ts';
 import { BRIDGE_STATUS } from '../control/bridge-control.ts';
 import { BridgePlugin } from '../control/bridge-plugin.ts';
-import { type BridgeKind, type BridgeRules, connectionsOf } from '../model/bridge-kind.ts';
 import { BridgeConfigCache } from './bridge-config-cache.ts';
 import { logOutages } from './bridge-outages.ts';
-import type { BridgeThread } from './bridge-thread.ts';
 
 interface BridgeHostingOptions extends HostingParts {
   readonly sealer: Sealer;
@@ -77,7 +77,7 @@ export function bridgeHosting(options: BridgeHostingOptions): Hosting {
         const setup = {
           brokerId,
           bridgeId,
-          local: localOf(link),
+          local: hostedLinkOptions(link),
           rules,
           folder: join(folder, brokerId, bridgeId),
           databaseUrl,

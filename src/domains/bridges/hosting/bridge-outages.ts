@@ -1,5 +1,5 @@
+import type { Bridge } from '../../../data-plane/bridges/model/bridge.ts';
 import { Outages } from '../../../platform/outages.ts';
-import type { Bridge } from '../model/bridge.ts';
 
 type Log = ConstructorParameters<typeof Outages>[0]['log'];
 

@@ -1,10 +1,10 @@
 import { ServiceError } from '../../../platform/errors.ts';
+import { CERTIFICATE_API, changeListener, isLost, isMissingFile } from '../../../protocol/apis/certificate-control.ts';
+import type { CertificateMaterial } from '../../../protocol/certificates/certificate-material.ts';
 import { type ListenerEntry, listListeners } from '../../../protocol/control/listeners.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { CertificateRow } from '../certificate-cache.ts';
-import { CERTIFICATE_API, changeListener, isLost, isMissingFile } from '../certificate-control.ts';
-import type { CertificateMaterial } from '../material/certificate-material.ts';
 import { type CertificateFile, presenceAfterLoss, presenceOn } from './deployed-files.ts';
 import type { DeploymentKey, DeploymentRows } from './deployment-rows.ts';
 import { type FoundListener, findListener, type ListenerAddress } from './listener-match.ts';

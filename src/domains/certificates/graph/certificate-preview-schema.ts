@@ -1,6 +1,6 @@
 import { builder, signedIn } from '../../../gateway/graphql/builder.ts';
-import { factsOf } from '../material/certificate-facts.ts';
-import { readMaterial } from '../material/certificate-material.ts';
+import { factsOf } from '../../../protocol/certificates/certificate-facts.ts';
+import { readMaterial } from '../../../protocol/certificates/certificate-material.ts';
 import { CertificateInfo } from './certificate-schema.ts';
 
 /** Cost of verifying a chain of 20 certificates, the maximum: about 16 ms. */

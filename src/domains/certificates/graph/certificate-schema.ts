@@ -6,12 +6,12 @@ import { type RowList, rowConnection } from '../../../gateway/graphql/row-connec
 import { belongsToBroker, belongsToProject, withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
 import { namedNodeId } from '../../../gateway/named-node-id.ts';
+import type { CertificateFacts } from '../../../protocol/certificates/certificate-facts.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { ListenerProtocolVersion, ProxyProtocol } from '../../brokers/cloud-broker-schema.ts';
 import { Project } from '../../projects/project-schema.ts';
 import type { ListenerView } from '../deployment/certificate-deployer.ts';
 import { daysLeft } from '../expiry/certificate-expiry.ts';
-import type { CertificateFacts } from '../material/certificate-facts.ts';
 
 type FactFields<Parent> = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], Parent>;
 

@@ -1,13 +1,13 @@
 import { type ErrorCode, notFound, ServiceError } from '../../../platform/errors.ts';
-import type { ControlCaller } from '../../../protocol/control/plugin.ts';
-import type { ConnectedClients } from '../client-service.ts';
 import {
   CLIENT_CONTROL_API,
   type DisconnectClient,
   type Disconnected,
   PREVIEW_DISCONNECT,
   parseDisconnected,
-} from './client-control.ts';
+} from '../../../protocol/apis/clients/client-control.ts';
+import type { ControlCaller } from '../../../protocol/control/plugin.ts';
+import type { ConnectedClients } from '../client-service.ts';
 import type { DisconnectPlan, Kick } from './disconnect-plan.ts';
 
 export const DISCONNECT_STATUSES = ['DISCONNECTED', 'WOULD_DISCONNECT', 'REFUSED', 'NOT_FOUND', 'FAILED'] as const;

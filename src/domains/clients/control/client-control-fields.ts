@@ -1,8 +1,8 @@
+import { SEND_RETAIN } from '../../../protocol/apis/clients/client-control.ts';
 import type { Fields } from '../../../protocol/control/fields.ts';
 import { ControlRefusal } from '../../../protocol/control/plugin.ts';
 import type { SessionAction } from '../../../protocol/mqtt/broker-session.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
-import { SEND_RETAIN } from './client-control.ts';
 import { MAX_SUBSCRIPTION_IDENTIFIER } from './client-input.ts';
 
 export interface Consent {

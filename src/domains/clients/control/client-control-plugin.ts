@@ -1,3 +1,10 @@
+import {
+  CLIENT_CONTROL_API,
+  type DisconnectMethod,
+  PREVIEW_DISCONNECT,
+} from '../../../protocol/apis/clients/client-control.ts';
+import { clientIdOf } from '../../../protocol/apis/clients/client-key.ts';
+import { INSPECT_API } from '../../../protocol/apis/clients/inspect-control.ts';
 import { type CapabilityReason, reasonOf } from '../../../protocol/control/capability-reason.ts';
 import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import {
@@ -7,12 +14,9 @@ import {
   type PluginHost,
 } from '../../../protocol/control/plugin.ts';
 import type { SessionAction } from '../../../protocol/mqtt/broker-session.ts';
-import { clientIdOf } from '../inspect/client-key.ts';
 import { followedClient, kickedSince, whenEnded } from '../inspect/followed-account.ts';
-import { INSPECT_API } from '../inspect/inspect-control.ts';
 import { kickAccount, kickObstacle } from './account-kick.ts';
 import { type AccountPeers, peersOf } from './account-peers.ts';
-import { CLIENT_CONTROL_API, type DisconnectMethod, PREVIEW_DISCONNECT } from './client-control.ts';
 import { type Consent, consentOf, readSubscribe, readUnsubscribe } from './client-control-fields.ts';
 import {
   notConnected,

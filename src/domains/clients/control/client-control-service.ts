@@ -1,5 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type InputIssue, invalid, ServiceError } from '../../../platform/errors.ts';
+import {
+  CLIENT_CONTROL_API,
+  type DisconnectClient,
+  type DisconnectMethod,
+  disconnectClient,
+  type SendRetain,
+  subscribeClient,
+  unsubscribeClient,
+} from '../../../protocol/apis/clients/client-control.ts';
 import { notSupported } from '../../../protocol/control/capability-reason.ts';
 import type { ControlProvider } from '../../../protocol/control/plugin.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
@@ -9,15 +18,6 @@ import type { ClientView } from '../client-view.ts';
 import { type OwnConnections, ownConnection } from '../own-connections.ts';
 import { type DisconnectResult, notConnected, previewOf, runPlan } from './bulk-disconnect.ts';
 import { type BulkSelection, refuseTooMany, selectionIssues, selectionOf } from './bulk-selection.ts';
-import {
-  CLIENT_CONTROL_API,
-  type DisconnectClient,
-  type DisconnectMethod,
-  disconnectClient,
-  type SendRetain,
-  subscribeClient,
-  unsubscribeClient,
-} from './client-control.ts';
 import { clientIdIssues, subscriptionIssues, topicIssues, willField } from './client-input.ts';
 import { planByAccount, planSingly } from './disconnect-plan.ts';
 

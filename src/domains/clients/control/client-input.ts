@@ -1,7 +1,7 @@
 import { type InputIssue, ServiceError } from '../../../platform/errors.ts';
+import type { DisconnectClient } from '../../../protocol/apis/clients/client-control.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
-import type { DisconnectClient } from './client-control.ts';
 
 /** MQTT 5, 3.8.2.1.2. */
 export const MAX_SUBSCRIPTION_IDENTIFIER = 268_435_455;

@@ -1,7 +1,7 @@
 import type { ServiceError } from '../../../platform/errors.ts';
-import type { ConnectedClientSummary } from '../inspect/inspect-data.ts';
+import type { DisconnectClient } from '../../../protocol/apis/clients/client-control.ts';
+import type { ConnectedClientSummary } from '../../../protocol/apis/clients/inspect-data.ts';
 import { ownConnection } from '../own-connections.ts';
-import type { DisconnectClient } from './client-control.ts';
 
 /** One command, and the selected clients that it should disconnect. */
 export interface Kick {

@@ -1,6 +1,6 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST, pageCost, SORT_COST } from '../../../gateway/graphql/page-cost.ts';
-import { pageOf } from '../../../gateway/paging.ts';
+import { pageOf } from '../../../platform/paging.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { ConnectedClientFilter, ConnectedClientOrder } from './client-filter-schema.ts';
 import { ConnectedClient } from './client-schema.ts';

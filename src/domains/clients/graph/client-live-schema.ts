@@ -2,9 +2,9 @@ import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
 import { guardedBroker } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, partsLeftField, resumable, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import { stateIn } from '../../../gateway/live/broadcast.ts';
+import { keyOf, refOf } from '../../../protocol/apis/clients/client-key.ts';
 import type { ClientsEvent } from '../client-service.ts';
 import { MAX_SELECTIONS } from '../inspect/client-feeds.ts';
-import { keyOf, refOf } from '../inspect/client-key.ts';
 import { ConnectedClientFilter } from './client-filter-schema.ts';
 import { ConnectedClient, clientNodeId } from './client-schema.ts';
 

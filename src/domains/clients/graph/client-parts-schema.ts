@@ -1,15 +1,15 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { mayQueryBroker } from '../../../gateway/graphql/walk-limit.ts';
-import type { ClientView } from '../client-view.ts';
 import type {
   ClientListener,
   ClientSubscriptionOptions,
   ClientTls,
   ClientWill,
   ConnectedClientDetail,
-} from '../inspect/inspect-data.ts';
-import type { UnknownField } from '../inspect/unknown-fields.ts';
+} from '../../../protocol/apis/clients/inspect-data.ts';
+import type { UnknownField } from '../../../protocol/apis/clients/unknown-fields.ts';
+import type { ClientView } from '../client-view.ts';
 
 export const ClientProtocol = builder.enumType('ClientProtocol', {
   description: 'The protocol between a client and the broker.',

@@ -1,8 +1,13 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { belongsToBroker } from '../../../gateway/graphql/type-scopes.ts';
+import {
+  type ClientInflight,
+  type ClientQueues,
+  INFLIGHT_KEYS,
+  QUEUE_KEYS,
+} from '../../../protocol/apis/clients/inspect-data.ts';
 import type { ClientView } from '../client-view.ts';
-import { type ClientInflight, type ClientQueues, INFLIGHT_KEYS, QUEUE_KEYS } from '../inspect/inspect-data.ts';
 import { detail } from './client-parts-schema.ts';
 
 /** Counters that the commercial plugin reports for single clients only; those of a listed client are read later. */

@@ -5,12 +5,12 @@ import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { mayQueryBroker } from '../../../gateway/graphql/walk-limit.ts';
 import { namedNodeId } from '../../../gateway/named-node-id.ts';
+import { keyOf, refOf } from '../../../protocol/apis/clients/client-key.ts';
+import type { ConnectedClientDetail, ConnectedClientSummary } from '../../../protocol/apis/clients/inspect-data.ts';
+import { unknownFields } from '../../../protocol/apis/clients/unknown-fields.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { ClientView } from '../client-view.ts';
-import { keyOf, refOf } from '../inspect/client-key.ts';
-import type { ConnectedClientDetail, ConnectedClientSummary } from '../inspect/inspect-data.ts';
-import { unknownFields } from '../inspect/unknown-fields.ts';
 import {
   ClientListenerType,
   ClientProtocol,

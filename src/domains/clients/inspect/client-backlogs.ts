@@ -1,8 +1,8 @@
 import { ServiceError } from '../../../platform/errors.ts';
+import { keyOf } from '../../../protocol/apis/clients/client-key.ts';
+import { listAllBacklogs } from '../../../protocol/apis/clients/inspect-control.ts';
+import type { ClientBacklog, ConnectedClientSummary } from '../../../protocol/apis/clients/inspect-data.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
-import { keyOf } from './client-key.ts';
-import { listAllBacklogs } from './inspect-control.ts';
-import type { ClientBacklog, ConnectedClientSummary } from './inspect-data.ts';
 
 /** Absent numbers are unknown. */
 export type BacklogOf = (client: ConnectedClientSummary) => Partial<ClientBacklog>;

@@ -1,5 +1,3 @@
-import type { ConnectedLine, TlsUse } from '../../../protocol/mosquitto-log/log-line.ts';
-import type { KnownListener } from './client-listeners.ts';
 import {
   ANONYMOUS,
   type ClientListener,
@@ -9,7 +7,9 @@ import {
   type ConnectedClientDetail,
   type ConnectedClientSummary,
   type UncountedReason,
-} from './inspect-data.ts';
+} from '../../../protocol/apis/clients/inspect-data.ts';
+import type { ConnectedLine, TlsUse } from '../../../protocol/mosquitto-log/log-line.ts';
+import type { KnownListener } from './client-listeners.ts';
 
 /** `null` if the client uses none. */
 export type UserName = string | null;

@@ -1,6 +1,7 @@
 import { Broadcast } from '../../../gateway/live/broadcast.ts';
+import { keyOf } from '../../../protocol/apis/clients/client-key.ts';
+import type { ConnectedClientSummary } from '../../../protocol/apis/clients/inspect-data.ts';
 import type { Fits } from './client-filter.ts';
-import { keyOf } from './client-key.ts';
 import {
   type ClientChange,
   type ClientCounts,
@@ -10,7 +11,6 @@ import {
   splitSnapshot,
   withUndecided,
 } from './client-listing.ts';
-import type { ConnectedClientSummary } from './inspect-data.ts';
 
 interface ClientFeedOptions {
   /** `null`: all clients. */

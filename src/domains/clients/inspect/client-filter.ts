@@ -1,10 +1,15 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import { type AddressRange, addressKey } from '../../../platform/network/address-range.ts';
 import { FITS, type FilterMode } from '../../../platform/text/text-filter.ts';
+import { INSPECT_API } from '../../../protocol/apis/clients/inspect-control.ts';
+import type {
+  ClientBacklog,
+  ClientProtocol,
+  ClientProtocolVersion,
+  ConnectedClientSummary,
+} from '../../../protocol/apis/clients/inspect-data.ts';
 import type { ClientGroup } from '../client-groups.ts';
 import { type BacklogOf, listedBacklog } from './client-backlogs.ts';
-import { INSPECT_API } from './inspect-control.ts';
-import type { ClientBacklog, ClientProtocol, ClientProtocolVersion, ConnectedClientSummary } from './inspect-data.ts';
 
 /** Conditions of a list; a client must match all of them. A client whose value is unknown does not match, but may. */
 export interface ClientFilter {

@@ -1,4 +1,10 @@
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
+import type {
+  ClientProtocol,
+  ConnectedClientDetail,
+  ConnectedClientSummary,
+} from '../../../protocol/apis/clients/inspect-data.ts';
+import { FirstSubscribers, type SubscriberList } from '../../../protocol/apis/clients/subscriber-list.ts';
 import {
   BY_ADMINISTRATOR,
   type ConnectedLine,
@@ -7,12 +13,10 @@ import {
   TAKEN_OVER,
 } from '../../../protocol/mosquitto-log/log-line.ts';
 import { filterMatches, withoutShare } from '../../../protocol/mqtt/filter-match.ts';
-import { FirstSubscribers, type SubscriberList } from '../subscribers/subscriber-list.ts';
 import { AccountIndex, type AccountUse, AdministrativeDisconnects } from './account-index.ts';
 import { type ClientEntry, detailOf, newEntry, plainAddress, setConnection, summaryOf } from './client-entry.ts';
 import type { KnownListener, ListenersByPort } from './client-listeners.ts';
 import { FollowedSubscriptions } from './followed-subscriptions.ts';
-import type { ClientProtocol, ConnectedClientDetail, ConnectedClientSummary } from './inspect-data.ts';
 import { TakeoverLines } from './takeover-lines.ts';
 import { UncertainClients } from './uncertain-clients.ts';
 

@@ -1,6 +1,6 @@
+import type { ClientListener, ClientProtocol } from '../../../protocol/apis/clients/inspect-data.ts';
 import { type ListenerEntry, listListeners } from '../../../protocol/control/listeners.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
-import type { ClientListener, ClientProtocol } from './inspect-data.ts';
 
 /** A listener as clients use it. Absent fields are unknown. */
 export interface KnownListener extends ClientListener {

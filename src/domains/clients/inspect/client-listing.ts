@@ -1,8 +1,13 @@
 import type { BroadcastEvent } from '../../../gateway/live/broadcast.ts';
+import { keyOf } from '../../../protocol/apis/clients/client-key.ts';
+import { listClients } from '../../../protocol/apis/clients/inspect-control.ts';
+import type {
+  ClientSource,
+  ClientsChangedEvent,
+  ConnectedClientSummary,
+  ListClientsData,
+} from '../../../protocol/apis/clients/inspect-data.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
-import { keyOf } from './client-key.ts';
-import { listClients } from './inspect-control.ts';
-import type { ClientSource, ClientsChangedEvent, ConnectedClientSummary, ListClientsData } from './inspect-data.ts';
 import type { AppliedDifference, ClientDifference } from './sorted-clients.ts';
 
 export interface ClientListState {

@@ -8,9 +8,9 @@ import {
   type Place,
   placeIn,
 } from '../../../platform/sorting/places.ts';
+import { keyOf } from '../../../protocol/apis/clients/client-key.ts';
+import { ANONYMOUS, type ConnectedClientSummary } from '../../../protocol/apis/clients/inspect-data.ts';
 import type { BacklogOf } from './client-backlogs.ts';
-import { keyOf } from './client-key.ts';
-import { ANONYMOUS, type ConnectedClientSummary } from './inspect-data.ts';
 
 export const CLIENT_SORT_FIELDS = [
   ...(['CLIENT_ID', 'USERNAME', 'CONNECTED_AT', 'ADDRESS'] as const),

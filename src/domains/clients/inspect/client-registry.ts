@@ -2,12 +2,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { LiveSource, SubscriberOptions } from '../../../gateway/live/live-source.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
+import { keyOf } from '../../../protocol/apis/clients/client-key.ts';
+import { INSPECT_API, listClients } from '../../../protocol/apis/clients/inspect-control.ts';
+import type { ClientsChangedEvent, ConnectedClientSummary } from '../../../protocol/apis/clients/inspect-data.ts';
+import { parseClientsChanged } from '../../../protocol/apis/clients/inspect-parser.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { BrokerSession, Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { type BacklogOf, listedBacklog, readBacklogs } from './client-backlogs.ts';
 import { ClientFeeds, type ClientSelection } from './client-feeds.ts';
 import { needsBacklogs, requireBacklogs } from './client-filter.ts';
-import { keyOf } from './client-key.ts';
 import {
   type ClientListState,
   type ClientRegistryEvent,
@@ -17,9 +20,6 @@ import {
   withUndecided,
 } from './client-listing.ts';
 import { type ClientOrder, isByBacklog, pageInOrder, type SortedPage } from './client-order.ts';
-import { INSPECT_API, listClients } from './inspect-control.ts';
-import type { ClientsChangedEvent, ConnectedClientSummary } from './inspect-data.ts';
-import { parseClientsChanged } from './inspect-parser.ts';
 import { type ClientPageQuery, pageByKey, SortedClients } from './sorted-clients.ts';
 
 export interface ClientRegistryOptions {

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../platform/errors.ts';
+import { INSPECT_API } from '../../../protocol/apis/clients/inspect-control.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { AccountUse } from './account-index.ts';
-import { INSPECT_API } from './inspect-control.ts';
 
 /**
  * Extension commands of the gateway plugin that follows Mosquitto's log, for other gateway plugins: which clients use

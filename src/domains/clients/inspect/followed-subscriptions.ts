@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
+import { MAX_COUNTED, MAX_LISTED } from '../../../protocol/apis/clients/unknown-fields.ts';
 import type { ClientEntry } from './client-entry.ts';
-import { MAX_COUNTED, MAX_LISTED } from './unknown-fields.ts';
 
 /** Memory of a listed subscription without its filter, and of a counted one. */
 const LISTED_BYTES = 100;

@@ -1,4 +1,8 @@
 import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
+import { clientIdOf } from '../../../protocol/apis/clients/client-key.ts';
+import type { ClientsChangedEvent } from '../../../protocol/apis/clients/inspect-data.ts';
+import { subscriberRequestOf } from '../../../protocol/apis/clients/subscriber-control.ts';
+import type { SubscriberList } from '../../../protocol/apis/clients/subscriber-list.ts';
 import type { CapabilityReason } from '../../../protocol/control/capability-reason.ts';
 import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import type { Fields } from '../../../protocol/control/fields.ts';
@@ -12,13 +16,9 @@ import {
 } from '../../../protocol/control/plugin.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { unreachable } from '../../../protocol/mqtt/when-connected.ts';
-import { subscriberRequestOf } from '../subscribers/subscriber-control.ts';
-import type { SubscriberList } from '../subscribers/subscriber-list.ts';
-import { clientIdOf } from './client-key.ts';
 import { ClientListeners } from './client-listeners.ts';
 import type { FollowedClient } from './followed-account.ts';
 import { unreadReason } from './incomplete-list.ts';
-import type { ClientsChangedEvent } from './inspect-data.ts';
 import { LogFollower } from './log-follower.ts';
 import { DENIED, isDenied, NO_CONNECTIONS, NO_LOG } from './log-verification.ts';
 

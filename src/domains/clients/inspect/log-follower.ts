@@ -1,3 +1,4 @@
+import type { ListState } from '../../../protocol/apis/clients/inspect-data.ts';
 import type { CapabilityReason } from '../../../protocol/control/capability-reason.ts';
 import type { LogLine } from '../../../protocol/mosquitto-log/log-line.ts';
 import { LOG_TOPIC, LogReader, VERSION_TOPIC } from '../../../protocol/mosquitto-log/log-reader.ts';
@@ -6,7 +7,6 @@ import { ClientLedger } from './client-ledger.ts';
 import { ConnectionCensus } from './connection-census.ts';
 import { DisconnectWaiters } from './disconnect-waiters.ts';
 import { incompleteReason, unreadReason } from './incomplete-list.ts';
-import type { ListState } from './inspect-data.ts';
 import { LogVerification, NO_CONNECTIONS } from './log-verification.ts';
 
 const CONNECTED_COUNT = '$SYS/broker/clients/connected';

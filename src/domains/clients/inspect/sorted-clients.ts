@@ -1,9 +1,9 @@
 import { cursorOf, placeIn } from '../../../platform/sorting/places.ts';
+import { keyOf } from '../../../protocol/apis/clients/client-key.ts';
+import type { ConnectedClientSummary } from '../../../protocol/apis/clients/inspect-data.ts';
 import { type BacklogOf, listedBacklog } from './client-backlogs.ts';
 import { type ClientFilter, type Fits, filterKey, matcherOf, needsBacklogs } from './client-filter.ts';
-import { keyOf } from './client-key.ts';
 import type { PageOfOrder, SortedPage } from './client-order.ts';
-import type { ConnectedClientSummary } from './inspect-data.ts';
 
 export interface ClientPageQuery extends ClientFilter, PageOfOrder {}
 

@@ -1,9 +1,9 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { SUBSCRIBER_SEARCH_COST } from '../../../gateway/graphql/page-cost.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
+import { MAX_SUBSCRIBERS, type Subscriber } from '../../../protocol/apis/clients/subscriber-list.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { SubscribersView } from '../client-service.ts';
-import { MAX_SUBSCRIBERS, type Subscriber } from './subscriber-list.ts';
 
 const DEFAULT_COUNT = 50;
 

@@ -1,9 +1,9 @@
 import { runInSlices, type SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
+import type { AccessPolicy } from '../../../protocol/apis/access-control/access-model.ts';
+import { isKeptByNewOnly, type VersionRule } from '../../../protocol/apis/access-control/version-rules.ts';
 import type { AccessControlService } from '../../access-control/access-control-service.ts';
 import { type AccessDiff, diffAccess } from '../../access-control/documents/access-diff.ts';
 import type { AccessDocument } from '../../access-control/documents/access-document.ts';
-import type { AccessPolicy } from '../../access-control/policy/access-model.ts';
-import { isKeptByNewOnly, type VersionRule } from '../../access-control/policy/version-rules.ts';
 import type { AccessChange } from '../../access-control/writing/access-change.ts';
 import type { PolicyNow } from '../../access-control/writing/read-back.ts';
 import type { NodeDifference } from '../model/cluster.ts';

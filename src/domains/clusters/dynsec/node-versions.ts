@@ -1,6 +1,5 @@
 import { ServiceError } from '../../../platform/errors.ts';
-import type { AccessDocument } from '../../access-control/documents/access-document.ts';
-import type { AccessDialect } from '../../access-control/policy/access-model.ts';
+import type { AccessDialect } from '../../../protocol/apis/access-control/access-model.ts';
 import {
   isKeptByNewOnly,
   isSameRule,
@@ -8,7 +7,8 @@ import {
   type VersionFeature,
   type VersionRule,
   versionRulesOf,
-} from '../../access-control/policy/version-rules.ts';
+} from '../../../protocol/apis/access-control/version-rules.ts';
+import type { AccessDocument } from '../../access-control/documents/access-document.ts';
 import type { AccessChange } from '../../access-control/writing/access-change.ts';
 import { heldNames } from '../../access-control/writing/gateway-account.ts';
 import type { PolicyNow } from '../../access-control/writing/read-back.ts';

@@ -1,10 +1,10 @@
 import { ServiceError } from '../../../platform/errors.ts';
-import type { Sealer } from '../../../platform/storage/sealed.ts';
+import type { Sealer } from '../../../platform/storage/encryption/sealed.ts';
+import { openHashes, sealHashes } from '../../../protocol/apis/access-control/sealed-hashes.ts';
 import type { ControlApi } from '../../../protocol/control/envelope.ts';
 import { isFields } from '../../../protocol/control/fields.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
-import { openHashes, sealHashes } from './sealed-hashes.ts';
 
 interface PasswordCopiesOptions {
   readonly runtimes: BrokerRuntimes;

@@ -1,7 +1,7 @@
 import { notFound, ServiceError } from '../../../platform/errors.ts';
 import type { Database } from '../../../platform/storage/database.ts';
+import type { Sealer } from '../../../platform/storage/encryption/sealed.ts';
 import { missingAsNotFound } from '../../../platform/storage/prisma-errors.ts';
-import type { Sealer } from '../../../platform/storage/sealed.ts';
 import type { AccessDocument } from '../../access-control/documents/access-document.ts';
 import type { ClusterCache } from '../cluster-cache.ts';
 import type { BegunWrite, ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';

@@ -1,9 +1,9 @@
 import { notFound, ServiceError } from '../../../platform/errors.ts';
 import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
+import type { AccessDialect, AccessPolicy } from '../../../protocol/apis/access-control/access-model.ts';
+import { isKeptByNewOnly, type VersionRule } from '../../../protocol/apis/access-control/version-rules.ts';
 import type { BrokerAccess } from '../../access-control/access-control-service.ts';
 import type { AccessDocument } from '../../access-control/documents/access-document.ts';
-import type { AccessDialect, AccessPolicy } from '../../access-control/policy/access-model.ts';
-import { isKeptByNewOnly, type VersionRule } from '../../access-control/policy/version-rules.ts';
 import type { AccessChange, AccessWrite } from '../../access-control/writing/access-change.ts';
 import type { BlastRadius, WriteReport } from '../../access-control/writing/access-report.ts';
 import type { PolicyNow } from '../../access-control/writing/read-back.ts';

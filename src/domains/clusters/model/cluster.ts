@@ -1,8 +1,8 @@
 import type { ClusterMode, ClusterNode } from '../../../generated/sqlite/client.ts';
 import type { ServiceError } from '../../../platform/errors.ts';
+import type { VersionRule } from '../../../protocol/apis/access-control/version-rules.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { AccessDocument } from '../../access-control/documents/access-document.ts';
-import type { VersionRule } from '../../access-control/policy/version-rules.ts';
 
 /** BROKER: the brokers synchronize the cluster themselves (`cedalo/ha`). GATEWAY: this service synchronizes it. */
 export type ClusterKeeper = 'BROKER' | 'GATEWAY';

@@ -1,11 +1,11 @@
 import type { LeasedMutex } from '../../../platform/scheduling/leased-mutex.ts';
+import { licensePlugin } from '../../../protocol/apis/license.ts';
 import type { ControlApi } from '../../../protocol/control/envelope.ts';
 import type { GatewayPlugins } from '../../../protocol/hosting/gateway-plugins.ts';
 import type { BrokerLinkOptions } from '../../../protocol/mqtt/broker-link.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BrokerCache } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
-import { licensePlugin } from '../../brokers/license.ts';
 import type { ClientService } from '../../clients/client-service.ts';
 import type { StreamService } from '../../streams/stream-service.ts';
 import type { TopicService } from '../../topic-tree/topic-service.ts';

@@ -1,14 +1,14 @@
-import type { ControlCommand } from '../../../protocol/control/envelope.ts';
-import { type ControlCaller, ControlRefusal, type PluginFactory } from '../../../protocol/control/plugin.ts';
-import { requiredText } from '../../../protocol/control/plugin-arguments.ts';
-import type { ClientService } from '../../clients/client-service.ts';
 import {
   CLIENT_CONTROL_API,
   type DisconnectClient,
   type Disconnected,
   PREVIEW_DISCONNECT,
   parseDisconnected,
-} from '../../clients/control/client-control.ts';
+} from '../../../protocol/apis/clients/client-control.ts';
+import type { ControlCommand } from '../../../protocol/control/envelope.ts';
+import { type ControlCaller, ControlRefusal, type PluginFactory } from '../../../protocol/control/plugin.ts';
+import { requiredText } from '../../../protocol/control/plugin-arguments.ts';
+import type { ClientService } from '../../clients/client-service.ts';
 import { willField } from '../../clients/control/client-input.ts';
 import { type FoundClient, findClients, isConnected } from './client-lookup.ts';
 import { type CallNode, type ClusterNodes, type NodeEntry, throwIfPartial, unknownElsewhere } from './cluster-nodes.ts';

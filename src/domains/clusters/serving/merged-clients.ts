@@ -1,7 +1,7 @@
+import { type ClientRef, keyOf } from '../../../protocol/apis/clients/client-key.ts';
+import type { ClientSource, ConnectedClientSummary } from '../../../protocol/apis/clients/inspect-data.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { ClientService } from '../../clients/client-service.ts';
-import { type ClientRef, keyOf } from '../../clients/inspect/client-key.ts';
-import type { ClientSource, ConnectedClientSummary } from '../../clients/inspect/inspect-data.ts';
 import type { ClusterNodes, NodeEntry } from './cluster-nodes.ts';
 import { NodeClients } from './node-clients.ts';
 

@@ -1,16 +1,16 @@
-import type { ControlCommand } from '../../../protocol/control/envelope.ts';
-import { ControlRefusal, type PluginFactory, type PluginHost } from '../../../protocol/control/plugin.ts';
-import { pageOf, requiredText } from '../../../protocol/control/plugin-arguments.ts';
-import type { ClientService } from '../../clients/client-service.ts';
-import { getQueues, INSPECT_API, listAllBacklogs } from '../../clients/inspect/inspect-control.ts';
+import { getQueues, INSPECT_API, listAllBacklogs } from '../../../protocol/apis/clients/inspect-control.ts';
 import type {
   BacklogPage,
   ClientQueues,
   ClientsChangedEvent,
   ListClientsData,
-} from '../../clients/inspect/inspect-data.ts';
-import { listSubscribers, subscriberRequestOf } from '../../clients/subscribers/subscriber-control.ts';
-import { FirstSubscribers, type SubscriberList } from '../../clients/subscribers/subscriber-list.ts';
+} from '../../../protocol/apis/clients/inspect-data.ts';
+import { listSubscribers, subscriberRequestOf } from '../../../protocol/apis/clients/subscriber-control.ts';
+import { FirstSubscribers, type SubscriberList } from '../../../protocol/apis/clients/subscriber-list.ts';
+import type { ControlCommand } from '../../../protocol/control/envelope.ts';
+import { ControlRefusal, type PluginFactory, type PluginHost } from '../../../protocol/control/plugin.ts';
+import { pageOf, requiredText } from '../../../protocol/control/plugin-arguments.ts';
+import type { ClientService } from '../../clients/client-service.ts';
 import { type FoundClient, findClients, latest } from './client-lookup.ts';
 import type { CallNode, ClusterNodes } from './cluster-nodes.ts';
 import { type ClusterCommands, clusterPlugin } from './cluster-plugin.ts';

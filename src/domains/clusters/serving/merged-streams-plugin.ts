@@ -1,13 +1,9 @@
-import { ServiceError } from '../../../platform/errors.ts';
-import type { ControlCommand } from '../../../protocol/control/envelope.ts';
-import { type ControlCaller, ControlRefusal, type PluginFactory } from '../../../protocol/control/plugin.ts';
-import { pageOf, requiredText } from '../../../protocol/control/plugin-arguments.ts';
 import {
   clearStreamMessages,
   commandStream,
   getStreamMessageCount,
   STREAM_API,
-} from '../../streams/control/stream-control.ts';
+} from '../../../data-plane/streams/control/stream-control.ts';
 import {
   boundsOf,
   differencesBetween,
@@ -15,10 +11,14 @@ import {
   replayOf,
   STREAM_LICENSE,
   streamObject,
-} from '../../streams/control/stream-wire.ts';
-import { createLoopFree, modifyLoopFree, replayLoopFree } from '../../streams/loop-free-writes.ts';
-import { DEFAULT_DEFINITION, type StreamDefinition } from '../../streams/model/stream-definition.ts';
-import type { ReplayRequest } from '../../streams/model/stream-replay.ts';
+} from '../../../data-plane/streams/control/stream-wire.ts';
+import { DEFAULT_DEFINITION, type StreamDefinition } from '../../../data-plane/streams/model/stream-definition.ts';
+import type { ReplayRequest } from '../../../data-plane/streams/model/stream-replay.ts';
+import { ServiceError } from '../../../platform/errors.ts';
+import type { ControlCommand } from '../../../protocol/control/envelope.ts';
+import { type ControlCaller, ControlRefusal, type PluginFactory } from '../../../protocol/control/plugin.ts';
+import { pageOf, requiredText } from '../../../protocol/control/plugin-arguments.ts';
+import { createLoopFree, modifyLoopFree, replayLoopFree } from '../../streams/loop-check.ts';
 import {
   type CallNode,
   type ClusterNodes,

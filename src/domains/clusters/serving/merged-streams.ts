@@ -1,6 +1,6 @@
+import { getStream, listStreams } from '../../../data-plane/streams/control/stream-control.ts';
+import type { StreamEntry } from '../../../data-plane/streams/control/stream-wire.ts';
 import { ServiceError } from '../../../platform/errors.ts';
-import { getStream, listStreams } from '../../streams/control/stream-control.ts';
-import type { StreamEntry } from '../../streams/control/stream-wire.ts';
 import { type CallNode, type ClusterNodes, failureText, type NodeEntry, type NodeFailure } from './cluster-nodes.ts';
 import { mergedStream, type NodeWithoutStream } from './stream-merge.ts';
 import type { NodeValue } from './topic-merge.ts';

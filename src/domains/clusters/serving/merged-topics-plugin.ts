@@ -1,8 +1,12 @@
+import { parseRequest, REQUEST_COMMANDS } from '../../../data-plane/topic-tree/control/request-parser.ts';
+import { TOPIC_API } from '../../../data-plane/topic-tree/control/topic-control.ts';
+import {
+  SETTING_KEYS,
+  settingFields,
+  WIRE_NAMES,
+} from '../../../data-plane/topic-tree/control/topic-setting-issues.ts';
 import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import { ControlRefusal, type PluginFactory } from '../../../protocol/control/plugin.ts';
-import { parseRequest, REQUEST_COMMANDS } from '../../topic-tree/control/request-parser.ts';
-import { TOPIC_API } from '../../topic-tree/control/topic-control.ts';
-import { SETTING_KEYS, settingFields, WIRE_NAMES } from '../../topic-tree/control/topic-setting-issues.ts';
 import { throwIfPartial } from './cluster-nodes.ts';
 import { clusterPlugin } from './cluster-plugin.ts';
 import { MergedTopics, type MergedTopicsOptions } from './merged-topics.ts';

@@ -1,5 +1,3 @@
-import { ServiceError } from '../../../platform/errors.ts';
-import type { TopicSource } from '../../topic-tree/control/topic-sources.ts';
 import type {
   FindTopics,
   LevelPage,
@@ -12,7 +10,9 @@ import type {
   TopicPage,
   TopicRequests,
   TopicResponses,
-} from '../../topic-tree/model/topic-recorder.ts';
+} from '../../../data-plane/topic-tree/model/topic-recorder.ts';
+import { ServiceError } from '../../../platform/errors.ts';
+import type { TopicSource } from '../../topic-tree/control/topic-sources.ts';
 import { type ClusterNodes, failureText, type NodeEntry, withNodeName } from './cluster-nodes.ts';
 import {
   mergedCounts,

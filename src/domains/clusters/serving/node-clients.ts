@@ -1,8 +1,8 @@
 import { stateIn } from '../../../gateway/live/broadcast.ts';
 import type { LiveSource } from '../../../gateway/live/live-source.ts';
+import type { ConnectedClientSummary } from '../../../protocol/apis/clients/inspect-data.ts';
 import type { ClientService } from '../../clients/client-service.ts';
 import type { ClientListState, ClientRegistryEvent } from '../../clients/inspect/client-listing.ts';
-import type { ConnectedClientSummary } from '../../clients/inspect/inspect-data.ts';
 import type { NodeEntry } from './cluster-nodes.ts';
 
 interface NodeClientsOptions {

@@ -1,6 +1,6 @@
-import { differencesBetween, type StreamEntry } from '../../streams/control/stream-wire.ts';
-import type { StreamOnNode } from '../../streams/model/stream-nodes.ts';
-import type { ReplayProgress, ReplayState } from '../../streams/model/stream-replay.ts';
+import { differencesBetween, type StreamEntry } from '../../../data-plane/streams/control/stream-wire.ts';
+import type { StreamOnNode } from '../../../data-plane/streams/model/stream-nodes.ts';
+import type { ReplayProgress, ReplayState } from '../../../data-plane/streams/model/stream-replay.ts';
 import type {
   Reason,
   StorageState,
@@ -8,7 +8,7 @@ import type {
   StreamReport,
   StreamState,
   StreamStorage,
-} from '../../streams/model/stream-report.ts';
+} from '../../../data-plane/streams/model/stream-report.ts';
 import { joinedText, type NodeValue, partsOf, sum, textsOf } from './topic-merge.ts';
 
 /** Merged streams have the definition of the first node, and counters and storage as sums over all nodes. */

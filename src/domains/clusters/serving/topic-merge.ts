@@ -7,8 +7,8 @@ import {
   type RecorderStatus,
   type TopicLevel,
   type TopicPage,
-} from '../../topic-tree/model/topic-recorder.ts';
-import { compareTopics } from '../../topic-tree/tree/topic-order.ts';
+} from '../../../data-plane/topic-tree/model/topic-recorder.ts';
+import { compareTopics } from '../../../data-plane/topic-tree/tree/topic-order.ts';
 
 /**
  * A value of one node. Message counts are sums; the last message is that of the node that received it last. Counts of

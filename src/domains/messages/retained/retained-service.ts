@@ -1,5 +1,5 @@
-import { DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../../gateway/paging.ts';
 import { type InputIssue, invalid, ServiceError } from '../../../platform/errors.ts';
+import { DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../../platform/paging.ts';
 import { cursorOf, placeIn } from '../../../platform/sorting/places.ts';
 import type { BrokerMessage } from '../../../protocol/mqtt/broker-session.ts';
 import { readPublishProperties } from '../../../protocol/mqtt/publish-properties.ts';

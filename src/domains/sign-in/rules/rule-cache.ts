@@ -1,5 +1,5 @@
 import type { SignInRule } from '../../../generated/sqlite/client.ts';
-import type { Changes, Stop } from '../../../platform/storage/changes.ts';
+import type { Changes, Stop } from '../../../platform/storage/changes/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
 
 export type CachedRule = Pick<SignInRule, 'projectId' | 'claimPath' | 'pattern' | 'role'>;

@@ -7,13 +7,13 @@ import {
   type Viewer,
 } from '../../../platform/auth/viewer.ts';
 import { type InputIssue, invalid, notFound, ServiceError } from '../../../platform/errors.ts';
-import { givenValues, type Nullish } from '../../../platform/given-values.ts';
 import { newId } from '../../../platform/ids.ts';
-import type { Changes } from '../../../platform/storage/changes.ts';
+import type { Changes } from '../../../platform/storage/changes/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
+import { RowLock } from '../../../platform/storage/postgresql/row-lock.ts';
 import { missingAsNotFound } from '../../../platform/storage/prisma-errors.ts';
-import { RowLock } from '../../../platform/storage/row-lock.ts';
 import { textIssues } from '../../../platform/text/texts.ts';
+import { type Nullish, withoutNulls } from '../../../platform/without-nulls.ts';
 import type { SignInProvider } from '../../users/sign-in-methods.ts';
 import { Pattern, PatternError } from './pattern.ts';
 
@@ -81,7 +81,7 @@ export class SignInRuleService {
    */
   async update(id: string, change: SignInRuleChange, viewer: Viewer | null, projectId?: string | null) {
     const rule = await this.#changeable(id, viewer, projectId);
-    const { claimPath = rule.claimPath, pattern = rule.pattern, role = rule.role } = givenValues(change);
+    const { claimPath = rule.claimPath, pattern = rule.pattern, role = rule.role } = withoutNulls(change);
     const issues = issuesOf({ claimPath, pattern }, 'input');
     if (issues.length > 0) throw invalid(issues);
     const data = { claimPath, pattern, role };

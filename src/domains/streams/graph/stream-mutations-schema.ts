@@ -1,10 +1,10 @@
+import { DEFAULT_DEFINITION } from '../../../data-plane/streams/model/stream-definition.ts';
 import { builder, writesOnBroker } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { payloadsWith } from '../../../gateway/graphql/payloads.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { ofBroker, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
-import { DEFAULT_DEFINITION } from '../model/stream-definition.ts';
 import type { StreamWrite } from '../stream-service.ts';
 import { streamNodeId } from '../stream-view.ts';
 import { Stream } from './stream-schema.ts';

@@ -1,9 +1,9 @@
+import { PREVIEW_LIMITS, type PreviewedSample, previewQuery } from '../../../data-plane/streams/query/preview-query.ts';
 import { builder, signedIn } from '../../../gateway/graphql/builder.ts';
 import { COUNTED_BY_PAGE } from '../../../gateway/graphql/page-cost.ts';
 import { characterBudget } from '../../../gateway/graphql/walk-limit.ts';
 import { ServiceError, withPlaces } from '../../../platform/errors.ts';
 import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
-import { PREVIEW_LIMITS, type PreviewedSample, previewQuery } from '../query/preview-query.ts';
 
 const StreamOutcome = builder.enumType('StreamOutcome', {
   description: 'The result of a query for one message.',

@@ -1,7 +1,13 @@
+import type { ReplayProgress, ReplayState } from '../../../data-plane/streams/model/stream-replay.ts';
+import type {
+  Reason,
+  StorageState,
+  StreamCounters,
+  StreamState,
+  StreamStorage,
+} from '../../../data-plane/streams/model/stream-report.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { timeField } from '../../../gateway/graphql/time-field.ts';
-import type { ReplayProgress, ReplayState } from '../model/stream-replay.ts';
-import type { Reason, StorageState, StreamCounters, StreamState, StreamStorage } from '../model/stream-report.ts';
 
 export const StreamStateType = builder.enumType('StreamState', {
   description: 'The state of a stream.',

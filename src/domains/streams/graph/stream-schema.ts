@@ -1,3 +1,4 @@
+import type { StreamNodeState } from '../../../data-plane/streams/model/stream-nodes.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { findsNamedNode, Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
@@ -5,7 +6,6 @@ import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { mayQueryBroker } from '../../../gateway/graphql/walk-limit.ts';
 import { ControlProvider } from '../../brokers/broker-info-schema.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
-import type { StreamNodeState } from '../model/stream-nodes.ts';
 import type { StreamOnNodeView, StreamView } from '../stream-view.ts';
 import { StreamCountersType, StreamReplayType, StreamStateType, StreamStorageType } from './stream-report-schema.ts';
 

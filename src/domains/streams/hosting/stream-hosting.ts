@@ -1,15 +1,19 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { STREAM_API, STREAM_CHANGED } from '../../../data-plane/streams/control/stream-control.ts';
+import { StreamPlugin } from '../../../data-plane/streams/control/stream-plugin.ts';
+import {
+  type StorePlace,
+  type StreamThread,
+  streamClientIds,
+} from '../../../data-plane/streams/hosting/stream-thread.ts';
 import { isFields } from '../../../protocol/control/fields.ts';
 import type { EventForwarding } from '../../../protocol/hosting/hosted-events.ts';
 import { Hosting, type HostingParts } from '../../../protocol/hosting/hosting.ts';
-import { unknownFolders } from '../../../protocol/hosting/unknown-folders.ts';
+import { orphanedFolders } from '../../../protocol/hosting/orphaned-folders.ts';
 import type { JobStore } from '../../jobs/job-store.ts';
-import { STREAM_API, STREAM_CHANGED } from '../control/stream-control.ts';
-import { StreamPlugin } from '../control/stream-plugin.ts';
-import { StreamCache } from '../definition/stream-cache.ts';
-import { ReplayJobs } from '../replay/replay-jobs.ts';
-import { type StorePlace, type StreamThread, streamClientIds } from './stream-thread.ts';
+import { ReplayJobs } from './replay-jobs.ts';
+import { StreamCache } from './stream-cache.ts';
 
 interface StreamHostingOptions extends HostingParts {
   readonly thread: Pick<StreamThread, 'openEngine'>;
@@ -77,6 +81,6 @@ export function streamHosting({ thread, place, jobs, ...parts }: StreamHostingOp
 }
 
 async function deleteUnknown(folder: string, ids: ReadonlySet<string>): Promise<void> {
-  const unknown = await unknownFolders(folder, (id) => ids.has(id));
+  const unknown = await orphanedFolders(folder, (id) => ids.has(id));
   for (const path of unknown) await rm(path, { recursive: true, force: true });
 }

@@ -1,7 +1,7 @@
+import type { ListedTopic } from '../../../data-plane/topic-tree/control/topic-control.ts';
+import type { KindCounts } from '../../../data-plane/topic-tree/model/topic-recorder.ts';
+import { TopicTree } from '../../../data-plane/topic-tree/tree/topic-tree.ts';
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
-import type { KindCounts } from '../model/topic-recorder.ts';
-import { TopicTree } from '../tree/topic-tree.ts';
-import type { ListedTopic } from './topic-control.ts';
 
 const MAX_BYTES = 128 * 1_048_576;
 

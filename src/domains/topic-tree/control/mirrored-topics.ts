@@ -1,6 +1,4 @@
-import { ServiceError } from '../../../platform/errors.ts';
-import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
-import type { ControlCaller } from '../../../protocol/control/plugin.ts';
+import { getTopicLimits } from '../../../data-plane/topic-tree/control/topic-control.ts';
 import type {
   QueryTopics,
   RecorderState,
@@ -8,10 +6,12 @@ import type {
   TopicKind,
   TopicRequests,
   TopicResponses,
-} from '../model/topic-recorder.ts';
-import { MAX_PAYLOAD_LIMIT } from '../model/topic-settings.ts';
+} from '../../../data-plane/topic-tree/model/topic-recorder.ts';
+import { MAX_PAYLOAD_LIMIT } from '../../../data-plane/topic-tree/model/topic-settings.ts';
+import { ServiceError } from '../../../platform/errors.ts';
+import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
+import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import { MirroredKind } from './mirrored-kind.ts';
-import { getTopicLimits } from './topic-control.ts';
 import { readTopicPages } from './topic-pages.ts';
 
 interface MirroredTopicsOptions {

@@ -1,6 +1,12 @@
-import { ServiceError, withPlaces } from '../../../platform/errors.ts';
-import { withIssue } from '../../../protocol/control/issue-refusals.ts';
-import type { ControlCaller } from '../../../protocol/control/plugin.ts';
+import { REQUEST_COMMANDS } from '../../../data-plane/topic-tree/control/request-parser.ts';
+import { fieldIn, parseResponse, settingOf } from '../../../data-plane/topic-tree/control/response-parser.ts';
+import { filtersOf, limitsOf, TOPIC_API } from '../../../data-plane/topic-tree/control/topic-control.ts';
+import {
+  SETTING_KEYS,
+  settingFields,
+  type TopicSettingsChange,
+  WIRE_NAMES,
+} from '../../../data-plane/topic-tree/control/topic-setting-issues.ts';
 import {
   type FindTopics,
   MAX_RESPONSE_CHARACTERS,
@@ -8,14 +14,13 @@ import {
   type TopicLevel,
   type TopicRequests,
   type TopicResponses,
-} from '../model/topic-recorder.ts';
-import { DEFAULT_TOPIC_SETTINGS, type TopicSettings } from '../model/topic-settings.ts';
-import { charactersOf } from '../tree/bounded-list.ts';
-import { topicCursor } from '../tree/topic-order.ts';
-import { REQUEST_COMMANDS } from './request-parser.ts';
-import { fieldIn, parseResponse, settingOf } from './response-parser.ts';
-import { filtersOf, limitsOf, TOPIC_API } from './topic-control.ts';
-import { SETTING_KEYS, settingFields, type TopicSettingsChange, WIRE_NAMES } from './topic-setting-issues.ts';
+} from '../../../data-plane/topic-tree/model/topic-recorder.ts';
+import { DEFAULT_TOPIC_SETTINGS, type TopicSettings } from '../../../data-plane/topic-tree/model/topic-settings.ts';
+import { charactersOf } from '../../../data-plane/topic-tree/tree/bounded-list.ts';
+import { topicCursor } from '../../../data-plane/topic-tree/tree/topic-order.ts';
+import { ServiceError, withPlaces } from '../../../platform/errors.ts';
+import { withIssue } from '../../../protocol/control/issue-refusals.ts';
+import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 
 /**
  * Commands of `cedalo/topictree` that only the plugins of this service support. Paths of issues are those of

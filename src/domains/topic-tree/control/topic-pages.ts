@@ -1,6 +1,10 @@
+import {
+  type ListedTopics,
+  listTopics,
+  type TopicsPage,
+} from '../../../data-plane/topic-tree/control/topic-control.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
-import { type ListedTopics, listTopics, type TopicsPage } from './topic-control.ts';
 
 const FIRST_PAGE = 1_000;
 const LARGEST_PAGE = 10_000;

@@ -1,12 +1,19 @@
+import {
+  getDocumentedSettings,
+  TOPIC_API,
+  updateDocumentedSettings,
+} from '../../../data-plane/topic-tree/control/topic-control.ts';
+import {
+  type TopicSettingsChange,
+  topicSettingIssues,
+} from '../../../data-plane/topic-tree/control/topic-setting-issues.ts';
+import type { QueryTopics, RecorderStatus } from '../../../data-plane/topic-tree/model/topic-recorder.ts';
+import type { TopicSettings } from '../../../data-plane/topic-tree/model/topic-settings.ts';
 import { invalid, ServiceError } from '../../../platform/errors.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
-import type { QueryTopics, RecorderStatus } from '../model/topic-recorder.ts';
-import type { TopicSettings } from '../model/topic-settings.ts';
 import { MirroredTopics } from './mirrored-topics.ts';
 import { getRecording, queryRecorder, recordingOf, setRecording } from './recorder-client.ts';
-import { getDocumentedSettings, TOPIC_API, updateDocumentedSettings } from './topic-control.ts';
-import { type TopicSettingsChange, topicSettingIssues } from './topic-setting-issues.ts';
 import { missingReceiveRight, withheldFilters } from './withheld-filters.ts';
 
 export interface TopicSourcesOptions {

@@ -1,4 +1,13 @@
 import { ServiceError } from '../../../platform/errors.ts';
+import type { AccessRole, DefaultAcl, Membership } from '../../../protocol/apis/access-control/access-model.ts';
+import { rolesInOrder } from '../../../protocol/apis/access-control/access-order.ts';
+import { patternsOf } from '../../../protocol/apis/access-control/acl-evaluation.ts';
+import {
+  parseClient,
+  parseDefaultAcl,
+  parseGroup,
+  parseRole,
+} from '../../../protocol/apis/access-control/dynsec-control.ts';
 import {
   DYNSEC_API,
   getClient,
@@ -8,10 +17,6 @@ import {
 } from '../../../protocol/control/dynamic-security.ts';
 import type { ControlCall, ControlCaller } from '../../../protocol/control/plugin.ts';
 import { filterCovers, filtersOverlap } from '../../../protocol/mqtt/filter-match.ts';
-import type { AccessRole, DefaultAcl, Membership } from '../../access-control/policy/access-model.ts';
-import { rolesInOrder } from '../../access-control/policy/access-order.ts';
-import { patternsOf } from '../../access-control/policy/acl-evaluation.ts';
-import { parseClient, parseDefaultAcl, parseGroup, parseRole } from '../../access-control/reading/dynsec-control.ts';
 
 /** Maximum number of groups, and of roles, of an account. Accounts with more are not examined. */
 const MAX_NAMES = 100;

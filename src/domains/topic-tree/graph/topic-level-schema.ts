@@ -4,7 +4,7 @@ import { builder } from '../../../gateway/graphql/builder.ts';
 import { pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { mayQueryBroker, walk } from '../../../gateway/graphql/walk-limit.ts';
-import type { ListConnection } from '../../../gateway/paging.ts';
+import type { ListConnection } from '../../../platform/paging.ts';
 import type { LevelsInput } from '../topic-service.ts';
 import type { LevelView, TopicTreeRef } from '../topic-view.ts';
 import { selectsPayloads, Topic } from './topic-schema.ts';

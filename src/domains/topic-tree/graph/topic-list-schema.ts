@@ -1,9 +1,9 @@
+import type { TopicOrder as SortedBy } from '../../../data-plane/topic-tree/model/topic-recorder.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { selects } from '../../../gateway/graphql/document.ts';
 import { BROKER_QUERY_COST, COUNTED_BY_PAGE, pageCost, SEARCH_COST } from '../../../gateway/graphql/page-cost.ts';
 import { orderInput } from '../../../gateway/graphql/sort-order.ts';
 import { mayQueryBroker, mayReturnText, walk } from '../../../gateway/graphql/walk-limit.ts';
-import type { TopicOrder as SortedBy } from '../model/topic-recorder.ts';
 import { countsOf } from '../topic-view.ts';
 import { kindArgument, selectsPayloads, Topic } from './topic-schema.ts';
 import { PREFIX, TopicTree, UNSEEN } from './topic-tree-schema.ts';

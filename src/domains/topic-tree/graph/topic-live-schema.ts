@@ -1,3 +1,4 @@
+import type { RecordedTopic, TopicKind } from '../../../data-plane/topic-tree/model/topic-recorder.ts';
 import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
 import { guardedBroker } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, resumable, resumeArgument } from '../../../gateway/graphql/live-event.ts';
@@ -5,7 +6,6 @@ import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { stateIn } from '../../../gateway/live/broadcast.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { TopicChange, TopicEvent } from '../live/topic-feed.ts';
-import type { RecordedTopic, TopicKind } from '../model/topic-recorder.ts';
 import { selectsPayloads, Topic, TopicKindType, topicNodeId } from './topic-schema.ts';
 import { TopicTreeState } from './topic-tree-schema.ts';
 

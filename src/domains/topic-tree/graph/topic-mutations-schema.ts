@@ -1,10 +1,15 @@
+import {
+  MAX_FILTERS,
+  MAX_PAYLOAD_LIMIT,
+  MAX_TOPIC_LIMIT,
+  MAX_TTL_SECONDS,
+} from '../../../data-plane/topic-tree/model/topic-settings.ts';
 import { builder, onBroker, writesOnBroker } from '../../../gateway/graphql/builder.ts';
 import { payloadsWith } from '../../../gateway/graphql/payloads.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { ofBroker, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
-import { MAX_FILTERS, MAX_PAYLOAD_LIMIT, MAX_TOPIC_LIMIT, MAX_TTL_SECONDS } from '../model/topic-settings.ts';
 
 const BROKER = 'The broker to change.';
 const PROJECT = 'If given, the broker must be in this project.';

@@ -1,4 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
+import type { TopicKind } from '../../../data-plane/topic-tree/model/topic-recorder.ts';
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { selects } from '../../../gateway/graphql/document.ts';
@@ -7,7 +8,6 @@ import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { mayReturnText } from '../../../gateway/graphql/walk-limit.ts';
 import { namedNodeId } from '../../../gateway/named-node-id.ts';
 import { payloadText } from '../../../platform/text/payload-text.ts';
-import type { TopicKind } from '../model/topic-recorder.ts';
 import type { TopicView } from '../topic-view.ts';
 
 export const TopicKindType = builder.enumType('TopicKind', {

@@ -1,10 +1,10 @@
+import type { RecorderState } from '../../../data-plane/topic-tree/model/topic-recorder.ts';
+import type { TopicSettings } from '../../../data-plane/topic-tree/model/topic-settings.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { timeField } from '../../../gateway/graphql/time-field.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { mayQueryBroker } from '../../../gateway/graphql/walk-limit.ts';
-import type { RecorderState } from '../model/topic-recorder.ts';
-import type { TopicSettings } from '../model/topic-settings.ts';
 import { countsOf, kindsIn, reasonOf, type TopicTreeView } from '../topic-view.ts';
 import { IN_ORDER, levelsOf, TopicLevel, TopicLevelConnection } from './topic-level-schema.ts';
 import { kindArgument, Topic, TopicKindType } from './topic-schema.ts';

@@ -1,11 +1,15 @@
 import type { Logger } from 'pino';
-import { ANYTHING, type Changes } from '../../../platform/storage/changes.ts';
+import { SETTING_KEYS, topicSettingIssues } from '../../../data-plane/topic-tree/control/topic-setting-issues.ts';
+import {
+  DEFAULT_TOPIC_SETTINGS,
+  type TopicSettings,
+  type TopicSettingsStore,
+} from '../../../data-plane/topic-tree/model/topic-settings.ts';
+import { ANYTHING, type Changes } from '../../../platform/storage/changes/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
 import { missingAsNotFound } from '../../../platform/storage/prisma-errors.ts';
 import { isFields } from '../../../protocol/control/fields.ts';
 import { HostedRows } from '../../../protocol/hosting/hosted-rows.ts';
-import { SETTING_KEYS, topicSettingIssues } from '../control/topic-setting-issues.ts';
-import { DEFAULT_TOPIC_SETTINGS, type TopicSettings, type TopicSettingsStore } from '../model/topic-settings.ts';
 
 interface SettingsRow {
   readonly id: string;

@@ -1,11 +1,11 @@
+import { TOPIC_API } from '../../../data-plane/topic-tree/control/topic-control.ts';
+import { TopicTreePlugin } from '../../../data-plane/topic-tree/control/topic-tree-plugin.ts';
+import type { TopicThread } from '../../../data-plane/topic-tree/hosting/topic-thread.ts';
+import { PayloadRecorder } from '../../../data-plane/topic-tree/recorder/payload-recorder.ts';
+import { hostedLinkOptions } from '../../../protocol/hosting/hosted-link-options.ts';
 import { Hosting, type HostingParts } from '../../../protocol/hosting/hosting.ts';
-import { localOf } from '../../../protocol/hosting/local-broker.ts';
-import { TOPIC_API } from '../control/topic-control.ts';
-import { TopicTreePlugin } from '../control/topic-tree-plugin.ts';
-import { PayloadRecorder } from '../recorder/payload-recorder.ts';
 import type { TopicPayloads } from './topic-payloads.ts';
 import { TopicSettingsCache } from './topic-settings-cache.ts';
-import type { TopicThread } from './topic-thread.ts';
 
 interface TopicTreeHostingOptions extends HostingParts {
   readonly payloadsOf: (brokerId: string) => TopicPayloads;
@@ -27,7 +27,11 @@ export function topicTreeHosting({ payloadsOf, thread, maxBytes, ...parts }: Top
         isWanted: (brokerId) => settings.of(brokerId).get().isAlwaysOn,
         start: (link) => {
           const { id: brokerId } = link;
-          const inThread = thread.openRecorder({ local: localOf(link), clientId: clientIdOf(brokerId), maxBytes });
+          const inThread = thread.openRecorder({
+            local: hostedLinkOptions(link),
+            clientId: clientIdOf(brokerId),
+            maxBytes,
+          });
           const payloads = payloadsOf(brokerId);
           const recorder = new PayloadRecorder(inThread, payloads.areStored);
           const onFault = (error: unknown) =>

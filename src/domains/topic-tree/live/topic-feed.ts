@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Broadcast, type BroadcastEvent } from '../../../gateway/live/broadcast.ts';
-import type { LiveSource, SubscriberOptions } from '../../../gateway/live/live-source.ts';
-import { ServiceError } from '../../../platform/errors.ts';
 import {
   type KindCounts,
   NO_TOPIC_CHANGES,
   type RecorderStatus,
   type TopicChangeLists,
   type TopicChanges,
-} from '../model/topic-recorder.ts';
+} from '../../../data-plane/topic-tree/model/topic-recorder.ts';
+import { Broadcast, type BroadcastEvent } from '../../../gateway/live/broadcast.ts';
+import type { LiveSource, SubscriberOptions } from '../../../gateway/live/live-source.ts';
+import { ServiceError } from '../../../platform/errors.ts';
 
 export interface TopicChange extends KindCounts, TopicChangeLists {
   /** Whether this service is connected to the broker. While it is not, the last reported state stays. */

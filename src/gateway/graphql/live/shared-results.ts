@@ -7,8 +7,8 @@ import { randomUUID } from 'node:crypto';
 import type { ExecutionResult } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { rightsKey, sharedViewer, type Viewer } from '../../../platform/auth/viewer.ts';
-import type { MaybePromise } from '../../../platform/maybe-promise.ts';
 import { SlicedCalls } from '../../../platform/scheduling/sliced-task.ts';
+import type { ValueOrPromise } from '../../../platform/value-or-promise.ts';
 import type { RequestContext } from '../../context.ts';
 import type { Operation, SourceStream } from '../operation.ts';
 import { type ErrorLog, publicError, publicResult } from '../public-error.ts';
@@ -124,7 +124,7 @@ export class SharedResults {
     if (!text.isLarge) this.#last = { event, text };
   }
 
-  #execute(event: object): MaybePromise<ResultText> {
+  #execute(event: object): ValueOrPromise<ResultText> {
     const { stream, viewer, context } = this.#run;
     const errorContext = { requestId: context.requestId, log: this.#sharing.log };
     const refused = (error: unknown) => new ResultText({ errors: [publicError(error, errorContext)] });

@@ -1,5 +1,5 @@
 import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
-import type { Lease, Leases } from '../../../platform/storage/leases.ts';
+import type { Lease, Leases } from '../../../platform/storage/leases/leases.ts';
 
 /**
  * The lease of a broker has changed. Resolves when the work for the broker runs, or has ended. It may be called again

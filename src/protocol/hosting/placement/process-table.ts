@@ -4,10 +4,10 @@ import type { Build } from '../../../platform/build.ts';
 import { notFound } from '../../../platform/errors.ts';
 import { newId } from '../../../platform/ids.ts';
 import { within } from '../../../platform/scheduling/within.ts';
-import type { Changes } from '../../../platform/storage/changes.ts';
+import type { Changes } from '../../../platform/storage/changes/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
-import { isLeaseHeld } from '../../../platform/storage/lease-locks.ts';
-import type { Lease, Leases } from '../../../platform/storage/leases.ts';
+import { isLeaseHeld } from '../../../platform/storage/leases/lease-locks.ts';
+import type { Lease, Leases } from '../../../platform/storage/leases/leases.ts';
 import { UTC_NOW } from '../../../platform/storage/utc-now.ts';
 import { type Member, ownerOf, Share } from './shares.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { AccessPolicy } from '../../../../src/domains/access-control/policy/access-model.ts';
 import { ServiceError } from '../../../../src/platform/errors.ts';
+import type { AccessPolicy } from '../../../../src/protocol/apis/access-control/access-model.ts';
 import { busyMs } from '../../../support/busy-time.ts';
 import { runs } from '../../../support/suite.ts';
 import { documentOf, parseDocument, policyOf } from '../at-once.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { AccessDocument } from '../../../../src/domains/access-control/documents/access-document.ts';
-import { ACL_TYPES } from '../../../../src/domains/access-control/policy/access-model.ts';
+import { ACL_TYPES } from '../../../../src/protocol/apis/access-control/access-model.ts';
 
 /** Small pools of names, so that documents have much in common. */
 const ROLES = ['admin', 'reader', 'writer', 'ä/+#% 🜁'];

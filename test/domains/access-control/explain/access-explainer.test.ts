@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { explainAccess as explainInSlices } from '../../../../src/domains/access-control/explain/access-explainer.ts';
-import { type AccessQuery, MAX_LOOKED_AT } from '../../../../src/domains/access-control/explain/access-explanation.ts';
+import { runSync } from '../../../../src/platform/scheduling/sliced-task.ts';
+import { type AccessQuery, MAX_LOOKED_AT } from '../../../../src/protocol/apis/access-control/access-explanation.ts';
 import type {
   AccessGroup,
   AccessPolicy,
   AccessRole,
   Account,
-} from '../../../../src/domains/access-control/policy/access-model.ts';
-import { dialectOf } from '../../../../src/domains/access-control/reading/dynsec-control.ts';
-import { runSync } from '../../../../src/platform/scheduling/sliced-task.ts';
+} from '../../../../src/protocol/apis/access-control/access-model.ts';
+import { dialectOf } from '../../../../src/protocol/apis/access-control/dynsec-control.ts';
 import { busyMs } from '../../../support/busy-time.ts';
 import { explainAccess, whoCan } from '../at-once.ts';
 import { MOSQUITTO_2_0, MOSQUITTO_2_1 } from '../dialects.ts';

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import type { AccessPolicy } from '../../../../src/domains/access-control/policy/access-model.ts';
-import { rolesInOrder } from '../../../../src/domains/access-control/policy/access-order.ts';
+import type { AccessPolicy } from '../../../../src/protocol/apis/access-control/access-model.ts';
+import { rolesInOrder } from '../../../../src/protocol/apis/access-control/access-order.ts';
 import {
   bindRole,
   compileRole,
   decide,
   defaultAllows,
-} from '../../../../src/domains/access-control/policy/acl-evaluation.ts';
+} from '../../../../src/protocol/apis/access-control/acl-evaluation.ts';
 import { explainAccess, whoCan } from '../at-once.ts';
 import { MOSQUITTO_2_0, MOSQUITTO_2_1 } from '../dialects.ts';
 import { Dice, randomChecks, randomPolicy } from '../policy/random-policies.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { explainAccess } from '../../../../src/domains/access-control/explain/access-explainer.ts';
 import { whoCan } from '../../../../src/domains/access-control/explain/who-can.ts';
-import type { AccessRole } from '../../../../src/domains/access-control/policy/access-model.ts';
 import type { SlicedTask } from '../../../../src/platform/scheduling/sliced-task.ts';
+import type { AccessRole } from '../../../../src/protocol/apis/access-control/access-model.ts';
 import { accessWorld } from '../access-service.ts';
 import { MOSQUITTO_2_1 } from '../dialects.ts';
 import { policyOf } from '../policy/policy-builder.ts';

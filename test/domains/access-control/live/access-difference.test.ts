@@ -4,8 +4,8 @@ import {
   differenceParts,
   NO_DIFFERENCE,
 } from '../../../../src/domains/access-control/live/access-difference.ts';
-import type { AccessPolicy } from '../../../../src/domains/access-control/policy/access-model.ts';
 import { runSync } from '../../../../src/platform/scheduling/sliced-task.ts';
+import type { AccessPolicy } from '../../../../src/protocol/apis/access-control/access-model.ts';
 
 const texts = { textName: null, textDescription: null };
 const account = (username: string, disabled = false) =>

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import type { AccessAction } from '../../../../src/domains/access-control/explain/access-explanation.ts';
-import type { AccessDialect, AccessRole } from '../../../../src/domains/access-control/policy/access-model.ts';
-import { compareNames, rolesInOrder } from '../../../../src/domains/access-control/policy/access-order.ts';
+import type { AccessAction } from '../../../../src/protocol/apis/access-control/access-explanation.ts';
+import type { AccessDialect, AccessRole } from '../../../../src/protocol/apis/access-control/access-model.ts';
+import { compareNames, rolesInOrder } from '../../../../src/protocol/apis/access-control/access-order.ts';
 import {
   bindRole,
   brokerRefuses,
   compileRole,
   decide,
   defaultAllows,
-} from '../../../../src/domains/access-control/policy/acl-evaluation.ts';
+} from '../../../../src/protocol/apis/access-control/acl-evaluation.ts';
 import { MOSQUITTO_2_0, MOSQUITTO_2_1 } from '../dialects.ts';
 import { NOTHING, rule } from './policy-builder.ts';
 

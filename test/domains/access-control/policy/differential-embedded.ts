@@ -1,9 +1,9 @@
-import type { AccessPolicy, Membership } from '../../../../src/domains/access-control/policy/access-model.ts';
-import type { Refusal } from '../../../../src/domains/refusals/refusal.ts';
-import { EMBEDDED_DIALECT } from '../../../../src/engines/embedded/dynamic-security/dynamic-security-access.ts';
-import { topicFilterProblem } from '../../../../src/engines/embedded/topic-rules.ts';
-import { dynsecDone } from '../../../engines/embedded/dynsec.ts';
-import { connect, control, startTestBroker } from '../../../engines/embedded/embedded.ts';
+import { topicFilterProblem } from '../../../../src/data-plane/broker/connecting/topic-rules.ts';
+import { EMBEDDED_DIALECT } from '../../../../src/data-plane/broker/dynamic-security/dynamic-security-access.ts';
+import type { AccessPolicy, Membership } from '../../../../src/protocol/apis/access-control/access-model.ts';
+import type { Refusal } from '../../../../src/protocol/apis/refusals/refusal.ts';
+import { dynsecDone } from '../../../data-plane/broker/dynsec.ts';
+import { connect, control, startTestBroker } from '../../../data-plane/broker/embedded.ts';
 import { EVERYTHING, lostSubscription, PASSWORD, type Target } from './differential.ts';
 
 /** The embedded broker, given each policy by commands. */

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { generate } from 'mqtt-packet';
 import { expect, test } from 'vitest';
-import { sharedFilterProblem } from '../../../../src/domains/access-control/policy/shared-filters.ts';
-import { dialectOf } from '../../../../src/domains/access-control/reading/dynsec-control.ts';
-import { EMBEDDED_DIALECT } from '../../../../src/engines/embedded/dynamic-security/dynamic-security-access.ts';
-import { topicFilterProblem } from '../../../../src/engines/embedded/topic-rules.ts';
+import { topicFilterProblem } from '../../../../src/data-plane/broker/connecting/topic-rules.ts';
+import { EMBEDDED_DIALECT } from '../../../../src/data-plane/broker/dynamic-security/dynamic-security-access.ts';
+import { dialectOf } from '../../../../src/protocol/apis/access-control/dynsec-control.ts';
+import { sharedFilterProblem } from '../../../../src/protocol/apis/access-control/shared-filters.ts';
 import { filterProblem } from '../../../../src/protocol/mqtt/topics.ts';
 import { mosquittoVersion, sinceVersion, startClient, startMosquitto } from '../../../support/mosquitto.ts';
 import { isLong, suite } from '../../../support/suite.ts';

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { DecisionReason, Explanation } from '../../../../src/domains/access-control/explain/access-explanation.ts';
+import type { DecisionReason, Explanation } from '../../../../src/protocol/apis/access-control/access-explanation.ts';
 import {
   ACL_TYPES,
   type AccessDialect,
   type AccessPolicy,
-} from '../../../../src/domains/access-control/policy/access-model.ts';
-import type { Refusal, RefusalReason } from '../../../../src/domains/refusals/refusal.ts';
+} from '../../../../src/protocol/apis/access-control/access-model.ts';
+import type { Refusal, RefusalReason } from '../../../../src/protocol/apis/refusals/refusal.ts';
 import { explainAccess } from '../at-once.ts';
 import { type Check, CONTROL_ANSWERS, Dice, randomChecks, randomPolicy } from './random-policies.ts';
 import { WireClient } from './wire-client.ts';

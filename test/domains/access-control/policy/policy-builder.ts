@@ -4,7 +4,7 @@ import type {
   AclType,
   DefaultAcl,
   Membership,
-} from '../../../../src/domains/access-control/policy/access-model.ts';
+} from '../../../../src/protocol/apis/access-control/access-model.ts';
 
 export const NOTHING: DefaultAcl = {
   publishClientSend: false,

@@ -1,8 +1,5 @@
-import type {
-  AccessAction,
-  AccessIdentity,
-} from '../../../../src/domains/access-control/explain/access-explanation.ts';
-import { ACCESS_ACTIONS } from '../../../../src/domains/access-control/explain/access-explanation.ts';
+import type { AccessAction, AccessIdentity } from '../../../../src/protocol/apis/access-control/access-explanation.ts';
+import { ACCESS_ACTIONS } from '../../../../src/protocol/apis/access-control/access-explanation.ts';
 import {
   ACL_TYPES,
   type AccessGroup,
@@ -11,8 +8,8 @@ import {
   type Account,
   type AclRule,
   type Membership,
-} from '../../../../src/domains/access-control/policy/access-model.ts';
-import { membershipsInOrder } from '../../../../src/domains/access-control/policy/access-order.ts';
+} from '../../../../src/protocol/apis/access-control/access-model.ts';
+import { membershipsInOrder } from '../../../../src/protocol/apis/access-control/access-order.ts';
 import { filterProblem, topicProblem } from '../../../../src/protocol/mqtt/topics.ts';
 
 /** The same numbers for the same seed (mulberry32). */

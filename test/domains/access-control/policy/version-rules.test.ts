@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { AccessPolicy, AccessRole } from '../../../../src/domains/access-control/policy/access-model.ts';
-import { sharedFilterProblem } from '../../../../src/domains/access-control/policy/shared-filters.ts';
+import type { AccessPolicy, AccessRole } from '../../../../src/protocol/apis/access-control/access-model.ts';
+import { sharedFilterProblem } from '../../../../src/protocol/apis/access-control/shared-filters.ts';
 import {
   isKeptByNewOnly,
   isSameRule,
   versionRulesOf,
-} from '../../../../src/domains/access-control/policy/version-rules.ts';
+} from '../../../../src/protocol/apis/access-control/version-rules.ts';
 import { explainAccess } from '../at-once.ts';
 import { MOSQUITTO_2_0, MOSQUITTO_2_1 } from '../dialects.ts';
 import { Dice, randomChecks, randomPolicy } from './random-policies.ts';

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import type { MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
-import type { AccessPolicy } from '../../../../src/domains/access-control/policy/access-model.ts';
 import { AccessIndex, type AccessIndexOptions } from '../../../../src/domains/access-control/reading/access-index.ts';
 import type { TouchedObject } from '../../../../src/domains/access-control/writing/access-plan.ts';
+import type { AccessPolicy } from '../../../../src/protocol/apis/access-control/access-model.ts';
 import { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
 import { DYNSEC_API } from '../../../../src/protocol/control/dynamic-security.ts';
 import type { ControlCall } from '../../../../src/protocol/control/plugin.ts';
 import type { BrokerLink } from '../../../../src/protocol/mqtt/broker-link.ts';
-import { startTestBroker } from '../../../engines/embedded/embedded.ts';
+import { startTestBroker } from '../../../data-plane/broker/embedded.ts';
 import { connectedLink, reached } from '../../../support/link.ts';
 import { ADMIN, startMosquitto } from '../../../support/mosquitto.ts';
 import { runs } from '../../../support/suite.ts';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { AccessView } from '../../../../src/domains/access-control/graph/access-view.ts';
-import type { AccessPolicy } from '../../../../src/domains/access-control/policy/access-model.ts';
 import type { AccessSnapshot } from '../../../../src/domains/access-control/reading/access-index.ts';
 import {
   AccessLists,
@@ -10,14 +9,15 @@ import {
   type GroupFilterTarget,
   type RoleFilterTarget,
 } from '../../../../src/domains/access-control/reading/access-lists.ts';
+import type { BrokerRecord } from '../../../../src/domains/brokers/broker-cache.ts';
+import type { FilterMode } from '../../../../src/platform/text/text-filter.ts';
+import type { AccessPolicy } from '../../../../src/protocol/apis/access-control/access-model.ts';
 import {
   dialectOf,
   parseClient,
   parseGroup,
   parseRole,
-} from '../../../../src/domains/access-control/reading/dynsec-control.ts';
-import type { BrokerRecord } from '../../../../src/domains/brokers/broker-cache.ts';
-import type { FilterMode } from '../../../../src/platform/text/text-filter.ts';
+} from '../../../../src/protocol/apis/access-control/dynsec-control.ts';
 import { keyIn } from '../../../support/cursors.ts';
 
 function snapshotOf(

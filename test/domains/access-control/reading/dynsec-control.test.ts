@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { ACL_TYPES } from '../../../../src/domains/access-control/policy/access-model.ts';
 import { AccessIndex } from '../../../../src/domains/access-control/reading/access-index.ts';
+import { ACL_TYPES } from '../../../../src/protocol/apis/access-control/access-model.ts';
 import {
   dialectOf,
   parseClient,
@@ -9,7 +9,7 @@ import {
   parseDetails,
   parseGroup,
   parseRole,
-} from '../../../../src/domains/access-control/reading/dynsec-control.ts';
+} from '../../../../src/protocol/apis/access-control/dynsec-control.ts';
 import { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
 import { parseAnonymousGroup } from '../../../../src/protocol/control/dynamic-security.ts';
 import { connectedLink } from '../../../support/link.ts';

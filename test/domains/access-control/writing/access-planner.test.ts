@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import type { AccessChange, ClientFields } from '../../../../src/domains/access-control/writing/access-change.ts';
 import type {
   AccessDialect,
   AccessPolicy,
   AclRule,
-} from '../../../../src/domains/access-control/policy/access-model.ts';
-import type { AccessChange, ClientFields } from '../../../../src/domains/access-control/writing/access-change.ts';
+} from '../../../../src/protocol/apis/access-control/access-model.ts';
 import { busyMs } from '../../../support/busy-time.ts';
 import { planChanges } from '../at-once.ts';
 import { MOSQUITTO_2_0, MOSQUITTO_2_1 } from '../dialects.ts';

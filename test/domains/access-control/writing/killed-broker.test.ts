@@ -3,14 +3,14 @@ import { mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { AccessPolicy } from '../../../../src/domains/access-control/policy/access-model.ts';
 import type { AccessChange } from '../../../../src/domains/access-control/writing/access-change.ts';
 import type { CommandState, WriteReport } from '../../../../src/domains/access-control/writing/access-report.ts';
 import type { DynsecWrite } from '../../../../src/domains/access-control/writing/dynsec-writes.ts';
 import { PolicyDraft } from '../../../../src/domains/access-control/writing/policy-draft.ts';
+import type { AccessPolicy } from '../../../../src/protocol/apis/access-control/access-model.ts';
 import type { ControlCall } from '../../../../src/protocol/control/plugin.ts';
-import { startBrokerProcess } from '../../../engines/embedded/broker-process.ts';
-import { temporaryFolder } from '../../../engines/embedded/embedded.ts';
+import { startBrokerProcess } from '../../../data-plane/broker/broker-process.ts';
+import { temporaryFolder } from '../../../data-plane/broker/embedded.ts';
 import { ADMIN, mosquittoProgram, startMosquitto } from '../../../support/mosquitto.ts';
 import { mosquittoDialect } from '../dialects.ts';
 import { at, openWriting, plain } from './written-access.ts';

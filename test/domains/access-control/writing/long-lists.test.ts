@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import { documentOf } from '../../../../src/domains/access-control/documents/access-document.ts';
 import { planImport } from '../../../../src/domains/access-control/documents/access-import.ts';
 import { whoCan } from '../../../../src/domains/access-control/explain/who-can.ts';
-import type { AccessPolicy } from '../../../../src/domains/access-control/policy/access-model.ts';
 import type { AccessChange } from '../../../../src/domains/access-control/writing/access-change.ts';
 import { AccessWriter } from '../../../../src/domains/access-control/writing/access-writer.ts';
 import type { DynsecWrite } from '../../../../src/domains/access-control/writing/dynsec-writes.ts';
@@ -11,6 +10,7 @@ import { PolicyDraft } from '../../../../src/domains/access-control/writing/poli
 import { WriteQueue } from '../../../../src/domains/access-control/writing/write-queue.ts';
 import { ServiceError } from '../../../../src/platform/errors.ts';
 import { runInSlices } from '../../../../src/platform/scheduling/sliced-task.ts';
+import type { AccessPolicy } from '../../../../src/protocol/apis/access-control/access-model.ts';
 import type { ControlCaller } from '../../../../src/protocol/control/plugin.ts';
 import { isLong } from '../../../support/suite.ts';
 import { planChanges } from '../at-once.ts';

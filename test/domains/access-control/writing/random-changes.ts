@@ -1,10 +1,10 @@
+import type { AccessChange, PutMode } from '../../../../src/domains/access-control/writing/access-change.ts';
 import {
   ACL_TYPES,
   type AccessPolicy,
   type AclRule,
   type Membership,
-} from '../../../../src/domains/access-control/policy/access-model.ts';
-import type { AccessChange, PutMode } from '../../../../src/domains/access-control/writing/access-change.ts';
+} from '../../../../src/protocol/apis/access-control/access-model.ts';
 import { ADMIN } from '../../../support/mosquitto.ts';
 import type { Dice } from '../policy/random-policies.ts';
 

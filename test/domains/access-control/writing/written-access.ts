@@ -1,5 +1,4 @@
 import { onTestFinished } from 'vitest';
-import type { AccessPolicy } from '../../../../src/domains/access-control/policy/access-model.ts';
 import { AccessIndex } from '../../../../src/domains/access-control/reading/access-index.ts';
 import type { AccessChange } from '../../../../src/domains/access-control/writing/access-change.ts';
 import {
@@ -7,6 +6,7 @@ import {
   type AccessWriterOptions,
 } from '../../../../src/domains/access-control/writing/access-writer.ts';
 import { WriteQueue } from '../../../../src/domains/access-control/writing/write-queue.ts';
+import type { AccessPolicy } from '../../../../src/protocol/apis/access-control/access-model.ts';
 import { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
 import { DYNSEC_API } from '../../../../src/protocol/control/dynamic-security.ts';
 import type { ControlCall } from '../../../../src/protocol/control/plugin.ts';

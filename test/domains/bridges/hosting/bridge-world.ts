@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import type { MqttClient } from 'mqtt';
 import { onTestFinished } from 'vitest';
+import { BridgeThread } from '../../../../src/data-plane/bridges/hosting/bridge-thread.ts';
+import type { BridgeKind } from '../../../../src/data-plane/bridges/model/bridge-kind.ts';
+import type { BridgeConnectionStatus } from '../../../../src/data-plane/bridges/model/bridge-status.ts';
 import { bridgeHosting } from '../../../../src/domains/bridges/hosting/bridge-hosting.ts';
-import { BridgeThread } from '../../../../src/domains/bridges/hosting/bridge-thread.ts';
-import type { BridgeKind } from '../../../../src/domains/bridges/model/bridge-kind.ts';
-import type { BridgeConnectionStatus } from '../../../../src/domains/bridges/model/bridge-status.ts';
 import { BrokerCache } from '../../../../src/domains/brokers/broker-cache.ts';
 import { BrokerRuntimes } from '../../../../src/domains/brokers/broker-runtimes.ts';
 import { newId } from '../../../../src/platform/ids.ts';
-import { openSealer } from '../../../../src/platform/storage/sealed.ts';
+import { openSealer } from '../../../../src/platform/storage/encryption/sealed.ts';
 import type { Storage } from '../../../../src/platform/storage/storage.ts';
 import { HostedCalls } from '../../../../src/protocol/hosting/hosted-calls.ts';
 import { SolePlacement } from '../../../../src/protocol/hosting/placement/placement.ts';
@@ -84,8 +84,8 @@ export async function startBridges({ timeoutMs = 30_000, ...options }: BridgeWor
   const storage = options.storage ?? (await openTestStorage());
   const { db, changes, engine } = storage;
   const sealer = openSealer({ dataDir, secretKey: options.secretKey ?? SECRET_KEY });
-  const directory = new BrokerCache({ db, changes, log: silentLog });
-  await directory.load();
+  const brokerCache = new BrokerCache({ db, changes, log: silentLog });
+  await brokerCache.load();
   const lines: string[] = [];
   const line = (fields: object, text: string) => {
     lines.push(`${text} ${JSON.stringify(fields)}`);
@@ -97,7 +97,7 @@ export async function startBridges({ timeoutMs = 30_000, ...options }: BridgeWor
   const log = silentLog;
   const calls = engine === 'postgresql' ? new HostedCalls({ db, changes, sealer, log, timeoutMs }) : null;
   const runtimes = new BrokerRuntimes({
-    brokers: directory,
+    brokers: brokerCache,
     sealer,
     rules: { filesDir: undefined, allowedHosts: [] },
     timeoutMs,
@@ -109,7 +109,7 @@ export async function startBridges({ timeoutMs = 30_000, ...options }: BridgeWor
     placement: new SolePlacement(storage.leases),
     sealer,
     kinds: [copyKind],
-    brokers: directory,
+    brokers: brokerCache,
     thread,
     rules: { allowedHosts: [] },
     isOwnBroker: () => false,
@@ -129,11 +129,11 @@ export async function startBridges({ timeoutMs = 30_000, ...options }: BridgeWor
     await hosting.close();
     await thread.close();
     calls?.close();
-    await directory.close();
+    await brokerCache.close();
   };
   onTestFinished(close);
   const ask = async (id: string, command: string, fields = {}): Promise<unknown> => {
-    const broker = directory.get(id);
+    const broker = brokerCache.get(id);
     if (broker === null) throw new Error(`no broker ${id}`);
     return runtimes.ask(broker, ({ controls }) => controls.call(copyKind.api, command, fields));
   };
@@ -142,12 +142,12 @@ export async function startBridges({ timeoutMs = 30_000, ...options }: BridgeWor
   /** Later status events of the only connection. */
   const statuses = (id: string): BridgeConnectionStatus[] => {
     const told: BridgeConnectionStatus[] = [];
-    const broker = directory.get(id);
+    const broker = brokerCache.get(id);
     if (broker === null) throw new Error(`no broker ${id}`);
     runtimes.get(broker).controls.onEvent(copyKind.api, ({ status: all }) => {
       told.push(...(all as BridgeConnectionStatus[]));
     });
     return told;
   };
-  return { storage, dataDir, directory, runtimes, lines, ask, configure, status, statuses, close };
+  return { storage, dataDir, brokerCache, runtimes, lines, ask, configure, status, statuses, close };
 }

@@ -5,7 +5,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import mqtt from 'mqtt';
-import { bridgeInstances } from '../../../../src/domains/bridges/hosting/bridge-instances.ts';
+import { bridgeInstances } from '../../../../src/data-plane/bridges/hosting/bridge-instances.ts';
 import { serveInstances } from '../../../../src/protocol/hosting/serve-instances.ts';
 
 serveInstances(bridgeInstances(async (options) => new CopyBridge(options)));

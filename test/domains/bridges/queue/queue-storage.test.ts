@@ -3,14 +3,14 @@ import { readdirSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { BridgeQueue } from '../../../../src/domains/bridges/queue/bridge-queue.ts';
-import { FileDisk } from '../../../../src/domains/bridges/queue/file-disk.ts';
-import { queuePath } from '../../../../src/domains/bridges/queue/queue-file.ts';
-import { QueueStorage } from '../../../../src/domains/bridges/queue/queue-storage.ts';
+import { BridgeQueue } from '../../../../src/data-plane/bridges/queue/bridge-queue.ts';
+import { FileDisk } from '../../../../src/data-plane/bridges/queue/file-disk.ts';
+import { queuePath } from '../../../../src/data-plane/bridges/queue/queue-file.ts';
+import { QueueStorage } from '../../../../src/data-plane/bridges/queue/queue-storage.ts';
+import { message, queueFolder } from '../../../data-plane/bridges/queue/queue-world.ts';
 import { temporaryFolder } from '../../../support/database.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
 import { startTestService } from '../../../support/service.ts';
-import { message, queueFolder } from './queue-world.ts';
 
 const MIB = 1_048_576;
 

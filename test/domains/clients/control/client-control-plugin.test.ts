@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { disconnectClient } from '../../../../src/domains/clients/control/client-control.ts';
-import { getClient, listClients } from '../../../../src/domains/clients/inspect/inspect-control.ts';
+import { disconnectClient } from '../../../../src/protocol/apis/clients/client-control.ts';
+import { getClient, listClients } from '../../../../src/protocol/apis/clients/inspect-control.ts';
 import type { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
 import { freePort } from '../../../support/free-port.ts';
 import { connectedLink } from '../../../support/link.ts';

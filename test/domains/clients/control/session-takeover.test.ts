@@ -4,8 +4,8 @@ import {
   disconnectClient,
   subscribeClient,
   unsubscribeClient,
-} from '../../../../src/domains/clients/control/client-control.ts';
-import { getClient, listClients } from '../../../../src/domains/clients/inspect/inspect-control.ts';
+} from '../../../../src/protocol/apis/clients/client-control.ts';
+import { getClient, listClients } from '../../../../src/protocol/apis/clients/inspect-control.ts';
 import { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
 import { connectedLink } from '../../../support/link.ts';
 import { ADMIN, FOLLOWED_LOG, startClient, startMosquitto } from '../../../support/mosquitto.ts';

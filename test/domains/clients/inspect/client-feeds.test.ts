@@ -6,9 +6,9 @@ import {
   MAX_SELECTIONS,
 } from '../../../../src/domains/clients/inspect/client-feeds.ts';
 import type { ClientListState } from '../../../../src/domains/clients/inspect/client-listing.ts';
-import type { ConnectedClientSummary } from '../../../../src/domains/clients/inspect/inspect-data.ts';
 import { SortedClients } from '../../../../src/domains/clients/inspect/sorted-clients.ts';
 import { ServiceError } from '../../../../src/platform/errors.ts';
+import type { ConnectedClientSummary } from '../../../../src/protocol/apis/clients/inspect-data.ts';
 
 const STATE: ClientListState = {
   asOf: 0,

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { ClientRegistryEvent } from '../../../../src/domains/clients/inspect/client-listing.ts';
 import { ClientRegistry, type ClientRegistryOptions } from '../../../../src/domains/clients/inspect/client-registry.ts';
-import type { ConnectedClientSummary } from '../../../../src/domains/clients/inspect/inspect-data.ts';
 import { inspectPluginFactory } from '../../../../src/domains/clients/inspect/inspect-plugin.ts';
+import type { ConnectedClientSummary } from '../../../../src/protocol/apis/clients/inspect-data.ts';
 import { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
 import { type ScriptedBroker, startScriptedBroker } from '../../../support/aedes-broker.ts';
 import { cursorAt } from '../../../support/cursors.ts';

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { ClientRegistry } from '../../../../src/domains/clients/inspect/client-registry.ts';
 import { inspectPlugin } from '../../../../src/domains/clients/inspect/inspect-plugin.ts';
 import { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
-import { ADMINISTRATOR, connect, startTestBroker } from '../../../engines/embedded/embedded.ts';
+import { ADMINISTRATOR, connect, startTestBroker } from '../../../data-plane/broker/embedded.ts';
 import { connectedLink } from '../../../support/link.ts';
 
 test('the embedded broker is observed through its own inspect API, including earlier clients', async () => {

@@ -4,7 +4,7 @@ import {
   parseClientDetail,
   parseClientList,
   parseClientsChanged,
-} from '../../../../src/domains/clients/inspect/inspect-parser.ts';
+} from '../../../../src/protocol/apis/clients/inspect-parser.ts';
 
 const hostile = fc.oneof(
   fc.anything({ withNullPrototype: true, withDate: true }),

@@ -1,9 +1,9 @@
 import type { MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
 import { ClientRegistry } from '../../../../src/domains/clients/inspect/client-registry.ts';
-import { getClient, listClients } from '../../../../src/domains/clients/inspect/inspect-control.ts';
 import { inspectPluginFactory } from '../../../../src/domains/clients/inspect/inspect-plugin.ts';
-import { unknownFields } from '../../../../src/domains/clients/inspect/unknown-fields.ts';
+import { getClient, listClients } from '../../../../src/protocol/apis/clients/inspect-control.ts';
+import { unknownFields } from '../../../../src/protocol/apis/clients/unknown-fields.ts';
 import { BrokerControls, type BrokerControlsOptions } from '../../../../src/protocol/control/broker-controls.ts';
 import type { BrokerLink } from '../../../../src/protocol/mqtt/broker-link.ts';
 import { startScriptedBroker } from '../../../support/aedes-broker.ts';

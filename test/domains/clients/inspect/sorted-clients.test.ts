@@ -7,9 +7,9 @@ import {
   type PageOfOrder,
   pageInOrder,
 } from '../../../../src/domains/clients/inspect/client-order.ts';
-import type { ConnectedClientSummary } from '../../../../src/domains/clients/inspect/inspect-data.ts';
 import { SortedClients } from '../../../../src/domains/clients/inspect/sorted-clients.ts';
 import { runSync } from '../../../../src/platform/scheduling/sliced-task.ts';
+import type { ConnectedClientSummary } from '../../../../src/protocol/apis/clients/inspect-data.ts';
 import { busyMs } from '../../../support/busy-time.ts';
 
 const client = fc.record({

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { connectAsync } from 'mqtt';
 import { onTestFinished } from 'vitest';
 import { passwordFile } from '../../../../src/engines/cloud-brokers/cloud-brokers.ts';
-import { dynsecDone } from '../../../engines/embedded/dynsec.ts';
+import { dynsecDone } from '../../../data-plane/broker/dynsec.ts';
 import { FOLLOWED_LOG, type Mosquitto, startMosquitto } from '../../../support/mosquitto.ts';
 import { connected, startTestService, type TestService } from '../../../support/service.ts';
 import type { CrowdPlan } from './crowd.ts';

@@ -10,16 +10,19 @@ import {
   modifyStream,
   replayStream,
   STREAM_API,
-} from '../../../../src/domains/streams/control/stream-control.ts';
-import { StreamPlugin } from '../../../../src/domains/streams/control/stream-plugin.ts';
-import { StreamCache } from '../../../../src/domains/streams/definition/stream-cache.ts';
-import { DEFAULT_DEFINITION, type StreamDefinition } from '../../../../src/domains/streams/model/stream-definition.ts';
-import type { ReplayRequest } from '../../../../src/domains/streams/model/stream-replay.ts';
+} from '../../../../src/data-plane/streams/control/stream-control.ts';
+import { StreamPlugin } from '../../../../src/data-plane/streams/control/stream-plugin.ts';
+import {
+  DEFAULT_DEFINITION,
+  type StreamDefinition,
+} from '../../../../src/data-plane/streams/model/stream-definition.ts';
+import type { ReplayRequest } from '../../../../src/data-plane/streams/model/stream-replay.ts';
+import { StreamCache } from '../../../../src/domains/streams/hosting/stream-cache.ts';
+import { nested, odd } from '../../../data-plane/streams/control/odd-values.ts';
+import { startEngine } from '../../../data-plane/streams/engine/engine-parts.ts';
+import { ScriptedSession } from '../../../data-plane/streams/engine/scripted-session.ts';
 import { openTestStorage, silentLog } from '../../../support/database.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
-import { startEngine } from '../engine/engine-parts.ts';
-import { ScriptedSession } from '../engine/scripted-session.ts';
-import { nested, odd } from './odd-values.ts';
 import { addBroker, startStreams } from './stream-world.ts';
 
 const stream = (fields: Partial<StreamDefinition> = {}): StreamDefinition => ({
@@ -211,7 +214,7 @@ test('stored messages are counted, replayed, cleared, and kept when nothing more
 
 test('commands given at once are done one after the other', async () => {
   const broker = await startMosquitto();
-  const { controls, directory, brokerId } = await startStreams({ url: broker.url });
+  const { controls, streamCache, brokerId } = await startStreams({ url: broker.url });
   const outcomes = await Promise.allSettled([
     createStream(controls, stream({ name: 'a', sourceTopic: 'x', targetTopic: 'y' })),
     createStream(controls, stream({ name: 'b', sourceTopic: 'y', targetTopic: 'x' })),
@@ -223,7 +226,7 @@ test('commands given at once are done one after the other', async () => {
   ]);
   expect(outcomes.map(({ status }) => status === 'fulfilled')).toEqual([true, false, true, true, false, true, true]);
   expect(
-    directory
+    streamCache
       .of(brokerId)
       .all()
       .map(({ definition }) => definition.name),
@@ -234,15 +237,15 @@ test('commands given at once are done one after the other', async () => {
 async function startPlugin() {
   const storage = await openTestStorage();
   const { db, changes } = storage;
-  const directory = new StreamCache({ db, changes, log: silentLog });
-  await directory.load();
+  const streamCache = new StreamCache({ db, changes, log: silentLog });
+  await streamCache.load();
   const session = new ScriptedSession();
   const engine = startEngine(session);
-  const definitions = directory.of(await addBroker(storage));
+  const definitions = streamCache.of(await addBroker(storage));
   const plugin = new StreamPlugin({ definitions, engine, emit: () => undefined });
   onTestFinished(async () => {
     await plugin.close();
-    await directory.close();
+    await streamCache.close();
   });
   return { storage, session, plugin };
 }

@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { STREAM_API } from '../../../../src/domains/streams/control/stream-control.ts';
-import { StreamPlugin } from '../../../../src/domains/streams/control/stream-plugin.ts';
-import { StreamCache } from '../../../../src/domains/streams/definition/stream-cache.ts';
-import { StreamEngineCore } from '../../../../src/domains/streams/engine/stream-engine-core.ts';
-import { MqttStreamSession } from '../../../../src/domains/streams/hosting/mqtt-stream-session.ts';
+import { STREAM_API } from '../../../../src/data-plane/streams/control/stream-control.ts';
+import { StreamPlugin } from '../../../../src/data-plane/streams/control/stream-plugin.ts';
+import { StreamEngineCore } from '../../../../src/data-plane/streams/engine/stream-engine-core.ts';
+import { MqttStreamSession } from '../../../../src/data-plane/streams/hosting/mqtt-stream-session.ts';
+import type { StreamEngine } from '../../../../src/data-plane/streams/model/stream-engine.ts';
+import { compileQuery } from '../../../../src/data-plane/streams/query/compile-query.ts';
+import { SegmentStore } from '../../../../src/data-plane/streams/store/segment-store.ts';
+import { StreamCache } from '../../../../src/domains/streams/hosting/stream-cache.ts';
 import { streamEvents } from '../../../../src/domains/streams/hosting/stream-hosting.ts';
-import type { StreamEngine } from '../../../../src/domains/streams/model/stream-engine.ts';
-import { compileQuery } from '../../../../src/domains/streams/query/compile-query.ts';
-import { SegmentStore } from '../../../../src/domains/streams/store/segment-store.ts';
 import { newId } from '../../../../src/platform/ids.ts';
-import { openSealer } from '../../../../src/platform/storage/sealed.ts';
+import { openSealer } from '../../../../src/platform/storage/encryption/sealed.ts';
 import type { Storage } from '../../../../src/platform/storage/storage.ts';
 import { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
 import type { ControlEvent } from '../../../../src/protocol/control/envelope.ts';
@@ -42,8 +42,8 @@ export async function startStreams(options: StreamWorldOptions) {
   const storage = options.storage ?? (await openTestStorage());
   const brokerId = options.brokerId ?? (await addBroker(storage));
   const { db, changes, leases, engine } = storage;
-  const directory = new StreamCache({ db, changes, log: silentLog });
-  await directory.load();
+  const streamCache = new StreamCache({ db, changes, log: silentLog });
+  await streamCache.load();
   const sealer = openSealer({ dataDir: folder, secretKey: '5e'.repeat(32) });
   const calls = engine === 'postgresql' ? new HostedCalls({ db, changes, sealer, log: silentLog, timeoutMs }) : null;
   const faults: unknown[] = [];
@@ -64,7 +64,7 @@ export async function startStreams(options: StreamWorldOptions) {
             start: (emitAll) => {
               const hosted = engineOf({ url, brokerId, folder, timeoutMs }, engines);
               const plugin = new StreamPlugin({
-                definitions: directory.of(brokerId),
+                definitions: streamCache.of(brokerId),
                 engine: hosted,
                 emit: emitAll,
                 settleMs: timeoutMs * 0.7,
@@ -86,11 +86,11 @@ export async function startStreams(options: StreamWorldOptions) {
   controls.onEvent(STREAM_API, (event) => events.push(event));
   const close = async () => {
     await controls.close();
-    await directory.close();
+    await streamCache.close();
     calls?.close();
   };
   onTestFinished(close);
-  return { storage, brokerId, folder, directory, controls, events, faults, engines, close };
+  return { storage, brokerId, folder, streamCache, controls, events, faults, engines, close };
 }
 
 /** Its parts are closed with it. */

@@ -1,8 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { StreamCache } from '../../../../src/domains/streams/definition/stream-cache.ts';
-import { DEFAULT_DEFINITION, type StreamDefinition } from '../../../../src/domains/streams/model/stream-definition.ts';
+import {
+  DEFAULT_DEFINITION,
+  type StreamDefinition,
+} from '../../../../src/data-plane/streams/model/stream-definition.ts';
+import { StreamCache } from '../../../../src/domains/streams/hosting/stream-cache.ts';
 import { newId } from '../../../../src/platform/ids.ts';
-import { ANYTHING } from '../../../../src/platform/storage/changes.ts';
+import { ANYTHING } from '../../../../src/platform/storage/changes/changes.ts';
 import type { Storage } from '../../../../src/platform/storage/storage.ts';
 import { newDatabaseUrl, openTestStorage, silentLog } from '../../../support/database.ts';
 import { describeEngines } from '../../../support/engines.ts';
@@ -27,10 +30,10 @@ const whole: StreamDefinition = {
 };
 
 async function open({ db, changes }: Storage): Promise<StreamCache> {
-  const directory = new StreamCache({ db, changes, log: silentLog });
-  onTestFinished(() => directory.close());
-  await directory.load();
-  return directory;
+  const streamCache = new StreamCache({ db, changes, log: silentLog });
+  onTestFinished(() => streamCache.close());
+  await streamCache.load();
+  return streamCache;
 }
 
 describeEngines((engine, postgres) => {
@@ -39,13 +42,13 @@ describeEngines((engine, postgres) => {
   test('definitions are stored completely, changed and deleted, and listed in the order of creation', async () => {
     const storage = await openStorage();
     const [one, other] = [await addBroker(storage), await addBroker(storage)];
-    const directory = await open(storage);
-    const definitions = directory.of(one);
+    const streamCache = await open(storage);
+    const definitions = streamCache.of(one);
     const [first, second] = [newId('stream', 1), newId('stream', 2)];
     await definitions.save({ id: second, definition: { ...DEFAULT_DEFINITION, name: 'b', sourceTopic: 'x' } });
     await definitions.save({ id: first, definition: whole });
     // Of another broker, under the same name.
-    await directory.of(other).save({ id: newId('stream'), definition: whole });
+    await streamCache.of(other).save({ id: newId('stream'), definition: whole });
     expect(definitions.byName('füst/1')).toMatchObject({ id: first, definition: whole });
     expect(definitions.byName('none')).toBeNull();
     const again = (await open(storage)).of(one);
@@ -55,7 +58,7 @@ describeEngines((engine, postgres) => {
     expect(again.byName('füst/1')?.definition).toEqual({ ...whole, query: {}, targetTopic: null });
     await again.remove(first);
     expect(again.all().map(({ definition }) => definition.name)).toEqual(['b']);
-    expect(directory.of(other).all()).toHaveLength(1);
+    expect(streamCache.of(other).all()).toHaveLength(1);
   });
 
   test('a name is unique, and a deleted definition is not written again', async () => {
@@ -76,8 +79,8 @@ describeEngines((engine, postgres) => {
   test('only writes of other processes notify listeners, and an unchanged definition stays the same object', async () => {
     const storage = await openStorage();
     const broker = await addBroker(storage);
-    const directory = await open(storage);
-    const definitions = directory.of(broker);
+    const streamCache = await open(storage);
+    const definitions = streamCache.of(broker);
     let news = 0;
     definitions.onChange(() => {
       news += 1;
@@ -101,8 +104,8 @@ describeEngines((engine, postgres) => {
     expect(news).toBe(2);
     await storage.db.broker.delete({ where: { id: broker } });
     expect(await storage.db.stream.count()).toBe(0);
-    directory.brokerRemoved(broker);
+    streamCache.brokerRemoved(broker);
     expect(news).toBe(3);
-    expect(directory.of(broker).all()).toEqual([]);
+    expect(streamCache.of(broker).all()).toEqual([]);
   });
 });

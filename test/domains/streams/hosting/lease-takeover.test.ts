@@ -5,8 +5,8 @@ import {
   listStreams,
   modifyStream,
   STREAM_API,
-} from '../../../../src/domains/streams/control/stream-control.ts';
-import { DEFAULT_DEFINITION } from '../../../../src/domains/streams/model/stream-definition.ts';
+} from '../../../../src/data-plane/streams/control/stream-control.ts';
+import { DEFAULT_DEFINITION } from '../../../../src/data-plane/streams/model/stream-definition.ts';
 import { SolePlacement } from '../../../../src/protocol/hosting/placement/placement.ts';
 import { openTestStorage } from '../../../support/database.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
@@ -28,8 +28,8 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const two = await startStreams({ url: broker.url, storage: await openTestStorage({ databaseUrl }), brokerId });
     expect((await getStream(two.controls, 'fast')).definition).toEqual(fast);
     await modifyStream(two.controls, 'fast', { ttl: 7 });
-    await expect.poll(() => one.directory.of(brokerId).byName('fast')?.definition.ttl).toBe(7);
-    await expect.poll(() => two.directory.of(brokerId).byName('fast')?.definition.ttl).toBe(7);
+    await expect.poll(() => one.streamCache.of(brokerId).byName('fast')?.definition.ttl).toBe(7);
+    await expect.poll(() => two.streamCache.of(brokerId).byName('fast')?.definition.ttl).toBe(7);
     await expect(
       createStream(two.controls, { ...fast, name: 'b', sourceTopic: 'fast', targetTopic: 'plant/b' }),
     ).rejects.toMatchObject({ code: 'INVALID', info: { issues: [{ path: '/targetTopic' }] } });

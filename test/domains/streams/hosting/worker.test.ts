@@ -4,17 +4,20 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
-import { StreamThread, type StreamThreadOptions } from '../../../../src/domains/streams/hosting/stream-thread.ts';
-import { DEFAULT_DEFINITION, type StreamDefinition } from '../../../../src/domains/streams/model/stream-definition.ts';
-import type { StreamEngine } from '../../../../src/domains/streams/model/stream-engine.ts';
-import type { StreamReport } from '../../../../src/domains/streams/model/stream-report.ts';
+import { StreamThread, type StreamThreadOptions } from '../../../../src/data-plane/streams/hosting/stream-thread.ts';
+import {
+  DEFAULT_DEFINITION,
+  type StreamDefinition,
+} from '../../../../src/data-plane/streams/model/stream-definition.ts';
+import type { StreamEngine } from '../../../../src/data-plane/streams/model/stream-engine.ts';
+import type { StreamReport } from '../../../../src/data-plane/streams/model/stream-report.ts';
 import { type Mosquitto, startMosquitto } from '../../../support/mosquitto.ts';
 import { UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
 import { programUrl } from '../../../support/programs.ts';
 import { sharedDatabase } from '../../../support/service.ts';
 
 const postgres = usePostgres();
-const workerUrl = programUrl('src/domains/streams/hosting/stream-worker.ts');
+const workerUrl = programUrl('src/data-plane/streams/hosting/stream-worker.ts');
 const failingWorkerUrl = programUrl('test/domains/streams/hosting/failing-worker.mjs');
 
 function startEngines(options: Partial<StreamThreadOptions> = {}) {

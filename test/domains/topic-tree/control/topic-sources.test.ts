@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { DEFAULT_TOPIC_SETTINGS } from '../../../../src/data-plane/topic-tree/model/topic-settings.ts';
 import { TopicSources, type TopicSourcesOptions } from '../../../../src/domains/topic-tree/control/topic-sources.ts';
-import { DEFAULT_TOPIC_SETTINGS } from '../../../../src/domains/topic-tree/model/topic-settings.ts';
 import type { ControlCaller } from '../../../../src/protocol/control/plugin.ts';
 import { startScriptedBroker } from '../../../support/aedes-broker.ts';
 import { reached } from '../../../support/link.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { TOPIC_API } from '../../../../src/data-plane/topic-tree/control/topic-control.ts';
+import { topicSettingIssues } from '../../../../src/data-plane/topic-tree/control/topic-setting-issues.ts';
+import { DEFAULT_TOPIC_SETTINGS, MAX_FILTERS } from '../../../../src/data-plane/topic-tree/model/topic-settings.ts';
 import { queryRecorder } from '../../../../src/domains/topic-tree/control/recorder-client.ts';
-import { TOPIC_API } from '../../../../src/domains/topic-tree/control/topic-control.ts';
-import { topicSettingIssues } from '../../../../src/domains/topic-tree/control/topic-setting-issues.ts';
-import { DEFAULT_TOPIC_SETTINGS, MAX_FILTERS } from '../../../../src/domains/topic-tree/model/topic-settings.ts';
 import { ServiceError } from '../../../../src/platform/errors.ts';
 import type { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
 import { oddFields } from './odd-fields.ts';

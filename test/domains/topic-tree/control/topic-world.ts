@@ -1,18 +1,18 @@
 import { onTestFinished } from 'vitest';
-import { TOPIC_API } from '../../../../src/domains/topic-tree/control/topic-control.ts';
-import { TopicTreePlugin } from '../../../../src/domains/topic-tree/control/topic-tree-plugin.ts';
+import { TOPIC_API } from '../../../../src/data-plane/topic-tree/control/topic-control.ts';
+import { TopicTreePlugin } from '../../../../src/data-plane/topic-tree/control/topic-tree-plugin.ts';
 import type {
   RecorderStatus,
   TopicRecorder,
   TopicRequests,
   TopicResponses,
-} from '../../../../src/domains/topic-tree/model/topic-recorder.ts';
+} from '../../../../src/data-plane/topic-tree/model/topic-recorder.ts';
 import {
   DEFAULT_TOPIC_SETTINGS,
   type TopicSettings,
   type TopicSettingsStore,
-} from '../../../../src/domains/topic-tree/model/topic-settings.ts';
-import { TopicRecording } from '../../../../src/domains/topic-tree/recorder/topic-recording.ts';
+} from '../../../../src/data-plane/topic-tree/model/topic-settings.ts';
+import { TopicRecording } from '../../../../src/data-plane/topic-tree/recorder/topic-recording.ts';
 import { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
 import type { ControlPlugin, PluginFactory } from '../../../../src/protocol/control/plugin.ts';
 import { serveControlRequest } from '../../../../src/protocol/control/serve.ts';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { TOPIC_API } from '../../../../src/domains/topic-tree/control/topic-control.ts';
+import { TOPIC_API } from '../../../../src/data-plane/topic-tree/control/topic-control.ts';
 import { TopicSources } from '../../../../src/domains/topic-tree/control/topic-sources.ts';
 import { withheldFilters } from '../../../../src/domains/topic-tree/control/withheld-filters.ts';
 import type { PluginFactory } from '../../../../src/protocol/control/plugin.ts';

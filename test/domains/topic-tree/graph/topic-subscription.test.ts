@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import type { RecordedTopic, TopicChanges } from '../../../../src/data-plane/topic-tree/model/topic-recorder.ts';
 import { TopicFeed } from '../../../../src/domains/topic-tree/live/topic-feed.ts';
 import { TopicFeeds } from '../../../../src/domains/topic-tree/live/topic-feeds.ts';
-import type { RecordedTopic, TopicChanges } from '../../../../src/domains/topic-tree/model/topic-recorder.ts';
 import { KINDS, streamWorld } from '../../streams/stream-world.ts';
 import { publishAll } from './topic-world.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { DEFAULT_TOPIC_SETTINGS } from '../../../../src/data-plane/topic-tree/model/topic-settings.ts';
 import { readStoredSettings } from '../../../../src/domains/topic-tree/hosting/topic-settings-cache.ts';
-import { DEFAULT_TOPIC_SETTINGS } from '../../../../src/domains/topic-tree/model/topic-settings.ts';
 
 test('stored settings are read as written, and settings unknown to an older version have defaults', () => {
   const settings = {

@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
-import { TOPIC_API } from '../../../../src/domains/topic-tree/control/topic-control.ts';
+import { TOPIC_API } from '../../../../src/data-plane/topic-tree/control/topic-control.ts';
 import type {
   RecordedTopic,
   RecorderStatus,
   TopicPage,
-} from '../../../../src/domains/topic-tree/model/topic-recorder.ts';
+} from '../../../../src/data-plane/topic-tree/model/topic-recorder.ts';
 import type { Mosquitto } from '../../../support/mosquitto.ts';
 import type { TestService } from '../../../support/service.ts';
 

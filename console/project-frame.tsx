@@ -1,0 +1,35 @@
+import { useParams } from 'wouter';
+import { useQuery } from './graph/use-query.ts';
+import { PROJECT_SCREENS } from './screens.tsx';
+import { useTexts } from './texts/texts.ts';
+import { Problem } from './ui/problem.tsx';
+import { ScreenTabs } from './screen-tabs.tsx';
+import { PROJECT, ProjectContext } from './project/project-context.ts';
+import { projectTexts } from './project/texts.ts';
+import './project/style.css';
+
+/** The name of a project and its menu, around each of its screens. */
+export function ProjectFrame() {
+  const text = useTexts(projectTexts);
+  const { project: id = '', '*': rest = '' } = useParams<{ project: string; '*': string }>();
+  const { data, error, renew } = useQuery(PROJECT, { id });
+  const project = data?.project;
+  if (!project)
+    return error?.code === 'NOT_FOUND' ? <p role="alert">{text('noProject')}</p> : <Problem error={error} />;
+  const screens = PROJECT_SCREENS.filter(({ key }) => key !== 'audit' || project.viewerCanReadAudit);
+  return (
+    <ProjectContext.Provider value={{ project, renew }}>
+      <header className="screen">
+        <h1>{project.name}</h1>
+        <span className="quiet">{text('yourRole', { role: text(project.viewerRole) })}</span>
+      </header>
+      <ScreenTabs
+        label={text('screens')}
+        address={`/projects/${id}`}
+        path="/projects/:project"
+        rest={rest}
+        tabs={screens.map(({ key, Screen }) => ({ key, Screen, title: text(key) }))}
+      />
+    </ProjectContext.Provider>
+  );
+}

@@ -1,0 +1,56 @@
+import { type ComponentType, Suspense, useEffect, useRef } from 'react';
+import { Link, Route, Switch } from 'wouter';
+import { NoScreen } from './error-pages/no-screen.tsx';
+import { Problem } from './ui/problem.tsx';
+
+interface Tab {
+  /** In the address. */
+  readonly key: string;
+  readonly title: string;
+  readonly Screen: ComponentType;
+}
+
+interface ScreenTabsProps {
+  readonly label: string;
+  /** Address above the screens, such as `/brokers/brk_1`, where the first screen is shown. */
+  readonly address: string;
+  /** The same with the parameter of the route: `/brokers/:broker`. */
+  readonly path: string;
+  /** The rest of the current address. */
+  readonly rest: string;
+  readonly tabs: readonly Tab[];
+}
+
+/** A menu of screens, and the one of the current address. */
+export function ScreenTabs({ label, address, path, rest, tabs }: ScreenTabsProps) {
+  const first = tabs[0]?.key;
+  const [current = first] = rest.split('/').filter((part) => part !== '');
+  const menu = useRef<HTMLElement>(null);
+  // A narrow display shows only some of the tabs.
+  useEffect(() => {
+    menu.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [current]);
+  return (
+    <>
+      <nav ref={menu} className="tabs" aria-label={label}>
+        {tabs.map(({ key, title }) => (
+          <Link
+            key={key}
+            href={key === first ? address : `${address}/${key}`}
+            aria-current={key === current ? 'page' : undefined}
+          >
+            {title}
+          </Link>
+        ))}
+      </nav>
+      <Suspense fallback={<Problem error={null} />}>
+        <Switch>
+          {tabs.map(({ key, Screen }) => (
+            <Route key={key} path={key === first ? path : `${path}/${key}/*?`} component={Screen} />
+          ))}
+          <Route component={NoScreen} />
+        </Switch>
+      </Suspense>
+    </>
+  );
+}

@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto';
+import type { HostedLinkOptions } from '../../../protocol/hosting/hosted-link-options.ts';
+import type { BridgeRules } from '../model/bridge-kind.ts';
+import type { BridgeLoop } from '../model/bridge-status.ts';
+import { postgresqlQueues } from '../queue/postgresql/postgresql-queues.ts';
+import type { QueueDatabase } from '../queue/postgresql/queue-database.ts';
+import type { BrokerStorage } from '../queue/queue-storage.ts';
+import { fileQueues, type QueueStore } from '../queue/queue-store.ts';
+
+export interface BridgeOptions {
+  readonly brokerId: string;
+  readonly bridgeId: string;
+  readonly local: HostedLinkOptions;
+  readonly rules: BridgeRules;
+  /** For the files of queues; with `database`, for those of an earlier version. */
+  readonly folder: string;
+  /** Default: queues are files. */
+  readonly database?: QueueDatabase;
+  readonly storage?: BrokerStorage;
+  /** Whether the first configuration may be outdated, so that queues that it does not name remain. Default: false. */
+  readonly keepsOtherQueues?: boolean;
+  readonly onFault: (error: unknown) => void;
+  /** Called when messages begin to come back to a connection through another bridge. */
+  readonly onLoop?: (loop: BridgeLoop & { readonly connection: string }) => void;
+}
+
+export function queueStore({ folder, database, storage, brokerId, bridgeId }: BridgeOptions): QueueStore {
+  if (database === undefined) return fileQueues(folder, storage);
+  return postgresqlQueues({ database, brokerId, bridgeId, storage, formerFolder: folder });
+}
+
+/**
+ * The client id of a connection of a bridge to its broker; the same in each process that runs the bridge. `digits`: the
+ * length of its hash.
+ */
+export function bridgeClientId({ brokerId, bridgeId }: BridgeOptions, connectionName: string, digits: number): string {
+  const hash = createHash('sha256').update(`${bridgeId}\n${connectionName}`).digest('hex').slice(0, digits);
+  return `brokergraph-${brokerId}-bridge-${hash}`;
+}

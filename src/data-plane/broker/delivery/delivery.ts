@@ -1,0 +1,113 @@
+import type { BrokerClient } from '../clients/broker-client.ts';
+import { Connection, connectedOf } from '../clients/connection.ts';
+import { waitForDrain } from '../core/aedes-internals.ts';
+import type { CoreParts } from '../core/core-parts.ts';
+import { OutgoingPublish } from '../publishing/outgoing-publish.ts';
+import { RetainedSender } from '../retained/retained-sender.ts';
+import type { Accepted } from '../store/broker-store.ts';
+import { ClientSender } from './client-sender.ts';
+import type { LiveMessage } from './sent-messages.ts';
+import { SessionSender } from './session-sender.ts';
+import { SharedDelivery } from './shared-delivery.ts';
+
+const FAULT = 'a message could not be sent to a client';
+
+/** Delivers each message once to each of its recipients. QoS 1 and 2 wait for the Receive Maximum. */
+export class Delivery {
+  readonly #parts: CoreParts;
+  readonly #sender: ClientSender;
+  readonly #sessions: SessionSender;
+  readonly #shared: SharedDelivery;
+  readonly retained: RetainedSender;
+
+  constructor(parts: CoreParts) {
+    this.#parts = parts;
+    this.#sender = new ClientSender(parts);
+    this.#sessions = new SessionSender(parts, this.#sender);
+    this.#shared = new SharedDelivery(parts, this.#sender, this.#sessions);
+    this.retained = new RetainedSender(parts, this.#sender, this.#sessions);
+  }
+
+  /** Deliveries that were dropped because the sockets of their clients are full. */
+  get dropped(): number {
+    return this.#sender.budget.dropped;
+  }
+
+  /** `done` is called, maybe immediately, when sockets that are full have taken what they have. */
+  deliver(publisherId: string | null, live: LiveMessage, { queued, recipients }: Accepted, done: () => void): void {
+    const { topic, payload, qos, retain, properties } = live;
+    let full: BrokerClient[] | null = null;
+    if (recipients.length > 0) {
+      const message = new OutgoingPublish(topic, payload, properties);
+      for (const recipient of recipients) {
+        const connection = connectedOf(recipient.holder);
+        const client = connection?.client;
+        if (!connection || !client) {
+          // The member has left since it was chosen.
+          if (recipient.group) this.#shared.give({ message, group: recipient.group, qos, retain });
+          continue;
+        }
+        try {
+          if (this.#sender.sendLive(client, connection, recipient, message, live)) continue;
+          full ??= [];
+          full.push(client);
+        } catch (error) {
+          this.#parts.faults.ofConnection(connection, FAULT, error);
+        }
+      }
+    }
+    for (const one of queued) {
+      one.entry.message.isDelivered = true;
+      const current = one.entry.share === null ? one : this.#shared.current(one);
+      if (current === null) continue;
+      const { owner } = current.session;
+      const connection = owner instanceof Connection ? owner : undefined;
+      if (connection?.held) connection.held.hasQueued = true;
+      else this.#parts.faults.run(connection, FAULT, () => this.#sessions.deliver(current));
+    }
+    if (full === null) done();
+    else this.#waitFor(full, publisherId, live, done);
+  }
+
+  #waitFor(full: readonly BrokerClient[], publisherId: string | null, live: LiveMessage, done: () => void): void {
+    let waiting = full.length;
+    const release = this.#sender.budget.waiting(publisherId, live, waiting);
+    const drained = () => {
+      waiting -= 1;
+      if (waiting > 0) return;
+      release();
+      done();
+    };
+    for (const client of full) {
+      if (client.closed) setImmediate(drained);
+      else waitForDrain(client, drained);
+    }
+  }
+
+  sendResponse(connection: Connection, topic: string, payload: Uint8Array): void {
+    this.#sender.sendResponse(connection, topic, payload);
+  }
+
+  /** Called when CONNACK was sent. Sends what the session has queued; later messages are live. */
+  ready(client: BrokerClient, connection: Connection): void {
+    this.#sessions.drain(client, connection);
+  }
+
+  /** Called when the client has acknowledged or refused a message, so that its window has room. */
+  settled(client: BrokerClient, connection: Connection, packetId: number): void {
+    const { window } = connection;
+    connection.inFlight.settle(packetId);
+    connection.held?.settled();
+    connection.shared?.settle(packetId);
+    window?.inFlight.delete(packetId);
+    if (connection.isDraining) this.#sessions.drain(client, connection);
+    else if (window?.hasQueued) this.#sender.fillWindow(client, connection);
+  }
+
+  /** Called when a connection has ended, and its client is offline. */
+  closed(connection: Connection): void {
+    this.#shared.closed(connection);
+    connection.window?.close();
+    connection.held?.close();
+  }
+}

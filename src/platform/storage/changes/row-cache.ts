@@ -1,0 +1,111 @@
+import type { Logger } from 'pino';
+import { ANYTHING, type Changes } from './changes.ts';
+import { Rereading } from './rereading.ts';
+
+/** Called after a change. `before` is `null` for an added entry, `after` is `null` for a removed one. */
+type RowCacheListener<Entry> = (after: Entry | null, before: Entry | null) => void;
+
+interface RowCacheOptions<Row, Entry> {
+  readonly changes: Changes;
+  readonly log: Logger;
+  readonly kinds: readonly string[];
+  /** Reads the rows that an announced id affects; all rows for ANYTHING. */
+  readonly rowsOf: (id: string) => Promise<readonly Row[]>;
+  readonly toEntry: (row: Row) => Entry;
+  /** Default: compares the JSON. */
+  readonly isSame?: (one: Entry, other: Entry) => boolean;
+}
+
+/** Cache of all rows of one kind, because almost every request reads one. All processes' writes update it. */
+export class RowCache<Row extends { readonly id: string }, Entry extends { readonly id: string }> {
+  readonly #options: RowCacheOptions<Row, Entry>;
+  readonly #entries = new Map<string, Entry>();
+  readonly #listeners = new Set<RowCacheListener<Entry>>();
+  readonly #rereading: Rereading;
+  readonly #stops: readonly (() => void)[];
+  #sorted: readonly Entry[] | null = null;
+
+  constructor(options: RowCacheOptions<Row, Entry>) {
+    const { changes, kinds, log } = options;
+    this.#options = options;
+    this.#rereading = new Rereading(log, (id, isOutdated) => this.#read(id, isOutdated));
+    this.#stops = kinds.map((kind) => changes.on(kind, this.#rereading.listener));
+  }
+
+  async load(): Promise<void> {
+    await this.#read(ANYTHING, () => false);
+  }
+
+  put(row: Row): Entry {
+    this.#rereading.written(row.id);
+    return this.#store(row);
+  }
+
+  drop(id: string): void {
+    this.#rereading.written(id);
+    this.#remove(id);
+  }
+
+  get(id: string): Entry | null {
+    return this.#entries.get(id) ?? null;
+  }
+
+  /** In order of creation. Returns the same array until an entry changes. */
+  all(): readonly Entry[] {
+    this.#sorted ??= [...this.#entries.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+    return this.#sorted;
+  }
+
+  onChange(listener: RowCacheListener<Entry>): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  onRemove(listener: (removed: Entry) => void): () => void {
+    return this.onChange((after, before) => {
+      if (after === null && before !== null) listener(before);
+    });
+  }
+
+  /** Waits until this process has read what was announced. */
+  settled(): Promise<void> {
+    return this.#rereading.settled();
+  }
+
+  async close(): Promise<void> {
+    for (const stop of this.#stops) stop();
+    await this.#rereading.close();
+  }
+
+  async #read(id: string, isOutdated: (id: string) => boolean): Promise<void> {
+    const rows = await this.#options.rowsOf(id);
+    const found = new Set(rows.map((row) => row.id));
+    const candidates = id === ANYTHING ? [...this.#entries.keys()] : [id];
+    for (const known of candidates) if (!found.has(known) && !isOutdated(known)) this.#remove(known);
+    for (const row of rows) if (!isOutdated(row.id)) this.#store(row);
+  }
+
+  #store(row: Row): Entry {
+    const before = this.get(row.id);
+    const after = this.#options.toEntry(row);
+    const { isSame = sameJson } = this.#options;
+    if (before !== null && isSame(before, after)) return before;
+    this.#entries.set(row.id, after);
+    this.#notify(after, before);
+    return after;
+  }
+
+  #remove(id: string): void {
+    const before = this.get(id);
+    if (before === null) return;
+    this.#entries.delete(id);
+    this.#notify(null, before);
+  }
+
+  #notify(after: Entry | null, before: Entry | null): void {
+    this.#sorted = null;
+    for (const listener of this.#listeners) listener(after, before);
+  }
+}
+
+const sameJson = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);

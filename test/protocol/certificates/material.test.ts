@@ -1,0 +1,440 @@
+import { execFileSync } from 'node:child_process';
+import { createHash, randomInt, X509Certificate } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSecureContext } from 'node:tls';
+import { describe, expect, test } from 'vitest';
+import { type InputIssue, ServiceError } from '../../../src/platform/errors.ts';
+import { factsOf } from '../../../src/protocol/certificates/certificate-facts.ts';
+import {
+  checkedMaterial,
+  MAX_PEM,
+  materialIssues,
+  missingIssuer,
+  readMaterial,
+} from '../../../src/protocol/certificates/certificate-material.ts';
+import { createAuthority, createSelfSigned } from '../../support/certificates.ts';
+
+const DAY_MS = 86_400_000;
+
+const root = createAuthority({ name: 'Root' });
+const intermediate = root.issue({ name: 'Intermediate', altNames: [], isAuthority: true });
+const server = intermediate.issue({ name: 'server' });
+const other = intermediate.issue({ name: 'other' });
+
+/** Issues of a certificate as `path: reason`. */
+function refusal(cert: string, privateKey: string | null = null, now?: number): string[] {
+  try {
+    checkedMaterial({ cert, privateKey }, now);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    expect(error.code).toBe('INVALID');
+    const issues = (error.info?.issues ?? []) as InputIssue[];
+    return issues.map(({ path, reason }) => `${path}: ${reason}`);
+  }
+}
+
+/** Output of openssl for a text. */
+const openssl = (input: string | Buffer, ...args: string[]) =>
+  execFileSync('openssl', args, { input, stdio: ['pipe', 'pipe', 'ignore'] });
+const converted = (key: string, ...args: string[]) => openssl(key, ...args).toString();
+
+/** Output of a script in a folder with these files. */
+function made(files: Readonly<Record<string, string>>, script: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'material-'));
+  try {
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+    return execFileSync('bash', ['-ec', script], { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] }).toString();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+describe('accepted certificates', () => {
+  test('a server chain is accepted with its key in either field', () => {
+    const material = checkedMaterial({ cert: server.cert, privateKey: server.key });
+    expect(material.leaf.fingerprint256).toBe(server.fingerprint256);
+    expect(material.chain.map(({ fingerprint256 }) => fingerprint256)).toEqual([intermediate.fingerprint256]);
+    expect(material.key).toBe(server.key);
+    expect(checkedMaterial({ cert: server.key + server.cert })).toEqual(material);
+    expect(checkedMaterial({ cert: server.leaf + server.key + intermediate.leaf })).toEqual(material);
+    expect(material.cert).not.toContain('PRIVATE');
+  });
+
+  test('an authority is accepted without its key, with a chain, and with its key as a server certificate', () => {
+    expect(checkedMaterial({ cert: root.cert }).key).toBeNull();
+    expect(checkedMaterial({ cert: intermediate.leaf + root.leaf }).chain).toHaveLength(1);
+    expect(checkedMaterial({ cert: root.cert, privateKey: root.key }).key).toBe(root.key);
+  });
+
+  test('a chain without its root or intermediates is accepted, and the missing issuer is returned', () => {
+    const missing = (cert: string) => missingIssuer(readMaterial({ cert, privateKey: server.key }));
+    expect(refusal(server.leaf, server.key)).toEqual([]);
+    expect(missing(server.leaf)).toBe('CN=Intermediate');
+    expect(missing(server.cert)).toBe('CN=Root');
+    expect(missing(server.cert + root.leaf)).toBeNull();
+    expect(missingIssuer(readMaterial({ cert: root.cert }))).toBeNull();
+  });
+
+  test('any line ends and comments are accepted, and comments are removed', () => {
+    const plain = checkedMaterial({ cert: server.cert, privateKey: server.key });
+    const dump = converted(server.leaf, 'x509', '-text');
+    expect(dump).toContain('Certificate:\n');
+    const texts = [
+      server.cert.replaceAll('\n', '\r\n'),
+      server.cert.replaceAll('\n', '\r'),
+      `# ours\n\n${dump}\nBag Attributes: password=hunter2\n${intermediate.leaf}\n-- end`,
+      `\ufeff\n${server.cert}`.replaceAll('\n', '  \n'),
+    ];
+    for (const cert of texts) expect(checkedMaterial({ cert, privateKey: server.key })).toEqual(plain);
+  });
+
+  test('keys are accepted as PKCS #8, PKCS #1 and SEC 1, as RSA, EC and Ed25519, and with parameters', () => {
+    const rsa = root.issue({ key: 'rsa-2048' });
+    const pkcs1 = converted(rsa.key, 'rsa', '-traditional');
+    expect(pkcs1).toContain('BEGIN RSA PRIVATE KEY');
+    expect(checkedMaterial({ cert: rsa.cert, privateKey: pkcs1 }).key).toBe(rsa.key);
+    const sec1 = converted(server.key, 'ec');
+    expect(sec1).toContain('BEGIN EC PRIVATE KEY');
+    const parameters = converted('', 'ecparam', '-name', 'prime256v1');
+    expect(checkedMaterial({ cert: server.cert, privateKey: parameters + sec1 }).key).toBe(server.key);
+    const ed25519 = root.issue({ key: 'ed25519' });
+    expect(checkedMaterial({ cert: ed25519.cert, privateKey: ed25519.key }).key).toBe(ed25519.key);
+    expect([rsa, server, ed25519].map(({ leaf }) => factsOf(new X509Certificate(leaf)))).toMatchObject([
+      { keyType: 'RSA', keyBits: 2048 },
+      { keyType: 'EC', keyBits: 256 },
+      { keyType: 'ED25519', keyBits: null },
+    ]);
+  });
+
+  test('a root that is signed with SHA-1 is accepted, because its signature is not verified', () => {
+    const old = createAuthority({ digest: 'sha1' });
+    expect(refusal(old.cert)).toEqual([]);
+    const young = old.issue();
+    expect(refusal(young.cert + old.leaf, young.key)).toEqual([]);
+  });
+});
+
+describe('refused certificates', () => {
+  const expired = root.issue({ from: new Date('2020-01-01T00:00:00Z'), to: new Date('2021-01-01T00:00:00Z') });
+  const early = root.issue({ from: new Date('2090-01-01T00:00:00Z'), to: new Date('2091-01-01T00:00:00Z') });
+  const der = openssl(server.leaf, 'x509', '-outform', 'der');
+  const base64 = der.toString('base64');
+  const encrypted = converted(server.key, 'pkcs8', '-topk8', '-passout', 'pass:hunter2');
+  const rsa = root.issue({ key: 'rsa-2048' });
+  const legacy = converted(rsa.key, 'rsa', '-traditional', '-aes128', '-passout', 'pass:hunter2');
+  const ssh = '-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n';
+  const weak = root.issue({ key: 'rsa-1024' });
+  const sha1 = root.issue({ digest: 'sha1' });
+  const request = made({ key: server.key }, 'openssl req -new -key key -subj /CN=server -batch');
+  const rows: readonly (readonly [string, string, string | null, readonly string[]])[] = [
+    ['expired', expired.cert, expired.key, ['cert: expired on 2021-01-01T00:00:00Z']],
+    ['not yet valid', early.cert, early.key, ['cert: is not valid before 2090-01-01T00:00:00Z']],
+    ['the key of another', server.cert, other.key, ['privateKey: the private key does not belong to the certificate']],
+    [
+      'the key of the authority',
+      server.cert,
+      intermediate.key,
+      ['privateKey: the private key does not belong to the first certificate but to "Intermediate" in the chain'],
+    ],
+    [
+      'two keys',
+      server.cert + server.key,
+      server.key,
+      ['privateKey: the private key is present 2 times: exactly one is required'],
+    ],
+    [
+      'an encrypted key',
+      server.cert,
+      encrypted,
+      ['privateKey: the private key is encrypted: `openssl pkey` removes the passphrase'],
+    ],
+    [
+      'an encrypted key in the old form',
+      rsa.cert,
+      legacy,
+      ['privateKey: the private key is encrypted: `openssl pkey` removes the passphrase'],
+    ],
+    [
+      'a key of OpenSSH',
+      server.cert,
+      ssh,
+      ['privateKey: the private key is in OpenSSH format: `ssh-keygen -p -m PKCS8` converts it'],
+    ],
+    ['a damaged key', server.cert, server.key.replace(/\n.{9}/, '\n'), ['privateKey: the private key cannot be read']],
+    [
+      'a certificate as key',
+      server.cert,
+      server.leaf,
+      ['privateKey: the private key is a CERTIFICATE, which is not a private key'],
+    ],
+    [
+      'no authority without key',
+      server.cert,
+      null,
+      [
+        'privateKey: the private key is missing: the certificate is not an authority, so it must be a server certificate. To accept client certificates, store the authority that issued them',
+      ],
+    ],
+    ['a key alone', server.key, null, ['cert: contains no certificate']],
+    [
+      'two leaves',
+      server.leaf + other.leaf,
+      server.key,
+      [
+        'cert: contains 2 certificates that are not authorities, "server", "other": only the first certificate may be none',
+      ],
+    ],
+    [
+      'the same twice',
+      server.leaf + intermediate.leaf + intermediate.leaf,
+      server.key,
+      ['cert: contains the same certificate twice'],
+    ],
+    [
+      'the leaf at the end',
+      intermediate.leaf + server.leaf,
+      server.key,
+      [
+        'cert: is out of order: "server" must come first',
+        'privateKey: the private key does not belong to the first certificate but to "server" in the chain',
+      ],
+    ],
+    [
+      'authorities out of order',
+      server.leaf + root.leaf + intermediate.leaf,
+      server.key,
+      ['cert: is out of order: "Intermediate" must follow "server", which it issued'],
+    ],
+    ['a gap', server.leaf + root.leaf, server.key, ['cert: is not a chain: "Root" did not issue "server"']],
+    [
+      'a bundle of authorities',
+      root.leaf + createAuthority({ name: 'Else' }).leaf,
+      null,
+      ['cert: is not a chain: "Else" did not issue "Root"'],
+    ],
+    [
+      'an impostor of the same name',
+      server.leaf + root.issue({ name: 'Intermediate', altNames: [], isAuthority: true }).leaf,
+      server.key,
+      ['cert: is not a chain: "Intermediate" did not issue "server"'],
+    ],
+    ['RSA 1024', weak.cert, weak.key, ['cert: is weak: its RSA key has 1024 bits, and brokers require at least 2048']],
+    ['SHA-1', sha1.cert, sha1.key, ['cert: is weak: it is signed with SHA-1, which brokers and clients refuse']],
+    [
+      'DER',
+      der.toString('latin1'),
+      null,
+      [
+        'cert: is DER, not PEM: convert a certificate with `openssl x509 -inform der`, or a key with `openssl pkey -inform der`',
+      ],
+    ],
+    ['DER as UTF-8', der.toString('utf8'), null, [expect.stringContaining('is DER') as unknown as string]],
+    ['DER as base64', base64, null, [expect.stringContaining('is DER') as unknown as string]],
+    ['line ends as \\n', server.leaf.replaceAll('\n', '\\n'), null, ['cert: is not PEM: line ends are written as \\n']],
+    [
+      'one line',
+      server.leaf.replaceAll('\n', ' '),
+      null,
+      ['cert: is not PEM: -----BEGIN … ----- must be on its own line'],
+    ],
+    ['garbage', 'lorem ipsum', null, ['cert: is not PEM: there is no line -----BEGIN CERTIFICATE-----']],
+    ['nothing', '', null, ['cert: is not PEM: there is no line -----BEGIN CERTIFICATE-----']],
+    [
+      'no end',
+      server.leaf.replace(/-----END.*/, ''),
+      null,
+      ['cert: has a PEM block that begins in line 1 and has no end'],
+    ],
+    [
+      'an end of another',
+      server.leaf.replace('END CERTIFICATE', 'END X'),
+      null,
+      ['cert: has a PEM block that begins in line 1 and has no end'],
+    ],
+    [
+      'damaged',
+      server.leaf.replace(/\n.{9}/, '\n'),
+      server.key,
+      ['cert: contains an invalid certificate at position 1'],
+    ],
+    [
+      'a damaged chain',
+      server.leaf + intermediate.leaf.replace(/\n.{9}/, '\n'),
+      server.key,
+      ['cert: contains an invalid certificate at position 2'],
+    ],
+    [
+      'a request',
+      request,
+      server.key,
+      [
+        'cert: contains a CERTIFICATE REQUEST, which is not a certificate: a certificate authority must issue a certificate for it first',
+        'cert: contains no certificate',
+      ].slice(0, 1),
+    ],
+    ['too much', `${server.leaf}${'#'.repeat(1_000_000)}`, null, [`cert: must have at most ${MAX_PEM} characters`]],
+    [
+      'too many blocks',
+      '-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n'.repeat(1_700),
+      null,
+      expect.arrayContaining(['cert: must contain at most 20 certificates']) as unknown as string[],
+    ],
+  ];
+
+  test.each(rows)('%s', (_name, cert, key, reasons) => {
+    const told = refusal(cert, key);
+    expect(told).toEqual(reasons);
+    expect(told.join()).not.toContain('hunter2');
+  });
+
+  test('a client certificate is refused as a server certificate, whatever its key usage', () => {
+    const usage = (value: string) => {
+      const script = `openssl req -x509 -new -key key -subj /CN=x -days 9 -addext 'extendedKeyUsage=${value}'`;
+      return { key: server.key, cert: made({ key: server.key }, script) };
+    };
+    const told = (value: string) => {
+      const { cert, key } = usage(value);
+      return refusal(cert, key);
+    };
+    expect(told('clientAuth')).toEqual([
+      'cert: is not a server certificate: its extended key usage does not contain serverAuth',
+    ]);
+    expect(told('clientAuth, serverAuth')).toEqual([]);
+    expect(told('anyExtendedKeyUsage')).toEqual([]);
+  });
+
+  test('MD5, small curves, curves that TLS does not use, and SHA-1 in RSA-PSS are refused', () => {
+    const by = createAuthority({ key: 'rsa-2048' });
+    const signed = (keyArgs: string[], ...args: string[]) => {
+      const key = converted('', 'genpkey', ...keyArgs);
+      const script = `openssl req -new -key key -subj /CN=x -out csr
+        openssl x509 -req -in csr -CA ca -CAkey ca-key -CAcreateserial -days 9 ${args.join(' ')}`;
+      return { key, cert: made({ key, ca: by.leaf, 'ca-key': by.key }, script) };
+    };
+    const ec = ['-algorithm', 'EC', '-pkeyopt'];
+    const md5 = signed([...ec, 'ec_paramgen_curve:P-256'], '-md5');
+    expect(refusal(md5.cert, md5.key)).toEqual([
+      'cert: is weak: it is signed with MD5, which brokers and clients refuse',
+    ]);
+    const small = signed([...ec, 'ec_paramgen_curve:prime192v1'], '-sha256');
+    expect(refusal(small.cert, small.key)).toEqual([
+      'cert: is weak: its EC key has 192 bits, and brokers require at least 224',
+      'cert: has a key on the curve prime192v1, which TLS clients do not accept: use P-256, P-384 or P-521',
+    ]);
+    for (const [curve, refused] of [
+      ['secp256k1', 1],
+      ['secp224r1', 1],
+      ['P-384', 0],
+      ['P-521', 0],
+    ] as const) {
+      const { cert, key } = signed([...ec, `ec_paramgen_curve:${curve}`], '-sha256');
+      expect(refusal(cert, key)).toHaveLength(refused);
+    }
+    const pss = (digest: string) =>
+      signed([...ec, 'ec_paramgen_curve:P-256'], `-${digest}`, '-sigopt rsa_padding_mode:pss');
+    const [weak, strong] = [pss('sha1'), pss('sha256')];
+    expect(refusal(weak.cert, weak.key)).toEqual([
+      'cert: is weak: it is signed with SHA-1, which brokers and clients refuse',
+    ]);
+    expect(refusal(strong.cert, strong.key)).toEqual([]);
+  });
+
+  test('all issues are reported together, and name the certificates of the chain', () => {
+    const old = createAuthority({
+      name: 'Old',
+      from: new Date('2020-01-01T00:00:00Z'),
+      to: new Date('2021-01-01T00:00:00Z'),
+    });
+    const bad = old.issue({
+      name: 'bad',
+      key: 'rsa-1024',
+      digest: 'sha1',
+      to: new Date('2020-06-01T00:00:00Z'),
+      from: new Date('2020-01-01T00:00:00Z'),
+    });
+    expect(refusal(bad.leaf + old.leaf, bad.key)).toEqual([
+      'cert: expired on 2020-06-01T00:00:00Z',
+      'cert: is weak: its RSA key has 1024 bits, and brokers require at least 2048',
+      'cert: "Old" in the chain expired on 2021-01-01T00:00:00Z',
+    ]);
+  });
+
+  test('validity is checked at the given time', () => {
+    const to = new Date(Math.floor(Date.now() / 1_000) * 1_000 + 10 * DAY_MS);
+    const soon = root.issue({ to });
+    const at = (time: number) => refusal(soon.cert, soon.key, time).length;
+    expect([at(Date.now()), at(to.getTime()), at(to.getTime() + 1), at(Date.now() - DAY_MS)]).toEqual([0, 0, 1, 1]);
+  });
+});
+
+test('the service accepts exactly what OpenSSL accepts for a listener at security level 2', () => {
+  const sha1 = root.issue({ digest: 'sha1' });
+  const isTaken = ({ cert, key }: { readonly cert: string; readonly key: string }) => {
+    try {
+      createSecureContext({ ciphers: 'DEFAULT@SECLEVEL=2', cert, key });
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const issued = [
+    root.issue({ key: 'rsa-2048' }),
+    root.issue({ key: 'rsa-1024' }),
+    root.issue({ key: 'ed25519' }),
+    createSelfSigned({ digest: 'sha1' }),
+    createSelfSigned({ key: 'rsa-1024' }),
+    server,
+    // OpenSSL 3.5.9 (Node 24.22) accepts a leaf with SHA-1. Older brokers and clients refuse the leaf.
+    ...(isTaken(sha1) ? [] : [sha1]),
+  ];
+  const isAccepted = ({ cert, key }: { readonly cert: string; readonly key: string }) =>
+    materialIssues(readMaterial({ cert, privateKey: key })).length === 0;
+  for (const material of issued) expect(isAccepted(material), material.cert).toBe(isTaken(material));
+  expect(isAccepted(sha1)).toBe(false);
+});
+
+test('fields of a certificate are read, also with ambiguous names', () => {
+  const names = ['DNS:*.plant.example', 'IP:192.0.2.1', 'IP:2001:db8::1', 'URI:urn:x:1', 'email:ops@plant.example'];
+  const strange = 'DNS:a.example\\, DNS:evil.example';
+  const facts = factsOf(new X509Certificate(root.issue({ name: 'x', altNames: names }).leaf));
+  expect(facts).toMatchObject({
+    subject: 'CN=x',
+    issuer: 'CN=Root',
+    subjectAltNames: [
+      'DNS:*.plant.example',
+      'IP:192.0.2.1',
+      'IP:2001:DB8:0:0:0:0:0:1',
+      'URI:urn:x:1',
+      'email:ops@plant.example',
+    ],
+    isAuthority: false,
+    serialNumber: expect.stringMatching(/^[0-9A-F]+$/),
+  });
+  expect(Date.parse(facts.validTo) - Date.parse(facts.validFrom)).toBeGreaterThan(364 * DAY_MS);
+  const der = new X509Certificate(server.leaf).raw;
+  expect(factsOf(new X509Certificate(server.leaf)).fingerprint256.replaceAll(':', '').toLowerCase()).toBe(
+    createHash('sha256').update(der).digest('hex'),
+  );
+  expect(factsOf(new X509Certificate(root.issue({ altNames: [strange] }).leaf)).subjectAltNames.length).toBeLessThan(3);
+});
+
+test('a modified text is either accepted or refused with issues', () => {
+  const texts = [server.cert, server.key, server.cert + server.key, root.cert];
+  for (let round = 0; round < 400; round++) {
+    const text = texts[round % texts.length] ?? '';
+    const [from, length] = [randomInt(text.length), randomInt(40)];
+    const filling =
+      ['', '\0', '-----', '\n', 'é', '-----BEGIN CERTIFICATE-----\n', text.slice(0, 200)][randomInt(7)] ?? '';
+    const changed = text.slice(0, from) + filling + text.slice(from + length);
+    const told = refusal(changed, round % 2 === 0 ? null : server.key);
+    for (const line of told) expect(line).toMatch(/^(cert|privateKey): \S/);
+    expect(told.join()).not.toContain(server.key.split('\n')[1] ?? '-');
+  }
+  // These would take minutes if the time were not linear in the length.
+  refusal(`${'-----BEGIN CERTIFICATE-----\nA\n'.repeat(3_300)}`);
+  refusal('-'.repeat(MAX_PEM));
+  refusal('MII'.repeat(33_000));
+});
