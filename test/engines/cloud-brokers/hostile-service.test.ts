@@ -82,7 +82,7 @@ test('a service starts its broker with a store that ended it before, and names t
   await before.close();
   const folder = join(dataDir, 'brokers', id);
   for (const suffix of ['-wal', '-shm']) rmSync(join(folder, `broker.sqlite${suffix}`), { force: true });
-  const stored = readFileSync(new URL('stores/deep-will.sqlite.gz', import.meta.url));
+  const stored = readFileSync(new URL('../../data-plane/broker/stores/deep-will.sqlite.gz', import.meta.url));
   writeFileSync(join(folder, 'broker.sqlite'), gunzipSync(stored));
 
   const service = await start(dataDir);

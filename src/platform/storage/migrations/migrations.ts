@@ -36,7 +36,7 @@ const LAST_BUILD_BEFORE = 'b7741b12';
 
 /** Folder of the migrations. The relative path is the same from src/platform/storage and dist/platform/storage. */
 export function migrationsFolder(engine: Engine): string {
-  return fileURLToPath(new URL(`../../../prisma/migrations/${engine}/`, import.meta.url));
+  return fileURLToPath(new URL(`../../../../prisma/migrations/${engine}/`, import.meta.url));
 }
 
 export function readMigrations(folder: string): Migration[] {
