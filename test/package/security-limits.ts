@@ -50,11 +50,11 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'MAX_SELECTIONS',
   ],
   'Listed subscriptions of one client of a plain Mosquitto': [
-    'domains/clients/inspect/followed-subscriptions.ts',
+    'protocol/apis/clients/unknown-fields.ts',
     'MAX_LISTED',
   ],
   'Counted subscriptions of one client of a plain Mosquitto beyond these': [
-    'domains/clients/inspect/followed-subscriptions.ts',
+    'protocol/apis/clients/unknown-fields.ts',
     'MAX_COUNTED',
   ],
   'Bytes of the subscriptions of all clients of one plain Mosquitto': [
