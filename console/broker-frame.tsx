@@ -1,12 +1,15 @@
 import { useParams } from 'wouter';
-import { useQuery } from './graph/use-query.ts';
-import { BROKER_SCREENS } from './screens.tsx';
-import { useTexts } from './texts/texts.ts';
-import { Problem } from './ui/problem.tsx';
-import { ScreenTabs } from './screen-tabs.tsx';
 import { BROKER, type Broker, BrokerContext } from './broker/broker-context.ts';
+import { BrokerSwitcher } from './broker/broker-switcher.tsx';
 import { brokerTexts } from './broker/texts.ts';
 import { useConnection } from './broker/use-connection.ts';
+import { useQuery } from './graph/use-query.ts';
+import { ScreenTabs, tabOf } from './screen-tabs.tsx';
+import { BROKER_SCREENS } from './screens.tsx';
+import { useTexts } from './texts/texts.ts';
+import { PageHeading } from './ui/page-heading.tsx';
+import { Problem } from './ui/problem.tsx';
+import { Trail } from './ui/trail.tsx';
 
 /** The name, the state and the menu of a broker, around each of its screens. */
 export function BrokerFrame() {
@@ -27,27 +30,23 @@ function Frame({ found, renew }: FrameProps) {
   const text = useTexts(brokerTexts);
   const { '*': rest = '' } = useParams<{ '*': string }>();
   const { connection, isLive, isRemoved } = useConnection(found);
-  if (isRemoved) return <p role="alert">{text('noBroker')}</p>;
   const { id, name, project } = found;
+  if (isRemoved) return <p role="alert">{text('noBroker')}</p>;
+  const tabs = BROKER_SCREENS.map(({ key, Screen }) => ({ key, Screen, title: text(key) }));
   return (
     <BrokerContext.Provider value={{ broker: { ...found, connection }, renew }}>
-      <header className="screen">
-        <h1>{name}</h1>
+      <Trail label={text('trail')} steps={[{ title: project.name, address: `/projects/${project.id}` }]} />
+      <header className="screen place">
+        <PageHeading>{name}</PageHeading>
+        <BrokerSwitcher broker={found} screen={tabOf(rest, tabs)} />
         <span
           className={isLive ? `state ${connection.state}` : 'state stale'}
           title={connection.lastError ?? undefined}
         >
           {text(connection.state)}
         </span>
-        <span className="quiet">{project.name}</span>
       </header>
-      <ScreenTabs
-        label={text('screens')}
-        address={`/brokers/${id}`}
-        path="/brokers/:broker"
-        rest={rest}
-        tabs={BROKER_SCREENS.map(({ key, Screen }) => ({ key, Screen, title: text(key) }))}
-      />
+      <ScreenTabs label={text('screens')} address={`/brokers/${id}`} path="/brokers/:broker" rest={rest} tabs={tabs} />
     </BrokerContext.Provider>
   );
 }

@@ -1,12 +1,15 @@
+import { Braces, LayoutDashboard, type LucideIcon, ScrollText, Users } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link, useRoute } from 'wouter';
 import { addressOf } from './graph/addresses.ts';
 import { onConnection } from './graph/sockets.ts';
 import { Search } from './search/search.tsx';
 import { useViewer } from './session/session.ts';
+import { useShortcuts } from './shortcuts.ts';
 import { useTexts } from './texts/texts.ts';
-import { UserMenu } from './user-menu/user-menu.tsx';
 import { Logo } from './ui/logo.tsx';
+import { useShownTitle } from './ui/page-title.ts';
+import { UserMenu } from './user-menu/user-menu.tsx';
 
 interface FrameProps {
   readonly language: string;
@@ -19,42 +22,69 @@ interface FrameProps {
 export function Frame({ language, onLanguage, onSignOut, children }: FrameProps) {
   const text = useTexts();
   const viewer = useViewer();
+  const title = useShownTitle();
+  useShortcuts();
   const [isLost, setLost] = useState(false);
   useEffect(() => onConnection((isOpen) => setLost(!isOpen)), []);
   return (
-    <>
+    <div className="frame">
       <button type="button" className="skip" onClick={() => document.getElementById('content')?.focus()}>
         {text('skip')}
       </button>
-      <nav aria-label={text('menu')}>
+      <nav className="places" aria-label={text('menu')}>
         <strong>
           <Logo /> Brokergraph
         </strong>
-        <Entry href="/">{text('fleet')}</Entry>
-        {viewer.isRootAdmin && <Entry href="/people">{text('people')}</Entry>}
-        {viewer.isRootAdmin && <Entry href="/audit">{text('audit')}</Entry>}
-        <a href={addressOf('graphql')}>{text('explorer')}</a>
+        <Entry href="/" icon={LayoutDashboard}>
+          {text('fleet')}
+        </Entry>
+        {viewer.isRootAdmin && (
+          <Entry href="/people" icon={Users}>
+            {text('people')}
+          </Entry>
+        )}
+        {viewer.isRootAdmin && (
+          <Entry href="/audit" icon={ScrollText}>
+            {text('audit')}
+          </Entry>
+        )}
+        <a href={addressOf('graphql')}>
+          <Braces aria-hidden="true" />
+          <span>{text('explorer')}</span>
+        </a>
         <span className="space" />
         <Search />
         <UserMenu language={language} onLanguage={onLanguage} onSignOut={onSignOut} />
       </nav>
-      {isLost && (
-        <p className="lost" role="status">
-          {text('lost')}
+      <div className="page">
+        {isLost && (
+          <p className="lost" role="status">
+            {text('lost')}
+          </p>
+        )}
+        <p className="hidden" aria-live="polite">
+          {title}
         </p>
-      )}
-      <main id="content" tabIndex={-1}>
-        {children}
-      </main>
-    </>
+        <main id="content" tabIndex={-1}>
+          {children}
+        </main>
+      </div>
+    </div>
   );
 }
 
-function Entry({ href, children }: { readonly href: string; readonly children: ReactNode }) {
+interface EntryProps {
+  readonly href: string;
+  readonly icon: LucideIcon;
+  readonly children: string;
+}
+
+function Entry({ href, icon: Icon, children }: EntryProps) {
   const [isHere] = useRoute(href === '/' ? href : `${href}/*?`);
   return (
     <Link href={href} aria-current={isHere ? 'page' : undefined}>
-      {children}
+      <Icon aria-hidden="true" />
+      <span>{children}</span>
     </Link>
   );
 }

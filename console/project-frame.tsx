@@ -1,12 +1,13 @@
 import { useParams } from 'wouter';
 import { useQuery } from './graph/use-query.ts';
+import { PROJECT, ProjectContext } from './project/project-context.ts';
+import { projectTexts } from './project/texts.ts';
+import { ScreenTabs } from './screen-tabs.tsx';
 import { PROJECT_SCREENS } from './screens.tsx';
 import { useTexts } from './texts/texts.ts';
 import { Problem } from './ui/problem.tsx';
-import { ScreenTabs } from './screen-tabs.tsx';
-import { PROJECT, ProjectContext } from './project/project-context.ts';
-import { projectTexts } from './project/texts.ts';
 import './project/style.css';
+import { PageHeading } from './ui/page-heading.tsx';
 
 /** The name of a project and its menu, around each of its screens. */
 export function ProjectFrame() {
@@ -19,8 +20,8 @@ export function ProjectFrame() {
   const screens = PROJECT_SCREENS.filter(({ key }) => key !== 'audit' || project.viewerCanReadAudit);
   return (
     <ProjectContext.Provider value={{ project, renew }}>
-      <header className="screen">
-        <h1>{project.name}</h1>
+      <header className="screen place">
+        <PageHeading>{project.name}</PageHeading>
         <span className="quiet">{text('yourRole', { role: text(project.viewerRole) })}</span>
       </header>
       <ScreenTabs

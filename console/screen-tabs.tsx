@@ -1,6 +1,7 @@
 import { type ComponentType, Suspense, useEffect, useRef } from 'react';
 import { Link, Route, Switch } from 'wouter';
 import { NoScreen } from './error-pages/no-screen.tsx';
+import { usePageTitle } from './ui/page-title.ts';
 import { Problem } from './ui/problem.tsx';
 
 interface Tab {
@@ -21,10 +22,17 @@ interface ScreenTabsProps {
   readonly tabs: readonly Tab[];
 }
 
+/** The screen in the rest of an address, or `''` for the first one. */
+export function tabOf(rest: string, tabs: readonly Pick<Tab, 'key'>[]): string {
+  const [current = ''] = rest.split('/').filter((part) => part !== '');
+  return current === tabs[0]?.key ? '' : current;
+}
+
 /** A menu of screens, and the one of the current address. */
 export function ScreenTabs({ label, address, path, rest, tabs }: ScreenTabsProps) {
   const first = tabs[0]?.key;
-  const [current = first] = rest.split('/').filter((part) => part !== '');
+  const current = tabOf(rest, tabs) || first;
+  usePageTitle('SCREEN', tabs.find(({ key }) => key === current)?.title ?? '');
   const menu = useRef<HTMLElement>(null);
   // A narrow display shows only some of the tabs.
   useEffect(() => {

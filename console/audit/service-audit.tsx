@@ -3,6 +3,7 @@ import { graphql } from '../graph/graphql.ts';
 import { useLive } from '../graph/live.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
+import { PageHeading } from '../ui/page-heading.tsx';
 import { Refusal } from '../ui/problem.tsx';
 import { apply, ENTRY } from './audit-entry.ts';
 import { useAuditFilter } from './audit-filter.ts';
@@ -41,7 +42,7 @@ export function ServiceAudit() {
   return (
     <>
       <header className="screen">
-        <h1>{text('audit')}</h1>
+        <PageHeading>{text('audit')}</PageHeading>
         <a href={`${addressOf('audit.jsonl')}?${range}`} download="audit.jsonl">
           {text('export')}
         </a>

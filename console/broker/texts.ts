@@ -9,6 +9,8 @@ export const brokerTexts = catalogue({
     messages: 'Messages',
     streams: 'Streams',
     bridges: 'Bridges',
+    trail: 'Where you are',
+    otherBroker: 'Another broker of the project',
   },
   de: {
     screens: 'Ansichten des Brokers',
@@ -18,5 +20,7 @@ export const brokerTexts = catalogue({
     messages: 'Nachrichten',
     streams: 'Streams',
     bridges: 'Bridges',
+    trail: 'Wo Sie sind',
+    otherBroker: 'Ein anderer Broker des Projekts',
   },
 });

@@ -1,5 +1,6 @@
 import { Link } from 'wouter';
 import { useTexts } from '../texts/texts.ts';
+import { PageHeading } from '../ui/page-heading.tsx';
 import { failureTexts } from './texts.ts';
 
 /** An address that no screen has. */
@@ -7,7 +8,7 @@ export function NoScreen() {
   const text = useTexts(failureTexts);
   return (
     <>
-      <h1>{text('noScreen')}</h1>
+      <PageHeading>{text('noScreen')}</PageHeading>
       <p>
         <Link href="/">{text('fleet')}</Link>
       </p>

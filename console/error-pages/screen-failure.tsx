@@ -1,5 +1,6 @@
 import { Component, type ReactNode } from 'react';
 import { useTexts } from '../texts/texts.ts';
+import { PageHeading } from '../ui/page-heading.tsx';
 import { failureTexts } from './texts.ts';
 
 interface ScreenFailureProps {
@@ -33,7 +34,7 @@ function Fault({ message }: { readonly message: string }) {
   const text = useTexts(failureTexts);
   return (
     <div role="alert">
-      <h1>{text('screenFailed')}</h1>
+      <PageHeading>{text('screenFailed')}</PageHeading>
       <p>
         <code>{message}</code>
       </p>

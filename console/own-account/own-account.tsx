@@ -3,6 +3,7 @@ import { useMutation } from '../graph/use-mutation.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { SessionTable } from '../session/session-table.tsx';
 import { useTexts } from '../texts/texts.ts';
+import { PageHeading } from '../ui/page-heading.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { OwnName } from './own-name.tsx';
 import { OwnPassword } from './own-password.tsx';
@@ -33,7 +34,7 @@ export function OwnAccount() {
   };
   return (
     <>
-      <h1>{text('ownAccount')}</h1>
+      <PageHeading>{text('ownAccount')}</PageHeading>
       {user && (
         <>
           <OwnName user={user} canChange={isRootAdmin} onChanged={renew} />

@@ -19,7 +19,7 @@ export const ownAccountTexts = catalogue({
     passwordChanged: 'The password is changed.',
     code: 'Code of the authenticator app, or a recovery code',
     secondFactor: 'Second factor',
-    secondFactorOff: 'The password alone is sufficient for your sign-in.',
+    secondFactorOff: 'The second factor is off: a password alone opens your account.',
     secondFactorOn: 'Your sign-in requires a code of your app. {count} recovery codes are left.',
     setUpSecondFactor: 'Set up a second factor',
     removeSecondFactor: 'Remove the second factor',

@@ -5,6 +5,7 @@ import { useQuery } from '../graph/use-query.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { PageHeading } from '../ui/page-heading.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
@@ -76,7 +77,7 @@ export function PeopleList() {
   return (
     <>
       <header className="screen">
-        <h1>{text('people')}</h1>
+        <PageHeading>{text('people')}</PageHeading>
         <input
           type="search"
           aria-label={text('findPerson')}

@@ -4,6 +4,7 @@ import { useQuery } from '../graph/use-query.ts';
 import { SessionTable } from '../session/session-table.tsx';
 import { useTexts } from '../texts/texts.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { PageHeading } from '../ui/page-heading.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Time } from '../ui/time.tsx';
 import { Memberships } from './memberships.tsx';
@@ -37,7 +38,7 @@ export function Person({ id }: { readonly id: string }) {
         <Link href="/people">{text('allPeople')}</Link>
       </p>
       <header className="screen">
-        <h1>{user.name}</h1>
+        <PageHeading>{user.name}</PageHeading>
         <span className="quiet">{user.email}</span>
         <CopyAs document={PERSON} variables={{ id }} />
       </header>

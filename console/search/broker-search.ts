@@ -12,6 +12,7 @@ const MAX_RUNNING = 4;
 const SEARCH = graphql(`query SearchBroker($id: ID!, $term: String!, $first: Int!) {
   broker(id: $id) {
     connectedClients(first: $first, filter: { value: $term }) { nodes { clientId } }
+    refusals(first: $first, filter: { value: $term }) { nodes { id clientId username } }
     accounts(first: $first, filter: { search: $term }) { nodes { username } }
     accessGroups(first: $first, filter: { value: $term }) { nodes { groupName } }
     accessRoles(first: $first, filter: { value: $term }) { nodes { roleName } }
@@ -63,6 +64,12 @@ async function searchBroker({ id, name: of }: Searched, term: string): Promise<B
       broker?.connectedClients?.nodes.map(({ clientId }) => clientId),
       (name) => clientPath(id, name),
     ),
+    ...(broker?.refusals?.nodes ?? []).map(({ id: refusal, clientId, username }) => ({
+      kind: 'denied' as const,
+      name: clientId ?? username ?? '',
+      of,
+      address: `/brokers/${id}/refusals?id=${encodeURIComponent(refusal)}`,
+    })),
     ...listed(
       'account',
       broker?.accounts?.nodes.map(({ username }) => username),

@@ -1,4 +1,15 @@
-export type Kind = 'screen' | 'project' | 'broker' | 'client' | 'account' | 'group' | 'role' | 'topic';
+export type Kind =
+  | 'screen'
+  | 'project'
+  | 'broker'
+  | 'client'
+  | 'denied'
+  | 'account'
+  | 'group'
+  | 'role'
+  | 'topic'
+  | 'certificate'
+  | 'person';
 
 /** A result of the search. */
 export interface Found {
@@ -17,3 +28,15 @@ export const topicAddress = (id: string, topic: string): string => `/brokers/${i
 export const projectAddress = (id: string): string => `/projects/${id}`;
 
 export const contains = (name: string, term: string): boolean => name.toLowerCase().includes(term.toLowerCase());
+
+/** Whether each word of the term begins a word of the text: "gra cli" finds "Plant Graz Clients". */
+export function hasWords(text: string, term: string): boolean {
+  const words = wordsOf(text);
+  return wordsOf(term).every((part) => words.some((word) => word.startsWith(part)));
+}
+
+const wordsOf = (text: string): readonly string[] =>
+  text
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter(Boolean);

@@ -1,8 +1,10 @@
+import { Search as SearchIcon } from 'lucide-react';
 import { Suspense, useEffect, useState } from 'react';
 import { useTexts } from '../texts/texts.ts';
 import { later } from '../ui/later.ts';
 import { useKey } from '../ui/use-key.ts';
 import { searchTexts } from './texts.ts';
+import './style.css';
 
 const load = async () => (await import('./search-dialog.tsx')).SearchDialog;
 const SearchDialog = later(load);
@@ -16,8 +18,10 @@ export function Search() {
   useKey(isSearchKey, () => setOpen(true));
   return (
     <>
-      <button type="button" aria-keyshortcuts="Control+K" title="Ctrl K" onClick={() => setOpen(true)}>
-        {text('search')}
+      <button type="button" className="search" aria-keyshortcuts="Control+K" onClick={() => setOpen(true)}>
+        <SearchIcon aria-hidden="true" />
+        <span>{text('search')}</span>
+        <kbd>Ctrl K</kbd>
       </button>
       <Suspense fallback={null}>{isOpen && <SearchDialog onClose={() => setOpen(false)} />}</Suspense>
     </>

@@ -3,7 +3,10 @@ import { catalogue } from '../texts/texts.ts';
 export const searchTexts = catalogue({
   en: {
     search: 'Search',
-    searchFor: 'Screens, projects, brokers, clients, accounts, groups, roles, topics',
+    searchFor: 'Screens, brokers, clients, denied clients, accounts, roles, topics, certificates, people …',
+    denied: 'Denied',
+    certificate: 'Certificate',
+    person: 'Person',
     results: 'Results',
     screen: 'Screen',
     group: 'Group',
@@ -11,14 +14,18 @@ export const searchTexts = catalogue({
     ownAccount: 'Your account',
     searching: 'Searching …',
     nothingFound: 'Nothing was found.',
-    typeMore: 'With two characters or more, the search covers clients, accounts, groups, roles and topics.',
+    typeMore:
+      'With two characters or more, the search covers what brokers have: clients, denied clients, accounts, groups, roles and topics.',
     searchBound:
-      'Clients, accounts, groups, roles and topics: searched at {searched} of {brokers} brokers, at most {count} of each kind per broker.',
+      'Clients, denied clients, accounts, groups, roles and topics: searched at {searched} of {brokers} brokers, at most {count} of each kind per broker.',
     notReachable: 'Not reachable, so not searched: {names}',
   },
   de: {
     search: 'Suche',
-    searchFor: 'Ansichten, Projekte, Broker, Clients, Konten, Gruppen, Rollen, Topics',
+    searchFor: 'Ansichten, Broker, Clients, Abgewiesene, Konten, Rollen, Topics, Zertifikate, Personen …',
+    denied: 'Abgewiesen',
+    certificate: 'Zertifikat',
+    person: 'Person',
     results: 'Ergebnisse',
     screen: 'Ansicht',
     group: 'Gruppe',
@@ -26,9 +33,10 @@ export const searchTexts = catalogue({
     ownAccount: 'Ihr Konto',
     searching: 'Suche läuft …',
     nothingFound: 'Nichts gefunden.',
-    typeMore: 'Ab zwei Zeichen sucht die Suche auch Clients, Konten, Gruppen, Rollen und Topics.',
+    typeMore:
+      'Ab zwei Zeichen sucht die Suche auch, was Broker haben: Clients, Abgewiesene, Konten, Gruppen, Rollen und Topics.',
     searchBound:
-      'Clients, Konten, Gruppen, Rollen und Topics: gesucht bei {searched} von {brokers} Brokern, höchstens {count} jeder Art je Broker.',
+      'Clients, Abgewiesene, Konten, Gruppen, Rollen und Topics: gesucht bei {searched} von {brokers} Brokern, höchstens {count} jeder Art je Broker.',
     notReachable: 'Nicht erreichbar und deshalb nicht durchsucht: {names}',
   },
 });

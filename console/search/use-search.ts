@@ -1,16 +1,21 @@
 import { useEffect, useState } from 'react';
+import { ask } from '../graph/ask.ts';
 import { graphql } from '../graph/graphql.ts';
 import type { RefusedError } from '../graph/refused.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useViewer } from '../session/session.ts';
-import { useTexts } from '../texts/texts.ts';
 import { type BrokerResult, searchBrokers } from './broker-search.ts';
-import { brokerAddress, contains, type Found, projectAddress } from './found.ts';
-import { searchTexts } from './texts.ts';
+import { contains, type Found } from './found.ts';
+import { foundIn, usePlaces } from './places.ts';
 
 const PLACES = graphql(`query SearchPlaces {
-  projects(first: 100) { nodes { id name brokers(first: 100) { nodes { id name } } } }
+  projects(first: 100) {
+    nodes { id name brokers(first: 100) { nodes { id name } } certificates(first: 20) { nodes { id filename } } }
+  }
 }`);
+const PEOPLE = graphql(`query SearchPeople($first: Int!) { users(first: $first) { nodes { id name email } } }`);
+/** Of the people of the service, the first are searched. */
+const MAX_PEOPLE = 500;
 
 const MIN_LENGTH = 2;
 const TYPING_MS = 200;
@@ -34,7 +39,6 @@ interface Remote {
 
 /** Screens, projects and brokers at once; what brokers have when they respond. */
 export function useSearch(term: string): Search {
-  const text = useTexts(searchTexts);
   const { isRootAdmin } = useViewer();
   const { data, error } = useQuery(PLACES, {});
   const [remote, setRemote] = useState<Remote>({ results: [], isBusy: false });
@@ -59,30 +63,11 @@ export function useSearch(term: string): Search {
       end.abort();
     };
   }, [term, isLongEnough, numBrokers]);
-  const screens = [
-    { name: text('fleet'), address: '/' },
-    ...(isRootAdmin
-      ? [
-          { name: text('audit'), address: '/audit' },
-          { name: text('people'), address: '/people' },
-        ]
-      : []),
-    { name: text('ownAccount'), address: '/account' },
-    { name: text('explorer'), address: '/explorer' },
-  ];
-  const places: Found[] = [
-    ...screens.map((one) => ({ ...one, kind: 'screen' as const, of: null })),
-    ...projects.map(({ id, name }) => ({ kind: 'project' as const, name, of: null, address: projectAddress(id) })),
-    ...brokers.map(({ id, name, project }) => ({
-      kind: 'broker' as const,
-      name,
-      of: project,
-      address: brokerAddress(id),
-    })),
-  ];
+  const places = usePlaces({ projects, isRootAdmin });
+  const people = usePeople({ isWanted: isRootAdmin && isLongEnough, term });
   const missing = remote.results.map((result) => result.missing).filter((name) => name !== null);
   return {
-    found: [...places.filter(({ name }) => contains(name, term)), ...remote.results.flatMap(({ found }) => found)],
+    found: [...foundIn(places, term), ...people, ...remote.results.flatMap((result) => result.found)],
     isBusy: (data === null && error === null) || remote.isBusy,
     error,
     numBrokers,
@@ -90,3 +75,25 @@ export function useSearch(term: string): Search {
     missing,
   };
 }
+
+interface PeopleOptions {
+  readonly isWanted: boolean;
+  readonly term: string;
+}
+
+/** People of the service, for root administrators. */
+function usePeople({ isWanted, term }: PeopleOptions): readonly Found[] {
+  const [all, setAll] = useState<readonly Found[]>([]);
+  useEffect(() => {
+    if (!isWanted || all.length > 0) return;
+    void ask(PEOPLE, { first: MAX_PEOPLE }).then(({ data }) => setAll((data?.users.nodes ?? []).map(personFound)));
+  }, [isWanted]);
+  return isWanted ? all.filter(({ name, of }) => contains(`${name} ${of}`, term)) : [];
+}
+
+const personFound = ({ id, name, email: of }: { id: string; name: string; email: string }): Found => ({
+  kind: 'person',
+  name,
+  of,
+  address: `/people/${encodeURIComponent(id)}`,
+});

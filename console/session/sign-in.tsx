@@ -9,6 +9,7 @@ import { leaveForProvider, returnedCode } from './open-id.ts';
 import { completeSignIn, signIn } from './session.ts';
 import { sessionTexts } from './texts.ts';
 import './style.css';
+import { PageHeading } from '../ui/page-heading.tsx';
 
 const OFFERS = graphql(`query SignInOffers { signInOffers { hasLocal hasLdap hasOpenIdConnect } }`);
 
@@ -59,7 +60,7 @@ export function SignIn({ hasEnded, onSignedIn }: SignInProps) {
   return (
     <main className="sign-in">
       <Logo />
-      <h1>{text('signInTitle')}</h1>
+      <PageHeading>{text('signInTitle')}</PageHeading>
       {hasEnded && problem === null && (
         <p className="note" role="status">
           {text('sessionEnded')}

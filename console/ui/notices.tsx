@@ -1,9 +1,11 @@
-import { createContext, type ReactNode, useContext, useState } from 'react';
+import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
+import { useLocation } from 'wouter';
 
 const Notices = createContext<(notice: string) => void>(() => undefined);
 
 /** How long a notice is shown, in milliseconds. */
 const SHOWN_MS = 6_000;
+const FRESH_MS = 1_000;
 
 /** Shows short messages about what was done, which screen readers announce. */
 export function NoticeBoard({ children }: { readonly children: ReactNode }) {
@@ -13,6 +15,9 @@ export function NoticeBoard({ children }: { readonly children: ReactNode }) {
     setShown((before) => [...before.slice(-2), { text, key }]);
     setTimeout(() => setShown((before) => before.filter((notice) => notice.key !== key)), SHOWN_MS);
   };
+  const [address] = useLocation();
+  // What was done just before another screen is opened is still news there.
+  useEffect(() => setShown((before) => before.filter(({ key }) => performance.now() - key < FRESH_MS)), [address]);
   return (
     <Notices.Provider value={notify}>
       {children}

@@ -4,6 +4,12 @@ import { userMenuTexts } from './texts.ts';
 
 const KEYS = [
   ['Ctrl K', 'keySearch'],
+  ['/', 'keyFilter'],
+  ['g h', 'keyHome'],
+  ['g p', 'keyPeople'],
+  ['g a', 'keyAudit'],
+  ['j k', 'keyRows'],
+  ['[ ]', 'keyTabs'],
   ['?', 'keyKeys'],
   ['↑ ↓', 'keyChoose'],
   ['Enter', 'keyOpen'],

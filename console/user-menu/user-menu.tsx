@@ -1,3 +1,4 @@
+import { ChevronsUpDown, CircleUserRound } from 'lucide-react';
 import { Suspense, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { useViewer } from '../session/session.ts';
@@ -33,7 +34,9 @@ export function UserMenu({ language, onLanguage, onSignOut }: UserMenuProps) {
   return (
     <>
       <button type="button" className="user" popoverTarget="user-menu">
-        <span>{viewer.email ?? viewer.name}</span> <span aria-hidden="true">▾</span>
+        <CircleUserRound aria-hidden="true" />
+        <span>{viewer.email ?? viewer.name}</span>
+        <ChevronsUpDown aria-hidden="true" />
       </button>
       <section id="user-menu" popover="auto" aria-label={text('userMenu')} ref={menu}>
         <Link href="/account" onClick={hide}>

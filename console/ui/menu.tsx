@@ -1,0 +1,48 @@
+import { type ReactNode, type ToggleEvent, useEffect, useId, useRef } from 'react';
+import './menu.css';
+
+interface MenuProps {
+  /** For screen readers, if the button shows only an icon. */
+  readonly label?: string | undefined;
+  readonly button: ReactNode;
+  readonly className?: string | undefined;
+  /** Links and buttons. A click on one closes the menu. */
+  readonly children: ReactNode;
+  readonly onOpen?: () => void;
+}
+
+/** A button that opens a list of links and buttons beside it. Escape and a click elsewhere close it. */
+export function Menu({ label, button, className, children, onOpen }: MenuProps) {
+  const id = useId();
+  const opener = useRef<HTMLButtonElement>(null);
+  const menu = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const close = ({ target }: Event) => {
+      if (target instanceof Element && target.closest('a, button')) menu.current?.hidePopover();
+    };
+    menu.current?.addEventListener('click', close);
+    return () => menu.current?.removeEventListener('click', close);
+  }, []);
+  const place = (event: ToggleEvent<HTMLDivElement>) => {
+    const shown = event.currentTarget;
+    if (event.newState !== 'open' || opener.current === null) return;
+    onOpen?.();
+    const { bottom, left, right } = opener.current.getBoundingClientRect();
+    const isLeft = left + shown.offsetWidth <= innerWidth;
+    shown.style.top = `${Math.max(0, Math.min(bottom + GAP, innerHeight - shown.offsetHeight))}px`;
+    shown.style.left = `${Math.max(0, isLeft ? left : right - shown.offsetWidth)}px`;
+  };
+  return (
+    <>
+      <button ref={opener} type="button" className={className} aria-label={label} popoverTarget={id}>
+        {button}
+      </button>
+      <div ref={menu} id={id} className="menu" popover="auto" onToggle={place}>
+        {children}
+      </div>
+    </>
+  );
+}
+
+/** Between the button and its menu, in pixels. */
+const GAP = 4;
