@@ -29,7 +29,7 @@ export const connectionTexts = catalogue({
     clientCertHint: 'For brokers that require one',
     clientKey: 'Key of the client certificate (PEM)',
     keyHint: 'Stored encrypted, never shown',
-    takeover: 'Session takeover',
+    takeover: 'Kicking single clients',
     allowsClientTakeover: 'Allow session takeover.',
     takeoverHint:
       'To disconnect or subscribe a single client of a plain Mosquitto, the service takes over its session for a moment. The client loses its connection and QoS 0 messages of this moment.',

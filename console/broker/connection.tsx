@@ -8,6 +8,7 @@ import { ChangeConnection } from './change-connection.tsx';
 import { CONNECTION } from './connection-settings.ts';
 import { connectionTexts } from './connection-texts.ts';
 import { RemoveBroker } from './remove-broker.tsx';
+import { RunState } from './run-state.tsx';
 
 /** How the service connects to the broker, and how to change or end it. */
 export function Connection() {
@@ -31,6 +32,7 @@ export function Connection() {
       <dl>
         <dt>{text('kind')}</dt>
         <dd>{text(settings.type)}</dd>
+        {settings.type === 'CLOUD' && <RunState brokerId={id} />}
         <dt>{text('address')}</dt>
         <dd>{settings.url ?? '–'}</dd>
         <dt>{text('username')}</dt>

@@ -3,7 +3,7 @@ import { catalogue } from '../texts/texts.ts';
 export const certificateTexts = catalogue({
   en: {
     certificates: 'Certificates',
-    noCertificates: 'The project has no certificates. Create one, for a test also by yourself, and upload it:',
+    noCertificates: 'The project has no certificates. Create one (self-signed is fine for a test) and upload it:',
     kind: 'Kind',
     server: 'server',
     authority: 'authority of clients',

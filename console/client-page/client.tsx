@@ -11,6 +11,7 @@ import { useTexts } from '../texts/texts.ts';
 import { Age } from '../ui/age.tsx';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { PageHeading } from '../ui/page-heading.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Time } from '../ui/time.tsx';
 import { AccessOfClient } from './access-of-client.tsx';
@@ -59,8 +60,8 @@ export function Client({ clientId }: ClientProps) {
       <p>
         <Link href={`/brokers/${brokerId}/clients`}>← {text('clients')}</Link>
       </p>
-      <header className="screen">
-        <h2 className="client-name">{clientId}</h2>
+      <header className="screen client-name">
+        <PageHeading of="OBJECT">{clientId}</PageHeading>
         {state && (
           <span role="status" className={isLive ? stateClass(isConnected) : 'stale'}>
             {client ? listText(connectionKey(client.isConnected)) : text('absent')}

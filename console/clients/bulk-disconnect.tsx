@@ -60,7 +60,9 @@ export function BulkDisconnect(props: BulkDisconnectProps) {
   if (report) return <Outcome title={title} report={report} onClose={onClose} />;
   const count = preview?.wouldDisconnectCount ?? 0;
   const found = names.data?.broker?.connectedClients;
-  const refused = (preview?.results ?? []).filter(({ status }) => status === 'REFUSED');
+  const results = preview?.results ?? [];
+  const refused = results.filter(({ status }) => status === 'REFUSED');
+  const concerned = results.filter(({ status }) => status === 'WOULD_DISCONNECT').map(({ clientId }) => clientId);
   return (
     <Confirmation
       title={title}
@@ -82,9 +84,10 @@ export function BulkDisconnect(props: BulkDisconnectProps) {
             {text('theyReconnect')}
           </p>
           {!preview.isComplete && <p className="note">{text('mayBeMore')}</p>}
-          {found && count > 0 && (
+          {count > 0 && withResults && <Names title={text('whichClients')} names={concerned} total={count} />}
+          {count > 0 && !withResults && found && (
             <Names
-              title={text('whichClients')}
+              title={text('someSelected')}
               names={found.nodes.map(({ clientId }) => clientId)}
               total={found.totalCount}
             />

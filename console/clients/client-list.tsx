@@ -1,9 +1,11 @@
+import { MonitorSmartphone } from 'lucide-react';
 import { useState } from 'react';
 import { useBroker } from '../broker/broker-context.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { Empty } from '../ui/empty.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Time } from '../ui/time.tsx';
 import { BulkDisconnect } from './bulk-disconnect.tsx';
@@ -23,7 +25,8 @@ import './style.css';
 export function ClientList() {
   const text = useTexts(clientsTexts);
   const numberText = useNumbers();
-  const { id: brokerId, name, url } = useBroker();
+  const { id: brokerId, name, url, connection } = useBroker();
+  const isReached = connection.state === 'CONNECTED';
   const { selection, values, set } = useSelection();
   const { rows, error, connectedCount, isLive, show } = useRows(brokerId, selection);
   const columns = useClientColumns(brokerId, selection.withDrops);
@@ -56,9 +59,11 @@ export function ClientList() {
                     connected: numberText(connectedCount),
                   })}
             </strong>
-            <span className={isLive ? 'live' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
+            <span className={isLive && isReached ? 'live' : 'stale'}>
+              {text(isLive && isReached ? 'live' : 'lastKnown')}
+            </span>
             <span className="space" />
-            {canDisconnect && totalCount > 0 && connectedCount !== 0 && (
+            {canDisconnect && isReached && totalCount > 0 && connectedCount !== 0 && (
               <button type="button" className="danger" onClick={() => setDisconnecting(true)}>
                 {text('disconnectThese', { count: numberText(connectedCount ?? totalCount) })} …
               </button>
@@ -75,11 +80,10 @@ export function ClientList() {
             <CopyAs document={CLIENTS} variables={{ id: brokerId, ...selection, first: PAGE_ROWS }} />
           </div>
           {isFiltered && totalCount === 0 && <p>{text('noMatch')}</p>}
-          {!isFiltered && hasOwnOnly(rows) && (
-            <>
-              <p>{text('noClients')}</p>
+          {!isFiltered && isReached && hasOwnOnly(rows) && (
+            <Empty icon={MonitorSmartphone} title={text('noClients')}>
               <CommandToCopy command={subscribeCommand(url)} />
-            </>
+            </Empty>
           )}
           {totalCount > 0 && (
             <ClientGrid
@@ -90,7 +94,7 @@ export function ClientList() {
               onOrder={({ field, order }) => set({ sort: field === 'CLIENT_ID' ? '' : field, order: orderText(order) })}
               onVisible={show}
               listKey={JSON.stringify(selection)}
-              isStale={!isLive}
+              isStale={!isLive || !isReached}
             />
           )}
         </>

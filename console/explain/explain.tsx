@@ -1,7 +1,9 @@
+import { ShieldQuestionMark } from 'lucide-react';
 import { useBroker } from '../broker/broker-context.ts';
 import { graphql } from '../graph/graphql.ts';
 import { useFresh } from '../graph/use-fresh.ts';
 import { useTexts } from '../texts/texts.ts';
+import { Empty } from '../ui/empty.tsx';
 import { Refusal } from '../ui/problem.tsx';
 import { Assumptions } from './assumptions.tsx';
 import { ExplainForm } from './explain-form.tsx';
@@ -15,6 +17,7 @@ const CLIENT = graphql(`query AccountOfClient($id: ID!, $clientId: String!) {
 
 /** Asks for one client. Who it is may be given by its client id alone, if it is connected. */
 export function Explain({ revision }: { readonly revision: number }) {
+  const text = useTexts(whyTexts);
   const { inputs } = useWhy();
   const isKnown = inputs.account !== '' || inputs.isAnonymous;
   return (
@@ -22,6 +25,11 @@ export function Explain({ revision }: { readonly revision: number }) {
       <ExplainForm key={JSON.stringify(inputs)} />
       {isKnown && <Explained revision={revision} account={inputs.isAnonymous ? null : inputs.account} />}
       {!isKnown && inputs.clientId !== '' && <OfClient revision={revision} />}
+      {!isKnown && inputs.clientId === '' && (
+        <Empty icon={ShieldQuestionMark} title={text('purpose')}>
+          <p>{text('purposeText')}</p>
+        </Empty>
+      )}
     </>
   );
 }

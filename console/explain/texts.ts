@@ -11,7 +11,14 @@ export type AclType =
 export const whyTexts = catalogue({
   en: {
     whatToAsk: 'What to ask',
-    whoCan: 'Who can',
+    testOne: 'Test one client',
+    whoCan: 'List who can',
+    purpose: 'Find out why a client may or may not do something',
+    purposeText:
+      'Choose an account or a client, an action and a topic: the deciding rule is shown, and what other roles would change. Nothing is sent to the client.',
+    whoPurpose: 'Find out who may do something',
+    whoPurposeText:
+      'Choose an action and a topic: all accounts that the broker allows it are listed, each with the rule that decides.',
     anonymous: 'without a user name',
     clientId: 'Client id',
     action: 'Action',
@@ -88,7 +95,14 @@ export const whyTexts = catalogue({
   },
   de: {
     whatToAsk: 'Was gefragt wird',
-    whoCan: 'Wer darf',
+    testOne: 'Einen Client prüfen',
+    whoCan: 'Auflisten, wer darf',
+    purpose: 'Herausfinden, warum ein Client etwas darf oder nicht darf',
+    purposeText:
+      'Wählen Sie ein Konto oder einen Client, eine Aktion und ein Topic: Die entscheidende Regel wird gezeigt, und was andere Rollen ändern würden. Dem Client wird nichts gesendet.',
+    whoPurpose: 'Herausfinden, wer etwas darf',
+    whoPurposeText:
+      'Wählen Sie eine Aktion und ein Topic: Alle Konten, denen der Broker es erlaubt, werden mit der entscheidenden Regel aufgelistet.',
     anonymous: 'ohne Benutzernamen',
     clientId: 'Client-ID',
     action: 'Aktion',

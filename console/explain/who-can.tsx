@@ -1,3 +1,4 @@
+import { UsersRound } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { Link } from 'wouter';
 import { accessAddress, whyAddress } from '../access/addresses.ts';
@@ -7,6 +8,7 @@ import { useFresh } from '../graph/use-fresh.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { Empty } from '../ui/empty.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { ActionField } from './action-field.tsx';
@@ -33,12 +35,18 @@ const PAGE = 100;
 
 /** All accounts that may do something, with the rule for each. */
 export function WhoCan({ revision }: { readonly revision: number }) {
+  const text = useTexts(whyTexts);
   const { inputs } = useWhy();
   const key = `${inputs.action} ${inputs.topic}`;
   return (
     <>
       <WhoForm key={`form ${key}`} />
       {inputs.topic !== '' && <Grantees key={key} revision={revision} />}
+      {inputs.topic === '' && (
+        <Empty icon={UsersRound} title={text('whoPurpose')}>
+          <p>{text('whoPurposeText')}</p>
+        </Empty>
+      )}
     </>
   );
 }

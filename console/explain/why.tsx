@@ -21,7 +21,7 @@ export function Why() {
     <>
       <nav className="tabs" aria-label={text('whatToAsk')}>
         <Link href={`/brokers/${id}/why?${query}`} aria-current={isWho ? undefined : 'page'}>
-          {text('explain')}
+          {text('testOne')}
         </Link>
         <Link href={`/brokers/${id}/why/who-can?${query}`} aria-current={isWho ? 'page' : undefined}>
           {text('whoCan')}

@@ -1,9 +1,13 @@
+import { FolderPlus } from 'lucide-react';
 import { useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { graphql } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
+import { Empty } from '../ui/empty.tsx';
+import { PageHeading } from '../ui/page-heading.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { CreateProject } from './create-project.tsx';
 import { ProjectBrokers } from './project-brokers.tsx';
 import { fleetTexts } from './texts.ts';
 
@@ -25,7 +29,7 @@ export function Fleet() {
   return (
     <>
       <header className="screen">
-        <h1>{text('fleet')}</h1>
+        <PageHeading>{text('fleet')}</PageHeading>
         <input
           type="search"
           aria-label={text('filterBrokers')}
@@ -33,7 +37,13 @@ export function Fleet() {
           value={name}
           onInput={({ currentTarget: { value } }) => setSearch(value === '' ? {} : { name: value }, { replace: true })}
         />
+        <CreateProject />
       </header>
+      {data.projects.totalCount === 0 && (
+        <Empty icon={FolderPlus} title={text('noProjects')}>
+          <p>{text('noProjectsText')}</p>
+        </Empty>
+      )}
       {data.projects.nodes.map((project) => (
         <ProjectBrokers key={project.id} project={project} name={name} />
       ))}

@@ -1,6 +1,7 @@
 import { useId, useState } from 'react';
 import { Link } from 'wouter';
 import { AddBroker } from '../broker/add-broker.tsx';
+import { RunBroker } from '../broker/run-broker.tsx';
 import { addressOf } from '../graph/addresses.ts';
 import { BROKER_STATUS, type BrokerStatusEvent } from '../graph/broker-status.ts';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
@@ -159,7 +160,12 @@ export function ProjectBrokers({ project, name }: ProjectBrokersProps) {
             {text('notConnected', { count: apart, total: found.brokers.totalCount })}
           </span>
         )}
-        {project.viewerCanAddBrokers && <AddBroker project={project} onAdded={renew} />}
+        {project.viewerCanAddBrokers && (
+          <div className="buttons">
+            <RunBroker project={project} />
+            <AddBroker project={project} onAdded={renew} />
+          </div>
+        )}
       </header>
       {data === null && <Problem error={error} />}
       {found && brokers.length === 0 && (

@@ -5,7 +5,7 @@ export const fleetTexts = catalogue({
     brokersOf: 'Brokers of {project}',
     received: 'Messages received/s',
     sent: 'Messages delivered/s',
-    refused: 'Refused',
+    refused: 'Denied',
     certificates: 'Certificates',
     daysLeft: '{days} days left',
     numbersFrom: 'Numbers from {time}',
@@ -15,6 +15,13 @@ export const fleetTexts = catalogue({
     moreProjects: 'Show more of {total} projects',
     noMatch: 'No broker matches the filter.',
     shownOf: '{shown} of {total} brokers are shown.',
+    newProject: 'New project',
+    createProject: 'Create the project',
+    projectHint:
+      'For example a plant or a customer. Its brokers, certificates and members belong together; viewers only look.',
+    noProjects: 'You have no project yet',
+    noProjectsText:
+      'A project holds brokers, certificates and members. Create one, or ask an administrator to add you to theirs.',
   },
   de: {
     brokersOf: 'Broker von {project}',
@@ -30,5 +37,12 @@ export const fleetTexts = catalogue({
     moreProjects: 'Weitere von {total} Projekten anzeigen',
     noMatch: 'Kein Broker entspricht dem Filter.',
     shownOf: '{shown} von {total} Brokern werden gezeigt.',
+    newProject: 'Neues Projekt',
+    createProject: 'Projekt anlegen',
+    projectHint:
+      'Zum Beispiel ein Werk oder ein Kunde. Seine Broker, Zertifikate und Mitglieder gehören zusammen; Betrachter sehen nur zu.',
+    noProjects: 'Sie haben noch kein Projekt',
+    noProjectsText:
+      'Ein Projekt enthält Broker, Zertifikate und Mitglieder. Legen Sie eines an, oder lassen Sie sich von einem Administrator aufnehmen.',
   },
 });

@@ -13,7 +13,7 @@ export const messageTexts = catalogue({
     removeFilter: 'Remove {filter}',
     rate: 'Messages/s',
     received: 'Received',
-    leftOut: 'Left out',
+    leftOut: 'Not shown (rate limit)',
     brokerLost: 'The broker is not connected. Messages are missed until it is.',
     pause: 'Pause',
     resume: 'Resume',

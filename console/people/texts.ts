@@ -47,7 +47,7 @@ export const peopleTexts = catalogue({
     resetPasswordMeans: 'All sessions of {email} end. Only the new password is accepted then.',
     newPassword: 'New password',
     passwordReset: '{email} has a new password.',
-    unlock: 'End waits',
+    unlock: 'Unlock sign-in',
     unlockMeans: 'After failed log-ins, {email} has to wait before the next attempt. This ends the wait.',
     resetSecondFactor: 'Reset the second factor',
     resetSecondFactorMeans:
@@ -106,7 +106,7 @@ export const peopleTexts = catalogue({
     resetPasswordMeans: 'Alle Sitzungen von {email} enden. Danach gilt nur das neue Passwort.',
     newPassword: 'Neues Passwort',
     passwordReset: '{email} hat ein neues Passwort.',
-    unlock: 'Wartezeit beenden',
+    unlock: 'Anmeldung entsperren',
     unlockMeans:
       'Nach fehlgeschlagenen Anmeldungen muss {email} vor dem nächsten Versuch warten. Dies beendet die Wartezeit.',
     resetSecondFactor: 'Zweiten Faktor zurücksetzen',

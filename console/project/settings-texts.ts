@@ -17,7 +17,7 @@ export const settingsTexts = catalogue({
     storesClusterPasswordsOn: 'Only administrators may then add brokers to clusters, or change the address of a node.',
     storesClusterPasswordsOff:
       'The stored passwords are deleted. Nodes that join later have no passwords until they are set again.',
-    storesTopicPayloads: 'Store payloads in topic trees.',
+    storesTopicPayloads: 'Show last payloads in Topics.',
     storesTopicPayloadsHint: 'The beginning of the last payload of each topic.',
     storesTopicPayloadsOn: 'Editors see the last payloads of all recorded topics.',
     storesTopicPayloadsOff: 'The stored payloads are deleted.',

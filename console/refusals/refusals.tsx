@@ -1,3 +1,4 @@
+import { ShieldCheck } from 'lucide-react';
 import { Link, useSearchParams } from 'wouter';
 import { accessAddress } from '../access/addresses.ts';
 import { useBroker } from '../broker/broker-context.ts';
@@ -8,6 +9,7 @@ import { useQuery } from '../graph/use-query.ts';
 import { useTexts, useTimes } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
+import { Empty } from '../ui/empty.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Limit } from './limit.tsx';
@@ -101,10 +103,10 @@ function RefusalList() {
     <>
       <Limit refusals={reported} />
       {refusals.length === 0 && (
-        <>
-          <p>{text('noRefusals', { time: timeOf(reported.since) })}</p>
+        <Empty icon={ShieldCheck} title={text('noRefusals', { time: timeOf(reported.since) })}>
+          <p>{text('tryWrong')}</p>
           <CommandToCopy command={wrongPassword(broker.url)} />
-        </>
+        </Empty>
       )}
       {refusals.length > 0 && (
         <Table label={text('refusals')} columns={columns} rows={refusals} keyOf={({ id }) => id} isStale={!isLive} />

@@ -59,7 +59,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     await page.getByLabel('Topic of rule 2').fill('plant/#');
     await page.getByLabel('Decision of rule 2').selectOption('deny');
     await page.getByLabel('Priority of rule 2').fill('7');
-    await page.getByRole('button', { name: 'Show what it changes' }).click();
+    await page.getByRole('button', { name: 'Review changes' }).click();
     await page.getByText('subscribePattern').waitFor();
     await page.getByRole('listitem').filter({ hasText: 'new: deny: subscribe to filters within plant/#' }).waitFor();
     // Mosquitto 2.0 disconnects no client when the rules of a role change.
@@ -108,7 +108,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     // The number has a visible label besides its name for screen readers.
     await page.locator('.access-rules label').getByText('Priority').waitFor();
     await checkScreen(page, 'access-role-form');
-    await page.getByRole('button', { name: 'Show what it changes' }).click();
+    await page.getByRole('button', { name: 'Review changes' }).click();
     await expect.poll(() => disconnected(page)).toEqual(['m1 meter-1']);
     await page.getByRole('listitem').filter({ hasText: 'changed: allow: publish plant/+/data' }).waitFor();
     await checkScreen(page, 'access-change');
@@ -232,7 +232,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     const page = await openAccess(world.service, world.brokerId, 'groups');
     await page.getByRole('button', { name: 'New group' }).click();
     await page.getByLabel('Name of the group').fill('guests');
-    await page.getByRole('button', { name: 'Show what it changes' }).click();
+    await page.getByRole('button', { name: 'Review changes' }).click();
     await page.getByRole('button', { name: 'Create the group' }).click();
     await row(page, 'guests').waitFor();
 
@@ -250,7 +250,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
 
     await page.getByRole('link', { name: 'Defaults' }).click();
     await page.getByLabel('Unsubscribe').selectOption('denied');
-    await page.getByRole('button', { name: 'Show what it changes' }).click();
+    await page.getByRole('button', { name: 'Review changes' }).click();
     await page.getByRole('button', { name: 'Save the default access' }).click();
     await page.getByRole('button', { name: 'Save the default access' }).waitFor({ state: 'detached' });
     const { acls } = await world.ask('getDefaultACLAccess');

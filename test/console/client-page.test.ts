@@ -149,7 +149,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'a client' : CHROMIUM_MISSING, () =>
     await form.getByText('Would be allowed: press, subscribe, other/#').waitFor();
 
     await expect(press.publishAsync('plant/secret', 'x', { qos: 1 })).rejects.toThrow('Not authorized');
-    const row = section(page, 'Refusals').getByRole('row').filter({ hasText: 'plant/secret' });
+    const row = section(page, 'Denied').getByRole('row').filter({ hasText: 'plant/secret' });
     await row.getByText('access denied').waitFor();
     await row.getByText('writer: plant/secret').waitFor();
     await checkScreen(page, 'client');

@@ -37,7 +37,7 @@ describe.skipIf(!hasChromium || !hasNginx)(
       const page = await openConsole({ url });
       await signIn(page);
       await page.locator('.state.CONNECTED').waitFor();
-      await openBroker(page, name, 'Refusals');
+      await openBroker(page, name, 'Denied');
       await page.getByText('mosquitto_pub -h 127.0.0.1').waitFor();
       await page.reload();
       await page.getByText('mosquitto_pub -h 127.0.0.1').waitFor();

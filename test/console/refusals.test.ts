@@ -12,7 +12,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, (
     const service = await startTestService({ embeddedBroker: true });
     const broker = await firstBroker(service);
     const page = await openFleet(service);
-    await openBroker(page, broker.name, 'Refusals');
+    await openBroker(page, broker.name, 'Denied');
     await page.getByText('mosquitto_pub -h 127.0.0.1').waitFor();
     const port = Number(new URL(broker.url).port);
     const refused = rawClient(port, { clientId: 'dev-17', username: 'nobody', password: Buffer.from('wrong') });
@@ -25,7 +25,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, (
     await checkScreen(page, 'refusals');
     // Rules decide about topics only, so this leads to what is known about the connection.
     await row.getByRole('link', { name: 'Explain' }).click();
-    await page.getByRole('heading', { name: 'Refused: unknown account' }).waitFor();
+    await page.getByRole('heading', { name: 'Denied: unknown account' }).waitFor();
     await page.getByText('Create the account “nobody”').waitFor();
     await page.getByRole('link', { name: 'To the accounts, to create one' }).waitFor();
     await page.goBack();
@@ -44,7 +44,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, (
       sendRaw(Number(port), { clientId, ...(username && { username, password: Buffer.from(password) }) });
     const row = (text: string) => page.getByRole('row').filter({ hasText: text });
     const explanation = (text: string) => row(text).getByRole('link', { name: 'Explain' });
-    const said = (reason: string) => page.getByRole('heading', { name: `Refused: ${reason}` });
+    const said = (reason: string) => page.getByRole('heading', { name: `Denied: ${reason}` });
 
     connect('m1', 'meter', 'wrong');
     await explanation('wrong password').click();
@@ -121,7 +121,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, (
     });
     await page.reload();
     await signIn(page);
-    await openBroker(page, broker.name, 'Refusals');
+    await openBroker(page, broker.name, 'Denied');
     await page.locator('table.stale').waitFor();
     release();
     await page.locator('table:not(.stale)').waitFor();

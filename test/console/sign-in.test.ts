@@ -69,7 +69,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the sign-in of the console' : CHROM
     const { email, id } = await service.person('VIEWER');
     const page = await openConsole(service);
     await signIn(page, { email, password: PASSWORD });
-    await openBroker(page, broker.name, 'Refusals');
+    await openBroker(page, broker.name, 'Denied');
     await page.getByText('mosquitto_pub -h 127.0.0.1').waitFor();
     const address = page.url();
     const other = await page.context().newPage();
@@ -155,7 +155,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the sign-in of the console' : CHROM
     await page.route(`${service.url}/`, (route) => route.fulfill({ contentType: 'text/html', body: updated }), {
       times: 1,
     });
-    await page.getByRole('link', { name: 'Refusals' }).click();
+    await page.getByRole('link', { name: 'Denied' }).click();
     await page.getByText('mosquitto_pub -h 127.0.0.1').waitFor();
     expect(await page.evaluate('window.isOld')).toBeUndefined();
     expect(page.url()).toContain('/refusals');

@@ -1,0 +1,64 @@
+import { Plus } from 'lucide-react';
+import { useState } from 'react';
+import { useLocation } from 'wouter';
+import { graphql } from '../graph/graphql.ts';
+import { useMutation } from '../graph/use-mutation.ts';
+import { useTexts } from '../texts/texts.ts';
+import { Confirmation } from '../ui/confirmation.tsx';
+import { Field } from '../ui/field.tsx';
+import { fleetTexts } from './texts.ts';
+
+const CREATE = graphql(`mutation CreateProject($input: CreateProjectInput!) {
+  createProject(input: $input) { project { id } }
+}`);
+const STRICT = graphql(`mutation MakeProjectStrict($input: UpdateProjectInput!) {
+  updateProject(input: $input) { project { id } }
+}`);
+
+/** Creates a project of the person, who then is on its screens. Its viewers only look. */
+export function CreateProject() {
+  const text = useTexts(fleetTexts);
+  const [, navigate] = useLocation();
+  const { run, isBusy, error } = useMutation(CREATE);
+  const strict = useMutation(STRICT);
+  const [name, setName] = useState('');
+  const [isOpen, setOpen] = useState(false);
+  const create = async () => {
+    const created = await run({ input: { name } });
+    if (created === null) return;
+    const { id } = created.createProject.project;
+    await strict.run({ input: { projectId: id, hasStrictRoles: true } });
+    navigate(`/projects/${id}`);
+  };
+  return (
+    <>
+      <button type="button" onClick={() => setOpen(true)}>
+        <Plus aria-hidden="true" /> {text('newProject')}
+      </button>
+      {isOpen && (
+        <Confirmation
+          title={text('newProject')}
+          action={text('createProject')}
+          isBusy={isBusy || strict.isBusy}
+          isReady={name.trim() !== ''}
+          error={error ?? strict.error}
+          onConfirm={() => void create()}
+          onClose={() => setOpen(false)}
+        >
+          <div className="fields">
+            <Field label={text('name')} hint={text('projectHint')}>
+              <input
+                value={name}
+                required={true}
+                maxLength={200}
+                // biome-ignore lint/a11y/noAutofocus: the only field of the dialog
+                autoFocus={true}
+                onInput={({ currentTarget: { value } }) => setName(value)}
+              />
+            </Field>
+          </div>
+        </Confirmation>
+      )}
+    </>
+  );
+}
