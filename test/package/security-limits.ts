@@ -49,10 +49,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'domains/clients/inspect/client-feeds.ts',
     'MAX_SELECTIONS',
   ],
-  'Listed subscriptions of one client of a plain Mosquitto': [
-    'protocol/apis/clients/unknown-fields.ts',
-    'MAX_LISTED',
-  ],
+  'Listed subscriptions of one client of a plain Mosquitto': ['protocol/apis/clients/unknown-fields.ts', 'MAX_LISTED'],
   'Counted subscriptions of one client of a plain Mosquitto beyond these': [
     'protocol/apis/clients/unknown-fields.ts',
     'MAX_COUNTED',
@@ -123,6 +120,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Levels of an MQTT topic, filter or will': ['protocol/mqtt/topics.ts', 'MAX_TOPIC_LEVELS'],
   'Values of a message that a stream or a bridge reads as JSON': ['platform/text/json-bounds.ts', 'MAX_MESSAGE_VALUES'],
   'Values of a control response from a broker': ['platform/text/json-bounds.ts', 'MAX_VALUES'],
+  'Values of a control request to an embedded broker': ['platform/text/json-bounds.ts', 'MAX_REQUEST_VALUES'],
   'Values of a control response or event that the service did not request': [
     'platform/text/json-bounds.ts',
     'MAX_UNREQUESTED_VALUES',

@@ -66,11 +66,12 @@ function hasExactNumber(text: string): boolean {
 }
 
 function endOfString(text: string, from: number): number {
-  for (let at = text.indexOf('"', from); ; at = text.indexOf('"', at + 1)) {
-    let backslashes = 0;
-    while (text.charCodeAt(at - backslashes - 1) === BACKSLASH) backslashes += 1;
-    if (backslashes % 2 === 0) return at;
-  }
+  const quote = text.indexOf('"', from);
+  if (text.charCodeAt(quote - 1) !== BACKSLASH) return quote;
+  // One search for each escaped quote would take three times as long as JSON.parse.
+  let at = from;
+  for (let unit = text.charCodeAt(at); unit !== QUOTE; unit = text.charCodeAt(at)) at += unit === BACKSLASH ? 2 : 1;
+  return at;
 }
 
 /** The end of the number that begins at `from`. */

@@ -1,6 +1,6 @@
 import { parseExactBody } from '../../platform/text/exact-json.ts';
 import { withWrittenNumbers } from '../../platform/text/exact-number.ts';
-import { isWithinBounds } from '../../platform/text/json-bounds.ts';
+import { isWithinBounds, MAX_REQUEST_VALUES } from '../../platform/text/json-bounds.ts';
 import type { ControlCommand, ControlResponse } from './envelope.ts';
 import { fieldOf, isFields } from './fields.ts';
 import { type ControlPlugin, ControlRefusal } from './plugin.ts';
@@ -33,7 +33,8 @@ function readCommands(payload: Uint8Array): {
 } {
   let body: unknown;
   try {
-    if (!isWithinBounds(payload)) throw new Error('too many values or levels');
+    if (!isWithinBounds(payload, MAX_REQUEST_VALUES))
+      throw new RangeError('has too many values, levels or shapes of objects');
     body = withWrittenNumbers(parseExactBody(decode(payload)));
   } catch (cause) {
     const problem = cause instanceof RangeError ? cause.message : 'not valid JSON';

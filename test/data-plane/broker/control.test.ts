@@ -56,6 +56,16 @@ test.each([
   expect(await control(client, API, payload)).toEqual(responses);
 });
 
+test('a request has at most 100,000 values', async () => {
+  const { mqttPort } = await startBrokerHere();
+  const client = await connect(mqttPort);
+  const request = (values: number) => `{"commands":[{"command":"x","list":[${Array(values - 4).fill(0)}]}]}`;
+  expect(await control(client, API, request(100_000))).toEqual([{ command: 'x', error: 'Unknown command' }]);
+  expect(await control(client, API, request(100_001))).toEqual([
+    { command: 'Unknown command', error: 'Payload has too many values, levels or shapes of objects' },
+  ]);
+});
+
 test('a request to a topic without an API is answered to the requester only', async () => {
   const { mqttPort } = await startBrokerHere();
   const asking = await connect(mqttPort);
