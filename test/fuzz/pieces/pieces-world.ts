@@ -40,7 +40,6 @@ export async function startPiecesWorld(): Promise<PiecesWorld> {
     MQTT_WS_PORT: '0',
     MQTT_TLS_PORT: 'off',
     BROKER_ALLOWED_HOSTS: '127.0.0.1',
-    BROKER_TIMEOUT_MS: '5000',
     LDAP_URL: `ldap://127.0.0.1:${ldap.port}`,
     LDAP_START_TLS: 'off',
     LDAP_USER_BASE: 'dc=example',

@@ -9,6 +9,7 @@ const MAX_STALL = 200;
 /** Maximum resident memory in MiB. */
 const MAX_RSS = 900;
 const MAX_FAULTS = 10;
+const MAX_REPEATS = 4;
 
 /** Defines the test that sends pieces to each parser for `seconds`, to one service. Prints the seed. */
 export function testPieces(seconds: number): void {
@@ -34,25 +35,51 @@ const isWanted = ({ name }: PiecesTarget): boolean => name.includes(process.env.
 
 async function attack(world: PiecesWorld, target: PiecesTarget, random: Random, seconds: number): Promise<string[]> {
   const faults: string[] = [];
-  let known = (await world.settled()).length;
   let [runs, longest, largest] = [0, 0, 0];
   const since = Date.now();
   while (Date.now() - since < seconds * 1_000 && world.faults.length === 0 && faults.length < MAX_FAULTS) {
-    let what = '';
-    await target.run(world, random, (description) => {
-      what = description;
-    });
-    const stalls = await world.settled();
-    const stall = Math.max(0, ...stalls.slice(known));
-    known = stalls.length;
-    const rss = world.faults.length > 0 ? 0 : world.service.rss();
+    const input = random.int(0, 0xffffffff);
+    const { what, stall, rss } = await calmest(world, target, input);
     runs += 1;
     longest = Math.max(longest, stall);
     largest = Math.max(largest, rss);
     if (stall > MAX_STALL || rss > MAX_RSS)
-      faults.push(`${target.name}: ${what.slice(0, 500)}: ${Math.round(stall)} ms, ${Math.round(rss)} MiB`);
-    if (world.faults.length > 0) faults.push(`${target.name}: ${what.slice(0, 500)}: ${world.faults.join('; ')}`);
+      faults.push(`${target.name}: ${what}: ${Math.round(stall)} ms, ${Math.round(rss)} MiB`);
+    if (world.faults.length > 0) faults.push(`${target.name}: ${what}: ${world.faults.join('; ')}`);
   }
   console.log(`${target.name}: ${runs} runs, longest stall ${longest} ms, largest RSS ${Math.round(largest)} MiB`);
   return faults;
+}
+
+interface Attempt {
+  readonly what: string;
+  /** Processor time in milliseconds. */
+  readonly stall: number;
+  /** MiB. */
+  readonly rss: number;
+}
+
+/**
+ * Sends the input again if it stalled a thread, and returns the attempt with the shortest stall. A stall of the service
+ * repeats. Work takes up to three times the processor time while other processes use the caches and the other
+ * thread of the core, and one attempt may include the garbage of earlier inputs.
+ */
+async function calmest(world: PiecesWorld, target: PiecesTarget, input: number): Promise<Attempt> {
+  let calm = await attempt(world, target, input);
+  for (let left = MAX_REPEATS; left > 0 && calm.stall > MAX_STALL && world.faults.length === 0; left -= 1) {
+    const again = await attempt(world, target, input);
+    if (again.stall < calm.stall) calm = again;
+  }
+  return calm;
+}
+
+async function attempt(world: PiecesWorld, target: PiecesTarget, input: number): Promise<Attempt> {
+  let what = '';
+  const known = (await world.settled()).length;
+  await target.run(world, new Random(input), (description) => {
+    what = description.slice(0, 500);
+  });
+  const stalls = await world.settled();
+  const rss = world.faults.length > 0 ? 0 : world.service.rss();
+  return { what, stall: Math.max(0, ...stalls.slice(known)), rss };
 }
