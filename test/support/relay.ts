@@ -16,9 +16,14 @@ interface RelayOptions {
   readonly at?: number;
   /** Whether a connection that begins with these bytes becomes silent: its client's other bytes are not passed on. */
   readonly isSilent?: (first: Buffer) => boolean;
+  /** Called with the bytes of the server before they are passed on. They are dropped if it returns false. */
+  readonly passes?: (bytes: Buffer) => boolean;
 }
 
-export async function startRelay(port: number, { at = 0, isSilent = () => false }: RelayOptions = {}): Promise<Relay> {
+export async function startRelay(
+  port: number,
+  { at = 0, isSilent = () => false, passes }: RelayOptions = {},
+): Promise<Relay> {
   const sockets = new Set<Socket>();
   const server = createServer((incoming) => {
     const outgoing = connect(port, '127.0.0.1');
@@ -36,7 +41,8 @@ export async function startRelay(port: number, { at = 0, isSilent = () => false 
       if (isSilent(first)) incoming.resume();
       else incoming.pipe(outgoing);
     });
-    outgoing.pipe(incoming);
+    if (passes) outgoing.on('data', (bytes: Buffer) => void (passes(bytes) && incoming.write(bytes)));
+    else outgoing.pipe(incoming);
   }).listen(at, '127.0.0.1');
   await once(server, 'listening');
   const cut = () => {
