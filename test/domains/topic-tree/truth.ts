@@ -99,13 +99,16 @@ class TruthCheck {
     this.#listed = new Set((await readPages(this.#query, {}, () => 10_000)).topics.map(({ topic }) => topic));
   }
 
+  /** Checks until `done`. The last check has ended, so that the next request for changes does not overlap with it. */
   async until(done: Promise<unknown>, check: () => Promise<unknown>): Promise<void> {
     let isDone = false;
     const ending = done.finally(() => {
       isDone = true;
     });
-    while (!isDone) await Promise.race([check(), ending]);
-    await ending;
+    const checking = async () => {
+      while (!isDone) await check();
+    };
+    await Promise.all([ending, checking()]);
   }
 
   /** One list, in pages of random sizes, against the truth of the time in which it was read. */
