@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { BUILD } from '../../platform/build.ts';
+import { Backoff } from '../../platform/scheduling/backoff.ts';
 import type { ListenerWanted, RunningBroker, RunningState } from '../../protocol/hosting/broker-engine.ts';
 import {
-  RestartBackoff,
+  RESTART_BACKOFF,
   startWorkerThread,
   type ThreadExit,
   type WorkerThread,
@@ -107,7 +108,7 @@ class BrokerSupervisor implements RunningBroker {
 
   async #supervise(first: BrokerThread): Promise<void> {
     const { signal } = this.#closing;
-    const backoff = new RestartBackoff();
+    const backoff = new Backoff(RESTART_BACKOFF);
     let running: BrokerThread | null = first;
     for (;;) {
       let ranMs = 0;
@@ -116,10 +117,10 @@ class BrokerSupervisor implements RunningBroker {
         const end = await running.exited;
         if (signal.aborted) return;
         ranMs = Date.now() - startedAt;
-        if (RestartBackoff.isSteady(ranMs)) this.#failures.clear();
+        if (ranMs > RESTART_BACKOFF.steadyMs) this.#failures.clear();
         this.#failed(end);
       }
-      await delay(backoff.next(ranMs), undefined, { signal }).catch(() => {});
+      await delay(backoff.nextAfterRun(ranMs), undefined, { signal }).catch(() => {});
       if (signal.aborted) return;
       running = await this.#run().catch(() => null);
     }

@@ -1,4 +1,5 @@
 import type { CloudBrokerState } from '../../generated/sqlite/client.ts';
+import { Backoff, type BackoffTimes } from '../../platform/scheduling/backoff.ts';
 import type { RunningBroker, RunningState } from '../../protocol/hosting/broker-engine.ts';
 
 /** CLOSED: the service shuts down, and starts the broker again at its next start. */
@@ -17,8 +18,7 @@ interface CloudBrokerRunOptions {
 
 export type OnState = (state: RunningState, error?: string) => void;
 
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 60_000;
+const BACKOFF: BackoffTimes = { firstMs: 1_000, longestMs: 60_000 };
 
 /**
  * Brings one broker to its desired state, which may change at any time; the running step is completed first. ERROR: the
@@ -38,7 +38,7 @@ export class CloudBrokerRun {
   #isFollowing = false;
   #isDirty = false;
   #isStale = false;
-  #pauseMs = FIRST_PAUSE_MS;
+  readonly #backoff = new Backoff(BACKOFF);
   #retry: NodeJS.Timeout | undefined;
   #settled: Promise<void> = Promise.resolve();
 
@@ -73,8 +73,7 @@ export class CloudBrokerRun {
     }
     this.#isFollowing = false;
     if (this.running !== null || this.problem === null) return;
-    this.#retry = setTimeout(() => void this.wake(), this.#pauseMs);
-    this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
+    this.#retry = setTimeout(() => void this.wake(), this.#backoff.next());
   }
 
   async #start(): Promise<void> {
@@ -86,7 +85,7 @@ export class CloudBrokerRun {
       this.startedAt = new Date();
       this.stoppedAt = null;
       this.problem = null;
-      this.#pauseMs = FIRST_PAUSE_MS;
+      this.#backoff.reset();
       await this.#note('ACTIVE');
     } catch (error) {
       onFailure(error);

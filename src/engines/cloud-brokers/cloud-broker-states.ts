@@ -3,6 +3,7 @@ import { BROKER_PARTS, type BrokerCache, type BrokerRow } from '../../domains/br
 import type { BrokerService } from '../../domains/brokers/broker-service.ts';
 import type { Prisma } from '../../generated/sqlite/client.ts';
 import { ServiceError } from '../../platform/errors.ts';
+import { Backoff, type BackoffTimes } from '../../platform/scheduling/backoff.ts';
 import { SerialQueues } from '../../platform/scheduling/serial-queues.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
@@ -18,11 +19,10 @@ interface CloudBrokerStatesOptions {
 /** A write that failed, until it is done again. */
 interface Retry {
   readonly timer: NodeJS.Timeout;
-  readonly pauseMs: number;
+  readonly backoff: Backoff;
 }
 
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 60_000;
+const BACKOFF: BackoffTimes = { firstMs: 1_000, longestMs: 60_000 };
 
 /**
  * Writes the states of the brokers of this process, those of one broker in order. A write that fails is repeated with
@@ -52,7 +52,7 @@ export class CloudBrokerStates {
   async write(id: string, dataOf: () => Prisma.BrokerUpdateInput): Promise<void> {
     const { db, brokerCache, log } = this.#options;
     await this.#writes.run(id, async () => {
-      const pauseMs = this.#endRetry(id);
+      const backoff = this.#endRetry(id);
       // If the broker was deleted meanwhile, there is no entry to update.
       if (brokerCache.get(id) === null) return;
       try {
@@ -64,8 +64,8 @@ export class CloudBrokerStates {
         if (error instanceof ServiceError && error.code === 'NOT_FOUND') return;
         log.error({ err: error, brokerId: id }, 'the state of a broker could not be written');
         if (this.#isClosed) return;
-        const timer = setTimeout(() => void this.write(id, dataOf), pauseMs).unref();
-        this.#retries.set(id, { timer, pauseMs: Math.min(pauseMs * 2, LONGEST_PAUSE_MS) });
+        const timer = setTimeout(() => void this.write(id, dataOf), backoff.next()).unref();
+        this.#retries.set(id, { timer, backoff });
       }
     });
   }
@@ -82,12 +82,12 @@ export class CloudBrokerStates {
     await this.#writes.idle();
   }
 
-  /** Returns the pause after the next failure. */
-  #endRetry(id: string): number {
-    const { timer, pauseMs } = this.#retries.get(id) ?? { timer: undefined, pauseMs: FIRST_PAUSE_MS };
-    clearTimeout(timer);
+  /** Returns the backoff of the next failure. */
+  #endRetry(id: string): Backoff {
+    const retry = this.#retries.get(id);
+    clearTimeout(retry?.timer);
     this.#retries.delete(id);
-    return pauseMs;
+    return retry?.backoff ?? new Backoff(BACKOFF);
   }
 
   async #announce(row: BrokerRow): Promise<void> {

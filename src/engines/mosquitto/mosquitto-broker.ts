@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { withPorts } from '../../platform/network/free-ports.ts';
+import { Backoff } from '../../platform/scheduling/backoff.ts';
 import {
   addressOf,
   type BrokerMaximums,
@@ -10,7 +11,7 @@ import {
   type RunningBroker,
   type RunningState,
 } from '../../protocol/hosting/broker-engine.ts';
-import { RestartBackoff } from '../../protocol/hosting/worker-thread.ts';
+import { RESTART_BACKOFF } from '../../protocol/hosting/worker-thread.ts';
 import { type Administrator, ensureAdministrator } from './administrator.ts';
 import { ListenerCertificates } from './listener-certificates.ts';
 import { ListenerFiles } from './listener-files.ts';
@@ -151,7 +152,7 @@ export class MosquittoBroker implements RunningBroker {
 
   async #supervise(first: MosquittoProcess): Promise<void> {
     let running: MosquittoProcess | null = first;
-    const backoff = new RestartBackoff();
+    const backoff = new Backoff(RESTART_BACKOFF);
     while (running) {
       const startedAt = Date.now();
       // Restarts that were requested during the start may not be covered by it.
@@ -163,7 +164,7 @@ export class MosquittoBroker implements RunningBroker {
       let isWanted = this.#restarts.length > 0;
       if (!isWanted && !this.#closing.signal.aborted) this.#failed(reason);
       while (!running && !this.#closing.signal.aborted) {
-        if (!isWanted) await this.#wait(backoff.next(ranMs));
+        if (!isWanted) await this.#wait(backoff.nextAfterRun(ranMs));
         ranMs = 0;
         if (this.#closing.signal.aborted) return;
         isWanted = false;

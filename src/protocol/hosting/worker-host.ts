@@ -1,7 +1,8 @@
 import { ServiceError } from '../../platform/errors.ts';
+import { Backoff } from '../../platform/scheduling/backoff.ts';
 import { type InstanceHost, type InstanceOptions, WorkerInstance } from './worker-instance.ts';
 import type { Callable, FromWorker, ToWorker } from './worker-messages.ts';
-import { RestartBackoff, startWorkerThread, type WorkerThread } from './worker-thread.ts';
+import { RESTART_BACKOFF, startWorkerThread, type WorkerThread } from './worker-thread.ts';
 
 interface WorkerLog {
   info(fields: object, text: string): void;
@@ -33,7 +34,7 @@ const EXIT_TIMEOUT_MS = 10_000;
  * A worker thread that runs instances, such as the stream engines of all brokers, while at least one is wanted.
  *
  * NONE -> RUNNING -> NONE `lingerMs` after the last instance. RUNNING -> DOWN if the thread exits (a bug, or the heap
- * limit) -> RUNNING after a pause, see RestartBackoff. Instances are then created again and restored.
+ * limit) -> RUNNING after a pause, see RESTART_BACKOFF. Instances are then created again and restored.
  */
 export class WorkerHost<Setup, Api extends Callable<Api>, Event> implements InstanceHost<Setup, Api, Event> {
   readonly #options: WorkerHostOptions;
@@ -41,7 +42,7 @@ export class WorkerHost<Setup, Api extends Callable<Api>, Event> implements Inst
   readonly #wanted = new Set<WorkerInstance<Setup, Api, Event>>();
   readonly #byNumber = new Map<number, WorkerInstance<Setup, Api, Event>>();
   readonly #pending = new Map<number, Pending>();
-  readonly #backoff = new RestartBackoff();
+  readonly #backoff = new Backoff(RESTART_BACKOFF);
   #thread: WorkerThread<ToWorker<Setup>> | null = null;
   #startedAt = 0;
   downReason: string | null = null;
@@ -149,7 +150,7 @@ export class WorkerHost<Setup, Api extends Callable<Api>, Event> implements Inst
     const { name, log } = this.#options;
     log.error({ reason }, `the worker thread of ${name} failed`);
     this.downReason = `The worker thread of ${name} exited and is being restarted: ${reason}`;
-    const pauseMs = this.#backoff.next(Date.now() - this.#startedAt);
+    const pauseMs = this.#backoff.nextAfterRun(Date.now() - this.#startedAt);
     this.#restart = setTimeout(() => this.#startAgain(), pauseMs);
     for (const instance of [...this.#wanted]) instance.threadExited(this.downReason);
   }

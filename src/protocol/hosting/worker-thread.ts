@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import type { BackoffTimes } from '../../platform/scheduling/backoff.ts';
 import { connectionAttempts } from '../mqtt/connection-attempts.ts';
 
 interface WorkerThreadOptions<Received> {
@@ -49,21 +50,5 @@ export function startWorkerThread<Sent, Received>(options: WorkerThreadOptions<R
   return { exited, send: (message) => worker.postMessage(message), terminate: () => void worker.terminate() };
 }
 
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 30_000;
-const STEADY_MS = 60_000;
-
-/** 250 ms, doubled to at most 30 s; 250 ms again after a run of more than a minute. */
-export class RestartBackoff {
-  #pauseMs = FIRST_PAUSE_MS;
-
-  static isSteady(ranMs: number): boolean {
-    return ranMs > STEADY_MS;
-  }
-
-  next(ranMs: number): number {
-    const pauseMs = RestartBackoff.isSteady(ranMs) ? FIRST_PAUSE_MS : this.#pauseMs;
-    this.#pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
-    return pauseMs;
-  }
-}
+/** Of the restarts of a thread or a process. */
+export const RESTART_BACKOFF = { firstMs: 250, longestMs: 30_000, steadyMs: 60_000 } as const satisfies BackoffTimes;

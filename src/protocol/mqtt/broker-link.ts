@@ -15,13 +15,13 @@ import type {
 } from './broker-session.ts';
 import { type BrokerAddress, type ConnectOptions, connectOptions } from './connect-options.ts';
 import { type Attempt, connectionAttempts } from './connection-attempts.ts';
+import { LinkBackoff } from './link-backoff.ts';
 import { LinkConnection, type PublishLimits } from './link-connection.ts';
 import { CLOSED_BEFORE_CONNACK, disconnected, failureOf, type LinkFailure, takenOverFrom } from './link-failure.ts';
 import { matchingFilters } from './matching-filters.ts';
 import type { Published } from './outgoing-messages.ts';
 import { CONTROL_LINK_LIMITS, largestOf, MESSAGE_LINK_LIMITS, type PacketLimits } from './packet-limits.ts';
 import { newReadingLimits, type ReadingLimits } from './reading-limits.ts';
-import { LinkDelays } from './retry-delay.ts';
 import type { SplitClientOptions } from './split-client.ts';
 import { connectOnce } from './split-client.ts';
 import { type MessageListener, type SharedFilter, Subscriptions } from './subscriptions.ts';
@@ -99,7 +99,7 @@ const TAKEOVER_MS = 2_000;
 const randomId = (prefix: string): string => `${prefix}-${randomBytes(4).toString('hex')}`;
 
 /** Of all links of this thread. */
-const delays = new LinkDelays();
+const restarting = new Set<LinkBackoff>();
 
 /**
  * One MQTT connection to one broker that reconnects until closed: CONNECTING -> CONNECTED <-> UNREACHABLE /
@@ -140,8 +140,7 @@ export class BrokerLink implements BrokerSession {
   #attemptedAt = 0;
   /** Callers of `tryNow`. */
   #triers: (() => void)[] = [];
-  #attempts = 0;
-  #downSince = Date.now();
+  readonly #backoff = new LinkBackoff(restarting);
   #briefCount = 0;
   #version: 4 | 5;
   /** Whether the broker has accepted this MQTT version. Then the other one is not tried. */
@@ -215,8 +214,7 @@ export class BrokerLink implements BrokerSession {
   suspend(reason: string): void {
     if (this.status.state === 'CLOSED') return;
     void this.#dropConnection(true);
-    this.#attempts = 0;
-    this.#downSince = Date.now();
+    this.#backoff.reset();
     this.#setStatus('UNREACHABLE', reason);
   }
 
@@ -354,7 +352,7 @@ export class BrokerLink implements BrokerSession {
     const rank = this.#isUrgent ? 'FIRST' : 'NORMAL';
     this.#turn = connectionAttempts.create({
       group: this.#options.group ?? '',
-      rank: this.#attempts < FAILURES ? rank : 'LAST',
+      rank: this.#backoff.failures < FAILURES ? rank : 'LAST',
       start: () => this.#attempt(),
     });
     connectionAttempts.add(this.#turn);
@@ -436,7 +434,7 @@ export class BrokerLink implements BrokerSession {
 
   #connected(connection: LinkConnection, { sessionPresent }: IConnackPacket): void {
     this.#isVersionProven = true;
-    this.#attempts = 0;
+    this.#backoff.reset();
     if (sessionPresent && this.#options.isLasting) this.#unclaimed.open();
     this.#hasLostSession = this.#hasConnected && !sessionPresent;
     this.#hasConnected = true;
@@ -505,9 +503,8 @@ export class BrokerLink implements BrokerSession {
   }
 
   #startBackoff(): void {
-    this.#downSince = Date.now();
-    const isBrief = this.#downSince - Date.parse(this.status.since) < BRIEF_MS;
-    this.#attempts = isBrief ? this.#briefCount : 0;
+    const isBrief = Date.now() - Date.parse(this.status.since) < BRIEF_MS;
+    this.#backoff.reset(isBrief ? this.#briefCount : 0);
     this.#briefCount = isBrief ? this.#briefCount + 1 : 0;
   }
 
@@ -522,10 +519,7 @@ export class BrokerLink implements BrokerSession {
 
   #lost({ state, text, isPortClosed = false }: LinkFailure): void {
     if (this.status.state === 'CLOSED') return;
-    const hasClosedPort = isPortClosed && this.#hasConnected;
-    const delay = delays.next(this, this.#attempts, Date.now() - this.#downSince, hasClosedPort);
-    this.#attempts += 1;
-    this.#scheduleRetry(Date.now() + delay);
+    this.#scheduleRetry(Date.now() + this.#backoff.nextOf(isPortClosed && this.#hasConnected));
     this.#setStatus(state, text);
     this.#endTurn();
   }
@@ -549,7 +543,7 @@ export class BrokerLink implements BrokerSession {
 
   #setStatus(state: LinkState, lastError?: string, resumed?: boolean): void {
     if (this.status.state === 'CLOSED') return;
-    if (state === 'CONNECTED' || state === 'CLOSED') delays.forget(this);
+    if (state === 'CONNECTED' || state === 'CLOSED') this.#backoff.forget();
     const { status } = this;
     const hasChanged = status.state !== state;
     const wasConnected = status.state === 'CONNECTED' || status.wasConnected === true;

@@ -1,10 +1,17 @@
+import { Backoff, type BackoffTimes } from '../../../platform/scheduling/backoff.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
-import { retryDelay } from '../../../protocol/mqtt/retry-delay.ts';
 import type { BridgeConnectionState } from '../model/bridge-status.ts';
 import type { BridgeQueue } from '../queue/bridge-queue.ts';
 import type { QueueEntry } from '../queue/queue-entry.ts';
 import { BadBatch, type BatchBounds, type Sink, SinkFailure } from './sink.ts';
 
+/** Eager, because most endpoints come back within a minute; random, because several bridges may have the same one. */
+const BACKOFF: BackoffTimes = {
+  firstMs: 50,
+  longestMs: 10_000,
+  eager: { longestMs: 1_000, periodMs: 60_000 },
+  jitter: 0.9,
+};
 /** Maximum milliseconds for a batch in progress when the delivery is closed. */
 const CLOSE_MS = 1_500;
 /** Maximum pause that an endpoint can request before the next attempt, in milliseconds. */
@@ -33,8 +40,7 @@ export class SinkDelivery {
   #size: number;
   #isOpen = false;
   #isClosed = false;
-  #attempts = 0;
-  #downSince = 0;
+  readonly #backoff = new Backoff(BACKOFF);
   #lost: SinkFailure | null = null;
   #wake: () => void = () => undefined;
   #wanted = 0;
@@ -71,7 +77,6 @@ export class SinkDelivery {
     const { sink, queue, onState } = this.#options;
     onState('CONNECTING', null);
     queue.setDelivering(false);
-    this.#downSince = Date.now();
     while (!this.#isClosed) {
       try {
         await this.#deliverAll();
@@ -95,7 +100,7 @@ export class SinkDelivery {
     if (this.#isClosed) return;
     this.#isOpen = true;
     // A sink that only deliveries can prove keeps its last state until the next one.
-    let isProven = this.#attempts === 0;
+    let isProven = this.#backoff.failures === 0;
     if (isProven) onState('CONNECTED', null);
     queue.setDelivering(true);
     while (!this.#isClosed) {
@@ -112,7 +117,7 @@ export class SinkDelivery {
   }
 
   #proven(): true {
-    this.#attempts = 0;
+    this.#backoff.reset();
     this.#options.onState('CONNECTED', null);
     return true;
   }
@@ -166,10 +171,8 @@ export class SinkDelivery {
   }
 
   async #pause(failure: SinkFailure): Promise<void> {
-    if (this.#attempts === 0) this.#downSince = Date.now();
     this.#options.onState(failure.state, failure.message);
-    const pause = retryDelay(this.#attempts, Date.now() - this.#downSince);
-    this.#attempts += 1;
+    const pause = this.#backoff.next();
     const { isFinal, retryAfterMs = 0 } = failure.detail;
     await this.#until(0, isFinal ? null : Math.max(pause, Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS)));
   }

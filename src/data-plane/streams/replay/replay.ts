@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../platform/errors.ts';
+import { Backoff, type BackoffTimes } from '../../../platform/scheduling/backoff.ts';
 import { after, attempt, type ValueOrPromise } from '../../../platform/value-or-promise.ts';
 import type { LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { publishRefusal } from '../engine/refusals.ts';
@@ -23,9 +24,8 @@ const TURN_MESSAGES = 256;
 const FRESH_MS = 1_000;
 /** Milliseconds until a publish is retried that was lost although the broker is connected. */
 const RETRY_MS = 1_000;
-/** Milliseconds until a page is read again; doubled after each failure. */
-const FIRST_REREAD_MS = 500;
-const LAST_REREAD_MS = 30_000;
+/** Of pages that could not be read. */
+const REREAD_BACKOFF: BackoffTimes = { firstMs: 500, longestMs: 30_000 };
 
 const SUSPENDED = 'The replay continues when the streams of the broker run again';
 
@@ -82,7 +82,7 @@ export class Replay {
   #isReading = false;
   /** Paused because a page could not be read. The broker still acknowledges what is in flight. */
   #isRereading = false;
-  #rereadMs = FIRST_REREAD_MS;
+  readonly #backoff = new Backoff(REREAD_BACKOFF);
   #suspending: Promise<void> | null = null;
   #onQuiet: () => void = () => undefined;
   #cancelWake: Stop | null = null;
@@ -231,11 +231,8 @@ export class Replay {
   #readPage(pages: ReplayPages): void {
     if (this.#isReading) return;
     this.#isReading = true;
-    const succeeded = () => {
-      this.#rereadMs = FIRST_REREAD_MS;
-    };
     const read = attempt<void>(
-      () => after(pages.read(), succeeded),
+      () => after(pages.read(), () => this.#backoff.reset()),
       (error) => this.#notRead(error as Error),
     );
     void after(read, () => {
@@ -321,8 +318,7 @@ export class Replay {
     this.#pause(`The stored messages cannot be read now: ${error.message}`);
     this.#isRereading = true;
     // Unlike after `#resume`, nothing is published again: messages in flight are acknowledged meanwhile.
-    this.#wakeAfter(this.#rereadMs, () => this.#endPause());
-    this.#rereadMs = Math.min(2 * this.#rereadMs, LAST_REREAD_MS);
+    this.#wakeAfter(this.#backoff.next(), () => this.#endPause());
   }
 
   #end(state: ReplayState, problem: string | null = null): void {

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type InputIssue, invalid, ServiceError } from '../../../platform/errors.ts';
+import { Backoff, type BackoffTimes } from '../../../platform/scheduling/backoff.ts';
 import {
   CLIENT_CONTROL_API,
   type DisconnectClient,
@@ -75,7 +76,7 @@ interface ClientControlOptions {
 
 /** Longest wait until the followed log shows the effect of a command. */
 const EFFECT_TIMEOUT_MS = 1_500;
-const FIRST_PAUSE_MS = 10;
+const EFFECT_BACKOFF: BackoffTimes = { firstMs: 10, longestMs: EFFECT_TIMEOUT_MS };
 
 /**
  * Disconnects, subscribes and unsubscribes single clients of brokers for administrators. Checks the input before
@@ -182,9 +183,11 @@ export class ClientControlService {
   #report(broker: BrokerRecord, clientId: string, isExpected: (client: ClientView | null) => boolean): ClientReport {
     const readClient = async () => {
       const end = Date.now() + EFFECT_TIMEOUT_MS;
-      for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 2) {
+      const backoff = new Backoff(EFFECT_BACKOFF);
+      for (;;) {
         const client = await this.#options.clients.find(broker, clientId);
         if (isExpected(client)) return client;
+        const pauseMs = backoff.next();
         if (Date.now() + pauseMs > end) throw notShown();
         await pause(pauseMs);
       }

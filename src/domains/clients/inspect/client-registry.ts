@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LiveSource, SubscriberOptions } from '../../../gateway/live/live-source.ts';
 import { ServiceError } from '../../../platform/errors.ts';
+import { Backoff, type BackoffTimes } from '../../../platform/scheduling/backoff.ts';
 import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import { keyOf } from '../../../protocol/apis/clients/client-key.ts';
 import { INSPECT_API, listClients } from '../../../protocol/apis/clients/inspect-control.ts';
@@ -43,6 +44,7 @@ interface FilteredPage extends SortedPage, ClientListState {
 /** Events during one listing. */
 const MAX_BUFFERED = 10_000;
 const CATCH_UP_MS = 1_000;
+const CATCH_UP_BACKOFF: BackoffTimes = { firstMs: 5, longestMs: CATCH_UP_MS };
 /** Events that a list includes may be late by this. Old numbers after that mean a restart of the broker. */
 const LATE_EVENT_MS = 5_000;
 
@@ -153,7 +155,9 @@ export class ClientRegistry {
     const isKnown = (id: string) => previous.get(id)?.every(isEnded) ?? true;
     return async (ended) => {
       const until = Date.now() + CATCH_UP_MS;
-      for (let pauseMs = 5; this.#fresh && this.#sequence !== null; pauseMs *= 2) {
+      const backoff = new Backoff(CATCH_UP_BACKOFF);
+      while (this.#fresh && this.#sequence !== null) {
+        const pauseMs = backoff.next();
         if (ended.every(isKnown) || Date.now() + pauseMs > until) return;
         await pause(pauseMs);
       }

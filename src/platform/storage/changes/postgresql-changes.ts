@@ -4,6 +4,7 @@
  * session could be opened for STALE_MS, because what they cached may have changed.
  */
 
+import { Backoff, type BackoffTimes } from '../../scheduling/backoff.ts';
 import type { Sealer } from '../encryption/sealed.ts';
 import { PostgresqlSession } from '../postgresql/postgresql-session.ts';
 import type { StorageLog } from '../storage-log.ts';
@@ -11,8 +12,8 @@ import { ChangeMessages } from './change-messages.ts';
 import { ANYTHING, type ChangeListener, type Changes, LocalChanges, type Stop } from './changes.ts';
 
 const CHANNEL = 'brokergraph_changes';
-const RECONNECT_MS = 100;
-const RECONNECT_LIMIT_MS = 5_000;
+/** Half of it is random, so that processes that lost the same server do not reconnect at the same time. */
+const BACKOFF: BackoffTimes = { firstMs: 100, longestMs: 5_000, jitter: 0.5 };
 /** A restart of the server takes less, and does not cost the caches. */
 const STALE_MS = 5_000;
 /** Between readings of everything because of messages without a valid signature. */
@@ -28,7 +29,7 @@ export class PostgresqlChanges implements Changes {
   #session: PostgresqlSession | null = null;
   #hasMissed = false;
   #closed = false;
-  #reconnectMs = RECONNECT_MS;
+  readonly #backoff = new Backoff(BACKOFF);
   #timer: NodeJS.Timeout | undefined;
   #staleTimer: NodeJS.Timeout | undefined;
   #unknownTimer: NodeJS.Timeout | undefined;
@@ -79,7 +80,7 @@ export class PostgresqlChanges implements Changes {
     if (this.#closed) return session.close();
     if (!session.isAlive) throw new Error('The session was lost again');
     this.#session = session;
-    this.#reconnectMs = RECONNECT_MS;
+    this.#backoff.reset();
     clearTimeout(this.#staleTimer);
   }
 
@@ -102,10 +103,7 @@ export class PostgresqlChanges implements Changes {
 
   #reconnectLater(): void {
     if (this.#closed) return;
-    // Random, so that processes that lost the same server do not reconnect at the same time.
-    const waitMs = this.#reconnectMs * (0.5 + Math.random() / 2);
-    this.#reconnectMs = Math.min(this.#reconnectMs * 2, RECONNECT_LIMIT_MS);
-    this.#timer = setTimeout(() => void this.#reconnect(), waitMs).unref();
+    this.#timer = setTimeout(() => void this.#reconnect(), this.#backoff.next()).unref();
   }
 
   #lost(session: PostgresqlSession, error: unknown): void {

@@ -1,18 +1,18 @@
+import { Backoff, type BackoffTimes } from '../../scheduling/backoff.ts';
 import type { StorageLog } from '../storage-log.ts';
 import { ANYTHING, type ChangeListener } from './changes.ts';
 
 /** If more ids wait, everything is read instead. */
 const MAX_WAITING = 1_000;
-const MIN_RETRY_MS = 500;
-const MAX_RETRY_MS = 10_000;
+const BACKOFF: BackoffTimes = { firstMs: 500, longestMs: 10_000 };
 
 /** Rows for which `isOutdated` then returns true must be ignored. */
 type Read = (id: string, isOutdated: (id: string) => boolean) => Promise<void>;
 
 /**
  * Reads announced changes from the database, one at a time, so that an older result cannot overwrite a newer one. Rows
- * that this process writes during a read are newer than its result. Failed reads are retried after MIN_RETRY_MS, twice
- * as long each time up to MAX_RETRY_MS, because nothing else may announce the change again.
+ * that this process writes during a read are newer than its result. Failed reads are retried after a
+ * backoff, because nothing else may announce the change again.
  */
 export class Rereading {
   readonly #log: StorageLog;
@@ -22,7 +22,7 @@ export class Rereading {
   readonly #written = new Set<string>();
   #reading: Promise<void> | null = null;
   #retry: NodeJS.Timeout | null = null;
-  #retryMs = MIN_RETRY_MS;
+  readonly #backoff = new Backoff(BACKOFF);
   #isClosed = false;
 
   constructor(log: StorageLog, read: Read) {
@@ -71,14 +71,13 @@ export class Rereading {
   }
 
   #retryLater(): void {
-    if (this.#failed.size === 0) this.#retryMs = MIN_RETRY_MS;
+    if (this.#failed.size === 0) this.#backoff.reset();
     // An existing timer stays, so that frequent announcements of other rows do not postpone it.
     if (this.#failed.size === 0 || this.#retry !== null || this.#isClosed) return;
     this.#retry = setTimeout(() => {
       this.#retry = null;
       for (const id of this.#failed) this.listener(id);
-    }, this.#retryMs).unref();
-    this.#retryMs = Math.min(2 * this.#retryMs, MAX_RETRY_MS);
+    }, this.#backoff.next()).unref();
   }
 }
 
