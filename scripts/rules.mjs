@@ -1,6 +1,6 @@
 /**
  * Checks the rules of the sources that Biome and the compiler do not know: imports, exports, documents, language,
- * migrations, waits and size. Prints the size of the sources.
+ * migrations, waits of the tests and of the product, and size. Prints the size of the sources.
  */
 import { documentFaults } from './rules/documents.mjs';
 import { exportFaults } from './rules/exports.mjs';
@@ -8,6 +8,7 @@ import { importFaults } from './rules/imports.mjs';
 import { languageFaults } from './rules/language.mjs';
 import { migrationFaults } from './rules/migrations.mjs';
 import { size } from './rules/size.mjs';
+import { waitingFaults } from './rules/waiting.mjs';
 import { waitFaults } from './rules/waits.mjs';
 
 const { text, faults } = size();
@@ -17,6 +18,7 @@ const all = [
   ...documentFaults(),
   ...languageFaults(),
   ...waitFaults(),
+  ...waitingFaults(),
   ...migrationFaults(),
   ...faults,
 ];

@@ -5,7 +5,6 @@ import { expect, test } from 'vitest';
 import { SETTINGS } from '../src/platform/config/settings.ts';
 import { ERROR_STATUS } from '../src/platform/errors.ts';
 import { OWN_SETTINGS } from './deploy/chart-values.ts';
-import { amountOf, constantOf } from './package/security-limits.ts';
 import { runHere } from './support/commands.ts';
 import { startTestService } from './support/service.ts';
 
@@ -127,16 +126,6 @@ test('every error code is in the table of errors, with its status', () => {
   const section = textOf('docs/api.md').split('## Errors')[1]?.split('## MQTT')[0] ?? '';
   for (const [code, status] of Object.entries(ERROR_STATUS))
     expect(section).toMatch(new RegExp(`^\\|.*\`${code}\`.*\\| ${status} \\|`, 'm'));
-});
-
-test('the table of waits has the values of the constants', () => {
-  const section = textOf('docs/operation.md').split('## How the service waits')[1]?.split('\n## ')[0] ?? '';
-  const rows = [...section.matchAll(/^\| (.+) \| (.+) \| (.+) in `(.+)` \|$/gm)];
-  expect(rows.length).toBeGreaterThan(25);
-  for (const [row, , times = '', constants = '', file = ''] of rows) {
-    const values = [...constants.matchAll(/`(\w+)`/g)].map(([, name = '']) => constantOf([file, name]));
-    expect([row, times.split(/[,;] /).map(amountOf)]).toEqual([row, values]);
-  }
 });
 
 test('every metric is in the table of metrics', async () => {
