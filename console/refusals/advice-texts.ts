@@ -1,4 +1,3 @@
-import { catalogue } from '../texts/texts.ts';
 import type { RefusalReason } from './reason-texts.ts';
 
 /** Why access was denied. */
@@ -8,79 +7,11 @@ type PartKey = 'named' | 'ofGroup' | 'accountHolder' | 'anonymousHolder';
 
 export type AdviceKey = Exclude<RefusalReason, 'ACCESS_DENIED'> | DenialKey;
 
-/** What an operator can do about a refusal. `{name}` and `{id}` are quoted names with a space before, or empty. */
-export const adviceTexts = catalogue<AdviceKey | PartKey>({
-  en: {
-    named: ' “{name}”',
-    ofGroup: ' of the group “{group}”',
-    accountHolder: 'the account “{name}”',
-    anonymousHolder: 'the anonymous group',
-    UNKNOWN_ACCOUNT: 'Create the account{name}, or correct the user name in the client: user names are case-sensitive.',
-    WRONG_PASSWORD: 'Correct the password in the client, or set a new password of the account{name}.',
-    PASSWORD_MISSING: 'Configure the password of the account{name} in the client.',
-    USERNAME_MISSING:
-      'Configure a user name and a password in the client. To accept clients without a user name, set an anonymous group.',
-    ACCOUNT_DISABLED: 'Enable the account{name}.',
-    CLIENT_ID_OF_ACCOUNT:
-      'The account{name} is bound to another client id. Correct the client id{id} in the client, or the client id of the account.',
-    NOT_AUTHORIZED:
-      'The broker does not report which check failed. Check that the account exists, is enabled and is not bound to another client id, then the password, and clientid_prefixes in mosquitto.conf.',
-    THROTTLED:
-      'Too many log-ins with wrong passwords came from this network or for this account. Correct the password in the clients; correct log-ins are accepted again after at most five minutes.',
-    BUSY: 'The broker checks too many log-ins at once. The client can retry after a few seconds, with an increasing delay.',
-    CLIENT_ID_REJECTED:
-      'Configure a client id in the client, or let it request a clean session: MQTT 3 requires a client id for a persistent session. Client ids of this service (`brokergraph-` and the id of the broker) are reserved for it.',
-    SESSION_OF_ACCOUNT:
-      'The client id{id} belongs to another account, which the list of clients names. Configure another client id in the client, or the account to which the session belongs. If the client changed its account, let it connect once more with that account and end its session (clean session), or delete that account.',
-    TAKEN_OVER:
-      'Several clients use the client id{id}, the last ones from {place} and from {otherPlace}. Configure another client id in all of them but one. If they are one device, it runs its MQTT client twice.',
-    WILL_REJECTED:
-      'Correct the topic of the will in the client: it must be a valid topic name without wildcards, and not below $CONTROL.',
-    TOO_MANY_CONNECTIONS:
-      'Close connections that are not used, or raise the maximum number of connections of the broker or the listener.',
-    TOO_MANY_SESSIONS:
-      'Delete persistent sessions that are not used, or set a session expiry in the clients: the broker stores no further sessions.',
-    NO_CONNECT:
-      'The client opened a connection and sent no CONNECT in time. Check that it uses MQTT, and that no proxy delays its data.',
-    PROTOCOL_VERSION: 'Configure a protocol version in the client that the broker supports: MQTT 3.1, 3.1.1 or 5.',
-    PROTOCOL_ERROR:
-      'The client does not keep to the protocol. Check what the broker reports, that the client uses MQTT on this port, and update its MQTT library.',
-    MALFORMED_PACKET:
-      'The client sent a packet that is no MQTT. Check what the broker reports, that the client uses MQTT on this port, and update its MQTT library.',
-    PACKET_TOO_LARGE: 'Send smaller messages, or raise the maximum packet size of the broker.',
-    NOT_SUPPORTED:
-      'The client uses a feature that the broker does not support, such as a QoS, retained messages or enhanced authentication. Configure the client without it.',
-    TLS_ON_PLAIN_LISTENER:
-      'The client uses TLS on a listener without TLS. Use the port of a TLS listener, or disable TLS.',
-    PLAIN_ON_TLS_LISTENER:
-      'The client does not use TLS on a TLS listener. Enable TLS in the client, or use another port.',
-    TLS_CERTIFICATE_MISSING:
-      'The listener requires a client certificate. Configure a certificate and its key in the client.',
-    TLS_CERTIFICATE_NOT_TRUSTED:
-      'The listener does not trust the client certificate. Issue it by an authority of the listener, or add its authority to the listener.',
-    TLS_CERTIFICATE_EXPIRED: 'Replace the client certificate, and check the clocks of the broker and the client.',
-    TLS_REFUSED_BY_CLIENT:
-      'The client ended the handshake. Usually it does not trust the certificate of the broker: configure the authority of that certificate in the client, and connect to a host name of the certificate.',
-    TLS_INCOMPATIBLE:
-      'Client and listener have no TLS version or cipher in common. Update the TLS library of the client: TLS 1.2 is required.',
-    TLS_TIMEOUT: 'The TLS handshake was not finished in time. Check the network, and that the client uses TLS.',
-    TLS_NOT_CONFIGURED: 'The TLS listener has no server certificate. Deploy a certificate to it.',
-    TLS_FAILED: 'The TLS handshake failed. Check what the broker reports, and compare the TLS settings of both sides.',
-    WEBSOCKET_REQUEST: 'Use the WebSocket subprotocol mqtt in the client.',
-    INVALID_TOPIC: 'Correct the topic or topic filter in the client: MQTT does not allow it.',
-    TOO_MANY_SUBSCRIPTIONS:
-      'Remove subscriptions of the client, or use filters with wildcards: the limit of subscriptions is reached.',
-    TOO_MANY_RETAINED: 'Delete retained messages that are not used: the limit of retained messages is reached.',
-    BROKER_ERROR: 'The broker failed to handle the client. The log of the service has the error.',
-    OTHER: 'Check what the broker reports.',
-    deniedByRule:
-      'The role “{role}”{ofGroup} has a rule of priority {priority} that denies “{filter}”. Change it, or give {holder} a role of higher priority with a rule that allows this.',
-    deniedByWildcards:
-      'The role “{role}”{ofGroup} denies subscriptions with wildcards. Subscribe to single topics, or allow wildcards in the role.',
-    deniedByDefault:
-      'No rule allows this, and the default access denies it. Give {holder} a role with a rule that allows this.',
-    deniedByBroker: 'Use another topic in the client: the broker reserves this one, whatever the access rules are.',
-  },
+/**
+ * Translations of what an operator can do about a refusal; the graph has the English text. `{name}` and `{id}` are
+ * quoted names with a space before, or empty.
+ */
+export const adviceTexts: Readonly<Record<'de', Readonly<Record<AdviceKey | PartKey, string>>>> = {
   de: {
     named: ' „{name}“',
     ofGroup: ' der Gruppe „{group}“',
@@ -159,4 +90,4 @@ export const adviceTexts = catalogue<AdviceKey | PartKey>({
     deniedByBroker:
       'Benutzen Sie im Client ein anderes Topic: Der Broker behält sich dieses vor, unabhängig von den Zugriffsregeln.',
   },
-});
+};

@@ -1,5 +1,6 @@
+import { useContext } from 'react';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
-import { useTexts } from '../texts/texts.ts';
+import { filled, Language } from '../texts/texts.ts';
 import { type AdviceKey, adviceTexts } from './advice-texts.ts';
 
 /** What `useAdvice` needs. */
@@ -16,22 +17,25 @@ export const ADVISED = graphql(`fragment Advised on Refusal @_unmask {
 
 export type Advised = ResultOf<typeof ADVISED>;
 
-/** What would help. A reason that is newer than the console has the words of the service. */
+/** What would help: the words of the service, unless the console has a translation of them. */
 export function useAdvice(): (refusal: Advised) => string {
-  const text = useTexts(adviceTexts);
+  const language = useContext(Language);
   return (refusal) => {
+    const texts = language === 'de' ? adviceTexts.de : null;
     const key = keyOf(refusal);
-    if (!Object.hasOwn(adviceTexts.en, key)) return refusal.whatWouldHelp;
+    // A reason that is newer than the console has no translation.
+    if (texts === null || !Object.hasOwn(texts, key)) return refusal.whatWouldHelp;
     const { clientId, username, takenOverBy, decidedBy } = refusal;
     const group = decidedBy?.groupName ?? null;
-    return text(key, {
-      name: username === null ? '' : text('named', { name: username }),
-      id: clientId === null ? '' : text('named', { name: clientId }),
-      holder: username === null ? text('anonymousHolder') : text('accountHolder', { name: username }),
+    const named = (name: string | null) => (name === null ? '' : filled(texts.named, { name }));
+    return filled(texts[key], {
+      name: named(username),
+      id: named(clientId),
+      holder: username === null ? texts.anonymousHolder : filled(texts.accountHolder, { name: username }),
       place: placeOf(refusal),
       otherPlace: takenOverBy ? placeOf(takenOverBy) : '?',
       role: decidedBy?.roleName,
-      ofGroup: group === null ? '' : text('ofGroup', { group }),
+      ofGroup: group === null ? '' : filled(texts.ofGroup, { group }),
       filter: decidedBy?.rule?.topic,
       priority: decidedBy?.rule?.priority,
     });

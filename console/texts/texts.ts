@@ -24,10 +24,9 @@ export const storeLanguage = (language: string): void => localStorage.setItem(ST
 
 export const Language = createContext('en');
 
-export type Translate<Key extends string> = (
-  text: Key,
-  values?: Readonly<Record<string, string | number | null | undefined>>,
-) => string;
+type Values = Readonly<Record<string, string | number | null | undefined>>;
+
+export type Translate<Key extends string> = (text: Key, values?: Values) => string;
 
 type CommonKey = keyof typeof common.en;
 
@@ -37,9 +36,12 @@ export function useTexts<Key extends string>(texts: Catalogue<Key>): Translate<K
 export function useTexts(texts?: Catalogue<string>): Translate<string> {
   const language = useContext(Language) as LanguageKey;
   const known: Readonly<Record<string, string>> = { ...common[language], ...texts?.[language] };
-  return (text, values = {}) =>
-    (known[text] ?? text).replaceAll(/\{(\w+)\}/g, (_all, name: string) => String(values[name] ?? ''));
+  return (text, values) => filled(known[text] ?? text, values);
 }
+
+/** A text with the values for its places. */
+export const filled = (text: string, values: Values = {}): string =>
+  text.replaceAll(/\{(\w+)\}/g, (_all, name: string) => String(values[name] ?? ''));
 
 export function useNumbers(): (number: number) => string {
   const format = new Intl.NumberFormat(useContext(Language), { maximumFractionDigits: 1 });

@@ -26,7 +26,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, (
     // Rules decide about topics only, so this leads to what is known about the connection.
     await row.getByRole('link', { name: 'Explain' }).click();
     await page.getByRole('heading', { name: 'Denied: unknown account' }).waitFor();
-    await page.getByText('Create the account “nobody”').waitFor();
+    await page.getByText('Create the account "nobody"').waitFor();
     await page.getByRole('link', { name: 'To the accounts, to create one' }).waitFor();
     await page.goBack();
     await row.getByRole('link', { name: 'dev-17' }).click();
@@ -81,7 +81,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, (
     const password = Buffer.from('one');
     await joinFrom('127.0.0.1', Number(port), { clientId: 'same', username: 'meter', password });
     await joinFrom('127.0.0.2', Number(port), { clientId: 'same', username: 'twin', password });
-    await row('127.0.0.1 ⇄ 127.0.0.2').getByText('from 127.0.0.1 (meter) and from 127.0.0.2 (twin)').waitFor();
+    await row('127.0.0.1 ⇄ 127.0.0.2')
+      .getByText('from 127.0.0.1 (account "meter") and from 127.0.0.2 (account "twin")')
+      .waitFor();
     await explanation('127.0.0.2').click();
     await said('several clients with this client id').waitFor();
     await page.getByRole('definition').filter({ hasText: '127.0.0.2 (twin)' }).waitFor();
