@@ -9,7 +9,7 @@ import type { Database } from '../../../platform/storage/database.ts';
 import { isLeaseHeld } from '../../../platform/storage/leases/lease-locks.ts';
 import type { Lease, Leases } from '../../../platform/storage/leases/leases.ts';
 import { UTC_NOW } from '../../../platform/storage/utc-now.ts';
-import { type Member, ownerOf, Share } from './shares.ts';
+import { ownerOf } from './owner.ts';
 
 interface ProcessLoad {
   /** Brokers whose stored work runs in the process. */
@@ -45,8 +45,6 @@ const GRACE_MS = 3_000;
 const KEPT_SECONDS = 60;
 /** Without the database, a shutdown does not wait longer. */
 const LEAVE_MS = 2_000;
-/** Messages per second that are as much load as a broker. */
-const MESSAGES_OF_BROKER = 100;
 
 export type ListedProcess = Omit<Process, 'engines'> & {
   readonly isAlive: boolean;
@@ -64,17 +62,16 @@ export async function listProcesses(db: Database): Promise<readonly ListedProces
 
 /**
  * The processes of the service on one PostgreSQL. A process is there while it holds the lock of its name, so clocks do
- * not matter. Each process reads all of them every second, and decides by their shares which brokers are its own. A
- * process that has lost its lock has lost the leases of its brokers with it.
+ * not matter. Each process reads all of them every second, and decides by the list which brokers are its own. A process that has lost its lock has lost the leases of its brokers with it.
  */
 export class ProcessTable {
   readonly id = newId('process');
   readonly #options: ProcessTableOptions;
   readonly #listeners = new Set<() => void>();
   #lease: Lease | null = null;
-  #members: readonly Member[] = [];
+  /** Those that may have brokers. */
+  #members: readonly string[] = [];
   #owners = new Map<string, string | null>();
-  readonly #share = new Share();
   #calmUntil = 0;
   #reads = 0;
   #timer: NodeJS.Timeout | null = null;
@@ -178,28 +175,23 @@ export class ProcessTable {
   async #read(): Promise<void> {
     const rows = await this.list();
     const { isCalm } = this;
-    const members: Member[] = [];
-    for (const { id, share, isDraining, isAlive } of rows) {
-      const wasMember = this.#members.some((member) => member.id === id);
-      if (isAlive || (wasMember && !isCalm)) members.push({ id, share: isDraining ? 0 : share });
-    }
-    if (isEqual(members, this.#members)) return;
+    const members = rows
+      .filter(({ id, isAlive }) => isAlive || (!isCalm && this.#members.includes(id)))
+      .filter(({ role, isDraining }) => role !== 'API' && !isDraining)
+      .map(({ id }) => id);
+    if (members.join() === this.#members.join()) return;
     this.#members = members;
     this.#owners = new Map();
     for (const listener of this.#listeners) listener();
   }
 
-  /** Writes the load and the share of this process, and deletes the rows of those that are long gone. */
+  /** Writes the load of this process, and deletes the rows of those that are long gone. */
   async #write(): Promise<void> {
     const { db, host, version, commit, builtAt, role, folderId, engines, load } = this.#options;
     const now = load();
     const { id } = this;
-    const ids = this.#members.map((member) => member.id).filter((member) => member !== id);
-    const others = await db.process.findMany({
-      where: { id: { in: ids }, role: { not: 'API' }, isDraining: false },
-    });
-    this.#share.adjust(loadOf(now), others.map(loadOf));
-    const share = role === 'API' ? 0 : this.#share.value;
+    // Processes of the version before read the share. One with ROLE=api has no brokers.
+    const share = role === 'API' ? 0 : 1;
     await db.$executeRaw`
       INSERT INTO "Process" (id, host, version, "commit", "builtAt", role, "folderId", engines, share, brokers,
         "messagesPerSecond", "seenAt")
@@ -210,10 +202,3 @@ export class ProcessTable {
     await db.$executeRaw`DELETE FROM "Process" WHERE "seenAt" < ${UTC_NOW} - make_interval(secs => ${KEPT_SECONDS})`;
   }
 }
-
-const loadOf = ({ brokers, messagesPerSecond }: ProcessLoad): number =>
-  brokers + messagesPerSecond / MESSAGES_OF_BROKER;
-
-const isEqual = (one: readonly Member[], other: readonly Member[]): boolean =>
-  one.length === other.length &&
-  one.every(({ id, share }, nth) => other[nth]?.id === id && other[nth]?.share === share);
