@@ -88,7 +88,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, (
     await said('several clients with this client id').waitFor();
     await page.getByRole('definition').filter({ hasText: '127.0.0.2 (twin)' }).waitFor();
     await page.getByRole('definition').getByRole('link', { name: 'same' }).click();
-    await row('a connection that another client replaced').getByText('from 127.0.0.2 (twin)').waitFor();
+    await row('a connection that another client replaced').getByText('from 127.0.0.2 (account "twin")').waitFor();
     await page.getByText('session taken over').first().waitFor();
     await page.goto(`${service.url}/?id=rfs_gone#/brokers/${brokerId}/refusals`);
     await page.getByText('This refusal is not in the list any more.').waitFor();
