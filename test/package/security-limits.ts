@@ -188,7 +188,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'data-plane/broker/dynamic-security/password-check.ts',
     'MAX_PENDING_OF_ACCOUNT',
   ],
-  'Throttled MQTT clients that wait for CONNACK': ['data-plane/broker/clients/client-hooks.ts', 'MAX_DELAYED'],
+  'Throttled MQTT clients that wait for CONNACK': ['data-plane/broker/connecting/connect-handler.ts', 'MAX_DELAYED'],
   'Wrong MQTT passwords of one network': [
     'data-plane/broker/dynamic-security/dynamic-security-access.ts',
     'FREE_OF_NETWORK',

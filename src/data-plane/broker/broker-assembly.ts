@@ -97,13 +97,13 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     );
     const refusals = new Refusals(access, (event) => control.emit(REFUSALS_API, event));
     const ownClientIds = `brokergraph-${options.id}-`;
-    const core = await BrokerCore.start({
+    const core: BrokerCore = new BrokerCore({
       store,
       registry,
       access,
       limits: BROKER_LIMITS,
       reserved: { prefix: ownClientIds, username: administrator.username },
-      serveControl: (client, topic, payload) => control.serve(topic, payload, core.requester(client)),
+      serveControl: (connection, topic, payload) => control.serve(topic, payload, core.requester(connection)),
       onProblem,
       onRefused: (connection, connect) => {
         refused.add(connection.address, connect.username, connect.reason);

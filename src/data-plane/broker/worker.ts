@@ -5,14 +5,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { type AssembledBroker, startBroker } from './broker-assembly.ts';
 import type { Fault } from './core/faults.ts';
-import { disableNumberCache } from './packets/mqtt-packet-internals.ts';
 import type { ServiceMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
-
-disableNumberCache();
-
-// aedes 2.0.0-beta.1 uses the filters of a resumed session as keys of a plain object, and a filter may be `__proto__`.
-// Without the accessor it is an ordinary key, as with the option `--disable-proto=delete` of Node.
-Reflect.deleteProperty(Object.prototype, '__proto__');
 
 if (parentPort === null) throw new Error('this module runs in a worker thread');
 const port = parentPort;

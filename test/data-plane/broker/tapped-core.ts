@@ -38,7 +38,7 @@ export async function startTappedCore(
   const access = { ...ACCESS, ...changedAccess };
   const registry = new ClientRegistry(store.sessions);
   const serveControl = async () => {};
-  const core = await BrokerCore.start({ store, registry, access, limits, serveControl, onProblem, onFault });
+  const core = new BrokerCore({ store, registry, access, limits, serveControl, onProblem, onFault });
   const session = new EmbeddedStreamSession(core);
   const shared = {
     ...limits,

@@ -73,7 +73,7 @@ export class ClientControl {
     for (;;) {
       const connection = registry.connection(clientId);
       const session = registry.session(clientId);
-      if (connection?.client && !connection.client.closed) return connection;
+      if (connection && !connection.isClosing) return connection;
       if (!connection && !session?.online) return session ?? null;
       await registry.nextChange(clientId);
     }

@@ -87,7 +87,6 @@ export class ClientRegistry {
   /** Returns whether the client is offline now: it was admitted, and its session was not taken over. */
   closed(connection: Connection, now: number): boolean {
     if (!this.open.delete(connection)) return false;
-    connection.isClosed = true;
     this.#unclaim(connection);
     addTotals(this.#ended, connection);
     const clientId = connection.identity?.clientId;

@@ -5,14 +5,15 @@ import type { ClientTls, ClientWill } from '../../../protocol/apis/clients/inspe
 import type { ListenerWanted } from '../../../protocol/hosting/broker-engine.ts';
 import type { ReadingTimeLimit } from '../../../protocol/mqtt/reading-time-limit.ts';
 import type { Identity } from '../connecting/access.ts';
-import { allowDisconnectPacket, discardWill } from '../core/aedes-internals.ts';
 import { InFlightMessages, type SendWindow } from '../delivery/send-window.ts';
 import type { UnacknowledgedShared, WaitingMessage } from '../delivery/sent-messages.ts';
+import { disconnectOf } from '../packets/packet-bytes.ts';
 import type { PacketQueue, PublisherBackpressure } from '../packets/packet-queue.ts';
 import type { WaitingLiveMessages } from '../retained/waiting-live-messages.ts';
+import type { ClientRef } from '../store/incoming-store.ts';
 import { type QueueEntry, Session, type SessionAbout, type Traffic } from '../store/session.ts';
 import type { Subscription, SubscriptionHolder } from '../store/subscription.ts';
-import type { BrokerClient } from './broker-client.ts';
+import type { WillPacket } from '../store/will-store.ts';
 
 export interface ListenerInfo extends Omit<ListenerWanted, 'protocol'> {
   readonly protocol: 'MQTT' | 'MQTT-WS';
@@ -24,18 +25,45 @@ export interface WillInfo extends Omit<ClientWill, 'payload'> {
 
 /** Reason codes of DISCONNECT (MQTT 5, 3.14.2.1). */
 export const IMPLEMENTATION_ERROR = 0x83;
+export const SERVER_SHUTTING_DOWN = 0x8b;
 export const SESSION_TAKEN_OVER = 0x8e;
 export const RECEIVE_MAXIMUM_EXCEEDED = 0x93;
 const ADMINISTRATIVE_ACTION = 0x98;
 
+/** Handles what the stream of a connection reports. */
+export interface ConnectionReader {
+  /** Bytes have arrived. */
+  arrived(): void;
+  /** Reads on in this iteration of the event loop. */
+  readOn(): void;
+  /** The connection is being closed. */
+  closing(): void;
+  /** The stream is closed. */
+  ended(): void;
+}
+
 /** One network connection and its counters. The counters are plain fields because every message changes them. */
-export class Connection implements SubscriptionHolder {
+export class Connection implements SubscriptionHolder, ClientRef {
   readonly listener: ListenerInfo;
   readonly #stream: Duplex;
   readonly #socket: Socket;
   #hasTcpKeepAlive = false;
   #unchargedMs = 0;
-  client: BrokerClient | null = null;
+  #drainTimeoutMs = 0;
+  #reader: ConnectionReader | null = null;
+  #drain: Drain | null = null;
+  #isDisconnecting = false;
+  #nextPacketId = 1 + Math.floor(Math.random() * MAX_PACKET_ID);
+  /** Whether `close` was called. */
+  isClosing = false;
+  /** Whether the client waits for CONNACK. Nothing is read meanwhile. */
+  isConnecting = false;
+  /** Whether the will is not published when the connection is closed. */
+  discardsWill = false;
+  /** The will that the broker has stored; `null` before CONNACK. */
+  storedWill: WillPacket | null = null;
+  /** MQTT 5: whether the client wants Reason Strings. */
+  wantsReasons = true;
   /** User name of CONNECT, also of a refused client. `null` if CONNECT has none, `undefined` before CONNECT. */
   claimedUsername: string | null | undefined = undefined;
   identity: Identity | null = null;
@@ -45,7 +73,6 @@ export class Connection implements SubscriptionHolder {
   isClean = true;
   /** Seconds that the session outlives the connection. `null` if the session never expires. */
   expirySeconds: number | null = 0;
-  hasNoId = false;
   will: WillInfo | null = null;
   /** Whether the account could publish the will when the client was admitted. */
   couldPublishWill = false;
@@ -75,8 +102,8 @@ export class Connection implements SubscriptionHolder {
   /** Number of queued messages that are sent after the next commit. */
   pendingSends = 0;
   maxPacketBytes: number | null = null;
-  /** MQTT 5: topic aliases that were set. aedes has their topics. `null`: none yet. aedes accepts ten. */
-  topicAliases: Set<number> | null = null;
+  /** MQTT 5: topics by alias. `null`: none yet. */
+  topicAliases: Map<number, string> | null = null;
   /** Weight of the filters of `subscriptions`. */
   filterWeight = 0;
   published = 0;
@@ -104,12 +131,61 @@ export class Connection implements SubscriptionHolder {
   /** Number of `stopReading` calls without `resumeReading`. While it is above 0, nothing is read. */
   readingStops = 0;
   pendingControl = 0;
-  isClosed = false;
 
   constructor(stream: Duplex, socket: Socket, listener: ListenerInfo) {
     this.#stream = stream;
     this.#socket = socket;
     this.listener = listener;
+  }
+
+  /** Begins to read. Call it once. */
+  open(reader: ConnectionReader, drainTimeoutMs: number): void {
+    const stream = this.#stream;
+    this.#reader = reader;
+    this.#drainTimeoutMs = drainTimeoutMs;
+    Object.assign(stream, { connection: this });
+    stream.setMaxListeners(0);
+    stream.on('readable', onReadable);
+    stream.on('error', onEnd);
+    stream.on('end', onEnd);
+    stream.on('close', onClose);
+  }
+
+  arrived(): void {
+    if (!this.isClosing) this.#reader?.arrived();
+  }
+
+  ended(): void {
+    this.close();
+    this.#reader?.ended();
+  }
+
+  /** The client id. Empty before the client is admitted. */
+  get id(): string {
+    return this.identity?.clientId ?? '';
+  }
+
+  /** Whether the session ends with the connection. */
+  get clean(): boolean {
+    return this.isClean;
+  }
+
+  get isReadable(): boolean {
+    return !this.isClosing && !this.isConnecting && this.readingStops === 0;
+  }
+
+  get readableLength(): number {
+    return this.#stream.readableLength;
+  }
+
+  /** With a size, because Node 26 returns only the first buffer without one. */
+  read(bytes: number): Buffer | null {
+    return this.#stream.read(bytes) as Buffer | null;
+  }
+
+  /** Bytes that are read again later. */
+  unshift(bytes: Buffer): void {
+    this.#stream.unshift(bytes);
   }
 
   /** Empty if it is first read after the connection was closed. The first read is a system call. */
@@ -152,6 +228,8 @@ export class Connection implements SubscriptionHolder {
   /** Writes a packet, together with others of this iteration of the event loop. Returns whether there is room. */
   write(head: Buffer, payload: Buffer | null): boolean {
     const stream = this.#stream;
+    // Nothing follows DISCONNECT.
+    if (this.#isDisconnecting) return true;
     if (stream.writableCorked === 0) {
       stream.cork();
       process.nextTick(uncork, stream);
@@ -159,6 +237,50 @@ export class Connection implements SubscriptionHolder {
     stream.write(head);
     if (payload !== null) stream.write(payload);
     return stream.writableLength < MAX_UNSENT_BYTES;
+  }
+
+  /** [MQTT-3.1.2-24] Whether the client accepts a packet of this size. */
+  accepts(bytes: number): boolean {
+    return this.maxPacketBytes === null || bytes <= this.maxPacketBytes;
+  }
+
+  /** The next packet id, from 1 to 65,535. An earlier message may still have it. */
+  takePacketId(): number {
+    const packetId = this.#nextPacketId;
+    this.#nextPacketId = packetId >= MAX_PACKET_ID ? 1 : packetId + 1;
+    return packetId;
+  }
+
+  /** Calls `done` when the stream has taken what was written, or the connection is closed. */
+  waitForDrain(done: () => void): void {
+    if (this.isClosing) {
+      setImmediate(done);
+      return;
+    }
+    this.#drain ??= this.#startDrain();
+    this.#drain.waiting.push(done);
+  }
+
+  #startDrain(): Drain {
+    const listener = () => this.#endDrain();
+    this.#stream.once('drain', listener);
+    const timer = setTimeout(() => this.close(), this.#drainTimeoutMs);
+    timer.unref();
+    return { waiting: [], listener, timer };
+  }
+
+  #endDrain(): void {
+    const drain = this.#drain;
+    if (drain === null) return;
+    this.#drain = null;
+    clearTimeout(drain.timer);
+    this.#stream.off('drain', drain.listener);
+    for (const done of drain.waiting) setImmediate(done);
+  }
+
+  pauseUntilDrained(): void {
+    this.stopReading();
+    this.waitForDrain(() => this.resumeReading());
   }
 
   /** Closing the stream discards what it has not tried to send yet. */
@@ -218,29 +340,58 @@ export class Connection implements SubscriptionHolder {
 
   resumeReading(): void {
     this.readingStops -= 1;
-    if (this.readingStops === 0) this.client?._parser.readOn();
+    if (this.readingStops === 0) this.readOn();
   }
 
-  /** Closes the connection, with DISCONNECT for an MQTT 5 client that reads. Resolves when aedes' client is closed. */
-  disconnect(reason: number): Promise<void> {
-    const { client } = this;
+  readOn(): void {
+    if (!this.isClosing) this.#reader?.readOn();
+  }
+
+  /**
+   * Closes the connection, with DISCONNECT for an MQTT 5 client that has got CONNACK and reads. Resolves when `close`
+   * was called.
+   */
+  async disconnect(reason: number): Promise<void> {
+    if (this.isClosing) return;
     this.#flush();
-    return new Promise((resolve) => {
-      if (!client) {
-        this.destroy();
+    const packet = disconnectOf(reason);
+    const getsPacket = this.protocolVersion === 5 && this.isReady && this.accepts(packet.length);
+    // A client that does not read would not get it.
+    if (getsPacket && !this.#stream.writableNeedDrain) await this.#closeAfter(packet);
+    else this.close();
+  }
+
+  /** Closes the connection of a client that gets no other packet. */
+  closeWith(connack: Buffer): void {
+    if (this.isClosing) return;
+    if (this.accepts(connack.length)) void this.#closeAfter(connack);
+    else this.close();
+  }
+
+  /** Closes the connection in the next iteration of the event loop, because closing discards what is not sent. */
+  async #closeAfter(packet: Buffer): Promise<void> {
+    if (!this.#isDisconnecting) this.#stream.write(packet);
+    this.#isDisconnecting = true;
+    await new Promise<void>((resolve) => {
+      setImmediate(() => {
+        this.close();
         resolve();
-        return;
-      }
-      allowDisconnectPacket(client);
-      client.disconnect({ reasonCode: reason }, resolve);
-      // aedes would wait until the client reads.
-      if (this.#stream.writableNeedDrain) client.close(resolve);
+      });
     });
+  }
+
+  /** Closes the connection immediately. Repeated calls have no effect. */
+  close(): void {
+    if (this.isClosing) return;
+    this.isClosing = true;
+    this.#endDrain();
+    this.#reader?.closing();
+    this.#stream.destroy();
   }
 
   /** Publishes the will, as [MQTT-3.1.2-8] requires after a close without DISCONNECT of the client, or discards it. */
   async kick(discardsWill = false): Promise<void> {
-    if (this.client && discardsWill) discardWill(this.client);
+    if (discardsWill) this.discardsWill = true;
     void this.disconnect(ADMINISTRATIVE_ACTION);
     await this.whenClosed();
   }
@@ -250,7 +401,7 @@ export class Connection implements SubscriptionHolder {
   }
 
   onClosed(listener: () => void): () => void {
-    if (this.isClosed || this.#stream.closed) {
+    if (this.#stream.closed) {
       listener();
       return () => {};
     }
@@ -288,11 +439,34 @@ const MIN_TCP_KEEP_ALIVE_MS = 60_000;
 /** Thousands of probes at one moment overflow the receive queue of Linux, which then ends connections. */
 const TCP_KEEP_ALIVE_SPREAD_MS = 60_000;
 
+const MAX_PACKET_ID = 65_535;
+
+/** Callbacks that wait for a stream to take what was written. */
+interface Drain {
+  readonly waiting: (() => void)[];
+  readonly listener: () => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** Shared by all streams, because functions of its own would be most of the memory of an idle connection. */
+type ConnectionStream = Duplex & { readonly connection: Connection };
+
+function onReadable(this: Duplex): void {
+  (this as ConnectionStream).connection.arrived();
+}
+
+function onEnd(this: Duplex): void {
+  (this as ConnectionStream).connection.close();
+}
+
+function onClose(this: Duplex): void {
+  (this as ConnectionStream).connection.ended();
+}
+
 const uncork = (stream: Duplex): void => stream.uncork();
 
 /** The connection that messages for a holder of subscriptions are sent to; `null` if its client is not connected. */
 export function connectedOf(holder: SubscriptionHolder): Connection | null {
   const connection = holder instanceof Session ? holder.owner : holder;
-  if (!(connection instanceof Connection) || !connection.isReady || connection.isClosed) return null;
-  return connection.client && !connection.client.closed ? connection : null;
+  return connection instanceof Connection && connection.isReady && !connection.isClosing ? connection : null;
 }

@@ -1,11 +1,8 @@
 import { networkOf } from '../../../platform/limits/network.ts';
 import { TAKEN_OVER } from '../../../protocol/mosquitto-log/log-line.ts';
-import type { BrokerClient } from '../clients/broker-client.ts';
 import { type Connection, SESSION_TAKEN_OVER } from '../clients/connection.ts';
-import { setSessionEnd } from '../core/aedes-internals.ts';
 import type { CoreParts } from '../core/core-parts.ts';
 import type { SessionExpiry } from '../sessions/session-expiry.ts';
-import { NOWHERE } from '../store/aedes-packets.ts';
 import type { Session } from '../store/session.ts';
 import type { Subscription, SubscriptionRecord } from '../store/subscription.ts';
 import { isShared } from '../store/subscription-index.ts';
@@ -27,19 +24,17 @@ export class Admission {
 
   /** Returns why the client is refused; `null` if it is admitted. A persistent session is on disk then. */
   async admit(
-    client: BrokerClient,
     connection: Connection,
+    clientId: string,
     username: string | undefined,
     password: Buffer | undefined,
   ): Promise<RefusalReason | null> {
     const { access, registry, store, limits, reserved, faults, onTakenOver } = this.#parts;
-    const clientId = client.id;
     faults.beforeAdmission(clientId);
-    if (connection.hasNoId && !connection.isClean && connection.protocolVersion < 5) return 'client_id';
     if (registry.connectedCount >= limits.maxConnections && !registry.connection(clientId)) return 'connections';
     registry.claimed(connection, username ?? null);
     const network = username === undefined ? '' : networkOf(connection.address);
-    const isWanted = () => !connection.isClosed && !client.closed;
+    const isWanted = () => !connection.isClosing;
     const verdict = await access.authenticate({ clientId, username, password, network, isWanted });
     if (verdict !== 'ACCEPTED') return isWanted() ? REFUSALS[verdict] : 'closed';
     if (connection.will?.topic.startsWith('$CONTROL/')) return 'will';
@@ -48,7 +43,6 @@ export class Admission {
     if (isReserved && username !== reserved.username) return 'client_id';
     const otherOwner = isReserved ? undefined : this.#otherOwner(clientId, username ?? null);
     if (otherOwner !== undefined && access.hasAccount(otherOwner)) return 'session_owner';
-    // aedes would close the old connection later, which would delete the will of the new connection.
     const older = registry.connection(clientId);
     if (older) {
       onTakenOver?.(older, connection);
@@ -67,7 +61,7 @@ export class Admission {
     const endsSession = hasSession && (connection.isCleanStart || connection.isClean);
     if (store.hasDiskFault && (isNewSession || endsSession || isOver)) return 'storage';
     // The connection was closed meanwhile, for example because its account was changed.
-    if (connection.isClosed || client.closed) return 'closed';
+    if (connection.isClosing) return 'closed';
     connection.identity = { clientId, username: username ?? null };
     connection.couldPublishWill =
       connection.will !== null && access.mayPublish(connection.identity, connection.will.topic);
@@ -76,7 +70,6 @@ export class Admission {
     this.#expiry.returned(clientId, connection);
     store.wills.remove(clientId);
     const wasEnded = (connection.isCleanStart && store.endSession(clientId)) || isOver;
-    if (connection.protocolVersion >= 5) setSessionEnd(client, connection.isClean);
     if (connection.isClean) {
       if (wasEnded) await store.commit();
       return null;
@@ -114,7 +107,6 @@ export class Admission {
 
   refusal(identity: Identity, filter: string, usage: FilterUsage): FilterRefusal | null {
     const { access } = this.#parts;
-    if (filter.startsWith(NOWHERE)) return 'FORBIDDEN';
     if (!usage.isSubscribed && this.#exceedsLimit(filter, usage)) return 'TOO_MANY';
     return access.maySubscribe(identity, filter) ? null : 'FORBIDDEN';
   }

@@ -1,60 +1,58 @@
-import type { ConnectPacket } from 'aedes';
 import type { ClientWillProperty } from '../../../protocol/apis/clients/inspect-data.ts';
 import type { Connection } from '../clients/connection.ts';
-import { NEVER_EXPIRES } from '../core/aedes-internals.ts';
 import { SendWindow, type WindowBytes } from '../delivery/send-window.ts';
 import type { BrokerLimits } from '../limits.ts';
-import type { MessageProperties } from '../store/message-properties.ts';
+import type { ConnectPacket, PacketProperties, ReceivedWill } from '../packets/incoming-packet.ts';
+import { copyOf, forwardable } from '../store/message-properties.ts';
 import type { WillPacket } from '../store/will-store.ts';
 
-/** Copies the fields of CONNECT to the connection, and removes those that aedes would apply itself. */
+/** A Session Expiry Interval of a session that never expires. */
+const NEVER_EXPIRES = 0xffff_ffff;
+
+/** Copies the fields of CONNECT to the connection. */
 export function readConnect(
   connection: Connection,
   packet: ConnectPacket,
   limits: BrokerLimits,
   bytes: WindowBytes,
 ): void {
-  const { protocolVersion = 4, clean = true, properties = {} } = packet;
+  const { protocolVersion, clean, properties, will } = packet;
   connection.protocolVersion = protocolVersion;
-  connection.keepalive = packet.keepalive ?? 0;
-  // `KeepAlive` has one timer for all clients.
-  packet.keepalive = 0;
+  connection.keepalive = packet.keepalive;
   connection.isCleanStart = clean;
-  connection.hasNoId = packet.clientId === '';
   if (protocolVersion === 5) {
     connection.expirySeconds = expiryOf(properties.sessionExpiryInterval ?? 0);
     connection.maxPacketBytes = properties.maximumPacketSize ?? null;
+    connection.wantsReasons = properties.requestProblemInformation !== false;
     const { receiveMaximum } = properties;
-    if (receiveMaximum) connection.window = new SendWindow(receiveMaximum, limits, bytes);
+    if (receiveMaximum !== undefined) connection.window = new SendWindow(receiveMaximum, limits, bytes);
   } else connection.expirySeconds = clean ? 0 : null;
   connection.isClean = connection.expirySeconds === 0;
-  // The user properties are pairs, unlike in the types of aedes.
-  const will = packet.will as object as SentWill | undefined;
   if (!will) return;
   const { topic, payload, qos, retain } = will;
-  const willOptions = will.properties;
   connection.will = {
     topic,
-    payload: Buffer.from(payload),
-    qos: qos ?? 0,
-    retain: retain ?? false,
-    properties: willProperties(willOptions),
-    delayInterval: willOptions?.willDelayInterval ?? 0,
+    payload: copyOf(payload),
+    qos,
+    retain,
+    properties: willProperties(will.properties),
+    delayInterval: will.properties.willDelayInterval ?? 0,
   };
-  if (!willOptions?.willDelayInterval) return;
-  // The timer of aedes keeps the client in memory and is lost at a restart. `SessionExpiry` delays the will instead.
-  const delaySeconds = Math.min(willOptions.willDelayInterval, connection.expirySeconds ?? Number.POSITIVE_INFINITY);
-  will.delaySeconds = delaySeconds;
-  willOptions.willDelayInterval = 0;
+}
+
+/** The will as the broker stores it. Its delay is at most the time until the session ends. */
+export function storedWillOf(
+  { topic, payload, qos, retain, properties }: ReceivedWill,
+  connection: Connection,
+): WillPacket {
+  const { willDelayInterval = 0 } = properties;
+  const delaySeconds = Math.min(willDelayInterval, connection.expirySeconds ?? Number.POSITIVE_INFINITY);
+  return { topic, payload: copyOf(payload), qos, retain, properties: forwardable(properties), delaySeconds };
 }
 
 export const expiryOf = (interval: number): number | null => (interval >= NEVER_EXPIRES ? null : interval);
 
-interface SentWill extends WillPacket {
-  readonly properties?: MessageProperties & { willDelayInterval?: number };
-}
-
-function willProperties(sent: MessageProperties = {}): ClientWillProperty[] {
+function willProperties(sent: PacketProperties): ClientWillProperty[] {
   const { payloadFormatIndicator: isText, messageExpiryInterval: expiry, correlationData, userProperties } = sent;
   const values = {
     'payload-format-indicator': isText === undefined ? undefined : String(Number(isText)),

@@ -1,7 +1,4 @@
-import type { ConnectPacket } from 'aedes';
-import { generate } from 'mqtt-packet';
-import type { BrokerClient } from '../clients/broker-client.ts';
-import { acceptsPacket } from '../packets/packet-writer.ts';
+import type { ReceivedWill } from '../packets/incoming-packet.ts';
 import { topicNameProblem } from './topic-rules.ts';
 
 /**
@@ -39,57 +36,35 @@ export interface RefusedConnect {
   readonly reasonCode: number;
 }
 
-/** CONNACK return codes of MQTT 3.1.1, which aedes translates for MQTT 5. */
-const IDENTIFIER_REJECTED = 2;
-const SERVER_UNAVAILABLE = 3;
-const NOT_AUTHORIZED = 5;
-const RETURN_CODES: Partial<Record<RefusalReason, number>> = {
+/** Codes of CONNACK: of MQTT 3.1.1 (3.2.2.3), and of MQTT 5 (3.2.2.2). */
+interface Codes {
+  readonly returnCode: number;
+  readonly reasonCode: number;
+}
+
+const NOT_AUTHORIZED: Codes = { returnCode: 5, reasonCode: 0x87 };
+const IDENTIFIER_REJECTED: Codes = { returnCode: 2, reasonCode: 0x85 };
+/** After it, clients reconnect. */
+const SERVER_UNAVAILABLE: Codes = { returnCode: 3, reasonCode: 0x88 };
+const CODES: Partial<Record<RefusalReason, Codes>> = {
   credentials: NOT_AUTHORIZED,
   will: NOT_AUTHORIZED,
   client_id: IDENTIFIER_REJECTED,
   session_owner: IDENTIFIER_REJECTED,
+  throttled: { ...SERVER_UNAVAILABLE, reasonCode: 0x9f },
+  storage: { ...SERVER_UNAVAILABLE, reasonCode: 0x97 },
 };
-/** Reason codes of CONNACK (MQTT 5, 3.2.2.2). */
+/** Reason code of MQTT 5. */
 const TOPIC_NAME_INVALID = 0x90;
-const CONNECTION_RATE_EXCEEDED = 0x9f;
-const QUOTA_EXCEEDED = 0x97;
-/** Those that aedes cannot send. */
-export const OWN_CODES: Partial<Record<RefusalReason, number>> = {
-  throttled: CONNECTION_RATE_EXCEEDED,
-  storage: QUOTA_EXCEEDED,
-};
-
-/** The return code of MQTT 3.1.1. Default: "server unavailable", after which clients reconnect. */
-export const returnCodeOf = (reason: RefusalReason): number => RETURN_CODES[reason] ?? SERVER_UNAVAILABLE;
-
-/** Reason codes of CONNACK in MQTT 5 by return codes of MQTT 3.1.1, as aedes translates them. */
-const REASON_CODES: ReadonlyMap<number, number> = new Map([
-  [IDENTIFIER_REJECTED, 0x85],
-  [SERVER_UNAVAILABLE, 0x88],
-  [NOT_AUTHORIZED, 0x87],
-]);
 
 /** The code that a client of this version gets. */
 export function connackCodeOf(reason: RefusalReason, protocolVersion: number): number {
-  const returnCode = returnCodeOf(reason);
-  if (protocolVersion < 5) return returnCode;
-  return OWN_CODES[reason] ?? REASON_CODES.get(returnCode) ?? returnCode;
+  const { returnCode, reasonCode } = CODES[reason] ?? SERVER_UNAVAILABLE;
+  return protocolVersion < 5 ? returnCode : reasonCode;
 }
 
-/** Sends CONNACK with a reason code that aedes 2.0.0-beta.1 cannot send; MQTT 3 clients get "not authorized". */
-export function refuseWith(client: BrokerClient, protocolVersion: number | undefined, reasonCode: number): void {
-  const code = protocolVersion === 5 ? { reasonCode } : { returnCode: NOT_AUTHORIZED };
-  const packet = { cmd: 'connack', sessionPresent: false, ...code } as const;
-  closeWith(client, generate(packet, { protocolVersion: protocolVersion === 5 ? 5 : 4 }));
-}
-
-export function closeWith(client: BrokerClient, connack: Buffer): void {
-  if (acceptsPacket(client.conn, connack.length)) client.conn.write(connack);
-  setImmediate(() => client.close());
-}
-
-/** Returns the reason code of MQTT 5 for a will that cannot be published. `null` if it can, or there is none. */
-export function willRefusal({ will }: ConnectPacket): number | null {
-  if (!will) return null;
-  return topicNameProblem(will.topic) === null ? null : TOPIC_NAME_INVALID;
+/** The code for a will that cannot be published. `null` if it can, or there is none. */
+export function willRefusal(will: ReceivedWill | null, protocolVersion: number): number | null {
+  if (will === null || topicNameProblem(will.topic) === null) return null;
+  return protocolVersion < 5 ? NOT_AUTHORIZED.returnCode : TOPIC_NAME_INVALID;
 }

@@ -15,12 +15,13 @@ import type { DeniedTopic, ProtocolError } from '../core/core-parts.ts';
 import type { DynamicSecurityAccess } from '../dynamic-security/dynamic-security-access.ts';
 import type { RefusedSocket } from '../listening/listener.ts';
 import {
+  BAD_AUTHENTICATION_METHOD,
   CLIENT_ID_REJECTED,
+  CONNECT_TIMEOUT,
   PACKET_TOO_LARGE,
   PROTOCOL_ERROR,
   TOPIC_ALIAS_INVALID,
 } from '../packets/refused-packet.ts';
-import { BAD_AUTHENTICATION_METHOD, CONNECT_TIMEOUT } from './aedes-refusals.ts';
 import type { RefusalReason as ConnectReason, RefusedConnect } from './connect-refusal.ts';
 
 const COVERAGE: RefusalCoverage = { kinds: REFUSAL_KINDS, limit: null };

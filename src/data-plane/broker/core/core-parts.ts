@@ -1,6 +1,5 @@
 import type { AccessAction } from '../../../protocol/apis/access-control/access-explanation.ts';
 import type { ReadingTimeLimit } from '../../../protocol/mqtt/reading-time-limit.ts';
-import type { BrokerClient } from '../clients/broker-client.ts';
 import type { ClientRegistry } from '../clients/client-registry.ts';
 import type { Connection } from '../clients/connection.ts';
 import type { AccessControl } from '../connecting/access.ts';
@@ -44,7 +43,7 @@ export interface BrokerCoreOptions {
   readonly reserved?: ReservedClientIds;
   /** Whether a session belongs to the account that created it. Default: never. */
   readonly bindsSessions?: () => boolean;
-  readonly serveControl: (client: BrokerClient, topic: string, payload: Uint8Array) => Promise<void>;
+  readonly serveControl: (connection: Connection, topic: string, payload: Uint8Array) => Promise<void>;
   readonly onProblem: (problem: string, error: Error) => void;
   readonly onRefused?: (connection: Connection, refused: RefusedConnect) => void;
   /** Called before the first connection is closed because the second one has its client id. */

@@ -12,7 +12,7 @@ export interface Fault {
 /** Number of consecutive connections that fail to resume a session, before it is moved into quarantine. */
 const MAX_FAULTS = 3;
 
-/** Handles exceptions that would end the worker thread, because aedes catches none of its callbacks. */
+/** Handles exceptions that would otherwise end the worker thread. */
 export class Faults {
   readonly report: (fault: Fault) => void;
   readonly #store: BrokerStore;

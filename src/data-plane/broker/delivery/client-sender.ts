@@ -1,7 +1,5 @@
-import type { BrokerClient } from '../clients/broker-client.ts';
 import type { Connection } from '../clients/connection.ts';
 import { SocketBudget } from '../clients/socket-budget.ts';
-import { takePacketId } from '../core/aedes-internals.ts';
 import type { CoreParts } from '../core/core-parts.ts';
 import { OutgoingPublish } from '../publishing/outgoing-publish.ts';
 import { outgoing } from '../store/message-properties.ts';
@@ -21,13 +19,7 @@ export class ClientSender {
   }
 
   /** Sends a message that no session queues. Returns `false` if the client's socket is full. */
-  sendLive(
-    client: BrokerClient,
-    connection: Connection,
-    recipient: Recipient,
-    message: OutgoingPublish,
-    live: Sent,
-  ): boolean {
+  sendLive(connection: Connection, recipient: Recipient, message: OutgoingPublish, live: Sent): boolean {
     if (!this.#mayReceive(connection, message.topic)) return true;
     const qos = lowerQos(live.qos, recipient.qos);
     const admittance = this.budget.admit(connection, qos, message.payload.length);
@@ -36,20 +28,20 @@ export class ClientSender {
     const { identifiers, group, keepsRetain } = recipient;
     const shared = group && { group, qos: live.qos, retain: live.retain };
     const copy = { message, qos, retain: live.retain && keepsRetain, identifiers, shared };
-    if (!connection.held) return this.send(client, connection, copy);
+    if (!connection.held) return this.send(connection, copy);
     message.kept();
     connection.held.add(copy);
     return true;
   }
 
   /** Sends a message that was held, unless it has expired [MQTT-3.3.2-5] or may no longer be received. */
-  sendHeld(client: BrokerClient, connection: Connection, copy: ClientCopy): void {
+  sendHeld(connection: Connection, copy: ClientCopy): void {
     const current = this.#current(connection, copy);
-    if (current) this.send(client, connection, current);
+    if (current) this.send(connection, current);
   }
 
   /** The same without access control and the budget. */
-  send(client: BrokerClient, connection: Connection, copy: ClientCopy): boolean {
+  send(connection: Connection, copy: ClientCopy): boolean {
     const { message, qos } = copy;
     if (qos === 0) return this.#write(connection, copy, 0);
     const { window } = connection;
@@ -57,7 +49,7 @@ export class ClientSender {
       window.enqueue({ ...copy, qos, payload: message.kept().payload });
       return true;
     }
-    return this.#sendNow(client, connection, copy);
+    return this.#sendNow(connection, copy);
   }
 
   /** A packet of QoS 0 for the caller to write. `null` if its payload is large, or the packet too large. */
@@ -72,13 +64,13 @@ export class ClientSender {
   }
 
   /** Sends messages without a session that wait for the Receive Maximum. */
-  fillWindow(client: BrokerClient, connection: Connection): void {
+  fillWindow(connection: Connection): void {
     const { window } = connection;
     while (window?.isOpen) {
       const waiting = window.shift();
       if (!waiting) return;
       const current = this.#current(connection, waiting);
-      if (current) this.#sendNow(client, connection, current);
+      if (current) this.#sendNow(connection, current);
     }
   }
 
@@ -88,8 +80,8 @@ export class ClientSender {
     return message && this.#mayReceive(connection, message.topic) ? { ...copy, message } : null;
   }
 
-  #sendNow(client: BrokerClient, connection: Connection, copy: ClientCopy): boolean {
-    const packetId = nextPacketId(client, connection);
+  #sendNow(connection: Connection, copy: ClientCopy): boolean {
+    const packetId = nextPacketId(connection);
     const { message, qos, shared } = copy;
     const { length } = message.payload;
     if (isTooLarge(connection, message, copy, packetId)) return true;
@@ -107,13 +99,13 @@ export class ClientSender {
    * Sends a queued message. For QoS 2 the packet id is on disk before, because it must not change. Later messages of
    * QoS 1 wait for it, so that messages of one topic keep their order whatever their QoS is [MQTT-4.6.0-6].
    */
-  sendEntry(client: BrokerClient, connection: Connection, session: Session, entry: QueueEntry): void {
+  sendEntry(connection: Connection, session: Session, entry: QueueEntry): void {
     const { store } = this.#parts;
     const { message: stored, qos, retain, dup, share, identifiers } = entry;
     const { topic, payload } = stored;
     const properties = stored.properties && outgoing(stored.properties, Date.now());
     const message = new OutgoingPublish(topic, payload, properties);
-    const packetId = entry.packetId ?? nextPacketId(client, connection);
+    const packetId = entry.packetId ?? nextPacketId(connection);
     const copy = {
       message,
       qos,
@@ -138,7 +130,7 @@ export class ClientSender {
     store.written().then(
       () => {
         connection.pendingSends -= 1;
-        if (isCurrent() && !client.closed) this.#write(connection, copy, packetId);
+        if (isCurrent() && !connection.isClosing) this.#write(connection, copy, packetId);
       },
       // A broken journal shuts the broker down.
       () => {},
@@ -197,9 +189,10 @@ function isTooLarge(
 }
 
 /** A packet id that no unacknowledged message of the client has; the limits of messages are below their number. */
-function nextPacketId(client: BrokerClient, { session, inFlight }: Connection): number {
+function nextPacketId(connection: Connection): number {
+  const { session, inFlight } = connection;
   for (;;) {
-    const packetId = takePacketId(client);
+    const packetId = connection.takePacketId();
     if (!session?.byPacketId.has(packetId) && inFlight.get(packetId) === undefined) return packetId;
   }
 }

@@ -1,6 +1,4 @@
-import type { BrokerClient } from '../clients/broker-client.ts';
 import { Connection, connectedOf } from '../clients/connection.ts';
-import { waitForDrain } from '../core/aedes-internals.ts';
 import type { CoreParts } from '../core/core-parts.ts';
 import { OutgoingPublish } from '../publishing/outgoing-publish.ts';
 import { RetainedSender } from '../retained/retained-sender.ts';
@@ -36,21 +34,20 @@ export class Delivery {
   /** `done` is called, maybe immediately, when sockets that are full have taken what they have. */
   deliver(publisherId: string | null, live: LiveMessage, { queued, recipients }: Accepted, done: () => void): void {
     const { topic, payload, qos, retain, properties } = live;
-    let full: BrokerClient[] | null = null;
+    let full: Connection[] | null = null;
     if (recipients.length > 0) {
       const message = new OutgoingPublish(topic, payload, properties);
       for (const recipient of recipients) {
         const connection = connectedOf(recipient.holder);
-        const client = connection?.client;
-        if (!connection || !client) {
+        if (!connection) {
           // The member has left since it was chosen.
           if (recipient.group) this.#shared.give({ message, group: recipient.group, qos, retain });
           continue;
         }
         try {
-          if (this.#sender.sendLive(client, connection, recipient, message, live)) continue;
+          if (this.#sender.sendLive(connection, recipient, message, live)) continue;
           full ??= [];
-          full.push(client);
+          full.push(connection);
         } catch (error) {
           this.#parts.faults.ofConnection(connection, FAULT, error);
         }
@@ -69,7 +66,7 @@ export class Delivery {
     else this.#waitFor(full, publisherId, live, done);
   }
 
-  #waitFor(full: readonly BrokerClient[], publisherId: string | null, live: LiveMessage, done: () => void): void {
+  #waitFor(full: readonly Connection[], publisherId: string | null, live: LiveMessage, done: () => void): void {
     let waiting = full.length;
     const release = this.#sender.budget.waiting(publisherId, live, waiting);
     const drained = () => {
@@ -78,10 +75,7 @@ export class Delivery {
       release();
       done();
     };
-    for (const client of full) {
-      if (client.closed) setImmediate(drained);
-      else waitForDrain(client, drained);
-    }
+    for (const connection of full) connection.waitForDrain(drained);
   }
 
   sendResponse(connection: Connection, topic: string, payload: Uint8Array): void {
@@ -89,19 +83,19 @@ export class Delivery {
   }
 
   /** Called when CONNACK was sent. Sends what the session has queued; later messages are live. */
-  ready(client: BrokerClient, connection: Connection): void {
-    this.#sessions.drain(client, connection);
+  ready(connection: Connection): void {
+    this.#sessions.drain(connection);
   }
 
   /** Called when the client has acknowledged or refused a message, so that its window has room. */
-  settled(client: BrokerClient, connection: Connection, packetId: number): void {
+  settled(connection: Connection, packetId: number): void {
     const { window } = connection;
     connection.inFlight.settle(packetId);
     connection.held?.settled();
     connection.shared?.settle(packetId);
     window?.inFlight.delete(packetId);
-    if (connection.isDraining) this.#sessions.drain(client, connection);
-    else if (window?.hasQueued) this.#sender.fillWindow(client, connection);
+    if (connection.isDraining) this.#sessions.drain(connection);
+    else if (window?.hasQueued) this.#sender.fillWindow(connection);
   }
 
   /** Called when a connection has ended, and its client is offline. */

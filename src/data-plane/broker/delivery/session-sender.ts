@@ -1,11 +1,8 @@
-import type { BrokerClient } from '../clients/broker-client.ts';
 import { Connection } from '../clients/connection.ts';
-import { waitForDrain } from '../core/aedes-internals.ts';
 import type { CoreParts } from '../core/core-parts.ts';
-import { writePubrel } from '../packets/responses.ts';
-import { isSendable } from '../store/aedes-packets.ts';
+import { acknowledge } from '../packets/responses.ts';
 import type { Queued } from '../store/message-queues.ts';
-import type { QueueEntry, Session } from '../store/session.ts';
+import { isSendable, type QueueEntry, type Session } from '../store/session.ts';
 import type { ClientSender } from './client-sender.ts';
 
 /** Maximum number of messages of one queue that are looked at before other clients are served. */
@@ -25,8 +22,8 @@ export class SessionSender {
   deliver({ session, entry }: Queued): void {
     const { owner: connection } = session;
     if (!(connection instanceof Connection) || !connection.isReady) return;
-    const { client, window } = connection;
-    if (!client || client.closed) return;
+    const { window } = connection;
+    if (connection.isClosing) return;
     if (connection.isDraining) {
       // The queue was read beyond this message before it might be sent.
       if (entry.position <= connection.readPosition) connection.unsent = null;
@@ -39,13 +36,13 @@ export class SessionSender {
     const { qos, message } = entry;
     const admittance = this.#sender.budget.admit(connection, qos, message.payload.length);
     if (admittance === 'CLOSE') connection.destroy();
-    if (admittance === 'SEND') this.#sender.sendEntry(client, connection, session, entry);
+    if (admittance === 'SEND') this.#sender.sendEntry(connection, session, entry);
   }
 
   /** Sends what waits in the queue. Called when the client has got CONNACK, and when its window or socket has room. */
-  drain(client: BrokerClient, connection: Connection): void {
+  drain(connection: Connection): void {
     const { session, window } = connection;
-    if (!connection.isDraining || !connection.isReady || connection.isDrainScheduled || client.closed) return;
+    if (!connection.isDraining || !connection.isReady || connection.isDrainScheduled || connection.isClosing) return;
     if (!session) {
       connection.isDraining = false;
       return;
@@ -53,11 +50,11 @@ export class SessionSender {
     const now = Date.now();
     for (let count = 0; window === null || window.isOpen; count += 1) {
       if (!connection.hasRoom) {
-        this.#schedule(client, connection, (goOn) => waitForDrain(client, goOn));
+        this.#schedule(connection, (goOn) => connection.waitForDrain(goOn));
         return;
       }
       if (count === SLICE) {
-        this.#schedule(client, connection, (goOn) => this.#parts.time.nextIteration(goOn));
+        this.#schedule(connection, (goOn) => this.#parts.time.nextIteration(goOn));
         return;
       }
       if (connection.unsent === null) connection.readPosition = 0;
@@ -69,29 +66,27 @@ export class SessionSender {
         return;
       }
       connection.readPosition = entry.position;
-      this.#sendEntry(client, connection, session, entry, now);
+      this.#sendEntry(connection, session, entry, now);
     }
   }
 
-  #sendEntry(client: BrokerClient, connection: Connection, session: Session, entry: QueueEntry, now: number): void {
+  #sendEntry(connection: Connection, session: Session, entry: QueueEntry, now: number): void {
     const { packetId, message, released } = entry;
     if (entry.isSent) return;
     if (released && packetId !== undefined) {
       entry.isSent = true;
       connection.window?.inFlight.add(packetId);
-      writePubrel(client, packetId);
+      acknowledge(connection, { cmd: 'pubrel', messageId: packetId });
     } else if (packetId === undefined && !message.isDelivered) return;
-    else if (isSendable(entry, now)) this.#sender.sendEntry(client, connection, session, entry);
+    else if (isSendable(entry, now)) this.#sender.sendEntry(connection, session, entry);
     else this.#parts.store.queues.settle(session, entry);
   }
 
-  #schedule(client: BrokerClient, connection: Connection, start: (goOn: () => void) => void): void {
+  #schedule(connection: Connection, start: (goOn: () => void) => void): void {
     connection.isDrainScheduled = true;
     start(() => {
       connection.isDrainScheduled = false;
-      this.#parts.faults.run(connection, 'queued messages could not be sent to a client', () =>
-        this.drain(client, connection),
-      );
+      this.#parts.faults.run(connection, 'queued messages could not be sent to a client', () => this.drain(connection));
     });
   }
 }

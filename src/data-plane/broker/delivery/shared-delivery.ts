@@ -161,8 +161,7 @@ export class SharedDelivery {
 
   #send(member: Subscription, { message, group, retain, qos }: SharedMessage): void {
     const connection = connectedOf(member.holder);
-    if (!connection?.client) return;
-    this.#sender.sendLive(connection.client, connection, recipientOf(member, group), message, { qos, retain });
+    if (connection) this.#sender.sendLive(connection, recipientOf(member, group), message, { qos, retain });
   }
 
   #inSlices<T>(all: Iterator<T>, work: (one: T) => void): void {

@@ -1,11 +1,10 @@
-import type { BrokerClient } from '../clients/broker-client.ts';
 import { type Connection, IMPLEMENTATION_ERROR } from '../clients/connection.ts';
 import type { Admission } from '../connecting/admission.ts';
 import { topicFilterProblem } from '../connecting/topic-rules.ts';
 import type { CoreParts } from '../core/core-parts.ts';
-import type { IncomingPacket } from '../packets/mqtt-packet-internals.ts';
+import type { SubscribePacket, UnsubscribePacket } from '../packets/incoming-packet.ts';
 import { invalidFilter, PACKET_TOO_LARGE, PROTOCOL_ERROR, QUOTA_EXCEEDED } from '../packets/refused-packet.ts';
-import { acceptsResponse, writeResponse } from '../packets/responses.ts';
+import { acceptsCodes, respondToSubscribe } from '../packets/responses.ts';
 import type { RetainedDelivery } from '../retained/retained-delivery.ts';
 import type { RequestedSubscription, Subscription, SubscriptionRecord } from '../store/subscription.ts';
 import { isShared } from '../store/subscription-index.ts';
@@ -38,16 +37,16 @@ export class SubscribeHandler {
    * Returns the reason code of DISCONNECT if the packet is refused as a whole; otherwise `null`. Errors: RefusedPacket
    * with the topic filter that is not valid.
    */
-  subscribe(client: BrokerClient, connection: Connection, packet: IncomingPacket): number | null {
-    const { messageId = 0, subscriptions = [], properties } = packet;
-    if (isTooLarge(connection, 'suback', subscriptions.length)) return PACKET_TOO_LARGE;
+  subscribe(connection: Connection, packet: SubscribePacket): number | null {
+    const { messageId, subscriptions, properties } = packet;
+    if (!acceptsCodes(connection, subscriptions.length)) return PACKET_TOO_LARGE;
     if (this.#retained.exceedsLimit(connection)) return QUOTA_EXCEEDED;
     for (const { topic, nl } of subscriptions) {
       assertFilter(topic);
       // [MQTT-3.8.3-4]
       if (nl && isShared(topic)) return PROTOCOL_ERROR;
     }
-    const identifier = properties?.subscriptionIdentifier;
+    const { subscriptionIdentifier: identifier } = properties;
     const added: Subscription[] = [];
     const { onDenied } = this.#parts;
     const granted = subscriptions.map((subscription) => {
@@ -64,16 +63,16 @@ export class SubscribeHandler {
       added.push(...this.#add(connection, { ...subscription, identifier }));
       return subscription.qos;
     });
-    this.#respond(client, connection, { cmd: 'suback', messageId, granted }, this.#retained.request(connection, added));
+    this.#respond(connection, { cmd: 'suback', messageId, granted }, this.#retained.request(connection, added));
     return null;
   }
 
   /** The same for UNSUBSCRIBE. */
-  unsubscribe(client: BrokerClient, connection: Connection, packet: IncomingPacket): number | null {
+  unsubscribe(connection: Connection, packet: UnsubscribePacket): number | null {
     const { access, onDenied } = this.#parts;
     const { identity, protocolVersion } = connection;
-    const { messageId = 0, unsubscriptions = [] } = packet;
-    if (isTooLarge(connection, 'unsuback', unsubscriptions.length)) return PACKET_TOO_LARGE;
+    const { messageId, unsubscriptions } = packet;
+    if (!acceptsCodes(connection, unsubscriptions.length)) return PACKET_TOO_LARGE;
     for (const filter of unsubscriptions) assertFilter(filter);
     const granted = unsubscriptions.map((filter) => {
       if (!identity || !access.mayUnsubscribe(identity, filter)) {
@@ -87,7 +86,7 @@ export class SubscribeHandler {
       this.remove(connection, filter);
       return SUCCESS;
     });
-    this.#respond(client, connection, { cmd: 'unsuback', messageId, granted }, () => {});
+    this.#respond(connection, { cmd: 'unsuback', messageId, granted }, () => {});
     return null;
   }
 
@@ -122,14 +121,13 @@ export class SubscribeHandler {
   }
 
   #respond(
-    client: BrokerClient,
     connection: Connection,
     response: { readonly cmd: 'suback' | 'unsuback'; readonly messageId: number; readonly granted: number[] },
     sendRetained: () => void,
   ): void {
     const respond = () => {
-      if (client.closed) return;
-      writeResponse(client, response);
+      if (connection.isClosing) return;
+      respondToSubscribe(connection, response);
       sendRetained();
     };
     const { store } = this.#parts;
@@ -146,10 +144,6 @@ export class SubscribeHandler {
     );
   }
 }
-
-/** Whether the response to so many topic filters would exceed the Maximum Packet Size of the client. */
-const isTooLarge = (connection: Connection, cmd: 'suback' | 'unsuback', count: number): boolean =>
-  !acceptsResponse(connection, { cmd, messageId: 1, granted: Array<number>(count).fill(SUCCESS) });
 
 const recordOf = ({ qos, rh, rap, nl, identifier }: Omit<RequestedSubscription, 'topic'>): SubscriptionRecord => ({
   qos,

@@ -1,8 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { invalidName, malformed } from './refused-packet.ts';
 
-const HASH = 0x23;
-const PLUS = 0x2b;
 const FIRST_PRINTABLE = 0x20;
 const LAST_PRINTABLE = 0x7e;
 /** Control characters and noncharacters, for which a receiver may close the connection, and Mosquitto does (1.5.4). */
@@ -11,12 +9,13 @@ const FORBIDDEN = /[\p{Cc}\p{Noncharacter_Code_Point}]/u;
 /** Reads the fields of one packet in order (MQTT 5, 1.5). Errors: RefusedPacket for a malformed or incomplete field. */
 export class FieldReader {
   readonly #bytes: Buffer;
-  #at = 0;
+  #at: number;
   #end: number;
 
-  constructor(bytes: Buffer) {
+  constructor(bytes: Buffer, from: number, end: number) {
     this.#bytes = bytes;
-    this.#end = bytes.length;
+    this.#at = from;
+    this.#end = end;
   }
 
   get isAtEnd(): boolean {
@@ -26,12 +25,6 @@ export class FieldReader {
   byte(): number {
     const at = this.#skip(1);
     return this.#bytes[at] as number;
-  }
-
-  /** Clears bits of the byte that was read last. */
-  clear(bits: number): void {
-    const at = this.#at - 1;
-    this.#bytes[at] = (this.#bytes[at] as number) & ~bits;
   }
 
   uint16(): number {
@@ -54,44 +47,29 @@ export class FieldReader {
     throw malformed('1.5.5: a variable byte integer has more than four bytes');
   }
 
-  /** Returns the number of bytes. */
-  binary(): number {
+  /** A view of the bytes. */
+  binary(): Buffer {
     const length = this.uint16();
-    this.#skip(length);
-    return length;
+    const at = this.#skip(length);
+    return this.#bytes.subarray(at, at + length);
   }
 
-  /** Returns the number of bytes. */
-  text(): number {
-    const from = this.#at + 2;
-    const length = this.binary();
-    for (let at = from; at < this.#at; at += 1) {
+  text(): string {
+    const length = this.uint16();
+    const from = this.#skip(length);
+    const end = from + length;
+    for (let at = from; at < end; at += 1) {
       const byte = this.#bytes[at] as number;
-      if (byte < FIRST_PRINTABLE || byte > LAST_PRINTABLE) {
-        assertText(this.#bytes.subarray(from, this.#at));
-        break;
-      }
+      if (byte < FIRST_PRINTABLE || byte > LAST_PRINTABLE) return textOf(this.#bytes.subarray(from, end));
     }
-    return length;
+    return this.#bytes.toString('latin1', from, end);
   }
 
-  /** A topic name. Returns the number of bytes. */
-  topic(rule: string): number {
-    const from = this.#at + 2;
-    const length = this.text();
-    for (let at = from; at < this.#at; at += 1) {
-      const byte = this.#bytes[at];
-      if (byte === HASH || byte === PLUS) {
-        throw invalidName(`${rule}: the topic has a wildcard`, this.#bytes.toString('utf8', from, this.#at));
-      }
-    }
-    return length;
-  }
-
-  string(): string {
-    const from = this.#at + 2;
-    this.text();
-    return this.#bytes.toString('utf8', from, this.#at);
+  /** A topic name. */
+  topic(rule: string): string {
+    const topic = this.text();
+    if (topic.includes('#') || topic.includes('+')) throw invalidName(`${rule}: the topic has a wildcard`, topic);
+    return topic;
   }
 
   /** Calls `read` until the next `length` bytes are read, which must end with a field. */
@@ -104,9 +82,11 @@ export class FieldReader {
     this.#end = end;
   }
 
-  /** The payload of PUBLISH. */
-  skipRest(): void {
+  /** The payload of PUBLISH: a view of the bytes. */
+  rest(): Buffer {
+    const at = this.#at;
     this.#at = this.#end;
+    return this.#bytes.subarray(at, this.#end);
   }
 
   assertEnd(): void {
@@ -124,7 +104,9 @@ export class FieldReader {
 const incomplete = () => malformed('2.1.4: the packet is shorter than its fields');
 
 /** [MQTT-1.5.4-1], [MQTT-1.5.4-2]; [MQTT-1.5.3-1], [MQTT-1.5.3-2] of MQTT 3.1.1. */
-function assertText(bytes: Buffer): void {
+function textOf(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw malformed('MQTT-1.5.4-1: a string is not UTF-8');
-  if (FORBIDDEN.test(bytes.toString())) throw malformed('MQTT-1.5.4-2: a string has a character that is not allowed');
+  const text = bytes.toString();
+  if (FORBIDDEN.test(text)) throw malformed('MQTT-1.5.4-2: a string has a character that is not allowed');
+  return text;
 }

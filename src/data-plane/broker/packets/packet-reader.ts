@@ -1,79 +1,81 @@
-import type { UserProperties } from '../../../protocol/mqtt/publish-properties.ts';
-import type { BrokerClient } from '../clients/broker-client.ts';
-import type { Connection } from '../clients/connection.ts';
-import { closeWith } from '../connecting/connect-refusal.ts';
+import type { Connection, ConnectionReader } from '../clients/connection.ts';
 import type { CoreParts } from '../core/core-parts.ts';
-import { type IncomingPacket, PacketParser } from './mqtt-packet-internals.ts';
-import { checkPacket, type PacketHeader } from './packet-rules.ts';
-import { MALFORMED_PACKET, PACKET_TOO_LARGE, RefusedPacket } from './refused-packet.ts';
+import { FieldReader } from './field-reader.ts';
+import type { IncomingPacket } from './incoming-packet.ts';
+import { checkFirstByte, type Protocol, readPacket } from './packet-rules.ts';
+import { MALFORMED_PACKET, malformed, PACKET_TOO_LARGE, RefusedPacket } from './refused-packet.ts';
 
 export interface PacketHandlers {
-  /** DONE: aedes does not get the packet. A reason code refuses it, `null` passes it on to aedes. */
-  before(client: BrokerClient, connection: Connection, packet: IncomingPacket): number | null | 'DONE';
+  /**
+   * Handles a packet. Returns a reason code if it refuses the packet, otherwise `null`. `done` is called when a PUBLISH
+   * or PUBREL was handled, also if it is refused later. Errors: RefusedPacket.
+   */
+  handle(connection: Connection, packet: IncomingPacket, done: () => void): number | null;
+  /** The client has acknowledged or refused a message. */
+  settled(connection: Connection, packetId: number): void;
+  /** The connection is being closed. */
+  closing(connection: Connection): void;
   /** The stream is closed. */
   ended(connection: Connection): void;
-  /** The client has acknowledged or refused a message. */
-  settled(client: BrokerClient, connection: Connection, packetId: number): void;
 }
 
-type Refusal = Pick<RefusedPacket, 'connack' | 'topic'>;
-
-const NO_DETAILS: Refusal = { connack: null, topic: null };
 /** Maximum number of bytes of one read, unless the rest of a large packet is longer. */
 const MAX_READ_BYTES = 16_384;
 /** Maximum size of a packet before the client is admitted: the largest possible CONNECT. */
 const MAX_CONNECT_BYTES = 330_000;
 /** Packets that are not answered by exactly one packet. Whether PUBLISH is answered depends on its QoS. */
-const UNANSWERED = new Set(['connect', 'puback', 'pubcomp', 'disconnect']);
+const UNANSWERED: ReadonlySet<string> = new Set(['connect', 'puback', 'pubcomp', 'disconnect']);
+/** Packets that may wait for the disk, or a PUBLISH for its subscribers. */
+const WAITING: ReadonlySet<string> = new Set(['publish', 'pubrel']);
 const FAILURE = 0x80;
+const NOTHING = Buffer.alloc(0);
 
 /**
- * Reads the packets of a connection for aedes. A packet that the specification forbids, one that is too large (before
- * its body is read), one that `before` refuses, or an exception closes the connection, and nothing more is read.
+ * Reads the packets of a connection. A packet that the specification forbids, one that is too large (before its body
+ * is read), one that `handle` refuses, or an exception closes the connection, and nothing more is read.
  *
- * It reads in time slices, because aedes 2.0.0-beta.1 handles all bytes that have arrived without a pause. A slice ends
- * with the first packet after `time` is over, and a client that needs much time is read after the others. Unparsed
- * bytes return to the socket's buffer.
+ * It reads in time slices. A slice ends with the first packet after `time` is over, and a client that needs much time
+ * is read after the others. Bytes behind the slice return to the socket's buffer. The next bytes are read when the
+ * packets of the last read were handled. Bytes that arrive meanwhile, and the end of a pause, count as one handled
+ * packet: an acknowledgement behind a PUBLISH that waits for a stream or a slow subscriber is read.
  */
-export class PacketReader extends PacketParser {
-  readonly client: BrokerClient;
-  readonly connection: Connection;
+export class PacketReader implements ConnectionReader {
+  readonly #connection: Connection;
   readonly #parts: CoreParts;
   readonly #handlers: PacketHandlers;
-  /** `_queue`: packets that aedes handles after CONNACK. `null` when it was sent. */
-  _queue: IncomingPacket[] | null = [];
+  #protocol: Protocol | undefined;
+  /** Has the `#available` received bytes of an incomplete packet, and grows with them to `#needed` bytes. */
+  #partial: Buffer = NOTHING;
+  #available = 0;
+  #needed = 0;
+  /** Packets that are being handled. */
+  #unfinished = 0;
   #isOver = false;
-  #hasConnect = false;
   /** Whether the bytes before CONNECT begin like TLS. */
   #isTls = false;
   #isWaiting = false;
   #isParsing = false;
-  #end = 0;
 
-  constructor(client: BrokerClient, connection: Connection, parts: CoreParts, handlers: PacketHandlers) {
-    super();
-    this.client = client;
-    this.connection = connection;
+  constructor(connection: Connection, parts: CoreParts, handlers: PacketHandlers) {
+    this.#connection = connection;
     this.#parts = parts;
     this.#handlers = handlers;
   }
 
-  /** Called when bytes have arrived, and when aedes has handled a packet, even while later ones are being parsed. */
-  read(): void {
-    const { conn } = this.client;
-    if (this.#isWaiting || this.#isParsing || this.#isConnecting || this.connection.readingStops > 0) return;
-    if (this.#parts.time.leftMs <= 0) {
-      this.#wait();
-      return;
-    }
-    const bytes = Math.max(MAX_READ_BYTES, this.missingBytes);
-    if (conn.readableLength > bytes) {
-      this.#isWaiting = true;
-      this.readOn();
-    }
-    // With a size, because Node 26 returns only the first buffer without one.
-    const chunk: Buffer | null = conn.read(Math.min(bytes, conn.readableLength));
-    if (chunk !== null) this.parse(chunk);
+  /** Called when bytes have arrived, or a pause has ended. */
+  arrived(): void {
+    if (this.#unfinished > 0) this.#unfinished -= 1;
+    this.readNext();
+  }
+
+  readonly #finished = (): void => {
+    if (this.#unfinished === 0) return;
+    this.#unfinished -= 1;
+    if (this.#unfinished === 0 && !this.#isParsing) setImmediate(readNext, this);
+  };
+
+  readNext(): void {
+    if (this.#unfinished === 0) this.#read();
   }
 
   /** Reads on in this iteration of the event loop. */
@@ -83,124 +85,173 @@ export class PacketReader extends PacketParser {
 
   goOn(): void {
     this.#isWaiting = false;
-    if (!this.client.closed && this.connection.readingStops === 0) this.client._nextBatch();
+    if (this.#connection.isReadable) this.arrived();
+  }
+
+  closing(): void {
+    this.#handlers.closing(this.#connection);
   }
 
   ended(): void {
     const text = 'the end of a connection could not be handled';
-    this.#parts.faults.run(undefined, text, () => this.#handlers.ended(this.connection));
+    this.#parts.faults.run(undefined, text, () => this.#handlers.ended(this.#connection));
   }
 
-  override parse(chunk: Buffer): number {
-    if (this.#isOver) return 0;
-    if (!this.#hasConnect) this.#isTls = isTlsHandshake(chunk);
+  #read(): void {
+    const connection = this.#connection;
+    if (this.#isWaiting || this.#isParsing || this.#isOver || !connection.isReadable) return;
+    if (this.#parts.time.leftMs <= 0) {
+      this.#wait();
+      return;
+    }
+    const bytes = Math.max(MAX_READ_BYTES, this.#needed - this.#available);
+    const arrived = connection.readableLength;
+    if (arrived > bytes) {
+      this.#isWaiting = true;
+      this.readOn();
+    }
+    const chunk = connection.read(Math.min(bytes, arrived));
+    if (chunk !== null) this.#parse(chunk);
+  }
+
+  #parse(chunk: Buffer): void {
+    if (this.#protocol === undefined) this.#isTls = isTlsHandshake(chunk);
     const { time } = this.#parts;
     const start = performance.now();
-    this.#end = start + time.leftMs;
     this.#isParsing = true;
     try {
-      return super.parse(chunk);
+      this.#takePackets(this.#joined(chunk), start + time.leftMs);
     } catch (error) {
-      this.#failed("a client's packet could not be read", error, MALFORMED_PACKET);
-      return 0;
+      if (error instanceof RefusedPacket) this.#refuse(error.reasonCode, error.message, error);
+      else this.#failed("a client's packet could not be read", error, MALFORMED_PACKET);
     } finally {
       this.#isParsing = false;
-      this.connection.spend(time, performance.now() - start);
-      this.#checkLength();
+      this.#connection.spend(time, performance.now() - start);
     }
   }
 
-  protected override check(
-    header: PacketHeader,
-    body: Buffer,
-    version: number | undefined,
-  ): UserProperties | undefined {
-    return checkPacket(header, body, version);
+  /** The chunk with the bytes before it; nothing if the packet is still incomplete. */
+  #joined(chunk: Buffer): Buffer {
+    if (this.#available === 0) return chunk;
+    const available = this.#available + chunk.length;
+    if (available > this.#partial.length) this.#grow(available);
+    chunk.copy(this.#partial, this.#available);
+    this.#available = available;
+    if (available < this.#needed) return NOTHING;
+    const bytes = this.#partial.subarray(0, available);
+    this.#keep(NOTHING, 0);
+    return bytes;
   }
 
-  protected override onPacket(packet: IncomingPacket): void {
-    const { client } = this;
-    const connection = this.connection;
-    if (this.#isOver || client.closed) return;
-    this.#hasConnect = true;
+  /** The Remaining Length alone allocates nothing. */
+  #grow(bytes: number): void {
+    const partial = Buffer.allocUnsafeSlow(Math.max(bytes, Math.min(this.#needed, 2 * this.#partial.length)));
+    this.#partial.copy(partial);
+    this.#partial = partial;
+  }
+
+  #keep(bytes: Buffer, needed: number): void {
+    this.#partial = bytes;
+    this.#available = bytes.length;
+    this.#needed = needed;
+  }
+
+  /** `end`: of the time slice. */
+  #takePackets(bytes: Buffer, end: number): void {
+    const connection = this.#connection;
+    const { length } = bytes;
+    for (let at = 0; at < length; ) {
+      checkFirstByte(bytes[at] as number);
+      const header = headerOf(bytes, at);
+      if (header !== null) this.#assertLength(header.size);
+      const next = at + (header?.size ?? length);
+      if (header === null || next > length) {
+        this.#keep(bytes.subarray(at), header?.size ?? length - at + 1);
+        return;
+      }
+      const packet = readPacket(bytes[at] as number, new FieldReader(bytes, at + header.bytes, next), this.#protocol);
+      // Without the password.
+      if (packet.cmd === 'connect') this.#protocol = protocolOf(packet);
+      at = next;
+      this.#handle(packet);
+      if (this.#isOver || connection.isClosing || at === length) return;
+      if (connection.isReadable && performance.now() < end) continue;
+      connection.unshift(bytes.subarray(at));
+      if (connection.isReadable && !this.#isWaiting) this.#wait();
+      return;
+    }
+  }
+
+  #handle(packet: IncomingPacket): void {
+    const connection = this.#connection;
     connection.lastPacketAt = Math.trunc(performance.now());
+    if (WAITING.has(packet.cmd)) this.#unfinished += 1;
     try {
-      const reason = this.#handlers.before(client, connection, packet);
-      if (reason === null) client.handle(packet);
-      else if (reason !== 'DONE') this.#refuse(reason);
+      const reason = this.#handlers.handle(connection, packet, this.#finished);
+      if (reason !== null) this.#refuse(reason);
     } catch (error) {
-      if (error instanceof RefusedPacket) this.onError(error);
-      else this.#failed(`a client's ${packet.cmd} could not be handled`, error);
+      if (error instanceof RefusedPacket) throw error;
+      this.#failed(`a client's ${packet.cmd} could not be handled`, error);
     }
     this.#count(packet);
   }
 
-  #count({ cmd, qos, messageId, reasonCode = 0 }: IncomingPacket): void {
-    const connection = this.connection;
+  #count(packet: IncomingPacket): void {
+    const connection = this.#connection;
+    const { cmd } = packet;
     connection.packetsIn += 1;
-    if (cmd === 'publish' ? qos !== 0 : !UNANSWERED.has(cmd)) connection.responses += 1;
-    const isSettled = cmd === 'puback' || cmd === 'pubcomp' || (cmd === 'pubrec' && reasonCode >= FAILURE);
-    if (isSettled && messageId !== undefined) this.#handlers.settled(this.client, connection, messageId);
+    if (cmd === 'publish' ? packet.qos !== 0 : !UNANSWERED.has(cmd)) connection.responses += 1;
+    const isSettled = cmd === 'puback' || cmd === 'pubcomp' || (cmd === 'pubrec' && packet.reasonCode >= FAILURE);
+    if (isSettled) this.#handlers.settled(connection, packet.messageId);
   }
 
-  protected override afterPacket(): void {
-    const { client } = this;
-    if (!this.hasUnparsedBytes || client.closed) return;
-    const isConnecting = this.#isConnecting;
-    if (performance.now() < this.#end && !isConnecting) return;
-    client.conn.unshift(this.takeUnparsedBytes());
-    if (!this.#isWaiting && !isConnecting) this.#wait();
-  }
-
-  protected override onError(error: Error): void {
-    if (error instanceof RefusedPacket) this.#refuse(error.reasonCode, error.message, error);
-    else this.#refuse(MALFORMED_PACKET, error.message);
-  }
-
-  /** aedes emits `error` when its queue of packets behind CONNECT is full. */
-  emit(_event: 'error', error: Error): void {
-    this.onError(error);
-  }
-
-  get #isConnecting(): boolean {
-    return this.client.connecting && !this.client.connackSent;
-  }
-
-  #checkLength(): void {
+  #assertLength(bytes: number): void {
     const { maxPacketBytes } = this.#parts.limits;
-    const isAdmitted = this.connection.identity !== null;
+    const isAdmitted = this.#connection.identity !== null;
     const limit = isAdmitted ? maxPacketBytes : Math.min(maxPacketBytes, MAX_CONNECT_BYTES);
-    const { length } = this.packet;
-    if (length > limit) this.#refuse(PACKET_TOO_LARGE, `packet of ${length} bytes`);
+    if (bytes > limit) throw new RefusedPacket(PACKET_TOO_LARGE, `packet of ${bytes} bytes`);
   }
 
   #wait(): void {
     this.#isWaiting = true;
-    this.#parts.time.nextIteration(() => this.goOn(), !this.connection.hasTime);
+    this.#parts.time.nextIteration(() => this.goOn(), !this.#connection.hasTime);
   }
 
   #refuse(reasonCode: number, rule: string | null = null, { connack, topic }: Refusal = NO_DETAILS): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    const isTls = !this.#hasConnect && this.#isTls;
-    this.#parts.onProtocolError?.(this.connection, { reasonCode, rule, topic, isTls });
-    if (connack === null || this.#hasConnect) void this.connection.disconnect(reasonCode);
-    else closeWith(this.client, connack);
+    const isTls = this.#protocol === undefined && this.#isTls;
+    this.#parts.onProtocolError?.(this.#connection, { reasonCode, rule, topic, isTls });
+    if (connack === null) void this.#connection.disconnect(reasonCode);
+    else this.#connection.closeWith(connack);
   }
 
   #failed(text: string, error: unknown, reason?: number): void {
     this.#isOver = true;
-    this.#parts.faults.ofConnection(this.connection, text, error, reason);
+    this.#parts.faults.ofConnection(this.#connection, text, error, reason);
   }
 }
 
+const protocolOf = ({ protocolVersion, isBridge }: Protocol): Protocol => ({ protocolVersion, isBridge });
+
+type Refusal = Pick<RefusedPacket, 'connack' | 'topic'>;
+
+const NO_DETAILS: Refusal = { connack: null, topic: null };
+
 const readOn = (reader: PacketReader): void => reader.goOn();
+const readNext = (reader: PacketReader): void => reader.readNext();
+
+/** The sizes of the fixed header, and of the whole packet (MQTT 5, 2.1.4). `null`: the header is incomplete. */
+function headerOf(bytes: Buffer, from: number): { readonly bytes: number; readonly size: number } | null {
+  let length = 0;
+  for (let at = from + 1, shift = 0; at < bytes.length; at += 1, shift += 7) {
+    const byte = bytes[at] as number;
+    length |= (byte & 0x7f) << shift;
+    if (byte < 0x80) return { bytes: at + 1 - from, size: at + 1 - from + length };
+    if (shift === 21) throw malformed('1.5.5: the Remaining Length has more than four bytes');
+  }
+  return null;
+}
 
 /** The first two bytes of a TLS record with a handshake (RFC 8446, 5.1). */
 const isTlsHandshake = (bytes: Uint8Array): boolean => bytes[0] === 0x16 && bytes[1] === 0x03;
-
-/** `undefined` if it is not a client of this broker. */
-export function connectionOf(client: object): Connection | undefined {
-  const { _parser: parser } = client as Partial<BrokerClient>;
-  return parser instanceof PacketReader ? parser.connection : undefined;
-}

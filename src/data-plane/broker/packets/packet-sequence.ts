@@ -1,6 +1,6 @@
 import type { Connection } from '../clients/connection.ts';
 import { expiryOf } from '../connecting/connect-packet.ts';
-import type { IncomingPacket } from './mqtt-packet-internals.ts';
+import type { DisconnectPacket, IncomingPacket, ReceivedPublish } from './incoming-packet.ts';
 import { PROTOCOL_ERROR } from './refused-packet.ts';
 
 /** The QoS of the messages that a packet acknowledges (MQTT 5, 4.3.2, 4.3.3). */
@@ -15,11 +15,12 @@ const ACKNOWLEDGED_QOS: Readonly<Record<string, 1 | 2 | undefined>> = Object.ass
  * what the next packets depend on.
  */
 export function sequenceProblem(connection: Connection, packet: IncomingPacket): number | null {
-  const { cmd, messageId } = packet;
+  const { cmd } = packet;
   if (cmd === 'publish') return isUnknownAlias(connection, packet) ? PROTOCOL_ERROR : null;
   if (cmd === 'disconnect') return endsWithOtherExpiry(connection, packet) ? PROTOCOL_ERROR : null;
   const qos = ACKNOWLEDGED_QOS[cmd];
-  if (qos === undefined || messageId === undefined) return null;
+  if (qos === undefined || !('messageId' in packet)) return null;
+  const { messageId } = packet;
   const own = connection.inFlight.get(messageId);
   const sent = connection.session?.byPacketId.get(messageId) ?? own;
   if (sent === undefined) return null;
@@ -30,23 +31,21 @@ export function sequenceProblem(connection: Connection, packet: IncomingPacket):
   return null;
 }
 
-/** MQTT 5, 3.3.2.3.4: a PUBLISH without a topic has an alias that an earlier one has set. aedes answers 0x94. */
-function isUnknownAlias(connection: Connection, { topic, properties }: IncomingPacket): boolean {
-  const alias = properties?.topicAlias;
-  if (alias === undefined) return false;
-  if (topic === '') return !connection.topicAliases?.has(alias);
-  connection.topicAliases ??= new Set();
-  connection.topicAliases.add(alias);
+/** MQTT 5, 3.3.2.3.4: a PUBLISH without a topic has an alias that an earlier one has set. */
+function isUnknownAlias(connection: Connection, { topic, properties }: ReceivedPublish): boolean {
+  const { topicAlias } = properties;
+  if (topicAlias === undefined) return false;
+  if (topic === '') return connection.topicAliases?.has(topicAlias) !== true;
+  connection.topicAliases ??= new Map();
+  connection.topicAliases.set(topicAlias, topic);
   return false;
 }
 
 /** [MQTT-3.14.2-2] DISCONNECT may change the Session Expiry Interval, unless that of CONNECT is 0. */
-function endsWithOtherExpiry(connection: Connection, { properties }: IncomingPacket): boolean {
-  const interval = properties?.sessionExpiryInterval;
-  if (!properties || interval === undefined) return false;
+function endsWithOtherExpiry(connection: Connection, { properties }: DisconnectPacket): boolean {
+  const { sessionExpiryInterval: interval } = properties;
+  if (interval === undefined) return false;
   if (connection.expirySeconds === 0) return interval > 0;
   connection.expirySeconds = expiryOf(interval);
-  // `SessionExpiry` applies it. aedes would apply it, too.
-  delete properties.sessionExpiryInterval;
   return false;
 }

@@ -2,10 +2,12 @@
 export const MALFORMED_PACKET = 0x81;
 export const PROTOCOL_ERROR = 0x82;
 export const CLIENT_ID_REJECTED = 0x85;
+export const BAD_AUTHENTICATION_METHOD = 0x8c;
 export const TOPIC_ALIAS_INVALID = 0x94;
 const TOPIC_FILTER_INVALID = 0x8f;
 export const PACKET_TOO_LARGE = 0x95;
 export const QUOTA_EXCEEDED = 0x97;
+export const CONNECT_TIMEOUT = 0xa0;
 
 interface RefusedPacketOptions {
   readonly connack?: Buffer | null;

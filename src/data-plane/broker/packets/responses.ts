@@ -1,29 +1,67 @@
-import { generate, type Packet, writeToStream } from 'mqtt-packet';
-import type { BrokerClient } from '../clients/broker-client.ts';
 import type { Connection } from '../clients/connection.ts';
-import { readNextAfterWrite } from '../core/aedes-internals.ts';
+import { textProperty } from './packet-bytes.ts';
+
+/** First bytes of packets (MQTT 5, 2.1.2). */
+const ACKNOWLEDGEMENTS = { puback: 0x40, pubrec: 0x50, pubrel: 0x62, pubcomp: 0x70 };
+const SUBSCRIBE_RESPONSES = { suback: 0x90, unsuback: 0xb0 };
+const PINGRESP = Buffer.of(0xd0, 0);
+/** Property (MQTT 5, 2.2.2.2). */
+const REASON_STRING = 0x1f;
+
+interface Acknowledgement {
+  readonly cmd: keyof typeof ACKNOWLEDGEMENTS;
+  readonly messageId: number;
+  /** Of MQTT 5. Default: 0. */
+  readonly reasonCode?: number;
+  /** Reason String, at most 100 characters of ASCII. It is left out if the client does not want or accept it. */
+  readonly reason?: string;
+}
+
+export function acknowledge(connection: Connection, { cmd, messageId, reasonCode = 0, reason }: Acknowledgement): void {
+  const start = [messageId >> 8, messageId & 0xff];
+  const first = ACKNOWLEDGEMENTS[cmd];
+  if (reasonCode === 0 || connection.protocolVersion < 5) {
+    respond(connection, Buffer.of(first, 2, ...start));
+    return;
+  }
+  if (reason !== undefined && connection.wantsReasons) {
+    const property = textProperty(REASON_STRING, reason);
+    const head = Buffer.of(first, 4 + property.length, ...start, reasonCode, property.length);
+    const bytes = Buffer.concat([head, property]);
+    // [MQTT-3.4.2-2]
+    if (connection.accepts(bytes.length)) {
+      respond(connection, bytes);
+      return;
+    }
+  }
+  respond(connection, Buffer.of(first, 4, ...start, reasonCode, 0));
+}
 
 interface SubscribeResponse {
-  readonly cmd: 'suback' | 'unsuback';
+  readonly cmd: keyof typeof SUBSCRIBE_RESPONSES;
   readonly messageId: number;
-  readonly granted: number[];
+  /** Reason codes, at most 1,000. */
+  readonly granted: readonly number[];
 }
 
-type Response =
-  | SubscribeResponse
-  | { readonly cmd: 'puback' | 'pubrec' | 'pubcomp'; readonly messageId: number; readonly reasonCode: number }
-  | { readonly cmd: 'pubrel'; readonly messageId: number };
-
-/** [MQTT-3.1.2-24] Whether the client, of MQTT 5 if it has a limit, accepts a packet of this size. */
-export const acceptsResponse = ({ maxPacketBytes }: Connection, response: SubscribeResponse): boolean =>
-  maxPacketBytes === null || generate(response as Packet, { protocolVersion: 5 }).length <= maxPacketBytes;
-
-/** Writes a packet that the client accepts, and reads the next ones when the stream has room. */
-export function writeResponse(client: BrokerClient, response: Response): void {
-  // The stream is a socket, or a Duplex of a WebSocket.
-  const options = { protocolVersion: client.version };
-  readNextAfterWrite(client, writeToStream(response as Packet, client.conn as never, options));
+export function respondToSubscribe(connection: Connection, { cmd, messageId, granted }: SubscribeResponse): void {
+  const isV5 = connection.protocolVersion === 5;
+  const codes = isV5 || cmd === 'suback' ? granted : [];
+  const length = 2 + (isV5 ? 1 : 0) + codes.length;
+  const lengthBytes = length < 128 ? [length] : [(length & 127) | 128, length >> 7];
+  const head = [SUBSCRIBE_RESPONSES[cmd], ...lengthBytes, messageId >> 8, messageId & 0xff, ...(isV5 ? [0] : [])];
+  respond(connection, Buffer.from([...head, ...codes]));
 }
 
-export const writePubrel = (client: BrokerClient, messageId: number): void =>
-  writeResponse(client, { cmd: 'pubrel', messageId });
+/** [MQTT-3.1.2-24] Whether the client accepts a SUBACK or UNSUBACK with this number of reason codes. */
+export const acceptsCodes = (connection: Connection, count: number): boolean =>
+  connection.accepts((count + 3 < 128 ? 2 : 3) + 3 + count);
+
+export const respondToPing = (connection: Connection): void => respond(connection, PINGRESP);
+
+/** Nothing more is read while the client does not take its responses. */
+function respond(connection: Connection, bytes: Buffer): void {
+  if (connection.isClosing) return;
+  if (!connection.accepts(bytes.length)) connection.close();
+  else if (!connection.write(bytes, null)) connection.pauseUntilDrained();
+}

@@ -1,11 +1,14 @@
-import type { BrokerClient } from '../clients/broker-client.ts';
+import { levelProblem } from '../../../protocol/mqtt/topics.ts';
 import { type Connection, RECEIVE_MAXIMUM_EXCEEDED } from '../clients/connection.ts';
 import type { CoreParts } from '../core/core-parts.ts';
 import type { Delivery } from '../delivery/delivery.ts';
 import { DeliveryScheduler } from '../delivery/delivery-scheduler.ts';
+import type { LiveMessage } from '../delivery/sent-messages.ts';
+import type { ReceivedPublish } from '../packets/incoming-packet.ts';
 import { PacketQueue } from '../packets/packet-queue.ts';
-import { writeResponse } from '../packets/responses.ts';
-import { consume, type ReceivedPublish } from '../store/aedes-packets.ts';
+import { NO_PROPERTIES } from '../packets/property-rules.ts';
+import { invalidName } from '../packets/refused-packet.ts';
+import { acknowledge } from '../packets/responses.ts';
 import type { AcknowledgementHold } from '../store/incoming-store.ts';
 import { forwardable } from '../store/message-properties.ts';
 
@@ -16,13 +19,16 @@ const MAX_PENDING_CONTROL = 64;
 const NOT_AUTHORIZED = 0x87;
 const QUOTA_EXCEEDED = 0x97;
 
-type Done = (error?: Error | null) => void;
+/** A PUBLISH whose topic alias was resolved. `done`: see `PacketHandlers.handle`. */
+interface Publish {
+  readonly connection: Connection;
+  readonly live: LiveMessage & { readonly payload: Buffer; readonly messageId: number };
+  readonly done: () => void;
+}
 
 /**
- * Handles the publishes of clients: stores and commits QoS 1 and 2, delivers, and then acknowledges. aedes gets a
- * packet with a topic that has no subscribers, because aedes acknowledges QoS 1 before it is stored, drops overtaken
- * messages as duplicates, and closes the connection of a client that may not publish. Such a publish is acknowledged
- * and dropped, as in Mosquitto.
+ * Handles the publishes of clients: stores and commits QoS 1 and 2, delivers, and then acknowledges. A publish without
+ * permission is acknowledged and dropped; MQTT 5 has a reason code for it.
  *
  * Streams get a message when it was delivered. A stream that holds it delays its acknowledgement and those of later
  * publishes of the client, and for QoS 0 the reading of packets.
@@ -39,109 +45,113 @@ export class PublishHandler {
     this.#scheduler = new DeliveryScheduler(parts);
   }
 
-  take(client: BrokerClient, connection: Connection, packet: ReceivedPublish, done: Done): void {
-    const { access, store, tap } = this.#parts;
-    const { topic, payload, qos } = packet;
+  /** Errors: RefusedPacket for a topic with too many levels. */
+  take(connection: Connection, packet: ReceivedPublish, done: () => void): void {
+    const { access } = this.#parts;
+    const { payload, qos, retain, messageId } = packet;
+    const topic = topicOf(connection, packet);
+    const properties = packet.properties === NO_PROPERTIES ? undefined : forwardable(packet.properties);
+    const live = { topic, payload, qos, retain, messageId, properties };
+    const publish = { connection, live, done };
     // [MQTT-4.3.3-10] A publish that is repeated before PUBREL is the same message.
-    if (!this.#isRepeated(client, packet)) {
+    const isRepeated = qos === 2 && this.#parts.store.incoming.has(connection.id, messageId);
+    if (!isRepeated) {
       connection.published += 1;
       connection.publishedBytes += payload.length;
     }
     const { identity } = connection;
-    if (!identity || !access.mayPublish(identity, topic)) {
-      this.refused += 1;
-      const reasonCode = connection.protocolVersion === 5 && qos > 0 ? NOT_AUTHORIZED : null;
-      this.#parts.onDenied?.(connection, { action: 'PUBLISH', topic, cause: 'FORBIDDEN', reasonCode });
-      if (connection.protocolVersion === 5) {
-        done(new Error('not authorised'));
-        return;
-      }
-      consume(packet);
-      done();
-      return;
+    if (!identity || !access.mayPublish(identity, topic)) this.#deny(publish);
+    else if (topic.startsWith('$CONTROL/')) this.#takeControl(publish, isRepeated);
+    else if (qos === 0) this.#takeUnacknowledged(publish);
+    else if (isRepeated) this.#takeRepeated(publish);
+    else this.#takeAcknowledged(publish);
+  }
+
+  #deny(publish: Publish): void {
+    const { connection, live, done } = publish;
+    const { topic, qos } = live;
+    const isV5 = connection.protocolVersion === 5;
+    this.refused += 1;
+    const reasonCode = isV5 && qos > 0 ? NOT_AUTHORIZED : null;
+    this.#parts.onDenied?.(connection, { action: 'PUBLISH', topic, cause: 'FORBIDDEN', reasonCode });
+    if (!isV5) this.#drop(publish);
+    else if (qos === 0) done();
+    else this.#acknowledge(publish, NOT_AUTHORIZED, 'not authorized');
+  }
+
+  /** Acknowledges a publish of which nothing is stored. */
+  #drop(publish: Publish): void {
+    const { connection, live } = publish;
+    const { incoming } = this.#parts.store;
+    const { qos, messageId, payload } = live;
+    if (qos === 2 && !incoming.has(connection.id, messageId)) {
+      incoming.remember(connection.id, messageId, payload.length);
     }
-    if (topic.startsWith('$CONTROL/')) {
-      this.#takeControl(client, connection, packet, done);
-      return;
-    }
-    if (qos > 0) {
-      this.#takeAcknowledged(client, connection, packet, done);
-      return;
-    }
-    if (packet.properties) Object.assign(packet, { properties: forwardable(packet.properties) });
-    const tapped = tap.take(packet, true);
-    const { properties, retain } = packet;
-    const isNotRetained = retain && store.cannotStore(client, packet);
+    this.#acknowledge(publish);
+  }
+
+  /** PUBREC of QoS 2, unless it refuses the publish, is sent when the packet id is stored. */
+  #acknowledge({ connection, live: { qos, messageId }, done }: Publish, reasonCode = 0, reason?: string): void {
+    const text = reason === undefined ? {} : { reason };
+    if (qos > 0) acknowledge(connection, { cmd: qos === 1 ? 'puback' : 'pubrec', messageId, reasonCode, ...text });
+    done();
+  }
+
+  #takeUnacknowledged({ connection, live, done }: Publish): void {
+    const { store, tap } = this.#parts;
+    const tapped = tap.take(live, true);
+    const isNotRetained = live.retain && store.cannotStore(connection, live);
     if (isNotRetained) store.retained.refused += 1;
-    const accepted = store.accept(client, isNotRetained ? { ...packet, retain: false } : packet);
-    consume(packet);
-    const delivered = delayAck(connection, tapped, payload.length, done);
-    this.#delivery.deliver(client.id, { topic, payload, qos, retain, properties }, accepted, delivered);
+    const accepted = store.accept(connection, isNotRetained ? { ...live, retain: false } : live);
+    const delivered = delayAck(connection, tapped, live.payload.length, done);
+    this.#delivery.deliver(connection.id, live, accepted, delivered);
     tapped?.notify();
   }
 
-  #takeControl(client: BrokerClient, connection: Connection, packet: ReceivedPublish, done: Done): void {
+  #takeControl(publish: Publish, isRepeated: boolean): void {
     const { serveControl, onProblem } = this.#parts;
-    // The command has run, and aedes acknowledges the stored packet id.
-    if (this.#isRepeated(client, packet)) {
-      done();
+    const { connection, live } = publish;
+    if (isRepeated) {
+      this.#acknowledge(publish);
       return;
     }
-    const { topic } = packet;
-    const payload = Buffer.from(packet.payload);
-    consume(packet);
+    const { topic } = live;
     connection.pendingControl += 1;
-    const served = serveControl(client, topic, payload)
+    const served = serveControl(connection, topic, Buffer.from(live.payload))
       .catch((error: Error) => onProblem(`a request on ${topic} failed`, error))
       .finally(() => {
         connection.pendingControl -= 1;
       });
-    if (connection.pendingControl < MAX_PENDING_CONTROL) done();
-    else void served.then(() => done());
+    if (connection.pendingControl < MAX_PENDING_CONTROL) this.#drop(publish);
+    else void served.then(() => this.#drop(publish));
   }
 
-  #isRepeated(client: BrokerClient, { qos, messageId }: ReceivedPublish): boolean {
-    return qos === 2 && messageId !== undefined && this.#parts.store.incoming.has(client.id, messageId);
-  }
-
-  #takeAcknowledged(client: BrokerClient, connection: Connection, packet: ReceivedPublish, done: Done): void {
+  #takeAcknowledged(publish: Publish): void {
     const { store, tap, limits, onProblem, onDenied } = this.#parts;
-    const { topic, payload, qos, retain } = packet;
-    if (this.#isRepeated(client, packet)) {
-      this.#takeRepeated(client, connection, packet, done);
+    const { connection, live } = publish;
+    const { topic, payload, qos, retain } = live;
+    if (qos === 2 && store.incoming.count(connection.id) >= limits.maxIncoming) {
+      void connection.disconnect(RECEIVE_MAXIMUM_EXCEEDED);
       return;
     }
-    if (qos === 2 && store.incoming.count(client.id) >= limits.maxIncoming) {
-      // With an error aedes would answer an MQTT 5 client "not authorized", and continue.
-      if (connection.protocolVersion === 5) void connection.disconnect(RECEIVE_MAXIMUM_EXCEEDED);
-      else done(new Error('too many QoS 2 publishes without PUBREL'));
+    if (store.cannotStore(connection, live)) {
+      this.#afterEarlier(publish, () => this.#notStored(publish));
       return;
     }
-    if (store.cannotStore(client, packet)) {
-      this.#afterEarlier(connection, packet, () => this.#notStored(client, connection, packet, done));
-      return;
-    }
-    if (retain && connection.protocolVersion === 5 && !store.mayRetain(packet)) {
+    if (retain && connection.protocolVersion === 5 && !store.mayRetain(live)) {
       onDenied?.(connection, { action: 'PUBLISH', topic, cause: 'TOO_MANY', reasonCode: QUOTA_EXCEEDED });
       store.retained.refused += 1;
-      this.#afterEarlier(connection, packet, () => this.#refuse(client, connection, packet));
+      this.#afterEarlier(publish, () => this.#refuse(publish));
       return;
     }
-    const tapped = tap.take(packet, true);
-    const accepted = store.accept(client, packet, tapped);
-    const properties = forwardable(packet.properties);
+    const tapped = tap.take(live, true);
+    const accepted = store.accept(connection, live, tapped);
     let isWithdrawn = false;
     const delivered = delayAck(connection, tapped, payload.length, () => {
-      if (isWithdrawn) {
-        this.#notStored(client, connection, packet, done);
-        return;
-      }
-      // aedes acknowledges QoS 2 from the stored packet id, and publishes QoS 1 after PUBACK.
-      if (qos === 1) consume(packet);
-      done();
+      if (isWithdrawn) this.#notStored(publish);
+      else this.#acknowledge(publish);
     });
-    const deliver = () =>
-      this.#delivery.deliver(client.id, { topic, payload, qos, retain, properties }, accepted, delivered);
+    const deliver = () => this.#delivery.deliver(connection.id, live, accepted, delivered);
     // Messages of a client keep their order: one that needs no commit waits for earlier ones that do.
     if (!accepted.isDurable && connection.pendingCommits === 0) deliver();
     else {
@@ -157,7 +167,7 @@ export class PublishHandler {
         (error: Error) => {
           finished();
           onProblem('a publish could not be stored', error);
-          store.withdraw(client, packet, accepted);
+          store.withdraw(connection, live, accepted);
           isWithdrawn = true;
           delivered();
         },
@@ -167,37 +177,44 @@ export class PublishHandler {
   }
 
   /** MQTT 3 has no reason codes, so the connection is closed without an acknowledgement [MQTT-3.3.5-2]. */
-  #notStored(client: BrokerClient, connection: Connection, packet: ReceivedPublish, done: Done): void {
-    if (connection.protocolVersion === 5) this.#refuse(client, connection, packet);
-    else done(new Error('a publish could not be stored'));
+  #notStored(publish: Publish): void {
+    if (publish.connection.protocolVersion === 5) this.#refuse(publish);
+    else publish.connection.close();
   }
 
-  /** Responds to MQTT 5 instead of aedes. */
-  #refuse(client: BrokerClient, connection: Connection, { qos, messageId = 0 }: ReceivedPublish): void {
+  #refuse(publish: Publish): void {
     this.refused += 1;
-    const response = { cmd: qos === 1 ? 'puback' : 'pubrec', messageId, reasonCode: QUOTA_EXCEEDED } as const;
-    this.#scheduler.add(connection, () => {
-      if (!client.closed) writeResponse(client, response);
-    });
+    this.#scheduler.add(publish.connection, () => this.#acknowledge(publish, QUOTA_EXCEEDED));
   }
 
   /** Behind the acknowledgements of earlier publishes, also of those that cannot be stored. */
-  #afterEarlier(connection: Connection, { payload }: ReceivedPublish, run: () => void): void {
-    delayAck(connection, null, payload.length, () => void this.#parts.store.commit().then(run, run))();
+  #afterEarlier({ connection, live }: Publish, run: () => void): void {
+    delayAck(connection, null, live.payload.length, () => void this.#parts.store.commit().then(run, run))();
   }
 
-  /** aedes sends PUBREC from the stored packet id, which must be on disk then. */
-  #takeRepeated(client: BrokerClient, connection: Connection, packet: ReceivedPublish, done: Done): void {
+  /** PUBREC is sent again when the stored packet id is on disk. */
+  #takeRepeated(publish: Publish): void {
     const { store, tap } = this.#parts;
-    const { messageId = 0, payload } = packet;
-    const hold = store.incoming.holdOf(client.id, messageId);
+    const { connection, live } = publish;
+    const { messageId, payload } = live;
+    const hold = store.incoming.holdOf(connection.id, messageId);
     // The publish was received before a restart: whether the streams have processed it is not known.
-    const tapped = hold === 'UNKNOWN' ? tap.take(packet, true) : null;
-    if (hold === 'UNKNOWN') store.incoming.setHold(client.id, messageId, tapped);
-    const acknowledge = delayAck(connection, hold === 'UNKNOWN' ? tapped : hold, payload.length, done);
-    store.written().then(acknowledge, done);
+    const tapped = hold === 'UNKNOWN' ? tap.take(live, true) : null;
+    if (hold === 'UNKNOWN') store.incoming.setHold(connection.id, messageId, tapped);
+    const run = () => this.#acknowledge(publish);
+    const ready = delayAck(connection, hold === 'UNKNOWN' ? tapped : hold, payload.length, run);
+    // A broken journal shuts the broker down.
+    store.written().then(ready, () => {});
     tapped?.notify();
   }
+}
+
+/** MQTT 5, 3.3.2.3.4: an alias stands for the topic that an earlier packet has set. */
+function topicOf({ topicAliases }: Connection, { topic: sent, properties }: ReceivedPublish): string {
+  const topic = sent === '' ? (topicAliases?.get(properties.topicAlias ?? 0) ?? '') : sent;
+  const problem = levelProblem(topic);
+  if (problem !== null) throw invalidName(`the topic ${problem}`, topic);
+  return topic;
 }
 
 /** Returns a function that calls `run` when no stream holds the message, after earlier delayed publishes. */

@@ -1,6 +1,5 @@
 import { SLICE_MS } from '../../../protocol/mqtt/reading-time-limit.ts';
 import type { Connection } from '../clients/connection.ts';
-import { waitForDrain } from '../core/aedes-internals.ts';
 import type { CoreParts } from '../core/core-parts.ts';
 import type { ClientSender } from '../delivery/client-sender.ts';
 import type { SessionSender } from '../delivery/session-sender.ts';
@@ -48,24 +47,23 @@ export class RetainedSender {
   }
 
   #sendHeld(connection: Connection, held: WaitingLiveMessages): void {
-    const { client } = connection;
     const { time } = this.#parts;
     const start = performance.now();
     // As much time as one publisher has: with less, live messages may come faster, and would be held for ever.
     const end = start + SLICE_MS;
-    for (let count = 0; client && !client.closed && (count < SLICE || performance.now() < end); count += 1) {
+    for (let count = 0; !connection.isClosing && (count < SLICE || performance.now() < end); count += 1) {
       const copy = held.shift();
       if (!copy) {
         connection.held = null;
         if (!held.hasQueued) return;
         connection.isDraining = true;
         connection.unsent = null;
-        this.#sessions.drain(client, connection);
+        this.#sessions.drain(connection);
         return;
       }
-      this.#sender.sendHeld(client, connection, copy);
+      this.#sender.sendHeld(connection, copy);
     }
-    if (!client || client.closed) return;
+    if (connection.isClosing) return;
     time.spend(performance.now() - start);
     time.nextIteration(() => {
       if (held.requests > 0 || held.isOver) return;
@@ -77,7 +75,7 @@ export class RetainedSender {
   /** `drained` is called when the client's socket has taken the messages, or it has left. */
   send(connection: Connection, messages: readonly RetainedMessage[], drained: () => void): void {
     const { access } = this.#parts;
-    const { client, identity, session } = connection;
+    const { identity, session } = connection;
     let packets: Buffer[] = [];
     const flush = () => {
       if (packets.length > 0) connection.write(Buffer.concat(packets), null);
@@ -87,19 +85,19 @@ export class RetainedSender {
       if (!identity || !access.mayReceive(identity, packet.topic)) continue;
       const qos = lowerQos(packet.qos, subscription.qos);
       if (session && qos > 0) this.#queue(session, packet, subscription, qos === 2 ? 2 : 1);
-      else if (client && !client.closed) {
+      else if (!connection.isClosing) {
         const copy = copyOf(packet, subscription, qos);
         const bytes = qos === 0 ? this.#sender.smallPacket(connection, copy) : null;
         if (bytes) packets.push(bytes);
         else {
           flush();
-          this.#sender.send(client, connection, copy);
+          this.#sender.send(connection, copy);
         }
       }
     }
     flush();
-    if (!client || client.closed || connection.hasRoom) drained();
-    else waitForDrain(client, drained);
+    if (connection.isClosing || connection.hasRoom) drained();
+    else connection.waitForDrain(drained);
   }
 
   /** [MQTT-4.1.0-1] A message of a session is queued. The queue also gets those of a client that has left. */

@@ -2,15 +2,13 @@ import type { Connection } from '../clients/connection.ts';
 import { Deadlines } from '../clients/deadlines.ts';
 import type { CoreParts } from '../core/core-parts.ts';
 import type { InternalPublisher } from '../publishing/internal-publisher.ts';
-import type { ReceivedPublish } from '../store/aedes-packets.ts';
-import { forwardable } from '../store/message-properties.ts';
 import type { DelayedWill, WillPacket } from '../store/will-store.ts';
 
 /** Deletions of expired sessions are committed after this many bytes of messages; each adds MESSAGE_BYTES. */
 const MAX_DELETED_BYTES = 1_048_576;
 const MESSAGE_BYTES = 1_024;
 
-/** Publishes wills, and ends sessions when they are due (MQTT 5). The timers of aedes are lost at a restart. */
+/** Publishes wills, and ends sessions when they are due (MQTT 5), also those of an earlier run of the broker. */
 export class SessionExpiry {
   readonly #parts: CoreParts;
   readonly #publisher: InternalPublisher;
@@ -27,8 +25,8 @@ export class SessionExpiry {
 
   async resume(now: number): Promise<void> {
     const { sessions, wills, trial } = this.#parts.store;
-    if (trial.isOn) for (const will of wills.all()) await this.#resumeWill(will, now);
-    else await Promise.all(wills.all().map((will) => this.#resumeWill(will, now)));
+    if (trial.isOn) for (const [clientId, will] of wills.all()) await this.#resumeWill(clientId, will, now);
+    else await Promise.all(wills.all().map(([clientId, will]) => this.#resumeWill(clientId, will, now)));
     for (const { id, about } of [...sessions.all()]) {
       const { expirySeconds = null, lastDisconnect } = about ?? {};
       if (expirySeconds === null) continue;
@@ -61,26 +59,31 @@ export class SessionExpiry {
     this.#parts.store.wills.takeDelayed(clientId);
   }
 
-  /**
-   * Publishes or delays the will of a closed connection, if its account may publish it now. An account that was deleted
-   * has no rights now: then those at the time of CONNECT apply.
-   */
-  takeWill({ identity, couldPublishWill }: Connection, packet: ReceivedPublish): void {
+  /** Called when a connection is being closed. Its will is published or delayed, unless it is to be discarded. */
+  closing(connection: Connection): void {
+    const { storedWill: will, discardsWill, id } = connection;
+    if (will === null) return;
+    connection.storedWill = null;
+    this.#parts.faults.run(connection, 'the will of a client could not be published', () => {
+      if (!discardsWill) this.#takeWill(connection, will);
+      this.#parts.store.wills.remove(id);
+    });
+  }
+
+  /** Only if the account may publish the will now. For a deleted account, the rights at the time of CONNECT apply. */
+  #takeWill({ identity, couldPublishWill }: Connection, { delaySeconds, ...message }: WillPacket): void {
     const { access, store } = this.#parts;
-    const { topic, payload, qos, retain } = packet;
-    const { delaySeconds = 0 } = packet as WillPacket;
-    if (!identity || topic.startsWith('$CONTROL/')) return;
-    const isAllowed = access.hasAccount(identity.username) ? access.mayPublish(identity, topic) : couldPublishWill;
+    if (!identity) return;
+    const { clientId, username } = identity;
+    const isAllowed = access.hasAccount(username) ? access.mayPublish(identity, message.topic) : couldPublishWill;
     if (!isAllowed) return;
-    const { clientId } = identity;
-    const due = Date.now() + delaySeconds * 1000;
-    const will = { topic, payload, qos, retain, properties: forwardable(packet.properties), due };
+    const will = { ...message, due: Date.now() + delaySeconds * 1000 };
     if (delaySeconds === 0) {
       this.#publish(clientId, will);
       return;
     }
     store.wills.delay(clientId, will);
-    this.#wills.set(clientId, due);
+    this.#wills.set(clientId, will.due);
   }
 
   close(): void {
@@ -88,13 +91,13 @@ export class SessionExpiry {
     this.#wills.close();
   }
 
-  async #resumeWill(will: WillPacket, now: number): Promise<void> {
+  async #resumeWill(clientId: string, { delaySeconds, ...message }: WillPacket, now: number): Promise<void> {
     const { store, faults } = this.#parts;
-    const { topic, payload, qos, retain, clientId = '', properties, delaySeconds = 0 } = will;
     if (delaySeconds > 0) {
-      store.wills.delay(clientId, { topic, payload, qos, retain, properties, due: now + delaySeconds * 1000 });
+      store.wills.delay(clientId, { ...message, due: now + delaySeconds * 1000 });
       return;
     }
+    const { topic, payload, qos, retain, properties } = message;
     try {
       await store.trial.run('will', clientId, () =>
         this.#publisher.publish(topic, payload, { qos, retain, properties }),

@@ -13,8 +13,6 @@ export interface AcknowledgementHold {
 
 interface Incoming {
   readonly bytes: number;
-  /** The packet, if aedes has stored it. */
-  readonly packet?: object;
   /** UNKNOWN: a stream held the publish in an earlier run of the broker. */
   hold?: AcknowledgementHold | 'UNKNOWN' | null;
 }
@@ -49,16 +47,12 @@ export class IncomingStore {
   }
 
   has(clientId: string, packetId: number): boolean {
-    return this.get(clientId, packetId) !== undefined;
+    return this.#clients.get(clientId)?.byPacketId.has(packetId) ?? false;
   }
 
-  get(clientId: string, packetId: number): object | undefined {
-    const incoming = this.#clients.get(clientId)?.byPacketId.get(packetId);
-    return incoming?.packet ?? incoming;
-  }
-
-  put(clientId: string, packetId: number, packet: object, bytes: number): void {
-    this.#set(clientId, packetId, { packet, bytes });
+  /** Remembers, in memory only, the packet id of a publish of which nothing is stored. */
+  remember(clientId: string, packetId: number, bytes: number): void {
+    this.#set(clientId, packetId, { bytes });
   }
 
   /** Stores the packet id of an accepted publish. Returns whether there is something to commit. */

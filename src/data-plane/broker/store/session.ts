@@ -1,4 +1,4 @@
-import type { MessageProperties } from './message-properties.ts';
+import { isExpired, type MessageProperties } from './message-properties.ts';
 import type { Subscription, SubscriptionHolder } from './subscription.ts';
 
 export interface Traffic {
@@ -57,6 +57,11 @@ export interface QueueEntry {
   readonly share: string | null;
   /** The subscription identifiers of the message; `undefined` if it was queued in an earlier run of the broker. */
   readonly identifiers: readonly number[] | null | undefined;
+}
+
+/** [MQTT-3.3.2-5] Whether a message may be sent: expired messages only if they were already sent. */
+export function isSendable({ message, packetId }: QueueEntry, now: number): boolean {
+  return packetId !== undefined || !isExpired(message.properties, now);
 }
 
 /** The persistent session of one client. `SessionStore` and `MessageQueues` change it and write the journal. */

@@ -1,25 +1,21 @@
 import type { Journal } from './journal.ts';
-import { forwardable, fromText, type MessageProperties, toText } from './message-properties.ts';
+import { fromText, type MessageProperties, toText } from './message-properties.ts';
 
-export interface WillPacket {
-  topic: string;
-  payload: Uint8Array | string;
-  qos: 0 | 1 | 2;
-  retain: boolean;
-  properties?: MessageProperties | undefined;
-  /** MQTT 5: Will Delay Interval, at most the Session Expiry Interval. Default: 0. */
-  delaySeconds?: number;
-  /** The run of the broker in which the client connected; missing for an earlier run. */
-  brokerId?: string;
-  clientId?: string;
-}
-
-export interface DelayedWill {
+interface StoredWill {
   readonly topic: string;
   readonly payload: Uint8Array | string;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
   readonly properties: MessageProperties | undefined;
+}
+
+/** The will of a connected client. */
+export interface WillPacket extends StoredWill {
+  /** MQTT 5: Will Delay Interval, at most the Session Expiry Interval. */
+  readonly delaySeconds: number;
+}
+
+export interface DelayedWill extends StoredWill {
   /** Epoch milliseconds. */
   readonly due: number;
 }
@@ -43,24 +39,25 @@ export class WillStore {
           `SELECT client_id AS clientId, topic, payload, qos, retain, properties, ${time} AS time FROM ${table}`,
         )
         .map((row) => ({ ...row, retain: row.retain === 1, properties: fromText(row.properties) }));
-    for (const { time: delaySeconds, ...will } of rows('delay_seconds', 'will')) {
-      this.#wills.set(will.clientId, { ...will, delaySeconds });
+    for (const { clientId, time: delaySeconds, ...will } of rows('delay_seconds', 'will')) {
+      this.#wills.set(clientId, { ...will, delaySeconds });
     }
     for (const { clientId, time: due, ...will } of rows('due', 'delayed_will')) {
       this.#delayed.set(clientId, { ...will, due });
     }
   }
 
-  all(): WillPacket[] {
-    return [...this.#wills.values()];
+  /** The wills by client id. */
+  all(): [clientId: string, will: WillPacket][] {
+    return [...this.#wills];
   }
 
   put(clientId: string, will: WillPacket): void {
     this.#wills.set(clientId, will);
     const sql = `INSERT OR REPLACE INTO will (client_id, topic, payload, qos, retain, properties, delay_seconds)
       VALUES (?, ?, ?, ?, ?, ?, ?)`;
-    const { topic, payload, qos, retain, properties, delaySeconds = 0 } = will;
-    const text = toText(forwardable(properties));
+    const { topic, payload, qos, retain, properties, delaySeconds } = will;
+    const text = toText(properties);
     const payloadBytes = Buffer.from(payload);
     this.#journal.addLatest(
       keyOf(clientId),
@@ -75,12 +72,9 @@ export class WillStore {
     );
   }
 
-  remove(clientId: string): WillPacket | undefined {
-    const will = this.#wills.get(clientId);
-    if (!will) return undefined;
-    this.#wills.delete(clientId);
+  remove(clientId: string): void {
+    if (!this.#wills.delete(clientId)) return;
     this.#journal.addLatest(keyOf(clientId), 'DELETE FROM will WHERE client_id = ?', clientId);
-    return will;
   }
 
   delayed(): ReadonlyMap<string, DelayedWill> {
