@@ -13,6 +13,8 @@ export const ID_PREFIXES = {
   auditEvent: 'aud',
   process: 'prc',
   job: 'job',
+  problem: 'prb',
+  problemSilence: 'sil',
   // Objects that have the id of their broker and a name; see named-node-id.ts.
   bridge: 'brg',
   brokerListener: 'lsn',

@@ -26,7 +26,8 @@ interface NewProject {
 
 type ProjectChange = Nullish<
   Pick<ProjectRecord, 'name' | 'description' | 'strictRoles' | 'topicPayloads' | 'clusterPasswords'>
->;
+> &
+  Partial<Pick<ProjectRecord, 'problemThresholds'>>;
 
 type MemberWithUser = ProjectMember & { readonly user: User };
 
@@ -98,8 +99,12 @@ export class ProjectService {
 
   async update(id: string, change: ProjectChange): Promise<ProjectRecord> {
     if (!this.exists(id)) throw notFound('project', id);
-    const { strictRoles, topicPayloads, clusterPasswords } = change;
-    const data = { ...checkTexts(change), ...withoutNulls({ strictRoles, topicPayloads, clusterPasswords }) };
+    const { strictRoles, topicPayloads, clusterPasswords, problemThresholds } = change;
+    const data = {
+      ...checkTexts(change),
+      ...withoutNulls({ strictRoles, topicPayloads, clusterPasswords }),
+      ...(problemThresholds === undefined ? {} : { problemThresholds }),
+    };
     const row = await this.#options.db.project
       .update({ where: { id }, data, include: PROJECT_INCLUDE })
       .catch(missingAsNotFound('project', id));

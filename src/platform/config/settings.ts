@@ -375,6 +375,11 @@ export const SETTINGS = settings({
     parse: integer(0, 36_500),
     help: 'Days after which audit entries are deleted; 0: never',
   },
+  problemRetentionDays: {
+    fallback: '30',
+    parse: integer(1, 3_650),
+    help: 'Days after which closed problems are deleted; beyond 10,000 closed problems, those that closed first are deleted earlier',
+  },
   slowOperationMs: {
     fallback: '2000',
     parse: orOff(integer(1, 600_000)),
