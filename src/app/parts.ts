@@ -15,6 +15,7 @@ import { JobService } from '../domains/jobs/job-service.ts';
 import { JobStore } from '../domains/jobs/job-store.ts';
 import { MessageService } from '../domains/messages/message-service.ts';
 import { openPublished } from '../domains/messages/published-messages.ts';
+import { ProblemService } from '../domains/problems/problem-service.ts';
 import { ProjectService } from '../domains/projects/project-service.ts';
 import { RefusalService } from '../domains/refusals/refusal-service.ts';
 import { SecretRotator } from '../domains/secrets/secret-rotation.ts';
@@ -59,6 +60,8 @@ export async function openParts(config: Config, options: ServiceOptions, closers
   const { audit, signIn, users, ownership, organizations, tokens } = people;
   const { brokers, cloudBrokers, runtimes, mqttRefusals, unreadLogLines } = fleet;
   const { streams, bridges, topicTrees, clusters, ...services } = features;
+  const problems = closers.keep(new ProblemService({ db, changes, projects: caches.projects, log: options.log }));
+  await problems.load();
   const all = {
     ...services,
     ...signIn.services,
@@ -66,6 +69,7 @@ export async function openParts(config: Config, options: ServiceOptions, closers
     audit,
     secrets: new SecretRotator({ db, sealer, audit }),
     processes: processes.service,
+    problems,
     users,
     organizations,
     tokens,

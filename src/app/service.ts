@@ -12,6 +12,7 @@ import { nodeRefusal } from './node-version.ts';
 import { openOperatorSocket } from './operator/operator-socket.ts';
 import { openParts, type Parts, type ServiceOptions } from './parts.ts';
 import { openPorts } from './ports.ts';
+import { openProblemWatch } from './problems.ts';
 import { Readiness } from './readiness.ts';
 
 export interface RunningService {
@@ -65,6 +66,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     closers.keep(services.runtimes);
     await services.runtimes.start();
     services.certificateExpiry.start();
+    closers.keep(openProblemWatch(parts, { config, log })).start();
     services.audit.startRetention();
     signIn.checks.start();
 

@@ -25,7 +25,7 @@ const OF_BROKER = [
 
 const SCOPES = new Set(['projectId', 'brokerId', 'organizationId', 'clientId', 'nodeId']);
 
-const KINDS: Readonly<Record<string, string>> = { ruleId: 'signInRule' };
+const KINDS: Readonly<Record<string, string>> = { ruleId: 'signInRule', silenceId: 'problemSilence' };
 
 const CREATES =
   /^(?:create|add)(?:Cloud)?(Project|Organization|User|Token|Certificate|Cluster|Broker|SignInRule|Session)$/;
@@ -139,6 +139,8 @@ const READ: Readonly<Record<string, Read>> = {
     return { ...token, brokerIds: brokers.map(({ brokerId }) => brokerId) };
   },
   session: ({ db }, id) => db.session.findUnique({ where: { id } }),
+  problem: ({ db }, id) => db.problem.findUnique({ where: { id } }),
+  problemSilence: ({ db }, id) => db.problemSilence.findUnique({ where: { id } }),
   signInRule: ({ db }, id) => db.signInRule.findUnique({ where: { id } }),
   cluster: ({ db }, id) =>
     db.cluster.findUnique({

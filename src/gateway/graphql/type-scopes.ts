@@ -1,4 +1,4 @@
-import { hasRole, type ProjectRole, seesBroker } from '../../platform/auth/viewer.ts';
+import { hasRole, type ProjectRole, seesBroker, seesWholeProject } from '../../platform/auth/viewer.ts';
 import type { RequestContext } from '../context.ts';
 
 /** Scopes with the id of the project or broker in which the caller must have the role. Errors: those of `visible`. */
@@ -55,6 +55,25 @@ export const belongsToBroker = <Value>(brokerOf: (value: Value) => string | Brok
 
 /** `belongsToBroker` for values that have their broker. */
 export const withBroker = belongsToBroker(({ broker }: { readonly broker: BrokerIds }) => broker);
+
+interface Owner {
+  readonly projectId: string | null;
+  readonly brokerId: string | null;
+}
+
+/**
+ * Options of a type whose values belong to a broker, to the whole of a project, which tokens that are restricted to
+ * brokers do not see, or to the service, for root administrators.
+ */
+export const belongsToOwner = declared<Owner>(
+  'VIEWER',
+  ({ brokerId }) => brokerId ?? '',
+  ({ brokerId, projectId }, { viewer }) => {
+    if (viewer === null || projectId === null) return viewer?.isRootAdmin === true;
+    if (brokerId !== null) return seesBroker(viewer, { id: brokerId, projectId });
+    return seesWholeProject(viewer, projectId);
+  },
+);
 
 function declared<Value>(
   role: ProjectRole,

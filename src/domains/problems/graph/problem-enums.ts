@@ -1,0 +1,18 @@
+import { builder } from '../../../gateway/graphql/builder.ts';
+import { PROBLEM_KINDS, type ProblemKind, type ProblemSeverity, problemKinds } from '../model/problem-kinds.ts';
+
+export const ProblemSeverityType = builder.enumType('ProblemSeverity', {
+  description: 'How urgent a problem is.',
+  values: {
+    CRITICAL: { description: 'Something does not work now, or messages are lost.' },
+    WARNING: { description: 'Something works badly, or soon does not work.' },
+    NOTICE: { description: 'Something is limited.' },
+  } satisfies Record<ProblemSeverity, object>,
+});
+
+export const ProblemKindType = builder.enumType('ProblemKind', {
+  description: 'What kind of problem it is. docs/problems.md describes each kind, with its thresholds and times.',
+  values: Object.fromEntries(
+    problemKinds.map((kind) => [kind, { description: `${PROBLEM_KINDS[kind].title}.` }]),
+  ) as Record<ProblemKind, { description: string }>,
+});

@@ -1,0 +1,242 @@
+import { builder, signedIn } from '../../../gateway/graphql/builder.ts';
+import { findNode, findsNode, Node } from '../../../gateway/graphql/node.ts';
+import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
+import { orderInput } from '../../../gateway/graphql/sort-order.ts';
+import { belongsToOwner } from '../../../gateway/graphql/type-scopes.ts';
+import { ServiceError } from '../../../platform/errors.ts';
+import { pageOf } from '../../../platform/paging.ts';
+import { Broker } from '../../brokers/broker-schema.ts';
+import { Project } from '../../projects/project-schema.ts';
+import { PROBLEM_KINDS } from '../model/problem-kinds.ts';
+import type { ProblemCounts, ProblemSortField } from '../problem-list.ts';
+import type { ProblemRecord } from '../storage/problem-cache.ts';
+import { ProblemKindType, ProblemSeverityType } from './problem-enums.ts';
+
+const Acknowledgement = builder.objectRef<ProblemRecord>('ProblemAcknowledgement').implement({
+  description: 'That a person knows of a problem.',
+  fields: (t) => ({
+    by: t.string({
+      description: 'E-mail address of the user, or name of the token.',
+      resolve: ({ acknowledgedBy }) => acknowledgedBy ?? '',
+    }),
+    at: t.field({
+      description: 'Time of the acknowledgement.',
+      type: 'DateTime',
+      resolve: ({ acknowledgedAt, openedAt }) => acknowledgedAt ?? openedAt,
+    }),
+    note: t.exposeString('acknowledgedNote', { description: 'Text for other users.', nullable: true }),
+  }),
+});
+
+export const ProblemType = builder.objectRef<ProblemRecord>('Problem').implement({
+  description:
+    'Something that is wrong, or was. The facts open and close it, never a person: it opens when a fact has lasted, and closes when the fact has been gone for a time. If the fact returns soon, the same problem opens again.',
+  ...belongsToOwner,
+  interfaces: [Node],
+  fields: (t) => ({
+    kind: t.expose('kind', { description: 'The kind, by which clients translate `title`.', type: ProblemKindType }),
+    severity: t.expose('severity', { description: 'How urgent it is.', type: ProblemSeverityType }),
+    title: t.string({ description: 'What is wrong, in English.', resolve: ({ kind }) => PROBLEM_KINDS[kind].title }),
+    detail: t.exposeString('detail', { description: 'The facts, in English, at most a minute old.' }),
+    whatWouldHelp: t.string({
+      description: 'What an operator can do about it, in English.',
+      resolve: ({ kind, whatWouldHelp }) => whatWouldHelp ?? PROBLEM_KINDS[kind].whatWouldHelp,
+    }),
+    subject: t.field({
+      description:
+        'The object that has the problem. Null if it is no object of the graph, was deleted, or cannot be read now.',
+      type: Node,
+      nullable: true,
+      complexity: BROKER_QUERY_COST,
+      resolve: async ({ subjectId }, _args, context) => {
+        if (subjectId === null) return null;
+        try {
+          return await findNode(subjectId, context);
+        } catch (error) {
+          if (error instanceof ServiceError) return null;
+          throw error;
+        }
+      },
+    }),
+    subjectId: t.exposeID('subjectId', {
+      description: 'Id of `subject`, also if it cannot be read. Null if the subject is no object of the graph.',
+      nullable: true,
+    }),
+    subjectName: t.exposeString('subjectName', {
+      description: 'Name of the subject when the problem opened; of a process its machine.',
+    }),
+    broker: t.field({
+      description: 'The broker of the subject. Null if it belongs to no broker.',
+      type: Broker,
+      nullable: true,
+      resolve: ({ brokerId }, _args, { services, viewer }) =>
+        brokerId === null ? null : services.brokers.seen(brokerId, viewer),
+    }),
+    project: t.field({
+      description: 'The project of the subject. Null for a problem of the service itself.',
+      type: Project,
+      nullable: true,
+      resolve: ({ projectId }, _args, { services, viewer }) =>
+        projectId === null ? null : services.projects.visible(projectId, viewer),
+    }),
+    openedAt: t.expose('openedAt', { description: 'When it opened the first time.', type: 'DateTime' }),
+    closedAt: t.expose('closedAt', {
+      description: 'When it closed. Null while it is open.',
+      type: 'DateTime',
+      nullable: true,
+    }),
+    lastSeenAt: t.expose('lastSeenAt', {
+      description: 'When the fact was last seen. While it lasts, at most a minute ago, or two.',
+      type: 'DateTime',
+    }),
+    count: t.exposeInt('count', { description: 'How often the fact has appeared since `openedAt`.' }),
+    acknowledgement: t.field({
+      description: 'Null unless a person has acknowledged the problem.',
+      type: Acknowledgement,
+      nullable: true,
+      resolve: (problem) => (problem.acknowledgedAt === null ? null : problem),
+    }),
+    isSilenced: t.boolean({
+      description: 'Whether a silence of the project applies to it now, for example during maintenance.',
+      resolve: (problem, _args, { services }) => services.problems.isSilenced(problem),
+    }),
+  }),
+});
+
+findsNode('problem', (id, { services, viewer }) => services.problems.visible(id, viewer));
+
+const CountsType = builder.objectRef<ProblemCounts>('ProblemCounts').implement({
+  description: 'Numbers of open problems that the caller may see, by severity. Silenced ones are counted apart.',
+  fields: (t) => ({
+    critical: t.exposeInt('critical', { description: 'Something does not work now, or messages are lost.' }),
+    warning: t.exposeInt('warning', { description: 'Something works badly, or soon does not work.' }),
+    notice: t.exposeInt('notice', { description: 'Something is limited.' }),
+    silenced: t.exposeInt('silenced', { description: 'Open problems to which a silence applies, of any severity.' }),
+  }),
+});
+
+const IDS = 'at most 1,000';
+
+const ProblemFilterType = builder.inputType('ProblemFilter', {
+  description: 'Problems that match all given conditions.',
+  fields: (t) => ({
+    isOpen: t.boolean({ description: 'Only open or only closed problems. Null: both. Default: true.' }),
+    projectId: t.id({ description: 'Only problems of this project and its brokers.' }),
+    brokerIds: t.idList({ description: `Only problems of these brokers, ${IDS}.` }),
+    subjectIds: t.idList({ description: `Only problems of these subjects, ${IDS}.` }),
+    kinds: t.field({ description: 'Only these kinds.', type: [ProblemKindType] }),
+    severities: t.field({ description: 'Only these severities.', type: [ProblemSeverityType] }),
+    isAcknowledged: t.boolean({ description: 'Only acknowledged problems, or only the others.' }),
+    isSilenced: t.boolean({ description: 'Only silenced problems, or only the others.' }),
+  }),
+});
+
+const ProblemOrder = orderInput(
+  'ProblemOrder',
+  builder.enumType('ProblemSortField', {
+    description:
+      'Sort field of a list of problems. Problems with equal values are in the order of their first opening.',
+    values: {
+      OPENED_AT: { description: 'Time of the first opening.' },
+      CLOSED_AT: { description: 'Time of the closing. Open problems are last.' },
+      SEVERITY: { description: 'Descending: critical problems first.' },
+      COUNT: { description: 'How often the fact has appeared.' },
+    } as const satisfies Record<ProblemSortField, object>,
+  }),
+);
+
+/** Filtering and sorting 20,000 problems takes about 20 ms. */
+const LIST_COST = 20;
+
+const listArguments = {
+  filter: { type: ProblemFilterType, description: 'Default: open problems.' },
+  orderBy: { type: ProblemOrder, description: 'Default: those that opened last come first.' },
+} as const;
+
+const ProblemConnection = builder.connectionObject(
+  {
+    type: ProblemType,
+    name: 'ProblemConnection',
+    description: pageOf('problems'),
+    fields: (connection) => ({
+      totalCount: connection.int({
+        description: 'Number of problems of the filtered list that the caller may see, on all pages.',
+        resolve: (page) => (page as unknown as { readonly totalCount: number }).totalCount,
+      }),
+    }),
+  },
+  { name: 'ProblemEdge' },
+);
+
+const costOf = (args: Parameters<typeof pageCost>[0]) => ({ ...pageCost(args), field: LIST_COST });
+const OFFSET = 'Number of problems to skip.';
+
+builder.queryFields((t) => ({
+  problems: t.connection(
+    {
+      description:
+        'The problems that the caller may see: of all projects and, for root administrators, of the service itself.',
+      type: ProblemType,
+      ...signedIn,
+      complexity: costOf,
+      args: {
+        filter: t.arg(listArguments.filter),
+        orderBy: t.arg(listArguments.orderBy),
+        offset: t.arg.int({ description: OFFSET }),
+      },
+      resolve: (_root, args, { services, viewer }) => services.problems.page(args, viewer),
+    },
+    ProblemConnection,
+  ),
+  problemCounts: t.field({
+    description: 'Numbers of open problems of all projects that the caller may see, and of the service itself.',
+    type: CountsType,
+    ...signedIn,
+    complexity: LIST_COST,
+    resolve: (_root, _args, { services, viewer }) => services.problems.counts(viewer),
+  }),
+}));
+
+builder.prismaObjectFields(Project, (t) => ({
+  problems: t.connection(
+    {
+      description: 'The problems of the project and its brokers, as far as the caller may see them.',
+      type: ProblemType,
+      complexity: costOf,
+      args: {
+        filter: t.arg(listArguments.filter),
+        orderBy: t.arg(listArguments.orderBy),
+        offset: t.arg.int({ description: OFFSET }),
+      },
+      resolve: ({ id }, args, { services, viewer }) => services.problems.ofProject(id, args, viewer),
+    },
+    ProblemConnection,
+  ),
+  problemCounts: t.field({
+    description: 'Numbers of open problems of the project and its brokers that the caller may see.',
+    type: CountsType,
+    resolve: ({ id }, _args, { services, viewer }) => services.problems.countsOfProject(id, viewer),
+  }),
+}));
+
+builder.interfaceFields(Broker, (t) => ({
+  problems: t.connection(
+    {
+      description: 'The problems of the broker and its parts.',
+      type: ProblemType,
+      complexity: costOf,
+      args: {
+        filter: t.arg(listArguments.filter),
+        orderBy: t.arg(listArguments.orderBy),
+        offset: t.arg.int({ description: OFFSET }),
+      },
+      resolve: (broker, args, { services, viewer }) => services.problems.ofBroker(broker, args, viewer),
+    },
+    ProblemConnection,
+  ),
+  problemCounts: t.field({
+    description: 'Numbers of open problems of the broker and its parts.',
+    type: CountsType,
+    resolve: (broker, _args, { services }) => services.problems.countsOfBroker(broker),
+  }),
+}));

@@ -1,0 +1,86 @@
+import type { ProblemFact } from './problem-fact.ts';
+import { closesAfterMs, opensAfterMs, type ProblemKind } from './problem-kinds.ts';
+
+export type Transition =
+  | { readonly change: 'OPEN' | 'REPEAT'; readonly key: string; readonly fact: ProblemFact }
+  | { readonly change: 'CLOSE'; readonly key: string };
+
+interface Seen {
+  readonly kind: ProblemKind;
+  firstAt: number;
+  lastAt: number;
+  isPresent: boolean;
+  isOpen: boolean;
+}
+
+/**
+ * Decides when problems of one scope open and close. A fact opens a problem when it was first seen a time ago and is
+ * there: a fact that comes and goes within that time counts as one that lasts. A problem closes when its fact has been
+ * gone for a time; until then each return of the fact counts. Both times depend on the kind.
+ *
+ * It has no clock: `now` is in milliseconds and never decreases.
+ */
+export class Hysteresis {
+  readonly #seen = new Map<string, Seen>();
+
+  /** Takes over which problems are open, for example since before a restart, or because another process closed one. */
+  adopt(open: readonly { readonly key: string; readonly kind: ProblemKind }[], now: number): void {
+    const keys = new Set(open.map(({ key }) => key));
+    for (const [key, { isOpen }] of this.#seen) if (isOpen && !keys.has(key)) this.#seen.delete(key);
+    for (const { key, kind } of open) {
+      const seen = this.#seen.get(key);
+      if (seen === undefined) this.#seen.set(key, { kind, firstAt: now, lastAt: now, isPresent: true, isOpen: true });
+      else seen.isOpen = true;
+    }
+  }
+
+  /** The problem could not be opened: its fact begins again. */
+  forget(key: string): void {
+    this.#seen.delete(key);
+  }
+
+  /** The kinds in `unknown` neither open nor close: their facts cannot be read now. */
+  update(facts: ReadonlyMap<string, ProblemFact>, unknown: ReadonlySet<ProblemKind>, now: number): Transition[] {
+    const transitions: Transition[] = [];
+    for (const [key, fact] of facts) {
+      const change = this.#present(key, fact, now);
+      if (change !== null) transitions.push({ change, key, fact });
+    }
+    for (const [key, seen] of this.#seen) {
+      if (facts.has(key)) continue;
+      if (unknown.has(seen.kind)) this.#hold(key, seen, now);
+      else if (this.#isGone(seen, now)) {
+        this.#seen.delete(key);
+        if (seen.isOpen) transitions.push({ change: 'CLOSE', key });
+      }
+    }
+    return transitions;
+  }
+
+  get size(): number {
+    return this.#seen.size;
+  }
+
+  #present(key: string, { kind }: ProblemFact, now: number): 'OPEN' | 'REPEAT' | null {
+    const seen = this.#seen.get(key) ?? { kind, firstAt: now, lastAt: now, isPresent: true, isOpen: false };
+    this.#seen.set(key, seen);
+    const isBack = !seen.isPresent;
+    seen.isPresent = true;
+    seen.lastAt = now;
+    if (seen.isOpen) return isBack ? 'REPEAT' : null;
+    if (now - seen.firstAt < opensAfterMs(kind)) return null;
+    seen.isOpen = true;
+    return 'OPEN';
+  }
+
+  /** An open problem remains as it is. A fact that was not there long enough is known no longer. */
+  #hold(key: string, seen: Seen, now: number): void {
+    if (seen.isOpen) seen.lastAt = now;
+    else this.#seen.delete(key);
+  }
+
+  #isGone(seen: Seen, now: number): boolean {
+    seen.isPresent = false;
+    return now - seen.lastAt >= closesAfterMs(seen.kind);
+  }
+}

@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto';
+import type { ProblemKind, ProblemSeverity } from './problem-kinds.ts';
+
+/** Something that is wrong now. */
+export interface ProblemFact {
+  readonly kind: ProblemKind;
+  /** Global id of the object that has the problem. `null` if it is no object of the graph. */
+  readonly subjectId: string | null;
+  readonly subjectName: string;
+  /** Distinguishes facts of one kind about one subject. Default: there is one. */
+  readonly part?: string;
+  readonly detail: string;
+  /** Default: the text of the kind. */
+  readonly whatWouldHelp?: string;
+  /** Default: the severity of the kind. */
+  readonly severity?: ProblemSeverity;
+}
+
+/** What facts are about: a broker, a project, or, if both are `null`, the service. */
+export interface FactScope {
+  readonly projectId: string | null;
+  readonly brokerId: string | null;
+}
+
+const MAX_KEY = 300;
+export const MAX_TEXT = 4_000;
+
+/** Identifies a problem over its openings: names of clients may be long, so a long key is hashed. */
+export function keyOf(
+  { kind, subjectId, subjectName, part = '' }: ProblemFact,
+  { projectId, brokerId }: FactScope,
+): string {
+  const key = JSON.stringify([kind, brokerId ?? projectId, subjectId ?? subjectName, part]);
+  return key.length <= MAX_KEY ? key : `${kind} ${createHash('sha256').update(key).digest('hex')}`;
+}

@@ -1,0 +1,243 @@
+export const PROBLEM_SEVERITIES = ['CRITICAL', 'WARNING', 'NOTICE'] as const;
+export type ProblemSeverity = (typeof PROBLEM_SEVERITIES)[number];
+
+/** BROKER: a broker, or a part of it. PROJECT: another object of a project. SERVICE: only for root administrators. */
+type ProblemScope = 'BROKER' | 'PROJECT' | 'SERVICE';
+
+interface KindFacts {
+  readonly scope: ProblemScope;
+  /** A fact may have a higher severity. */
+  readonly severity: ProblemSeverity;
+  /** What is wrong, as the title of each problem of the kind. */
+  readonly title: string;
+  /** Used if a fact does not say what would help. */
+  readonly whatWouldHelp: string;
+  /** How long the fact lasts before the problem opens, in seconds. Default: OPENS_AFTER_S. */
+  readonly opensAfterS?: number;
+  /** How long the fact is gone before the problem closes, in seconds. Default: CLOSES_AFTER_S. */
+  readonly closesAfterS?: number;
+}
+
+const OPENS_AFTER_S = 4;
+const CLOSES_AFTER_S = 15;
+
+const kinds = <Kind extends string>(table: Readonly<Record<Kind, KindFacts>>) => table;
+
+/** Every kind of problem. docs/problems.md has this table. */
+export const PROBLEM_KINDS = kinds({
+  BROKER_UNREACHABLE: {
+    scope: 'BROKER',
+    severity: 'CRITICAL',
+    title: 'The broker cannot be reached',
+    whatWouldHelp:
+      'Check that the broker runs, and that its address and port are correct and reachable from this service.',
+    closesAfterS: 10,
+  },
+  BROKER_UNAUTHORIZED: {
+    scope: 'BROKER',
+    severity: 'CRITICAL',
+    title: 'The broker refuses the credentials of this service',
+    whatWouldHelp: 'Correct the user name and the password in the settings of the broker, or enable the account.',
+    closesAfterS: 10,
+  },
+  BROKER_RIGHTS_MISSING: {
+    scope: 'BROKER',
+    severity: 'WARNING',
+    title: 'The account of this service lacks rights',
+    whatWouldHelp: 'Give the missing rights to the account with which this service connects.',
+  },
+  CAPABILITY_MISSING: {
+    scope: 'BROKER',
+    severity: 'NOTICE',
+    title: 'A function of the broker is not available',
+    whatWouldHelp: 'The capabilities of the broker describe what is missing.',
+    opensAfterS: 8,
+  },
+  LOG_NOT_UNDERSTOOD: {
+    scope: 'BROKER',
+    severity: 'NOTICE',
+    title: 'The log of the broker has lines that this service does not understand',
+    whatWouldHelp: 'Update this service. Until then, lists of clients may be incomplete.',
+  },
+  LIST_INCOMPLETE: {
+    scope: 'BROKER',
+    severity: 'NOTICE',
+    title: 'The list of clients is incomplete',
+    whatWouldHelp: 'Clients that connected before this service are listed when they connect again.',
+    opensAfterS: 60,
+  },
+  BRIDGE_DOWN: {
+    scope: 'BROKER',
+    severity: 'CRITICAL',
+    title: 'A bridge is not connected',
+    whatWouldHelp: 'Check that the other side of the bridge runs, and the address and the credentials of the bridge.',
+  },
+  BRIDGE_QUEUE_FILLING: {
+    scope: 'BROKER',
+    severity: 'WARNING',
+    title: 'The queue of a bridge is filling',
+    whatWouldHelp: 'Check why the other side of the bridge is slow or not connected, or forward fewer topics.',
+    opensAfterS: 6,
+  },
+  BRIDGE_DROPPING: {
+    scope: 'BROKER',
+    severity: 'CRITICAL',
+    title: 'A bridge loses messages',
+    whatWouldHelp:
+      'Check the queue and the rejected messages of the bridge: messages were dropped or cannot be delivered.',
+    opensAfterS: 0,
+    closesAfterS: 25,
+  },
+  BRIDGE_LOOP: {
+    scope: 'BROKER',
+    severity: 'CRITICAL',
+    title: 'Messages of a bridge go in a circle',
+    whatWouldHelp: 'Remove the topic from one direction of the bridges, or give the directions different prefixes.',
+    opensAfterS: 0,
+    closesAfterS: 25,
+  },
+  STREAM_FAILING: {
+    scope: 'BROKER',
+    severity: 'WARNING',
+    title: 'A stream cannot process messages',
+    whatWouldHelp: 'Compare the query of the stream with the messages: they may not be JSON, or lack a number.',
+    closesAfterS: 25,
+  },
+  STREAM_NOT_STORING: {
+    scope: 'BROKER',
+    severity: 'CRITICAL',
+    title: 'A stream does not store messages',
+    whatWouldHelp: 'Free disk space, raise STREAM_STORAGE_MAX_MB, or shorten how long messages are stored.',
+    closesAfterS: 25,
+  },
+  REFUSALS_RISING: {
+    scope: 'BROKER',
+    severity: 'WARNING',
+    title: 'The broker refuses many clients',
+    whatWouldHelp: 'The refusals of the broker list each reason, and what would help.',
+    closesAfterS: 20,
+  },
+  CLIENT_ID_CONFLICT: {
+    scope: 'BROKER',
+    severity: 'WARNING',
+    title: 'Several clients use one client id',
+    whatWouldHelp: 'Configure another client id in all of these clients but one.',
+    opensAfterS: 0,
+    closesAfterS: 25,
+  },
+  CLIENT_FLOODING: {
+    scope: 'BROKER',
+    severity: 'WARNING',
+    title: 'A client sends very many messages',
+    whatWouldHelp: 'Check the program of the client, disconnect it or disable its account, or raise the threshold.',
+    closesAfterS: 25,
+  },
+  QUEUES_DROPPING: {
+    scope: 'BROKER',
+    severity: 'WARNING',
+    title: 'The broker drops messages for slow clients',
+    whatWouldHelp:
+      'Check clients with long queues: they are slow or not connected. Delete their sessions, set a session expiry, or raise the limit of queued messages.',
+    opensAfterS: 0,
+    closesAfterS: 25,
+  },
+  RETAINED_LIMIT: {
+    scope: 'BROKER',
+    severity: 'WARNING',
+    title: 'The broker stores no further retained messages',
+    whatWouldHelp: 'Delete retained messages that are not used: the limit of retained messages is reached.',
+    opensAfterS: 0,
+    closesAfterS: 25,
+  },
+  CERTIFICATE_EXPIRING: {
+    scope: 'PROJECT',
+    severity: 'WARNING',
+    title: 'A certificate expires soon, or has expired',
+    whatWouldHelp: 'Upload a new certificate in its place, and deploy it to the listeners.',
+    opensAfterS: 0,
+    closesAfterS: 0,
+  },
+  TOKEN_EXPIRING: {
+    scope: 'PROJECT',
+    severity: 'WARNING',
+    title: 'A token expires soon',
+    whatWouldHelp: 'Rotate the token, and configure the new secret in the programs that use it.',
+    opensAfterS: 0,
+    closesAfterS: 0,
+  },
+  CLUSTER_NODE_DOWN: {
+    scope: 'BROKER',
+    severity: 'CRITICAL',
+    title: 'A node of a cluster cannot be reached',
+    whatWouldHelp: 'Start the node, or check the network between this service and the node.',
+  },
+  CLUSTER_DRIFTED: {
+    scope: 'BROKER',
+    severity: 'WARNING',
+    title: 'A node of a cluster has other access control than the cluster',
+    whatWouldHelp: 'Repair the node: this writes the access control of the cluster to it, or adopts that of the node.',
+  },
+  CLOUD_BROKER_ERROR: {
+    scope: 'BROKER',
+    severity: 'CRITICAL',
+    title: 'A broker of this service does not run as it should',
+    whatWouldHelp: 'Correct the cause that is named, then start the broker again.',
+    opensAfterS: 2,
+  },
+  PROCESS_AWAY: {
+    scope: 'SERVICE',
+    severity: 'WARNING',
+    title: 'A process of the service is not there',
+    whatWouldHelp: 'Start the process again. If it was removed for good, nothing needs to be done.',
+    opensAfterS: 0,
+  },
+  DATABASE_SLOW: {
+    scope: 'SERVICE',
+    severity: 'WARNING',
+    title: 'The database is slow',
+    whatWouldHelp: 'Check the load and the disk of the database, and the network to it.',
+    opensAfterS: 2,
+  },
+  DATABASE_AWAY: {
+    scope: 'SERVICE',
+    severity: 'CRITICAL',
+    title: 'The database does not respond',
+    whatWouldHelp: 'Start the database, or check the network to it. Nothing can be changed until then.',
+    opensAfterS: 2,
+    closesAfterS: 5,
+  },
+  DISK_LOW: {
+    scope: 'SERVICE',
+    severity: 'WARNING',
+    title: 'The data folder has little free space',
+    whatWouldHelp: 'Free space on the disk of the data folder, or shorten how long messages are stored.',
+    opensAfterS: 2,
+    closesAfterS: 10,
+  },
+  AUDIT_WAITING: {
+    scope: 'SERVICE',
+    severity: 'CRITICAL',
+    title: 'Audit entries cannot be written',
+    whatWouldHelp: 'Check the database and its disk. If too many entries wait, all changes are refused.',
+  },
+  LINK_LIMIT: {
+    scope: 'SERVICE',
+    severity: 'WARNING',
+    title: 'The service has no connection for further brokers',
+    whatWouldHelp: 'Raise MAX_BROKER_LINKS, or remove brokers that are not used.',
+  },
+});
+
+export type ProblemKind = keyof typeof PROBLEM_KINDS;
+
+export const problemKinds = Object.keys(PROBLEM_KINDS) as readonly ProblemKind[];
+
+export const isProblemKind = (text: string): text is ProblemKind => Object.hasOwn(PROBLEM_KINDS, text);
+
+const factsOf = (kind: ProblemKind): KindFacts => PROBLEM_KINDS[kind];
+
+/** In milliseconds. */
+export const opensAfterMs = (kind: ProblemKind): number => (factsOf(kind).opensAfterS ?? OPENS_AFTER_S) * 1_000;
+
+/** In milliseconds. */
+export const closesAfterMs = (kind: ProblemKind): number => (factsOf(kind).closesAfterS ?? CLOSES_AFTER_S) * 1_000;

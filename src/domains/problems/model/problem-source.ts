@@ -1,0 +1,39 @@
+import type { BrokerRecord } from '../../brokers/broker-cache.ts';
+import type { ProjectRecord } from '../../projects/project-cache.ts';
+import type { ProblemFact } from './problem-fact.ts';
+import type { ProblemKind } from './problem-kinds.ts';
+import type { Thresholds } from './problem-thresholds.ts';
+
+/** The present facts, or `null` if they are not known now: then problems of the source neither open nor close. */
+type Facts = readonly ProblemFact[] | null;
+
+interface Source {
+  /** A kind belongs to one source. */
+  readonly kinds: readonly ProblemKind[];
+  /** Called every two seconds, before facts are read, and not again until it resolves. Must not reject. */
+  refresh?(): void | Promise<void>;
+  close?(): void;
+}
+
+/** Facts about brokers. Called for each broker every two seconds, so it only reads what is known in this process. */
+export interface BrokerSource extends Source {
+  of(broker: BrokerRecord, thresholds: Thresholds): Facts;
+}
+
+/** Facts about other objects of a project. As `BrokerSource`. */
+export interface ProjectSource extends Source {
+  ofProject(project: ProjectRecord, thresholds: Thresholds): Facts;
+}
+
+/** Facts about this process, which each process finds itself, with `host` as the name of the subject. */
+export interface ProcessSource extends Source {
+  ofProcess(host: string): Facts;
+}
+
+/** Facts about the service, which one of its processes finds. */
+export interface ServiceSource extends Source {
+  ofService(): Facts;
+}
+
+/** At most this many facts of a source about one broker or project; further ones are left out. */
+export const MAX_FACTS = 100;

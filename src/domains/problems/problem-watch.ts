@@ -1,0 +1,257 @@
+import type { Logger } from 'pino';
+import { Outages } from '../../platform/outages.ts';
+import type { Lease } from '../../platform/storage/leases/leases.ts';
+import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
+import type { ProjectCache } from '../projects/project-cache.ts';
+import { Hysteresis } from './model/hysteresis.ts';
+import { type FactScope, keyOf, type ProblemFact } from './model/problem-fact.ts';
+import type { ProblemKind } from './model/problem-kinds.ts';
+import {
+  type BrokerSource,
+  MAX_FACTS,
+  type ProcessSource,
+  type ProjectSource,
+  type ServiceSource,
+} from './model/problem-source.ts';
+import { thresholdsOf } from './model/problem-thresholds.ts';
+import type { ProblemCache, ProblemRecord } from './storage/problem-cache.ts';
+import type { ProblemStore, ScopedTransition } from './storage/problem-store.ts';
+
+export interface ProblemSources {
+  readonly brokers: readonly BrokerSource[];
+  readonly projects: readonly ProjectSource[];
+  readonly process: readonly ProcessSource[];
+  readonly service: readonly ServiceSource[];
+}
+
+interface ProblemWatchOptions {
+  readonly sources: ProblemSources;
+  readonly brokers: BrokerCache;
+  readonly projects: ProjectCache;
+  readonly cache: ProblemCache;
+  readonly store: ProblemStore;
+  /** Whether this process finds the problems of a broker. */
+  readonly isMine: (brokerId: string) => boolean;
+  /** Its holder finds the problems of projects and of the service. */
+  readonly lease: Lease;
+  readonly host: string;
+  /** The machines of all processes that are there; `null` if they are not known. */
+  readonly hosts: () => ReadonlySet<string> | null;
+  /** Called about once an hour by the holder of the lease. Errors: those of the database. */
+  readonly tidy: () => Promise<void>;
+  readonly log: Logger;
+}
+
+interface Reading {
+  readonly scope: FactScope;
+  readonly facts: Map<string, ProblemFact>;
+  readonly unknown: Set<ProblemKind>;
+}
+
+const CHECK_MS = 2_000;
+const SOON_MS = 200;
+/** How often it is written that facts are still there. */
+const SEEN_MS = 60_000;
+const TIDY_MS = 3_600_000;
+/** Open problems of all projects. Further ones are not opened. */
+const MAX_OPEN = 20_000;
+const SERVICE: FactScope = { projectId: null, brokerId: null };
+
+/**
+ * Reads the facts every CHECK_MS and opens and closes problems. With several processes, each finds the problems of the
+ * brokers that belong to it, and of itself; the holder of the lease finds those of projects and of the service.
+ */
+export class ProblemWatch {
+  readonly #options: ProblemWatchOptions;
+  readonly #states = new Map<string, Hysteresis>();
+  readonly #refreshing = new Set<object>();
+  readonly #stops: readonly (() => void)[];
+  readonly #outages: Outages;
+  #timer: NodeJS.Timeout | null = null;
+  #writing: Promise<void> | null = null;
+  #soon: NodeJS.Timeout | null = null;
+  #seenAt = performance.now();
+  #tidiedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ProblemWatchOptions) {
+    this.#options = options;
+    this.#outages = new Outages({ what: 'writing problems', log: options.log });
+    const { brokers, projects, cache } = options;
+    this.#stops = [
+      brokers.onRemove(({ id }) => this.#forget(id, () => cache.ownerRemoved({ brokerId: id }))),
+      projects.onRemove(({ id }) => this.#forget(id, () => cache.ownerRemoved({ projectId: id }))),
+    ];
+  }
+
+  start(): void {
+    this.#timer ??= setInterval(() => this.check(), CHECK_MS).unref();
+    this.check();
+  }
+
+  /** A source has learnt a fact: the next check is within SOON_MS. */
+  readonly checkSoon = (): void => {
+    if (this.#timer === null) return;
+    this.#soon ??= setTimeout(() => {
+      this.#soon = null;
+      this.check();
+    }, SOON_MS).unref();
+  };
+
+  check(): void {
+    const { sources, cache, store, lease, projects, brokers, isMine } = this.#options;
+    for (const source of [...sources.brokers, ...sources.projects, ...sources.process, ...sources.service]) {
+      this.#refresh(source);
+    }
+    const now = performance.now();
+    const transitions: ScopedTransition[] = [];
+    const present = new Map<string, ProblemFact>();
+    const take = (owner: string, reading: Reading, open: readonly ProblemRecord[]) => {
+      for (const [key, fact] of reading.facts) present.set(key, fact);
+      transitions.push(...this.#transitions(owner, reading, open, now));
+    };
+    for (const broker of brokers.all()) {
+      if (isMine(broker.id)) take(broker.id, this.#ofBroker(broker), cache.openOfBroker(broker));
+      else this.#states.delete(broker.id);
+    }
+    const ofService = cache.openOfProject(null);
+    take(
+      'process',
+      this.#ofProcess(),
+      ofService.filter((one) => this.#isOfThisProcess(one)),
+    );
+    if (lease.held) {
+      for (const project of projects.all()) {
+        const open = cache.openOfProject(project.id).filter(({ brokerId }) => brokerId === null);
+        take(project.id, this.#ofProject(project.id), open);
+      }
+      take(
+        'service',
+        this.#ofService(),
+        ofService.filter((one) => this.#isOfService(one)),
+      );
+    }
+    store.take(transitions, new Date());
+    this.#writing ??= this.#write(present).finally(() => {
+      this.#writing = null;
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    if (this.#soon !== null) clearTimeout(this.#soon);
+    this.#timer = null;
+    for (const stop of this.#stops) stop();
+    const { sources, lease } = this.#options;
+    for (const source of [...sources.brokers, ...sources.projects, ...sources.process, ...sources.service]) {
+      source.close?.();
+    }
+    await this.#writing;
+    await lease.release();
+  }
+
+  #refresh(source: { refresh?(): void | Promise<void> }): void {
+    if (source.refresh === undefined || this.#refreshing.has(source)) return;
+    this.#refreshing.add(source);
+    Promise.resolve(source.refresh())
+      .catch((error: unknown) => this.#options.log.error({ err: error }, 'facts about problems cannot be read'))
+      .finally(() => this.#refreshing.delete(source));
+  }
+
+  #ofBroker(broker: BrokerRecord): Reading {
+    const { sources, projects } = this.#options;
+    const scope = { projectId: broker.projectId, brokerId: broker.id };
+    const thresholds = thresholdsOf(projects.get(broker.projectId)?.problemThresholds ?? null);
+    return reading(scope, sources.brokers, (source) => source.of(broker, thresholds));
+  }
+
+  #ofProject(projectId: string): Reading {
+    const { sources, projects } = this.#options;
+    const project = projects.get(projectId);
+    const scope = { projectId, brokerId: null };
+    return reading(scope, sources.projects, (source) =>
+      project === null ? null : source.ofProject(project, thresholdsOf(project.problemThresholds)),
+    );
+  }
+
+  #ofProcess(): Reading {
+    const { sources, host } = this.#options;
+    return reading(SERVICE, sources.process, (source) => source.ofProcess(host));
+  }
+
+  #ofService(): Reading {
+    return reading(SERVICE, this.#options.sources.service, (source) => source.ofService());
+  }
+
+  #isOfThisProcess({ kind, subjectName }: ProblemRecord): boolean {
+    return this.#isOfProcesses(kind) && subjectName === this.#options.host;
+  }
+
+  /** Also problems of a process on a machine where there is none any longer: nothing else would close them. */
+  #isOfService({ kind, subjectName }: ProblemRecord): boolean {
+    return !this.#isOfProcesses(kind) || this.#options.hosts()?.has(subjectName) === false;
+  }
+
+  #isOfProcesses(kind: ProblemKind): boolean {
+    return this.#options.sources.process.some(({ kinds }) => kinds.includes(kind));
+  }
+
+  #transitions(
+    owner: string,
+    { scope, facts, unknown }: Reading,
+    open: readonly ProblemRecord[],
+    now: number,
+  ): ScopedTransition[] {
+    const known = this.#states.get(owner);
+    if (known === undefined && facts.size === 0 && open.length === 0) return [];
+    const state = known ?? new Hysteresis();
+    state.adopt(open, now);
+    const transitions = state.update(facts, unknown, now);
+    if (state.size === 0) this.#states.delete(owner);
+    else this.#states.set(owner, state);
+    return transitions.flatMap((transition) => {
+      if (transition.change !== 'OPEN' || this.#options.cache.openCount < MAX_OPEN) return { ...transition, scope };
+      state.forget(transition.key);
+      return [];
+    });
+  }
+
+  async #write(present: ReadonlyMap<string, ProblemFact>): Promise<void> {
+    const { store, log, lease, tidy } = this.#options;
+    try {
+      const dropped = await store.flush();
+      if (dropped > 0) log.warn({ dropped }, 'changes of problems were dropped while the database was away');
+      const now = performance.now();
+      if (now - this.#seenAt >= SEEN_MS) {
+        this.#seenAt = now;
+        await store.seen(present, new Date());
+      }
+      if (lease.held && now - this.#tidiedAt >= TIDY_MS) {
+        this.#tidiedAt = now;
+        await tidy();
+      }
+      this.#outages.up('problems', {});
+    } catch (error) {
+      this.#outages.down('problems', { err: error }, Date.now());
+    }
+  }
+
+  #forget(owner: string, removed: () => void): void {
+    this.#states.delete(owner);
+    removed();
+  }
+}
+
+function reading<One extends { readonly kinds: readonly ProblemKind[] }>(
+  scope: FactScope,
+  sources: readonly One[],
+  read: (source: One) => readonly ProblemFact[] | null,
+): Reading {
+  const facts = new Map<string, ProblemFact>();
+  const unknown = new Set<ProblemKind>();
+  for (const source of sources) {
+    const found = read(source);
+    if (found === null) for (const kind of source.kinds) unknown.add(kind);
+    else for (const fact of found.slice(0, MAX_FACTS)) facts.set(keyOf(fact, scope), fact);
+  }
+  return { scope, facts, unknown };
+}

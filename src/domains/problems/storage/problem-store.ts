@@ -1,0 +1,220 @@
+import type { Prisma, Problem } from '../../../generated/sqlite/client.ts';
+import { newId } from '../../../platform/ids.ts';
+import { ANYTHING, type Changes } from '../../../platform/storage/changes/changes.ts';
+import type { Database } from '../../../platform/storage/database.ts';
+import { isForeignKeyViolation, isUniqueViolation } from '../../../platform/storage/prisma-errors.ts';
+import type { Transition } from '../model/hysteresis.ts';
+import { type FactScope, MAX_TEXT, type ProblemFact } from '../model/problem-fact.ts';
+import { PROBLEM_KINDS } from '../model/problem-kinds.ts';
+import { PROBLEM_CHANGED, type ProblemCache, type ProblemRecord } from './problem-cache.ts';
+
+interface ProblemStoreOptions {
+  readonly db: Database;
+  readonly changes: Changes;
+  readonly cache: ProblemCache;
+}
+
+export type ScopedTransition = Transition & { readonly scope: FactScope };
+
+/** A problem that appears again within this time after it was closed is opened again, with its acknowledgement. */
+const REOPENS_MS = 10 * 60_000;
+/** More changed problems at once are announced as one change of all. */
+const MAX_ANNOUNCED = 20;
+/** In a transaction. */
+const BATCH = 500;
+const MAX_UNWRITTEN = 5_000;
+const COUNTER = { id: 1 } as const;
+
+/**
+ * Writes problems, and a row of ProblemChange for each opening and closing. Several processes may write; of one problem
+ * at most one is open. Errors of all methods: those of the database.
+ */
+export class ProblemStore {
+  readonly #options: ProblemStoreOptions;
+  readonly #unwritten: WrittenRow[] = [];
+  #dropped = 0;
+
+  constructor(options: ProblemStoreOptions) {
+    this.#options = options;
+  }
+
+  /** Takes transitions, which the cache shows immediately. `flush` writes them. */
+  take(transitions: readonly ScopedTransition[], at: Date): void {
+    for (const transition of transitions) {
+      const row = this.#rowAfter(transition, at);
+      if (row === null) continue;
+      if (this.#unwritten.length >= MAX_UNWRITTEN) this.#dropped += 1;
+      else {
+        this.#options.cache.put(row.after);
+        this.#unwritten.push(row);
+      }
+    }
+  }
+
+  /**
+   * Writes what was taken, in order. If the database is away, it remains for the next call, at most MAX_UNWRITTEN; later
+   * ones are dropped, and their facts are taken again. Returns how many were dropped since the last call.
+   */
+  async flush(): Promise<number> {
+    const rows = this.#unwritten.slice(0, BATCH);
+    if (rows.length > 0) {
+      await this.#writeAll(rows);
+      this.#unwritten.splice(0, rows.length);
+      await this.#announce(rows.map(({ after }) => after.id));
+    }
+    if (this.#unwritten.length > 0) return this.flush();
+    const dropped = this.#dropped;
+    this.#dropped = 0;
+    return dropped;
+  }
+
+  /** Notes that the facts of open problems are still there, with their present details. Not while `take` waits. */
+  async seen(facts: ReadonlyMap<string, ProblemFact>, at: Date): Promise<void> {
+    const open = [...facts].flatMap(([key, fact]) => {
+      const known = this.#options.cache.openWithKey(key);
+      return known === null ? [] : [{ known, fact }];
+    });
+    const same = open.filter(({ known, fact }) => known.detail === detailOf(fact)).map(({ known }) => known);
+    const { db, cache } = this.#options;
+    if (same.length > 0) {
+      await db.problem.updateMany({ where: { id: { in: same.map(({ id }) => id) } }, data: { lastSeenAt: at } });
+    }
+    for (const known of same) cache.put({ ...known, lastSeenAt: at });
+    const changed = open.filter(({ known, fact }) => known.detail !== detailOf(fact));
+    for (const { known, fact } of changed) {
+      const data = { ...textsOf(fact), lastSeenAt: at };
+      await db.problem.updateMany({ where: { id: known.id }, data });
+      cache.put({ ...known, ...data });
+    }
+    await this.#announce(open.map(({ known }) => known.id));
+  }
+
+  async update(id: string, data: Prisma.ProblemUpdateManyMutationInput): Promise<ProblemRecord | null> {
+    const { db, cache } = this.#options;
+    await db.problem.updateMany({ where: { id }, data });
+    const row = await db.problem.findUnique({ where: { id } });
+    if (row === null) return null;
+    const record = cache.put(row);
+    await this.#announce([id]);
+    return record;
+  }
+
+  #rowAfter(transition: ScopedTransition, at: Date): WrittenRow | null {
+    const { cache } = this.#options;
+    const { key, scope } = transition;
+    const open = cache.openWithKey(key);
+    if (transition.change === 'CLOSE') {
+      return open && { before: open, after: { ...open, openKey: null, closedAt: at }, change: 'CLOSED' };
+    }
+    const seen = { ...textsOf(transition.fact), lastSeenAt: at };
+    if (open !== null) return { before: open, after: { ...open, ...seen, count: open.count + 1 }, change: null };
+    const closed = cache.lastClosedWithKey(key);
+    if (closed?.closedAt != null && at.getTime() - closed.closedAt.getTime() < REOPENS_MS) {
+      const after = { ...closed, ...seen, count: closed.count + 1, openKey: key, closedAt: null };
+      return { before: closed, after, change: 'OPENED' };
+    }
+    return { before: null, after: newRow(key, transition.fact, scope, at), change: 'OPENED' };
+  }
+
+  async #writeAll(rows: readonly WrittenRow[]): Promise<void> {
+    try {
+      await this.#write(rows);
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      for (const row of rows) await this.#writeAlone(row);
+    }
+  }
+
+  async #write(rows: readonly WrittenRow[]): Promise<void> {
+    await this.#options.db.$transaction(async (tx) => {
+      const created = rows.filter(({ before }) => before === null).map(({ after }) => after);
+      if (created.length > 0) await tx.problem.createMany({ data: created });
+      for (const { before, after } of rows) {
+        if (before === null) continue;
+        const { id, ...data } = after;
+        await tx.problem.updateMany({ where: { id }, data: ownData(data) });
+      }
+      await addChanges(tx, rows);
+    });
+  }
+
+  /** The problem was opened by another process, or its owner was deleted: the announcement corrects the cache. */
+  async #writeAlone(row: WrittenRow): Promise<void> {
+    await this.#write([row]).catch((error: unknown) => {
+      if (!isConflict(error)) throw error;
+    });
+  }
+
+  async #announce(ids: readonly string[]): Promise<void> {
+    const { changes } = this.#options;
+    if (ids.length > MAX_ANNOUNCED) await changes.announce(PROBLEM_CHANGED, ANYTHING);
+    else for (const id of ids) await changes.announce(PROBLEM_CHANGED, id);
+  }
+}
+
+interface WrittenRow {
+  readonly before: Problem | null;
+  readonly after: Problem;
+  readonly change: 'OPENED' | 'CLOSED' | null;
+}
+
+/** The columns that facts decide: an acknowledgement may be written at the same time. */
+const ownData = ({ openKey, closedAt, lastSeenAt, count, severity, detail, whatWouldHelp }: Omit<Problem, 'id'>) => ({
+  openKey,
+  closedAt,
+  lastSeenAt,
+  count,
+  severity,
+  detail,
+  whatWouldHelp,
+});
+
+/** The row of the counter is locked until the end of the transaction, so that sequences become visible in order. */
+async function addChanges(tx: Prisma.TransactionClient, rows: readonly WrittenRow[]): Promise<void> {
+  const noted = rows.filter(({ change }) => change !== null);
+  if (noted.length === 0) return;
+  const { value } = await tx.problemCounter.upsert({
+    where: COUNTER,
+    create: { ...COUNTER, value: noted.length },
+    update: { value: { increment: noted.length } },
+  });
+  const data = noted.map(({ after, change }, nth) => ({
+    sequence: value - noted.length + 1 + nth,
+    problemId: after.id,
+    change: change ?? '',
+    at: after.closedAt ?? after.lastSeenAt,
+  }));
+  await tx.problemChange.createMany({ data });
+}
+
+const newRow = (key: string, fact: ProblemFact, { projectId, brokerId }: FactScope, at: Date): Problem => ({
+  id: newId('problem'),
+  kind: fact.kind,
+  ...textsOf(fact),
+  projectId,
+  brokerId,
+  subjectId: fact.subjectId,
+  subjectName: storable(fact.subjectName),
+  key,
+  openKey: key,
+  openedAt: at,
+  closedAt: null,
+  lastSeenAt: at,
+  count: 1,
+  acknowledgedAt: null,
+  acknowledgedBy: null,
+  acknowledgedNote: null,
+});
+
+const detailOf = ({ detail }: ProblemFact): string => storable(detail);
+
+const textsOf = (fact: ProblemFact) => ({
+  severity: fact.severity ?? PROBLEM_KINDS[fact.kind].severity,
+  detail: detailOf(fact),
+  whatWouldHelp: fact.whatWouldHelp === undefined ? null : storable(fact.whatWouldHelp),
+});
+
+/** Texts of clients and brokers may have characters that PostgreSQL cannot store. */
+const storable = (text: string): string => text.slice(0, MAX_TEXT).toWellFormed().replaceAll('\0', '\u{FFFD}');
+
+const isConflict = (error: unknown): boolean => isUniqueViolation(error) || isForeignKeyViolation(error);

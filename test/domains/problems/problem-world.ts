@@ -1,0 +1,32 @@
+import { expect } from 'vitest';
+import type { TestService } from '../../support/service.ts';
+
+export const PROBLEM = `id kind severity title detail whatWouldHelp subjectId subjectName
+  subject { __typename ... on Node { id } } broker { id } project { id }
+  openedAt closedAt lastSeenAt count acknowledgement { by at note } isSilenced`;
+
+const LIST = `query ($filter: ProblemFilter) { problems(filter: $filter, first: 200) { nodes { ${PROBLEM} } } }`;
+
+/** A wait for an event of a busy machine, not a bound of the product. */
+export const SLOW = { timeout: 90_000, interval: 250 };
+
+// biome-ignore lint/suspicious/noExplicitAny: a problem of the graph.
+type Problem = any;
+
+export async function problemsOf(service: TestService, filter: object, token?: string): Promise<Problem[]> {
+  const { data, errors } = await service.graphql(LIST, { filter }, token);
+  expect(errors).toBeUndefined();
+  return data.problems.nodes;
+}
+
+/** Waits until exactly one problem of the kind is open, and returns it. */
+export async function opened(service: TestService, kind: string, filter: object = {}): Promise<Problem> {
+  const read = () => problemsOf(service, { kinds: [kind], ...filter });
+  await expect.poll(async () => (await read()).length, SLOW).toBe(1);
+  return (await read())[0];
+}
+
+/** Waits until no problem of the kind is open. */
+export async function closed(service: TestService, kind: string): Promise<void> {
+  await expect.poll(() => problemsOf(service, { kinds: [kind] }), SLOW).toEqual([]);
+}
