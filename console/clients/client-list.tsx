@@ -33,6 +33,7 @@ export function ClientList() {
   const { data: may } = useQuery(MAY, { id: brokerId });
   const [isDisconnecting, setDisconnecting] = useState(false);
   const totalCount = rows?.page.totalCount ?? 0;
+  const kicked = connectedCount ?? totalCount;
   const isFiltered = Object.keys(selection.filter).length > 0;
   const canDisconnect = may?.broker?.viewerCanControlClients === true && selection.filter.isConnected !== false;
   return (
@@ -65,7 +66,7 @@ export function ClientList() {
             <span className="space" />
             {canDisconnect && isReached && totalCount > 0 && connectedCount !== 0 && (
               <button type="button" className="danger" onClick={() => setDisconnecting(true)}>
-                {text('disconnectThese', { count: numberText(connectedCount ?? totalCount) })} …
+                {kicked === 1 ? text('disconnectOne') : text('disconnectThese', { count: numberText(kicked) })} …
               </button>
             )}
             {totalCount > 0 && (

@@ -3,7 +3,7 @@ import { catalogue } from '../texts/texts.ts';
 export const searchTexts = catalogue({
   en: {
     search: 'Search',
-    searchFor: 'Screens, brokers, clients, denied clients, accounts, roles, topics, certificates, people …',
+    searchFor: 'Screens, projects, brokers, clients, denied clients, accounts, roles, topics, certificates, people …',
     denied: 'Denied',
     certificate: 'Certificate',
     person: 'Person',
@@ -22,7 +22,7 @@ export const searchTexts = catalogue({
   },
   de: {
     search: 'Suche',
-    searchFor: 'Ansichten, Broker, Clients, Abgewiesene, Konten, Rollen, Topics, Zertifikate, Personen …',
+    searchFor: 'Ansichten, Projekte, Broker, Clients, Abgewiesene, Konten, Rollen, Topics, Zertifikate, Personen …',
     denied: 'Abgewiesen',
     certificate: 'Zertifikat',
     person: 'Person',
