@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest';
-import { BrokerLink, type BrokerLinkOptions } from '../../src/protocol/mqtt/broker-link.ts';
+import { BrokerLink } from '../../src/protocol/mqtt/broker-link.ts';
 import type { BrokerSession, LinkState, LinkStatus } from '../../src/protocol/mqtt/broker-session.ts';
+import type { BrokerLinkOptions } from '../../src/protocol/mqtt/link-options.ts';
 
 /** Opens a link, which is closed after the test. */
 export function openLink(options: Partial<BrokerLinkOptions> & { readonly url: string }): BrokerLink {

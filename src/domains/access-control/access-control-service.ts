@@ -10,7 +10,8 @@ import { DYNSEC_API, getClient, parseConnections } from '../../protocol/control/
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import { BrokerFeeds } from '../brokers/broker-feeds.ts';
-import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import type { BrokerRuntime } from '../brokers/broker-runtime.ts';
+import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { ClientService, ConnectedClients } from '../clients/client-service.ts';
 import type { AccessDiff, DiffOptions } from './documents/access-diff.ts';
 import { type AccessDocument, documentOf } from './documents/access-document.ts';

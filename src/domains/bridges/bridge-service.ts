@@ -10,7 +10,7 @@ import { isFields } from '../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import { BrokerFeeds, type BrokerFeedsOptions } from '../brokers/broker-feeds.ts';
-import type { BrokerRuntime } from '../brokers/broker-runtimes.ts';
+import type { BrokerRuntime } from '../brokers/broker-runtime.ts';
 import { TotalsOfBrokers } from '../brokers/broker-totals.ts';
 import { BRIDGE_METRICS, type BridgeTotals } from './bridge-metrics.ts';
 import { type BridgeView, remoteClientIdOf, sysBridgeKey, sysStatus } from './bridge-view.ts';

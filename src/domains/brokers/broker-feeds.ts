@@ -1,7 +1,8 @@
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import { type PolledContent, type PolledEvent, PolledFeed, type PollSource } from '../../gateway/live/polled-feed.ts';
 import type { BrokerCache } from './broker-cache.ts';
-import type { BrokerRuntime, BrokerRuntimes } from './broker-runtimes.ts';
+import type { BrokerRuntime } from './broker-runtime.ts';
+import type { BrokerRuntimes } from './broker-runtimes.ts';
 
 export interface BrokerFeedsOptions {
   readonly runtimes: BrokerRuntimes;

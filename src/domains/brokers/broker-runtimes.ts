@@ -1,65 +1,31 @@
 import type { Logger } from 'pino';
-import { Broadcast, type BroadcastEvent } from '../../gateway/live/broadcast.ts';
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
-import { type ProjectFeed, ProjectFeeds } from '../../gateway/live/project-feeds.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { Outages } from '../../platform/outages.ts';
 import { SerialQueues } from '../../platform/scheduling/serial-queues.ts';
 import { within } from '../../platform/scheduling/within.ts';
-import type { Sealer } from '../../platform/storage/encryption/sealed.ts';
-import { withoutNulls } from '../../platform/without-nulls.ts';
 import { getLicenseInformation, type LicenseInformation } from '../../protocol/apis/license.ts';
-import { BrokerControls } from '../../protocol/control/broker-controls.ts';
 import { type BrokerPlugin, listPlugins } from '../../protocol/control/broker-plugins.ts';
-import type { ControlApi } from '../../protocol/control/envelope.ts';
 import type { ControlCapability } from '../../protocol/control/plugin.ts';
 import { type GatewayPlugins, mergeGatewayPlugins } from '../../protocol/hosting/gateway-plugins.ts';
-import { BrokerLink, type BrokerLinkOptions } from '../../protocol/mqtt/broker-link.ts';
+import { BrokerLink } from '../../protocol/mqtt/broker-link.ts';
 import type { LinkStatus } from '../../protocol/mqtt/broker-session.ts';
-import { LeasedLink } from '../../protocol/mqtt/leased-link.ts';
-import { MESSAGE_LINK_LIMITS } from '../../protocol/mqtt/packet-limits.ts';
+import type { BrokerLinkOptions } from '../../protocol/mqtt/link-options.ts';
 import { newReadingLimits } from '../../protocol/mqtt/reading-limits.ts';
 import { ReadingTimeLimit } from '../../protocol/mqtt/reading-time-limit.ts';
 import { unreachable, whenConnected } from '../../protocol/mqtt/when-connected.ts';
-import { isLocalHost } from '../../protocol/network/allowed-hosts.ts';
 import type { BrokerCache, BrokerRecord } from './broker-cache.ts';
-import { type ConnectionRules, readConnectionFile } from './broker-connection.ts';
+import { type BrokerRuntime, closeRuntime, createRuntime } from './broker-runtime.ts';
 import { withoutAddress } from './broker-service.ts';
+import { type BrokerStatusEvent, BrokerStatusFeed } from './broker-status-feed.ts';
 import { LastLicenses } from './last-licenses.ts';
+import { isElsewhere, isReachable, type LinkSettingsOptions, linkSettings, sameConnection } from './link-settings.ts';
 import { LinkShares } from './link-shares.ts';
-import { SysTopics, type SysTopicsSample } from './sys-topics.ts';
-
-export interface BrokerRuntime {
-  readonly id: string;
-  readonly link: BrokerLink;
-  /** A second connection for many messages, which would delay others on `link`. */
-  readonly observer: LeasedLink;
-  /** A connection for messages that users publish or delete: a broker that refuses one may close the connection. */
-  readonly messages: LeasedLink;
-  /** A connection for reading retained messages, one reading at a time. It is closed to stop a long reading. */
-  readonly retained: LeasedLink;
-  /** Client ids of this service's connections to the broker, open or not. */
-  readonly clientIds: readonly string[];
-  /** Prefixes of further such client ids, up to and including the last `-`. */
-  readonly clientIdPrefixes: readonly string[];
-  readonly controls: BrokerControls;
-  readonly sys: SysTopics;
-}
-
-export interface BrokerStatusChange {
-  readonly brokerId: string;
-  readonly broker: BrokerRecord | null;
-  readonly connection: LinkStatus;
-}
-
-export type BrokerStatusEvent = BroadcastEvent<readonly BrokerStatusChange[], BrokerStatusChange>;
+import type { SysTopics, SysTopicsSample } from './sys-topics.ts';
 
 export type BrokerInfoData = Awaited<ReturnType<BrokerRuntimes['info']>>;
 
-interface BrokerRuntimesOptions {
+interface BrokerRuntimesOptions extends LinkSettingsOptions {
   readonly brokers: BrokerCache;
-  readonly sealer: Sealer;
-  readonly rules: ConnectionRules;
   readonly timeoutMs: number;
   /** Maximum number of links; if there are more brokers, LinkShares selects those that have one. */
   readonly maxLinks: number;
@@ -67,15 +33,10 @@ interface BrokerRuntimesOptions {
   readonly ownerOf?: (projectId: string) => string;
   /** The node over which the entry of a cluster is reached; any other broker itself. `null`: no node is reachable. */
   readonly standInOf?: (broker: BrokerRecord) => BrokerRecord | null;
-  /** Name of this machine. Default: all brokers of this service run on this machine. */
-  readonly host?: string;
   readonly log: Logger;
 }
 
 type PluginsOf<Result> = (link: BrokerLinkOptions) => Result;
-
-/** Control APIs that are probed as soon as a broker is connected. */
-const EAGER: readonly ControlApi[] = ['dynamic-security', 'cedalo/inspect', 'cedalo/license', 'broker'];
 
 /**
  * The connections to brokers: for each broker with an address a link, its control APIs and its values below $SYS.
@@ -93,21 +54,18 @@ export class BrokerRuntimes {
   readonly #queues = new SerialQueues();
   /** Shared by all links of this process, including observers. */
   readonly #readingLimits = newReadingLimits(new ReadingTimeLimit());
-  readonly #feeds = new ProjectFeeds<ProjectFeed<readonly BrokerStatusChange[], BrokerStatusChange>>(
-    (projectId, only) => ({ broadcast: new Broadcast(() => this.#snapshot(projectId, only)) }),
-  );
+  readonly #statuses: BrokerStatusFeed;
   readonly #listeners = new Set<(runtime: BrokerRuntime, change: 'OPENED' | 'CLOSING') => void>();
   readonly #pluginsOf: PluginsOf<GatewayPlugins>[] = [];
   #replacement: PluginsOf<GatewayPlugins | null> = () => null;
   readonly #stop: () => void;
-  readonly #outages: Outages;
   /** Whether brokers wait because of `maxLinks`, which is one line of the log. */
   #isFull = false;
   #opening: 'NONE' | 'ALL' | 'ON_DEMAND' = 'NONE';
 
   constructor(options: BrokerRuntimesOptions) {
     this.#options = options;
-    this.#outages = new Outages({ what: 'the connection to a broker', log: options.log });
+    this.#statuses = new BrokerStatusFeed({ ...options, statusOf: (id) => this.status(id) });
     this.#shares = new LinkShares(options.maxLinks, (id) => this.#downMs(id));
     this.#stop = options.brokers.onChange((broker, previous) => this.#brokerChanged(broker, previous));
   }
@@ -223,7 +181,7 @@ export class BrokerRuntimes {
     only: ReadonlySet<string> | null,
     options: SubscriberOptions,
   ): LiveSource<BrokerStatusEvent> {
-    return this.#feeds.of(projectId, only).broadcast.subscribe(options);
+    return this.#statuses.watch(projectId, only, options);
   }
 
   /** Calls the listener for each open runtime, for each that is opened, and before one is closed. */
@@ -245,7 +203,7 @@ export class BrokerRuntimes {
   async close(): Promise<void> {
     this.#opening = 'NONE';
     this.#stop();
-    this.#feeds.close();
+    this.#statuses.close();
     await this.#queues.idle();
     await Promise.all([...this.#runtimes.keys()].map((id) => this.#closeRuntime(id)));
   }
@@ -264,7 +222,7 @@ export class BrokerRuntimes {
         else this.#releaseLink(broker.id);
       });
     }
-    this.#publishStatus(broker, current);
+    this.#statuses.publish(broker, current);
   }
 
   /** Tries only once per process. Errors: BROKER_UNREACHABLE for a broker that the service runs. */
@@ -282,31 +240,8 @@ export class BrokerRuntimes {
 
   #linkChanged(id: string, status: LinkStatus): void {
     const broker = this.#options.brokers.get(id);
-    if (broker === null || status.state === 'CLOSED') this.#outages.forget(id);
-    if (broker === null) return;
-    this.#noteOutage(broker, status);
-    this.#publishStatus(broker, broker);
-  }
-
-  #noteOutage({ id, name, projectId }: BrokerRecord, { state, lastError: error, since }: LinkStatus): void {
-    const fields = { brokerId: id, name, projectId };
-    if (state === 'CONNECTED') this.#outages.up(id, fields);
-    else if (state === 'UNREACHABLE' || state === 'UNAUTHORIZED')
-      this.#outages.down(id, { ...fields, state, error }, Date.parse(since));
-  }
-
-  #publishStatus(broker: BrokerRecord, current: BrokerRecord | null): void {
-    const connection =
-      current === null ? { state: 'CLOSED' as const, since: new Date().toISOString() } : this.status(broker.id);
-    const change = { brokerId: broker.id, broker: current, connection };
-    for (const { broadcast } of this.#feeds.containing(broker.projectId, broker.id)) broadcast.publish(change);
-  }
-
-  #snapshot(projectId: string, only: ReadonlySet<string> | null): BrokerStatusChange[] {
-    return this.#options.brokers
-      .ofProject(projectId)
-      .filter(({ id }) => only?.has(id) ?? true)
-      .map((broker) => ({ brokerId: broker.id, broker, connection: this.status(broker.id) }));
+    this.#statuses.noteOutage(id, broker, status);
+    if (broker !== null) this.#statuses.publish(broker, broker);
   }
 
   #enqueue(id: string, step: () => Promise<void>): void {
@@ -353,7 +288,7 @@ export class BrokerRuntimes {
       log.warn({ maxLinks, brokerId: id, name: broker.name }, 'MAX_BROKER_LINKS is reached: further brokers wait');
     }
     this.#failures.set(id, { state: 'UNREACHABLE', since: new Date().toISOString(), lastError: NO_LINK });
-    this.#publishStatus(broker, broker);
+    this.#statuses.publish(broker, broker);
   }
 
   #releaseLink(id: string): void {
@@ -385,42 +320,18 @@ export class BrokerRuntimes {
     let link: BrokerLink | null = null;
     try {
       const options = await this.#linkOptions(broker);
-      link = this.#openLink(options);
-      const observer = new LeasedLink({ ...options, clientId: `${link.clientId}-observer` });
-      const forMessages = { ...options, limits: MESSAGE_LINK_LIMITS };
-      const messages = new LeasedLink({ ...forMessages, clientId: `${link.clientId}-messages` });
-      const retained = new LeasedLink({
-        ...forMessages,
-        clientId: `${link.clientId}-retained`,
-        // Mosquitto sends SUBACK behind the retained messages, and drops them for a client that is throttled.
-        timeoutMs: RETAINED_TIMEOUT_MS,
-        readingLimits: { unfinished: this.#readingLimits.unfinished, time: null },
-      });
-      const { timeoutMs, log } = this.#options;
-      const { plugins, clientIds, clientIdPrefixes = [] } = this.#pluginsFor(options);
-      const onFault = (error: unknown) => log.error({ err: error, brokerId: id }, 'a listener of a broker failed');
-      const sys = new SysTopics(link);
-      const onAccessWrite = () => sys.lookAgain();
-      const runtime: BrokerRuntime = {
-        id,
+      link = new BrokerLink(options);
+      link.onStatus((status) => this.#linkChanged(id, status));
+      link.open();
+      const { log, standInOf = (itself) => itself } = this.#options;
+      const runtime = createRuntime({
         link,
-        observer,
-        messages,
-        retained,
-        clientIds: [link, observer, messages, retained].map(({ clientId }) => clientId).concat(clientIds),
-        clientIdPrefixes,
-        // Probed right after connecting: clients of plain Mosquitto are known only since they are followed, and
-        // Mosquitto 2.0 does not respond to a probe for a missing API, which takes a second.
-        controls: new BrokerControls(link, {
-          timeoutMs,
-          plugins,
-          eager: EAGER,
-          ...this.#silenceOf(broker),
-          onAccessWrite,
-          onFault,
-        }),
-        sys,
-      };
+        linkOptions: options,
+        readingLimits: this.#readingLimits,
+        gateway: this.#replacement(options) ?? mergeGatewayPlugins(this.#pluginsOf.map((of) => of(options))),
+        alwaysResponds: standInOf(broker)?.engine === 'embedded',
+        onFault: (error) => log.error({ err: error, brokerId: id }, 'a listener of a broker failed'),
+      });
       this.#runtimes.set(id, runtime);
       this.#announce(runtime, 'OPENED');
     } catch (error) {
@@ -436,19 +347,8 @@ export class BrokerRuntimes {
       this.#failures.set(id, { state: 'UNREACHABLE', since: new Date().toISOString(), lastError });
       await link?.close();
       this.#releaseLink(id);
-      this.#publishStatus(broker, broker);
+      this.#statuses.publish(broker, broker);
     }
-  }
-
-  #openLink(options: BrokerLinkOptions): BrokerLink {
-    const link = new BrokerLink(options);
-    link.onStatus((status) => this.#linkChanged(options.id, status));
-    link.open();
-    return link;
-  }
-
-  #pluginsFor(link: BrokerLinkOptions): GatewayPlugins {
-    return this.#replacement(link) ?? mergeGatewayPlugins(this.#pluginsOf.map((pluginsOf) => pluginsOf(link)));
   }
 
   #announce(runtime: BrokerRuntime, change: 'OPENED' | 'CLOSING'): void {
@@ -469,51 +369,19 @@ export class BrokerRuntimes {
     if (runtime === undefined) return;
     this.#runtimes.delete(id);
     this.#announce(runtime, 'CLOSING');
-    runtime.sys.close();
-    await runtime.controls.close();
-    const { link: main, observer, messages, retained } = runtime;
-    await Promise.all([main, observer, messages, retained].map((one) => one.close()));
-  }
-
-  /** Embedded brokers respond to every request, so a missing response does not mean that an API is missing. */
-  #silenceOf(broker: BrokerRecord): { readonly silenceMs?: null } {
-    const { standInOf = (itself) => itself } = this.#options;
-    return standInOf(broker)?.engine === 'embedded' ? { silenceMs: null } : {};
-  }
-
-  /** A loopback address would lead to another broker, on this machine, which would get the password. */
-  #requireReachableHost({ type, name, host }: BrokerRecord, url: string): void {
-    const { host: ownHost = host } = this.#options;
-    if (type !== 'CLOUD' || host === null || host === ownHost || !isLocalHost(new URL(url).hostname)) return;
-    throw new ServiceError(
-      'BROKER_UNREACHABLE',
-      `"${name}" runs on ${host}, and its address is valid on that machine only: set MQTT_HOST and MQTT_ADVERTISED_HOST of the process there`,
-    );
+    await closeRuntime(runtime);
   }
 
   async #linkOptions(entry: BrokerRecord): Promise<BrokerLinkOptions> {
-    const { id } = entry;
-    const { sealer, rules, timeoutMs, log, standInOf = (itself) => itself } = this.#options;
+    const { id, projectId: group, name } = entry;
+    const { timeoutMs, log, standInOf = (itself) => itself } = this.#options;
     const broker = standInOf(entry);
-    if (broker === null) throw new ServiceError('BROKER_UNREACHABLE', `No node of "${entry.name}" is reachable`);
-    const { url, username, sealedPassword, sealedClientKey, verifyCaCert } = broker;
-    if (url === null) throw withoutAddress(broker.name);
-    this.#requireReachableHost(broker, url);
-    const open = (sealed: string | null, what: string) => sealed && sealer.open(sealed, `${broker.id}/${what}`);
-    const pem = async (text: string | null, file: string | null) =>
-      text ?? (file && (await readConnectionFile(file, rules.filesDir)));
-    const ca = await pem(broker.caCert, broker.caCertFile);
-    const cert = await pem(broker.clientCert, broker.clientCertFile);
-    const key = await pem(open(sealedClientKey, 'clientKey'), broker.clientKeyFile);
+    if (broker === null) throw new ServiceError('BROKER_UNREACHABLE', `No node of "${name}" is reachable`);
     return {
+      ...(await linkSettings(broker, this.#options)),
       id,
-      group: entry.projectId,
-      url,
+      group,
       timeoutMs,
-      verifyCa: verifyCaCert,
-      // The address of a broker that this service runs needs no check.
-      ...(broker.type === 'CLOUD' ? {} : hostsOf(rules, broker)),
-      ...withoutNulls({ username, password: open(sealedPassword, 'password'), ca, cert, key }),
       readingLimits: this.#readingLimits,
       onFault: (error) => log.error({ err: error, brokerId: id }, 'a listener of a broker link failed'),
     };
@@ -523,30 +391,5 @@ export class BrokerRuntimes {
 export const noResponse = (what: string, timeoutMs: number) =>
   new ServiceError('BROKER_TIMEOUT', `${what}: the broker did not respond within ${timeoutMs} ms`);
 
-/** Time for all retained messages. The reader has bounds of its own. */
-const RETAINED_TIMEOUT_MS = 30_000;
-
 const NO_LINK =
   'All connections of this service to brokers are in use (MAX_BROKER_LINKS), and the share of this project, too: the service connects to the broker when a connection becomes free';
-
-const hostsOf = ({ allowedHosts, inside = 'ALL' }: ConnectionRules, { trustedUrl }: BrokerRecord) => ({
-  allowedHosts,
-  inside: trustedUrl ? ('ALL' as const) : inside,
-});
-
-/** The settings of a link; only changes of these cause a reconnect. */
-const CONNECTION_COLUMNS: readonly (keyof BrokerRecord)[] = [
-  ...(['url', 'username', 'sealedPassword', 'verifyCaCert', 'caCert', 'caCertFile'] as const),
-  ...(['clientCert', 'clientCertFile', 'sealedClientKey', 'clientKeyFile'] as const),
-];
-
-/** The address of a broker of this service is valid only while it runs: another process may listen there later. */
-const isReachable = ({ type, state, url }: BrokerRecord) =>
-  url !== null && (type !== 'CLOUD' || state === 'ACTIVE' || state === 'UPDATING');
-
-/** Whether the entry is another broker now. The address of a broker of this service may change with each start. */
-const isElsewhere = ({ type, url }: BrokerRecord, previous: BrokerRecord | null): boolean =>
-  type !== 'CLOUD' && previous !== null && previous.url !== url;
-
-export const sameConnection = (a: BrokerRecord, b: BrokerRecord) =>
-  isReachable(a) === isReachable(b) && CONNECTION_COLUMNS.every((column) => a[column] === b[column]);

@@ -3,8 +3,8 @@ import { guarded, visibilityCheck } from '../../gateway/graphql/guarded.ts';
 import { eventFields, resumable, resumeArgument } from '../../gateway/graphql/live-event.ts';
 import { IS_CONNECTED } from './broker-descriptions.ts';
 import { BrokerConnectionStatus, statusFor } from './broker-info-schema.ts';
-import type { BrokerStatusChange, BrokerStatusEvent } from './broker-runtimes.ts';
 import { Broker } from './broker-schema.ts';
+import type { BrokerStatusChange, BrokerStatusEvent } from './broker-status-feed.ts';
 import { CloudBrokerState, cloudStateOf } from './broker-types-schema.ts';
 
 const BrokerStatus = builder.objectRef<BrokerStatusChange>('BrokerStatus').implement({

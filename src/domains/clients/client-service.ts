@@ -13,7 +13,8 @@ import { listSubscribers } from '../../protocol/apis/clients/subscriber-control.
 import { MAX_SUBSCRIBERS, type SubscriberList } from '../../protocol/apis/clients/subscriber-list.ts';
 import { topicProblem } from '../../protocol/mqtt/topics.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
-import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import type { BrokerRuntime } from '../brokers/broker-runtime.ts';
+import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { ClientGroups } from './client-groups.ts';
 import { type ClientConditions, filterOf, refuseBacklogs, type WatchArguments } from './client-selection.ts';
 import { type ClientList, type ClientView, ListedClient } from './client-view.ts';

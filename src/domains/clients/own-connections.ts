@@ -1,5 +1,6 @@
 import { ServiceError } from '../../platform/errors.ts';
-import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import type { BrokerRuntime } from '../brokers/broker-runtime.ts';
+import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 
 export class OwnConnections {
   readonly #ids = new Set<string>();

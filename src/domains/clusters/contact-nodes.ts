@@ -1,6 +1,7 @@
 import type { Stop } from '../../protocol/mqtt/broker-session.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
-import { type BrokerRuntimes, sameConnection } from '../brokers/broker-runtimes.ts';
+import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import { sameConnection } from '../brokers/link-settings.ts';
 import type { ClusterCache } from './cluster-cache.ts';
 import type { ClusterDrivers } from './cluster-drivers.ts';
 import type { ClusterRecord } from './model/cluster.ts';

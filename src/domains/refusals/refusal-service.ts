@@ -8,7 +8,8 @@ import type { Refusal, RefusalKind, RefusalReason } from '../../protocol/apis/re
 import { REFUSALS_API } from '../../protocol/apis/refusals/refusal-control.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import { BrokerFeeds } from '../brokers/broker-feeds.ts';
-import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import type { BrokerRuntime } from '../brokers/broker-runtime.ts';
+import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import { differenceOf, splitList } from './refusal-difference.ts';
 import { NO_REFUSALS, type RefusalList } from './refusal-list.ts';
 import { RefusalReader } from './refusal-reader.ts';

@@ -15,7 +15,8 @@ import type { ControlCaller } from '../../protocol/control/plugin.ts';
 import { unreachable } from '../../protocol/mqtt/when-connected.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import { BrokerFeeds, type BrokerFeedsOptions } from '../brokers/broker-feeds.ts';
-import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import type { BrokerRuntime } from '../brokers/broker-runtime.ts';
+import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import { TotalsOfBrokers } from '../brokers/broker-totals.ts';
 import { createLoopFree, modifyLoopFree, replayLoopFree } from './loop-check.ts';
 import {

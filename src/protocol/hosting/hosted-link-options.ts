@@ -1,5 +1,5 @@
 import { withoutNulls } from '../../platform/without-nulls.ts';
-import type { BrokerLinkOptions } from '../mqtt/broker-link.ts';
+import type { BrokerLinkOptions } from '../mqtt/link-options.ts';
 
 const KEYS = [
   'id',

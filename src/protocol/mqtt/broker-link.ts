@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { IConnackPacket } from 'mqtt';
 import { invalid, ServiceError } from '../../platform/errors.ts';
-import type { IterationBatch } from '../../platform/scheduling/iteration-batch.ts';
 import type {
   BrokerMessage,
   BrokerSession,
@@ -13,14 +12,17 @@ import type {
   SubscribeOptions,
   TakenSession,
 } from './broker-session.ts';
-import { type BrokerAddress, type ConnectOptions, connectOptions } from './connect-options.ts';
-import { type Attempt, connectionAttempts } from './connection-attempts.ts';
-import { LinkBackoff } from './link-backoff.ts';
+import { type ConnectOptions, connectOptions } from './connect-options.ts';
+import { connectionAttempts } from './connection-attempts.ts';
+import { LinkAttempts } from './link-attempts.ts';
 import { LinkConnection, type PublishLimits } from './link-connection.ts';
 import { CLOSED_BEFORE_CONNACK, disconnected, failureOf, type LinkFailure, takenOverFrom } from './link-failure.ts';
+import { type BrokerLinkOptions, clientOptions, keepaliveOf } from './link-options.ts';
+import { StatusOfLink } from './link-status.ts';
+import { LinkVersion } from './link-version.ts';
 import { matchingFilters } from './matching-filters.ts';
 import type { Published } from './outgoing-messages.ts';
-import { CONTROL_LINK_LIMITS, largestOf, MESSAGE_LINK_LIMITS, type PacketLimits } from './packet-limits.ts';
+import { CONTROL_LINK_LIMITS } from './packet-limits.ts';
 import { newReadingLimits, type ReadingLimits } from './reading-limits.ts';
 import type { SplitClientOptions } from './split-client.ts';
 import { connectOnce } from './split-client.ts';
@@ -30,76 +32,14 @@ import { filterProblem, topicProblem } from './topics.ts';
 import { UnclaimedMessages } from './unclaimed-messages.ts';
 import { unreachable } from './when-connected.ts';
 
-export interface BrokerLinkOptions extends BrokerAddress {
-  readonly id: string;
-  /** Links of different groups have equal turns to connect, such as those of projects. Default: one group. */
-  readonly group?: string;
-  /** Longest wait for CONNACK, SUBACK or PUBACK, see LoopClock. */
-  readonly timeoutMs: number;
-  /** Default: `brokergraph-<id>-<random>`. */
-  readonly clientId?: string;
-  /** Whether the link replaces a client id that was taken over. Default: whether `clientId` is absent. */
-  readonly changesClientId?: boolean;
-  /** Default: 15. A lost broker is noticed within one and a half times the keepalive. */
-  readonly keepaliveSeconds?: number;
-  /** MQTT 5. Default: 60. 0: the session ends with the connection. */
-  readonly sessionExpirySeconds?: number;
-  /**
-   * Whether the link resumes the session of an earlier process and acknowledges messages when they are released
-   * (`BrokerMessage.hold`); others are sent again. With MQTT 3.1.1 the broker decides how long the session lasts.
-   * Default: false.
-   */
-  readonly isLasting?: boolean;
-  /** MQTT 5. Default: 65,535. */
-  readonly receiveMaximum?: number;
-  /** Whether queued messages of unsubscribed filters are delivered to matching filters. Default: false. */
-  readonly isClaimedByTopic?: boolean;
-  /** Filters of an earlier process. They are unsubscribed after the current ones were subscribed. */
-  readonly leftOver?: readonly string[];
-  /** Time that messages for filters of an earlier process wait for a subscriber. Default: 10,000. */
-  readonly claimMs?: number;
-  /** Largest accepted packets; sent as Maximum Packet Size (MQTT 5). Default: CONTROL_LINK_LIMITS. */
-  readonly limits?: PacketLimits;
-  /** Shared by the links of a thread. Default: a separate one. */
-  readonly readingLimits?: ReadingLimits;
-  readonly isBoundedByCaller?: boolean;
-  /** Shared by the links whose packets are written together. Default: a separate one. */
-  readonly iterationBatch?: IterationBatch;
-  /** MQTT version of the first attempt: 5, or 4 for 3.1.1. Default: 5. */
-  readonly version?: 4 | 5;
-  readonly onFault?: (error: unknown) => void;
-}
-
-/**
- * Options of a link that reads messages in a lasting session. They wait for a day while this service is not connected
- * (MQTT 5; with 3.1.1 the broker decides). Beyond the Receive Maximum a broker queues messages of QoS 1 and 2; by
- * default Mosquitto queues 1,000 and then drops them.
- */
-export const LASTING_LINK = {
-  isLasting: true,
-  sessionExpirySeconds: 24 * 60 * 60,
-  receiveMaximum: 4_000,
-  limits: MESSAGE_LINK_LIMITS,
-} as const satisfies Partial<BrokerLinkOptions>;
-
-const KEEPALIVE_SECONDS = 15;
 const MAX_FILTERS = 10_000;
 const CLAIM_MS = 10_000;
-/** Shorter connections do not reset the backoff. */
-const BRIEF_MS = 2_000;
-/** Minimum time between the starts of two attempts of which the second one is requested. */
-const TRY_MS = 500;
-/** Failures in a row after which others connect first. */
-const FAILURES = 3;
 /** Between attempts to unsubscribe filters of an earlier process. */
 const UNWANTED_MS = 1_000;
 /** Longest time between the log line of a takeover and the end of the connection. */
 const TAKEOVER_MS = 2_000;
 
 const randomId = (prefix: string): string => `${prefix}-${randomBytes(4).toString('hex')}`;
-
-/** Of all links of this thread. */
-const restarting = new Set<LinkBackoff>();
 
 /**
  * One MQTT connection to one broker that reconnects until closed: CONNECTING -> CONNECTED <-> UNREACHABLE /
@@ -126,25 +66,12 @@ export class BrokerLink implements BrokerSession {
   /** Filters without a listener that the session may still have. */
   readonly #leftOver: Set<string>;
   #nextUnsubscribe = 0;
-  readonly #listeners = new Set<(status: LinkStatus) => void>();
   readonly #onFault: (error: unknown) => void;
-  status: LinkStatus = { state: 'CONNECTING', since: new Date().toISOString() };
+  readonly #status: StatusOfLink;
   #connection: LinkConnection | null = null;
   #isPaused = false;
-  /** From the end of the backoff until the connection is in use or has failed. */
-  #turn: Attempt | null = null;
-  #isUrgent = false;
-  #retry: NodeJS.Timeout | null = null;
-  /** Epoch milliseconds. */
-  #retryAt = 0;
-  #attemptedAt = 0;
-  /** Callers of `tryNow`. */
-  #triers: (() => void)[] = [];
-  readonly #backoff = new LinkBackoff(restarting);
-  #briefCount = 0;
-  #version: 4 | 5;
-  /** Whether the broker has accepted this MQTT version. Then the other one is not tried. */
-  #isVersionProven = false;
+  readonly #attempts: LinkAttempts;
+  readonly #version: LinkVersion;
   #hasConnected = false;
   /** Whether the session of the connection before had ended when this one began. */
   #hasLostSession = false;
@@ -156,13 +83,19 @@ export class BrokerLink implements BrokerSession {
     this.#options = options;
     this.#readingLimits = options.readingLimits ?? newReadingLimits();
     this.#onFault = options.onFault ?? (() => undefined);
-    this.#version = options.version ?? 5;
+    this.#version = new LinkVersion(options.version);
+    this.#status = new StatusOfLink(this.#onFault);
     this.clientId = options.clientId ?? randomId(`brokergraph-${id}`);
     this.#leftOver = new Set(leftOver);
     const onStray = isClaimedByTopic ? (topic: string) => this.#unsubscribeUnwanted(topic) : undefined;
     this.#subscriptions = new Subscriptions(this.#onFault, { isLasting, onStray });
     this.#unclaimed = new UnclaimedMessages(claimMs);
     this.#received = isLasting ? new Set() : null;
+    this.#attempts = new LinkAttempts(this.#group, () => this.#attempt());
+  }
+
+  get status(): LinkStatus {
+    return this.#status.current;
   }
 
   get username(): string | null {
@@ -174,7 +107,7 @@ export class BrokerLink implements BrokerSession {
   }
 
   get keepaliveSeconds(): number {
-    return this.#options.keepaliveSeconds ?? KEEPALIVE_SECONDS;
+    return keepaliveOf(this.#options);
   }
 
   get protocolVersion(): 4 | 5 | null {
@@ -188,40 +121,39 @@ export class BrokerLink implements BrokerSession {
 
   /** Starts the first attempt; further calls do nothing. Errors: INVALID settings. */
   open(): void {
-    if (this.#connection || this.#retry || this.#turn || this.status.state === 'CLOSED') return;
+    if (this.#connection || this.#attempts.isPending || this.status.state === 'CLOSED') return;
     this.#connectOptions();
-    this.#queueAttempt();
+    this.#attempts.queue();
   }
 
   /** A caller waits for the connection: the next attempt starts before those of other links. */
   hurry(): void {
     if (this.status.state === 'CONNECTED') return;
-    this.#isUrgent = true;
-    this.#turn?.hurry();
+    this.#attempts.hurry();
   }
 
   /**
-   * Starts the next attempt now instead of after the backoff, at most every TRY_MS. Resolves when this attempt, or a
+   * Starts the next attempt now instead of after the backoff, at most every half a second. Resolves when this attempt, or a
    * current one, has ended; `status` has its result. Callers at the same time share it. Never rejects.
    */
   async tryNow(): Promise<void> {
-    if (this.status.state === 'CONNECTED' || (!this.#retry && !this.#connection && !this.#turn)) return;
+    if (this.status.state === 'CONNECTED' || (!this.#connection && !this.#attempts.isPending)) return;
     this.hurry();
-    if (this.#retry) this.#scheduleRetry(Math.min(this.#retryAt, this.#attemptedAt + TRY_MS));
-    await new Promise<void>((resolve) => this.#triers.push(resolve));
+    this.#attempts.retrySoon();
+    await this.#status.next();
   }
 
   suspend(reason: string): void {
     if (this.status.state === 'CLOSED') return;
     void this.#dropConnection(true);
-    this.#backoff.reset();
+    this.#attempts.succeeded();
     this.#setStatus('UNREACHABLE', reason);
   }
 
   restart(reason: string): void {
     if (!this.#connection) return;
     void this.#dropConnection(true);
-    this.#startBackoff();
+    this.#attempts.lost(Date.now() - Date.parse(this.status.since));
     this.#lost({ state: 'UNREACHABLE', text: reason });
   }
 
@@ -234,16 +166,15 @@ export class BrokerLink implements BrokerSession {
     const wasConnected = this.#connection?.isConnected === true;
     const dropped = this.#dropConnection(keepSession);
     this.#setStatus('CLOSED');
-    this.#listeners.clear();
+    this.#status.forgetListeners();
     await dropped;
     // A DISCONNECT of MQTT 5 has ended the session already.
-    if (!this.#options.isLasting || keepSession || (wasConnected && this.#version === 5)) return;
+    if (!this.#options.isLasting || keepSession || (wasConnected && this.#version.current === 5)) return;
     await this.#inTurn(() => connectOnce(this.#opening())).catch(() => undefined);
   }
 
   onStatus(listener: (status: LinkStatus) => void): Stop {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#status.on(listener);
   }
 
   publish(topic: string, payload: Uint8Array | string, options: PublishOptions = {}): Promise<void> {
@@ -307,7 +238,7 @@ export class BrokerLink implements BrokerSession {
   pause(): void {
     this.#isPaused = true;
     this.#connection?.pause();
-    if (this.status.state === 'CONNECTED') this.#endTurn();
+    if (this.status.state === 'CONNECTED') this.#attempts.endTurn();
   }
 
   resume(): void {
@@ -335,7 +266,7 @@ export class BrokerLink implements BrokerSession {
     const { timeoutMs } = this.#options;
     const options = {
       address: this.#options,
-      version: this.#version,
+      version: this.#version.current,
       clientId,
       timeoutMs,
       readingLimits: this.#readingLimits,
@@ -343,25 +274,12 @@ export class BrokerLink implements BrokerSession {
     return this.#inTurn(() => takeOver(options, action));
   }
 
+  get #group(): string {
+    return this.#options.group ?? '';
+  }
+
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    return connectionAttempts.run(this.#options.group ?? '', work);
-  }
-
-  #queueAttempt(): void {
-    this.#retry = null;
-    const rank = this.#isUrgent ? 'FIRST' : 'NORMAL';
-    this.#turn = connectionAttempts.create({
-      group: this.#options.group ?? '',
-      rank: this.#backoff.failures < FAILURES ? rank : 'LAST',
-      start: () => this.#attempt(),
-    });
-    connectionAttempts.add(this.#turn);
-  }
-
-  #endTurn(): void {
-    const turn = this.#turn;
-    this.#turn = null;
-    turn?.end();
+    return connectionAttempts.run(this.#group, work);
   }
 
   noteTakeover(address: string | null): void {
@@ -369,9 +287,7 @@ export class BrokerLink implements BrokerSession {
   }
 
   #attempt(): void {
-    this.#isUrgent = false;
     this.#takeover = null;
-    this.#attemptedAt = Date.now();
     const { timeoutMs, isBoundedByCaller = false, iterationBatch } = this.#options;
     const received = this.#received;
     try {
@@ -393,8 +309,14 @@ export class BrokerLink implements BrokerSession {
 
   #opening(): SplitClientOptions {
     const { limits = CONTROL_LINK_LIMITS } = this.#options;
-    const version = this.#version;
-    return { client: this.#clientOptions(version, limits), version, limits, readingLimits: this.#readingLimits };
+    const version = this.#version.current;
+    const client = clientOptions(this.#options, {
+      endpoint: this.#connectOptions(),
+      clientId: this.clientId,
+      version,
+      hasConnected: this.#hasConnected,
+    });
+    return { client, version, limits, readingLimits: this.#readingLimits };
   }
 
   /** Read once, because a broker that is away costs many attempts. Errors: INVALID. */
@@ -403,38 +325,9 @@ export class BrokerLink implements BrokerSession {
     return this.#endpoint;
   }
 
-  #clientOptions(version: 4 | 5, limits: PacketLimits): ConnectOptions {
-    const { timeoutMs, isLasting = false, sessionExpirySeconds = 60, receiveMaximum = 65_535 } = this.#options;
-    return {
-      ...this.#connectOptions(),
-      clientId: this.clientId,
-      protocolVersion: version,
-      // The cache of all two-byte numbers is 65,536 buffers and 7 MB, and saves one small allocation per packet.
-      writeCache: false,
-      protocolId: 'MQTT',
-      // Only a lasting link resumes a session of an earlier process.
-      clean: !isLasting && (version === 4 || sessionExpirySeconds === 0 || !this.#hasConnected),
-      keepalive: this.keepaliveSeconds,
-      connectTimeout: timeoutMs,
-      reconnectPeriod: 0,
-      resubscribe: false,
-      queueQoSZero: false,
-      timerVariant: 'native',
-      ...(version === 5
-        ? {
-            properties: {
-              receiveMaximum,
-              maximumPacketSize: largestOf(limits),
-              ...(sessionExpirySeconds > 0 ? { sessionExpiryInterval: sessionExpirySeconds } : {}),
-            },
-          }
-        : {}),
-    };
-  }
-
   #connected(connection: LinkConnection, { sessionPresent }: IConnackPacket): void {
-    this.#isVersionProven = true;
-    this.#backoff.reset();
+    this.#version.isProven = true;
+    this.#attempts.succeeded();
     if (sessionPresent && this.#options.isLasting) this.#unclaimed.open();
     this.#hasLostSession = this.#hasConnected && !sessionPresent;
     this.#hasConnected = true;
@@ -457,9 +350,9 @@ export class BrokerLink implements BrokerSession {
 
   /** Other links wait until the broker has responded to what was sent at CONNECTED: subscriptions and commands. */
   async #settle(connection: LinkConnection): Promise<void> {
-    const turn = this.#turn;
+    const { turn } = this.#attempts;
     if (connectionAttempts.hasWaiting && !this.#isPaused) await connection.ping().catch(() => undefined);
-    if (turn !== null && turn === this.#turn) this.#endTurn();
+    if (turn !== null && turn === this.#attempts.turn) this.#attempts.endTurn();
   }
 
   readonly #dispatch = (message: BrokerMessage, identifiers: number | readonly number[] | undefined): boolean =>
@@ -481,19 +374,17 @@ export class BrokerLink implements BrokerSession {
     this.#connection = null;
     this.#unclaimed.close();
     if (this.status.state === 'CONNECTED') {
-      this.#startBackoff();
+      this.#attempts.lost(Date.now() - Date.parse(this.status.since));
       // Mosquitto 2.0.11 closes a connection that was taken over without a reason. Acknowledgements reset it.
       const isClosed = cause === null || cause.isReset === true;
-      const isCutAgain = isClosed && this.#briefCount > 0 && this.#hasLostSession;
+      const isCutAgain = isClosed && this.#attempts.wasBrief && this.#hasLostSession;
       if (cause?.isTakenOver || isCutAgain) this.#changeClientId();
       this.#lost(cause ?? disconnected(undefined));
       return;
     }
     const refusal = cause ?? { state: 'UNREACHABLE', text: CLOSED_BEFORE_CONNACK };
-    const version = this.#version;
-    this.#chooseVersion(refusal, cause === null);
     // The broker named the version as the reason, so the next version is tried without a delay.
-    if (version === 5 && this.#version === 4 && cause !== null) this.#attempt();
+    if (this.#version.refused(refusal, cause === null)) this.#attempt();
     else this.#lost(refusal);
   }
 
@@ -502,69 +393,27 @@ export class BrokerLink implements BrokerSession {
     if (changesClientId) this.clientId = randomId(clientId ?? `brokergraph-${id}`);
   }
 
-  #startBackoff(): void {
-    const isBrief = Date.now() - Date.parse(this.status.since) < BRIEF_MS;
-    this.#backoff.reset(isBrief ? this.#briefCount : 0);
-    this.#briefCount = isBrief ? this.#briefCount + 1 : 0;
-  }
-
-  /**
-   * Brokers without MQTT 5 respond with CONNACK 1 or 0x84, or close the connection. The latter proves nothing, so both
-   * versions are tried in turn.
-   */
-  #chooseVersion({ text }: LinkFailure, isSilent: boolean): void {
-    if (this.#version === 5 && /this version of MQTT/.test(text)) this.#version = 4;
-    else if (isSilent && !this.#isVersionProven) this.#version = this.#version === 5 ? 4 : 5;
-  }
-
   #lost({ state, text, isPortClosed = false }: LinkFailure): void {
     if (this.status.state === 'CLOSED') return;
-    this.#scheduleRetry(Date.now() + this.#backoff.nextOf(isPortClosed && this.#hasConnected));
+    this.#attempts.retryLater(isPortClosed && this.#hasConnected);
     this.#setStatus(state, text);
-    this.#endTurn();
-  }
-
-  #scheduleRetry(at: number): void {
-    if (this.#retry) clearTimeout(this.#retry);
-    this.#retryAt = at;
-    this.#retry = setTimeout(() => this.#queueAttempt(), Math.max(0, at - Date.now()));
+    this.#attempts.endTurn();
   }
 
   async #dropConnection(keepSession: boolean): Promise<void> {
-    if (this.#retry) clearTimeout(this.#retry);
-    this.#retry = null;
+    this.#attempts.cancel();
     const connection = this.#connection;
     this.#connection = null;
     const ended = connection?.end(keepSession);
     this.#unclaimed.close();
-    this.#endTurn();
+    this.#attempts.endTurn();
     await ended?.catch(() => undefined);
   }
 
   #setStatus(state: LinkState, lastError?: string, resumed?: boolean): void {
     if (this.status.state === 'CLOSED') return;
-    if (state === 'CONNECTED' || state === 'CLOSED') this.#backoff.forget();
-    const { status } = this;
-    const hasChanged = status.state !== state;
-    const wasConnected = status.state === 'CONNECTED' || status.wasConnected === true;
-    this.status = {
-      state,
-      since: hasChanged ? new Date().toISOString() : status.since,
-      ...(state === 'UNREACHABLE' ? { wasConnected } : {}),
-      ...(lastError === undefined ? {} : { lastError }),
-      ...(resumed === undefined ? {} : { resumed }),
-    };
-    for (const resolve of this.#triers.splice(0)) resolve();
-    if (!hasChanged) return;
-    // A listener may add or remove listeners: only those are called that existed before and still exist.
-    for (const listener of [...this.#listeners]) {
-      if (!this.#listeners.has(listener)) continue;
-      try {
-        listener(this.status);
-      } catch (error) {
-        this.#onFault(error);
-      }
-    }
+    if (state === 'CONNECTED' || state === 'CLOSED') this.#attempts.forget();
+    this.#status.set(state, lastError, resumed);
   }
 
   #sendSubscribe(

@@ -1,4 +1,5 @@
-import { BrokerLink, type BrokerLinkOptions } from './broker-link.ts';
+import { BrokerLink } from './broker-link.ts';
+import type { BrokerLinkOptions } from './link-options.ts';
 import { OBSERVER_LIMITS } from './packet-limits.ts';
 
 /** A lease of a connection. The session must not be used after `release`, which is safe to call twice. */

@@ -1,7 +1,8 @@
 import type { ServiceError } from '../../../platform/errors.ts';
-import { BrokerLink, type BrokerLinkOptions, LASTING_LINK } from '../../../protocol/mqtt/broker-link.ts';
+import { BrokerLink } from '../../../protocol/mqtt/broker-link.ts';
 import type { BrokerMessage, LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { FilterTree } from '../../../protocol/mqtt/filter-tree.ts';
+import { type BrokerLinkOptions, LASTING_LINK } from '../../../protocol/mqtt/link-options.ts';
 import {
   type PublishProperties,
   readPublishProperties,

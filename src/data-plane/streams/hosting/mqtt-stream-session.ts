@@ -1,6 +1,7 @@
 import type { ServiceError } from '../../../platform/errors.ts';
-import { BrokerLink, type BrokerLinkOptions, LASTING_LINK } from '../../../protocol/mqtt/broker-link.ts';
+import { BrokerLink } from '../../../protocol/mqtt/broker-link.ts';
 import type { BrokerMessage, LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts';
+import { type BrokerLinkOptions, LASTING_LINK } from '../../../protocol/mqtt/link-options.ts';
 import type { ListenOptions, StreamMessage, StreamSession } from '../model/stream-session.ts';
 
 export interface StreamSessionOptions extends Omit<BrokerLinkOptions, 'isLasting' | 'clientId' | 'isBoundedByCaller'> {

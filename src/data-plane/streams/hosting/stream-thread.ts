@@ -1,8 +1,8 @@
 import { hostedLinkOptions } from '../../../protocol/hosting/hosted-link-options.ts';
 import { WorkerHost, type WorkerHostOptions } from '../../../protocol/hosting/worker-host.ts';
 import type { WorkerInstance } from '../../../protocol/hosting/worker-instance.ts';
-import type { BrokerLinkOptions } from '../../../protocol/mqtt/broker-link.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
+import type { BrokerLinkOptions } from '../../../protocol/mqtt/link-options.ts';
 import { StreamCounts } from '../engine/stream-counts.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
 import type { StreamEngine, TimeBounds } from '../model/stream-engine.ts';

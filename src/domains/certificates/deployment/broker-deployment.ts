@@ -3,7 +3,8 @@ import { CERTIFICATE_API, changeListener, isLost, isMissingFile } from '../../..
 import type { CertificateMaterial } from '../../../protocol/certificates/certificate-material.ts';
 import { type ListenerEntry, listListeners } from '../../../protocol/control/listeners.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
-import type { BrokerRuntime, BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
+import type { BrokerRuntime } from '../../brokers/broker-runtime.ts';
+import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { CertificateRow } from '../certificate-cache.ts';
 import { type CertificateFile, presenceAfterLoss, presenceOn } from './deployed-files.ts';
 import type { DeploymentKey, DeploymentRows } from './deployment-rows.ts';

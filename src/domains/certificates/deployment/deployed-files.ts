@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../../../platform/errors.ts';
 import { type ListenerCertificates, listCertificates } from '../../../protocol/apis/certificate-control.ts';
 import { unreachable } from '../../../protocol/mqtt/when-connected.ts';
-import type { BrokerRuntime } from '../../brokers/broker-runtimes.ts';
+import type { BrokerRuntime } from '../../brokers/broker-runtime.ts';
 
 export interface CertificateFile {
   readonly fileName: string;

@@ -1,7 +1,8 @@
 import type { ControlApi } from '../../../protocol/control/envelope.ts';
 import { isRead } from '../../../protocol/control/payloads.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
-import type { BrokerRuntime, BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
+import type { BrokerRuntime } from '../../brokers/broker-runtime.ts';
+import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { ClusterCache } from '../cluster-cache.ts';
 import type { ClusterRecord } from '../model/cluster.ts';
 

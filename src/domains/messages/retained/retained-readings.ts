@@ -3,7 +3,8 @@ import { ConcurrencyLimit, QueueFull } from '../../../platform/scheduling/concur
 import { SerialQueues } from '../../../platform/scheduling/serial-queues.ts';
 import type { BrokerMessage } from '../../../protocol/mqtt/broker-session.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
-import type { BrokerRuntime, BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
+import type { BrokerRuntime } from '../../brokers/broker-runtime.ts';
+import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { AccessRefusals } from '../access-refusals.ts';
 import { END_MARKER, type ReadingBounds, type ReadingResult, readRetained } from './retained-reader.ts';
 

@@ -3,7 +3,8 @@ import { onTestFinished } from 'vitest';
 import { clientControlPlugin } from '../../../../src/domains/clients/control/client-control-plugin.ts';
 import { inspectPluginFactory } from '../../../../src/domains/clients/inspect/inspect-plugin.ts';
 import { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
-import type { BrokerLink, BrokerLinkOptions } from '../../../../src/protocol/mqtt/broker-link.ts';
+import type { BrokerLink } from '../../../../src/protocol/mqtt/broker-link.ts';
+import type { BrokerLinkOptions } from '../../../../src/protocol/mqtt/link-options.ts';
 import { connectedLink } from '../../../support/link.ts';
 import {
   ADMIN,

@@ -8,7 +8,7 @@ import { inspectPlugin } from '../../../../src/domains/clients/inspect/inspect-p
 import { disconnectClient } from '../../../../src/protocol/apis/clients/client-control.ts';
 import { getClient, listClients } from '../../../../src/protocol/apis/clients/inspect-control.ts';
 import { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
-import type { BrokerLinkOptions } from '../../../../src/protocol/mqtt/broker-link.ts';
+import type { BrokerLinkOptions } from '../../../../src/protocol/mqtt/link-options.ts';
 import { startScriptedBroker } from '../../../support/aedes-broker.ts';
 import { openLink, reached } from '../../../support/link.ts';
 import { ADMIN, FOLLOWED_LOG, startMosquitto } from '../../../support/mosquitto.ts';
