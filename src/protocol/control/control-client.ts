@@ -201,7 +201,7 @@ export class ControlClient {
   }
 
   #received(api: ControlApi, bytes: Uint8Array): void {
-    if (!isWithinBounds(bytes, this.#isWaiting(api) ? undefined : MAX_UNREQUESTED_VALUES)) {
+    if (!isWithinBounds(bytes, this.#isRequested(api, bytes) ? undefined : MAX_UNREQUESTED_VALUES)) {
       // The payload may be the response to any command of another client.
       this.#reportForeign(api, ['']);
       return;
@@ -234,7 +234,9 @@ export class ControlClient {
     for (const listener of this.#foreignListeners.get(api) ?? []) listener(commands);
   }
 
-  #isWaiting(api: ControlApi): boolean {
+  /** Whether a command waits for a response, and these bytes have correlation data of this client. */
+  #isRequested(api: ControlApi, bytes: Uint8Array): boolean {
+    if (!Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(this.#prefix)) return false;
     for (const pending of this.#pending.values()) if (pending.api === api && pending.sent) return true;
     return false;
   }

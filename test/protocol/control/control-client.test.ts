@@ -318,6 +318,7 @@ test('a response to another client has at most 30,000 values, and one that was a
   const broker = await startScriptedBroker((_topic, request) => {
     const { commands } = JSON.parse(request);
     const [{ command, correlationData, count, asked }] = commands;
+    if (command === 'listGroups') return [JSON.stringify({ responses: [{ command, data: entries(31_000) }] })];
     const foreign = { command: 'listClients', data: entries(asked ? 0 : count) };
     return [JSON.stringify({ responses: [{ command, correlationData, data: entries(asked ? count : 0) }] })].concat(
       asked ? [] : JSON.stringify({ responses: [foreign] }),
@@ -333,4 +334,7 @@ test('a response to another client has at most 30,000 values, and one that was a
   await expect.poll(() => foreign).toEqual([[''], ['listClients']]);
   await ask(31_000, false);
   await expect.poll(() => foreign).toEqual([[''], ['listClients'], ['']]);
+  // A response to another client while a command waits.
+  await expect(client.call('dynamic-security', 'listGroups')).rejects.toMatchObject({ code: 'BROKER_TIMEOUT' });
+  expect(foreign.at(-1)).toEqual(['']);
 });
