@@ -1,3 +1,4 @@
+import { Attention } from '../problems/attention.tsx';
 import { useTexts } from '../texts/texts.ts';
 import { useBroker } from './broker-context.ts';
 import { Capabilities } from './capabilities.tsx';
@@ -19,6 +20,7 @@ export function Overview() {
   const session = `${id} ${connection.state}`;
   return (
     <>
+      <Attention brokerId={id} />
       {connection.lastError !== null && <p role="alert">{connection.lastError}</p>}
       {reason !== null && <p role="alert">{reason}</p>}
       {current === null && reason === null && <p>{text('noNumbers')}</p>}

@@ -1,0 +1,33 @@
+import type { ShownProblem } from './operations.ts';
+
+type Kind = ShownProblem['kind'];
+
+/** The screen of a broker on which the cause is seen. */
+const SCREEN: Partial<Record<Kind, string>> = {
+  BRIDGE_DOWN: 'bridges',
+  BRIDGE_DROPPING: 'bridges',
+  BRIDGE_LOOP: 'bridges',
+  BRIDGE_QUEUE_FILLING: 'bridges',
+  CLIENT_FLOODING: 'clients',
+  CLIENT_ID_CONFLICT: 'refusals',
+  LIST_INCOMPLETE: 'clients',
+  QUEUES_DROPPING: 'clients?sort=DROPPED_MESSAGES&order=DESC',
+  REFUSALS_RISING: 'refusals',
+  RETAINED_LIMIT: 'topics',
+  STREAM_FAILING: 'streams',
+  STREAM_NOT_STORING: 'streams',
+};
+const SCREEN_OF_PROJECT: Partial<Record<Kind, string>> = {
+  CERTIFICATE_EXPIRING: 'certificates',
+  CLUSTER_DRIFTED: 'clusters',
+  CLUSTER_NODE_DOWN: 'clusters',
+  TOKEN_EXPIRING: 'tokens',
+};
+
+/** Where to go from a problem; `null` for one of the service itself. */
+export function problemAddress({ kind, broker, project }: Pick<ShownProblem, 'kind' | 'broker' | 'project'>) {
+  const ofProject = SCREEN_OF_PROJECT[kind];
+  if (project && (ofProject !== undefined || !broker)) return `/projects/${project.id}/${ofProject ?? ''}`;
+  if (broker) return `/brokers/${broker.id}/${SCREEN[kind] ?? ''}`.replace(/\/$/, '');
+  return null;
+}
