@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Closers } from '../../platform/closers.ts';
 import { inOrderOfPorts } from '../../platform/network/free-ports.ts';
+import { INSPECT_API } from '../../protocol/apis/clients/inspect-control.ts';
 import { REFUSALS_API } from '../../protocol/apis/refusals/refusal-control.ts';
 import type { ListenerWanted } from '../../protocol/hosting/broker-engine.ts';
+import { ClientEvents } from './clients/client-events.ts';
 import { ClientRegistry } from './clients/client-registry.ts';
 import type { ListenerInfo } from './clients/connection.ts';
 import { Refusals } from './connecting/refusals.ts';
@@ -97,6 +99,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     );
     const refusals = new Refusals(access, (event) => control.emit(REFUSALS_API, event));
     const ownClientIds = `brokergraph-${options.id}-`;
+    const events = new ClientEvents((event) => control.emit(INSPECT_API, event), ownClientIds);
     const core: BrokerCore = new BrokerCore({
       store,
       registry,
@@ -110,6 +113,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
         refusals.connect(connection, connect);
       },
       onTakenOver: refusals.takenOver,
+      ...events.hooks,
       onDenied: refusals.denied,
       onProtocolError: refusals.protocolError,
       bindsSessions: () => settings().bindsSessions,
@@ -130,7 +134,8 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
         incoming: store.incoming,
         subscriptions: store.subscriptions,
         since,
-        emit: (event) => control.emit('cedalo/inspect', event),
+        emit: (event) => control.emit(INSPECT_API, event),
+        events: events.log,
       }),
       clientControlPlugin(core.clients),
       licensePlugin(since, () => apis().filter((api) => api !== REFUSALS_API)),

@@ -60,9 +60,9 @@ test('a fact that lasts opens a problem, and one that is gone for good closes it
 test('a fact that comes and goes a hundred times is one problem with a count', () => {
   const seen = Array.from({ length: 100 }, () => ['THERE', 'GONE', 'GONE'] as const).flat();
   const changes = changesFor('BROKER_UNREACHABLE', [...seen, ...Array.from({ length: 10 }, () => 'GONE' as const)]);
-  const counts = Object.groupBy(changes, (text) => text.split(' ')[1] ?? '');
-  expect([counts.OPEN?.length, counts.CLOSE?.length]).toEqual([1, 1]);
-  expect(counts.REPEAT?.length).toBeGreaterThan(95);
+  const count = (what: string) => changes.filter((text) => text.split(' ')[1] === what).length;
+  expect([count('OPEN'), count('CLOSE')]).toEqual([1, 1]);
+  expect(count('REPEAT')).toBeGreaterThan(95);
 });
 
 test('what is not known closes nothing, however long', () => {

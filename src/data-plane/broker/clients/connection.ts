@@ -26,9 +26,10 @@ export interface WillInfo extends Omit<ClientWill, 'payload'> {
 /** Reason codes of DISCONNECT (MQTT 5, 3.14.2.1). */
 export const IMPLEMENTATION_ERROR = 0x83;
 export const SERVER_SHUTTING_DOWN = 0x8b;
+export const KEEP_ALIVE_TIMEOUT = 0x8d;
 export const SESSION_TAKEN_OVER = 0x8e;
 export const RECEIVE_MAXIMUM_EXCEEDED = 0x93;
-const ADMINISTRATIVE_ACTION = 0x98;
+export const ADMINISTRATIVE_ACTION = 0x98;
 
 /** Handles what the stream of a connection reports. */
 export interface ConnectionReader {
@@ -131,6 +132,10 @@ export class Connection implements SubscriptionHolder, ClientRef {
   /** Number of `stopReading` calls without `resumeReading`. While it is above 0, nothing is read. */
   readingStops = 0;
   pendingControl = 0;
+  /** Reason code of DISCONNECT, also if it was not sent. `null` if the broker has not closed the connection. */
+  closedBy: number | null = null;
+  /** Whether the client has sent DISCONNECT. */
+  isEndedByClient = false;
 
   constructor(stream: Duplex, socket: Socket, listener: ListenerInfo) {
     this.#stream = stream;
@@ -353,6 +358,7 @@ export class Connection implements SubscriptionHolder, ClientRef {
    */
   async disconnect(reason: number): Promise<void> {
     if (this.isClosing) return;
+    this.closedBy ??= reason;
     this.#flush();
     const packet = disconnectOf(reason);
     const getsPacket = this.protocolVersion === 5 && this.isReady && this.accepts(packet.length);

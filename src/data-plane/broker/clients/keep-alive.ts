@@ -1,5 +1,5 @@
 import type { BrokerLimits } from '../limits.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, KEEP_ALIVE_TIMEOUT } from './connection.ts';
 
 /** Maximum delay. */
 const PRECISION_MS = 1_000;
@@ -41,6 +41,7 @@ function sweep(
       continue;
     }
     if (connection.protocolVersion === 0) onNoConnect(connection);
+    connection.closedBy ??= KEEP_ALIVE_TIMEOUT;
     connection.destroy();
   }
 }

@@ -94,6 +94,7 @@ export class ConnectHandler {
       store.wills.put(clientId, connection.storedWill);
     }
     registry.connected(clientId, connection);
+    this.#parts.onConnected?.(connection);
     connection.write(connack, null);
     connection.isConnecting = false;
     connection.isReady = true;

@@ -1,3 +1,4 @@
+import type { ClientEventLog } from '../../../protocol/apis/clients/client-event-log.ts';
 import { MAX_QUEUE_IDS } from '../../../protocol/apis/clients/inspect-control.ts';
 import type {
   BacklogPage,
@@ -24,6 +25,7 @@ interface InspectPluginOptions {
   /** Start time of the broker in epoch milliseconds. */
   readonly since: number;
   readonly emit: (event: ClientsChangedEvent) => void;
+  readonly events: ClientEventLog;
 }
 
 const COLLECT_MS = 50;
@@ -62,11 +64,13 @@ export class InspectPlugin implements ControlPlugin {
       getqueues: (c: ControlCommand) => this.#queues(c),
       listbacklogs: (c: ControlCommand) => this.#backlogs(c),
       listsubscribers: (c: ControlCommand) => this.#subscribers(c),
+      listclientevents: (c: ControlCommand) => this.#options.events.execute(c),
     };
     return runCommandOf(table, command);
   }
 
   close(): void {
+    this.#options.events.close();
     this.#stop();
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;

@@ -41,7 +41,11 @@ export class BrokerCore {
 
   constructor(options: BrokerCoreOptions) {
     const faults = new Faults(options.onFault, options.store);
-    const parts: CoreParts = { ...options, faults, time: new ReadingTimeLimit(), tap: this.tap };
+    const onProtocolError: CoreParts['onProtocolError'] = (connection, error) => {
+      connection.closedBy ??= error.reasonCode;
+      options.onProtocolError?.(connection, error);
+    };
+    const parts: CoreParts = { ...options, faults, time: new ReadingTimeLimit(), tap: this.tap, onProtocolError };
     this.#parts = parts;
     parts.store.load();
     const delivery = new Delivery(parts);
@@ -103,6 +107,7 @@ export class BrokerCore {
     const { registry } = this.#parts;
     const clientId = connection.identity?.clientId;
     const isOffline = registry.closed(connection, now);
+    this.#parts.onClosed?.(connection);
     this.#delivery.closed(connection);
     if (isOffline && clientId !== undefined) this.#sessionExpiry.closed(clientId, connection, now);
   }

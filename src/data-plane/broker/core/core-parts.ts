@@ -48,6 +48,10 @@ export interface BrokerCoreOptions {
   readonly onRefused?: (connection: Connection, refused: RefusedConnect) => void;
   /** Called before the first connection is closed because the second one has its client id. */
   readonly onTakenOver?: (closed: Connection, by: Connection) => void;
+  /** Called when a client has been admitted. */
+  readonly onConnected?: (connection: Connection) => void;
+  /** Called when a connection has been closed, also of a client that was not admitted. */
+  readonly onClosed?: (connection: Connection) => void;
   readonly onDenied?: (connection: Connection, denied: DeniedTopic) => void;
   readonly onProtocolError?: (connection: Connection, error: ProtocolError) => void;
   readonly onFault: (fault: Fault) => void;

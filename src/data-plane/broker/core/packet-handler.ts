@@ -58,6 +58,7 @@ export class PacketHandler {
         connect.take(connection, packet);
         return null;
       case 'disconnect':
+        connection.isEndedByClient = true;
         connection.discardsWill = packet.reasonCode !== WITH_WILL;
         connection.close();
         return null;

@@ -17,6 +17,7 @@ import { AccountIndex, type AccountUse, AdministrativeDisconnects } from './acco
 import { type ClientEntry, detailOf, newEntry, plainAddress, setConnection, summaryOf } from './client-entry.ts';
 import type { KnownListener, ListenersByPort } from './client-listeners.ts';
 import { FollowedSubscriptions } from './followed-subscriptions.ts';
+import { BROKER_RESTARTED, connected, ended, type LedgerEvent } from './ledger-events.ts';
 import { TakeoverLines } from './takeover-lines.ts';
 import { UncertainClients } from './uncertain-clients.ts';
 
@@ -26,6 +27,8 @@ interface ClientLedgerOptions {
   /** Default: MAX_SUBSCRIPTION_BYTES. */
   readonly maxSubscriptionBytes?: number;
   readonly onChange: (clientid: string) => void;
+  /** Called when a client has connected, or its connection has ended. Default: not called. */
+  readonly onEvent?: (event: LedgerEvent) => void;
 }
 
 /** A connection of this service, as the link describes it. `account` is `undefined` if the link does not report it. */
@@ -41,6 +44,7 @@ const MAX_OPENED = 10_000;
 export class ClientLedger {
   readonly #maxClients: number;
   readonly #onChange: (clientid: string) => void;
+  readonly #onEvent: (event: LedgerEvent) => void;
   readonly #entries = new Map<string, ClientEntry>();
   /** Ids of offline persistent sessions; the session that went offline first is first. */
   readonly #offline = new Set<string>();
@@ -65,10 +69,13 @@ export class ClientLedger {
   droppedSessions = 0;
   subscriptionsFollowed = false;
 
-  constructor({ maxClients = 200_000, maxSubscriptionBytes = MAX_SUBSCRIPTION_BYTES, onChange }: ClientLedgerOptions) {
+  constructor(options: ClientLedgerOptions) {
+    const { maxClients = 200_000, maxSubscriptionBytes = MAX_SUBSCRIPTION_BYTES } = options;
+    const { onChange, onEvent = () => undefined } = options;
     this.#maxClients = maxClients;
     this.#subscriptions = new FollowedSubscriptions(maxSubscriptionBytes);
     this.#onChange = onChange;
+    this.#onEvent = onEvent;
   }
 
   get size(): number {
@@ -246,7 +253,9 @@ export class ClientLedger {
   /** Removes this connection and earlier ones: the broker restarted after it, which logs no disconnects. */
   removeUntil(connection: number): void {
     for (const entry of [...this.#entries.values()]) {
-      if (entry.connected && !entry.gateway && entry.connection <= connection) this.#remove(entry.clientid);
+      if (!entry.connected || entry.gateway || entry.connection > connection) continue;
+      this.#onEvent(ended(entry, BROKER_RESTARTED, Date.now()));
+      this.#remove(entry.clientid);
     }
   }
 
@@ -270,8 +279,13 @@ export class ClientLedger {
   /** `false` if `maxClients` is reached. */
   #connect(line: ConnectedLine, at: number): boolean {
     const entry = this.#entries.get(line.clientid) ?? this.#create(line.clientid);
-    if (!entry) return false;
-    this.#uncertain.delete(entry);
+    if (!entry) {
+      this.#onEvent({ ...connected(line), at });
+      return false;
+    }
+    const uncertain = this.#uncertain.delete(entry);
+    if (entry.connected && entry.lastConnect !== null)
+      this.#onEvent(uncertain ? ended(entry, uncertain.line.reason, uncertain.at) : ended(entry, TAKEN_OVER, at));
     // The end of the replaced connection is logged as an error only, and the end of a WebSocket after this line.
     if (entry.connected && entry.lastConnect !== null) {
       this.takeovers.replaced(entry);
@@ -290,6 +304,7 @@ export class ClientLedger {
     entry.connection = ++this.lastConnection;
     entry.lastConnect = at;
     this.#online(entry);
+    this.#onEvent({ ...connected(line), listenerPort, protocol: entry.protocol, at });
     return true;
   }
 
@@ -299,7 +314,11 @@ export class ClientLedger {
     if (ends === 'NOT_ADMITTED' || this.takeovers.isOwnDisconnect(line) || this.takeovers.isLateDisconnect(line))
       return 0;
     const entry = this.#entries.get(clientid);
-    if (entry === undefined) return ends === 'ADMITTED' ? -1 : 0;
+    if (entry === undefined) {
+      if (ends !== 'ADMITTED') return 0;
+      this.#onEvent(ended(line, line.reason, at));
+      return -1;
+    }
     // With a port, the line is certainly about the client, or about another connection.
     if (ends !== 'UNCERTAIN' || port !== null) this.#disconnect(line, at);
     else if (entry.connected) {
@@ -324,6 +343,9 @@ export class ClientLedger {
       this.#replaced = clientid;
     }
     if (reason === BY_ADMINISTRATOR && entry.account !== undefined) this.kicks.add(entry.account, clientid);
+    // This service takes over the session for a command.
+    const isByService = reason === TAKEN_OVER && this.takeovers.isTaken(clientid);
+    this.#onEvent(ended(entry, isByService ? BY_ADMINISTRATOR : reason, at));
     entry.connected = false;
     entry.lastDisconnect = at;
     entry.disconnectReason = reason;

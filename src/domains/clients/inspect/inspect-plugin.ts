@@ -1,4 +1,5 @@
 import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
+import { ClientEventLog } from '../../../protocol/apis/clients/client-event-log.ts';
 import { clientIdOf } from '../../../protocol/apis/clients/client-key.ts';
 import type { ClientsChangedEvent } from '../../../protocol/apis/clients/inspect-data.ts';
 import { subscriberRequestOf } from '../../../protocol/apis/clients/subscriber-control.ts';
@@ -33,6 +34,7 @@ const MAX_WAIT_MS = 5_000;
 /** Interval in which changes are coalesced into one event. */
 const COALESCE_MS = 50;
 const MAX_CHANGED = 1_000;
+const NOT_FOLLOWED_MEANWHILE = 'The log of the broker was not received.';
 const NO_SUBSCRIPTIONS =
   'The broker has logged no subscription yet: it needs `log_type subscribe` and `log_type unsubscribe`, or `log_type all`';
 
@@ -68,6 +70,7 @@ class InspectPlugin implements ControlPlugin, BegunPlugin {
   readonly #listeners: ClientListeners;
   readonly #stopStatus: Stop;
   readonly #changed = new Set<string>();
+  readonly #events: ClientEventLog;
   #timer: NodeJS.Timeout | null = null;
   #sequence = 0;
   /** `unknownConnections` of the last event. */
@@ -76,6 +79,7 @@ class InspectPlugin implements ControlPlugin, BegunPlugin {
 
   constructor(host: PluginHost, { lineTimeoutMs = 2_000, onUnreadLine = () => undefined }: InspectPluginOptions) {
     this.#host = host;
+    this.#events = new ClientEventLog((event) => this.#isActive && host.emit(event));
     this.#follower = new LogFollower(host.session, {
       lineTimeoutMs,
       onUnread: () => {
@@ -89,7 +93,12 @@ class InspectPlugin implements ControlPlugin, BegunPlugin {
       onCount: () => {
         if (this.#follower.census.unknown !== this.#sentUnknown) this.#sendSoon();
       },
-      onRestart: () => {
+      onEvent: (event) => {
+        // The list has this service's own connections; their events say nothing about devices.
+        if (!event.clientId?.startsWith(host.session.clientId)) this.#events.add(event);
+      },
+      onRestart: (from) => {
+        this.#events.add({ kind: 'GAP', from, at: Date.now(), detail: NOT_FOLLOWED_MEANWHILE });
         // Receivers of events find a number missing, and list again.
         this.#sequence += 1;
         this.#sendSoon();
@@ -144,6 +153,8 @@ class InspectPlugin implements ControlPlugin, BegunPlugin {
         return this.#get(fields);
       case 'listsubscribers':
         return this.#subscribers({ command, ...fields });
+      case 'listclientevents':
+        return this.#events.execute({ command, ...fields });
       case 'describeconnection':
         return this.#describe(fields);
       case 'awaitend':
@@ -164,6 +175,7 @@ class InspectPlugin implements ControlPlugin, BegunPlugin {
     this.#stopStatus();
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
+    this.#events.close();
     this.#follower.close();
   }
 

@@ -7,6 +7,7 @@ import { ClientLedger } from './client-ledger.ts';
 import { ConnectionCensus } from './connection-census.ts';
 import { DisconnectWaiters } from './disconnect-waiters.ts';
 import { incompleteReason, unreadReason } from './incomplete-list.ts';
+import type { LedgerEvent } from './ledger-events.ts';
 import { LogVerification, NO_CONNECTIONS } from './log-verification.ts';
 
 const CONNECTED_COUNT = '$SYS/broker/clients/connected';
@@ -18,12 +19,13 @@ const LINES_STORED_MS = 20_000;
 interface LogFollowerOptions {
   readonly lineTimeoutMs: number;
   readonly onChange: (clientid: string) => void;
+  readonly onEvent: (event: LedgerEvent) => void;
   /** Called when the number of unknown connections may have changed. */
   readonly onCount: () => void;
   /** Called for a log line that is not understood. */
   readonly onUnread: () => void;
-  /** Called when following restarted: clients may have connected unnoticed. */
-  readonly onRestart: () => void;
+  /** Called when following restarted: clients may have connected unnoticed since this time, in epoch milliseconds. */
+  readonly onRestart: (since: number) => void;
 }
 
 /**
@@ -58,7 +60,7 @@ export class LogFollower {
   constructor(session: BrokerSession, options: LogFollowerOptions) {
     this.#session = session;
     this.#options = options;
-    this.ledger = new ClientLedger({ onChange: options.onChange });
+    this.ledger = new ClientLedger({ onChange: options.onChange, onEvent: options.onEvent });
     this.census = new ConnectionCensus(this.ledger);
     this.verification = new LogVerification(session, options.lineTimeoutMs);
     this.#stops.push(session.onStatus((status) => this.#statusChanged(status)));
@@ -154,9 +156,9 @@ export class LogFollower {
     });
   }
 
-  #restarted(): void {
+  #restarted(unnoticedSince: number): void {
     this.#since = Date.now();
-    this.#options.onRestart();
+    this.#options.onRestart(unnoticedSince);
   }
 
   #logLine({ topic, payload }: BrokerMessage): void {
@@ -166,7 +168,7 @@ export class LogFollower {
     if (line.kind === 'UNREAD') this.#options.onUnread();
     if (this.#isOfRestart(line)) this.ledger.removeUntil(this.#lastBeforeLoss);
     if (line.kind === 'SUBSCRIBED') this.ledger.subscriptionsFollowed = true;
-    if (line.kind === 'CONNECTED' && this.verification.connectionLogged()) this.#restarted();
+    if (line.kind === 'CONNECTED' && this.verification.connectionLogged()) this.#restarted(this.#since);
     if ('clientid' in line && line.clientid === `${this.#session.clientId}-probe`) {
       if (line.kind === 'DISCONNECTED') this.#isProbing = false;
       if (line.kind !== 'CONNECTED') return;
@@ -191,12 +193,13 @@ export class LogFollower {
       return;
     }
     if (!this.#hasLog) this.#subscribeLog();
-    const gap = this.#lostAt === null ? 0 : Date.now() - this.#lostAt;
+    const now = Date.now();
+    const lostAt = this.#lostAt ?? now;
     this.#lostAt = null;
-    if (resumed === true && gap < LINES_STORED_MS) return;
+    if (resumed === true && now - lostAt < LINES_STORED_MS) return;
     this.census.reset();
     this.#begin();
-    this.#restarted();
+    this.#restarted(lostAt);
     if (this.#isStarted) void this.verification.restart();
   }
 }

@@ -33,9 +33,12 @@ export class UncertainClients {
     if (!this.#ends.has(entry.clientid)) this.#ends.set(entry.clientid, { entry, line, at });
   }
 
-  delete(entry: ClientEntry): void {
+  /** Returns the line about the end; `undefined` if the client was certain. */
+  delete(entry: ClientEntry): LoggedEnd | undefined {
+    const end = this.#ends.get(entry.clientid);
     entry.isUncertain = false;
     this.#ends.delete(entry.clientid);
+    return end;
   }
 
   /** Sets whether the state of all of them is unknown, or presumably connected. Returns the clients that changed. */

@@ -41,7 +41,7 @@ export async function followLog(broker: ScriptedBroker, version: string) {
     await settle();
   };
   const ignore = () => undefined;
-  const events = { onChange: ignore, onCount: ignore, onUnread: ignore, onRestart: ignore };
+  const events = { onChange: ignore, onEvent: ignore, onCount: ignore, onUnread: ignore, onRestart: ignore };
   const follower = new LogFollower(link, { lineTimeoutMs: 1, ...events });
   await follower.start();
   await broker.publish('$SYS/broker/version', version);

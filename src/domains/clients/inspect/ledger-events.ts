@@ -1,0 +1,48 @@
+import type { ClientEndReason, ClientEvent } from '../../../protocol/apis/clients/client-events.ts';
+import {
+  BY_ADMINISTRATOR,
+  CLOSED_BY_CLIENT,
+  type ConnectedLine,
+  DISCONNECTED,
+  NOT_AUTHORISED,
+  TAKEN_OVER,
+  TIMED_OUT,
+} from '../../../protocol/mosquitto-log/log-line.ts';
+import { type ClientEntry, plainAddress } from './client-entry.ts';
+
+/** An event of a client that the log reports. Absent fields are unknown. */
+export type LedgerEvent = Pick<ClientEvent, 'kind' | 'at'> & Partial<ClientEvent>;
+
+/** Mosquitto logs no disconnects when it stops. */
+export const BROKER_RESTARTED = 'the broker restarted';
+
+const REASONS: ReadonlyMap<string, ClientEndReason> = new Map([
+  [DISCONNECTED, 'CLIENT_DISCONNECTED'],
+  [CLOSED_BY_CLIENT, 'CONNECTION_CLOSED'],
+  [TIMED_OUT, 'KEEP_ALIVE_TIMEOUT'],
+  [BY_ADMINISTRATOR, 'ADMINISTRATOR'],
+  [NOT_AUTHORISED, 'NOT_AUTHORIZED'],
+  [BROKER_RESTARTED, 'BROKER_RESTARTED'],
+]);
+
+export const connected = ({ clientid, username, address }: ConnectedLine): Omit<LedgerEvent, 'at'> => ({
+  kind: 'CONNECTED',
+  clientId: clientid,
+  username,
+  address: plainAddress(address),
+});
+
+/** The end of a connection, of which only the client id may be known. */
+export function ended(
+  { clientid, account = null, address = null, listenerPort = null, protocol = null }: EndedClient,
+  reason: string,
+  at: number,
+): LedgerEvent {
+  const about = { clientId: clientid, username: account, address: address && plainAddress(address), listenerPort };
+  if (reason === TAKEN_OVER) return { ...about, kind: 'TAKEN_OVER', protocol, at };
+  const code = REASONS.get(reason) ?? 'OTHER';
+  return { ...about, kind: 'DISCONNECTED', protocol, at, reason: code, detail: code === 'OTHER' ? reason : null };
+}
+
+type EndedClient = Pick<ClientEntry, 'clientid'> &
+  Partial<Pick<ClientEntry, 'account' | 'address' | 'listenerPort' | 'protocol'>>;
