@@ -64,6 +64,7 @@ async function measured(dataDir: string, databaseUrl: string | undefined): Promi
     streamWorker: worker('data-plane/streams/hosting/stream-worker.js'),
     bridgeWorker: worker('data-plane/bridges/hosting/bridge-worker.js'),
     topicWorker: worker('data-plane/topic-tree/hosting/topic-worker.js'),
+    historyWorker: worker('data-plane/history/hosting/history-worker.js'),
   });
   try {
     const root = await service.storage.db.user.findFirstOrThrow({ where: { isRoot: true } });

@@ -35,6 +35,7 @@ const service = await startService(config, {
   streamWorker: worker('data-plane/streams/hosting/stream-worker.js'),
   bridgeWorker: worker('data-plane/bridges/hosting/bridge-worker.js'),
   topicWorker: worker('data-plane/topic-tree/hosting/topic-worker.js'),
+  historyWorker: worker('data-plane/history/hosting/history-worker.js'),
 });
 try {
   const { audit, auth } = service.services;

@@ -32,9 +32,10 @@ import { HostedCalls } from '../protocol/hosting/hosted-calls.ts';
 import type { Placement } from '../protocol/hosting/placement/placement.ts';
 import { MIB, openBrokers } from './brokers.ts';
 import { type Foundation, openFoundation } from './foundation.ts';
+import { openHistory } from './history.ts';
 import { openProcesses } from './processes.ts';
 
-type WorkerName = 'embeddedWorker' | 'streamWorker' | 'bridgeWorker' | 'topicWorker';
+type WorkerName = 'embeddedWorker' | 'streamWorker' | 'bridgeWorker' | 'topicWorker' | 'historyWorker';
 
 /** The compiled workers are by default next to their modules. Tests run from the sources and name others. */
 export interface ServiceOptions extends Readonly<Partial<Record<WorkerName, URL>>> {
@@ -54,6 +55,7 @@ export async function openParts(config: Config, options: ServiceOptions, closers
   const { db, changes } = storage;
   const calls = openCalls(foundation);
   const { embeddedWorker } = options;
+  const history = openHistory(foundation, options.historyWorker);
   const fleet = await openBrokers(foundation, { audit: people.audit, calls, embeddedWorker });
   const processes = openProcesses(foundation, fleet);
   const features = openFeatures(foundation, fleet, { ...options, calls, placement: processes.placement });
@@ -102,6 +104,7 @@ export async function openParts(config: Config, options: ServiceOptions, closers
     ...hosted,
     clusters,
     processes,
+    history,
   };
 }
 

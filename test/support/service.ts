@@ -75,6 +75,7 @@ const WORKERS = {
   streamWorker: programUrl('src/data-plane/streams/hosting/stream-worker.ts'),
   bridgeWorker: programUrl('src/data-plane/bridges/hosting/bridge-worker.ts'),
   topicWorker: programUrl('src/data-plane/topic-tree/hosting/topic-worker.ts'),
+  historyWorker: programUrl('src/data-plane/history/hosting/history-worker.ts'),
 };
 
 const SETTINGS = {

@@ -334,6 +334,16 @@ export const SETTINGS = settings({
     parse: integer(1, 1_000_000),
     help: 'Maximum size of the recorded topics of one broker in memory, in MB of 1,048,576 bytes; further topics are not recorded',
   },
+  historyDays: {
+    fallback: '30',
+    parse: integer(1, 3_650),
+    help: 'Days after which the history of brokers is deleted',
+  },
+  historyMaxMb: {
+    fallback: '2048',
+    parse: integer(16, 1_000_000_000),
+    help: 'Maximum size of the history of all brokers, in its file or in PostgreSQL, in MB of 1,048,576 bytes; beyond it the oldest part is deleted',
+  },
   maxQueryCost: {
     fallback: '50000',
     parse: integer(100, 10_000_000),

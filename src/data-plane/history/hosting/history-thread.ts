@@ -1,0 +1,173 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { WorkerHost, type WorkerHostOptions } from '../../../protocol/hosting/worker-host.ts';
+import type { WorkerInstance } from '../../../protocol/hosting/worker-instance.ts';
+import type { HistoryModule, HistoryQueries } from '../model/history-module.ts';
+import type { HistoryState } from '../model/history-state.ts';
+import type { ModuleBatch } from '../store/history-core.ts';
+import { byModule, HistoryQueue } from './history-queue.ts';
+
+export interface HistorySetup {
+  /** A file of SQLite, or PostgreSQL. */
+  readonly place: { readonly file: string; readonly minFreeBytes: number } | { readonly databaseUrl: string };
+  readonly keepMs: number;
+  readonly maxBytes: number;
+}
+
+export interface HistoryCalls {
+  write(batches: readonly ModuleBatch[]): Promise<Pick<HistoryState, 'problem' | 'code'>>;
+  query(module: string, name: string, args: unknown): Promise<unknown>;
+  /** Derives rows and deletes old ones now instead of within a minute. */
+  maintain(now?: number): Promise<void>;
+}
+
+export type HistoryEvent = HistoryState;
+
+/** One module of the history, as the main thread uses it. */
+export interface HistoryHandle<Arrival, Queries extends HistoryQueries> {
+  /**
+   * Writes it soon. Never fails: what cannot be written is dropped, the oldest first, and becomes a gap. `at`: epoch
+   * milliseconds. `bytes`: about its size in memory.
+   */
+  insert(arrival: Arrival, at: number, bytes: number): void;
+  /** Errors: those of the query; BROKER_UNREACHABLE while the thread is restarted. */
+  query<Name extends keyof Queries & string>(
+    name: Name,
+    args: Parameters<Queries[Name]>[1],
+  ): Promise<Awaited<ReturnType<Queries[Name]>>>;
+}
+
+export interface HistoryThreadOptions extends Omit<WorkerHostOptions, 'name' | 'workerUrl'>, HistorySetup {
+  readonly workerUrl?: URL | undefined;
+  /** What waits to be written. Default: 16 MiB. */
+  readonly maxQueueBytes?: number;
+}
+
+const QUEUE_BYTES = 16 * 1_048_576;
+const BATCH = 2_000;
+const FLUSH_MS = 250;
+const FIRST_RETRY_MS = 500;
+const LAST_RETRY_MS = 10_000;
+/** How long `close` waits for what is not written yet. */
+const CLOSE_MS = 3_000;
+const HEAP_MEGABYTES = 256;
+
+/**
+ * The history of brokers, written and read in a worker thread. What arrives is written in batches, one after the other,
+ * each FLUSH_MS after its first arrival. A batch that could not be written is repeated.
+ */
+export class HistoryThread extends WorkerHost<HistorySetup, HistoryCalls, HistoryEvent> {
+  readonly #instance: WorkerInstance<HistorySetup, HistoryCalls, HistoryEvent>;
+  readonly #queue: HistoryQueue;
+  readonly #retried = new AbortController();
+  #state: HistoryState = { problem: null, code: null, bytes: null };
+  #timer: NodeJS.Timeout | null = null;
+  #writing: Promise<void> | null = null;
+
+  constructor({ workerUrl, place, keepMs, maxBytes, maxQueueBytes = QUEUE_BYTES, ...options }: HistoryThreadOptions) {
+    super({
+      maxHeapMegabytes: HEAP_MEGABYTES,
+      ...options,
+      name: 'history',
+      workerUrl: workerUrl ?? new URL('./history-worker.js', import.meta.url),
+    });
+    this.#queue = new HistoryQueue(maxQueueBytes);
+    this.#instance = this.open({
+      name: 'history',
+      setup: { place, keepMs, maxBytes },
+      restore: async () => undefined,
+      onEvent: (state) => {
+        if (state.problem !== null && state.problem !== this.#state.problem) options.log.warn({}, state.problem);
+        if (state.problem === null && this.#state.problem !== null)
+          options.log.info({}, 'The history is written again');
+        this.#state = state;
+      },
+    });
+  }
+
+  get state(): HistoryState {
+    const { downReason } = this.#instance;
+    return downReason === null ? this.#state : { ...this.#state, problem: downReason, code: 'UNAVAILABLE' };
+  }
+
+  /** Arrivals that wait to be written, and those that were dropped since the start. */
+  get counts(): { readonly waiting: number; readonly dropped: number } {
+    return { waiting: this.#queue.size, dropped: this.#queue.dropped };
+  }
+
+  module<Arrival, Queries extends HistoryQueries>(
+    name: HistoryModule<Arrival, Queries>['name'],
+  ): HistoryHandle<Arrival, Queries> {
+    return {
+      insert: (arrival, at, bytes) => {
+        this.#queue.add({ module: name, arrival, at, bytes }, this.state.code ?? 'QUEUE_FULL');
+        this.#schedule();
+      },
+      query: async (query, args) => {
+        await this.#instance.start();
+        return (await this.#instance.call('query', name, query, args)) as never;
+      },
+    };
+  }
+
+  /** Derives rows and deletes old ones, which otherwise happens once a minute. */
+  async maintain(now?: number): Promise<void> {
+    await this.#instance.start();
+    await this.#instance.call('maintain', now);
+  }
+
+  /** Writes what waits. */
+  async flush(): Promise<void> {
+    await this.#writing;
+    await this.#write();
+  }
+
+  override async close(): Promise<void> {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#retried.abort();
+    const late = new AbortController();
+    const flushed = this.flush().catch(() => undefined);
+    await Promise.race([flushed, delay(CLOSE_MS, undefined, late).catch(() => undefined)]);
+    late.abort();
+    await super.close();
+  }
+
+  #schedule(): void {
+    if (this.#timer !== null || this.#writing !== null) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      void this.#write();
+    }, FLUSH_MS).unref();
+  }
+
+  #write(): Promise<void> {
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = null;
+      if (this.#queue.size > 0 && !this.#retried.signal.aborted) this.#schedule();
+    });
+    return this.#writing;
+  }
+
+  async #writeAll(): Promise<void> {
+    let retryMs = FIRST_RETRY_MS;
+    for (let batch = this.#queue.take(BATCH); batch !== null; batch = this.#queue.take(BATCH)) {
+      const { problem, code } = await this.#send(byModule(batch));
+      if (problem === null) {
+        retryMs = FIRST_RETRY_MS;
+        continue;
+      }
+      this.#queue.putBack(batch, code ?? 'UNAVAILABLE');
+      if (this.#retried.signal.aborted) return;
+      await delay(retryMs, undefined, { signal: this.#retried.signal, ref: false }).catch(() => undefined);
+      retryMs = Math.min(2 * retryMs, LAST_RETRY_MS);
+    }
+  }
+
+  async #send(batches: readonly ModuleBatch[]): Promise<Pick<HistoryState, 'problem' | 'code'>> {
+    try {
+      await this.#instance.start();
+      return await this.#instance.call('write', batches);
+    } catch (error) {
+      return { problem: error instanceof Error ? error.message : String(error), code: 'UNAVAILABLE' };
+    }
+  }
+}

@@ -1,0 +1,4 @@
+import type { AnyModule } from './store/history-core.ts';
+
+/** What the history stores. */
+export const historyModules = (): readonly AnyModule[] => [];

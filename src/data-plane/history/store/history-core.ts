@@ -1,0 +1,158 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
+import { ServiceError } from '../../../platform/errors.ts';
+import { diskFaultOf } from '../../../platform/storage/folder/disk-faults.ts';
+import type { HistoryGap, HistoryModule, HistoryQueries, HistoryRows, HistoryTable } from '../model/history-module.ts';
+import type { HistoryState } from '../model/history-state.ts';
+import { GAPS, gapRow } from './gaps.ts';
+import type { HistoryDatabase, HistoryTransaction } from './history-database.ts';
+
+/** A module whose types the store does not know. */
+export type AnyModule = HistoryModule<never, HistoryQueries>;
+
+export interface ModuleBatch {
+  readonly module: string;
+  readonly arrived: readonly unknown[];
+  readonly gaps: readonly HistoryGap[];
+}
+
+interface HistoryCoreOptions {
+  readonly database: HistoryDatabase;
+  readonly modules: readonly AnyModule[];
+  readonly keepMs: number;
+  readonly maxBytes: number;
+  readonly onState: (state: HistoryState) => void;
+  readonly onProblem: (error: unknown) => void;
+  /** Default: 60,000. */
+  readonly maintenanceMs?: number;
+}
+
+type Refused = Pick<HistoryState, 'problem' | 'code'>;
+
+const WRITTEN: Refused = { problem: null, code: null };
+/** Of the stored time, for each pass while the history is too large. */
+const CUT = 1 / 20;
+const MAX_CUTS = 20;
+
+/**
+ * The history of all modules in one database: batches are written in one transaction, rows are derived and deleted once
+ * a minute. While nothing can be written, `write` refuses batches with the reason, and queries go on.
+ */
+export class HistoryCore {
+  readonly #options: HistoryCoreOptions;
+  readonly #modules: ReadonlyMap<string, AnyModule>;
+  readonly #tables: ReadonlyMap<string, HistoryTable>;
+  #state: HistoryState = { ...WRITTEN, bytes: null };
+  #timer: NodeJS.Timeout | undefined;
+  #working: Promise<unknown> = Promise.resolve();
+
+  constructor(options: HistoryCoreOptions) {
+    this.#options = options;
+    this.#modules = new Map(options.modules.map((module) => [module.name, module]));
+    const tables = [GAPS, ...options.modules.flatMap((module) => module.tables)];
+    this.#tables = new Map(tables.map((table) => [table.name, table]));
+  }
+
+  /** Errors: those of the database. */
+  async open(): Promise<void> {
+    const { database, maintenanceMs = 60_000 } = this.#options;
+    await database.create([...this.#tables.values()]);
+    this.#timer = setInterval(() => {
+      this.#working = this.#working.then(() => this.maintain().catch(this.#options.onProblem));
+    }, maintenanceMs);
+  }
+
+  /** Returns why the batches were not stored; they may come again. */
+  async write(batches: readonly ModuleBatch[]): Promise<Refused> {
+    const refused = await this.#store(batches);
+    if (refused.problem !== this.#state.problem) this.#change({ ...this.#state, ...refused });
+    return refused;
+  }
+
+  /** Errors: ServiceError INTERNAL_ERROR for an unknown name; those of the query and the database. */
+  query(module: string, name: string, args: unknown): Promise<unknown> {
+    const query = this.#modules.get(module)?.queries[name];
+    if (query === undefined) throw new ServiceError('INTERNAL_ERROR', `The history has no query ${module}.${name}`);
+    return query(this.#options.database, args as never);
+  }
+
+  /** Derives rows, and deletes what is too old or too much. Errors: those of the database. */
+  async maintain(now = Date.now()): Promise<void> {
+    const { database } = this.#options;
+    await database.alone(async () => {
+      if (database.lowSpace() === null) await this.#rollUp(now);
+      for (const table of this.#tables.values()) await this.#deleteBefore(table, now - this.#keepMs(table));
+      await this.#limitSize(now);
+    });
+    this.#change({ ...this.#state, bytes: await database.bytes() });
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#working;
+    await this.#options.database.close();
+  }
+
+  async #store(batches: readonly ModuleBatch[]): Promise<Refused> {
+    const { database } = this.#options;
+    try {
+      const low = database.lowSpace();
+      if (low !== null) return { problem: `The history is not written: ${low}`, code: 'DISK_LOW' };
+      await database.transaction(async (transaction) => {
+        for (const { module, arrived, gaps } of batches) {
+          const rows = await this.#modules.get(module)?.rowsOf(arrived as never[], transaction);
+          if (rows !== undefined) await this.#insert(transaction, rows);
+          if (gaps.length > 0)
+            await transaction.insert(
+              GAPS,
+              gaps.map((gap) => gapRow(module, gap)),
+            );
+        }
+      });
+      return WRITTEN;
+    } catch (error) {
+      this.#options.onProblem(error);
+      const reason = diskFaultOf(error) ?? (error instanceof Error ? error.message : String(error));
+      return { problem: `The history is not written: ${reason}`, code: 'UNAVAILABLE' };
+    }
+  }
+
+  async #insert(transaction: HistoryTransaction, rows: HistoryRows): Promise<void> {
+    for (const [name, ofTable] of rows) {
+      const table = this.#tables.get(name);
+      if (table !== undefined) await transaction.insert(table, ofTable);
+    }
+  }
+
+  async #rollUp(now: number): Promise<void> {
+    const { database } = this.#options;
+    for (const module of this.#modules.values()) {
+      const rows = await module.rollUp?.(database, now);
+      if (rows !== undefined) await database.transaction((transaction) => this.#insert(transaction, rows));
+      await nextIteration();
+    }
+  }
+
+  #keepMs({ keepMs = this.#options.keepMs }: HistoryTable): number {
+    return Math.min(keepMs, this.#options.keepMs);
+  }
+
+  async #deleteBefore(table: HistoryTable, time: number): Promise<void> {
+    // Writes and queries that wait are first.
+    while (await this.#options.database.deleteBefore(table, time)) await nextIteration();
+  }
+
+  async #limitSize(now: number): Promise<void> {
+    const { database, maxBytes } = this.#options;
+    let oldest = now;
+    for (const table of this.#tables.values()) oldest = Math.min(oldest, (await database.oldest(table)) ?? now);
+    const span = now - oldest;
+    for (let cut = 1; cut <= MAX_CUTS && (await database.bytes()) > maxBytes; cut++) {
+      for (const table of this.#tables.values()) await this.#deleteBefore(table, oldest + span * CUT * cut);
+    }
+  }
+
+  #change(state: HistoryState): void {
+    this.#state = state;
+    this.#options.onState(state);
+  }
+}

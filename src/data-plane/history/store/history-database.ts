@@ -1,0 +1,27 @@
+import type { HistoryReader, HistoryRow, HistoryTable } from '../model/history-module.ts';
+
+export interface HistoryTransaction extends HistoryReader {
+  /** Rows that `key` refuses are not stored. */
+  insert(table: HistoryTable, rows: readonly HistoryRow[]): Promise<void>;
+}
+
+/** SQLite or PostgreSQL. Errors of all methods: those of the database. */
+export interface HistoryDatabase extends HistoryReader {
+  create(tables: readonly HistoryTable[]): Promise<void>;
+  /** Transactions follow each other. */
+  transaction<Result>(work: (transaction: HistoryTransaction) => Promise<Result>): Promise<Result>;
+  /** Runs the work unless another process does. Returns whether it ran. */
+  alone(work: () => Promise<void>): Promise<boolean>;
+  /** Deletes rows before a time, at most a portion of them or whole partitions. Returns whether there may be more. */
+  deleteBefore(table: HistoryTable, time: number): Promise<boolean>;
+  /** The time of the oldest rows, or earlier; `null` if there are none. */
+  oldest(table: HistoryTable): Promise<number | null>;
+  /** The size that counts for HISTORY_MAX_MB. */
+  bytes(): Promise<number>;
+  /** Why nothing should be written, such as too little free space; `null` if there is no reason. */
+  lowSpace(): string | null;
+  close(): Promise<void>;
+}
+
+/** `at` and the columns of the table. */
+export const columnsOf = ({ columns }: HistoryTable): string[] => ['at', ...Object.keys(columns)];

@@ -1,0 +1,182 @@
+import pg, { type ClientBase, type PoolClient } from 'pg';
+import { poolConfig } from '../../../platform/storage/postgresql/postgresql-connection.ts';
+import type { ColumnType, HistoryReader, HistoryRow, HistoryTable, HistoryValue } from '../model/history-module.ts';
+import { columnsOf, type HistoryDatabase, type HistoryTransaction } from './history-database.ts';
+
+const TYPES: Readonly<Record<ColumnType, string>> = { TIME: 'bigint', INTEGER: 'bigint', TEXT: 'text', BYTES: 'bytea' };
+const LOCK = "hashtext('brokergraph history')";
+const WORK_LOCK = "hashtext('brokergraph history work')";
+const INT8 = 20;
+/** One of them writes, the others read and hold the lock of `alone`. */
+const MAX_CONNECTIONS = 4;
+const LOCK_TIMEOUT = '2s';
+const MISSING_PARTITION = '23514';
+
+/** Numbers beyond 2^53 are not stored. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text') =>
+    oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+};
+
+/**
+ * The history in the schema `history` of the database, which `create` creates, partitioned by time: what has expired is
+ * dropped with its partition.
+ */
+export class PostgresqlHistory implements HistoryDatabase {
+  readonly #pool: pg.Pool;
+  readonly #partitions = new Set<string>();
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(databaseUrl: string) {
+    this.#pool = new pg.Pool({ ...poolConfig(databaseUrl), types, max: MAX_CONNECTIONS });
+    // The pool replaces the connection.
+    this.#pool.on('error', () => undefined);
+  }
+
+  async create(tables: readonly HistoryTable[]): Promise<void> {
+    await this.#inTransaction(async (client) => {
+      await client.query(`SELECT pg_advisory_xact_lock(${LOCK})`);
+      await client.query('SET LOCAL client_min_messages = warning');
+      await client.query('CREATE SCHEMA IF NOT EXISTS history');
+      for (const table of tables) await client.query(tableSql(table));
+    });
+  }
+
+  async all<Row>(sql: string, values: readonly HistoryValue[] = []): Promise<Row[]> {
+    return (await this.#pool.query(sql, [...values])).rows;
+  }
+
+  transaction<Result>(work: (transaction: HistoryTransaction) => Promise<Result>): Promise<Result> {
+    const result = this.#turn
+      .then(() => this.#storing(work))
+      .catch(async (error: unknown) => {
+        // Another process has dropped a partition that this one had created.
+        if (!(error instanceof pg.DatabaseError) || error.code !== MISSING_PARTITION) throw error;
+        this.#partitions.clear();
+        return this.#storing(work);
+      });
+    this.#turn = result.catch(() => undefined);
+    return result;
+  }
+
+  async alone(work: () => Promise<void>): Promise<boolean> {
+    return this.#inTransaction(async (client) => {
+      const { rows } = await client.query(`SELECT pg_try_advisory_xact_lock(${WORK_LOCK}) AS locked`);
+      if (rows[0]?.locked !== true) return false;
+      await work();
+      return true;
+    });
+  }
+
+  async deleteBefore({ name, partitionMs }: HistoryTable, time: number): Promise<boolean> {
+    const expired = (await this.#partitionsOf(name)).filter(({ from }) => from + partitionMs <= time);
+    for (const { name: partition } of expired) {
+      await this.#inTransaction(async (client) => {
+        // Readers and writers wait no longer than this for the lock.
+        await client.query(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`);
+        await client.query(`DROP TABLE IF EXISTS history.${partition}`);
+      });
+      this.#partitions.delete(partition);
+    }
+    return false;
+  }
+
+  async oldest({ name }: HistoryTable): Promise<number | null> {
+    const times = (await this.#partitionsOf(name)).map(({ from }) => from);
+    return times.length === 0 ? null : Math.min(...times);
+  }
+
+  async bytes(): Promise<number> {
+    const { rows } = await this.#pool.query<{ bytes: number }>(
+      `SELECT coalesce(sum(pg_total_relation_size(class.oid)), 0)::bigint AS bytes FROM pg_class AS class
+       WHERE relnamespace = 'history'::regnamespace AND relkind = 'r'`,
+    );
+    return rows[0]?.bytes ?? 0;
+  }
+
+  /** The disk is the server's. When it is full, the server refuses what is written. */
+  lowSpace(): null {
+    return null;
+  }
+
+  async close(): Promise<void> {
+    await this.#turn;
+    await this.#pool.end();
+  }
+
+  async #partitionsOf(table: string): Promise<{ readonly name: string; readonly from: number }[]> {
+    const { rows } = await this.#pool.query<{ name: string }>(
+      `SELECT child.relname AS name FROM pg_inherits JOIN pg_class AS child ON child.oid = inhrelid
+       WHERE inhparent = to_regclass($1)`,
+      [`history.${table}`],
+    );
+    return rows.map(({ name }) => ({ name, from: Number(/_(\d+)$/.exec(name)?.[1]) }));
+  }
+
+  #storing<Result>(work: (transaction: HistoryTransaction) => Promise<Result>): Promise<Result> {
+    return this.#inTransaction((client) =>
+      work({ ...readerOf(client), insert: (...args) => this.#insert(client, ...args) }),
+    );
+  }
+
+  async #insert(client: ClientBase, table: HistoryTable, rows: readonly HistoryRow[]): Promise<void> {
+    if (rows.length === 0) return;
+    const { name, columns, partitionMs } = table;
+    for (const at of new Set(rows.map(([time]) => Math.floor(Number(time) / partitionMs) * partitionMs))) {
+      await this.#createPartition(name, at, at + partitionMs);
+    }
+    const arrays = (['TIME', ...Object.values(columns)] as const).map((type, nth) => `$${nth + 1}::${TYPES[type]}[]`);
+    await client.query(
+      `INSERT INTO history.${name} (${columnsOf(table).join(', ')})
+       SELECT * FROM unnest(${arrays.join(', ')}) ON CONFLICT DO NOTHING`,
+      arrays.map((_array, nth) => rows.map((row) => row[nth])),
+    );
+  }
+
+  /** In a transaction of its own: the one that inserts would hold the lock for other writers. */
+  async #createPartition(table: string, from: number, to: number): Promise<void> {
+    const partition = `${table}_${from}`;
+    if (this.#partitions.has(partition)) return;
+    // Attached, because `CREATE TABLE … PARTITION OF` would wait for all who read and write other partitions.
+    await this.#pool.query(`
+      SELECT pg_advisory_xact_lock(${LOCK});
+      DO $$ BEGIN
+        IF to_regclass('history.${partition}') IS NULL THEN
+          CREATE TABLE history.${partition} (LIKE history.${table} INCLUDING ALL);
+          ALTER TABLE history.${table} ATTACH PARTITION history.${partition} FOR VALUES FROM (${from}) TO (${to});
+        END IF;
+      END $$`);
+    this.#partitions.add(partition);
+  }
+
+  async #inTransaction<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+    const client = await this.#pool.connect();
+    try {
+      await client.query('BEGIN');
+      const result = await work(client);
+      await client.query('COMMIT');
+      client.release();
+      return result;
+    } catch (error) {
+      // The server ends the transaction of a connection that is closed.
+      client.release(true);
+      throw error;
+    }
+  }
+}
+
+const readerOf = (client: ClientBase): HistoryReader => ({
+  all: async (sql, values = []) => (await client.query(sql, [...values])).rows,
+});
+
+function tableSql({ name, columns, key, indexes = [] }: HistoryTable): string {
+  const definitions = Object.entries(columns).map(([column, type]) => `"${column}" ${TYPES[type]}`);
+  const primary = key === undefined ? [] : [`PRIMARY KEY (${key.join(', ')})`];
+  const all = ['at bigint NOT NULL', ...definitions, ...primary].join(', ');
+  return [
+    `CREATE TABLE IF NOT EXISTS history.${name} (${all}) PARTITION BY RANGE (at)`,
+    ...indexes.map(
+      (index) => `CREATE INDEX IF NOT EXISTS ${name}_${index.join('_')} ON history.${name} (${index.join(', ')})`,
+    ),
+  ].join('; ');
+}
