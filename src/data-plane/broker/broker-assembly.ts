@@ -112,7 +112,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
         refused.add(connection.address, connect.username, connect.reason);
         refusals.connect(connection, connect);
       },
-      onTakenOver: refusals.takenOver,
+      onTakenOver: events.takingOver(refusals.takenOver),
       ...events.hooks,
       onDenied: refusals.denied,
       onProtocolError: refusals.protocolError,

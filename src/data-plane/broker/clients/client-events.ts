@@ -26,17 +26,26 @@ export class ClientEvents {
     this.log.add({ ...about(connection), kind: 'CONNECTED', at: Date.now() });
   }
 
+  /** Notes the end of a connection before the one that takes over is admitted, and calls `next`. */
+  takingOver(next: TakenOver): TakenOver {
+    return (closed, by) => {
+      this.#ended(closed, 'TAKEN_OVER');
+      next(closed, by);
+    };
+  }
+
   #closed(connection: Connection): void {
+    this.#ended(connection, connection.closedBy === SESSION_TAKEN_OVER ? 'TAKEN_OVER' : 'DISCONNECTED');
+  }
+
+  #ended(connection: Connection, kind: 'TAKEN_OVER' | 'DISCONNECTED'): void {
     if (!this.#admitted.delete(connection)) return;
-    const isTakenOver = connection.closedBy === SESSION_TAKEN_OVER;
-    this.log.add({
-      ...about(connection),
-      kind: isTakenOver ? 'TAKEN_OVER' : 'DISCONNECTED',
-      at: Date.now(),
-      reason: isTakenOver ? null : endOf(connection),
-    });
+    const reason = kind === 'DISCONNECTED' ? endOf(connection) : null;
+    this.log.add({ ...about(connection), kind, at: Date.now(), reason });
   }
 }
+
+type TakenOver = (closed: Connection, by: Connection) => void;
 
 const about = ({ identity, address, listener }: Connection): Partial<ClientEvent> => ({
   clientId: identity?.clientId ?? null,

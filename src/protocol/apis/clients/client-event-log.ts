@@ -37,6 +37,7 @@ export class ClientEventLog {
   #events: ClientEvent[] = [];
   /** Number of the event before the first one. */
   #dropped = 0;
+  #lastAt = 0;
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
 
@@ -48,13 +49,15 @@ export class ClientEventLog {
     return this.#dropped + this.#events.length;
   }
 
-  /** Absent fields are not known. */
+  /** Absent fields are not known. Times do not decrease: the log of a Mosquitto has seconds only. */
   add(event: Pick<ClientEvent, 'kind' | 'at'> & Partial<ClientEvent>): void {
     if (this.#closed) return;
+    this.#lastAt = Math.max(this.#lastAt, event.at);
     const { clientId = null, username = null } = event;
     this.#events.push({
       ...NOTHING,
       ...event,
+      at: this.#lastAt,
       clientId: clientId && truncatedName(clientId),
       username: username && truncatedName(username),
     });
