@@ -1,4 +1,5 @@
+import { metricsModule } from './metrics/metrics-module.ts';
 import type { AnyModule } from './store/history-core.ts';
 
 /** What the history stores. */
-export const historyModules = (): readonly AnyModule[] => [];
+export const historyModules = (): readonly AnyModule[] => [metricsModule()];

@@ -31,16 +31,18 @@ const notes = (): HistoryModule<Note, typeof queries> => ({
   name: 'notes',
   tables: [
     { name: 'note', columns: { text: 'TEXT', payload: 'BYTES' }, key: ['text', 'at'], partitionMs: HOUR },
-    { name: 'note_hour', columns: { notes: 'INTEGER' }, key: ['at'], partitionMs: DAY },
+    { name: 'note_hour', columns: { notes: 'INTEGER' }, key: ['at'], replaces: true, partitionMs: DAY },
   ],
   rowsOf: (arrived) => new Map([['note', arrived.map(({ at, text, payload }): HistoryRow => [at, text, payload])]]),
   queries,
-  rollUp: async (db) => {
-    const counts = await db.all<{ hour: number; notes: number }>(
-      `SELECT at / ${HOUR} AS hour, count(*) AS notes FROM history.note GROUP BY 1`,
-    );
-    return new Map([['note_hour', counts.map(({ hour, notes: count }): HistoryRow => [hour * HOUR, count])]]);
-  },
+  rollUps: [
+    async (db) => {
+      const counts = await db.all<{ hour: number; notes: number }>(
+        `SELECT at / ${HOUR} AS hour, count(*) AS notes FROM history.note GROUP BY 1`,
+      );
+      return new Map([['note_hour', counts.map(({ hour, notes: count }): HistoryRow => [hour * HOUR, count])]]);
+    },
+  ],
 });
 
 const queries = {
@@ -92,15 +94,17 @@ describe.each(['SQLite', 'PostgreSQL'])('a history in %s', (engine) => {
     const gap = { from: 1, to: 2, lost: 3, reason: 'QUEUE_FULL' } as const;
     await core.write([{ module: 'notes', arrived: [], gaps: [gap] }]);
     await core.maintain(now + 2 * HOUR);
+    await write([note(now + HOUR + 1)]);
+    await core.maintain(now + 2 * HOUR);
     await close();
 
     const again = await open(databaseOf());
     const stored = (await again.core.query('notes', 'since', { from: now + 1 })) as Note[];
     expect(stored.map(({ at, text, payload }) => [at, text, payload])).toEqual(
-      batch.slice(1).map(({ at, text, payload }) => [at, text, payload]),
+      [...batch.slice(1), note(now + HOUR + 1)].map(({ at, text, payload }) => [at, text, payload]),
     );
     const hours = (await again.core.query('notes', 'hours', null)) as { notes: number }[];
-    expect(hours.map(({ notes: count }) => count)).toEqual([2, 1]);
+    expect(hours.map(({ notes: count }) => count)).toEqual([2, 2]);
     expect([...problems, ...again.problems]).toEqual([]);
   });
 

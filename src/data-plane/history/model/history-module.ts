@@ -20,6 +20,8 @@ export interface HistoryTable {
   readonly columns: Readonly<Record<string, ColumnType>>;
   /** A second row with equal values is not stored. It contains `at`. Default: rows may be equal. */
   readonly key?: readonly string[];
+  /** Whether a second row with an equal key replaces the first one instead. */
+  readonly replaces?: boolean;
   readonly indexes?: readonly (readonly string[])[];
   /** Rows of how long a time expire together in PostgreSQL. */
   readonly partitionMs: number;
@@ -57,6 +59,11 @@ export interface HistoryModule<Arrival, Queries extends HistoryQueries> {
   /** Runs in the transaction that stores the rows. A batch that could not be stored comes again. */
   rowsOf(arrived: readonly Arrival[], db: HistoryReader): HistoryRows | Promise<HistoryRows>;
   readonly queries: Queries;
-  /** Derives rows from stored ones. Called about once a minute, on PostgreSQL in one process at a time. */
-  rollUp?(db: HistoryReader, now: number): Promise<HistoryRows>;
+  /** A batch was not stored: what `rowsOf` has remembered of it does not hold. */
+  forget?(): void;
+  /**
+   * Derive rows from stored ones, each from what the one before has stored. Called about once a minute, on PostgreSQL
+   * in one process at a time.
+   */
+  readonly rollUps?: readonly ((db: HistoryReader, now: number) => Promise<HistoryRows>)[];
 }

@@ -111,6 +111,7 @@ export class HistoryCore {
       return WRITTEN;
     } catch (error) {
       this.#options.onProblem(error);
+      for (const { module } of batches) this.#modules.get(module)?.forget?.();
       const reason = diskFaultOf(error) ?? (error instanceof Error ? error.message : String(error));
       return { problem: `The history is not written: ${reason}`, code: 'UNAVAILABLE' };
     }
@@ -125,9 +126,9 @@ export class HistoryCore {
 
   async #rollUp(now: number): Promise<void> {
     const { database } = this.#options;
-    for (const module of this.#modules.values()) {
-      const rows = await module.rollUp?.(database, now);
-      if (rows !== undefined) await database.transaction((transaction) => this.#insert(transaction, rows));
+    for (const rollUp of [...this.#modules.values()].flatMap(({ rollUps = [] }) => rollUps)) {
+      const rows = await rollUp(database, now);
+      await database.transaction((transaction) => this.#insert(transaction, rows));
       await nextIteration();
     }
   }

@@ -1,7 +1,7 @@
 import type { HistoryReader, HistoryRow, HistoryTable } from '../model/history-module.ts';
 
 export interface HistoryTransaction extends HistoryReader {
-  /** Rows that `key` refuses are not stored. */
+  /** See `key` and `replaces` of the table. */
   insert(table: HistoryTable, rows: readonly HistoryRow[]): Promise<void>;
 }
 
@@ -25,3 +25,10 @@ export interface HistoryDatabase extends HistoryReader {
 
 /** `at` and the columns of the table. */
 export const columnsOf = ({ columns }: HistoryTable): string[] => ['at', ...Object.keys(columns)];
+
+/** What becomes of a row with a key that is stored already. */
+export function conflictSql({ key, replaces = false, columns }: HistoryTable): string {
+  if (key === undefined || !replaces) return 'ON CONFLICT DO NOTHING';
+  const others = Object.keys(columns).filter((column) => !key.includes(column));
+  return `ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${others.map((one) => `${one} = excluded.${one}`).join(', ')}`;
+}

@@ -1,7 +1,7 @@
 import pg, { type ClientBase, type PoolClient } from 'pg';
 import { poolConfig } from '../../../platform/storage/postgresql/postgresql-connection.ts';
 import type { ColumnType, HistoryReader, HistoryRow, HistoryTable, HistoryValue } from '../model/history-module.ts';
-import { columnsOf, type HistoryDatabase, type HistoryTransaction } from './history-database.ts';
+import { columnsOf, conflictSql, type HistoryDatabase, type HistoryTransaction } from './history-database.ts';
 
 const TYPES: Readonly<Record<ColumnType, string>> = { TIME: 'bigint', INTEGER: 'bigint', TEXT: 'text', BYTES: 'bytea' };
 const LOCK = "hashtext('brokergraph history')";
@@ -128,7 +128,7 @@ export class PostgresqlHistory implements HistoryDatabase {
     const arrays = (['TIME', ...Object.values(columns)] as const).map((type, nth) => `$${nth + 1}::${TYPES[type]}[]`);
     await client.query(
       `INSERT INTO history.${name} (${columnsOf(table).join(', ')})
-       SELECT * FROM unnest(${arrays.join(', ')}) ON CONFLICT DO NOTHING`,
+       SELECT * FROM unnest(${arrays.join(', ')}) ${conflictSql(table)}`,
       arrays.map((_array, nth) => rows.map((row) => row[nth])),
     );
   }

@@ -2,7 +2,7 @@ import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import type { ColumnType, HistoryRow, HistoryTable, HistoryValue } from '../model/history-module.ts';
-import { columnsOf, type HistoryDatabase, type HistoryTransaction } from './history-database.ts';
+import { columnsOf, conflictSql, type HistoryDatabase, type HistoryTransaction } from './history-database.ts';
 
 const TYPES: Readonly<Record<ColumnType, string>> = {
   TIME: 'INTEGER NOT NULL',
@@ -64,7 +64,8 @@ export class SqliteHistory implements HistoryDatabase {
       const options = key === undefined ? '' : ' WITHOUT ROWID';
       this.#db.exec(`CREATE TABLE IF NOT EXISTS history.${name} (${definitions.join(', ')}${primary})${options}`);
       // For the deletion of what has expired.
-      for (const index of key?.[0] === 'at' ? indexes : [['at'], ...indexes]) {
+      const hasTime = key?.[0] === 'at' || indexes.some(([column]) => column === 'at');
+      for (const index of hasTime ? indexes : [['at'], ...indexes]) {
         this.#db.exec(`CREATE INDEX IF NOT EXISTS history.${name}_${index.join('_')} ON ${name} (${index.join(', ')})`);
       }
     }
@@ -134,7 +135,7 @@ export class SqliteHistory implements HistoryDatabase {
   #insert(table: HistoryTable, rows: readonly HistoryRow[]): void {
     const columns = columnsOf(table);
     const places = columns.map((_column, nth) => `$${nth + 1}`);
-    const sql = `INSERT INTO history.${table.name} (${columns.join(', ')}) VALUES (${places.join(', ')}) ON CONFLICT DO NOTHING`;
+    const sql = `INSERT INTO history.${table.name} (${columns.join(', ')}) VALUES (${places.join(', ')}) ${conflictSql(table)}`;
     const statement = this.#statement(sql);
     for (const row of rows) statement.run(named(row));
   }

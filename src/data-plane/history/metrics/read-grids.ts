@@ -1,0 +1,65 @@
+import type { HistoryReader } from '../model/history-module.ts';
+import { LEVELS, type Level } from './metric.ts';
+import { GridBuilder, type GridShape, type MetricGrid } from './metric-grid.ts';
+import { readMeasured, type StoredMeasured } from './stored-metrics.ts';
+
+export interface GridRequest {
+  readonly brokers: readonly string[];
+  /** Epoch milliseconds; `to` is exclusive. */
+  readonly from: number;
+  readonly to: number;
+  readonly maxSteps: number;
+  readonly now: number;
+}
+
+const MAX_STEPS = 10_000;
+
+/** The finest step of at most `maxSteps`, and the level that has it for the whole time. */
+export function shapeOf({
+  from,
+  to,
+  maxSteps,
+  now,
+}: Omit<GridRequest, 'brokers'>): GridShape & { readonly level: Level } {
+  const wanted = Math.max(1, to - from) / Math.min(Math.max(1, maxSteps), MAX_STEPS);
+  const lasting = LEVELS.filter(({ keepMs }) => keepMs === null || from >= now - keepMs);
+  // The coarsest that is fine enough has the fewest rows.
+  const level = lasting.findLast(({ stepMs }) => stepMs <= wanted) ?? lasting[0] ?? LEVELS[2];
+  let stepMs = Math.max(1, Math.ceil(wanted / level.stepMs)) * level.stepMs;
+  // The first step may begin before `from`, and the last one end after `to`.
+  const start = () => Math.floor(from / stepMs) * stepMs;
+  const stepsOf = () => Math.max(1, Math.ceil((to - start()) / stepMs));
+  if (stepsOf() > Math.max(1, maxSteps)) stepMs += level.stepMs;
+  return { level, from: start(), stepMs, steps: stepsOf() };
+}
+
+/**
+ * The metrics of brokers in steps, with at most one statement per level: what is not rolled up yet is read from the
+ * finer levels.
+ */
+export async function readGrids(db: HistoryReader, request: GridRequest): Promise<ReadonlyMap<string, MetricGrid>> {
+  const { level, ...shape } = shapeOf(request);
+  const end = shape.from + shape.steps * shape.stepMs;
+  const builders = new Map(request.brokers.map((broker) => [broker, new GridBuilder(shape)]));
+  /** Up to when rows of each broker are read. */
+  const readTo = new Map(request.brokers.map((broker) => [broker, shape.from]));
+  for (let nth = LEVELS.indexOf(level); nth >= 0; nth--) {
+    const current = LEVELS[nth];
+    if (current === undefined) break;
+    // A row of the finest level has the time of its end, which belongs to the step before.
+    const ranges = Array.from(readTo, ([broker, from]) => ({ broker, from: nth === 0 ? from + 1 : from }));
+    // The last row of the finest level may have its end in the next step.
+    for (const row of await readMeasured(db, current, ranges, nth === 0 ? end + current.stepMs : end)) {
+      const [from, to] = timeOf(row, current);
+      builders.get(row.broker)?.add(row, from, to);
+      readTo.set(row.broker, row.at + current.stepMs);
+    }
+  }
+  return new Map(Array.from(builders, ([broker, builder]) => [broker, builder.result()]));
+}
+
+/** The measured time of a row. */
+function timeOf({ at, covered }: StoredMeasured, { stepMs }: Level): [start: number, end: number] {
+  if (stepMs === LEVELS[0].stepMs) return [at - covered, at];
+  return [Math.min(at, at + stepMs - covered), at + stepMs];
+}

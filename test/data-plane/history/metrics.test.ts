@@ -1,0 +1,233 @@
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { nothingMeasured } from '../../../src/data-plane/history/metrics/measured.ts';
+import { bytesOf, measuredFrom } from '../../../src/data-plane/history/metrics/measured-bytes.ts';
+import { METRICS, type MetricSample } from '../../../src/data-plane/history/metrics/metric.ts';
+import { gridTotal, gridValues, type MetricGrid } from '../../../src/data-plane/history/metrics/metric-grid.ts';
+import { metricsModule } from '../../../src/data-plane/history/metrics/metrics-module.ts';
+import type { GridRequest } from '../../../src/data-plane/history/metrics/read-grids.ts';
+import { HistoryCore } from '../../../src/data-plane/history/store/history-core.ts';
+import type { HistoryDatabase } from '../../../src/data-plane/history/store/history-database.ts';
+import { PostgresqlHistory } from '../../../src/data-plane/history/store/postgresql-history.ts';
+import { SqliteHistory } from '../../../src/data-plane/history/store/sqlite-history.ts';
+import { emptyDatabase, temporaryFolder } from '../../support/database.ts';
+import { usePostgres } from '../../support/postgres.ts';
+import { onTestFinished } from '../../support/shared.ts';
+
+const postgres = usePostgres();
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+/** A full hour, and no full step of the samples. */
+const START = 1_700_000_400_000 - 3_000;
+const MESSAGES = METRICS.indexOf('messagesIn');
+const CLIENTS = METRICS.indexOf('clients');
+
+/** A broker that counts what is published to it, and its samples. */
+function brokerAt(startedAt: number, brokerId = 'brk_a') {
+  let [since, count, clients] = [startedAt, 0, 0];
+  return {
+    publish: (messages: number) => {
+      count += messages;
+    },
+    connect: (now: number) => {
+      clients = now;
+    },
+    restart: (at: number) => {
+      since = at;
+      count = 0;
+    },
+    sample: (at: number, isContinued = true): MetricSample => {
+      const values: (number | null)[] = METRICS.map(() => null);
+      values[MESSAGES] = count;
+      values[CLIENTS] = clients;
+      return { brokerId, at, uptimeSeconds: Math.floor((at - since) / SECOND), isContinued, values };
+    },
+  };
+}
+
+describe.each(['SQLite', 'PostgreSQL'])('metrics in %s', (engine) => {
+  async function place(): Promise<() => HistoryDatabase> {
+    if (engine === 'SQLite') {
+      const file = join(temporaryFolder(), 'history.db');
+      return () => new SqliteHistory({ file, minFreeBytes: 0 });
+    }
+    const url = await emptyDatabase(postgres);
+    return () => new PostgresqlHistory(url);
+  }
+
+  /** The history as a process has it: `again` is the next one. */
+  async function open(databaseOf: () => HistoryDatabase) {
+    const problems: unknown[] = [];
+    const core = new HistoryCore({
+      database: databaseOf(),
+      modules: [metricsModule()],
+      keepMs: 30 * DAY,
+      maxBytes: 1e12,
+      onState: () => undefined,
+      onProblem: (error) => problems.push(error),
+    });
+    await core.open();
+    let closing: Promise<void> | null = null;
+    const close = () => {
+      closing ??= core.close();
+      return closing;
+    };
+    onTestFinished(close);
+    const write = (samples: readonly MetricSample[]) => core.write([{ module: 'metrics', arrived: samples, gaps: [] }]);
+    const grids = async (request: GridRequest) =>
+      (await core.query('metrics', 'grids', request)) as ReadonlyMap<string, MetricGrid>;
+    const grid = async (request: Omit<GridRequest, 'brokers'>) => {
+      const found = (await grids({ ...request, brokers: ['brk_a'] })).get('brk_a');
+      if (found === undefined) throw new Error('no metrics');
+      return found;
+    };
+    return { core, write, grid, grids, close, problems };
+  }
+
+  test('totals equal what was published, at every level, with restarts of the broker and the service', async () => {
+    const databaseOf = await place();
+    let history = await open(databaseOf);
+    const broker = brokerAt(START - HOUR);
+    let [at, published, measured] = [START, 0, 0];
+    const samples: MetricSample[] = [broker.sample(at, false)];
+    const run = (steps: number) => {
+      for (let step = 0; step < steps; step++) {
+        at += 10 * SECOND;
+        const messages = (step * 7) % 50;
+        broker.publish(messages);
+        published += messages;
+        measured += messages;
+        samples.push(broker.sample(at));
+      }
+    };
+    run(300);
+    // The link is down for five minutes, in which the broker goes on.
+    broker.publish(1_234);
+    published += 1_234;
+    at += 5 * MINUTE;
+    samples.push(broker.sample(at, false));
+    run(200);
+    expect(await history.write(samples.splice(0))).toMatchObject({ problem: null });
+    await history.core.maintain(at);
+    await history.close();
+    expect(history.problems).toEqual([]);
+
+    // The service is away for ten minutes; meanwhile the broker restarts, and counts from zero.
+    history = await open(databaseOf);
+    at += 10 * MINUTE;
+    broker.restart(at - 2 * MINUTE);
+    broker.publish(77);
+    published += 77;
+    samples.push(broker.sample(at, false));
+    run(50);
+    await history.write(samples.splice(0));
+    await history.core.maintain(at + 20 * SECOND);
+    // Not rolled up yet.
+    run(3);
+    await history.write(samples.splice(0));
+
+    for (const [now, maxSteps, stepMs] of [
+      [at, 2_000, 10 * SECOND],
+      [at, 130, MINUTE],
+      [at, 7, 20 * MINUTE],
+      [at + HOUR, 2_000, MINUTE],
+      [at + 3 * DAY, 2_000, 10 * MINUTE],
+    ] as const) {
+      const shown = await history.grid({ from: START - 10 * MINUTE, to: at + 10 * SECOND, maxSteps, now });
+      expect(shown.stepMs).toBe(stepMs);
+      expect(gridTotal(shown, 'messagesIn')).toBe(published);
+      expect(gridTotal(shown, 'clients')).toBeNull();
+      const means = gridValues(shown, 'messagesIn', 'mean');
+      expect(means.slice(0, Math.floor((10 * MINUTE) / stepMs)).every((mean) => mean === null)).toBe(true);
+      // Every step but those at the edge of a gap is measured whole.
+      const sum = means.reduce<number>((all, mean) => all + ((mean ?? 0) * stepMs) / SECOND, 0);
+      if (stepMs <= MINUTE) expect(Math.abs(sum - measured)).toBeLessThan(measured / 20);
+      const [least, most] = [gridValues(shown, 'messagesIn', 'min'), gridValues(shown, 'messagesIn', 'max')];
+      means.forEach((mean, step) => {
+        if (mean === null) expect([least[step], most[step]]).toEqual([null, null]);
+        else expect((least[step] ?? 0) <= mean + 1e-9 && mean <= (most[step] ?? 0) + 1e-9).toBe(true);
+      });
+    }
+    expect(history.problems).toEqual([]);
+  });
+
+  test('a time without samples is a gap, and no zero', async () => {
+    const { write, grid, core } = await open(await place());
+    const broker = brokerAt(START - HOUR);
+    broker.connect(3);
+    await write([0, 1, 2, 3].map((nth) => broker.sample(START + nth * 10 * SECOND, nth > 0)));
+    broker.connect(5);
+    const back = START + 5 * MINUTE;
+    await write([0, 1, 2].map((nth) => broker.sample(back + nth * 10 * SECOND, nth > 0)));
+    await core.maintain(back + 2 * MINUTE);
+    const now = back + 2 * MINUTE;
+    const fine = await grid({ from: START, to: back + 20 * SECOND, maxSteps: 100, now });
+    expect(fine.stepMs).toBe(10 * SECOND);
+    const clients = gridValues(fine, 'clients', 'max');
+    expect(clients.slice(0, 3)).toEqual([3, 3, 3]);
+    expect(clients.slice(5, 28).every((value) => value === null)).toBe(true);
+    expect(clients.at(-1)).toBe(5);
+    const minutes = await grid({ from: START, to: now, maxSteps: 8, now });
+    expect(minutes.stepMs).toBe(MINUTE);
+    expect(gridValues(minutes, 'clients', 'mean')).toEqual([3, 3, null, null, null, 5, 5, null]);
+    expect(gridValues(minutes, 'subscriptions', 'mean').every((value) => value === null)).toBe(true);
+  });
+
+  test('many brokers are read at once, a batch that comes again changes nothing, and a late one is rolled up', async () => {
+    const { write, grids, core } = await open(await place());
+    const samples = Array.from({ length: 60 }, (_, nth) => {
+      const broker = brokerAt(START - HOUR, `brk_${nth}`);
+      const first = broker.sample(START, false);
+      broker.publish(nth);
+      return [first, broker.sample(START + 10 * SECOND)];
+    }).flat();
+    const now = START + 3 * MINUTE;
+    await write(samples.slice(0, 100));
+    await write(samples.slice(50, 100));
+    await core.maintain(now);
+    await write(samples.slice(100));
+    await core.maintain(now);
+    const request = {
+      brokers: Array.from({ length: 61 }, (_, nth) => `brk_${nth}`),
+      from: START - MINUTE,
+      to: now,
+      now,
+    };
+    for (const maxSteps of [3, 100]) {
+      const found = await grids({ ...request, maxSteps });
+      expect(found.size).toBe(61);
+      for (const [id, grid] of found)
+        expect(gridTotal(grid, 'messagesIn')).toBe(id === 'brk_60' ? null : Number(id.slice(4)));
+    }
+  });
+});
+
+test('stored numbers are read as they were', () => {
+  const number = fc.oneof(
+    fc.constant(Number.NaN),
+    fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
+    fc.double({ min: 0, max: 1e9, noNaN: true }),
+  );
+  fc.assert(
+    fc.property(fc.array(fc.tuple(number, number, number, number, number)), fc.nat(900_000), (all, covered) => {
+      const measured = nothingMeasured();
+      for (const [metric, [a, b, c, sum, missed]] of all.slice(0, METRICS.length).entries()) {
+        const [min, mean, max] = [a, b, c].some(Number.isNaN) ? [a, a, a] : [a, b, c].sort((x, y) => x - y);
+        const increase = [sum, missed].map((one) => (Number.isInteger(one) ? one : Number.NaN));
+        measured.set([mean ?? 0, min ?? 0, max ?? 0, ...increase], metric * 5);
+      }
+      const read = measuredFrom(bytesOf(measured, covered), covered);
+      measured.forEach((value, nth) => {
+        const isEdge = nth % 5 === 1 || nth % 5 === 2;
+        // A counter that did not increase while nothing was measured need not say so.
+        if (nth % 5 === 4 && value === 0) return;
+        if (isEdge && !Number.isNaN(value)) expect(read[nth]).toBeCloseTo(value, -Math.log10(value + 1) + 5);
+        else if (Number.isNaN(value)) expect(read[nth]).toBeNaN();
+        else expect(Math.abs((read[nth] ?? -1) - value)).toBeLessThanOrEqual(value * 1e-9);
+      });
+    }),
+  );
+});
