@@ -1,5 +1,6 @@
+import { clientEventsModule } from './client-events/client-events-module.ts';
 import { metricsModule } from './metrics/metrics-module.ts';
 import type { AnyModule } from './store/history-core.ts';
 
 /** What the history stores. */
-export const historyModules = (): readonly AnyModule[] => [metricsModule()];
+export const historyModules = (): readonly AnyModule[] => [metricsModule(), clientEventsModule];
