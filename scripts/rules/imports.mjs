@@ -33,6 +33,7 @@ const DOMAINS = ['users', 'projects', 'audit', 'tokens', 'sign-in', 'brokers', '
   'clusters',
   'secrets',
   'processes',
+  'history',
   'problems',
 ]);
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import type { HistoryThread } from '../data-plane/history/hosting/history-thread.ts';
 import { AccessControlService } from '../domains/access-control/access-control-service.ts';
 import { AuditService } from '../domains/audit/audit-service.ts';
 import { Bridges } from '../domains/bridges/bridges.ts';
@@ -11,6 +12,9 @@ import { CertificateExpiry } from '../domains/certificates/expiry/certificate-ex
 import type { ClientGroups } from '../domains/clients/client-groups.ts';
 import { openClients } from '../domains/clients/clients.ts';
 import { openClusters } from '../domains/clusters/clusters.ts';
+import { ClientEventService } from '../domains/history/client-events/client-event-service.ts';
+import { earlierRefusalsOf, eventHistoryOf } from '../domains/history/client-events/client-events.ts';
+import { EventRecorder } from '../domains/history/client-events/event-recorder.ts';
 import { JobService } from '../domains/jobs/job-service.ts';
 import { JobStore } from '../domains/jobs/job-store.ts';
 import { MessageService } from '../domains/messages/message-service.ts';
@@ -58,7 +62,8 @@ export async function openParts(config: Config, options: ServiceOptions, closers
   const history = openHistory(foundation, options.historyWorker);
   const fleet = await openBrokers(foundation, { audit: people.audit, calls, embeddedWorker });
   const processes = openProcesses(foundation, fleet);
-  const features = openFeatures(foundation, fleet, { ...options, calls, placement: processes.placement });
+  const { placement } = processes;
+  const features = openFeatures(foundation, fleet, { ...options, calls, placement, history });
   const { audit, signIn, users, ownership, organizations, tokens } = people;
   const { brokers, cloudBrokers, runtimes, mqttRefusals, unreadLogLines } = fleet;
   const { streams, bridges, topicTrees, clusters, ...services } = features;
@@ -132,13 +137,14 @@ function openCalls({ config, log, closers, storage, sealer }: Foundation): Hoste
 interface FeaturesOptions extends ServiceOptions {
   readonly placement: Placement;
   readonly calls: HostedCalls | null;
+  readonly history: HistoryThread;
 }
 
 /** What users do with brokers: clients, messages, access control, streams, bridges, topics, clusters, certificates. */
 function openFeatures(
   { config, log, closers, storage, sealer, caches }: Foundation,
   fleet: Awaited<ReturnType<typeof openBrokers>>,
-  { streamWorker, bridgeWorker, topicWorker, placement, calls }: FeaturesOptions,
+  { streamWorker, bridgeWorker, topicWorker, placement, calls, history }: FeaturesOptions,
 ) {
   const { dataDir, databaseUrl, brokerTimeoutMs: timeoutMs } = config;
   const { runtimes, membership, contactNodes, clusterStore } = fleet;
@@ -151,12 +157,14 @@ function openFeatures(
   const metrics = closers.keep(new BrokerMetricsService(ofBrokers));
   // Access control uses the clients, so it exists only after them.
   const groups: ClientGroups = { find: (broker, groupName) => accessControl.group(broker, groupName) };
-  const { clients, clientControl } = openClients({ ...ofBrokers, groups, closers });
+  const { clients, clientControl, own } = openClients({ ...ofBrokers, groups, closers });
   const messages = closers.keep(new MessageService({ ...ofBrokers, ...supportOf('a tail'), timeoutMs }));
+  const events = eventHistoryOf(history);
   const refusals = closers.keep(
     new RefusalService({
       ...ofBrokers,
       ...supportOf('a list of refusals'),
+      earlier: earlierRefusalsOf(events, (err) => log.warn({ err }, 'earlier refusals cannot be read')),
       onFault: (err) => log.error({ err }, 'refusals cannot be followed'),
     }),
   );
@@ -223,9 +231,21 @@ function openFeatures(
       log,
     }),
   );
+  closers.keep(
+    new EventRecorder({
+      ...ofBrokers,
+      history: events,
+      placement,
+      clients,
+      refusals,
+      isOwn: (clientId) => own.has(clientId),
+      onFault: (err) => log.error({ err }, 'events of clients cannot be recorded'),
+    }),
+  );
   const { certificates: cache } = caches;
   return {
     metrics,
+    clientEvents: new ClientEventService(events, db),
     jobs: jobService,
     clients,
     clientControl,

@@ -16,10 +16,11 @@ interface ClientsOptions {
 interface Clients {
   readonly clients: ClientService;
   readonly clientControl: ClientControlService;
+  readonly own: OwnConnections;
 }
 
 export function openClients({ runtimes, brokers, groups, closers }: ClientsOptions): Clients {
   const own = new OwnConnections(runtimes);
   const clients = closers.keep(new ClientService({ runtimes, brokers, own, groups }));
-  return { clients, clientControl: new ClientControlService({ runtimes, clients, own }) };
+  return { clients, clientControl: new ClientControlService({ runtimes, clients, own }), own };
 }

@@ -154,7 +154,7 @@ async function accessOf({ broker }: RefusalView, { services }: RequestContext): 
 }
 
 export const REFUSALS =
-  'At most 1,000 entries; those that were refused least recently are dropped first. The list starts empty when the broker or, for Mosquitto, this service starts.';
+  'At most 1,000 entries; those that were refused least recently are dropped first. Those of before the start of the broker or this service come from the history, which stores the state of each entry once a second.';
 
 builder.interfaceFields(Broker, (t) => ({
   refusals: t.connection(

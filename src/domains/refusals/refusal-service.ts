@@ -39,6 +39,8 @@ interface RefusalServiceOptions {
   readonly brokers: BrokerCache;
   /** NOT_SUPPORTED_BY_BROKER if refusals of a broker cannot be reported (a cluster). */
   readonly requireSupport: (broker: BrokerRecord) => void;
+  /** The refusals of a broker in the history, without those of its present log. */
+  readonly earlier: (brokerId: string, log: string) => Promise<readonly Refusal[]>;
   readonly onFault: (error: unknown) => void;
 }
 
@@ -101,6 +103,13 @@ export class RefusalService {
     return this.#ask(broker, (runtime) => this.#feeds.watch(runtime, REFUSALS_API, options));
   }
 
+  /** What the broker reports, without earlier refusals. Errors: as `ControlCaller`. */
+  async reported(runtime: BrokerRuntime): Promise<RefusalList> {
+    const reader = this.#readerOf(runtime);
+    await reader.read();
+    return reader.reported;
+  }
+
   close(): void {
     this.#feeds.close();
     this.#readers.clear();
@@ -115,7 +124,7 @@ export class RefusalService {
   #readerOf({ id, controls }: BrokerRuntime): RefusalReader {
     let reader = this.#readers.get(id);
     if (reader === undefined) {
-      reader = new RefusalReader(controls);
+      reader = new RefusalReader(controls, (log) => this.#options.earlier(id, log));
       this.#readers.set(id, reader);
     }
     return reader;

@@ -1,0 +1,47 @@
+import type { ClientEventQueries, EventsEnd } from '../../../data-plane/history/client-events/client-events-module.ts';
+import type {
+  EventArrival,
+  EventGap,
+  FollowNote,
+  StoredEvent,
+} from '../../../data-plane/history/client-events/stored-events.ts';
+import type { HistoryHandle } from '../../../data-plane/history/hosting/history-thread.ts';
+
+export type EventHistory = HistoryHandle<EventArrival, ClientEventQueries>;
+
+/** Bytes of a row without its texts. */
+const ROW_BYTES = 250;
+const REFUSAL_BYTES = 1_500;
+
+/** Writes the events of one broker to the history. */
+export class EventWriter {
+  readonly #history: EventHistory;
+  readonly #broker: string;
+  readonly #follower: string;
+
+  /** @param follower identifies the part of this process that notes that it is alive */
+  constructor(history: EventHistory, broker: string, follower: string) {
+    this.#history = history;
+    this.#broker = broker;
+    this.#follower = follower;
+  }
+
+  /** Where the record ended the last time; `null` if there is none. Errors: BROKER_UNREACHABLE, those of the store. */
+  end(): Promise<EventsEnd | null> {
+    return this.#history.query('end', { broker: this.#broker });
+  }
+
+  event(event: Omit<StoredEvent, 'broker'>): void {
+    const bytes = ROW_BYTES + (event.clientId?.length ?? 0) + (event.refusal === null ? 0 : REFUSAL_BYTES);
+    this.#history.insert({ event: { ...event, broker: this.#broker } }, event.at, bytes);
+  }
+
+  gap(gap: Omit<EventGap, 'broker'>): void {
+    this.#history.insert({ gap: { ...gap, broker: this.#broker } }, gap.at, ROW_BYTES);
+  }
+
+  note(state: FollowNote['state'], log: string, at = Date.now()): void {
+    const note = { at, broker: this.#broker, follower: this.#follower, state, log };
+    this.#history.insert({ note }, note.at, ROW_BYTES);
+  }
+}

@@ -1,0 +1,61 @@
+import type { StoredEventKind } from '../../../data-plane/history/client-events/stored-events.ts';
+import type { Refusal } from '../../../protocol/apis/refusals/refusal.ts';
+import type { RefusalList } from '../../refusals/refusal-list.ts';
+import type { EventWriter } from './event-writer.ts';
+
+/** Writes what a broker refuses: one event for each entry of its list and reading, with the number of refusals. */
+export class RefusalEvents {
+  readonly #writer: EventWriter;
+  #log = '';
+  #last = 0;
+  /** Refusals until then were written by the previous process, in epoch milliseconds. */
+  #writtenUntil = 0;
+  #counts = new Map<string, number>();
+
+  constructor(writer: EventWriter) {
+    this.#writer = writer;
+  }
+
+  /** Errors: those of the store. */
+  async write({ log, sequence, refusals }: RefusalList): Promise<void> {
+    if (log !== this.#log) {
+      const end = this.#log === '' ? await this.#writer.end() : null;
+      this.#log = log;
+      this.#last = 0;
+      this.#writtenUntil = end?.at ?? 0;
+      this.#counts = new Map();
+    }
+    for (const refusal of refusals) {
+      if (refusal.sequence > this.#last && refusal.lastAt > this.#writtenUntil) this.#one(refusal);
+    }
+    this.#last = sequence;
+    this.#counts = new Map(refusals.map(({ id, count }) => [id, count]));
+  }
+
+  #one(refusal: Refusal): void {
+    const { id, clientId, username, address, listenerPort, detail, firstAt, lastAt: at } = refusal;
+    const before = this.#counts.get(id);
+    // An entry of before the start has refusals that were counted then.
+    const count = before === undefined ? (firstAt > this.#writtenUntil ? refusal.count : 1) : refusal.count - before;
+    this.#writer.event({
+      at,
+      // Numbers of connects and disconnects are positive.
+      id: -refusal.sequence,
+      kind: kindOf(refusal),
+      clientId,
+      username,
+      address,
+      listenerPort,
+      protocol: null,
+      reason: null,
+      detail,
+      refusal,
+      count,
+    });
+  }
+}
+
+function kindOf({ kind, reason }: Refusal): StoredEventKind {
+  if (kind === 'TAKEOVER') return 'CLIENT_ID_CONFLICT';
+  return reason === 'TOO_MANY_SUBSCRIPTIONS' || reason === 'TOO_MANY_RETAINED' ? 'LIMIT_EXCEEDED' : 'REFUSED';
+}
