@@ -13,7 +13,7 @@ interface ReadinessOptions {
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
 }
 
-type Space = 'ENOUGH' | 'LITTLE' | 'TOO_LITTLE';
+export type Space = 'ENOUGH' | 'LITTLE' | 'TOO_LITTLE';
 
 /** Free space of the data folder is checked as often. */
 const CHECK_MS = 10_000;
@@ -39,6 +39,11 @@ export class Readiness {
     if (this.#last === null || now - this.#last.at > FRESH_MS) this.#last = { at: now, reason: this.#check() };
     return this.#last.reason;
   };
+
+  /** How much free space the data folder has now. */
+  get space(): Space {
+    return this.#checkSpace();
+  }
 
   register(registry: Registry): void {
     const { dataDir } = this.#options;

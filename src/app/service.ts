@@ -66,7 +66,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     closers.keep(services.runtimes);
     await services.runtimes.start();
     services.certificateExpiry.start();
-    closers.keep(openProblemWatch(parts, { config, log })).start();
+    closers.keep(openProblemWatch(parts, { config, readiness, log })).start();
     services.audit.startRetention();
     signIn.checks.start();
 

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { AuditLog } from './audit-log.ts';
 
-export type AuditBacklog = Pick<AuditLog, 'waiting' | 'failedWrites'>;
+export type AuditBacklog = Pick<AuditLog, 'waiting' | 'failedWrites' | 'isFailing'>;
 
 export function registerAuditMetrics(source: () => AuditBacklog, registry: Registry): void {
   const registers = [registry];

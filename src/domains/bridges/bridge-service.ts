@@ -102,13 +102,16 @@ export class BridgeService {
       const bridges = answers.flatMap((answer) => (answer.status === 'fulfilled' ? (answer.value ?? []) : []));
       const failed = answers.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
       if (failed !== undefined && !(isAway(failed.reason) && bridges.length > 0)) throw failed.reason;
-      return [...bridges, ...this.#sysViews(broker)];
+      return [...bridges, ...this.ofConfigurationFile(broker)];
     });
   }
 
   async find(broker: BrokerRecord, key: string): Promise<BridgeView | null> {
     if (remoteClientIdOf(key) !== null) {
-      return this.#ask(broker, async () => this.#sysViews(broker).find((bridge) => bridge.key === key) ?? null);
+      return this.#ask(
+        broker,
+        async () => this.ofConfigurationFile(broker).find((bridge) => bridge.key === key) ?? null,
+      );
     }
     const kind = this.#options.kinds.find(({ id }) => id === key);
     return this.#ask(broker, async ({ controls }) => {
@@ -181,7 +184,7 @@ export class BridgeService {
 
   totals(brokers: readonly BrokerRecord[]): Promise<BridgeTotals> {
     return this.#totals.read(brokers, async (broker) => {
-      const connections = await this.#hostedConnections(broker);
+      const connections = await this.hostedConnections(broker);
       return connections.map(({ bridgeId, status }) => {
         const { connectionName, state } = status;
         return { key: `${bridgeId}/${connectionName}`, state, counts: status, sizes: status };
@@ -189,14 +192,8 @@ export class BridgeService {
     });
   }
 
-  close(): void {
-    this.#stop();
-    this.#feeds.close();
-    for (const sys of this.#sys.values()) sys.close();
-    this.#sys.clear();
-  }
-
-  #hostedConnections(broker: BrokerRecord): Promise<{ bridgeId: string; status: BridgeConnectionStatus }[]> {
+  /** The connections of bridges that this service runs. */
+  hostedConnections(broker: BrokerRecord): Promise<{ bridgeId: string; status: BridgeConnectionStatus }[]> {
     return this.#ask(broker, async ({ controls }) => {
       const found: { bridgeId: string; status: BridgeConnectionStatus }[] = [];
       for (const { id: bridgeId, api } of this.#options.kinds) {
@@ -206,6 +203,28 @@ export class BridgeService {
       }
       return found;
     });
+  }
+
+  /** Connections of Mosquitto, as far as the broker has reported them. */
+  ofConfigurationFile(broker: BrokerRecord): BridgeView[] {
+    const bridges = this.#sys.get(broker.id);
+    if (bridges === undefined) return [];
+    return bridges.all().map((sys) => ({
+      key: sysBridgeKey(sys),
+      name: sys.name ?? sys.remoteClientId,
+      broker,
+      provider: 'BROKER',
+      isActive: !bridges.isLeft(sys),
+      api: null,
+      sys,
+    }));
+  }
+
+  close(): void {
+    this.#stop();
+    this.#feeds.close();
+    for (const sys of this.#sys.values()) sys.close();
+    this.#sys.clear();
   }
 
   async #ofKind(broker: BrokerRecord, controls: ControlCaller, kind: BridgeKind): Promise<BridgeView | null> {
@@ -226,20 +245,6 @@ export class BridgeService {
     const bridge = await this.find(broker, key);
     if (bridge === null) throw notFound('bridge', key.slice(0, 200));
     return bridge;
-  }
-
-  #sysViews(broker: BrokerRecord): BridgeView[] {
-    const bridges = this.#sys.get(broker.id);
-    if (bridges === undefined) return [];
-    return bridges.all().map((sys) => ({
-      key: sysBridgeKey(sys),
-      name: sys.name ?? sys.remoteClientId,
-      broker,
-      provider: 'BROKER',
-      isActive: !bridges.isLeft(sys),
-      api: null,
-      sys,
-    }));
   }
 
   #source({ id: brokerId, controls }: BrokerRuntime, key: string): PollSource<BridgeStatus> {

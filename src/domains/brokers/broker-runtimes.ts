@@ -107,6 +107,16 @@ export class BrokerRuntimes {
     return this.#runtimes.get(id)?.link.status ?? this.#failures.get(id) ?? this.#withoutLink(id);
   }
 
+  /** `null` if no link to the broker is open. */
+  find(id: string): BrokerRuntime | null {
+    return this.#runtimes.get(id) ?? null;
+  }
+
+  /** Whether brokers have no link because of `maxLinks`. */
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
   /** Errors: BROKER_UNREACHABLE (the broker has no address, is stopped, or has invalid settings). */
   get({ id, name, url, type, state, problem }: BrokerRecord): BrokerRuntime {
     const runtime = this.#runtimes.get(id);

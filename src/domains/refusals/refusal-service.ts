@@ -73,7 +73,7 @@ export class RefusalService {
     if (last !== null || args.before != null) {
       throw new ServiceError('INVALID', 'Refusals can only be paged forwards: use `first` and `after`');
     }
-    const list = await this.#ask(broker, (runtime) => this.#readerOf(runtime).read());
+    const list = await this.list(broker);
     requireReported(list, args.kinds);
     const matching = list.refusals.filter((refusal) => matches(refusal, args));
     const from = args.after == null ? 0 : startAfter(matching, args.after);
@@ -92,9 +92,14 @@ export class RefusalService {
     };
   }
 
+  /** Errors: as `page`. */
+  list(broker: BrokerRecord): Promise<RefusalList> {
+    return this.#ask(broker, (runtime) => this.#readerOf(runtime).read());
+  }
+
   /** Returns `null` if it was dropped. Errors: as `page`. */
   async find(broker: BrokerRecord, id: string): Promise<Refusal | null> {
-    const { refusals } = await this.#ask(broker, (runtime) => this.#readerOf(runtime).read());
+    const { refusals } = await this.list(broker);
     return refusals.find((refusal) => refusal.id === id) ?? null;
   }
 

@@ -7,6 +7,7 @@ import {
   listStreams,
   STREAM_API,
 } from '../../data-plane/streams/control/stream-control.ts';
+import type { StreamEntry } from '../../data-plane/streams/control/stream-wire.ts';
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import { invalid, ServiceError } from '../../platform/errors.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../platform/paging.ts';
@@ -191,12 +192,16 @@ export class StreamService {
     return this.#ask(broker, (runtime) => this.#lists.watch(runtime, '', options));
   }
 
+  /** All streams with their reports. */
+  async reports(broker: BrokerRecord): Promise<readonly StreamEntry[]> {
+    return (await this.#ask(broker, ({ controls }) => listStreams(controls))).items;
+  }
+
   totals(brokers: readonly BrokerRecord[]): Promise<StreamTotals> {
     return this.#totals.read(brokers, async (broker) => {
       // A scrape waits for no connection.
       if (!this.#runtimes.isConnected(broker.id)) throw unreachable(this.#runtimes.status(broker.id));
-      const { items } = await this.#ask(broker, ({ controls }) => listStreams(controls));
-      return items.flatMap(({ definition, report }) => {
+      return (await this.reports(broker)).flatMap(({ definition, report }) => {
         if (report === null) return [];
         const { counters, state, storage } = report;
         const sizes = { storedBytes: storage.bytes };

@@ -42,6 +42,11 @@ export class DatabaseSpeed {
     };
   }
 
+  get isSlow(): boolean {
+    if (this.#running.size === 0) this.#checkCalm();
+    return this.#slow !== null;
+  }
+
   register(registry: Registry): void {
     const registers = [registry];
     const [isSlow, count] = [() => Number(this.#slow !== null), () => this.#count];

@@ -147,6 +147,11 @@ export class BrokerControls implements ControlCaller {
     return capabilityOf(await this.#resolution(api));
   }
 
+  /** The APIs that are resolved now, without asking the broker. */
+  known(): ControlCapability[] {
+    return [...this.#resolutions.values()].flatMap(({ done }) => (done === null ? [] : capabilityOf(done)));
+  }
+
   capabilities(): Promise<ControlCapability[]> {
     const apis = new Set<ControlApi>([...KNOWN_APIS, ...this.#factories.keys()]);
     return Promise.all([...apis].map((api) => this.capability(api)));

@@ -1,0 +1,88 @@
+import type { BridgeConnectionStatus } from '../../../data-plane/bridges/model/bridge-status.ts';
+import { namedNodeId } from '../../../gateway/named-node-id.ts';
+import type { BridgeService } from '../../bridges/bridge-service.ts';
+import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
+import type { ProblemFact } from '../model/problem-fact.ts';
+import type { ProblemKind } from '../model/problem-kinds.ts';
+import type { BrokerSource } from '../model/problem-source.ts';
+import type { Thresholds } from '../model/problem-thresholds.ts';
+import { PolledReadings } from './polled-readings.ts';
+import { RecentGrowth } from './recent-growth.ts';
+
+interface BridgeSourceOptions {
+  readonly bridges: BridgeService;
+  /** Whether bridges of the broker run in this process. */
+  readonly runs: (brokerId: string) => boolean;
+  readonly isConnected: (brokerId: string) => boolean;
+  readonly brokers: BrokerCache;
+}
+
+interface Connection {
+  readonly bridgeId: string;
+  readonly status: BridgeConnectionStatus;
+}
+
+const READ_MS = 3_000;
+/** A loss is a fact for so long. */
+const LOSS_MS = 15_000;
+const KINDS = ['BRIDGE_DOWN', 'BRIDGE_QUEUE_FILLING', 'BRIDGE_DROPPING', 'BRIDGE_LOOP'] as const;
+const DOWN: ReadonlySet<string> = new Set(['UNREACHABLE', 'UNAUTHORISED', 'FAILED']);
+
+/** Bridges that this process runs, by their reports, and bridges of Mosquitto's configuration file, by `$SYS`. */
+export function bridgeSource({ bridges, runs, isConnected, brokers }: BridgeSourceOptions): BrokerSource {
+  const losses = new RecentGrowth(LOSS_MS);
+  const readings = new PolledReadings<readonly Connection[]>({
+    everyMs: READ_MS,
+    read: async (broker) => {
+      const connections = await bridges.hostedConnections(broker);
+      for (const one of connections) losses.note(keyOf(broker, one), one.status.dropped + one.status.rejected);
+      return connections;
+    },
+  });
+  const ofFile = (broker: BrokerRecord): ProblemFact[] =>
+    bridges
+      .ofConfigurationFile(broker)
+      .filter(({ isActive, sys }) => isActive && sys?.isConnected === false)
+      .map(({ key, name }) => ({
+        kind: 'BRIDGE_DOWN',
+        subjectId: namedNodeId({ kind: 'bridge', brokerId: broker.id, name: key }),
+        subjectName: name,
+        detail: `The bridge "${name}" of the configuration file of the broker is not connected.`,
+      }));
+  return {
+    kinds: KINDS,
+    refresh: () => readings.refresh(brokers.all().filter(({ id }) => runs(id))),
+    of: (broker, thresholds) => {
+      const hosted = runs(broker.id) ? readings.of(broker.id) : [];
+      // What `$SYS` said before the connection was lost may be wrong now.
+      if (hosted === null || (!isConnected(broker.id) && hosted.length === 0)) return null;
+      const facts = hosted.flatMap((one) => factsOf(broker, one, losses.of(keyOf(broker, one)), thresholds));
+      return isConnected(broker.id) ? [...facts, ...ofFile(broker)] : facts;
+    },
+  };
+}
+
+const keyOf = ({ id }: BrokerRecord, { bridgeId, status }: Connection): string =>
+  `${id} ${bridgeId} ${status.connectionName}`;
+
+function factsOf(broker: BrokerRecord, connection: Connection, lost: number, thresholds: Thresholds): ProblemFact[] {
+  const { bridgeId, status } = connection;
+  const { connectionName, state, error, queuedMessages, loop, lastRejection } = status;
+  const fact = (kind: ProblemKind, detail: string): ProblemFact => ({
+    kind,
+    subjectId: namedNodeId({ kind: 'bridge', brokerId: broker.id, name: bridgeId }),
+    subjectName: `${bridgeId}: ${connectionName}`,
+    part: connectionName,
+    detail,
+  });
+  const named = `The connection "${connectionName}" of ${bridgeId}`;
+  const reason = lastRejection === undefined ? '' : ` The last one was rejected: ${lastRejection.reason}`;
+  return [
+    ...(DOWN.has(state) ? [fact('BRIDGE_DOWN', `${named} is ${state.toLowerCase()}. ${error ?? ''}`.trim())] : []),
+    ...(queuedMessages > thresholds.bridgeQueuedMessages
+      ? [fact('BRIDGE_QUEUE_FILLING', `${named} has ${queuedMessages} messages in its queue.`)]
+      : []),
+    ...(lost > 0 ? [fact('BRIDGE_DROPPING', `${named} lost messages in the last 15 s: ${lost}.${reason}`)] : []),
+    ...(loop === undefined ? [] : [fact('BRIDGE_LOOP', `${named} gets its own messages back, on "${loop.topic}".`)]),
+  ];
+}

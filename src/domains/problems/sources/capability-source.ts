@@ -1,0 +1,61 @@
+import type { CapabilityReasonCode } from '../../../protocol/control/capability-reason.ts';
+import type { ControlCapability } from '../../../protocol/control/plugin.ts';
+import type { BrokerRecord } from '../../brokers/broker-cache.ts';
+import type { BrokerRuntime, BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
+import type { ProblemFact } from '../model/problem-fact.ts';
+import type { ProblemKind } from '../model/problem-kinds.ts';
+import type { BrokerSource } from '../model/problem-source.ts';
+
+/** Reasons that an operator can do something about. What a broker just does not have is no problem. */
+const KINDS: Readonly<Partial<Record<CapabilityReasonCode, ProblemKind>>> = {
+  PERMISSION_MISSING: 'BROKER_RIGHTS_MISSING',
+  LOG_PERMISSION_MISSING: 'BROKER_RIGHTS_MISSING',
+  LOG_NOT_UNDERSTOOD: 'LOG_NOT_UNDERSTOOD',
+  CONTROL_API_DISABLED: 'CAPABILITY_MISSING',
+  LICENSE_MISSING: 'CAPABILITY_MISSING',
+  LOG_MISSING: 'CAPABILITY_MISSING',
+  LOG_NOT_PUBLISHED: 'CAPABILITY_MISSING',
+  LOG_WITHOUT_CONNECTIONS: 'CAPABILITY_MISSING',
+};
+
+/** How often an API with a problem is resolved again, which may ask the broker. */
+const AGAIN_MS = 20_000;
+
+/** Missing rights and functions, as far as they are known: nothing is asked of a broker without such a problem. */
+export function capabilitySource({ runtimes }: { readonly runtimes: BrokerRuntimes }): BrokerSource {
+  const asked = new Map<string, number>();
+  const askAgain = ({ id, controls }: BrokerRuntime, limited: readonly ControlCapability[]) => {
+    const now = performance.now();
+    if (limited.length === 0) asked.delete(id);
+    else if (!asked.has(id)) asked.set(id, now);
+    else if (now - (asked.get(id) ?? now) >= AGAIN_MS) {
+      asked.set(id, now);
+      for (const { api } of limited) controls.capability(api).catch(() => undefined);
+    }
+  };
+  return {
+    kinds: ['BROKER_RIGHTS_MISSING', 'CAPABILITY_MISSING', 'LOG_NOT_UNDERSTOOD'],
+    of: (broker) => {
+      const runtime = runtimes.find(broker.id);
+      if (runtime === null) return [];
+      if (runtime.link.status.state !== 'CONNECTED') return null;
+      const limited = runtime.controls.known().filter(({ reasonCode }) => reasonCode && KINDS[reasonCode]);
+      askAgain(runtime, limited);
+      const { problem } = runtime.sys;
+      return [
+        ...(problem === null ? [] : [factOf('BROKER_RIGHTS_MISSING', broker, '$SYS', problem)]),
+        ...limited.flatMap(({ api, reason = '', reasonCode }) => {
+          const kind = reasonCode && KINDS[reasonCode];
+          return kind ? [factOf(kind, broker, api, reason)] : [];
+        }),
+      ];
+    },
+  };
+}
+
+/** The text names the remedy after its first sentence. */
+function factOf(kind: ProblemKind, { id, name }: BrokerRecord, part: string, text: string): ProblemFact {
+  const end = text.search(/[.:] /);
+  const whatWouldHelp = end < 0 ? text : text.slice(end + 2);
+  return { kind, subjectId: id, subjectName: name, part, detail: `${part}: ${text}`, whatWouldHelp };
+}

@@ -1,0 +1,99 @@
+import type { Changes } from '../../../platform/storage/changes/changes.ts';
+import type { Database } from '../../../platform/storage/database.ts';
+import type { CertificateCache } from '../../certificates/certificate-cache.ts';
+import type { ProblemFact } from '../model/problem-fact.ts';
+import type { ProjectSource } from '../model/problem-source.ts';
+import { THRESHOLDS } from '../model/problem-thresholds.ts';
+
+const DAY_MS = 86_400_000;
+const URGENT_DAYS = 3;
+
+const daysLeft = (at: number): number => Math.floor((at - Date.now()) / DAY_MS);
+
+const whenText = (days: number): string =>
+  days < 0 ? 'has expired' : days === 0 ? 'expires within a day' : `expires in ${days} ${days === 1 ? 'day' : 'days'}`;
+
+/** Certificates of projects, deployed or not. A deployed one is critical in its last days. */
+export function certificateSource({
+  certificates,
+}: {
+  readonly certificates: Pick<CertificateCache, 'ofProject'>;
+}): ProjectSource {
+  return {
+    kinds: ['CERTIFICATE_EXPIRING'],
+    ofProject: ({ id }, { certificateDays }) =>
+      certificates.ofProject(id).flatMap((certificate): ProblemFact[] => {
+        const days = daysLeft(certificate.expiresAt);
+        if (days >= certificateDays) return [];
+        const isDeployed = certificate.deployments.length > 0;
+        const where = isDeployed ? 'It is deployed on a listener.' : 'It is not deployed.';
+        return [
+          {
+            kind: 'CERTIFICATE_EXPIRING',
+            subjectId: certificate.id,
+            subjectName: certificate.name,
+            severity: isDeployed && days < URGENT_DAYS ? 'CRITICAL' : 'WARNING',
+            detail: `The certificate "${certificate.name}" ${whenText(days)}. ${where}`,
+          },
+        ];
+      }),
+  };
+}
+
+interface TokenSourceOptions {
+  readonly db: Database;
+  readonly changes: Changes;
+  /** Whether this process needs the facts. */
+  readonly isWanted: () => boolean;
+}
+
+interface ExpiringToken {
+  readonly id: string;
+  readonly projectId: string;
+  readonly name: string;
+  readonly validUntil: Date | null;
+}
+
+const READ_MS = 8_000;
+const MAX_TOKENS = 10_000;
+
+/** Tokens of projects, which are read every READ_MS and when one changes. One that has expired is no problem any more. */
+export function tokenSource({ db, changes, isWanted }: TokenSourceOptions): ProjectSource {
+  let byProject: ReadonlyMap<string, readonly ExpiringToken[]> | null = null;
+  let readAt = Number.NEGATIVE_INFINITY;
+  const stop = changes.on('token', () => {
+    readAt = Number.NEGATIVE_INFINITY;
+  });
+  const read = async () => {
+    const now = Date.now();
+    const until = new Date(now + THRESHOLDS.tokenDays.max * DAY_MS);
+    const rows = await db.projectToken.findMany({
+      where: { validUntil: { gt: new Date(now), lt: until } },
+      select: { id: true, projectId: true, name: true, validUntil: true },
+      orderBy: { validUntil: 'asc' },
+      take: MAX_TOKENS,
+    });
+    const found = new Map<string, ExpiringToken[]>();
+    for (const row of rows) found.set(row.projectId, [...(found.get(row.projectId) ?? []), row]);
+    byProject = found;
+  };
+  return {
+    kinds: ['TOKEN_EXPIRING'],
+    refresh: async () => {
+      if (!isWanted() || performance.now() - readAt < READ_MS) return;
+      readAt = performance.now();
+      // Without the database, the last tokens remain.
+      await read().catch(() => undefined);
+    },
+    ofProject: ({ id }, { tokenDays }) => {
+      if (byProject === null) return null;
+      return (byProject.get(id) ?? []).flatMap(({ id: subjectId, name, validUntil }): ProblemFact[] => {
+        const days = validUntil === null ? Number.POSITIVE_INFINITY : daysLeft(validUntil.getTime());
+        if (days < 0 || days >= tokenDays) return [];
+        const detail = `The token "${name}" ${whenText(days)}.`;
+        return [{ kind: 'TOKEN_EXPIRING', subjectId, subjectName: name, detail }];
+      });
+    },
+    close: stop,
+  };
+}

@@ -1,0 +1,58 @@
+import { within } from '../../../platform/scheduling/within.ts';
+import type { BrokerRecord } from '../../brokers/broker-cache.ts';
+
+interface PolledReadingsOptions<Value> {
+  /** How often a broker is read, and how old a value is before it is unknown, in milliseconds. */
+  readonly everyMs: number;
+  readonly read: (broker: BrokerRecord) => Promise<Value>;
+}
+
+const MAX_READ_MS = 5_000;
+/** Values live so many intervals. */
+const LIVES = 4;
+
+/** Values of brokers that are read from time to time. A failed read leaves the last value until it is too old. */
+export class PolledReadings<Value> {
+  readonly #options: PolledReadingsOptions<Value>;
+  readonly #values = new Map<string, { readonly at: number; readonly value: Value }>();
+  readonly #startedAt = new Map<string, number>();
+  readonly #running = new Set<string>();
+
+  constructor(options: PolledReadingsOptions<Value>) {
+    this.#options = options;
+  }
+
+  /** Reads those of the brokers that are due. Forgets all others. Never rejects. */
+  async refresh(brokers: readonly BrokerRecord[]): Promise<void> {
+    const ids = new Set(brokers.map(({ id }) => id));
+    for (const known of [this.#values, this.#startedAt]) {
+      for (const id of known.keys()) if (!ids.has(id)) known.delete(id);
+    }
+    const now = performance.now();
+    const isDue = ({ id }: BrokerRecord) =>
+      !this.#running.has(id) && now - (this.#startedAt.get(id) ?? Number.NEGATIVE_INFINITY) >= this.#options.everyMs;
+    await Promise.all(brokers.filter(isDue).map((broker) => this.#read(broker, now)));
+  }
+
+  /** `null` if it is not known, or too old. */
+  of(brokerId: string): Value | null {
+    const known = this.#values.get(brokerId);
+    if (known === undefined) return null;
+    return performance.now() - known.at > LIVES * this.#options.everyMs + MAX_READ_MS ? null : known.value;
+  }
+
+  async #read(broker: BrokerRecord, now: number): Promise<void> {
+    const { id } = broker;
+    this.#startedAt.set(id, now);
+    this.#running.add(id);
+    const late = () => new Error('The broker took too long');
+    try {
+      const value = await within(MAX_READ_MS, this.#options.read(broker), late);
+      if (this.#startedAt.has(id)) this.#values.set(id, { at: performance.now(), value });
+    } catch {
+      // The broker is away, or does not respond: another source says so.
+    } finally {
+      this.#running.delete(id);
+    }
+  }
+}

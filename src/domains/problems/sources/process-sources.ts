@@ -1,0 +1,116 @@
+import { within } from '../../../platform/scheduling/within.ts';
+import type { ServiceProcess } from '../../processes/process-service.ts';
+import type { ProblemFact } from '../model/problem-fact.ts';
+import type { ProblemKind } from '../model/problem-kinds.ts';
+import type { ProcessSource, ServiceSource } from '../model/problem-source.ts';
+
+const factOf = (kind: ProblemKind, host: string, detail: string): ProblemFact => ({
+  kind,
+  subjectId: null,
+  subjectName: host,
+  detail,
+});
+
+interface DatabaseSourceOptions {
+  /** `null` on SQLite, which is in this process. */
+  readonly speed: { readonly isSlow: boolean } | null;
+  /** Errors: those of the database. */
+  readonly ping: () => Promise<unknown>;
+}
+
+const PING_MS = 3_000;
+/** A database that takes longer is away. */
+const AWAY_MS = 2_000;
+
+/** The PostgreSQL of this process. Problems that cannot be written are stored when the database responds again. */
+export function databaseSource({ speed, ping }: DatabaseSourceOptions): ProcessSource {
+  let pingedAt = Number.NEGATIVE_INFINITY;
+  let isAway = false;
+  let pending: Promise<unknown> | null = null;
+  return {
+    kinds: ['DATABASE_SLOW', 'DATABASE_AWAY'],
+    refresh: async () => {
+      if (speed === null || performance.now() - pingedAt < PING_MS) return;
+      pingedAt = performance.now();
+      // One statement at a time waits for a database that does not respond.
+      pending ??= ping().finally(() => {
+        pending = null;
+      });
+      isAway = await within(AWAY_MS, pending, () => new Error('The database does not respond')).then(
+        () => false,
+        () => true,
+      );
+    },
+    ofProcess: (host) => [
+      ...(isAway ? [factOf('DATABASE_AWAY', host, `The database did not respond to ${host} within 2 s.`)] : []),
+      ...(speed?.isSlow
+        ? [factOf('DATABASE_SLOW', host, `Statements of ${host} on the database take longer than 500 ms.`)]
+        : []),
+    ],
+  };
+}
+
+interface OwnSourceOptions {
+  readonly space: () => 'ENOUGH' | 'LITTLE' | 'TOO_LITTLE';
+  readonly minFreeMb: number;
+  readonly audit: { readonly isFailing: boolean; readonly waiting: number };
+  readonly isFull: () => boolean;
+  readonly maxLinks: number;
+}
+
+/** The disk, the audit and the links of this process. */
+export const ownSource = ({ space, minFreeMb, audit, isFull, maxLinks }: OwnSourceOptions): ProcessSource => ({
+  kinds: ['DISK_LOW', 'AUDIT_WAITING', 'LINK_LIMIT'],
+  ofProcess: (host) => {
+    const facts: ProblemFact[] = [];
+    const free = space();
+    if (free === 'LITTLE') {
+      facts.push(factOf('DISK_LOW', host, `The data folder on ${host} has less free space than ${2 * minFreeMb} MB.`));
+    } else if (free === 'TOO_LITTLE') {
+      const detail = `The data folder on ${host} has less free space than MIN_FREE_MB (${minFreeMb} MB), so the process is not ready.`;
+      facts.push({ ...factOf('DISK_LOW', host, detail), severity: 'CRITICAL' });
+    }
+    if (audit.isFailing) {
+      facts.push(factOf('AUDIT_WAITING', host, `Entries that wait on ${host}: ${audit.waiting}.`));
+    }
+    if (isFull()) {
+      facts.push(
+        factOf('LINK_LIMIT', host, `${host} has ${maxLinks} connections to brokers, and further brokers wait.`),
+      );
+    }
+    return facts;
+  },
+});
+
+interface ProcessesSourceOptions {
+  /** Errors: those of the database. */
+  readonly list: () => Promise<readonly ServiceProcess[]>;
+}
+
+const LIST_MS = 4_000;
+
+/** The other processes on the database, and which machines have one. */
+export function processesSource({ list }: ProcessesSourceOptions): ServiceSource & {
+  readonly hosts: () => ReadonlySet<string> | null;
+} {
+  let known: readonly ServiceProcess[] | null = null;
+  let readAt = Number.NEGATIVE_INFINITY;
+  return {
+    kinds: ['PROCESS_AWAY'],
+    hosts: () => known && new Set(known.filter(({ isAlive }) => isAlive).map(({ host }) => host)),
+    refresh: async () => {
+      if (performance.now() - readAt < LIST_MS) return;
+      readAt = performance.now();
+      known = await list().catch(() => null);
+    },
+    ofService: () =>
+      known === null
+        ? null
+        : known
+            .filter(({ isAlive }) => !isAlive)
+            .map(({ id, host, role }) => ({
+              ...factOf('PROCESS_AWAY', host, `The process ${id} (${role}) on ${host} has ended without a shutdown.`),
+              part: id,
+            })),
+  };
+}

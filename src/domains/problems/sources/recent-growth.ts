@@ -1,0 +1,38 @@
+interface Counted {
+  count: number;
+  readonly grown: { readonly at: number; readonly by: number }[];
+}
+
+/** How much counters have grown within the last `windowMs`. Of each counter, the first count is where it begins. */
+export class RecentGrowth {
+  readonly #windowMs: number;
+  readonly #counters = new Map<string, Counted>();
+
+  constructor(windowMs: number) {
+    this.#windowMs = windowMs;
+  }
+
+  /** A lower count than before is a counter that began again at 0. */
+  note(key: string, count: number, now = performance.now()): void {
+    const known = this.#counters.get(key);
+    if (known === undefined) {
+      this.#counters.set(key, { count, grown: [] });
+      return;
+    }
+    const by = count < known.count ? count : count - known.count;
+    known.count = count;
+    if (by > 0) known.grown.push({ at: now, by });
+  }
+
+  of(key: string, now = performance.now()): number {
+    const grown = this.#counters.get(key)?.grown;
+    if (grown === undefined) return 0;
+    while (grown[0] !== undefined && grown[0].at < now - this.#windowMs) grown.shift();
+    return grown.reduce((sum, { by }) => sum + by, 0);
+  }
+
+  /** Forgets the counters whose keys begin so. */
+  forget(prefix: string): void {
+    for (const key of this.#counters.keys()) if (key.startsWith(prefix)) this.#counters.delete(key);
+  }
+}

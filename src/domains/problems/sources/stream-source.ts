@@ -1,0 +1,90 @@
+import type { StreamEntry } from '../../../data-plane/streams/control/stream-wire.ts';
+import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
+import type { StreamService } from '../../streams/stream-service.ts';
+import { streamNodeId } from '../../streams/stream-view.ts';
+import type { ProblemFact } from '../model/problem-fact.ts';
+import type { ProblemKind } from '../model/problem-kinds.ts';
+import type { BrokerSource } from '../model/problem-source.ts';
+import type { Thresholds } from '../model/problem-thresholds.ts';
+import { PolledReadings } from './polled-readings.ts';
+import { RecentGrowth } from './recent-growth.ts';
+
+interface StreamSourceOptions {
+  readonly streams: StreamService;
+  /** Whether the broker has streams that this process runs, or runs its streams in its own thread. */
+  readonly runs: (brokerId: string) => boolean;
+  readonly brokers: BrokerCache;
+}
+
+const READ_MS = 4_000;
+const WINDOW_MS = 10_000;
+/** Fewer failed messages within the window are no problem. */
+const LEAST_FAILED = 3;
+
+/** Streams that this process runs, by their reports. */
+export function streamSource({ streams, runs, brokers }: StreamSourceOptions): BrokerSource {
+  const growth = new RecentGrowth(WINDOW_MS);
+  const readings = new PolledReadings<readonly StreamEntry[]>({
+    everyMs: READ_MS,
+    read: async (broker) => {
+      const entries = await streams.reports(broker);
+      for (const { definition, report } of entries) {
+        const counters = report?.counters;
+        if (!counters) continue;
+        for (const name of COUNTERS) growth.note(keyOf(broker, definition.name, name), counters[name]);
+      }
+      return entries;
+    },
+  });
+  return {
+    kinds: ['STREAM_FAILING', 'STREAM_NOT_STORING'],
+    refresh: () => readings.refresh(brokers.all().filter(({ id }) => runs(id))),
+    of: (broker, thresholds) => {
+      if (!runs(broker.id)) return [];
+      return (
+        readings.of(broker.id)?.flatMap((entry) => {
+          const grown = (name: (typeof COUNTERS)[number]) => growth.of(keyOf(broker, entry.definition.name, name));
+          return factsOf(broker, entry, thresholds, {
+            received: grown('received'),
+            failed: grown('failed'),
+            notStored: grown('notStored'),
+          });
+        }) ?? null
+      );
+    },
+  };
+}
+
+const COUNTERS = ['received', 'failed', 'notStored'] as const;
+type Grown = Readonly<Record<(typeof COUNTERS)[number], number>>;
+
+const keyOf = ({ id }: BrokerRecord, stream: string, counter: string): string => `${id} ${stream} ${counter}`;
+
+function factsOf(
+  broker: BrokerRecord,
+  { definition: { name }, report }: StreamEntry,
+  { streamFailedPercent }: Thresholds,
+  { received, failed, notStored }: Grown,
+): ProblemFact[] {
+  if (report === null) return [];
+  const { state, problem, counters, storage } = report;
+  const fact = (kind: ProblemKind, detail: string): ProblemFact => ({
+    kind,
+    subjectId: streamNodeId(broker, name),
+    subjectName: name,
+    detail,
+  });
+  const reason = counters.lastError === null ? '' : ` The last reason: ${counters.lastError.reason}`;
+  const percent = Math.min(100, Math.round((failed * 100) / Math.max(1, received)));
+  const facts: ProblemFact[] = [];
+  if (state === 'FAILED' || state === 'REFUSED') {
+    facts.push(fact('STREAM_FAILING', `The stream "${name}" is ${state.toLowerCase()}. ${problem ?? ''}`.trim()));
+  } else if (failed >= LEAST_FAILED && percent >= streamFailedPercent) {
+    facts.push(fact('STREAM_FAILING', `${percent} % of the messages of the stream "${name}" fail.${reason}`));
+  }
+  if (storage.state === 'FULL' || storage.state === 'FAILED' || notStored > 0) {
+    const why = storage.problem === null ? reason : ` ${storage.problem}`;
+    facts.push(fact('STREAM_NOT_STORING', `The stream "${name}" does not store messages.${why}`));
+  }
+  return facts;
+}

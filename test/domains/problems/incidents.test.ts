@@ -1,0 +1,86 @@
+import { execFileSync } from 'node:child_process';
+import { connectAsync } from 'mqtt';
+import { expect, test } from 'vitest';
+import { createAuthority } from '../../support/certificates.ts';
+import { ADMIN, FOLLOWED_LOG, startMosquitto } from '../../support/mosquitto.ts';
+import { startTestService } from '../../support/service.ts';
+import { addBroker } from '../messages/message-world.ts';
+import { closed, opened } from './problem-world.ts';
+
+const every = (ms: number, work: () => void) => {
+  const timer = setInterval(work, ms);
+  return () => clearInterval(timer);
+};
+
+test('wrong passwords, two clients with one id and withdrawn rights each open the right problem, which closes afterwards', async () => {
+  const mosquitto = await startMosquitto({ access: 'dynsec', logTypes: FOLLOWED_LOG });
+  const service = await startTestService();
+  const brokerId = await addBroker(service, mosquitto.url, ADMIN);
+
+  const attempt = () =>
+    void connectAsync(mosquitto.url, { username: 'ghost', password: 'no', reconnectPeriod: 0 }, false).catch(
+      () => undefined,
+    );
+  const stopAttempts = every(200, attempt);
+  const refused = await opened(service, 'REFUSALS_RISING');
+  expect(refused).toMatchObject({ subjectId: brokerId, severity: 'WARNING', broker: { id: brokerId } });
+  expect(refused.detail).toMatch(/refused \d+ times in the last 10 s/);
+  expect(refused.whatWouldHelp).toContain('Check that the account exists');
+  stopAttempts();
+
+  const fighter = () => mosquitto.client({ clientId: 'twin', reconnectPeriod: 500 });
+  const twins = [await fighter(), await fighter()];
+  const conflict = await opened(service, 'CLIENT_ID_CONFLICT');
+  expect(conflict).toMatchObject({ subjectName: 'twin' });
+  expect(conflict.whatWouldHelp).toContain('another client id');
+  for (const twin of twins) await twin.endAsync(true);
+  await closed(service, 'CLIENT_ID_CONFLICT');
+  await closed(service, 'REFUSALS_RISING');
+
+  const control = (...command: readonly string[]) =>
+    execFileSync(
+      'mosquitto_ctrl',
+      ['-p', String(mosquitto.port), '-u', ADMIN.username, '-P', ADMIN.password, 'dynsec', ...command],
+      { stdio: 'ignore' },
+    );
+  control('createRole', 'blind');
+  control('addRoleACL', 'blind', 'subscribePattern', '$SYS/#', 'deny', '10');
+  control('addClientRole', ADMIN.username, 'blind', '10');
+  const rights = await opened(service, 'BROKER_RIGHTS_MISSING');
+  expect(rights).toMatchObject({ subjectId: brokerId, severity: 'WARNING' });
+  expect(rights.detail).toContain('$SYS');
+  expect(rights.whatWouldHelp).not.toBe('');
+  control('deleteRole', 'blind');
+  await closed(service, 'BROKER_RIGHTS_MISSING');
+});
+
+test('a certificate of three days and a token of two open problems, and none is left when they are gone', async () => {
+  const service = await startTestService();
+  const { projectId } = service;
+  const days = (count: number) => new Date(Date.now() + count * 86_400_000 + 3_600_000);
+  const cert = createAuthority({ name: 'Plant', to: days(3) }).cert;
+  const path = `/api/projects/${projectId}/certificates`;
+  const uploaded = await service.rest('POST', path, service.root, { name: 'plant', filename: 'plant.pem', cert });
+  expect(uploaded.status).toBe(200);
+  const certificate = await opened(service, 'CERTIFICATE_EXPIRING');
+  expect(certificate).toMatchObject({
+    severity: 'WARNING',
+    subject: { __typename: 'Certificate' },
+    project: { id: projectId },
+    broker: null,
+    detail: 'The certificate "plant" expires in 3 days. It is not deployed.',
+  });
+  const create = 'mutation ($input: CreateTokenInput!) { createToken(input: $input) { token { id } } }';
+  const input = { projectId, name: 'robot', role: 'VIEWER', validUntil: days(2).toISOString() };
+  const { data } = await service.graphql(create, { input });
+  expect(await opened(service, 'TOKEN_EXPIRING')).toMatchObject({
+    subjectId: data.createToken.token.id,
+    detail: 'The token "robot" expires in 2 days.',
+  });
+
+  await service.rest('DELETE', `${path}/${certificate.subjectId}`);
+  const revoke = 'mutation ($input: RevokeTokenInput!) { revokeToken(input: $input) { __typename } }';
+  await service.graphql(revoke, { input: { tokenId: data.createToken.token.id } });
+  await closed(service, 'CERTIFICATE_EXPIRING');
+  await closed(service, 'TOKEN_EXPIRING');
+});
