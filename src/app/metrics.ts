@@ -5,6 +5,7 @@ import type { BrokerRecord } from '../domains/brokers/broker-cache.ts';
 import { registerTotals } from '../domains/brokers/broker-totals.ts';
 import { registerCertificateMetrics } from '../domains/certificates/expiry/certificate-metrics.ts';
 import { registerClusterMetrics } from '../domains/clusters/cluster-metrics.ts';
+import { registerProblemMetrics } from '../domains/problems/problem-metrics.ts';
 import { registerProcessMetrics } from '../domains/processes/process-metrics.ts';
 import { STREAM_METRICS } from '../domains/streams/stream-metrics.ts';
 import type { RequestKind, RequestMetrics } from '../gateway/http/gateway.ts';
@@ -82,6 +83,7 @@ export class Metrics implements RequestMetrics {
     registerAuditMetrics(() => services.audit.backlog, registry);
     registerHttpMetrics(http, registry);
     signals.register(registry);
+    registerProblemMetrics(() => services.problems.cache.allOpen(), registry);
     registerProcessMetrics(() => processes.placement.held.length, registry);
     registry.registerMetric(services.cloudBrokers.faults);
     services.auth.signInCounts.register(registry);

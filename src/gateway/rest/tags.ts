@@ -1,6 +1,7 @@
 /** Groups of routes in the OpenAPI document and on the HTML page, with their descriptions. */
 export const TAGS = {
   Projects: 'Projects and their settings.',
+  Problems: 'What is wrong in a project, and was.',
   Brokers: 'Brokers of a project: connections, listeners, information and licences.',
   Bridges: 'Bridges between a broker and other systems.',
   Certificates: 'TLS certificates of a project, and their deployment to listeners.',
