@@ -2,6 +2,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { buildSchema, Kind, parse, validate } from 'graphql';
 import { expect, test } from 'vitest';
+import {
+  closesAfterMs,
+  opensAfterMs,
+  PROBLEM_KINDS,
+  problemKinds,
+} from '../src/domains/problems/model/problem-kinds.ts';
+import { THRESHOLDS, thresholdNames } from '../src/domains/problems/model/problem-thresholds.ts';
 import { SETTINGS } from '../src/platform/config/settings.ts';
 import { ERROR_STATUS } from '../src/platform/errors.ts';
 import { OWN_SETTINGS } from './deploy/chart-values.ts';
@@ -39,6 +46,26 @@ Settings are environment variables. If values are invalid, the service reports a
 - A secret may be in a file: ${listOf(secrets.map(({ env }) => `\`${env}_FILE\``))} name files of at most 64 KiB. A newline at the end is not part of the secret. A secret that is also set itself is refused.`;
   const table = ['| Variable | Default | Meaning |', '| --- | --- | --- |', ...rows].join('\n');
   await expect(`${introduction}\n\n${table}\n`).toMatchFileSnapshot('../docs/configuration.md');
+});
+
+test('docs/problems.md has the table of the kinds of problems, and that of the thresholds', async () => {
+  const kinds = problemKinds.map((kind) => {
+    const { severity, title, whatWouldHelp } = PROBLEM_KINDS[kind];
+    const seconds = [opensAfterMs, closesAfterMs].map((read) => `${read(kind) / 1_000} s`);
+    return `| \`${kind}\` | ${[severity, ...seconds, `${title}. ${whatWouldHelp}`].join(' | ')} |`;
+  });
+  const thresholds = thresholdNames.map((name) => {
+    const { fallback, min, max, meaning } = THRESHOLDS[name];
+    return `| \`${name}\` | ${fallback} | ${min} to ${max} | ${meaning} |`;
+  });
+  const tables = [
+    '## Kinds\n\n| Kind | Severity | Opens after | Closes after | Meaning, and what would help |\n| --- | --- | --- | --- | --- |',
+    ...kinds,
+    '\n## Thresholds\n\n| Threshold | Default | Values | Meaning |\n| --- | --- | --- | --- |',
+    ...thresholds,
+  ].join('\n');
+  const [introduction = ''] = textOf('docs/problems.md').split('## Kinds');
+  await expect(`${introduction}${tables}\n`).toMatchFileSnapshot('../docs/problems.md');
 });
 
 const CHART = 'deploy/helm/brokergraph';

@@ -3,7 +3,7 @@ import { registerAuditMetrics } from '../domains/audit/audit-metrics.ts';
 import { BRIDGE_METRICS } from '../domains/bridges/bridge-metrics.ts';
 import type { BrokerRecord } from '../domains/brokers/broker-cache.ts';
 import { registerTotals } from '../domains/brokers/broker-totals.ts';
-import { registerCertificateMetrics } from '../domains/certificates/expiry/certificate-metrics.ts';
+import { registerCertificateMetrics } from '../domains/certificates/certificate-metrics.ts';
 import { registerClusterMetrics } from '../domains/clusters/cluster-metrics.ts';
 import { registerProblemMetrics } from '../domains/problems/problem-metrics.ts';
 import { registerProcessMetrics } from '../domains/processes/process-metrics.ts';

@@ -8,7 +8,6 @@ import type { BrokerRecord } from '../domains/brokers/broker-cache.ts';
 import { BrokerMetricsService } from '../domains/brokers/broker-metrics-service.ts';
 import { CertificateService } from '../domains/certificates/certificate-service.ts';
 import { CertificateDeployer } from '../domains/certificates/deployment/certificate-deployer.ts';
-import { CertificateExpiry } from '../domains/certificates/expiry/certificate-expiry.ts';
 import type { ClientGroups } from '../domains/clients/client-groups.ts';
 import { openClients } from '../domains/clients/clients.ts';
 import { openClusters } from '../domains/clusters/clusters.ts';
@@ -262,7 +261,6 @@ function openFeatures(
       sealer,
       timeoutMs,
     }),
-    certificateExpiry: closers.keep(new CertificateExpiry({ cache, log })),
     streams,
     bridges,
     topicTrees,

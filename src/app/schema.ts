@@ -49,7 +49,6 @@ import '../domains/topic-tree/graph/topic-mutations-schema.ts';
 import '../domains/topic-tree/graph/topic-live-schema.ts';
 import '../domains/certificates/graph/certificate-schema.ts';
 import '../domains/certificates/graph/certificate-mutations-schema.ts';
-import '../domains/certificates/graph/certificate-expiry-schema.ts';
 import '../domains/certificates/graph/certificate-preview-schema.ts';
 import '../domains/clusters/graph/cluster-schema.ts';
 import '../domains/clusters/graph/cluster-mutations-schema.ts';

@@ -65,7 +65,6 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     // Links close before the brokers of this service, so that no link reports a lost connection.
     closers.keep(services.runtimes);
     await services.runtimes.start();
-    services.certificateExpiry.start();
     closers.keep(openProblemWatch(parts, { config, readiness, log })).start();
     services.audit.startRetention();
     signIn.checks.start();

@@ -10,8 +10,8 @@ import type { CertificateFacts } from '../../../protocol/certificates/certificat
 import { Broker } from '../../brokers/broker-schema.ts';
 import { ListenerProtocolVersion, ProxyProtocol } from '../../brokers/cloud-broker-schema.ts';
 import { Project } from '../../projects/project-schema.ts';
+import { daysLeft } from '../days-left.ts';
 import type { ListenerView } from '../deployment/certificate-deployer.ts';
-import { daysLeft } from '../expiry/certificate-expiry.ts';
 
 type FactFields<Parent> = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], Parent>;
 

@@ -1,14 +1,12 @@
 import type { Changes } from '../../../platform/storage/changes/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
 import type { CertificateCache } from '../../certificates/certificate-cache.ts';
+import { DAY_MS, daysLeft } from '../../certificates/days-left.ts';
 import type { ProblemFact } from '../model/problem-fact.ts';
 import type { ProjectSource } from '../model/problem-source.ts';
 import { THRESHOLDS } from '../model/problem-thresholds.ts';
 
-const DAY_MS = 86_400_000;
 const URGENT_DAYS = 3;
-
-const daysLeft = (at: number): number => Math.floor((at - Date.now()) / DAY_MS);
 
 const whenText = (days: number): string =>
   days < 0 ? 'has expired' : days === 0 ? 'expires within a day' : `expires in ${days} ${days === 1 ? 'day' : 'days'}`;
@@ -23,7 +21,7 @@ export function certificateSource({
     kinds: ['CERTIFICATE_EXPIRING'],
     ofProject: ({ id }, { certificateDays }) =>
       certificates.ofProject(id).flatMap((certificate): ProblemFact[] => {
-        const days = daysLeft(certificate.expiresAt);
+        const days = daysLeft(certificate);
         if (days >= certificateDays) return [];
         const isDeployed = certificate.deployments.length > 0;
         const where = isDeployed ? 'It is deployed on a listener.' : 'It is not deployed.';
@@ -88,7 +86,7 @@ export function tokenSource({ db, changes, isWanted }: TokenSourceOptions): Proj
     ofProject: ({ id }, { tokenDays }) => {
       if (byProject === null) return null;
       return (byProject.get(id) ?? []).flatMap(({ id: subjectId, name, validUntil }): ProblemFact[] => {
-        const days = validUntil === null ? Number.POSITIVE_INFINITY : daysLeft(validUntil.getTime());
+        const days = validUntil === null ? Number.POSITIVE_INFINITY : daysLeft({ expiresAt: validUntil.getTime() });
         if (days < 0 || days >= tokenDays) return [];
         const detail = `The token "${name}" ${whenText(days)}.`;
         return [{ kind: 'TOKEN_EXPIRING', subjectId, subjectName: name, detail }];

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { CertificateRecord } from '../certificate-cache.ts';
-import { DAY_MS } from './certificate-expiry.ts';
+import type { CertificateRecord } from './certificate-cache.ts';
+import { DAY_MS } from './days-left.ts';
 
 type CertificateMetricSource = () => readonly CertificateRecord[];
 
