@@ -1,4 +1,5 @@
 import type { CapabilityReasonCode } from '../../../protocol/control/capability-reason.ts';
+import type { ControlApi } from '../../../protocol/control/envelope.ts';
 import type { ControlCapability } from '../../../protocol/control/plugin.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
@@ -17,6 +18,9 @@ const KINDS: Readonly<Partial<Record<CapabilityReasonCode, ProblemKind>>> = {
   LOG_NOT_PUBLISHED: 'CAPABILITY_MISSING',
   LOG_WITHOUT_CONNECTIONS: 'CAPABILITY_MISSING',
 };
+
+/** Others belong to commercial plugins, or add details only: most brokers never grant them. */
+const APIS: ReadonlySet<ControlApi> = new Set<ControlApi>(['dynamic-security', 'cedalo/inspect']);
 
 /** How often an API with a problem is resolved again, which may ask the broker. */
 const AGAIN_MS = 20_000;
@@ -39,7 +43,9 @@ export function capabilitySource({ runtimes }: { readonly runtimes: BrokerRuntim
       const runtime = runtimes.find(broker.id);
       if (runtime === null) return [];
       if (runtime.link.status.state !== 'CONNECTED') return null;
-      const limited = runtime.controls.known().filter(({ reasonCode }) => reasonCode && KINDS[reasonCode]);
+      const limited = runtime.controls
+        .known()
+        .filter(({ api, reasonCode }) => APIS.has(api) && reasonCode && KINDS[reasonCode]);
       askAgain(runtime, limited);
       const { problem } = runtime.sys;
       return [
