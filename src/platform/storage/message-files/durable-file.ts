@@ -16,6 +16,8 @@ interface DurableFileOptions<Name extends string> {
   /** Creates the tables of a new file. `null`: the file must exist. */
   readonly schema: string | null;
   readonly cacheKib: number;
+  /** Whether free pages can be given back to the file system. Default: false. */
+  readonly shrinks?: boolean;
   /** SQL of the prepared statements. */
   readonly statements: Readonly<Record<Name, string>>;
 }
@@ -29,11 +31,12 @@ export class DurableFile<Name extends string> {
   protected readonly db: Database.Database;
   protected readonly statements: Readonly<Record<Name, Database.Statement>>;
 
-  constructor(path: string, { schema, cacheKib, statements }: DurableFileOptions<Name>) {
+  constructor(path: string, { schema, cacheKib, shrinks, statements }: DurableFileOptions<Name>) {
     this.path = path;
     this.db = new Database(path, { fileMustExist: schema === null, timeout: 1_000 });
     try {
       this.db.pragma(`page_size = ${PAGE_BYTES}`);
+      if (shrinks === true) this.db.pragma('auto_vacuum = INCREMENTAL');
       this.db.pragma('locking_mode = EXCLUSIVE');
       this.db.pragma('journal_mode = WAL');
       this.db.pragma('synchronous = FULL');

@@ -1,0 +1,1 @@
+-- Stored messages are in files of their own.
