@@ -2,7 +2,7 @@ import { existsSync, renameSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import type { Logger } from 'pino';
-import { importSegments, measureSegments } from '../../data-plane/streams/store/postgresql/segment-import.ts';
+import { importFiles, measureFiles } from '../../data-plane/log/postgresql/file-import.ts';
 import { Closers } from '../../platform/closers.ts';
 import { openDataFolder } from '../../platform/storage/folder/data-folder.ts';
 import { requireData } from '../../platform/storage/folder/require-data.ts';
@@ -69,12 +69,12 @@ export async function transferToPostgresql(options: TransferOptions): Promise<Tr
       onProblem: (streamId: string | null, reason: string) =>
         log.warn({ streamId, reason }, 'stored messages of streams cannot be copied'),
     };
-    const { messages, bytes: messageBytes } = await measureSegments(streams);
+    const { messages, bytes: messageBytes } = measureFiles(streams);
     const sizes = { databaseBytes: statSync(file).size, messages, messageBytes };
     if (isDryRun) return { tables: rows.counts(), ...sizes, messageFiles: null };
 
     await migratePostgresql(targetUrl, readMigrations(migrationsFolder('postgresql')), log);
-    await importSegments({ ...streams, databaseUrl: targetUrl, keepsFiles: true, signal });
+    await importFiles({ ...streams, databaseUrl: targetUrl, keepsFiles: true, signal });
     const tables = await copyRows(rows, target, signal);
     return { tables, ...sizes, messageFiles: putAside(folder) };
   } finally {

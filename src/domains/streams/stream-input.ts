@@ -1,10 +1,10 @@
+import type { TimeBounds } from '../../data-plane/log/log-message.ts';
 import { definitionIssues, NOT_BEFORE, replayIssues } from '../../data-plane/streams/definition/definition-issues.ts';
 import {
   DEFAULT_DEFINITION,
   NULLABLE_FIELDS,
   type StreamDefinition,
 } from '../../data-plane/streams/model/stream-definition.ts';
-import type { TimeBounds } from '../../data-plane/streams/model/stream-engine.ts';
 import type { ReplayRequest } from '../../data-plane/streams/model/stream-replay.ts';
 import { type InputIssue, invalid, ServiceError } from '../../platform/errors.ts';
 import { withWrittenNumbers } from '../../platform/text/exact-number.ts';

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { type PostgresqlPlace, type StorePlace, StreamThread } from '../../data-plane/streams/hosting/stream-thread.ts';
-import { MessageExpiry } from '../../data-plane/streams/store/postgresql/message-expiry.ts';
 import { HostedPart } from '../../protocol/hosting/hosted-part.ts';
 import type { Hosting, HostingParts } from '../../protocol/hosting/hosting.ts';
 import type { BrokerCache } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { JobStore } from '../jobs/job-store.ts';
+import { MessageExpiry } from './hosting/message-expiry.ts';
 import { streamHosting } from './hosting/stream-hosting.ts';
 import { StreamService } from './stream-service.ts';
 
@@ -55,8 +55,8 @@ export class Streams extends HostedPart<StreamService> {
     const { storage, log } = this.#options;
     const streams = await storage.db.stream.findMany({ select: { id: true, ttl: true } });
     const ttls = new Map(streams.map(({ id, ttl }) => [id, ttl]));
-    const { importSegments } = await import('../../data-plane/streams/store/postgresql/segment-import.ts');
-    const count = await importSegments({
+    const { importFiles } = await import('../../data-plane/log/postgresql/file-import.ts');
+    const count = await importFiles({
       folder,
       databaseUrl,
       ttlOf: (streamId) => ttls.get(streamId) ?? null,

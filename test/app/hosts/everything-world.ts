@@ -34,7 +34,7 @@ const LIVE = `subscription ($id: ID!, $after: SafeInt) {
   live: streams(brokerId: $id, after: $after) { kind sequence partsLeft streams { counters { received } } }
 }`;
 const STORED = `SELECT s.broker, convert_from(payload, 'UTF8')::int AS number
-  FROM messages.stream_batch b JOIN messages.stream s ON s.number = b.stream, unnest(b.payloads) AS payload`;
+  FROM messages.log_message m JOIN messages.log s ON s.number = m.log`;
 
 interface EverythingOptions {
   /** Of the first process. Default: 0. */

@@ -87,9 +87,9 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two processes on one 
     const id = await replay(world.one, SECONDS);
     const [lock, other] = [await world.sql(), await world.sql()];
     await lock('BEGIN');
-    await lock('LOCK TABLE messages.stream_batch');
+    await lock('LOCK TABLE messages.log_message');
     const end = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-      WHERE wait_event_type = 'Lock' AND query LIKE '%stream_batch%' AND datname = current_database()`;
+      WHERE wait_event_type = 'Lock' AND query LIKE '%log_message%' AND datname = current_database()`;
     await expect.poll(() => other(end)).not.toEqual([]);
     await expect.poll(async () => (await jobIn(world.one, id)).state).toBe('PAUSED');
     await lock('COMMIT');

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
+import { openSqliteLogs } from '../../log/sqlite/sqlite-logs.ts';
 import { STREAM_API } from '../../streams/control/stream-control.ts';
 import { StreamPlugin } from '../../streams/control/stream-plugin.ts';
 import type { StoredStream, StreamDefinitions } from '../../streams/definition/stream-definitions.ts';
 import { StreamEngineCore } from '../../streams/engine/stream-engine-core.ts';
 import { DEFAULT_DEFINITION, type StreamDefinition } from '../../streams/model/stream-definition.ts';
 import { compileQuery } from '../../streams/query/compile-query.ts';
-import { SegmentStore } from '../../streams/store/segment-store.ts';
 import type { ControlServer } from '../control/control-server.ts';
 import type { BrokerCore } from '../core/broker-core.ts';
 import type { Journal } from '../store/journal.ts';
@@ -23,7 +23,7 @@ interface EmbeddedStreamsOptions {
 /** Registers `stream-processing`. Resolves when all streams run, with a function that ends them after the clients. */
 export async function startStreams(options: EmbeddedStreamsOptions): Promise<() => Promise<void>> {
   const { folder, maxBytes, journal, core, control, onProblem } = options;
-  const store = new SegmentStore({
+  const store = await openSqliteLogs({
     folder: join(folder, 'streams'),
     maxBytes,
     onProblem: (streamId, reason) => onProblem(`stored messages of streams: ${reason}`, streamId ?? 'all streams'),

@@ -131,11 +131,7 @@ export class LogFile extends DurableFile<keyof typeof STATEMENTS> {
     });
   }
 
-  page(
-    { number }: DiskLog,
-    { from, to, widths }: PageRange,
-    { reverse, limit, maxBytes }: PageOptions,
-  ): StoredMessage[] {
+  page({ number }: DiskLog, { from, to }: PageRange, { reverse, limit, maxBytes }: PageOptions): StoredMessage[] {
     const page: StoredMessage[] = [];
     let bytes = 0;
     const { forwards, backwards } = this.statements;

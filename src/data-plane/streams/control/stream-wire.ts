@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { NO_END } from '../../../protocol/apis/license.ts';
 import { type Fields, fieldOf, isFields } from '../../../protocol/control/fields.ts';
 import { ControlRefusal } from '../../../protocol/control/plugin.ts';
+import type { TimeBounds } from '../../log/log-message.ts';
 import { MAX_TTL } from '../definition/definition-issues.ts';
 import {
   DEFAULT_DEFINITION,
@@ -9,7 +10,6 @@ import {
   type StreamDefinition,
   type StreamQos,
 } from '../model/stream-definition.ts';
-import type { TimeBounds } from '../model/stream-engine.ts';
 import type { StreamOnNode } from '../model/stream-nodes.ts';
 import type { StreamQuery } from '../model/stream-query.ts';
 import type { ReplayRequest } from '../model/stream-replay.ts';

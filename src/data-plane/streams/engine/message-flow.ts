@@ -1,8 +1,8 @@
 import type { ServiceError } from '../../../platform/errors.ts';
+import type { MessageLog } from '../../log/message-log.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
 import type { StreamMessage, StreamSession } from '../model/stream-session.ts';
 import type { StreamProcessor } from '../query/stream-processor.ts';
-import type { MessageLog } from '../store/message-store.ts';
 import type { Backlog } from './backlog.ts';
 import { publishRefusal } from './refusals.ts';
 import type { StreamCounts } from './stream-counts.ts';

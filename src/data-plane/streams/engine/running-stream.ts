@@ -2,8 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../../../platform/errors.ts';
 import type { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
 import type { LinkStatus } from '../../../protocol/mqtt/broker-session.ts';
+import type { TimeBounds } from '../../log/log-message.ts';
+import type { LogStore } from '../../log/log-store.ts';
+import type { MessageLog } from '../../log/message-log.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
-import type { TimeBounds } from '../model/stream-engine.ts';
 import type { StreamQuery } from '../model/stream-query.ts';
 import { type ReplayJob, type ReplayProgress, type ReplayRequest, replayQos } from '../model/stream-replay.ts';
 import { NOTHING_STORED, type StreamReport, type StreamState, type StreamStorage } from '../model/stream-report.ts';
@@ -11,7 +13,6 @@ import type { StreamSession } from '../model/stream-session.ts';
 import type { StreamProcessor } from '../query/stream-processor.ts';
 import { Replay } from '../replay/replay.ts';
 import type { ReplayClock } from '../replay/replay-clock.ts';
-import type { MessageLog, MessageStore } from '../store/message-store.ts';
 import type { Backlog } from './backlog.ts';
 import { MessageFlow } from './message-flow.ts';
 import { SourceSubscription } from './source-subscription.ts';
@@ -19,7 +20,7 @@ import { StreamCounts } from './stream-counts.ts';
 
 export interface StreamSurroundings {
   readonly session: StreamSession;
-  readonly store: MessageStore;
+  readonly store: LogStore;
   compile(query: StreamQuery): StreamProcessor;
   readonly backlog: Backlog;
   readonly subscribeLimit: ConcurrencyLimit;

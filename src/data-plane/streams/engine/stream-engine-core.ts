@@ -4,15 +4,16 @@ import { SerialQueues } from '../../../platform/scheduling/serial-queues.ts';
 import { settledWithin } from '../../../platform/scheduling/within.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { topicProblem } from '../../../protocol/mqtt/topics.ts';
+import type { TimeBounds } from '../../log/log-message.ts';
+import type { LogStore } from '../../log/log-store.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
-import type { StreamEngine, TimeBounds } from '../model/stream-engine.ts';
+import type { StreamEngine } from '../model/stream-engine.ts';
 import type { StreamQuery } from '../model/stream-query.ts';
 import type { ReplayJob, ReplayProgress, ReplayRequest } from '../model/stream-replay.ts';
 import type { StreamReport } from '../model/stream-report.ts';
 import type { StreamSession } from '../model/stream-session.ts';
 import type { StreamProcessor } from '../query/stream-processor.ts';
 import { REPLAY_CLOCK, type ReplayClock } from '../replay/replay-clock.ts';
-import type { MessageStore } from '../store/message-store.ts';
 import { Backlog } from './backlog.ts';
 import { ChangeAnnouncer } from './change-announcer.ts';
 import { RunningStream, type StreamSurroundings } from './running-stream.ts';
@@ -23,7 +24,7 @@ const DRAIN_MS = 2_000;
 
 export interface StreamEngineOptions {
   readonly session: StreamSession;
-  readonly store: MessageStore;
+  readonly store: LogStore;
   compile(query: StreamQuery): StreamProcessor;
   /** Clock of replays. Default: the time of this process. */
   readonly clock?: ReplayClock;
@@ -35,7 +36,7 @@ export interface StreamEngineOptions {
  * them.
  */
 export class StreamEngineCore implements StreamEngine {
-  readonly #store: MessageStore;
+  readonly #store: LogStore;
   readonly #surroundings: StreamSurroundings;
   readonly #streams = new Map<string, RunningStream>();
   /** By stream id: removals, and later operations with the same id. */

@@ -3,9 +3,10 @@ import { WorkerHost, type WorkerHostOptions } from '../../../protocol/hosting/wo
 import type { WorkerInstance } from '../../../protocol/hosting/worker-instance.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BrokerLinkOptions } from '../../../protocol/mqtt/link-options.ts';
+import type { TimeBounds } from '../../log/log-message.ts';
 import { StreamCounts } from '../engine/stream-counts.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
-import type { StreamEngine, TimeBounds } from '../model/stream-engine.ts';
+import type { StreamEngine } from '../model/stream-engine.ts';
 import { isReplaying, type ReplayJob, type ReplayProgress, type ReplayRequest } from '../model/stream-replay.ts';
 import { NOTHING_STORED, type StreamReport } from '../model/stream-report.ts';
 import type { StreamSessionOptions } from './mqtt-stream-session.ts';

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { IterationBatch, pauseShortIterations } from '../../../platform/scheduling/iteration-batch.ts';
 import { reasonOf, serveInstances } from '../../../protocol/hosting/serve-instances.ts';
 import { newReadingLimits } from '../../../protocol/mqtt/reading-limits.ts';
+import type { LogStore } from '../../log/log-store.ts';
+import { LogDatabase } from '../../log/postgresql/postgresql-logs.ts';
+import { openSqliteLogs } from '../../log/sqlite/sqlite-logs.ts';
 import { StreamEngineCore } from '../engine/stream-engine-core.ts';
 import { compileQuery } from '../query/compile-query.ts';
-import type { MessageStore } from '../store/message-store.ts';
-import { MessageDatabase, PostgresqlStore } from '../store/postgresql/postgresql-store.ts';
-import { SegmentStore } from '../store/segment-store.ts';
 import { MqttStreamSession } from './mqtt-stream-session.ts';
 import type { EngineCalls, EngineEvent, EngineSetup } from './stream-thread.ts';
 
@@ -17,21 +17,18 @@ const readingLimits = newReadingLimits();
 type Problem = (streamId: string | null, reason: string) => void;
 
 const engines = new Set<StreamEngineCore>();
-let database: MessageDatabase | null = null;
+let database: LogDatabase | null = null;
 
-function openStore(
-  { brokerId, place, maxBytes }: EngineSetup,
-  onProblem: Problem,
-): MessageStore | Promise<MessageStore> {
-  if ('folder' in place) return new SegmentStore({ folder: join(place.folder, brokerId), maxBytes, onProblem });
-  database ??= new MessageDatabase({
+function openLogs({ brokerId, place, maxBytes }: EngineSetup, onProblem: Problem): Promise<LogStore> {
+  if ('folder' in place) return openSqliteLogs({ folder: join(place.folder, brokerId), maxBytes, onProblem });
+  database ??= new LogDatabase({
     databaseUrl: place.databaseUrl,
     onProblem: () => {
       for (const engine of engines) engine.storageChanged();
     },
     onLost: (reason) => onProblem(null, reason),
   });
-  return PostgresqlStore.open({ brokerId, maxBytes, database });
+  return database.open({ brokerId, maxBytes, onProblem });
 }
 
 serveInstances<EngineSetup, EngineCalls, EngineEvent>({
@@ -39,7 +36,7 @@ serveInstances<EngineSetup, EngineCalls, EngineEvent>({
   keyOf: ({ brokerId }) => brokerId,
   create: async (setup, { emit, problem }) => {
     const { brokerId, session: options } = setup;
-    const store = await openStore(setup, (streamId, reason) =>
+    const store = await openLogs(setup, (streamId, reason) =>
       problem('warn', { brokerId, streamId, reason }, 'stored messages of streams have a problem'),
     );
     const session = new MqttStreamSession({

@@ -1,13 +1,8 @@
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
+import type { TimeBounds } from '../../log/log-message.ts';
 import type { StreamDefinition } from './stream-definition.ts';
 import type { ReplayJob, ReplayProgress, ReplayRequest } from './stream-replay.ts';
 import type { StreamReport } from './stream-report.ts';
-
-/** Times in epoch milliseconds, inclusive. `null`: unbounded. */
-export interface TimeBounds {
-  readonly from: number | null;
-  readonly to: number | null;
-}
 
 /**
  * Runs the streams of one broker, in this thread or in a worker thread. Each stream has a unique id: a stream that is

@@ -1,6 +1,7 @@
 import { after, type ValueOrPromise } from '../../../platform/value-or-promise.ts';
+import type { StoredMessage } from '../../log/log-message.ts';
+import type { MessageLog } from '../../log/message-log.ts';
 import type { ReplayCheckpoint, ReplayRequest } from '../model/stream-replay.ts';
-import type { MessageLog, StoredMessage } from '../store/message-store.ts';
 
 const PAGE_MESSAGES = 256;
 const PAGE_BYTES = 1024 * 1024;

@@ -2,6 +2,8 @@ import { ServiceError } from '../../../platform/errors.ts';
 import { Backoff, type BackoffTimes } from '../../../platform/scheduling/backoff.ts';
 import { after, attempt, type ValueOrPromise } from '../../../platform/value-or-promise.ts';
 import type { LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts';
+import { type StoredMessage, storedAt } from '../../log/log-message.ts';
+import type { MessageLog } from '../../log/message-log.ts';
 import { publishRefusal } from '../engine/refusals.ts';
 import type {
   ReplayCheckpoint,
@@ -11,7 +13,6 @@ import type {
   ReplayState,
 } from '../model/stream-replay.ts';
 import type { StreamSession } from '../model/stream-session.ts';
-import { type MessageLog, type StoredMessage, storedAt } from '../store/message-store.ts';
 import type { ReplayClock } from './replay-clock.ts';
 import { ReplayPace } from './replay-pace.ts';
 import { ReplayPages } from './replay-pages.ts';

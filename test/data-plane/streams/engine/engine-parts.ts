@@ -2,6 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { LogStore } from '../../../../src/data-plane/log/log-store.ts';
+import type { MessageLog } from '../../../../src/data-plane/log/message-log.ts';
+import { type SqliteLogsOptions, sqliteLogs } from '../../../../src/data-plane/log/sqlite/sqlite-logs.ts';
 import {
   StreamEngineCore,
   type StreamEngineOptions,
@@ -13,13 +16,11 @@ import {
 import type { StreamReport } from '../../../../src/data-plane/streams/model/stream-report.ts';
 import type { StreamSession } from '../../../../src/data-plane/streams/model/stream-session.ts';
 import { compileQuery } from '../../../../src/data-plane/streams/query/compile-query.ts';
-import type { SegmentLog } from '../../../../src/data-plane/streams/store/segment-log.ts';
-import { SegmentStore, type SegmentStoreOptions } from '../../../../src/data-plane/streams/store/segment-store.ts';
 
 /** An empty store on disk, gone when the test ends. */
-export function openStore(options: Partial<SegmentStoreOptions> = {}): SegmentStore {
+export function openStore(options: Partial<SqliteLogsOptions> = {}): LogStore {
   const folder = mkdtempSync(join(tmpdir(), 'brokergraph-engine-'));
-  const store = new SegmentStore({ folder, maxBytes: 1024 ** 3, onProblem: () => undefined, ...options });
+  const store = sqliteLogs({ folder, maxBytes: 1024 ** 3, onProblem: () => undefined, ...options });
   onTestFinished(async () => {
     await store.close();
     rmSync(folder, { recursive: true, force: true });
@@ -67,7 +68,7 @@ export async function reported(
 }
 
 /** Appends, and waits until it is on disk. */
-export function stored(log: SegmentLog, payload: string, qos: 0 | 1 | 2 = 1): Promise<void> {
+export function stored(log: MessageLog, payload: string, qos: 0 | 1 | 2 = 1): Promise<void> {
   return new Promise((resolve, reject) => {
     log.append({ topic: 'recorded', payload, qos }, (problem) => {
       if (problem === null) resolve();

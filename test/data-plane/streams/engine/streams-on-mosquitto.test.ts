@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
+import type { StoredMessage } from '../../../../src/data-plane/log/log-message.ts';
 import type { StreamQos } from '../../../../src/data-plane/streams/model/stream-definition.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
 import { startRelay } from '../../../support/relay.ts';
@@ -108,7 +109,7 @@ test('an inactive stream takes nothing, one without target publishes nothing, an
     published: 0,
   });
   const page = { from: null, to: null, after: null, reverse: false, limit: 10, maxBytes: 1_000 };
-  const kept = store.log('kept').read(page);
+  const kept = await store.log('kept').read(page);
   expect(kept.map(({ topic, payload, qos }) => `${topic} ${payload} ${qos}`)).toEqual(['in {"w":2} 2', 'in {"w":3} 2']);
   expect((await reportOf(engine, 'off')).counters.received).toBe(0);
 });
@@ -237,7 +238,8 @@ test('a connection that is cut in the middle of QoS 1 traffic loses nothing, nei
   expect(out.all.length).toBeLessThan(total * 2);
   const kept = new Set<string>();
   for (let after: number | null = null; ; ) {
-    const page = store.log('a').read({ from: null, to: null, after, reverse: false, limit: 1_000, maxBytes: 1e6 });
+    const bounds = { from: null, to: null, after, reverse: false, limit: 1_000, maxBytes: 1e6 };
+    const page: readonly StoredMessage[] = await store.log('a').read(bounds);
     for (const { payload } of page) kept.add(String(payload));
     const last = page.at(-1);
     if (last === undefined) break;

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import type { MessageLog } from '../../../../src/data-plane/log/message-log.ts';
 import type { StreamEngineCore } from '../../../../src/data-plane/streams/engine/stream-engine-core.ts';
 import type { StreamQos } from '../../../../src/data-plane/streams/model/stream-definition.ts';
 import type { ReplayProgress, ReplayRequest } from '../../../../src/data-plane/streams/model/stream-replay.ts';
-import type { SegmentLog } from '../../../../src/data-plane/streams/store/segment-log.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
 import { startRelay } from '../../../support/relay.ts';
 import { definition, openStore, reported, startEngine, stored } from '../engine/engine-parts.ts';
@@ -157,6 +157,6 @@ function ended(engine: StreamEngineCore): Promise<ReplayProgress> {
   });
 }
 
-async function fill(log: SegmentLog, count: number, qos: 0 | 1 | 2): Promise<void> {
+async function fill(log: MessageLog, count: number, qos: 0 | 1 | 2): Promise<void> {
   await Promise.all(Array.from({ length: count }, (_, index) => stored(log, `${index}`, qos)));
 }

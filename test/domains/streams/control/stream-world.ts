@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { sqliteLogs } from '../../../../src/data-plane/log/sqlite/sqlite-logs.ts';
 import { STREAM_API } from '../../../../src/data-plane/streams/control/stream-control.ts';
 import { StreamPlugin } from '../../../../src/data-plane/streams/control/stream-plugin.ts';
 import { StreamEngineCore } from '../../../../src/data-plane/streams/engine/stream-engine-core.ts';
 import { MqttStreamSession } from '../../../../src/data-plane/streams/hosting/mqtt-stream-session.ts';
 import type { StreamEngine } from '../../../../src/data-plane/streams/model/stream-engine.ts';
 import { compileQuery } from '../../../../src/data-plane/streams/query/compile-query.ts';
-import { SegmentStore } from '../../../../src/data-plane/streams/store/segment-store.ts';
 import { StreamCache } from '../../../../src/domains/streams/hosting/stream-cache.ts';
 import { streamEvents } from '../../../../src/domains/streams/hosting/stream-hosting.ts';
 import { newId } from '../../../../src/platform/ids.ts';
@@ -99,7 +99,7 @@ function engineOf(
   engines: { running: number; closed: number },
 ): StreamEngine {
   const session = new MqttStreamSession({ id: brokerId, url, timeoutMs, clientId: `brokergraph-${brokerId}-streams` });
-  const store = new SegmentStore({ folder: join(folder, brokerId), maxBytes: 1024 ** 3, onProblem: () => undefined });
+  const store = sqliteLogs({ folder: join(folder, brokerId), maxBytes: 1024 ** 3, onProblem: () => undefined });
   const engine = new StreamEngineCore({ session, store, compile: compileQuery });
   session.open();
   engines.running += 1;

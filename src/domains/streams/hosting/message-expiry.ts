@@ -1,8 +1,9 @@
 import { raw, sqltag as sql } from '@prisma/client/runtime/client';
 import type { Logger } from 'pino';
-import type { Database } from '../../../../platform/storage/database.ts';
-import type { Lease, Leases } from '../../../../platform/storage/leases/leases.ts';
-import { partitionNamed, widthOf } from './message-partitions.ts';
+import { widthOf } from '../../../data-plane/log/log-parts.ts';
+import { partitionNamed } from '../../../data-plane/log/postgresql/log-partitions.ts';
+import type { Database } from '../../../platform/storage/database.ts';
+import type { Lease, Leases } from '../../../platform/storage/leases/leases.ts';
 
 interface MessageExpiryOptions {
   readonly db: Database;
@@ -10,9 +11,9 @@ interface MessageExpiryOptions {
   readonly log: Logger;
 }
 
-interface DeadSegment {
-  readonly stream: number;
-  readonly base: bigint;
+interface DeadPart {
+  readonly log: number;
+  readonly start: bigint;
   readonly width: number;
   readonly first: bigint;
   readonly last: bigint;
@@ -22,7 +23,7 @@ interface DeadSegment {
 
 const PERIOD_MS = 30_000;
 const LEASE = 'stored-messages';
-/** Segments for each period whose messages are deleted one by one. */
+/** Parts for each period whose messages are deleted one by one. */
 const MAX_DELETED = 200;
 /** How long after its end a partition may still receive messages, in seconds: they wait while the database is down. */
 const GRACE = 60;
@@ -30,8 +31,8 @@ const LOCK_TIMEOUT = '2s';
 const NOW = sql`(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`;
 
 /**
- * Deletes expired messages and those of deleted streams, in one of the processes on the database. Segments of which
- * every message is older than the ttl are forgotten, and with them their messages; a partition without segments is
+ * Deletes expired messages and those of deleted streams, in one of the processes on the database. Parts of which
+ * every message is older than the ttl are forgotten, and with them their messages; a partition without parts is
  * dropped. Messages are deleted one by one only where the partition remains for long: after a shorter ttl was set, or
  * the stream was deleted.
  */
@@ -55,25 +56,27 @@ export class MessageExpiry {
   /** One pass. Errors: those of the database. */
   async run(): Promise<void> {
     const { db } = this.#options;
-    const dead = await db.$queryRaw<DeadSegment[]>`
-      SELECT segment.stream, segment.base, segment.width, segment.first, segment.last, definition.ttl
-      FROM messages.stream_segment AS segment JOIN messages.stream AS stored ON stored.number = segment.stream
-      LEFT JOIN "Stream" AS definition ON definition.id = stored.id
+    const dead = await db.$queryRaw<DeadPart[]>`
+      SELECT part.log, part.start, part.width, part.first, part.last, definition.ttl
+      FROM messages.log_part AS part JOIN messages.log AS stored ON stored.number = part.log
+      LEFT JOIN "Stream" AS definition ON definition.id = stored.name
       WHERE definition.id IS NULL
-        OR (definition.ttl > 0 AND segment.last < ${NOW} - definition.ttl::bigint * 1000000)`;
+        OR (definition.ttl > 0 AND part.last < ${NOW} - definition.ttl::bigint * 1000000)`;
     const expired = dead.filter(({ ttl, width }) => ttl !== null && width === widthOf(ttl));
-    const others = dead.filter((segment) => !expired.includes(segment));
+    const others = dead.filter((part) => !expired.includes(part));
     await this.#forget(expired);
-    for (const { stream, width, first, last, ...segment } of others.slice(0, MAX_DELETED)) {
+    for (const part of others.slice(0, MAX_DELETED)) {
+      const { log, width, first, last } = part;
       await db.$executeRaw`
-        DELETE FROM messages.stream_batch
-        WHERE stream = ${stream} AND width = ${width} AND id BETWEEN ${first} AND ${last}`;
-      await this.#forget([{ stream, ...segment }]);
+        DELETE FROM messages.log_message
+        WHERE log = ${log} AND width = ${width} AND id BETWEEN ${first} AND ${last}`;
+      await this.#forget([part]);
     }
     await db.$executeRaw`
-      DELETE FROM messages.stream AS stored
-      WHERE NOT EXISTS (SELECT FROM "Stream" WHERE id = stored.id)
-        AND NOT EXISTS (SELECT FROM messages.stream_segment WHERE stream = stored.number)`;
+      DELETE FROM messages.log AS stored
+      WHERE NOT EXISTS (SELECT FROM "Stream" WHERE id = stored.name)
+        AND NOT EXISTS (SELECT FROM messages.log_part WHERE log = stored.number)`;
+    await db.$executeRaw`DELETE FROM messages.log_owner WHERE key LIKE 'brk%' AND key NOT IN (SELECT id FROM "Broker")`;
     await this.#dropEmpty();
   }
 
@@ -92,13 +95,20 @@ export class MessageExpiry {
     }
   }
 
-  async #forget(segments: readonly Pick<DeadSegment, 'stream' | 'base'>[]): Promise<void> {
-    if (segments.length === 0) return;
+  /** Not the parts to which messages were added meanwhile. */
+  async #forget(parts: readonly DeadPart[]): Promise<void> {
+    if (parts.length === 0) return;
     await this.#options.db.$executeRaw`
-      DELETE FROM messages.stream_segment AS segment USING
-        unnest(${segments.map(({ stream }) => stream)}::integer[], ${segments.map(({ base }) => base)}::bigint[])
-        AS dead (stream, base)
-      WHERE segment.stream = dead.stream AND segment.base = dead.base`;
+      WITH gone AS (
+        DELETE FROM messages.log_part AS part USING
+          unnest(${parts.map(({ log }) => log)}::integer[], ${parts.map(({ width }) => width)}::integer[],
+            ${parts.map(({ start }) => start)}::bigint[], ${parts.map(({ last }) => last)}::bigint[])
+          AS dead (log, width, start, last)
+        WHERE part.log = dead.log AND part.width = dead.width AND part.start = dead.start AND part.last = dead.last
+        RETURNING part.log, part.last
+      )
+      UPDATE messages.log AS stored SET last = greatest(stored.last, gone.last)
+      FROM (SELECT log, max(last) AS last FROM gone GROUP BY log) AS gone WHERE stored.number = gone.log`;
   }
 
   async #dropEmpty(): Promise<void> {
@@ -106,7 +116,7 @@ export class MessageExpiry {
     const partitions = await db.$queryRaw<{ name: string; now: bigint }[]>`
       SELECT child.relname AS name, ${NOW} AS now FROM pg_inherits
       JOIN pg_class AS child ON child.oid = inhrelid
-      WHERE inhparent = 'messages.stream_batch'::regclass`;
+      WHERE inhparent = 'messages.log_message'::regclass`;
     for (const { name, now } of partitions) {
       const partition = partitionNamed(name);
       if (partition === null || partition.to + GRACE * 1_000_000 > Number(now)) continue;
@@ -116,12 +126,12 @@ export class MessageExpiry {
   }
 
   /** Locks the partition first, so that no message is stored in it between the check and the drop. */
-  async #dropIfEmpty(name: string, { width, from, to }: { width: number; from: number; to: number }): Promise<boolean> {
+  async #dropIfEmpty(name: string, { width, from }: { width: number; from: number }): Promise<boolean> {
     const { db } = this.#options;
     const isUsed = async (connection: Pick<Database, '$queryRaw'>) => {
-      const segments = await connection.$queryRaw<unknown[]>`
-        SELECT FROM messages.stream_segment WHERE width = ${width} AND base >= ${from} AND base < ${to} LIMIT 1`;
-      return segments.length > 0;
+      const parts = await connection.$queryRaw<unknown[]>`
+        SELECT FROM messages.log_part WHERE width = ${width} AND start = ${from} LIMIT 1`;
+      return parts.length > 0;
     };
     if (await isUsed(db)) return false;
     return db.$transaction(async (transaction) => {
