@@ -20,6 +20,7 @@ import { useWhy } from './use-why.ts';
 const WHO = graphql(`query WhoCan($brokerId: ID!, $action: AccessAction!, $topic: String!, $first: Int!) {
   whoCan(brokerId: $brokerId, action: $action, topic: $topic, first: $first) {
     totalCount
+    remarks
     nodes {
       username
       conditional
@@ -78,7 +79,7 @@ function Grantees({ revision }: { readonly revision: number }) {
   const variables = { brokerId: id, action, topic, first };
   const { data, error, isCurrent } = useFresh(WHO, variables, revision);
   if (data === null) return <Problem error={error} />;
-  const { nodes, totalCount } = data.whoCan;
+  const { nodes, totalCount, remarks } = data.whoCan;
   const columns: Column<Grantee>[] = [
     {
       key: 'account',
@@ -122,6 +123,11 @@ function Grantees({ revision }: { readonly revision: number }) {
       <div role="status">
         <h2>{text('whoMay', { count: numberOf(totalCount), action: text(action), topic })}</h2>
       </div>
+      {remarks.map((remark) => (
+        <p key={remark} className="note">
+          {remark}
+        </p>
+      ))}
       {nodes.length > 0 && (
         <Table
           label={text('whoCan')}

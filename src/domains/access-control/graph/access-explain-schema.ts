@@ -71,7 +71,18 @@ builder.queryFields((t) => ({
       resolve: (_root, { brokerId, action, topic, ...page }, { services, viewer }) =>
         services.accessControl.whoCan(services.brokers.visible(brokerId, viewer), action, topic, page),
     },
-    { name: 'GranteeConnection', description: pageOf('clients that are allowed'), fields: (page) => totalCount(page) },
+    {
+      name: 'GranteeConnection',
+      description: pageOf('clients that are allowed'),
+      fields: (page) => ({
+        ...totalCount(page),
+        remarks: page.stringList({
+          description:
+            'Rules at which Mosquitto 2.1 may deny clients of the list, because the topic filter of the rule is not valid. At most 20.',
+          resolve: ({ remarks }) => [...remarks],
+        }),
+      }),
+    },
     { name: 'GranteeEdge', description: 'A client that is allowed, and its cursor.' },
   ),
 }));

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { explainAccess as explainInSlices } from '../../../../src/domains/access-control/explain/access-explainer.ts';
+import { remarksOnGrantees } from '../../../../src/domains/access-control/explain/access-remarks.ts';
 import { runSync } from '../../../../src/platform/scheduling/sliced-task.ts';
-import { type AccessQuery, MAX_LOOKED_AT } from '../../../../src/protocol/apis/access-control/access-explanation.ts';
+import { type AccessAction, type AccessQuery, MAX_LOOKED_AT } from '../../../../src/protocol/apis/access-control/access-explanation.ts';
 import type {
+  AccessDialect,
   AccessGroup,
   AccessPolicy,
   AccessRole,
@@ -343,6 +345,18 @@ describe('remarks name unexpected behaviour of the broker that affects the resul
 });
 
 describe('whoCan', () => {
+  test('names the roles whose invalid filter may deny on Mosquitto 2.1, and nothing on other brokers', () => {
+    const on = policyOf({ roles: { odd: ['no send a/#/b', 'send a/#'], even: ['send a/#', 'subscribe b/#/c'] } });
+    const remarks = (dialect: AccessDialect, action: AccessAction = 'PUBLISH') =>
+      runSync(remarksOnGrantees(on, dialect, action));
+    expect(remarks(MOSQUITTO_2_1)).toEqual([
+      expect.stringMatching(/"a\/#\/b" is not a valid topic filter .*Mosquitto 2\.1 may deny .*"odd"/),
+    ]);
+    expect(remarks(MOSQUITTO_2_1, 'RECEIVE')).toEqual([]);
+    for (const dialect of [MOSQUITTO_2_0, { ...MOSQUITTO_2_1, isSoleAuthority: true }])
+      expect(remarks(dialect)).toEqual([]);
+  });
+
   test('returns all allowed clients with the deciding rule, sorted by name', () => {
     expect(whoCan(policy, MOSQUITTO_2_1, 'PUBLISH', 'data/ada/x')).toMatchObject([
       { username: 'ada', reason: 'RULE', decidedBy: { rolename: 'sensor', group: 'devices' }, conditional: false },
