@@ -26,11 +26,12 @@ function seriesOf(text: string): Map<string, string> {
   );
 }
 
-/** Without what depends on how busy the machine of the test is. */
+/** Without what depends on how busy, and how full, the machine of the test is. */
 const scrape = async ({ url }: TestService) =>
   seriesOf(await (await fetch(`${url}/metrics`)).text())
     .set('brokergraph_process_load', '0.1')
-    .set('brokergraph_database_response_seconds', '0.01');
+    .set('brokergraph_database_response_seconds', '0.01')
+    .set('brokergraph_data_free_bytes', '1e10');
 
 type Series = ReadonlyMap<string, string>;
 
@@ -91,6 +92,9 @@ describe.skipIf(!hasPromtool)(`the alerts of deploy/alerts.yaml ${hasPromtool ? 
     await connected(service, lost);
     const healthy = await scrape(service);
     expect(alertsOf(healthy, healthy)).toEqual([]);
+    expect(alertsOf(healthy, new Map(healthy).set('brokergraph_data_free_bytes', '9e8'))).toEqual([
+      'BrokergraphDiskAlmostFull',
+    ]);
 
     await centre.stop();
     const down = () => said(40).filter(({ msg }) => msg === 'the connection to a broker is down');
