@@ -1,6 +1,7 @@
-/** The size of the sources, printed with each check. Biome bounds the lines of a function. */
+/** The size of the sources, printed with each check. Biome bounds the lines of a function: 120. */
 import { sources } from './sources.mjs';
 
+const MAX_FILE = 400;
 const MAX_P90_FILE = 200;
 /** Of all lines of src, in percent. */
 const MAX_WING = 45;
@@ -20,7 +21,9 @@ export function size() {
   const sum = (files, of) => files.reduce((total, file) => total + of(file), 0);
   const p90 = lines[Math.floor(lines.length * 0.9)];
   const ratio = sum(tests, ({ text }) => linesOf(text)) / sum(product, codeLinesOf);
-  const faults = [];
+  const faults = sources
+    .filter(({ path, text }) => /^(?:src|console)\//.test(path) && linesOf(text) > MAX_FILE)
+    .map(({ path, text }) => `${path} has ${linesOf(text)} lines, at most ${MAX_FILE} are allowed: it has two ideas`);
   if (p90 >= MAX_P90_FILE) faults.push(`90 % of the files of src must have fewer than ${MAX_P90_FILE} lines: ${p90}`);
   if (ratio < MIN_TEST_RATIO)
     faults.push(`lines of test must be at least ${MIN_TEST_RATIO} of the code of src: ${ratio}`);

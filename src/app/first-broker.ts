@@ -1,5 +1,6 @@
 import type { BrokerRecord } from '../domains/brokers/broker-cache.ts';
-import { ADMINISTRATOR, passwordFile } from '../engines/cloud-brokers/cloud-brokers.ts';
+import { ADMINISTRATOR } from '../engines/cloud-brokers/cloud-broker-entries.ts';
+import { passwordFile } from '../engines/cloud-brokers/cloud-brokers.ts';
 import type { Services } from '../gateway/context.ts';
 import type { ListenerProtocol } from '../generated/sqlite/client.ts';
 import type { Config } from '../platform/config/config.ts';

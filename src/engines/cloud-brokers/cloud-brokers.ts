@@ -2,14 +2,10 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { BROKER_PARTS, type BrokerCache, type BrokerRecord } from '../../domains/brokers/broker-cache.ts';
-import type { BrokerService } from '../../domains/brokers/broker-service.ts';
 import type { CloudBrokerTargetState } from '../../generated/sqlite/client.ts';
-import { generatePassword } from '../../platform/auth/passwords.ts';
 import { invalid, notFound, ServiceError } from '../../platform/errors.ts';
-import { newId } from '../../platform/ids.ts';
 import { LeasedMutex } from '../../platform/scheduling/leased-mutex.ts';
-import type { Database, Engine as DatabaseEngine } from '../../platform/storage/database.ts';
-import type { Sealer } from '../../platform/storage/encryption/sealed.ts';
+import type { Engine as DatabaseEngine } from '../../platform/storage/database.ts';
 import type { Leases } from '../../platform/storage/leases/leases.ts';
 import { missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
 import type { ControlApi, ControlCommand } from '../../protocol/control/envelope.ts';
@@ -26,20 +22,17 @@ import type { HostedCalls } from '../../protocol/hosting/hosted-calls.ts';
 import type { Stop } from '../../protocol/mqtt/broker-session.ts';
 import { executeOnMosquitto, MOSQUITTO_APIS, mosquittoPlugins } from '../mosquitto/mosquitto-plugins.ts';
 import { chooseFolder } from './choose-folder.ts';
+import { ADMINISTRATOR, CloudBrokerEntries, type CloudBrokerEntriesOptions } from './cloud-broker-entries.ts';
 import { CloudBrokerRun, type OnState, type Wanted } from './cloud-broker-run.ts';
 import { allocatedPorts, CloudBrokerStates } from './cloud-broker-states.ts';
-import { type CloudEngines, isMosquitto } from './cloud-engines.ts';
+import { isMosquitto } from './cloud-engines.ts';
 import { type CloudBrokerInput, cloudBrokerIssues, type ListenerInput } from './cloud-input.ts';
 import { areOther, type ListenersChange, listenersUpdate } from './listener-changes.ts';
 import { OwnFolder } from './own-folder.ts';
 
-interface CloudBrokersOptions {
-  readonly db: Database;
+interface CloudBrokersOptions extends CloudBrokerEntriesOptions {
   readonly leases: Leases;
-  readonly brokers: BrokerService;
   readonly brokerCache: BrokerCache;
-  readonly sealer: Sealer;
-  readonly engines: CloudEngines;
   /** With SQLite this process is the only one. */
   readonly databaseEngine: DatabaseEngine;
   /** Calls between the processes on one database; `null` if there can be only one. */
@@ -49,8 +42,6 @@ interface CloudBrokersOptions {
   readonly folderId: string;
   /** Whether this process runs the brokers of its folder. */
   readonly isRunner: boolean;
-  readonly maxBrokers: number;
-  readonly maxPerProject: number;
   readonly log: Logger;
 }
 
@@ -69,9 +60,6 @@ interface FirstBroker {
   readonly issuedTo: string;
 }
 
-/** The user that each broker is created with. This service also connects as this user. */
-export const ADMINISTRATOR = 'admin';
-
 /** Password file (mode 0600) of a broker, for commands on the machine of the service. */
 export const passwordFile = (dataDir: string, brokerId: string) => join(dataDir, 'brokers', brokerId, 'password');
 
@@ -86,6 +74,7 @@ export class CloudBrokers {
   readonly #options: CloudBrokersOptions;
   readonly #folder: OwnFolder;
   readonly #states: CloudBrokerStates;
+  readonly #entries: CloudBrokerEntries;
   readonly #runs = new Map<string, CloudBrokerRun>();
   readonly #stopServing = new Map<string, Stop>();
   readonly #stopFollowing: Stop;
@@ -99,6 +88,7 @@ export class CloudBrokers {
     const { leases, folderId: id, databaseEngine: engine } = options;
     this.#folder = new OwnFolder({ ...options, id, engine });
     this.#states = new CloudBrokerStates(options);
+    this.#entries = new CloudBrokerEntries(options);
     this.#creations = new LeasedMutex({ leases, name: 'cloud brokers', prefix: 'creation', timeoutMs: CREATION_MS });
     this.#stopFollowing = options.brokerCache.onChange((after, before) => this.#changed(after, before));
   }
@@ -141,7 +131,7 @@ export class CloudBrokers {
 
   createFirst({ projectId, listeners, issuedTo }: FirstBroker): Promise<BrokerRecord> {
     const input = { name: 'Embedded broker', description: 'Runs inside this service.', location: 'fsn1', listeners };
-    return this.#make(projectId, { ...input, engine: 'embedded' }, issuedTo, this.#folder.id);
+    return this.#entries.add(projectId, { ...input, engine: 'embedded' }, issuedTo, this.#folder.id);
   }
 
   /**
@@ -149,7 +139,7 @@ export class CloudBrokers {
    * NOT_FOUND (the project), and those of LeasedMutex.
    */
   create(projectId: string, input: CloudBrokerInput, owner: CloudBrokerOwner): Promise<BrokerRecord> {
-    const { db, engines, maxBrokers, maxPerProject } = this.#options;
+    const { engines } = this.#options;
     return this.#creations.run('cloud-broker', async () => {
       const issues = cloudBrokerIssues(input, owner.isRootAdmin);
       const folderId = await this.#folderFor(input.engine);
@@ -157,17 +147,9 @@ export class CloudBrokers {
       const isChecked = input.engine === 'embedded' || folderId === this.#folder.id;
       if (isChecked) issues.push(...(await engines.settingIssues(input)));
       if (folderId === null) issues.push({ path: 'input.engine', reason: this.#whyNone(input.engine) });
-      // The cache may lack what another process has just created.
-      const all = await db.broker.count({ where: { type: 'CLOUD' } });
-      const ofProject = await db.broker.count({ where: { type: 'CLOUD', projectId } });
-      if (all >= maxBrokers) {
-        issues.push({ path: 'input', reason: `there are ${all} already, as many as MAX_CLOUD_BROKERS allows` });
-      } else if (ofProject >= maxPerProject && !owner.isRootAdmin) {
-        const reason = `there are ${ofProject} in the project, as many as MAX_CLOUD_BROKERS_PER_PROJECT allows`;
-        issues.push({ path: 'input', reason });
-      }
+      issues.push(...(await this.#entries.boundIssues(projectId, owner.isRootAdmin)));
       if (folderId === null || issues.length > 0) throw invalid(issues);
-      return this.#make(projectId, input, owner.name, folderId);
+      return this.#entries.add(projectId, input, owner.name, folderId);
     });
   }
 
@@ -294,47 +276,6 @@ export class CloudBrokers {
     const running = this.#runs.get(id)?.running ?? null;
     if (isMosquitto(running)) return executeOnMosquitto(running, api, command);
     throw new ControlRefusal('The broker does not run', { code: 'BROKER_UNREACHABLE' });
-  }
-
-  async #make(
-    projectId: string,
-    { name, description, engine, location, listeners, maxClients, maxConnections }: CloudBrokerInput,
-    issuedTo: string,
-    folderId: string,
-  ): Promise<BrokerRecord> {
-    const { db, brokers, sealer, engines } = this.#options;
-    const id = newId('broker');
-    const numbered = listeners.map((listener, index) => ({ ...listener, number: index + 1 }));
-    const row = await db.broker
-      .create({
-        data: {
-          id,
-          projectId,
-          type: 'CLOUD',
-          engine,
-          name: name.trim(),
-          description: description ?? null,
-          folderId,
-          url: engines.urlOf(engines.listenersOf(numbered)),
-          username: ADMINISTRATOR,
-          sealedPassword: sealer.seal(generatePassword(), `${id}/password`),
-          issuedTo,
-          productId: engine,
-          periodStart: new Date(),
-          options: '{}',
-          subdomain: 'localhost',
-          zoneName: 'local',
-          location,
-          maxClients: maxClients ?? null,
-          maxConnections: maxConnections ?? null,
-          state: 'NEW',
-          targetState: 'ACTIVE',
-          listeners: { create: numbered },
-        },
-        include: BROKER_PARTS,
-      })
-      .catch(missingAsNotFound('project', projectId));
-    return brokers.announce(row);
   }
 
   #follow({ id, engine }: BrokerRecord): Promise<void> {

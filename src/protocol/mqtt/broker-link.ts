@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { IConnackPacket } from 'mqtt';
 import { invalid, ServiceError } from '../../platform/errors.ts';
 import type {
@@ -12,19 +11,16 @@ import type {
   SubscribeOptions,
   TakenSession,
 } from './broker-session.ts';
-import { type ConnectOptions, connectOptions } from './connect-options.ts';
 import { connectionAttempts } from './connection-attempts.ts';
 import { LinkAttempts } from './link-attempts.ts';
 import { LinkConnection, type PublishLimits } from './link-connection.ts';
 import { CLOSED_BEFORE_CONNACK, disconnected, failureOf, type LinkFailure, takenOverFrom } from './link-failure.ts';
-import { type BrokerLinkOptions, clientOptions, keepaliveOf } from './link-options.ts';
+import { LinkOpening } from './link-opening.ts';
+import { type BrokerLinkOptions, keepaliveOf } from './link-options.ts';
 import { StatusOfLink } from './link-status.ts';
-import { LinkVersion } from './link-version.ts';
 import { matchingFilters } from './matching-filters.ts';
 import type { Published } from './outgoing-messages.ts';
-import { CONTROL_LINK_LIMITS } from './packet-limits.ts';
 import { newReadingLimits, type ReadingLimits } from './reading-limits.ts';
-import type { SplitClientOptions } from './split-client.ts';
 import { connectOnce } from './split-client.ts';
 import { type MessageListener, type SharedFilter, Subscriptions } from './subscriptions.ts';
 import { takeOver } from './take-over.ts';
@@ -38,8 +34,6 @@ const CLAIM_MS = 10_000;
 const UNWANTED_MS = 1_000;
 /** Longest time between the log line of a takeover and the end of the connection. */
 const TAKEOVER_MS = 2_000;
-
-const randomId = (prefix: string): string => `${prefix}-${randomBytes(4).toString('hex')}`;
 
 /**
  * One MQTT connection to one broker that reconnects until closed: CONNECTING -> CONNECTED <-> UNREACHABLE /
@@ -56,9 +50,8 @@ const randomId = (prefix: string): string => `${prefix}-${randomBytes(4).toStrin
  * invalid topics, filters and settings.
  */
 export class BrokerLink implements BrokerSession {
-  clientId: string;
   readonly #options: BrokerLinkOptions;
-  #endpoint: ConnectOptions | null = null;
+  readonly #opening: LinkOpening;
   readonly #readingLimits: ReadingLimits;
   readonly #subscriptions: Subscriptions;
   readonly #unclaimed: UnclaimedMessages;
@@ -71,39 +64,40 @@ export class BrokerLink implements BrokerSession {
   #connection: LinkConnection | null = null;
   #isPaused = false;
   readonly #attempts: LinkAttempts;
-  readonly #version: LinkVersion;
-  #hasConnected = false;
   /** Whether the session of the connection before had ended when this one began. */
   #hasLostSession = false;
   /** Why the connection ends until `validTo` (milliseconds of `performance`): another client takes over its id. */
   #takeover: { readonly cause: LinkFailure; readonly validTo: number } | null = null;
 
   constructor(options: BrokerLinkOptions) {
-    const { id, isLasting = false, isClaimedByTopic = false, leftOver = [], claimMs = CLAIM_MS } = options;
+    const { isLasting = false, isClaimedByTopic = false, leftOver = [], claimMs = CLAIM_MS } = options;
     this.#options = options;
     this.#readingLimits = options.readingLimits ?? newReadingLimits();
     this.#onFault = options.onFault ?? (() => undefined);
-    this.#version = new LinkVersion(options.version);
+    this.#opening = new LinkOpening(options, this.#readingLimits);
     this.#status = new StatusOfLink(this.#onFault);
-    this.clientId = options.clientId ?? randomId(`brokergraph-${id}`);
     this.#leftOver = new Set(leftOver);
     const onStray = isClaimedByTopic ? (topic: string) => this.#unsubscribeUnwanted(topic) : undefined;
     this.#subscriptions = new Subscriptions(this.#onFault, { isLasting, onStray });
     this.#unclaimed = new UnclaimedMessages(claimMs);
     this.#received = isLasting ? new Set() : null;
-    this.#attempts = new LinkAttempts(this.#group, () => this.#attempt());
+    this.#attempts = new LinkAttempts(options.group ?? '', () => this.#attempt());
   }
 
   get status(): LinkStatus {
     return this.#status.current;
   }
 
+  get clientId(): string {
+    return this.#opening.clientId;
+  }
+
   get username(): string | null {
-    return this.#connectOptions().username ?? null;
+    return this.#opening.endpoint.username ?? null;
   }
 
   get isWebSocket(): boolean {
-    return this.#connectOptions().protocol?.startsWith('ws') === true;
+    return this.#opening.endpoint.protocol?.startsWith('ws') === true;
   }
 
   get keepaliveSeconds(): number {
@@ -122,7 +116,8 @@ export class BrokerLink implements BrokerSession {
   /** Starts the first attempt; further calls do nothing. Errors: INVALID settings. */
   open(): void {
     if (this.#connection || this.#attempts.isPending || this.status.state === 'CLOSED') return;
-    this.#connectOptions();
+    // Errors of the settings are those of the caller.
+    void this.#opening.endpoint;
     this.#attempts.queue();
   }
 
@@ -133,8 +128,8 @@ export class BrokerLink implements BrokerSession {
   }
 
   /**
-   * Starts the next attempt now instead of after the backoff, at most every half a second. Resolves when this attempt, or a
-   * current one, has ended; `status` has its result. Callers at the same time share it. Never rejects.
+   * Starts the next attempt now instead of after the backoff, at most every half a second. Resolves when this attempt,
+   * or a current one, has ended; `status` has its result. Callers at the same time share it. Never rejects.
    */
   async tryNow(): Promise<void> {
     if (this.status.state === 'CONNECTED' || (!this.#connection && !this.#attempts.isPending)) return;
@@ -169,8 +164,8 @@ export class BrokerLink implements BrokerSession {
     this.#status.forgetListeners();
     await dropped;
     // A DISCONNECT of MQTT 5 has ended the session already.
-    if (!this.#options.isLasting || keepSession || (wasConnected && this.#version.current === 5)) return;
-    await this.#inTurn(() => connectOnce(this.#opening())).catch(() => undefined);
+    if (!this.#options.isLasting || keepSession || (wasConnected && this.#opening.version.current === 5)) return;
+    await this.#inTurn(() => connectOnce(this.#opening.next())).catch(() => undefined);
   }
 
   onStatus(listener: (status: LinkStatus) => void): Stop {
@@ -256,7 +251,7 @@ export class BrokerLink implements BrokerSession {
   async knock(): Promise<string> {
     if (!this.#connection?.isConnected) throw unreachable(this.status);
     const clientId = `${this.clientId}-probe`;
-    const opening = this.#opening();
+    const opening = this.#opening.next();
     await this.#inTurn(() => connectOnce({ ...opening, client: { ...opening.client, clientId } }));
     return clientId;
   }
@@ -266,7 +261,7 @@ export class BrokerLink implements BrokerSession {
     const { timeoutMs } = this.#options;
     const options = {
       address: this.#options,
-      version: this.#version.current,
+      version: this.#opening.version.current,
       clientId,
       timeoutMs,
       readingLimits: this.#readingLimits,
@@ -274,12 +269,8 @@ export class BrokerLink implements BrokerSession {
     return this.#inTurn(() => takeOver(options, action));
   }
 
-  get #group(): string {
-    return this.#options.group ?? '';
-  }
-
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    return connectionAttempts.run(this.#group, work);
+    return connectionAttempts.run(this.#options.group ?? '', work);
   }
 
   noteTakeover(address: string | null): void {
@@ -291,7 +282,7 @@ export class BrokerLink implements BrokerSession {
     const { timeoutMs, isBoundedByCaller = false, iterationBatch } = this.#options;
     const received = this.#received;
     try {
-      const options = { ...this.#opening(), timeoutMs, received, isBoundedByCaller, iterationBatch };
+      const options = { ...this.#opening.next(), timeoutMs, received, isBoundedByCaller, iterationBatch };
       const connection = new LinkConnection(options, {
         onConnected: (packet) => this.#connected(connection, packet),
         onMessage: (message, identifiers) => {
@@ -307,30 +298,12 @@ export class BrokerLink implements BrokerSession {
     }
   }
 
-  #opening(): SplitClientOptions {
-    const { limits = CONTROL_LINK_LIMITS } = this.#options;
-    const version = this.#version.current;
-    const client = clientOptions(this.#options, {
-      endpoint: this.#connectOptions(),
-      clientId: this.clientId,
-      version,
-      hasConnected: this.#hasConnected,
-    });
-    return { client, version, limits, readingLimits: this.#readingLimits };
-  }
-
-  /** Read once, because a broker that is away costs many attempts. Errors: INVALID. */
-  #connectOptions(): ConnectOptions {
-    this.#endpoint ??= connectOptions(this.#options);
-    return this.#endpoint;
-  }
-
   #connected(connection: LinkConnection, { sessionPresent }: IConnackPacket): void {
-    this.#version.isProven = true;
+    this.#opening.version.isProven = true;
     this.#attempts.succeeded();
     if (sessionPresent && this.#options.isLasting) this.#unclaimed.open();
-    this.#hasLostSession = this.#hasConnected && !sessionPresent;
-    this.#hasConnected = true;
+    this.#hasLostSession = this.#opening.hasConnected && !sessionPresent;
+    this.#opening.hasConnected = true;
     if (this.#isPaused) connection.pause();
     for (const shared of this.#subscriptions.filters()) {
       shared.isGranted &&= sessionPresent;
@@ -378,24 +351,19 @@ export class BrokerLink implements BrokerSession {
       // Mosquitto 2.0.11 closes a connection that was taken over without a reason. Acknowledgements reset it.
       const isClosed = cause === null || cause.isReset === true;
       const isCutAgain = isClosed && this.#attempts.wasBrief && this.#hasLostSession;
-      if (cause?.isTakenOver || isCutAgain) this.#changeClientId();
+      if (cause?.isTakenOver || isCutAgain) this.#opening.changeClientId();
       this.#lost(cause ?? disconnected(undefined));
       return;
     }
     const refusal = cause ?? { state: 'UNREACHABLE', text: CLOSED_BEFORE_CONNACK };
     // The broker named the version as the reason, so the next version is tried without a delay.
-    if (this.#version.refused(refusal, cause === null)) this.#attempt();
+    if (this.#opening.version.refused(refusal, cause === null)) this.#attempt();
     else this.#lost(refusal);
-  }
-
-  #changeClientId(): void {
-    const { id, clientId, changesClientId = clientId === undefined } = this.#options;
-    if (changesClientId) this.clientId = randomId(clientId ?? `brokergraph-${id}`);
   }
 
   #lost({ state, text, isPortClosed = false }: LinkFailure): void {
     if (this.status.state === 'CLOSED') return;
-    this.#attempts.retryLater(isPortClosed && this.#hasConnected);
+    this.#attempts.retryLater(isPortClosed && this.#opening.hasConnected);
     this.#setStatus(state, text);
     this.#attempts.endTurn();
   }

@@ -1,6 +1,6 @@
 import type { IterationBatch } from '../../platform/scheduling/iteration-batch.ts';
-import type { BrokerAddress, ConnectOptions } from './connect-options.ts';
-import { CONTROL_LINK_LIMITS, largestOf, MESSAGE_LINK_LIMITS, type PacketLimits } from './packet-limits.ts';
+import type { BrokerAddress } from './connect-options.ts';
+import { MESSAGE_LINK_LIMITS, type PacketLimits } from './packet-limits.ts';
 import type { ReadingLimits } from './reading-limits.ts';
 
 export interface BrokerLinkOptions extends BrokerAddress {
@@ -58,43 +58,3 @@ export const LASTING_LINK = {
 const KEEPALIVE_SECONDS = 15;
 
 export const keepaliveOf = ({ keepaliveSeconds = KEEPALIVE_SECONDS }: BrokerLinkOptions): number => keepaliveSeconds;
-
-interface Opening {
-  readonly endpoint: ConnectOptions;
-  readonly clientId: string;
-  readonly version: 4 | 5;
-  /** Whether the link was connected before, in this process. */
-  readonly hasConnected: boolean;
-}
-
-/** The options of mqtt.js for one connection. */
-export function clientOptions(options: BrokerLinkOptions, opening: Opening): ConnectOptions {
-  const { endpoint, clientId, version, hasConnected } = opening;
-  const { timeoutMs, isLasting = false, sessionExpirySeconds = 60, receiveMaximum = 65_535 } = options;
-  const { limits = CONTROL_LINK_LIMITS } = options;
-  return {
-    ...endpoint,
-    clientId,
-    protocolVersion: version,
-    // The cache of all two-byte numbers is 65,536 buffers and 7 MB, and saves one small allocation per packet.
-    writeCache: false,
-    protocolId: 'MQTT',
-    // Only a lasting link resumes a session of an earlier process.
-    clean: !isLasting && (version === 4 || sessionExpirySeconds === 0 || !hasConnected),
-    keepalive: keepaliveOf(options),
-    connectTimeout: timeoutMs,
-    reconnectPeriod: 0,
-    resubscribe: false,
-    queueQoSZero: false,
-    timerVariant: 'native',
-    ...(version === 5
-      ? {
-          properties: {
-            receiveMaximum,
-            maximumPacketSize: largestOf(limits),
-            ...(sessionExpirySeconds > 0 ? { sessionExpiryInterval: sessionExpirySeconds } : {}),
-          },
-        }
-      : {}),
-  };
-}

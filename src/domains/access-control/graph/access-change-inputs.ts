@@ -10,7 +10,7 @@ import type {
   RequestedMembership,
   RoleFields,
 } from '../writing/access-change.ts';
-import { AclType, RULE } from './access-objects-schema.ts';
+import { AclType, RULE } from './access-rules-schema.ts';
 
 export type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
 

@@ -5,7 +5,8 @@ import { pageOf } from '../../../platform/paging.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { ConnectedClient } from '../../clients/graph/client-schema.ts';
 import { AccessGroupFilter, AccessRoleFilter, AccountFilter, AccountOrder } from './access-filter-schema.ts';
-import { AccessGroup, AccessRole, Account, DefaultAcl, OFFSET, totalCount } from './access-objects-schema.ts';
+import { AccessGroup, AccessRole, Account, OFFSET, totalCount } from './access-objects-schema.ts';
+import { DefaultAcl } from './access-rules-schema.ts';
 import type { AccessView } from './access-view.ts';
 
 const OF_ALL_NODES = 'Of a cluster: whether all its nodes do.';

@@ -3,7 +3,8 @@ import { ChangeError, errorView } from '../../../gateway/graphql/change-error.ts
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
 import type { Explanation, Grantee, LookedAtRule } from '../../../protocol/apis/access-control/access-explanation.ts';
 import type { ClusterExplanation, NodeDecision } from '../explain/node-decisions.ts';
-import { AccessGroup, AccessRole, Account, AclRule, DefaultAclType } from './access-objects-schema.ts';
+import { AccessGroup, AccessRole, Account } from './access-objects-schema.ts';
+import { AclRule, DefaultAclType } from './access-rules-schema.ts';
 import { type Viewed, withView } from './access-view.ts';
 
 export const AccessAction = builder.enumType('AccessAction', {

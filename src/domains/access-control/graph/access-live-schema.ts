@@ -8,7 +8,8 @@ import { Broker } from '../../brokers/broker-schema.ts';
 import type { AccessEvent } from '../live/access-feed.ts';
 import type { AccessPart } from '../reading/access-parts.ts';
 import { AccessControlSummary } from './access-control-schema.ts';
-import { AccessGroup, AccessRole, Account, DefaultAcl } from './access-objects-schema.ts';
+import { AccessGroup, AccessRole, Account } from './access-objects-schema.ts';
+import { DefaultAcl } from './access-rules-schema.ts';
 import type { AccessView, WithView } from './access-view.ts';
 
 interface SeenEvent {

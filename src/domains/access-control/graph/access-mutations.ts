@@ -13,7 +13,7 @@ import {
   rule,
 } from './access-change-inputs.ts';
 import { type AccessMutation, mutation, putMutations } from './access-mutation.ts';
-import { AclType, DEFAULT_ACCESS, RULE } from './access-objects-schema.ts';
+import { AclType, DEFAULT_ACCESS, RULE } from './access-rules-schema.ts';
 
 const ACCOUNT_MUTATIONS: readonly AccessMutation[] = [
   ...putMutations('Account', 'account', 'an account', accountFields, putAccount),

@@ -6,8 +6,9 @@ import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { AccessChange } from '../writing/access-change.ts';
 import type { BlastRadius, ChangeReport, NodeReport } from '../writing/access-report.ts';
 import type { ChangedObject } from './access-mutation.ts';
-import { AccessGroup, AccessRole, Account, DefaultAcl } from './access-objects-schema.ts';
+import { AccessGroup, AccessRole, Account } from './access-objects-schema.ts';
 import { reportFields } from './access-report-schema.ts';
+import { DefaultAcl } from './access-rules-schema.ts';
 import type { AccessView } from './access-view.ts';
 
 export interface Written extends ChangeReport {

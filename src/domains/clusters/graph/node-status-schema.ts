@@ -1,6 +1,6 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
 import type { VersionFeature, VersionRule } from '../../../protocol/apis/access-control/version-rules.ts';
-import { AclType } from '../../access-control/graph/access-objects-schema.ts';
+import { AclType } from '../../access-control/graph/access-rules-schema.ts';
 import type { NodeDifference, NodeRaft, NodeSync } from '../model/cluster.ts';
 
 const RaftState = builder.enumType('RaftState', {

@@ -62,7 +62,8 @@ export async function listProcesses(db: Database): Promise<readonly ListedProces
 
 /**
  * The processes of the service on one PostgreSQL. A process is there while it holds the lock of its name, so clocks do
- * not matter. Each process reads all of them every second, and decides by the list which brokers are its own. A process that has lost its lock has lost the leases of its brokers with it.
+ * not matter. Each process reads all of them every second, and decides by the list which brokers are its own. A process
+ * that has lost its lock has lost the leases of its brokers with it.
  */
 export class ProcessTable {
   readonly id = newId('process');
