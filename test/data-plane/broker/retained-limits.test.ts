@@ -22,7 +22,7 @@ async function slowClients({ port, registry }: Core, filters: readonly string[])
     client.send(subscribe(1, 0, [filter]));
   }
   /** Number of them that were sent a message. */
-  return () => filters.filter((_, index) => (registry.connection(`slow-${index}`)?.delivered ?? 0) > 0).length;
+  return () => filters.filter((_, index) => (registry.connection(`slow-${index}`)?.counters.delivered ?? 0) > 0).length;
 }
 
 test('a large retained message is in memory once, however many clients do not read it', async () => {
@@ -75,7 +75,7 @@ test('waiting SUBSCRIBEs take little memory, and their client is not read meanwh
   for (const [n, client] of clients.entries()) {
     client.pause();
     client.send(subscribe(2, 0, ['many/#']));
-    await expect.poll(() => core.registry.connection(`waits-${n}`)?.delivered).toBeGreaterThan(0);
+    await expect.poll(() => core.registry.connection(`waits-${n}`)?.counters.delivered).toBeGreaterThan(0);
   }
   for (let times = 0; times < 14; times += 1)
     for (const [n, client] of clients.entries()) client.write(many[n] as Buffer);

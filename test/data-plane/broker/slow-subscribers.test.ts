@@ -141,8 +141,8 @@ test('above the common limit, QoS 0 is dropped only for clients with more than t
   }
 
   await expect.poll(received).toBe(80);
-  expect(registry.connection('reader')?.dropped).toBe(0);
-  for (const id of slow) expect(registry.connection(id)?.dropped).toBeGreaterThan(0);
+  expect(registry.connection('reader')?.counters.dropped).toBe(0);
+  for (const id of slow) expect(registry.connection(id)?.counters.dropped).toBeGreaterThan(0);
   expect(core.droppedDeliveries).toBeGreaterThan(slow.length);
   expect(unsent()).toBeLessThan(4 * MEGABYTE);
 });
@@ -170,8 +170,8 @@ test('the queues of many sessions have a common memory limit, also for messages 
 test('the send windows of clients without a session have a common limit, and are released when the clients disconnect', async () => {
   const { port, registry } = await startTappedCore(undefined, { totalBytes: 1_000_000 });
   const publisher = await connect(port);
-  const held = () => ['a', 'b'].reduce((sum, id) => sum + (registry.connection(id)?.window?.queuedBytes ?? 0), 0);
-  const dropped = () => ['a', 'b'].reduce((sum, id) => sum + (registry.connection(id)?.window?.dropped ?? 0), 0);
+  const held = () => ['a', 'b'].reduce((sum, id) => sum + (registry.connection(id)?.flow.window?.queuedBytes ?? 0), 0);
+  const dropped = () => ['a', 'b'].reduce((sum, id) => sum + (registry.connection(id)?.flow.window?.dropped ?? 0), 0);
   for (let round = 0; round < 2; round += 1) {
     const properties = { receiveMaximum: 1 };
     const clients = [];

@@ -229,7 +229,7 @@ test('during a pause, publishers of matching messages wait and are not read; oth
   expect(bytes).toBe(total * 10_000 + 3 + 2 + 3);
   publisher.send(publish('free', 'x', 1, 1));
   await publisher.until('puback', 1);
-  expect(registry.connection('publisher')?.delayedAcks?.isEmpty).toBe(true);
+  expect(registry.connection('publisher')?.flow.delayedAcks?.isEmpty).toBe(true);
 });
 
 test('close does not wait for held messages and does not acknowledge them; a disconnected publisher does no harm', async () => {

@@ -22,7 +22,7 @@ async function holding(core: Awaited<ReturnType<typeof startTappedCore>>, client
     messageId: 9,
     subscriptions: [{ topic: 'all/#', qos: 0, nl: false, rap: false, rh: 0 }],
   });
-  await expect.poll(() => core.registry.connection(clientId)?.held?.requests).toBe(1);
+  await expect.poll(() => core.registry.connection(clientId)?.flow.held?.requests).toBe(1);
   return topics.length;
 }
 
@@ -94,7 +94,7 @@ test('live messages are no longer held when the retained ones are sent, however 
     }
   });
   client.resume();
-  await expect.poll(() => registry.connection('client')?.held, { timeout: 60_000 }).toBeNull();
+  await expect.poll(() => registry.connection('client')?.flow.held, { timeout: 60_000 }).toBeNull();
   isOver = true;
   await Promise.all(publishing);
 });
@@ -111,7 +111,7 @@ test('a message that waits does not keep the buffer of the publisher', async () 
     publisher.write(Buffer.concat([publisher.packet(waiting), others]));
     await publisher.until('puback', messageId);
   }
-  expect(registry.connection('client')?.window?.queued).toBe(199);
+  expect(registry.connection('client')?.flow.window?.queued).toBe(199);
   expect(await memory(before + 4 * 1_048_576)).toBeLessThan(before + 4 * 1_048_576);
 });
 

@@ -99,7 +99,7 @@ export class ClientRegistry {
     const isOffline = !session || session.owner === connection;
     if (session && isOffline) {
       session.dropped += droppedOn(connection);
-      this.#sessions.leave(session, now, connection.expirySeconds, connection.traffic);
+      this.#sessions.leave(session, now, connection.expirySeconds, connection.counters.traffic);
     }
     this.changed(clientId);
     return isOffline;
@@ -131,16 +131,16 @@ export class ClientRegistry {
 }
 
 /** Dropped messages of a connection: QoS 0 because the client reads too slowly, QoS 1 and 2 by its Receive Maximum. */
-export const droppedOn = ({ dropped, window }: Connection): number => dropped + (window?.dropped ?? 0);
+export const droppedOn = ({ counters, flow }: Connection): number => counters.dropped + (flow.window?.dropped ?? 0);
 
 /** Called for each connection every few seconds, so it reads no names from a list. */
-function addTotals(totals: Totals, from: Readonly<Totals>): void {
+function addTotals(totals: Totals, { counters: from, bytesRead, bytesWritten }: Connection): void {
   totals.published += from.published;
   totals.publishedBytes += from.publishedBytes;
   totals.delivered += from.delivered;
   totals.deliveredBytes += from.deliveredBytes;
   totals.packetsIn += from.packetsIn;
   totals.responses += from.responses;
-  totals.bytesRead += from.bytesRead;
-  totals.bytesWritten += from.bytesWritten;
+  totals.bytesRead += bytesRead;
+  totals.bytesWritten += bytesWritten;
 }

@@ -34,20 +34,20 @@ function sweep(
 ): void {
   const now = performance.now();
   for (const connection of open) {
-    const silentMs = now - connection.lastPacketAt;
+    const silentMs = now - connection.counters.lastPacketAt;
     const limit = limitOf(connection, connectTimeoutMs);
     if (limit === 0 || silentMs <= limit) {
       if (silentMs > PRECISION_MS) connection.enableTcpKeepAlive();
       continue;
     }
-    if (connection.protocolVersion === 0) onNoConnect(connection);
+    if (connection.request.protocolVersion === 0) onNoConnect(connection);
     connection.closedBy ??= KEEP_ALIVE_TIMEOUT;
     connection.destroy();
   }
 }
 
 /** 0: no limit, also while the client waits for CONNACK. */
-function limitOf({ isReady, protocolVersion, keepalive }: Connection, connectTimeoutMs: number): number {
-  if (isReady) return keepalive * KEEP_ALIVE_MS;
-  return protocolVersion === 0 ? connectTimeoutMs : 0;
+function limitOf({ isReady, request }: Connection, connectTimeoutMs: number): number {
+  if (isReady) return request.keepalive * KEEP_ALIVE_MS;
+  return request.protocolVersion === 0 ? connectTimeoutMs : 0;
 }

@@ -48,7 +48,7 @@ export class SocketBudget {
     const admittance = this.#decide(connection.unsentBytes, qos, length);
     if (admittance === 'DROP') {
       this.dropped += 1;
-      connection.dropped += 1;
+      connection.counters.drop();
     }
     return admittance;
   }
@@ -69,7 +69,7 @@ export class SocketBudget {
   }
 
   #slowDown(publisher: Connection, bytes: number): () => void {
-    publisher.backpressure ??= new PublisherBackpressure(publisher);
-    return publisher.backpressure.began(bytes);
+    publisher.flow.backpressure ??= new PublisherBackpressure(publisher);
+    return publisher.flow.backpressure.began(bytes);
   }
 }

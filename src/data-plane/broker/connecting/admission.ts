@@ -37,7 +37,8 @@ export class Admission {
     const isWanted = () => !connection.isClosing;
     const verdict = await access.authenticate({ clientId, username, password, network, isWanted });
     if (verdict !== 'ACCEPTED') return isWanted() ? REFUSALS[verdict] : 'closed';
-    if (connection.will?.topic.startsWith('$CONTROL/')) return 'will';
+    const { will, isCleanStart } = connection.request;
+    if (will?.topic.startsWith('$CONTROL/')) return 'will';
     // Otherwise any account could take over, and so cut, the connections by which it may be disabled.
     const isReserved = reserved !== undefined && clientId.startsWith(reserved.prefix);
     if (isReserved && username !== reserved.username) return 'client_id';
@@ -47,7 +48,6 @@ export class Admission {
     if (older) {
       onTakenOver?.(older, connection);
       await older.disconnect(SESSION_TAKEN_OVER);
-      connection.previousEnd = TAKEN_OVER;
     }
     if (older?.isClean) store.incoming.clear(clientId);
     // MQTT 5: the old connection had resumed a session that ends with it.
@@ -55,28 +55,31 @@ export class Admission {
     const isOver = (older?.expirySeconds === 0 || otherOwner !== undefined) && store.endSession(clientId);
     const hasSession = registry.session(clientId) !== undefined;
     // MQTT 5: the connection resumes an earlier session although its own Session Expiry Interval is 0.
-    if (hasSession && !connection.isCleanStart) connection.isClean = false;
+    if (hasSession && !isCleanStart) connection.isClean = false;
     const isNewSession = !connection.isClean && !hasSession;
     if (isNewSession && store.sessions.count >= limits.maxSessions) return 'sessions';
-    const endsSession = hasSession && (connection.isCleanStart || connection.isClean);
+    const endsSession = hasSession && (isCleanStart || connection.isClean);
     if (store.hasDiskFault && (isNewSession || endsSession || isOver)) return 'storage';
     // The connection was closed meanwhile, for example because its account was changed.
     if (connection.isClosing) return 'closed';
-    connection.identity = { clientId, username: username ?? null };
-    connection.couldPublishWill =
-      connection.will !== null && access.mayPublish(connection.identity, connection.will.topic);
-    connection.connectedAt = Date.now();
-    connection.previousDisconnect = registry.session(clientId)?.about?.lastDisconnect ?? null;
+    const identity = { clientId, username: username ?? null };
+    connection.identity = {
+      ...identity,
+      connectedAt: Date.now(),
+      previousDisconnect: registry.session(clientId)?.about?.lastDisconnect ?? null,
+      previousEnd: older ? TAKEN_OVER : null,
+      couldPublishWill: will !== null && access.mayPublish(identity, will.topic),
+    };
     this.#expiry.returned(clientId, connection);
     store.wills.remove(clientId);
-    const wasEnded = (connection.isCleanStart && store.endSession(clientId)) || isOver;
+    const wasEnded = (isCleanStart && store.endSession(clientId)) || isOver;
     if (connection.isClean) {
       if (wasEnded) await store.commit();
       return null;
     }
-    connection.isDraining = true;
+    connection.flow.isDraining = true;
     connection.session = store.sessions.open(clientId, connection.about, connection);
-    this.#dropForbidden(connection, connection.identity);
+    this.#dropForbidden(connection, identity);
     // Nothing of a session that is resumed has to be on disk before CONNACK.
     if (!isNewSession && !wasEnded && store.hasDiskFault) return null;
     await store.commit();

@@ -98,7 +98,7 @@ export class ConnectHandler {
     connection.write(connack, null);
     connection.isConnecting = false;
     connection.isReady = true;
-    connection.lastPacketAt = Math.trunc(performance.now());
+    connection.counters.alive();
     faults.ready(connection);
     connection.readOn();
     this.#delivery.ready(connection);

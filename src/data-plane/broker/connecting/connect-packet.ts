@@ -5,6 +5,7 @@ import type { BrokerLimits } from '../limits.ts';
 import type { ConnectPacket, PacketProperties, ReceivedWill } from '../packets/incoming-packet.ts';
 import { copyOf, forwardable } from '../store/message-properties.ts';
 import type { WillPacket } from '../store/will-store.ts';
+import type { WillInfo } from './access.ts';
 
 /** A Session Expiry Interval of a session that never expires. */
 const NEVER_EXPIRES = 0xffff_ffff;
@@ -16,29 +17,31 @@ export function readConnect(
   limits: BrokerLimits,
   bytes: WindowBytes,
 ): void {
-  const { protocolVersion, clean, properties, will } = packet;
-  connection.protocolVersion = protocolVersion;
-  connection.keepalive = packet.keepalive;
-  connection.isCleanStart = clean;
+  const { protocolVersion, keepalive, clean, properties, will } = packet;
+  connection.request = {
+    protocolVersion,
+    keepalive,
+    isCleanStart: clean,
+    maxPacketBytes: properties.maximumPacketSize ?? null,
+    wantsReasons: properties.requestProblemInformation !== false,
+    will: will && willInfo(will),
+  };
   if (protocolVersion === 5) {
     connection.expirySeconds = expiryOf(properties.sessionExpiryInterval ?? 0);
-    connection.maxPacketBytes = properties.maximumPacketSize ?? null;
-    connection.wantsReasons = properties.requestProblemInformation !== false;
     const { receiveMaximum } = properties;
-    if (receiveMaximum !== undefined) connection.window = new SendWindow(receiveMaximum, limits, bytes);
+    if (receiveMaximum !== undefined) connection.flow.window = new SendWindow(receiveMaximum, limits, bytes);
   } else connection.expirySeconds = clean ? 0 : null;
   connection.isClean = connection.expirySeconds === 0;
-  if (!will) return;
-  const { topic, payload, qos, retain } = will;
-  connection.will = {
-    topic,
-    payload: copyOf(payload),
-    qos,
-    retain,
-    properties: willProperties(will.properties),
-    delayInterval: will.properties.willDelayInterval ?? 0,
-  };
 }
+
+const willInfo = ({ topic, payload, qos, retain, properties }: ReceivedWill): WillInfo => ({
+  topic,
+  payload: copyOf(payload),
+  qos,
+  retain,
+  properties: willProperties(properties),
+  delayInterval: properties.willDelayInterval ?? 0,
+});
 
 /** The will as the broker stores it. Its delay is at most the time until the session ends. */
 export function storedWillOf(

@@ -102,7 +102,7 @@ export class Refusals implements ControlPlugin {
       reason: isTls ? 'TLS_ON_PLAIN_LISTENER' : (known ?? 'MALFORMED_PACKET'),
       topic,
       // MQTT 3 has no reason code for it.
-      reasonCode: connection.protocolVersion === 5 ? reasonCode : null,
+      reasonCode: connection.request.protocolVersion === 5 ? reasonCode : null,
       detail: rule,
     });
   };
@@ -117,7 +117,7 @@ export class Refusals implements ControlPlugin {
       { username: by.claimedUsername ?? null, address: by.address },
     ];
     if (!this.#fights.isFight(clientId, previous, next, performance.now())) return;
-    const reasonCode = closed.protocolVersion === 5 ? SESSION_TAKEN_OVER : null;
+    const reasonCode = closed.request.protocolVersion === 5 ? SESSION_TAKEN_OVER : null;
     this.#log.add({ ...about(closed), kind: 'TAKEOVER', reason: 'TAKEN_OVER', reasonCode, takenOverBy: next });
   };
 

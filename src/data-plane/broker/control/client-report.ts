@@ -7,7 +7,8 @@ import {
   type ConnectedClientSummary,
 } from '../../../protocol/apis/clients/inspect-data.ts';
 import { type ClientRegistry, droppedOn } from '../clients/client-registry.ts';
-import type { Connection, WillInfo } from '../clients/connection.ts';
+import type { Connection } from '../clients/connection.ts';
+import type { WillInfo } from '../connecting/access.ts';
 import { BROKER_LIMITS } from '../limits.ts';
 import type { IncomingStore } from '../store/incoming-store.ts';
 import type { Session } from '../store/session.ts';
@@ -50,7 +51,7 @@ export class ClientReport {
       lastConnect: about.lastConnect,
       lastDisconnect: about.lastDisconnect,
       ...(connection ? { remotePort: connection.remotePort } : {}),
-      ...(connection?.previousEnd ? { disconnectReason: connection.previousEnd } : {}),
+      ...(connection?.identity?.previousEnd ? { disconnectReason: connection.identity.previousEnd } : {}),
       queues,
     };
   }
@@ -90,7 +91,7 @@ export class ClientReport {
   }
 
   #queues(session: Session | undefined, connection: Connection | undefined): ClientQueues {
-    const { pendingCommits = 0, pendingBytes = 0 } = connection ?? {};
+    const { pendingCommits = 0, pendingBytes = 0 } = connection?.counters ?? {};
     return {
       ...this.#queuesOut(session, connection),
       messagesIn: pendingCommits,
@@ -102,7 +103,7 @@ export class ClientReport {
 
   #queuesOut(session: Session | undefined, connection: Connection | undefined): ClientQueues {
     const { offlineMessages, onlineMessages, sessionBytes } = BROKER_LIMITS;
-    const windowBytes = connection?.window?.queuedBytes ?? 0;
+    const windowBytes = connection?.flow.window?.queuedBytes ?? 0;
     return {
       messagesOut: waitingOf(session, connection),
       messagesMax: connection ? onlineMessages : offlineMessages,
@@ -115,8 +116,9 @@ export class ClientReport {
 
   #inflight(clientId: string, session: Session | undefined, connection: Connection | undefined): ClientInflight {
     const { maxIncoming: messagesInMax, onlineMessages, sessionBytes } = BROKER_LIMITS;
-    const messagesOutMax = connection?.window?.size ?? onlineMessages;
-    const { pendingQos2 = 0, pendingQos2Bytes = 0, inFlight } = connection ?? {};
+    const messagesOutMax = connection?.flow.window?.size ?? onlineMessages;
+    const { pendingQos2 = 0, pendingQos2Bytes = 0 } = connection?.counters ?? {};
+    const { inFlight } = connection?.flow ?? {};
     return {
       messagesIn: this.#incoming.count(clientId) - pendingQos2,
       messagesInMax,
@@ -133,7 +135,7 @@ export class ClientReport {
 const versionName = (level: number): 'v3.1' | 'v3.1.1' | 'v5' => (level === 3 ? 'v3.1' : level === 5 ? 'v5' : 'v3.1.1');
 
 const waitingOf = (session: Session | undefined, connection: Connection | undefined): number =>
-  (session ? session.queue.size - session.sentMessages : 0) + (connection?.window?.queued ?? 0);
+  (session ? session.queue.size - session.sentMessages : 0) + (connection?.flow.window?.queued ?? 0);
 
 const droppedOf = (session: Session | undefined, connection: Connection | undefined): number =>
   (session?.dropped ?? 0) + (connection ? droppedOn(connection) : 0);
@@ -150,7 +152,7 @@ const optionsOf = ({ qos, nl, rap }: { readonly qos: 0 | 1 | 2; readonly nl?: un
 });
 
 function trafficOf(connection: Connection | undefined, session: Session | undefined) {
-  const traffic = connection ?? session?.about?.traffic;
+  const traffic = connection?.counters ?? session?.about?.traffic;
   if (!traffic) return {};
   return {
     numPublished: traffic.published,
@@ -163,12 +165,13 @@ function trafficOf(connection: Connection | undefined, session: Session | undefi
 function connectOf(connection: Connection | undefined, session: Session | undefined) {
   const about = connection ?? session?.about;
   if (!about) return {};
-  const { isClean = false, will, tls } = connection ?? {};
+  const { isClean = false, request, tls } = connection ?? {};
+  const keepalive = request?.keepalive ?? session?.about?.keepalive ?? 0;
   return {
-    keepalive: about.keepalive,
+    keepalive,
     cleanSession: isClean,
     listener: { port: about.listener.port, bind_address: about.listener.host },
-    ...(will ? { will: willOf(will) } : {}),
+    ...(request?.will ? { will: willOf(request.will) } : {}),
     ...(tls ? { tls } : {}),
   };
 }

@@ -28,9 +28,9 @@ export class ClientSender {
     const { identifiers, group, keepsRetain } = recipient;
     const shared = group && { group, qos: live.qos, retain: live.retain };
     const copy = { message, qos, retain: live.retain && keepsRetain, identifiers, shared };
-    if (!connection.held) return this.send(connection, copy);
+    if (!connection.flow.held) return this.send(connection, copy);
     message.kept();
-    connection.held.add(copy);
+    connection.flow.held.add(copy);
     return true;
   }
 
@@ -44,7 +44,7 @@ export class ClientSender {
   send(connection: Connection, copy: ClientCopy): boolean {
     const { message, qos } = copy;
     if (qos === 0) return this.#write(connection, copy, 0);
-    const { window } = connection;
+    const { window } = connection.flow;
     if (window && (!window.isOpen || window.hasQueued)) {
       window.enqueue({ ...copy, qos, payload: message.kept().payload });
       return true;
@@ -55,17 +55,16 @@ export class ClientSender {
   /** A packet of QoS 0 for the caller to write. `null` if its payload is large, or the packet too large. */
   smallPacket(connection: Connection, { message, retain, identifiers }: ClientCopy): Buffer | null {
     if (message.separatePayload) return null;
-    const { protocolVersion, maxPacketBytes } = connection;
+    const { protocolVersion, maxPacketBytes } = connection.request;
     const bytes = message.head({ qos: 0, retain, dup: false }, 0, protocolVersion, identifiers);
     if (maxPacketBytes !== null && bytes.length > maxPacketBytes) return null;
-    connection.delivered += 1;
-    connection.deliveredBytes += message.payload.length;
+    connection.counters.delivery(message.payload.length);
     return bytes;
   }
 
   /** Sends messages without a session that wait for the Receive Maximum. */
   fillWindow(connection: Connection): void {
-    const { window } = connection;
+    const { window } = connection.flow;
     while (window?.isOpen) {
       const waiting = window.shift();
       if (!waiting) return;
@@ -85,12 +84,12 @@ export class ClientSender {
     const { message, qos, shared } = copy;
     const { length } = message.payload;
     if (isTooLarge(connection, message, copy, packetId)) return true;
-    connection.window?.inFlight.add(packetId);
-    connection.inFlight.add(packetId, qos, length);
+    connection.flow.window?.inFlight.add(packetId);
+    connection.flow.inFlight.add(packetId, qos, length);
     // [MQTT-4.8.2-5] A QoS 2 message that was sent must not be sent to another member.
     if (shared && qos === 1) {
-      connection.shared ??= new UnacknowledgedShared();
-      connection.shared.add(packetId, { ...shared, message: message.kept() }, this.#parts.limits);
+      connection.flow.shared ??= new UnacknowledgedShared();
+      connection.flow.shared.add(packetId, { ...shared, message: message.kept() }, this.#parts.limits);
     }
     return this.#write(connection, copy, packetId);
   }
@@ -120,16 +119,16 @@ export class ClientSender {
     }
     entry.isSent = true;
     store.queues.sent(session, entry, packetId);
-    connection.window?.inFlight.add(packetId);
-    if (qos === 1 && connection.pendingSends === 0) {
+    connection.flow.window?.inFlight.add(packetId);
+    if (qos === 1 && connection.flow.pendingSends === 0) {
       this.#write(connection, copy, packetId);
       return;
     }
-    connection.pendingSends += 1;
+    connection.flow.pendingSends += 1;
     const isCurrent = () => session.queue.get(entry.position) === entry && session.owner === connection;
     store.written().then(
       () => {
-        connection.pendingSends -= 1;
+        connection.flow.pendingSends -= 1;
         if (isCurrent() && !connection.isClosing) this.#write(connection, copy, packetId);
       },
       // A broken journal shuts the broker down.
@@ -161,12 +160,11 @@ export class ClientSender {
   /** [MQTT-3.1.2-24] A packet that exceeds the Maximum Packet Size of the client is dropped. */
   #write(connection: Connection, copy: ClientCopy & { readonly dup?: boolean }, packetId: number): boolean {
     const { message, qos, retain, dup = false, identifiers } = copy;
-    const { protocolVersion, maxPacketBytes } = connection;
+    const { protocolVersion, maxPacketBytes } = connection.request;
     const head = message.head({ qos, retain, dup }, packetId, protocolVersion, identifiers);
     const { separatePayload } = message;
     if (maxPacketBytes !== null && head.length + (separatePayload?.length ?? 0) > maxPacketBytes) return true;
-    connection.delivered += 1;
-    connection.deliveredBytes += message.payload.length;
+    connection.counters.delivery(message.payload.length);
     return connection.write(head, separatePayload);
   }
 }
@@ -178,7 +176,7 @@ interface Sent {
 }
 
 function isTooLarge(
-  { maxPacketBytes, protocolVersion }: Connection,
+  { request: { maxPacketBytes, protocolVersion } }: Connection,
   message: OutgoingPublish,
   { qos, retain, identifiers }: Omit<ClientCopy, 'message'>,
   packetId: number,
@@ -190,9 +188,9 @@ function isTooLarge(
 
 /** A packet id that no unacknowledged message of the client has; the limits of messages are below their number. */
 function nextPacketId(connection: Connection): number {
-  const { session, inFlight } = connection;
+  const { session, flow } = connection;
   for (;;) {
-    const packetId = connection.takePacketId();
-    if (!session?.byPacketId.has(packetId) && inFlight.get(packetId) === undefined) return packetId;
+    const packetId = connection.flow.takePacketId();
+    if (!session?.byPacketId.has(packetId) && flow.inFlight.get(packetId) === undefined) return packetId;
   }
 }

@@ -59,7 +59,7 @@ export class Delivery {
       if (current === null) continue;
       const { owner } = current.session;
       const connection = owner instanceof Connection ? owner : undefined;
-      if (connection?.held) connection.held.hasQueued = true;
+      if (connection?.flow.held) connection.flow.held.hasQueued = true;
       else this.#parts.faults.run(connection, FAULT, () => this.#sessions.deliver(current));
     }
     if (full === null) done();
@@ -89,19 +89,19 @@ export class Delivery {
 
   /** Called when the client has acknowledged or refused a message, so that its window has room. */
   settled(connection: Connection, packetId: number): void {
-    const { window } = connection;
-    connection.inFlight.settle(packetId);
-    connection.held?.settled();
-    connection.shared?.settle(packetId);
+    const { window } = connection.flow;
+    connection.flow.inFlight.settle(packetId);
+    connection.flow.held?.settled();
+    connection.flow.shared?.settle(packetId);
     window?.inFlight.delete(packetId);
-    if (connection.isDraining) this.#sessions.drain(connection);
+    if (connection.flow.isDraining) this.#sessions.drain(connection);
     else if (window?.hasQueued) this.#sender.fillWindow(connection);
   }
 
   /** Called when a connection has ended, and its client is offline. */
   closed(connection: Connection): void {
     this.#shared.closed(connection);
-    connection.window?.close();
-    connection.held?.close();
+    connection.flow.window?.close();
+    connection.flow.held?.close();
   }
 }

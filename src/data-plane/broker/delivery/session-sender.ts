@@ -22,15 +22,15 @@ export class SessionSender {
   deliver({ session, entry }: Queued): void {
     const { owner: connection } = session;
     if (!(connection instanceof Connection) || !connection.isReady) return;
-    const { window } = connection;
+    const { window } = connection.flow;
     if (connection.isClosing) return;
-    if (connection.isDraining) {
+    if (connection.flow.isDraining) {
       // The queue was read beyond this message before it might be sent.
-      if (entry.position <= connection.readPosition) connection.unsent = null;
+      if (entry.position <= connection.flow.readPosition) connection.flow.unsent = null;
       return;
     }
     if (window && !window.isOpen) {
-      connection.isDraining = true;
+      connection.flow.isDraining = true;
       return;
     }
     const { qos, message } = entry;
@@ -41,10 +41,12 @@ export class SessionSender {
 
   /** Sends what waits in the queue. Called when the client has got CONNACK, and when its window or socket has room. */
   drain(connection: Connection): void {
-    const { session, window } = connection;
-    if (!connection.isDraining || !connection.isReady || connection.isDrainScheduled || connection.isClosing) return;
+    const { session, flow } = connection;
+    const { window } = flow;
+    if (!connection.flow.isDraining || !connection.isReady || connection.flow.isDrainScheduled || connection.isClosing)
+      return;
     if (!session) {
-      connection.isDraining = false;
+      connection.flow.isDraining = false;
       return;
     }
     const now = Date.now();
@@ -57,15 +59,15 @@ export class SessionSender {
         this.#schedule(connection, (goOn) => this.#parts.time.nextIteration(goOn));
         return;
       }
-      if (connection.unsent === null) connection.readPosition = 0;
-      connection.unsent ??= session.queue.values();
-      const { done, value: entry } = connection.unsent.next();
+      if (connection.flow.unsent === null) connection.flow.readPosition = 0;
+      connection.flow.unsent ??= session.queue.values();
+      const { done, value: entry } = connection.flow.unsent.next();
       if (done) {
-        connection.unsent = null;
-        connection.isDraining = false;
+        connection.flow.unsent = null;
+        connection.flow.isDraining = false;
         return;
       }
-      connection.readPosition = entry.position;
+      connection.flow.readPosition = entry.position;
       this.#sendEntry(connection, session, entry, now);
     }
   }
@@ -75,7 +77,7 @@ export class SessionSender {
     if (entry.isSent) return;
     if (released && packetId !== undefined) {
       entry.isSent = true;
-      connection.window?.inFlight.add(packetId);
+      connection.flow.window?.inFlight.add(packetId);
       acknowledge(connection, { cmd: 'pubrel', messageId: packetId });
     } else if (packetId === undefined && !message.isDelivered) return;
     else if (isSendable(entry, now)) this.#sender.sendEntry(connection, session, entry);
@@ -83,9 +85,9 @@ export class SessionSender {
   }
 
   #schedule(connection: Connection, start: (goOn: () => void) => void): void {
-    connection.isDrainScheduled = true;
+    connection.flow.isDrainScheduled = true;
     start(() => {
-      connection.isDrainScheduled = false;
+      connection.flow.isDrainScheduled = false;
       this.#parts.faults.run(connection, 'queued messages could not be sent to a client', () => this.drain(connection));
     });
   }

@@ -68,11 +68,12 @@ export class SharedDelivery {
     const { access } = this.#parts;
     const connection = connectedOf(holder);
     if (connection) {
-      const { identity, window, session } = connection;
+      const { identity, session } = connection;
+      const { window } = connection.flow;
       if (!identity || !access.mayReceive(identity, topic)) return 'NONE';
       // Queued messages that are not on disk yet are not in flight.
       const hasWindow = window === null || (window.isOpen && (session?.queue.size ?? 0) < window.size);
-      const hasRoom = hasWindow && connection.held === null && !connection.isDraining && connection.hasRoom;
+      const hasRoom = hasWindow && connection.flow.held === null && !connection.flow.isDraining && connection.hasRoom;
       return hasRoom ? 'ROOM' : 'FULL';
     }
     if (!(holder instanceof Session) || qos === 0 || granted === 0) return 'NONE';
@@ -82,7 +83,8 @@ export class SharedDelivery {
 
   /** Gives what a member that is offline now has not got, or not acknowledged, to others. */
   closed(connection: Connection): void {
-    const { session, window, shared, held } = connection;
+    const { session } = connection;
+    const { window, shared, held } = connection.flow;
     if (session) {
       if (session.owner === connection || session.owner === null) this.#giveQueue(session, false);
       return;

@@ -53,12 +53,12 @@ export class SubscribeHandler {
       const { topic } = subscription;
       const refusal = this.#admission.refusalFor(connection, topic);
       if (refusal !== null) {
-        const reasonCode = reasonOf(refusal, connection.protocolVersion);
+        const reasonCode = reasonOf(refusal, connection.request.protocolVersion);
         onDenied?.(connection, { action: 'SUBSCRIBE', topic, cause: refusal, reasonCode });
         return reasonCode;
       }
       if (this.#cannotStore(connection, recordOf({ ...subscription, identifier }), topic)) {
-        return reasonOf('TOO_MANY', connection.protocolVersion);
+        return reasonOf('TOO_MANY', connection.request.protocolVersion);
       }
       added.push(...this.#add(connection, { ...subscription, identifier }));
       return subscription.qos;
@@ -70,7 +70,8 @@ export class SubscribeHandler {
   /** The same for UNSUBSCRIBE. */
   unsubscribe(connection: Connection, packet: UnsubscribePacket): number | null {
     const { access, onDenied } = this.#parts;
-    const { identity, protocolVersion } = connection;
+    const { identity } = connection;
+    const { protocolVersion } = connection.request;
     const { messageId, unsubscriptions } = packet;
     if (!acceptsCodes(connection, unsubscriptions.length)) return PACKET_TOO_LARGE;
     for (const filter of unsubscriptions) assertFilter(filter);
@@ -132,7 +133,7 @@ export class SubscribeHandler {
     };
     const { store } = this.#parts;
     // While the disk cannot be written, what was granted is stored already; only MQTT 3 may have unsubscribed.
-    const isStored = store.hasDiskFault && (response.cmd === 'suback' || connection.protocolVersion === 5);
+    const isStored = store.hasDiskFault && (response.cmd === 'suback' || connection.request.protocolVersion === 5);
     if (!connection.session || isStored) {
       respond();
       return;

@@ -184,7 +184,7 @@ export class PacketReader implements ConnectionReader {
 
   #handle(packet: IncomingPacket): void {
     const connection = this.#connection;
-    connection.lastPacketAt = Math.trunc(performance.now());
+    connection.counters.alive();
     if (WAITING.has(packet.cmd)) this.#unfinished += 1;
     try {
       const reason = this.#handlers.handle(connection, packet, this.#finished);
@@ -199,8 +199,7 @@ export class PacketReader implements ConnectionReader {
   #count(packet: IncomingPacket): void {
     const connection = this.#connection;
     const { cmd } = packet;
-    connection.packetsIn += 1;
-    if (cmd === 'publish' ? packet.qos !== 0 : !UNANSWERED.has(cmd)) connection.responses += 1;
+    connection.counters.packet(cmd === 'publish' ? packet.qos !== 0 : !UNANSWERED.has(cmd));
     const isSettled = cmd === 'puback' || cmd === 'pubcomp' || (cmd === 'pubrec' && packet.reasonCode >= FAILURE);
     if (isSettled) this.#handlers.settled(connection, packet.messageId);
   }

@@ -21,7 +21,7 @@ export function sequenceProblem(connection: Connection, packet: IncomingPacket):
   const qos = ACKNOWLEDGED_QOS[cmd];
   if (qos === undefined || !('messageId' in packet)) return null;
   const { messageId } = packet;
-  const own = connection.inFlight.get(messageId);
+  const own = connection.flow.inFlight.get(messageId);
   const sent = connection.session?.byPacketId.get(messageId) ?? own;
   if (sent === undefined) return null;
   if (sent.qos !== qos) return PROTOCOL_ERROR;
@@ -35,9 +35,9 @@ export function sequenceProblem(connection: Connection, packet: IncomingPacket):
 function isUnknownAlias(connection: Connection, { topic, properties }: ReceivedPublish): boolean {
   const { topicAlias } = properties;
   if (topicAlias === undefined) return false;
-  if (topic === '') return connection.topicAliases?.has(topicAlias) !== true;
-  connection.topicAliases ??= new Map();
-  connection.topicAliases.set(topicAlias, topic);
+  if (topic === '') return connection.flow.topicAliases?.has(topicAlias) !== true;
+  connection.flow.topicAliases ??= new Map();
+  connection.flow.topicAliases.set(topicAlias, topic);
   return false;
 }
 

@@ -20,11 +20,11 @@ interface Acknowledgement {
 export function acknowledge(connection: Connection, { cmd, messageId, reasonCode = 0, reason }: Acknowledgement): void {
   const start = [messageId >> 8, messageId & 0xff];
   const first = ACKNOWLEDGEMENTS[cmd];
-  if (reasonCode === 0 || connection.protocolVersion < 5) {
+  if (reasonCode === 0 || connection.request.protocolVersion < 5) {
     respond(connection, Buffer.of(first, 2, ...start));
     return;
   }
-  if (reason !== undefined && connection.wantsReasons) {
+  if (reason !== undefined && connection.request.wantsReasons) {
     const property = textProperty(REASON_STRING, reason);
     const head = Buffer.of(first, 4 + property.length, ...start, reasonCode, property.length);
     const bytes = Buffer.concat([head, property]);
@@ -45,7 +45,7 @@ interface SubscribeResponse {
 }
 
 export function respondToSubscribe(connection: Connection, { cmd, messageId, granted }: SubscribeResponse): void {
-  const isV5 = connection.protocolVersion === 5;
+  const isV5 = connection.request.protocolVersion === 5;
   const codes = isV5 || cmd === 'suback' ? granted : [];
   const length = 2 + (isV5 ? 1 : 0) + codes.length;
   const lengthBytes = length < 128 ? [length] : [(length & 127) | 128, length >> 7];

@@ -55,10 +55,7 @@ export class PublishHandler {
     const publish = { connection, live, done };
     // [MQTT-4.3.3-10] A publish that is repeated before PUBREL is the same message.
     const isRepeated = qos === 2 && this.#parts.store.incoming.has(connection.id, messageId);
-    if (!isRepeated) {
-      connection.published += 1;
-      connection.publishedBytes += payload.length;
-    }
+    if (!isRepeated) connection.counters.publish(payload.length);
     const { identity } = connection;
     if (!identity || !access.mayPublish(identity, topic)) this.#deny(publish);
     else if (topic.startsWith('$CONTROL/')) this.#takeControl(publish, isRepeated);
@@ -70,7 +67,7 @@ export class PublishHandler {
   #deny(publish: Publish): void {
     const { connection, live, done } = publish;
     const { topic, qos } = live;
-    const isV5 = connection.protocolVersion === 5;
+    const isV5 = connection.request.protocolVersion === 5;
     this.refused += 1;
     const reasonCode = isV5 && qos > 0 ? NOT_AUTHORIZED : null;
     this.#parts.onDenied?.(connection, { action: 'PUBLISH', topic, cause: 'FORBIDDEN', reasonCode });
@@ -116,13 +113,13 @@ export class PublishHandler {
       return;
     }
     const { topic } = live;
-    connection.pendingControl += 1;
+    connection.flow.pendingControl += 1;
     const served = serveControl(connection, topic, Buffer.from(live.payload))
       .catch((error: Error) => onProblem(`a request on ${topic} failed`, error))
       .finally(() => {
-        connection.pendingControl -= 1;
+        connection.flow.pendingControl -= 1;
       });
-    if (connection.pendingControl < MAX_PENDING_CONTROL) this.#drop(publish);
+    if (connection.flow.pendingControl < MAX_PENDING_CONTROL) this.#drop(publish);
     else void served.then(() => this.#drop(publish));
   }
 
@@ -138,7 +135,7 @@ export class PublishHandler {
       this.#afterEarlier(publish, () => this.#notStored(publish));
       return;
     }
-    if (retain && connection.protocolVersion === 5 && !store.mayRetain(live)) {
+    if (retain && connection.request.protocolVersion === 5 && !store.mayRetain(live)) {
       onDenied?.(connection, { action: 'PUBLISH', topic, cause: 'TOO_MANY', reasonCode: QUOTA_EXCEEDED });
       store.retained.refused += 1;
       this.#afterEarlier(publish, () => this.#refuse(publish));
@@ -153,10 +150,10 @@ export class PublishHandler {
     });
     const deliver = () => this.#delivery.deliver(connection.id, live, accepted, delivered);
     // Messages of a client keep their order: one that needs no commit waits for earlier ones that do.
-    if (!accepted.isDurable && connection.pendingCommits === 0) deliver();
+    if (!accepted.isDurable && connection.counters.pendingCommits === 0) deliver();
     else {
-      countPending(connection, qos, payload.length, 1);
-      const finished = () => countPending(connection, qos, payload.length, -1);
+      connection.counters.pending(qos, payload.length, 1);
+      const finished = () => connection.counters.pending(qos, payload.length, -1);
       store.commit().then(
         () => {
           this.#scheduler.add(connection, () => {
@@ -178,7 +175,7 @@ export class PublishHandler {
 
   /** MQTT 3 has no reason codes, so the connection is closed without an acknowledgement [MQTT-3.3.5-2]. */
   #notStored(publish: Publish): void {
-    if (publish.connection.protocolVersion === 5) this.#refuse(publish);
+    if (publish.connection.request.protocolVersion === 5) this.#refuse(publish);
     else publish.connection.close();
   }
 
@@ -210,7 +207,7 @@ export class PublishHandler {
 }
 
 /** MQTT 5, 3.3.2.3.4: an alias stands for the topic that an earlier packet has set. */
-function topicOf({ topicAliases }: Connection, { topic: sent, properties }: ReceivedPublish): string {
+function topicOf({ flow: { topicAliases } }: Connection, { topic: sent, properties }: ReceivedPublish): string {
   const topic = sent === '' ? (topicAliases?.get(properties.topicAlias ?? 0) ?? '') : sent;
   const problem = levelProblem(topic);
   if (problem !== null) throw invalidName(`the topic ${problem}`, topic);
@@ -219,17 +216,9 @@ function topicOf({ topicAliases }: Connection, { topic: sent, properties }: Rece
 
 /** Returns a function that calls `run` when no stream holds the message, after earlier delayed publishes. */
 function delayAck(connection: Connection, hold: AcknowledgementHold | null, bytes: number, run: () => void) {
-  const earlier = connection.delayedAcks;
+  const earlier = connection.flow.delayedAcks;
   if (!hold && (earlier === null || earlier.isEmpty)) return run;
-  connection.delayedAcks ??= new PacketQueue(connection);
-  const ready = connection.delayedAcks.add(bytes, run);
+  connection.flow.delayedAcks ??= new PacketQueue(connection);
+  const ready = connection.flow.delayedAcks.add(bytes, run);
   return hold ? () => hold.whenFree(ready) : ready;
-}
-
-function countPending(connection: Connection, qos: 0 | 1 | 2, bytes: number, sign: 1 | -1): void {
-  connection.pendingCommits += sign;
-  connection.pendingBytes += sign * bytes;
-  if (qos !== 2) return;
-  connection.pendingQos2 += sign;
-  connection.pendingQos2Bytes += sign * bytes;
 }

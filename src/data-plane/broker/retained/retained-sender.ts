@@ -35,12 +35,12 @@ export class RetainedSender {
 
   /** Holds the live messages of the client from now on, until `release` was called as often. */
   hold(connection: Connection): void {
-    connection.held ??= new WaitingLiveMessages((bytes) => this.#sender.budget.count(bytes));
-    connection.held.requests += 1;
+    connection.flow.held ??= new WaitingLiveMessages((bytes) => this.#sender.budget.count(bytes));
+    connection.flow.held.requests += 1;
   }
 
   release(connection: Connection): void {
-    const { held } = connection;
+    const { held } = connection.flow;
     if (!held) return;
     held.requests -= 1;
     if (held.requests === 0 && !held.isOver) this.#sendHeld(connection, held);
@@ -54,10 +54,10 @@ export class RetainedSender {
     for (let count = 0; !connection.isClosing && (count < SLICE || performance.now() < end); count += 1) {
       const copy = held.shift();
       if (!copy) {
-        connection.held = null;
+        connection.flow.held = null;
         if (!held.hasQueued) return;
-        connection.isDraining = true;
-        connection.unsent = null;
+        connection.flow.isDraining = true;
+        connection.flow.unsent = null;
         this.#sessions.drain(connection);
         return;
       }
@@ -119,7 +119,8 @@ function copyOf({ topic, payload, properties }: RetainedPacket, subscription: Su
 
 /** Calls `run` when further messages of QoS 1 and 2 would not only wait, or the connection has ended. */
 export function whenSettled(connection: Connection, run: () => void): void {
-  const { held, session, window } = connection;
+  const { session } = connection;
+  const { held, window } = connection.flow;
   // Live messages also wait in the queue. Without a message that was sent, no acknowledgement would come.
   const isFull = session !== null && session.sentMessages > 0 && session.queue.size >= MAX_UNACKNOWLEDGED;
   const isBusy = isFull || window?.hasQueued === true;

@@ -52,7 +52,7 @@ export class SessionExpiry {
   }
 
   /** Called when the client reconnects. Its delayed will is cancelled, or published if Clean Start ends the session. */
-  returned(clientId: string, { isCleanStart }: Connection): void {
+  returned(clientId: string, { request: { isCleanStart } }: Connection): void {
     this.#sessions.delete(clientId);
     if (isCleanStart) this.#publishDelayed(clientId);
     this.#wills.delete(clientId);
@@ -71,10 +71,10 @@ export class SessionExpiry {
   }
 
   /** Only if the account may publish the will now. For a deleted account, the rights at the time of CONNECT apply. */
-  #takeWill({ identity, couldPublishWill }: Connection, { delaySeconds, ...message }: WillPacket): void {
+  #takeWill({ identity }: Connection, { delaySeconds, ...message }: WillPacket): void {
     const { access, store } = this.#parts;
     if (!identity) return;
-    const { clientId, username } = identity;
+    const { clientId, username, couldPublishWill } = identity;
     const isAllowed = access.hasAccount(username) ? access.mayPublish(identity, message.topic) : couldPublishWill;
     if (!isAllowed) return;
     const will = { ...message, due: Date.now() + delaySeconds * 1000 };

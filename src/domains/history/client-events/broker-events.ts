@@ -4,7 +4,7 @@ import { isClientEventsChanged } from '../../../protocol/apis/clients/client-eve
 import { INSPECT_API } from '../../../protocol/apis/clients/inspect-control.ts';
 import { REFUSALS_API } from '../../../protocol/apis/refusals/refusal-control.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
-import type { BrokerRuntime } from '../../brokers/broker-runtimes.ts';
+import type { BrokerRuntime } from '../../brokers/broker-runtime.ts';
 import type { ClientService } from '../../clients/client-service.ts';
 import type { RefusalService } from '../../refusals/refusal-service.ts';
 import type { EventWriter } from './event-writer.ts';
