@@ -221,3 +221,21 @@ test('a session that ends with its connection ends when the connection is taken 
   const [answer] = await control(admin, 'cedalo/inspect', { commands: [{ command: 'getClient', clientid: 'ending' }] });
   expect(answer?.data).toMatchObject({ connected: true, subscriptions: [] });
 });
+
+test('the delayed will of a session that DISCONNECT ends is published immediately [MQTT-3.1.3-9]', async () => {
+  const { mqttPort } = await startBrokerHere();
+  const watcher = await rawClient(mqttPort, { clientId: 'watcher' }, 'will/#');
+  const leave = async (clientId: string, sessionExpiryInterval: number) => {
+    const properties = { willDelayInterval: 600 };
+    const will = { topic: `will/${clientId}`, payload: Buffer.from('x'), qos: 0, retain: false, properties } as const;
+    const client = await rawClient(mqttPort, { clientId, will, properties: { sessionExpiryInterval: 600 } });
+    client.send({ cmd: 'disconnect', reasonCode: 4, properties: { sessionExpiryInterval } });
+    await client.closed;
+  };
+  await leave('staying', 300);
+  await leave('ending', 0);
+  await watcher.until('publish', 1);
+  await watcher.settle();
+  const topics = watcher.packets.flatMap((packet) => (packet.cmd === 'publish' ? [packet.topic] : []));
+  expect(topics).toEqual(['will/ending']);
+});
