@@ -1,7 +1,8 @@
 import type { Lease } from '../../../platform/storage/leases/leases.ts';
 import type { Placement } from '../../../protocol/hosting/placement/placement.ts';
 import type { BrokerCache } from '../../brokers/broker-cache.ts';
-import type { BrokerRuntime, BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
+import type { BrokerRuntime } from '../../brokers/broker-runtime.ts';
+import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { ClientService } from '../../clients/client-service.ts';
 import type { RefusalService } from '../../refusals/refusal-service.ts';
 import { BrokerEvents } from './broker-events.ts';

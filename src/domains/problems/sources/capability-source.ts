@@ -2,7 +2,8 @@ import type { CapabilityReasonCode } from '../../../protocol/control/capability-
 import type { ControlApi } from '../../../protocol/control/envelope.ts';
 import type { ControlCapability } from '../../../protocol/control/plugin.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
-import type { BrokerRuntime, BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
+import type { BrokerRuntime } from '../../brokers/broker-runtime.ts';
+import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { ProblemFact } from '../model/problem-fact.ts';
 import type { ProblemKind } from '../model/problem-kinds.ts';
 import type { BrokerSource } from '../model/problem-source.ts';
