@@ -59,7 +59,9 @@ async function measure(name: string, store: LogStore, serverMs: () => number): P
   const [own, server] = [process.cpuUsage(), serverMs()];
   const late = await storeAtRate(logs);
   const { user, system } = process.cpuUsage(own);
-  console.log(`\n${name}: ${RATE * SECONDS} messages in ${SECONDS} s; the last ones were stored ${late.toFixed(0)} ms later`);
+  console.log(
+    `\n${name}: ${RATE * SECONDS} messages in ${SECONDS} s; the last ones were stored ${late.toFixed(0)} ms later`,
+  );
   report('processor of this process', (user + system) / 1e6 / SECONDS, MAX_OWN);
   if (name !== 'SQLite') report('processor of the server', (serverMs() - server) / 1e3 / SECONDS, MAX_SERVER);
   const pages: number[] = [];
@@ -67,7 +69,11 @@ async function measure(name: string, store: LogStore, serverMs: () => number): P
   for (const one of logs) await readAll(one, pages);
   const rate = (RATE * SECONDS) / ((performance.now() - startedAt) / 1_000);
   report('messages read a second', -rate, -MIN_REPLAYED);
-  report('ms of a page of 500, median', pages.toSorted((a, b) => a - b)[pages.length >> 1] ?? Number.NaN, MAX_MS_OF_PAGE);
+  report(
+    'ms of a page of 500, median',
+    pages.toSorted((a, b) => a - b)[pages.length >> 1] ?? Number.NaN,
+    MAX_MS_OF_PAGE,
+  );
   await store.close();
 }
 
@@ -84,7 +90,8 @@ function storeAtRate(logs: readonly MessageLog[]): Promise<number> {
     };
     const timer = setInterval(() => {
       const due = Math.min(all, Math.floor(((performance.now() - startedAt) * RATE) / 1_000));
-      for (; begun < due; begun += 1) logs[begun % logs.length]?.append({ topic: TOPIC, payload: PAYLOAD, qos: 1 }, stored);
+      for (; begun < due; begun += 1)
+        logs[begun % logs.length]?.append({ topic: TOPIC, payload: PAYLOAD, qos: 1 }, stored);
       if (begun === all) clearInterval(timer);
     }, TICK_MS);
   });
@@ -106,5 +113,7 @@ function report(name: string, value: number, limit: number): void {
   const isMet = value <= limit;
   isGood &&= isMet;
   const bound = limit < 0 ? `at least ${-limit}` : `at most ${limit}`;
-  console.log(`  ${isMet ? 'ok  ' : 'FAIL'} ${name}: ${Math.abs(value).toFixed(Math.abs(value) < 100 ? 2 : 0)}, ${bound}`);
+  console.log(
+    `  ${isMet ? 'ok  ' : 'FAIL'} ${name}: ${Math.abs(value).toFixed(Math.abs(value) < 100 ? 2 : 0)}, ${bound}`,
+  );
 }

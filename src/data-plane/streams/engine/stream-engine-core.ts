@@ -75,6 +75,11 @@ export class StreamEngineCore implements StreamEngine {
     await this.#queues.run(id, () => this.#remove(id));
   }
 
+  async removeOthers(ids: readonly string[]): Promise<void> {
+    const others = [...this.#stored].filter((id) => !ids.includes(id));
+    for (const id of others) await this.remove(id);
+  }
+
   async startReplay(id: string, request: ReplayRequest, job: ReplayJob | null = null): Promise<ReplayProgress> {
     const stream = this.#stream(id);
     const reason = topicProblem(request.topic);

@@ -117,6 +117,10 @@ class ThreadStreamEngine implements StreamEngine {
     if (this.#definitions.size === 0) this.#instance.stop(true);
   }
 
+  async removeOthers(ids: readonly string[]): Promise<void> {
+    if (this.#instance.isRunning) await this.#instance.call('removeOthers', ids);
+  }
+
   startReplay(id: string, request: ReplayRequest, job: ReplayJob | null = null): Promise<ReplayProgress> {
     return this.#instance.call('startReplay', id, request, job);
   }

@@ -24,6 +24,8 @@ export interface StreamEngine {
   settled(id: string, withinMs: number): Promise<void>;
   /** Removes the stream, its stored messages and its running replay. An unknown id is ignored. */
   remove(id: string): Promise<void>;
+  /** Removes what is stored of streams that were not put and are not among these ids. */
+  removeOthers(ids: readonly string[]): Promise<void>;
   /**
    * Starts a replay, or continues that of a job. Errors: NOT_FOUND (id), IN_USE (a replay of the stream runs), INVALID,
    * BROKER_UNREACHABLE.

@@ -1,16 +1,15 @@
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { STREAM_API, STREAM_CHANGED } from '../../../data-plane/streams/control/stream-control.ts';
 import { StreamPlugin } from '../../../data-plane/streams/control/stream-plugin.ts';
+import type { StreamDefinitions } from '../../../data-plane/streams/definition/stream-definitions.ts';
 import {
   type StorePlace,
   type StreamThread,
   streamClientIds,
 } from '../../../data-plane/streams/hosting/stream-thread.ts';
+import type { StreamEngine } from '../../../data-plane/streams/model/stream-engine.ts';
 import { isFields } from '../../../protocol/control/fields.ts';
 import type { EventForwarding } from '../../../protocol/hosting/hosted-events.ts';
 import { Hosting, type HostingParts } from '../../../protocol/hosting/hosting.ts';
-import { orphanedFolders } from '../../../protocol/hosting/orphaned-folders.ts';
 import type { JobStore } from '../../jobs/job-store.ts';
 import { ReplayJobs } from './replay-jobs.ts';
 import { StreamCache } from './stream-cache.ts';
@@ -54,17 +53,13 @@ export function streamHosting({ thread, place, jobs, ...parts }: StreamHostingOp
         start: async (link, emit) => {
           const { id: brokerId, timeoutMs } = link;
           const definitions = streams.of(brokerId);
-          const ids = new Set(definitions.all().map(({ id }) => id));
-          if (folder !== null) {
-            await deleteUnknown(join(folder, brokerId), ids).catch((error: unknown) => {
-              log.error({ err: error, brokerId }, 'stored messages of deleted streams could not be deleted');
-            });
-          }
           const engine = thread.openEngine(brokerId, link);
           const settleMs = timeoutMs * SETTLE_SHARE;
           const onFault = (error: unknown) => log.error({ err: error, brokerId }, 'streams of a broker could not run');
           const replays = new ReplayJobs(jobs, brokerId);
           const plugin = new StreamPlugin({ definitions, engine, replays, emit, settleMs, onFault });
+          // With PostgreSQL, `MessageExpiry` deletes them.
+          if (folder !== null) void plugin.started.then(() => removeDeleted(engine, definitions)).catch(onFault);
           const close = async () => {
             const suspended = plugin.suspendReplays();
             await engine.close();
@@ -80,7 +75,6 @@ export function streamHosting({ thread, place, jobs, ...parts }: StreamHostingOp
   });
 }
 
-async function deleteUnknown(folder: string, ids: ReadonlySet<string>): Promise<void> {
-  const unknown = await orphanedFolders(folder, (id) => ids.has(id));
-  for (const path of unknown) await rm(path, { recursive: true, force: true });
-}
+/** What is stored of streams that were deleted before an exit of the process. */
+const removeDeleted = (engine: StreamEngine, definitions: StreamDefinitions): Promise<void> =>
+  engine.removeOthers(definitions.all().map(({ id }) => id));

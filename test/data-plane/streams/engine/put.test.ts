@@ -211,6 +211,17 @@ test('remove deletes stored messages, also of a stream that does not run here; a
   expect(store.ids()).toEqual(['c']);
 });
 
+test('what is stored of streams that were deleted before the start is removed, and nothing of others', async () => {
+  const store = openStore();
+  for (const id of ['put', 'known', 'deleted']) await stored(store.log(id), 'x');
+  const engine = startEngine(new ScriptedSession(), { store });
+  await engine.put('put', definition({ sourceTopic: 'in' }));
+
+  await engine.removeOthers(['known']);
+
+  expect(store.ids().toSorted()).toEqual(['known', 'put']);
+});
+
 test('persist off and on: what is stored stays, and what comes meanwhile is not stored', async () => {
   const session = new ScriptedSession();
   const store = openStore();

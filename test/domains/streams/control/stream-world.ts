@@ -107,6 +107,7 @@ function engineOf(
     put: (id, definition) => engine.put(id, definition),
     settled: (id, withinMs) => engine.settled(id, withinMs),
     remove: (id) => engine.remove(id),
+    removeOthers: (ids) => engine.removeOthers(ids),
     startReplay: (id, request, job) => engine.startReplay(id, request, job),
     suspendReplays: () => engine.suspendReplays(),
     stopReplay: (id) => engine.stopReplay(id),
