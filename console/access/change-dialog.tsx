@@ -5,12 +5,12 @@ import { useMutation } from '../graph/use-mutation.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Confirmation } from '../ui/confirmation.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
-import { useNotices } from '../ui/notices.tsx';
 import { useAccess } from './access-context.ts';
 import { BlastRadius } from './blast-radius.tsx';
 import { type Blast, CHANGE, type Change, type Outcome, type Report } from './change.ts';
 import { Changes } from './changes.tsx';
 import { accessTexts } from './texts.ts';
+import { useExecution } from './use-execution.ts';
 
 interface ChangeDialogProps {
   readonly title: string;
@@ -38,12 +38,10 @@ interface Known {
 export function ChangeDialog(props: ChangeDialogProps) {
   const { title, action, changes, isDestructive, onDone, onClose, closes, children } = props;
   const text = useTexts(accessTexts);
-  const notify = useNotices();
   const { brokerId, revision } = useAccess();
   const [planned, setPlanned] = useState<Known | null>(null);
   const [refusal, setRefusal] = useState<RefusedError | null>(null);
-  /** `null` until it was executed, and if it was executed completely. */
-  const [failed, setFailed] = useState<Known | null>(null);
+  const { failed, executed } = useExecution<Known>(onDone);
   const { run, isBusy, error } = useMutation(CHANGE);
   const input = { brokerId, changes: [...changes] };
   const key = JSON.stringify(changes);
@@ -61,17 +59,7 @@ export function ChangeDialog(props: ChangeDialogProps) {
       isWanted = false;
     };
   }, [key, revision]);
-  const confirm = async () => {
-    const done = (await run({ input }))?.changeAccessControl;
-    if (!done) return;
-    if (done.outcome !== 'APPLIED' && done.outcome !== 'UNCHANGED') {
-      setFailed(done);
-      return;
-    }
-    const { clientCount: count } = done.blastRadius;
-    notify(text(count === 0 ? 'saved' : 'savedAndDisconnected', { count }));
-    onDone();
-  };
+  const confirm = async () => executed((await run({ input }))?.changeAccessControl);
   const shown = failed ?? planned;
   return (
     <Confirmation

@@ -6,12 +6,12 @@ import { useTexts } from '../texts/texts.ts';
 import { Confirmation } from '../ui/confirmation.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field } from '../ui/field.tsx';
-import { useNotices } from '../ui/notices.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { useAccess } from './access-context.ts';
 import { BlastRadius } from './blast-radius.tsx';
 import { Changes } from './changes.tsx';
 import { accessTexts } from './texts.ts';
+import { useExecution } from './use-execution.ts';
 
 const PLAN = graphql(`query PlanAccessControl($input: AccessControlImportInput!) {
   planAccessControl(input: $input) {
@@ -48,28 +48,19 @@ const PASSWORDS = 20;
 /** Shows what brings the broker to the state of a document, and applies it. */
 export function PlanDialog({ source, deleteOthers, onClose }: PlanDialogProps) {
   const text = useTexts(accessTexts);
-  const notify = useNotices();
   const { brokerId, revision, canChange } = useAccess();
   const [passwords, setPasswords] = useState<ReadonlyMap<string, string>>(new Map());
   const { run, isBusy, error } = useMutation(APPLY);
   const input = { ...source, brokerId, deleteOthers };
   const { data, error: refused } = useFresh(PLAN, { input }, revision);
-  const [failed, setFailed] = useState<NonNullable<typeof data>['planAccessControl'] | null>(null);
+  const { failed, executed } = useExecution<NonNullable<typeof data>['planAccessControl']>(onClose);
   const [needed, setNeeded] = useState<readonly string[]>([]);
   const plan = failed ?? data?.planAccessControl;
   useEffect(() => setNeeded(data?.planAccessControl.needPassword ?? []), [data]);
   const apply = async () => {
     const given = [...passwords].filter(([, password]) => password !== '');
     const list = given.map(([username, password]) => ({ username, password }));
-    const done = (await run({ input: { ...input, passwords: list } }))?.applyAccessControl;
-    if (!done) return;
-    if (done.outcome !== 'APPLIED' && done.outcome !== 'UNCHANGED') {
-      setFailed(done);
-      return;
-    }
-    const { clientCount: count } = done.blastRadius;
-    notify(text(count === 0 ? 'saved' : 'savedAndDisconnected', { count }));
-    onClose();
+    executed((await run({ input: { ...input, passwords: list } }))?.applyAccessControl);
   };
   const content = plan ? (
     <>

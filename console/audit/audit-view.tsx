@@ -1,10 +1,12 @@
 import { useEffect } from 'react';
 import { Link, useLocation } from 'wouter';
+import type { RefusedError } from '../graph/refused.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { saveCsv } from '../ui/csv.ts';
+import { Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import type { Entry, NewEntries } from './audit-entry.ts';
@@ -19,6 +21,8 @@ import { Who } from './who.tsx';
 import './style.css';
 
 interface AuditViewProps {
+  /** Why the page could not be loaded. */
+  readonly error: RefusedError | null;
   /** `null`: not loaded yet. */
   readonly page: {
     readonly totalCount: number;
@@ -34,7 +38,7 @@ interface AuditViewProps {
 }
 
 /** Entries of the audit, newest first, with a filter. New ones appear on the first page. */
-export function AuditView({ page, added, isLive, onSnapshot, document, variables }: AuditViewProps) {
+export function AuditView({ error, page, added, isLive, onSnapshot, document, variables }: AuditViewProps) {
   const text = useTexts(auditTexts);
   const reason = useTexts(codeTexts);
   const operationOf = useOperation();
@@ -92,8 +96,10 @@ export function AuditView({ page, added, isLive, onSnapshot, document, variables
   older.set('after', page?.pageInfo.endCursor ?? '');
   const newest = new URLSearchParams(search);
   newest.delete('after');
+  if (page === null && error !== null) return <Refusal error={error} />;
   return (
     <>
+      <Refusal error={error} />
       <FilterForm />
       <p className="actions">
         {page && (

@@ -2,7 +2,6 @@ import { graphql } from '../graph/graphql.ts';
 import { useLive } from '../graph/live.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useProject } from '../project/project-context.ts';
-import { Refusal } from '../ui/problem.tsx';
 import { apply, ENTRY } from './audit-entry.ts';
 import { useAuditFilter } from './audit-filter.ts';
 import { AuditView } from './audit-view.tsx';
@@ -38,18 +37,14 @@ export function ProjectAudit() {
   const { data, error, renew } = useQuery(ENTRIES, variables);
   const { state, isLive } = useLive(NEW, { projectId: id, filter }, (event) => event.projectAuditEvents, apply);
   return (
-    <>
-      <Refusal error={error} />
-      {(data !== null || error === null) && (
-        <AuditView
-          page={data?.project?.auditEvents ?? null}
-          added={state}
-          isLive={isLive}
-          onSnapshot={renew}
-          document={ENTRIES}
-          variables={variables}
-        />
-      )}
-    </>
+    <AuditView
+      error={error}
+      page={data?.project?.auditEvents ?? null}
+      added={state}
+      isLive={isLive}
+      onSnapshot={renew}
+      document={ENTRIES}
+      variables={variables}
+    />
   );
 }

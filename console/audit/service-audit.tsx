@@ -4,7 +4,6 @@ import { useLive } from '../graph/live.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
 import { PageHeading } from '../ui/page-heading.tsx';
-import { Refusal } from '../ui/problem.tsx';
 import { apply, ENTRY } from './audit-entry.ts';
 import { useAuditFilter } from './audit-filter.ts';
 import { AuditView } from './audit-view.tsx';
@@ -48,17 +47,15 @@ export function ServiceAudit() {
         </a>
         <Verification />
       </header>
-      <Refusal error={error} />
-      {(data !== null || error === null) && (
-        <AuditView
-          page={data?.auditEvents ?? null}
-          added={state}
-          isLive={isLive}
-          onSnapshot={renew}
-          document={ENTRIES}
-          variables={variables}
-        />
-      )}
+      <AuditView
+        error={error}
+        page={data?.auditEvents ?? null}
+        added={state}
+        isLive={isLive}
+        onSnapshot={renew}
+        document={ENTRIES}
+        variables={variables}
+      />
     </>
   );
 }

@@ -1,12 +1,10 @@
-import { useState } from 'react';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
-import { Confirmation } from '../ui/confirmation.tsx';
 import { Problem } from '../ui/problem.tsx';
-import { type Certificate, listenerText, targetsOf } from './certificates-query.ts';
-import { type BrokerResult, isDone, Results } from './results.tsx';
+import type { Certificate } from './certificates-query.ts';
+import { ListenerDialog } from './listener-dialog.tsx';
 import { certificateTexts } from './texts.ts';
 
 const LISTENERS = graphql(`query TlsListeners($id: ID!) {
@@ -55,59 +53,29 @@ export function DeployCertificate({ projectId, certificate, onChange, onClose }:
   const text = useTexts(certificateTexts);
   const { data, error: problem } = useQuery(LISTENERS, { id: projectId });
   const { run, isBusy, error } = useMutation(DEPLOY);
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const [results, setResults] = useState<readonly BrokerResult[] | null>(null);
-  const open = (data?.project?.brokers.nodes ?? []).flatMap((broker) =>
-    (broker.listeners ?? [])
-      .filter(({ hasTls, certificates }) => hasTls && certificates.every(({ id }) => id !== certificate.id))
-      .map((listener) => ({ ...listener, brokerId: broker.id, brokerName: broker.name })),
-  );
-  const choose = (id: string, isChosen: boolean) =>
-    setChosen(new Set(isChosen ? [...chosen, id] : [...chosen].filter((other) => other !== id)));
-  const deploy = async () => {
-    const brokers = targetsOf(open.filter(({ id }) => chosen.has(id)));
-    const done = await run({ input: { certificateId: certificate.id, brokers } });
-    if (done === null) return;
-    setResults(done.deployCertificate.results);
-    onChange();
-    if (isDone(done.deployCertificate.results)) onClose();
-  };
+  const { id: certificateId, name, hasPrivateKey } = certificate;
   const effect = ({ server, requiresCertificate }: Listener) => {
-    if (!certificate.hasPrivateKey) return text(requiresCertificate ? 'authorityRequired' : 'authorityOptional');
+    if (!hasPrivateKey) return text(requiresCertificate ? 'authorityRequired' : 'authorityOptional');
     return server ? text('replaces', { name: server.name }) : text('first');
   };
+  const open = (data?.project?.brokers.nodes ?? []).flatMap((broker) =>
+    (broker.listeners ?? [])
+      .filter(({ hasTls, certificates }) => hasTls && certificates.every(({ id }) => id !== certificateId))
+      .map((listener) => ({ ...listener, brokerId: broker.id, brokerName: broker.name, note: effect(listener) })),
+  );
   return (
-    <Confirmation
-      title={text('deployOf', { name: certificate.name })}
+    <ListenerDialog
+      title={text('deployOf', { name })}
       action={text('deploy')}
+      listeners={open}
+      change={async (brokers) => (await run({ input: { certificateId, brokers } }))?.deployCertificate.results ?? null}
       isBusy={isBusy}
-      isReady={chosen.size > 0}
       error={error}
-      onConfirm={() => void deploy()}
+      onChange={onChange}
       onClose={onClose}
+      empty={data === null ? <Problem error={problem} /> : <p>{text('noListeners')}</p>}
     >
-      {data === null && <Problem error={problem} />}
-      {data !== null && open.length === 0 && <p>{text('noListeners')}</p>}
-      {open.length > 0 && (
-        <fieldset>
-          <legend>{text('chooseListeners')}</legend>
-          {open.map((listener) => (
-            <label key={listener.id} className="choice">
-              <input
-                type="checkbox"
-                checked={chosen.has(listener.id)}
-                onChange={({ currentTarget: { checked } }) => choose(listener.id, checked)}
-              />
-              <span>
-                {listener.brokerName} {text('onPort', { port: listenerText(listener) })}{' '}
-                <small>{effect(listener)}</small>
-              </span>
-            </label>
-          ))}
-        </fieldset>
-      )}
-      <p>{text(certificate.hasPrivateKey ? 'deployEffect' : 'authorityEffect')}</p>
-      {results && <Results results={results} />}
-    </Confirmation>
+      {text(hasPrivateKey ? 'deployEffect' : 'authorityEffect')}
+    </ListenerDialog>
   );
 }
