@@ -6,7 +6,7 @@ import { subscribe } from '../../support/subscription.ts';
 import { addBroker } from '../messages/message-world.ts';
 import { closed, opened, problemsOf, SLOW } from './problem-world.ts';
 
-const WATCH = `subscription ($id: ID, $after: SafeInt) { problems(projectId: $id, after: $after) {
+const WATCH = `subscription ($id: ID!, $after: SafeInt) { problems(projectId: $id, after: $after) {
   kind sequence partsLeft problems { id kind closedAt isSilenced acknowledgement { by note } } removed } }`;
 const ACKNOWLEDGE = `mutation ($input: AcknowledgeProblemInput!) {
   acknowledgeProblem(input: $input) { problem { acknowledgement { by note } } } }`;

@@ -23,6 +23,8 @@ export interface World extends TestService {
   readonly clusterId: string;
   readonly ruleId: string;
   readonly jobId: string;
+  readonly problemId: string;
+  readonly silenceId: string;
 }
 
 const { cert } = createAuthority();
@@ -74,6 +76,11 @@ export async function furnished(service: TestService, { isStrict = false, withCl
   const jobId = newId('job');
   const job = { id: jobId, kind: 'RETAINED_DELETION', brokerId: body.id, subject: '', request: '{}' } as const;
   await service.storage.db.job.create({ data: { ...job, state: 'DONE', startedAt: new Date(), endedAt: new Date() } });
+  const problemId = newId('problem');
+  await service.storage.db.problem.create({ data: { ...PROBLEM, id: problemId, projectId, brokerId: body.id } });
+  const silence = { id: newId('problemSilence'), projectId, until: inAnHour(), reason: 'x', createdBy: 'x' };
+  await service.storage.db.problemSilence.create({ data: silence });
+  await service.services.problems.load();
   return {
     ...service,
     projectId,
@@ -82,10 +89,20 @@ export async function furnished(service: TestService, { isStrict = false, withCl
     tokenId: data.createToken.token.id,
     certificateId: data.createCertificate.certificate.id,
     jobId,
+    problemId,
+    silenceId: silence.id,
     ruleId: data.createSignInRules.rules[0].id,
     clusterId: withCluster ? await clusterIn(service, projectId) : 'unknown',
   };
 }
+
+const inAnHour = () => new Date(Date.now() + 3_600_000);
+const closedAt = new Date();
+/** A closed one: facts change nothing about it. */
+const PROBLEM = {
+  ...{ kind: 'BROKER_UNREACHABLE', severity: 'CRITICAL', subjectName: 'b', detail: '', key: 'k' },
+  ...{ openedAt: closedAt, closedAt, lastSeenAt: closedAt },
+};
 
 export const startWorld = async (): Promise<World> => furnished(await startTestService());
 
@@ -117,6 +134,7 @@ function valueFor(type: GraphQLInputType, name: string, parent: string, ids: Wor
     );
   }
   if (isEnumType(type)) return type.getValues()[0]?.name;
+  if (type.name === 'DateTime') return inAnHour().toISOString();
   if (isLeafType(type) && type.name === 'ID') {
     if (name === 'id' && parent === 'broker') return ids.brokerId;
     if (name === 'id' && parent === 'project') return ids.projectId;

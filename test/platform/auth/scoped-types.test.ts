@@ -108,6 +108,9 @@ const ofOrganizations = (...names: string[]) => because('is visible to members o
 /** Types that callers without a role in a project reach, and why their values are no secret of a project. */
 const OPEN: Readonly<Record<string, string>> = {
   PageInfo: 'contains cursors',
+  ProblemConnection: 'contains problems, which have a scope',
+  ProblemCounts: 'counts problems that the caller may see',
+  ProblemEdge: 'contains a problem, which has a scope',
   ProjectConnection: 'contains projects, which have a scope',
   ProjectEdge: 'contains a project, which has a scope',
   CreateProjectPayload: 'contains a project, which has a scope',

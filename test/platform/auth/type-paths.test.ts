@@ -45,9 +45,11 @@ const OF_PROJECTS = [
   'SignInRule',
   'Certificate',
   'AuditEvent',
+  'ProblemSilence',
+  'ProblemThresholds',
 ];
 /** Those whose own id is that of the project. */
-const PROJECTS = ['Project', 'ProjectSettings', 'RestProjectSettings'];
+const PROJECTS = ['Project', 'ProjectSettings', 'ProblemThresholds', 'RestProjectSettings'];
 
 /** A value of any type with a scope. */
 function objectOf(type: GraphQLNamedType, { projectId, brokerId }: Place) {

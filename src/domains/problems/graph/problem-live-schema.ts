@@ -1,5 +1,4 @@
-import type { RequestContext } from '../../../gateway/context.ts';
-import { builder, requires } from '../../../gateway/graphql/builder.ts';
+import { builder, inProject, rootAdmin } from '../../../gateway/graphql/builder.ts';
 import { guarded, visibilityCheck } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, partsLeftField, resumable, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import { stateIn } from '../../../gateway/live/broadcast.ts';
@@ -29,36 +28,32 @@ const ProblemsEvent = builder.objectRef<ProblemEvent>('ProblemsEvent').implement
   }),
 });
 
-interface Target {
-  readonly projectId?: string | null | undefined;
-}
-
 builder.subscriptionFields((t) => ({
   problems: t.field({
-    description: resumable(
-      'The open problems of a project that the caller may see, or, without `projectId`, those of the service itself.',
-    ),
+    description: resumable('The open problems of a project and its brokers that the caller may see.'),
     type: ProblemsEvent,
-    authScopes: (_parent: unknown, { projectId }: Target, { viewer, services }: RequestContext) => {
-      if (projectId == null) requireRootAdmin(viewer);
-      else services.projects.visible(projectId, viewer);
-      return true;
-    },
-    ...requires('VIEWER'),
+    ...inProject('VIEWER'),
     args: {
-      projectId: t.arg.id({
-        description: 'A project in which the caller has a role. Null: the service itself, for root administrators.',
-      }),
+      projectId: t.arg.id({ description: 'A project in which the caller has a role.', required: true }),
       after: t.arg(resumeArgument),
     },
     subscribe: (_root, { projectId, after }, context) => {
       const { services, viewer } = context;
-      const check =
-        projectId == null
-          ? (current: typeof viewer) => void requireRootAdmin(current)
-          : visibilityCheck(context, projectId, services.brokers);
-      return guarded(context, check, (signal) => services.problems.watch(projectId ?? null, viewer, { signal, after }));
+      return guarded(context, visibilityCheck(context, projectId, services.brokers), (signal) =>
+        services.problems.watch(projectId, viewer, { signal, after }),
+      );
     },
+    resolve: (event) => event,
+  }),
+  serviceProblems: t.field({
+    description: resumable('The open problems of the service itself, such as a full disk. For root administrators.'),
+    type: ProblemsEvent,
+    ...rootAdmin,
+    args: { after: t.arg(resumeArgument) },
+    subscribe: (_root, { after }, context) =>
+      guarded(context, requireRootAdmin, (signal) =>
+        context.services.problems.watch(null, context.viewer, { signal, after }),
+      ),
     resolve: (event) => event,
   }),
 }));

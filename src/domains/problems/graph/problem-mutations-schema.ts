@@ -125,7 +125,7 @@ const onSilence = {
     if (context.viewer !== null) requireWholeProject(context.viewer);
     return true;
   },
-  ...requires('EDITOR', { elsewhere: 'NOT_ALLOWED' }),
+  ...requires('EDITOR', { elsewhere: 'NOT_FOUND' }),
 };
 
 const named = <Value>(valueOf: (name: ThresholdName) => Value) =>
