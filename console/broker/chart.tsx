@@ -2,7 +2,6 @@ import { useEffect, useRef, useState } from 'react';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { Table } from '../ui/table.tsx';
-import type { Numbers } from './live-numbers.ts';
 import { overviewTexts } from './overview-texts.ts';
 import type { PlotData, startPlot } from './plot.ts';
 import { type Format, useClock } from './units.ts';
@@ -10,33 +9,39 @@ import { type Format, useClock } from './units.ts';
 export interface Line {
   readonly key: string;
   readonly title: string;
-  readonly numberOf: (numbers: Numbers) => number | null;
+  /** One per time; `null`: unknown. */
+  readonly values: readonly (number | null)[];
 }
 
 interface ChartProps {
   readonly title: string;
   readonly lines: readonly Line[];
-  readonly samples: readonly Numbers[];
+  /** Epoch milliseconds, the oldest first. */
+  readonly times: readonly number[];
+  /** The shown time, in words. */
+  readonly range: string;
+  /** Whether times need their date. */
+  readonly hasDays: boolean;
   readonly format: Format;
 }
 
-/** Lines over the last ten minutes, and the same values as a table. */
-export function Chart({ title, lines, samples, format }: ChartProps) {
+/** Lines over time, and the same values as a table. */
+export function Chart({ title, lines, times, range, hasDays, format }: ChartProps) {
   const text = useTexts(overviewTexts);
-  const clock = useClock();
+  const clock = useClock(hasDays);
+  const latestClock = useRef(clock);
+  latestClock.current = clock;
   const area = useRef<HTMLDivElement>(null);
   const legend = useRef<HTMLParagraphElement>(null);
   const plot = useRef<ReturnType<typeof startPlot> | null>(null);
   const [hasTable, setHasTable] = useState(false);
-  /** The sample that the pointer is at. */
+  /** The time that the pointer is at. */
   const [point, setPoint] = useState<number | null>(null);
-  const data: PlotData = [
-    samples.map(({ asOf }) => Date.parse(asOf) / 1_000),
-    ...lines.map(({ numberOf }) => samples.map(numberOf)),
-  ];
+  const data: PlotData = [times.map((time) => time / 1_000), ...lines.map(({ values }) => [...values])];
   const latest = useRef(data);
   latest.current = data;
-  const current = samples[point ?? samples.length - 1];
+  const isKnown = (nth: number) => lines.some(({ values }) => values[nth] != null);
+  const current = point ?? times.findLastIndex((_time, nth) => isKnown(nth));
   useEffect(() => {
     let isWanted = true;
     const start = async () => {
@@ -47,7 +52,7 @@ export function Chart({ title, lines, samples, format }: ChartProps) {
       plot.current = startPlot(element, latest.current, {
         colours: () => [...(legend.current?.children ?? [])].map(colourOf),
         textColour: () => colourOf(element),
-        timeText: clock,
+        timeText: (time) => latestClock.current(time),
         numberText: format,
         onPoint: setPoint,
       });
@@ -61,32 +66,39 @@ export function Chart({ title, lines, samples, format }: ChartProps) {
   }, []);
   useEffect(() => plot.current?.update(latest.current));
   const show = (value: number | null) => (value === null ? '–' : format(value));
-  const columns: Column<Numbers>[] = [
-    { key: 'time', title: text('time'), cell: ({ asOf }) => clock(asOf), value: ({ asOf }) => asOf },
-    ...lines.map(({ key, title: heading, numberOf }) => ({
+  /** Rows are positions in `times`. */
+  const columns: Column<number>[] = [
+    {
+      key: 'time',
+      title: text('time'),
+      cell: (nth) => clock(times[nth] ?? 0),
+      value: (nth) => new Date(times[nth] ?? 0).toISOString(),
+    },
+    ...lines.map(({ key, title: heading, values }) => ({
       key,
       title: heading,
       isNumber: true,
-      cell: (sample: Numbers) => show(numberOf(sample)),
-      value: numberOf,
+      cell: (nth: number) => show(values[nth] ?? null),
+      value: (nth: number) => values[nth] ?? null,
     })),
   ];
+  const rows = times.flatMap((_time, nth) => (isKnown(nth) ? [nth] : [])).toReversed();
   return (
     <figure className="chart">
       <figcaption>
-        {title} {point !== null && current && <small>{clock(current.asOf)}</small>}
+        {title} {point !== null && <small>{clock(times[point] ?? 0)}</small>}
       </figcaption>
       <p className="legend" ref={legend}>
-        {lines.map(({ key, title: line, numberOf }) => (
+        {lines.map(({ key, title: line, values }) => (
           <span key={key}>
-            {line} <strong>{show(current ? numberOf(current) : null)}</strong>
+            {line} <strong>{show(values[current] ?? null)}</strong>
           </span>
         ))}
       </p>
-      <div className="plot" ref={area} role="img" aria-label={text('chartOf', { title })} />
+      <div className="plot" ref={area} role="img" aria-label={text('chartOf', { title, range })} />
       <details onToggle={({ currentTarget }) => setHasTable(currentTarget.open)}>
         <summary>{text('asTable', { title })}</summary>
-        {hasTable && <Table label={title} columns={columns} rows={samples.toReversed()} keyOf={({ asOf }) => asOf} />}
+        {hasTable && <Table label={title} columns={columns} rows={rows} keyOf={(nth) => String(times[nth])} />}
       </details>
     </figure>
   );

@@ -4,7 +4,7 @@ import { useQuery } from '../graph/use-query.ts';
 
 const DEPENDENTS = graphql(`query DependsOnBroker($id: ID!) {
   broker(id: $id) {
-    metrics { clients { connected } }
+    currentMetrics { clients { connected } }
     streams(first: 1000) { totalCount nodes { provider } }
     bridges { provider isActive }
     project {
@@ -29,7 +29,7 @@ interface Dependents {
 export function useDependents(id: string): { readonly found: Dependents | null; readonly error: RefusedError | null } {
   const { data, error } = useQuery(DEPENDENTS, { id });
   if (!data?.broker) return { found: null, error };
-  const { metrics, streams, bridges, project } = data.broker;
+  const { currentMetrics: metrics, streams, bridges, project } = data.broker;
   const isOurs = ({ provider }: { readonly provider: string }) => provider === 'GATEWAY';
   const found = {
     clients: metrics?.clients.connected ?? null,

@@ -15,7 +15,7 @@ import './style.css';
 export function Overview() {
   const text = useTexts(overviewTexts);
   const { id, connection } = useBroker();
-  const { current, samples, reason, isLive } = useLiveNumbers(id);
+  const { current, reason, isLive } = useLiveNumbers(id);
   // What the broker reports once is read again after each reconnect.
   const session = `${id} ${connection.state}`;
   return (
@@ -26,7 +26,7 @@ export function Overview() {
       {current === null && reason === null && <p>{text('noNumbers')}</p>}
       {current === undefined && <p aria-busy="true">{text('loading')}</p>}
       {current && <CurrentNumbers current={current} isLive={isLive} />}
-      {samples.length > 0 && <Charts samples={samples} />}
+      <Charts brokerId={id} />
       <div className="sections">
         <Connection />
         <License key={`license ${session}`} version={current?.brokerVersion ?? null} />

@@ -32,8 +32,9 @@ export function useDurations(): Format {
   };
 }
 
-/** The time of day, for axes of charts. */
-export function useClock(): (time: string | number) => string {
-  const format = new Intl.DateTimeFormat(useContext(Language), { timeStyle: 'medium', hourCycle: 'h23' });
+/** The time of day, or the date and the time, for axes of charts. */
+export function useClock(hasDays: boolean): (time: string | number) => string {
+  const style = hasDays ? ({ dateStyle: 'short', timeStyle: 'short' } as const) : ({ timeStyle: 'medium' } as const);
+  const format = new Intl.DateTimeFormat(useContext(Language), { ...style, hourCycle: 'h23' });
   return (time) => format.format(new Date(time));
 }

@@ -21,7 +21,7 @@ const BROKERS = graphql(`query ProjectBrokers($id: ID!, $first: Int!) {
       nodes {
         id
         name
-        metrics {
+        currentMetrics {
           asOf
           isStale
           clients { connected }
@@ -37,7 +37,7 @@ const BROKERS = graphql(`query ProjectBrokers($id: ID!, $first: Int!) {
 type Statuses = ReadonlyMap<string, BrokerStatusEvent['brokers'][number]>;
 type Broker = NonNullable<ResultOf<typeof BROKERS>['project']>['brokers']['nodes'][number];
 
-type Metrics = NonNullable<Broker['metrics']>;
+type Metrics = NonNullable<Broker['currentMetrics']>;
 
 /** The service warns of certificates that expire within these days. */
 const SOON_DAYS = 14;
@@ -89,7 +89,7 @@ export function ProjectBrokers({ project, name }: ProjectBrokersProps) {
     key,
     title: text(key),
     isNumber: true,
-    cell: ({ metrics }: Broker) => (
+    cell: ({ currentMetrics: metrics }: Broker) => (
       <span
         className={metrics?.isStale === false ? undefined : 'stale'}
         title={metrics ? text('numbersFrom', { time: timeOf(metrics.asOf) }) : undefined}
@@ -97,7 +97,7 @@ export function ProjectBrokers({ project, name }: ProjectBrokersProps) {
         {format(metrics && numberOf(metrics))}
       </span>
     ),
-    value: ({ metrics }: Broker) => metrics && numberOf(metrics),
+    value: ({ currentMetrics: metrics }: Broker) => metrics && numberOf(metrics),
   });
   const format = (value: number | null | undefined) => (value == null ? '–' : numberText(value));
   const columns: Column<Broker>[] = [

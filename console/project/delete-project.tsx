@@ -11,7 +11,7 @@ import { settingsTexts } from './settings-texts.ts';
 
 const CONTENT = graphql(`query ContentOfProject($id: ID!) {
   project(id: $id) {
-    brokers(first: 1000) { totalCount nodes { id name type metrics { clients { connected } } } }
+    brokers(first: 1000) { totalCount nodes { id name type currentMetrics { clients { connected } } } }
     clusters(first: 1) { totalCount }
     certificates(first: 1) { totalCount }
     members(first: 1) { totalCount }
@@ -38,7 +38,7 @@ export function DeleteProject({ project: { id, name }, onClose }: DeleteProjectP
   const [entered, setEntered] = useState('');
   const found = data?.project;
   const own = found?.brokers.nodes.filter(({ type }) => type === 'CLOUD') ?? [];
-  const clients = own.reduce((sum, { metrics }) => sum + (metrics?.clients.connected ?? 0), 0);
+  const clients = own.reduce((sum, { currentMetrics: metrics }) => sum + (metrics?.clients.connected ?? 0), 0);
   const remove = async () => {
     if ((await run({ input: { projectId: id } })) === null) return;
     notify(text('deleted', { name }));

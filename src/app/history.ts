@@ -1,5 +1,14 @@
 import { join, resolve } from 'node:path';
 import { HistoryThread } from '../data-plane/history/hosting/history-thread.ts';
+import type { MetricSample } from '../data-plane/history/metrics/metric.ts';
+import { METRICS_MODULE, type MetricQueries } from '../data-plane/history/metrics/metrics-module.ts';
+import type { BrokerMetricsService } from '../domains/brokers/broker-metrics-service.ts';
+import type { BrokerRuntimes } from '../domains/brokers/broker-runtimes.ts';
+import { MetricsHistory } from '../domains/history/metrics/metrics-history.ts';
+import { MetricsRecorder } from '../domains/history/metrics/metrics-recorder.ts';
+import { RefusalCounts } from '../domains/history/metrics/refusal-counts.ts';
+import type { Closers } from '../platform/closers.ts';
+import type { Placement } from '../protocol/hosting/placement/placement.ts';
 import { MIB } from './brokers.ts';
 import type { Foundation } from './foundation.ts';
 
@@ -22,4 +31,19 @@ export function openHistory({ config, log, closers }: Foundation, workerUrl: URL
       log,
     }),
   );
+}
+
+interface MetricsHistoryParts {
+  readonly history: HistoryThread;
+  readonly metrics: BrokerMetricsService;
+  readonly runtimes: BrokerRuntimes;
+  readonly placement: Placement;
+  readonly closers: Closers;
+}
+
+/** The stored metrics of all brokers, and what stores them. */
+export function openMetricsHistory({ history, closers, runtimes, ...parts }: MetricsHistoryParts): MetricsHistory {
+  const stored = history.module<MetricSample, MetricQueries>(METRICS_MODULE);
+  closers.keep(new MetricsRecorder({ ...parts, history: stored, refusals: new RefusalCounts(runtimes) }));
+  return new MetricsHistory(stored);
 }

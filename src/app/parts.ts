@@ -35,7 +35,7 @@ import { HostedCalls } from '../protocol/hosting/hosted-calls.ts';
 import type { Placement } from '../protocol/hosting/placement/placement.ts';
 import { MIB, openBrokers } from './brokers.ts';
 import { type Foundation, openFoundation } from './foundation.ts';
-import { openHistory } from './history.ts';
+import { openHistory, openMetricsHistory } from './history.ts';
 import { openProcesses } from './processes.ts';
 
 type WorkerName = 'embeddedWorker' | 'streamWorker' | 'bridgeWorker' | 'topicWorker' | 'historyWorker';
@@ -70,6 +70,7 @@ export async function openParts(config: Config, options: ServiceOptions, closers
   await problems.load();
   const all = {
     ...services,
+    history,
     ...signIn.services,
     ...clusters.services,
     audit,
@@ -154,6 +155,7 @@ function openFeatures(
   });
 
   const metrics = closers.keep(new BrokerMetricsService(ofBrokers));
+  const metricsHistory = openMetricsHistory({ history, metrics, runtimes, placement, closers });
   // Access control uses the clients, so it exists only after them.
   const groups: ClientGroups = { find: (broker, groupName) => accessControl.group(broker, groupName) };
   const { clients, clientControl, own } = openClients({ ...ofBrokers, groups, closers });
@@ -245,6 +247,7 @@ function openFeatures(
   return {
     metrics,
     clientEvents: new ClientEventService(events, db),
+    metricsHistory,
     jobs: jobService,
     clients,
     clientControl,

@@ -14,8 +14,15 @@ interface BrokerMetricsState {
 
 export type BrokerMetricsEvent = BroadcastEvent<BrokerMetricsState, BrokerMetricsState>;
 
+/** The numbers of a burst, at most one in nine seconds. */
+export interface BrokerSample {
+  readonly numbers: BrokerNumbers;
+  /** Whether the broker was connected, and published at its usual intervals, since the sample before. */
+  readonly isContinued: boolean;
+}
+
 export interface BrokerMetricsFeedOptions {
-  readonly history?: number;
+  readonly onSample?: (sample: BrokerSample) => void;
   /** Minimum time without values until metrics are stale, in milliseconds. Default: 30,000. */
   readonly silenceMs?: number;
 }
@@ -40,16 +47,15 @@ export class BrokerMetricsFeed {
   readonly #options: Required<BrokerMetricsFeedOptions>;
   readonly #broadcast: Broadcast<BrokerMetricsState, BrokerMetricsState>;
   #state: BrokerMetricsState = { isConnected: false, metrics: null, reason: null };
-  #history: BrokerMetrics[] = [];
   /** All numbers after the last burst of this connection, with the time of its beginning. */
   #last: BrokerNumbers | null = null;
   #previous: BrokerNumbers | null = null;
-  #sampled: BrokerNumbers | null = null;
+  #isSampled = false;
   #silence: NodeJS.Timeout | undefined;
   #stops: Stop[] = [];
 
-  constructor({ history = 60, silenceMs = 30_000 }: BrokerMetricsFeedOptions = {}) {
-    this.#options = { history, silenceMs };
+  constructor({ onSample = () => undefined, silenceMs = 30_000 }: BrokerMetricsFeedOptions = {}) {
+    this.#options = { onSample, silenceMs };
     this.#broadcast = new Broadcast(() => this.#state, { history: MAX_STORED_CHANGES });
   }
 
@@ -57,14 +63,8 @@ export class BrokerMetricsFeed {
     return this.#state;
   }
 
-  /** Oldest first. Rates are averages since the previous sample. */
-  get history(): readonly BrokerMetrics[] {
-    return this.#history;
-  }
-
   attach(session: Pick<BrokerSession, 'status' | 'onStatus'>, sys: SysSource): void {
     this.#stop();
-    this.#history = [];
     this.#stops = [
       session.onStatus(({ state }) => this.#connectionChanged(state === 'CONNECTED')),
       sys.onBurst((burst) => this.#burst(burst, (topic) => sys.valueOf(topic))),
@@ -93,9 +93,8 @@ export class BrokerMetricsFeed {
     const rates = ratesBetween(this.#previous, this.#last ?? now);
     const metrics = { ...now, rates, isStale: !this.#state.isConnected };
     if (isSample) {
-      const sample = { ...metrics, rates: ratesBetween(this.#sampled, now) };
-      this.#history = [...this.#history.slice(-(this.#options.history - 1)), sample];
-      this.#sampled = isLive ? now : null;
+      if (isLive) this.#options.onSample({ numbers: now, isContinued: this.#isSampled });
+      this.#isSampled = isLive;
     }
     this.#restartSilenceTimer();
     this.#change({ ...this.#state, metrics });
@@ -125,6 +124,7 @@ export class BrokerMetricsFeed {
   }
 
   #markStale(): void {
+    this.#isSampled = false;
     const { metrics } = this.#state;
     if (metrics !== null && !metrics.isStale) this.#change({ ...this.#state, metrics: { ...metrics, isStale: true } });
   }
@@ -143,6 +143,6 @@ export class BrokerMetricsFeed {
   #clearBursts(): void {
     this.#last = null;
     this.#previous = null;
-    this.#sampled = null;
+    this.#isSampled = false;
   }
 }

@@ -2,7 +2,6 @@ import { builder, onBroker } from '../../gateway/graphql/builder.ts';
 import { guardedBroker } from '../../gateway/graphql/guarded.ts';
 import { eventFields, resumable, resumeArgument } from '../../gateway/graphql/live-event.ts';
 import { stateIn } from '../../gateway/live/broadcast.ts';
-import { invalid } from '../../platform/errors.ts';
 import type { BrokerMetrics, BrokerNumbers } from './broker-metrics.ts';
 import type { BrokerMetricsEvent } from './broker-metrics-feed.ts';
 import { Broker } from './broker-schema.ts';
@@ -168,12 +167,11 @@ const BrokerMetricsType = builder.objectRef<BrokerMetrics>('BrokerMetrics').impl
   }),
 });
 
-const MAX_HISTORY = 60;
 const REFUSED_TOPICS =
   'the topics below $SYS that the broker does not let this service read, and the permissions that its account needs. They are subscribed again when access control changes, and every 30 seconds. Null if the broker has refused none.';
 
 builder.interfaceFields(Broker, (t) => ({
-  metrics: t.field({
+  currentMetrics: t.field({
     description:
       'The last metrics that the broker published, also while it is unreachable. If the broker represents a cluster, those of the node in `clusterNode`. Null, with an error, if it is unreachable and has published none yet.',
     type: BrokerMetricsType,
@@ -181,26 +179,9 @@ builder.interfaceFields(Broker, (t) => ({
     resolve: (broker, _args, { services }) => services.metrics.of(broker),
   }),
   metricsReason: t.string({
-    description: `Why metrics are missing: ${REFUSED_TOPICS}`,
+    description: `Why current metrics are missing: ${REFUSED_TOPICS}`,
     nullable: true,
     resolve: (broker, _args, { services }) => services.metrics.reason(broker),
-  }),
-  metricsHistory: t.field({
-    description:
-      'Samples of at least the last ten minutes, at most one in ten seconds, oldest first. Their rates are averages since the previous sample.',
-    type: [BrokerMetricsType],
-    args: {
-      last: t.arg.int({
-        defaultValue: MAX_HISTORY,
-        required: true,
-        description: 'Maximum number of samples, at most 60.',
-      }),
-    },
-    complexity: ({ last }) => ({ field: 1, multiplier: Math.max(0, Math.min(last, MAX_HISTORY)) }),
-    resolve: (broker, { last }, { services }) => {
-      if (last < 0) throw invalid([{ path: 'last', reason: 'must not be negative' }]);
-      return last === 0 ? [] : services.metrics.history(broker).slice(-last);
-    },
   }),
 }));
 

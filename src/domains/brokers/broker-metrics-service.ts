@@ -1,8 +1,9 @@
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import { notFound } from '../../platform/errors.ts';
+import type { Stop } from '../../protocol/mqtt/broker-session.ts';
 import type { BrokerCache, BrokerRecord } from './broker-cache.ts';
 import type { BrokerMetrics } from './broker-metrics.ts';
-import { type BrokerMetricsEvent, BrokerMetricsFeed } from './broker-metrics-feed.ts';
+import { type BrokerMetricsEvent, BrokerMetricsFeed, type BrokerSample } from './broker-metrics-feed.ts';
 import type { BrokerRuntimes } from './broker-runtimes.ts';
 
 /** The metrics of all brokers. A feed exists from the first connection or request until the broker is removed. */
@@ -10,6 +11,7 @@ export class BrokerMetricsService {
   readonly #runtimes: BrokerRuntimes;
   readonly #brokers: BrokerCache;
   readonly #feeds = new Map<string, BrokerMetricsFeed>();
+  readonly #listeners = new Set<(brokerId: string, sample: BrokerSample) => void>();
   readonly #stop: () => void;
 
   constructor({ runtimes, brokers }: { readonly runtimes: BrokerRuntimes; readonly brokers: BrokerCache }) {
@@ -36,8 +38,10 @@ export class BrokerMetricsService {
     return this.#feed(id).state.reason;
   }
 
-  history({ id }: BrokerRecord): readonly BrokerMetrics[] {
-    return this.#feed(id).history;
+  /** Calls the listener for the samples of all brokers. It must not throw. */
+  onSample(listener: (brokerId: string, sample: BrokerSample) => void): Stop {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** Sends the metrics, then each change of metrics or connection until the broker is removed. Errors: NOT_FOUND. */
@@ -56,7 +60,11 @@ export class BrokerMetricsService {
     if (this.#brokers.get(id) === null) throw notFound('broker', id);
     let feed = this.#feeds.get(id);
     if (feed === undefined) {
-      feed = new BrokerMetricsFeed();
+      feed = new BrokerMetricsFeed({
+        onSample: (sample) => {
+          for (const listener of this.#listeners) listener(id, sample);
+        },
+      });
       this.#feeds.set(id, feed);
     }
     return feed;

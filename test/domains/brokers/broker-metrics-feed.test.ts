@@ -113,7 +113,7 @@ describe.each(Object.entries(BROKERS))('with %s', (_name, start) => {
   test('the numbers equal those that a plain client reads, and the rates match the published messages', async () => {
     const { link, client, publisher } = await start();
     const momentOf = await readByClient(client);
-    const { feed, until } = follow(link);
+    const { until } = follow(link);
 
     // First the values come filter by filter; from here on in the broker's order, the uptime before what belongs to it.
     await until(({ uptimeSeconds, retainedMessages }) => uptimeSeconds !== null && retainedMessages !== null);
@@ -158,13 +158,12 @@ describe.each(Object.entries(BROKERS))('with %s', (_name, start) => {
     const fastest = Math.max(...turns.map(({ rates }) => rates.publishReceivedPerSecond ?? 0));
     expect(fastest).toBeGreaterThan(150);
     expect(fastest).toBeLessThan(2_000);
-    expect(feed.history.length).toBeGreaterThan(0);
   });
 });
 
 test('a restarted broker is unreachable for a while, resets its counters, and has no negative rate', async () => {
   const broker = await startMosquitto();
-  const { feed, until } = follow(await connectedLink({ url: broker.url }), { sampleMs: 0 });
+  const { until } = follow(await connectedLink({ url: broker.url }));
   const before = await until(
     ({ uptimeSeconds, rates }) => (uptimeSeconds ?? 0) >= 3 && rates.bytesSentPerSecond !== null,
   );
@@ -185,7 +184,6 @@ test('a restarted broker is unreachable for a while, resets its counters, and ha
   });
   expect(uptimes[0]).toBeGreaterThanOrEqual(3);
   expect(Math.min(...uptimes.map(Number))).toBeLessThan(3);
-  for (const { rates: sampled } of feed.history) rates.push(...Object.values(sampled));
   expect(rates.filter((rate) => rate !== null && !(rate >= 0 && Number.isFinite(rate)))).toEqual([]);
 });
 

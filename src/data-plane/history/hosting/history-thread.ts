@@ -62,6 +62,7 @@ export class HistoryThread extends WorkerHost<HistorySetup, HistoryCalls, Histor
   #state: HistoryState = { problem: null, code: null, bytes: null };
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> | null = null;
+  #queries = 0;
 
   constructor({ workerUrl, place, keepMs, maxBytes, maxQueueBytes = QUEUE_BYTES, ...options }: HistoryThreadOptions) {
     super({
@@ -89,9 +90,9 @@ export class HistoryThread extends WorkerHost<HistorySetup, HistoryCalls, Histor
     return downReason === null ? this.#state : { ...this.#state, problem: downReason, code: 'UNAVAILABLE' };
   }
 
-  /** Arrivals that wait to be written, and those that were dropped since the start. */
-  get counts(): { readonly waiting: number; readonly dropped: number } {
-    return { waiting: this.#queue.size, dropped: this.#queue.dropped };
+  /** Arrivals that wait to be written; and since the start those that were dropped, and queries. */
+  get counts(): { readonly waiting: number; readonly dropped: number; readonly queries: number } {
+    return { waiting: this.#queue.size, dropped: this.#queue.dropped, queries: this.#queries };
   }
 
   module<Arrival, Queries extends HistoryQueries>(
@@ -103,6 +104,7 @@ export class HistoryThread extends WorkerHost<HistorySetup, HistoryCalls, Histor
         this.#schedule();
       },
       query: async (query, args) => {
+        this.#queries += 1;
         await this.#instance.start();
         return (await this.#instance.call('query', name, query, args)) as never;
       },
