@@ -10,6 +10,8 @@ export const ID_PREFIXES = {
   organization: 'org',
   session: 'ses',
   signInRule: 'rul',
+  notificationChannel: 'ntc',
+  notificationDelivery: 'ntd',
   auditEvent: 'aud',
   process: 'prc',
   job: 'job',
