@@ -98,7 +98,8 @@ function connectionIssues(connection: WebhookConnectionConfig, rules: BridgeRule
   ];
 }
 
-function urlIssues(text: string, hosts: AllowedHosts): InputIssue[] {
+/** Issues of a URL that requests are sent to, at `/url`. */
+export function urlIssues(text: string, hosts: AllowedHosts): InputIssue[] {
   const refused = (reason: string) => [{ path: '/url', reason }];
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !/^https?:$/.test(url.protocol)) return refused('must be a URL such as https://host/path');
@@ -119,7 +120,8 @@ function tlsIssues(connection: WebhookConnectionConfig): InputIssue[] {
 const RESERVED =
   /^(webhook-.*|content-type|content-length|content-encoding|transfer-encoding|host|connection|keep-alive|upgrade|expect|te|trailer)$/i;
 
-function headerIssues(headers: Readonly<Record<string, string>>): InputIssue[] {
+/** Issues of further headers of a request, at `/headers/<name>`. */
+export function headerIssues(headers: Readonly<Record<string, string>>): InputIssue[] {
   const seen = new Set<string>();
   return Object.entries(headers).flatMap(([name, value]) => {
     const path = `/headers/${pointerStep(name)}`;

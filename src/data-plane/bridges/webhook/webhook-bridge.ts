@@ -1,18 +1,14 @@
-import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
-import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
-import type { LookupFunction } from 'node:net';
-import { keepCertificate } from '../../../platform/network/tls-failure.ts';
 import type { BridgeOptions } from '../hosting/bridge-options.ts';
 import type { Bridge } from '../model/bridge.ts';
 import { hostsOf } from '../model/bridge-kind.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 import { type Delivered, type Sink, SinkFailure } from '../sink/sink.ts';
 import { SinkBridge } from '../sink/sink-bridge.ts';
-import { type TlsMaterial, tlsOptions } from '../sink/tls-material.ts';
 import { answerFailure, requestFailure } from './webhook-answer.ts';
 import { webhookBody } from './webhook-body.ts';
 import { WEBHOOK_BATCH } from './webhook-bridge-kind.ts';
 import { TIMEOUT_MS, type WebhookBridgeConfig, type WebhookConnectionConfig } from './webhook-config.ts';
+import { WebhookRequests } from './webhook-requests.ts';
 import { signaturesOf } from './webhook-signature.ts';
 
 /**
@@ -87,75 +83,4 @@ class WebhookSink implements Sink {
       this.#request = null;
     }
   }
-}
-
-/** Maximum bytes of a response body that are read. A longer body closes the connection. */
-const MAX_ANSWER_BYTES = 65_536;
-/** Maximum number of interim responses (RFC 9110, 15.2) of one request. */
-const MAX_INTERIM = 10;
-
-interface WebhookAnswer {
-  readonly status: number;
-  readonly retryAfter: string | null;
-}
-
-/**
- * Sends requests to one endpoint, one at a time, over a persistent connection. Redirects are not followed, because they
- * could lead to a host that is not allowed.
- */
-class WebhookRequests {
-  readonly #url: URL;
-  readonly #agent: HttpAgent;
-
-  constructor(url: string, tls: TlsMaterial, lookup: LookupFunction | undefined) {
-    this.#url = new URL(url);
-    const options = { keepAlive: true, maxSockets: 1, ...(lookup === undefined ? {} : { lookup }) };
-    this.#agent = this.#isTls ? new HttpsAgent({ ...options, ...tlsOptions(tls) }) : new HttpAgent(options);
-  }
-
-  /** Resolves with the status and headers, also if the body is incomplete. Errors: that of the socket; AbortError. */
-  post(body: Buffer, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<WebhookAnswer> {
-    return new Promise((resolve, reject) => {
-      const start = this.#isTls ? requestHttps : requestHttp;
-      const length = { 'content-length': String(body.length) };
-      const request = start(this.#url, {
-        method: 'POST',
-        agent: this.#agent,
-        signal,
-        headers: { ...headers, ...length },
-      });
-      request.on('error', reject);
-      request.on('socket', keepCertificate);
-      let interim = 0;
-      request.on('information', () => {
-        interim += 1;
-        if (interim > MAX_INTERIM) request.destroy(new Error(`more than ${MAX_INTERIM} interim responses (1xx)`));
-      });
-      request.on('response', (answer) => {
-        const { statusCode: status = 0, headers: received } = answer;
-        // Later errors are those of the body.
-        request.off('error', reject).on('error', () => undefined);
-        readAway(answer, () => resolve({ status, retryAfter: received['retry-after'] ?? null }));
-      });
-      request.end(body);
-    });
-  }
-
-  close(): void {
-    this.#agent.destroy();
-  }
-
-  get #isTls(): boolean {
-    return this.#url.protocol === 'https:';
-  }
-}
-
-function readAway(answer: IncomingMessage, done: () => void): void {
-  let bytes = 0;
-  answer.on('error', () => undefined);
-  answer.on('close', done);
-  answer.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) answer.destroy();
-  });
 }

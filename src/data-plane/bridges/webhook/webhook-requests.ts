@@ -1,0 +1,84 @@
+import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { keepCertificate } from '../../../platform/network/tls-failure.ts';
+import { type TlsMaterial, tlsOptions } from '../sink/tls-material.ts';
+
+/** Maximum bytes of a response body that are read. A longer body closes the connection. */
+const MAX_ANSWER_BYTES = 65_536;
+/** Maximum number of interim responses (RFC 9110, 15.2) of one request. */
+const MAX_INTERIM = 10;
+
+interface WebhookAnswer {
+  readonly status: number;
+  readonly retryAfter: string | null;
+  /** The first bytes of the body, at most `keptBytes`. */
+  readonly body: Buffer;
+}
+
+/**
+ * Sends requests to one endpoint, one at a time, over a persistent connection. Redirects are not followed, because they
+ * could lead to a host that is not allowed.
+ */
+export class WebhookRequests {
+  readonly #url: URL;
+  readonly #agent: HttpAgent;
+  readonly #keptBytes: number;
+
+  /** `keptBytes`: of the body of each response. Default: none. */
+  constructor(url: string, tls: TlsMaterial, lookup: LookupFunction | undefined, keptBytes = 0) {
+    this.#url = new URL(url);
+    this.#keptBytes = keptBytes;
+    const options = { keepAlive: true, maxSockets: 1, ...(lookup === undefined ? {} : { lookup }) };
+    this.#agent = this.#isTls ? new HttpsAgent({ ...options, ...tlsOptions(tls) }) : new HttpAgent(options);
+  }
+
+  /** Resolves with the status and headers, also if the body is incomplete. Errors: that of the socket; AbortError. */
+  post(body: Buffer, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<WebhookAnswer> {
+    return new Promise((resolve, reject) => {
+      const start = this.#isTls ? requestHttps : requestHttp;
+      const length = { 'content-length': String(body.length) };
+      const request = start(this.#url, {
+        method: 'POST',
+        agent: this.#agent,
+        signal,
+        headers: { ...headers, ...length },
+      });
+      request.on('error', reject);
+      request.on('socket', keepCertificate);
+      let interim = 0;
+      request.on('information', () => {
+        interim += 1;
+        if (interim > MAX_INTERIM) request.destroy(new Error(`more than ${MAX_INTERIM} interim responses (1xx)`));
+      });
+      request.on('response', (answer) => {
+        const { statusCode: status = 0, headers: received } = answer;
+        // Later errors are those of the body.
+        request.off('error', reject).on('error', () => undefined);
+        const retryAfter = received['retry-after'] ?? null;
+        readAway(answer, this.#keptBytes, (start) => resolve({ status, retryAfter, body: start }));
+      });
+      request.end(body);
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  get #isTls(): boolean {
+    return this.#url.protocol === 'https:';
+  }
+}
+
+function readAway(answer: IncomingMessage, keptBytes: number, done: (start: Buffer) => void): void {
+  let bytes = 0;
+  const kept: Buffer[] = [];
+  answer.on('error', () => undefined);
+  answer.on('close', () => done(Buffer.concat(kept)));
+  answer.on('data', (chunk: Buffer) => {
+    if (bytes < keptBytes) kept.push(chunk.subarray(0, keptBytes - bytes));
+    bytes += chunk.length;
+    if (bytes > MAX_ANSWER_BYTES) answer.destroy();
+  });
+}
