@@ -123,6 +123,11 @@ export const ldapFilter = (placeholder: string): Parse<string> =>
     `a filter in parentheses that contains ${placeholder}`,
   );
 
+export const smtpUrl = valid((text) => {
+  const url = urlOf(text);
+  return url !== null && /^smtps?:$/.test(url.protocol) && url.hostname !== '' && /^\/?$/.test(url.pathname);
+}, 'a URL such as smtp://user:password@mail.example.com:587');
+
 export const databaseUrl = valid((text) => /^postgres(ql)?:\/\//.test(text), 'a URL that begins with postgresql://');
 
 export const email = valid((text) => /^[^\s@]+@[^\s@]+$/.test(text), 'an e-mail address');

@@ -19,6 +19,7 @@ import {
   type Parse,
   port,
   scopes,
+  smtpUrl,
   text,
   webAddress,
   webAddresses,
@@ -379,6 +380,17 @@ export const SETTINGS = settings({
     fallback: '0',
     parse: integer(0, 300_000),
     help: 'How long SIGTERM delays the shutdown, in milliseconds; requests are served meanwhile, and /readyz responds with 503, so that a load balancer stops sending them',
+  },
+  smtpUrl: {
+    shownDefault: 'no e-mail',
+    parse: optional(smtpUrl),
+    help: 'SMTP server that sends the e-mail of notification channels: smtp://user:password@host:587 (with STARTTLS) or smtps://…; ?tls=off sends unencrypted',
+    secret: true,
+  },
+  mailFrom: {
+    fallback: 'brokergraph@localhost',
+    parse: email,
+    help: 'E-mail address of the sender',
   },
   auditRetentionDays: {
     fallback: '365',

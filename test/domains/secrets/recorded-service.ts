@@ -83,6 +83,7 @@ export async function startRecordedService(
       SECRET_KEY: plant('SECRET_KEY').slice(1),
       SECRET_KEY_PREVIOUS: plant('SECRET_KEY_PREVIOUS').slice(1),
       METRICS_TOKEN: plant('METRICS_TOKEN'),
+      SMTP_URL: `smtp://mail:${plant('SMTP_URL')}@127.0.0.1:1`,
       ...settings(plant, secrets),
     },
   });
