@@ -35,6 +35,7 @@ const DOMAINS = ['users', 'projects', 'audit', 'tokens', 'sign-in', 'brokers', '
   'processes',
   'history',
   'problems',
+  'notifications',
 ]);
 
 const partsOf = (path) =>
