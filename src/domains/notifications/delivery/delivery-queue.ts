@@ -1,0 +1,67 @@
+import type { Database } from '../../../platform/storage/database.ts';
+import { type Channel, toChannel } from '../channels/channel.ts';
+import type { GraphContext } from '../channels/subscription-body.ts';
+import type { NotificationContent } from '../notification-content.ts';
+import type { ChannelSender } from '../senders/channel-sender.ts';
+import type { Outcome } from '../senders/sender.ts';
+import { nextAttempt } from './retry.ts';
+
+interface DeliveryQueueOptions {
+  readonly db: Database;
+  readonly sender: Pick<ChannelSender, 'send'>;
+  readonly isStopped: () => boolean;
+}
+
+type Delivery = NonNullable<Awaited<ReturnType<Database['notificationDelivery']['findFirst']>>>;
+
+/**
+ * Sends the deliveries of a channel in order, one at a time. The outcome is written after the attempt: a process that
+ * ends in between sends the message again. Errors: those of the database.
+ */
+export class DeliveryQueue {
+  readonly #options: DeliveryQueueOptions;
+
+  constructor(options: DeliveryQueueOptions) {
+    this.#options = options;
+  }
+
+  /** Sends what is due. Returns when the next attempt is due, in milliseconds since 1970; `null` if nothing waits. */
+  async run(channelId: string, graph: GraphContext): Promise<number | null> {
+    const { db, sender, isStopped } = this.#options;
+    while (!isStopped()) {
+      // Read each time, because a user may change both.
+      const row = await db.notificationChannel.findUnique({ where: { id: channelId, isActive: true } });
+      const where = { channelId, state: 'PENDING' } as const;
+      const head = row && (await db.notificationDelivery.findFirst({ where, orderBy: { number: 'asc' } }));
+      if (row === null || head === null) return null;
+      if (head.nextAttemptAt.getTime() > Date.now()) return head.nextAttemptAt.getTime();
+      const channel: Channel = toChannel(row);
+      const startedAt = Date.now();
+      const content = JSON.parse(head.content) as NotificationContent;
+      const outcome = await sender.send(channel, { id: head.id, content }, graph);
+      await this.#write(head, outcome, startedAt);
+    }
+    return null;
+  }
+
+  async #write({ id, attempts: before, startedAt }: Delivery, outcome: Outcome, began: number): Promise<void> {
+    const attempts = before + 1;
+    const firstAt = startedAt?.getTime() ?? began;
+    const { status, response, error, isDelivered } = outcome;
+    const next = isDelivered ? null : nextAttempt(outcome, attempts, firstAt, Date.now());
+    const ended = { state: isDelivered ? 'DELIVERED' : 'DEAD', endedAt: new Date() } as const;
+    await this.#options.db.notificationDelivery.updateMany({
+      // A user may have sent it again meanwhile, or another process has it.
+      where: { id, state: 'PENDING', attempts: before },
+      data: {
+        attempts,
+        startedAt: new Date(firstAt),
+        lastAttemptAt: new Date(began),
+        responseStatus: status,
+        response,
+        error,
+        ...(next === null ? ended : { nextAttemptAt: new Date(next) }),
+      },
+    });
+  }
+}
