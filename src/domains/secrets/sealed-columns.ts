@@ -38,6 +38,13 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     contextOf: ({ brokerId, bridge }) => `${brokerId}/${bridge}`,
   },
   {
+    model: 'notificationChannel',
+    column: 'sealedTarget',
+    ifLost: 'NULL',
+    ...BY_ID,
+    contextOf: ({ id }) => `${id}/target`,
+  },
+  {
     model: 'clusterPassword',
     column: 'sealedPassword',
     ifLost: 'NULL',

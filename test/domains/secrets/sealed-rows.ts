@@ -44,6 +44,19 @@ export async function plantSecrets(db: Database, sealer: Sealer): Promise<void> 
       sealedKey: of('certificate.sealedKey', certificate),
     },
   });
+  const channel = { id: 'ntc_1' };
+  await db.notificationChannel.create({
+    data: {
+      ...channel,
+      ...at,
+      projectId: 'prj_1',
+      kind: 'WEBHOOK',
+      name: 'Channel',
+      rules: '{}',
+      target: '{}',
+      sealedTarget: of('notificationChannel.sealedTarget', channel),
+    },
+  });
   const bridge = { brokerId: broker.id, bridge: 'mqtt-bridge' };
   await db.bridgeConfig.create({ data: { ...bridge, ...at, sealedConfig: of('bridgeConfig.sealedConfig', bridge) } });
   await db.cluster.create({ data: { ...broker, name: 'Cluster', mode: 'DYNSEC', keeper: 'none' } });

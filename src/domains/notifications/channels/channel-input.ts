@@ -1,0 +1,135 @@
+import { headerIssues, urlIssues } from '../../../data-plane/bridges/webhook/webhook-bridge-kind.ts';
+import { secretProblem } from '../../../data-plane/bridges/webhook/webhook-signature.ts';
+import type { InputIssue } from '../../../platform/errors.ts';
+import { isEmailAddress, MAX_NAME, textIssues } from '../../../platform/text/texts.ts';
+import type { Nullish } from '../../../platform/without-nulls.ts';
+import type { AllowedHosts } from '../../../protocol/network/allowed-hosts.ts';
+import { contentOf, type NotificationContent, testContent } from '../notification-content.ts';
+import { templateProblem } from './body-template.ts';
+import type { StoredSubscription, WebhookSecrets } from './channel-target.ts';
+import { MAX_DOCUMENT, MAX_VARIABLES } from './subscription-body.ts';
+
+export interface NamedValue {
+  readonly name: string;
+  readonly value: string;
+}
+
+export interface WebhookInput {
+  readonly url: string;
+  readonly secret?: string | null | undefined;
+  readonly headers?: readonly NamedValue[] | null | undefined;
+  readonly credentials?: readonly NamedValue[] | null | undefined;
+  readonly template?: string | null | undefined;
+  readonly document?: string | null | undefined;
+  readonly variables?: unknown;
+}
+
+export interface EmailInput {
+  readonly to: readonly string[];
+}
+
+export interface MqttInput {
+  readonly brokerId: string;
+  readonly topic: string;
+  readonly qos?: number | null | undefined;
+}
+
+/** Exactly one member. */
+export type TargetInput = Nullish<{
+  readonly webhook: WebhookInput;
+  readonly email: EmailInput;
+  readonly mqtt: MqttInput;
+}>;
+
+const MAX_URL = 2_000;
+const MAX_SECRET = 2_000;
+const MAX_VALUE = 8_192;
+const MAX_VALUES = 20;
+const MAX_RECIPIENTS = 20;
+const CREDENTIAL_NAME = /^[A-Za-z][A-Za-z0-9]{0,49}$/;
+
+export const nameIssues = (name: string): InputIssue[] => [
+  ...textIssues('input.name', name.trim(), { min: 1, max: MAX_NAME }),
+];
+
+export const secretsOf = ({ url, secret, headers, credentials }: WebhookInput): WebhookSecrets => ({
+  url,
+  secret: secret ?? null,
+  headers: recordOf(headers),
+  credentials: recordOf(credentials),
+});
+
+/** `null` without a document. */
+export const subscriptionOf = ({ document, variables }: WebhookInput): StoredSubscription | null =>
+  document == null ? null : { document, variables: (variables ?? {}) as StoredSubscription['variables'] };
+
+const recordOf = (values: readonly NamedValue[] | null | undefined): Record<string, string> =>
+  Object.fromEntries((values ?? []).map(({ name, value }) => [name, value]));
+
+/** Issues at `input.target.webhook.…`. */
+export function webhookIssues(input: WebhookInput, hosts: AllowedHosts): InputIssue[] {
+  const { url, secret, headers, credentials, template, document, variables } = input;
+  const problem = secret == null ? null : secretProblem(secret);
+  const found: InputIssue[] = [
+    ...textIssues('url', url, { max: MAX_URL }),
+    ...urlIssues(url, hosts),
+    ...textIssues('secret', secret, { max: MAX_SECRET }),
+    ...(problem === null ? [] : [{ path: 'secret', reason: problem }]),
+    ...valueIssues('headers', headers),
+    ...headerIssues(recordOf(headers)),
+    ...valueIssues('credentials', credentials),
+    ...(credentials ?? []).flatMap(({ name }) =>
+      CREDENTIAL_NAME.test(name) ? [] : [{ path: 'credentials', reason: 'must have names of letters and digits' }],
+    ),
+    ...textIssues('template', template, { max: Number.POSITIVE_INFINITY }),
+  ];
+  found.push(...textIssues('document', document, { max: MAX_DOCUMENT }));
+  if (document != null && template != null)
+    found.push({ path: 'document', reason: 'cannot be combined with template' });
+  if (variables != null && !isVariables(variables)) found.push({ path: 'variables', reason: VARIABLES });
+  const fault = template == null ? null : templateProblem(template, recordOf(credentials), SAMPLES);
+  if (fault !== null) found.push({ path: 'template', reason: fault });
+  return found.map(({ path, reason }) => ({ path: `input.target.webhook.${path.replace(/^\//, '')}`, reason }));
+}
+
+const VARIABLES = `must be an object of at most ${MAX_VARIABLES} characters`;
+
+const isVariables = (value: unknown): boolean =>
+  typeof value === 'object' && !Array.isArray(value) && JSON.stringify(value).length <= MAX_VARIABLES;
+
+function valueIssues(path: string, values: readonly NamedValue[] | null | undefined): InputIssue[] {
+  const all = values ?? [];
+  if (all.length > MAX_VALUES) return [{ path, reason: `must have at most ${MAX_VALUES} entries` }];
+  const names = new Set(all.map(({ name }) => name));
+  return [
+    ...(names.size < all.length ? [{ path, reason: 'must not have a name twice' }] : []),
+    ...all.flatMap(({ value }, index) => textIssues(`${path}.${index}.value`, value, { max: MAX_VALUE })),
+  ];
+}
+
+export function emailIssues({ to }: EmailInput): InputIssue[] {
+  const path = 'input.target.email.to';
+  const bounds = to.length === 0 || to.length > MAX_RECIPIENTS;
+  return [
+    ...(bounds ? [{ path, reason: `must have 1 to ${MAX_RECIPIENTS} addresses` }] : []),
+    ...to
+      .slice(0, MAX_RECIPIENTS)
+      .flatMap((address, index) =>
+        isMailbox(address) ? [] : [{ path: `${path}.${index}`, reason: 'must be an e-mail address' }],
+      ),
+  ];
+}
+
+/** Without characters that begin another address or a comment in a header. */
+const isMailbox = (address: string): boolean => isEmailAddress(address) && !/[<>()[\],;:\\"]/.test(address);
+
+const SAMPLES: readonly NotificationContent[] = samples();
+
+function samples(): NotificationContent[] {
+  const at = new Date(0);
+  const test = testContent({ id: 'prj_x', name: 'A "project"' }, at);
+  const [opened] = test.notices;
+  if (opened === undefined) return [test];
+  const closed = { ...opened, change: 'CLOSED', severity: 'CRITICAL', closedAt: opened.openedAt } as const;
+  return [test, contentOf([opened], at), contentOf([closed], at), contentOf([opened, closed], at)];
+}
