@@ -18,6 +18,7 @@ import { JobService } from '../domains/jobs/job-service.ts';
 import { JobStore } from '../domains/jobs/job-store.ts';
 import { MessageService } from '../domains/messages/message-service.ts';
 import { openPublished } from '../domains/messages/published-messages.ts';
+import { openNotifications } from '../domains/notifications/notifications.ts';
 import { ProblemService } from '../domains/problems/problem-service.ts';
 import { ProjectService } from '../domains/projects/project-service.ts';
 import { RefusalService } from '../domains/refusals/refusal-service.ts';
@@ -29,6 +30,7 @@ import { TopicTrees } from '../domains/topic-tree/topic-trees.ts';
 import { OrganizationService } from '../domains/users/organization-service.ts';
 import { OwnershipLimit } from '../domains/users/ownership-limit.ts';
 import { UserService } from '../domains/users/user-service.ts';
+import { DEFAULT_LIMITS } from '../gateway/graphql/limits.ts';
 import type { Closers } from '../platform/closers.ts';
 import type { Config } from '../platform/config/config.ts';
 import { HostedCalls } from '../protocol/hosting/hosted-calls.ts';
@@ -68,6 +70,17 @@ export async function openParts(config: Config, options: ServiceOptions, closers
   const { streams, bridges, topicTrees, clusters, ...services } = features;
   const problems = closers.keep(new ProblemService({ db, changes, projects: caches.projects, log: options.log }));
   await problems.load();
+  const notifications = openNotifications({
+    ...config,
+    ...caches,
+    storage,
+    sealer,
+    problems,
+    publishing: services.publishing,
+    openSchema: () => import('./schema.ts').then(({ schema }) => schema),
+    limits: { ...DEFAULT_LIMITS, cost: config.maxQueryCost, depth: config.maxQueryDepth },
+    log: options.log,
+  });
   const all = {
     ...services,
     history,
@@ -77,6 +90,7 @@ export async function openParts(config: Config, options: ServiceOptions, closers
     secrets: new SecretRotator({ db, sealer, audit }),
     processes: processes.service,
     problems,
+    ...notifications.services,
     users,
     organizations,
     tokens,
@@ -110,6 +124,7 @@ export async function openParts(config: Config, options: ServiceOptions, closers
     clusters,
     processes,
     history,
+    notifications: notifications.runner,
   };
 }
 

@@ -63,6 +63,7 @@ import '../domains/secrets/secrets-schema.ts';
 import '../domains/problems/graph/problem-schema.ts';
 import '../domains/problems/graph/problem-mutations-schema.ts';
 import '../domains/problems/graph/problem-live-schema.ts';
+import '../domains/notifications/graph/notification-schema.ts';
 import './node-schema.ts';
 import type { GraphQLSchema } from 'graphql';
 import { audited } from '../domains/audit/audited.ts';

@@ -66,6 +66,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     closers.keep(services.runtimes);
     await services.runtimes.start();
     closers.keep(openProblemWatch(parts, { config, readiness, log })).start();
+    closers.keep(parts.notifications).start({ db: storage.db, services });
     services.audit.startRetention();
     signIn.checks.start();
 

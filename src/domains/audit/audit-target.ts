@@ -25,10 +25,14 @@ const OF_BROKER = [
 
 const SCOPES = new Set(['projectId', 'brokerId', 'organizationId', 'clientId', 'nodeId']);
 
-const KINDS: Readonly<Record<string, string>> = { ruleId: 'signInRule', silenceId: 'problemSilence' };
+const KINDS: Readonly<Record<string, string>> = {
+  ruleId: 'signInRule',
+  silenceId: 'problemSilence',
+  channelId: 'notificationChannel',
+};
 
 const CREATES =
-  /^(?:create|add)(?:Cloud)?(Project|Organization|User|Token|Certificate|Cluster|Broker|SignInRule|Session)$/;
+  /^(?:create|add)(?:Cloud)?(Project|Organization|User|Token|Certificate|Cluster|Broker|SignInRule|Session|NotificationChannel)$/;
 
 /** `tokenId` means a token, `username` with a broker an account. `null` if the caller is the target. */
 export function targetOf(operation: string, input: AuditInput): AuditTarget | null {
@@ -142,6 +146,10 @@ const READ: Readonly<Record<string, Read>> = {
   problem: ({ db }, id) => db.problem.findUnique({ where: { id } }),
   problemSilence: ({ db }, id) => db.problemSilence.findUnique({ where: { id } }),
   signInRule: ({ db }, id) => db.signInRule.findUnique({ where: { id } }),
+  notificationChannel: async ({ db }, id) => {
+    const row = await db.notificationChannel.findUnique({ where: { id }, omit: { sealedTarget: true } });
+    return row && { ...row, rules: JSON.parse(row.rules) as unknown, target: JSON.parse(row.target) as unknown };
+  },
   cluster: ({ db }, id) =>
     db.cluster.findUnique({
       where: { id: swapClusterId(id) },

@@ -42,6 +42,10 @@ const CREATE_CLIENT =
   'mutation ($i: CreateAccountInput!) { createAccount(input: $i) { outcome error { message } account { username } } }';
 const BRIDGE =
   'mutation ($i: UpdateBridgeConfigInput!) { updateBridgeConfig(input: $i) { bridge { isActive config status } } }';
+const CREATE_CHANNEL = `mutation ($i: CreateNotificationChannelInput!) { createNotificationChannel(input: $i) {
+  notificationChannel { id webhook { origin headerNames credentialNames template } deliveries { nodes { error } } } } }`;
+const TEST_CHANNEL = `mutation ($i: TestNotificationChannelInput!) { testNotificationChannel(input: $i) {
+  isDelivered responseStatus response error } }`;
 const PERSON = 'person@example.com';
 
 /** With TOKEN_IN_QUERY. */
@@ -378,6 +382,32 @@ export const SECRET_STEPS: readonly SecretStep[] = [
       await expect(connect('gateway', plant('a guess at a broker'))).rejects.toThrow();
       await expect(connect(plant('a password as user name'), 'x')).rejects.toThrow();
       await (await connect('gateway', plant('broker password'))).endAsync();
+    },
+  },
+  {
+    name: 'notification channels that cannot reach their receiver, and a bad one',
+    covers: ['NotificationWebhookInput.secret', 'SMTP_URL'],
+    run: async ({ graph, plant, projectId }) => {
+      const key = Buffer.from(plant('signing secret')).subarray(0, 32).toString('base64');
+      const create = (webhook: object, name = 'c') => {
+        const i = { projectId, name, target: { webhook } };
+        return graph(CREATE_CHANNEL, { i });
+      };
+      const webhook = {
+        url: `http://127.0.0.1:1/${plant('path of a webhook')}`,
+        secret: `whsec_${key}`,
+        headers: [{ name: 'Authorization', value: plant('header of a webhook') }],
+        credentials: [{ name: 'routingKey', value: plant('credential of a template') }],
+      };
+      const template = '{"key": "{{credentials.routingKey}}"}';
+      const made = ok(await create({ ...webhook, template })).createNotificationChannel.notificationChannel;
+      const tested = ok(await graph(TEST_CHANNEL, { i: { channelId: made.id } })).testNotificationChannel;
+      expect(tested).toMatchObject({ isDelivered: false });
+      refused(await create({ ...webhook, secret: plant('no signing secret') }), 'INVALID');
+      refused(await create({ ...webhook, template: '{"key": {{credentials.routingKey}}}' }), 'INVALID');
+      const i = { projectId, name: 'mail', target: { email: { to: ['a@example.com'] } } };
+      const mail = ok(await graph(CREATE_CHANNEL, { i })).createNotificationChannel.notificationChannel;
+      ok(await graph(TEST_CHANNEL, { i: { channelId: mail.id } }));
     },
   },
   {

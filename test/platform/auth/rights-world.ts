@@ -25,6 +25,7 @@ export interface World extends TestService {
   readonly jobId: string;
   readonly problemId: string;
   readonly silenceId: string;
+  readonly channelId: string;
 }
 
 const { cert } = createAuthority();
@@ -70,6 +71,8 @@ export async function furnished(service: TestService, { isStrict = false, withCl
       createCertificate(input: { projectId: $p, filename: "ca.pem", cert: $c }) { certificate { id } }
       createSignInRules(input: { projectId: $p, rules: [{ provider: SSO, pattern: "x", role: VIEWER }] }) { rules { id } }
       updateProject(input: { projectId: $p, hasStrictRoles: $s }) { project { id } }
+      createNotificationChannel(input: { projectId: $p, name: "c", isActive: false,
+        target: { webhook: { url: "http://127.0.0.1:1/" } } }) { notificationChannel { id } }
     }`,
     { p: projectId, c: cert, s: isStrict },
   );
@@ -91,6 +94,7 @@ export async function furnished(service: TestService, { isStrict = false, withCl
     jobId,
     problemId,
     silenceId: silence.id,
+    channelId: data.createNotificationChannel.notificationChannel.id,
     ruleId: data.createSignInRules.rules[0].id,
     clusterId: withCluster ? await clusterIn(service, projectId) : 'unknown',
   };
@@ -108,13 +112,14 @@ export const startWorld = async (): Promise<World> => furnished(await startTestS
 
 /** Whether what it was furnished with is still there. */
 export async function isWhole(world: World): Promise<boolean> {
-  const { graphql, storage, projectId, brokerId, tokenId, certificateId, clusterId, ruleId } = world;
+  const { graphql, storage, projectId, brokerId, tokenId, certificateId, clusterId, ruleId, channelId } = world;
   const { data } = await graphql(
     'query ($p: ID!, $b: ID!, $t: ID!, $c: ID!, $k: ID!) { p: node(id: $p) { id } b: node(id: $b) { id } t: node(id: $t) { id } c: node(id: $c) { id } k: node(id: $k) { id } }',
     { p: projectId, b: brokerId, t: tokenId, c: certificateId, k: clusterId },
   );
   const isRuleThere = (await storage.db.signInRule.count({ where: { id: ruleId } })) === 1;
-  return isRuleThere && Object.values(data).every((found) => found !== null);
+  const isChannelThere = (await storage.db.notificationChannel.count({ where: { id: channelId } })) === 1;
+  return isRuleThere && isChannelThere && Object.values(data).every((found) => found !== null);
 }
 
 /** What people type: something that may be, or what no service takes. */
@@ -128,7 +133,7 @@ function valueFor(type: GraphQLInputType, name: string, parent: string, ids: Wor
   if (isListType(type)) return [valueFor(type.ofType, name, parent, ids, text)];
   if (isInputObjectType(type)) {
     const fields = Object.values(type.getFields());
-    const required = type.isOneOf ? fields.slice(0, 1) : fields.filter((field) => isNonNullType(field.type));
+    const required = type.isOneOf ? fields.slice(0, 1) : fields.filter(isNeeded);
     return Object.fromEntries(
       required.map((field) => [field.name, valueFor(field.type, field.name, parent, ids, text)]),
     );
@@ -146,7 +151,11 @@ function valueFor(type: GraphQLInputType, name: string, parent: string, ids: Wor
   return name === 'currentPassword' ? PASSWORD : text;
 }
 
-const requiredOf = (field: Field) => field.args.filter(({ type }) => isNonNullType(type));
+/** Without a project, some fields are about the service itself. */
+const isNeeded = ({ name, type }: { readonly name: string; readonly type: GraphQLInputType }) =>
+  isNonNullType(type) || name === 'projectId';
+
+const requiredOf = (field: Field) => field.args.filter(isNeeded);
 
 /** A field with what it cannot do without, and the variables for that. */
 export function selectionOf(field: Field): { readonly variables: string; readonly text: string } {

@@ -303,6 +303,8 @@ const FIELDS_WITH_HOSTS: Readonly<Record<string, string>> = {
   'AddBrokerInput.url': 'checked',
   'UpdateBrokerInput.url': 'checked',
   'UpdateBridgeConfigInput.config': 'checked',
+  'NotificationWebhookInput.url': 'checked',
+  'NotificationWebhookInput.variables': 'has no addresses',
   'ClusterNodeInput.address': 'sent to the nodes',
   'ClusterNodeInput.url': 'compared with a stored URL',
   'JoinClusterInput.address': 'sent to the nodes',

@@ -1,0 +1,227 @@
+import { readFileSync } from 'node:fs';
+import { Webhook } from 'standardwebhooks';
+import { describe, expect, test } from 'vitest';
+import { startTestService } from '../../support/service.ts';
+import {
+  closeProblem,
+  createChannel,
+  deliveriesOf,
+  openProblem,
+  SECRET,
+  seenIn,
+  startReceiver,
+} from './notification-world.ts';
+
+const TEST = `mutation ($input: TestNotificationChannelInput!) { testNotificationChannel(input: $input) {
+  isDelivered responseStatus response error } }`;
+const RESEND = `mutation ($input: ResendNotificationDeliveryInput!) { resendNotificationDelivery(input: $input) {
+  delivery { id state attempts } } }`;
+
+test('an opening and a closing arrive in order, with signatures that standardwebhooks verifies', async () => {
+  const [service, receiver] = await Promise.all([startTestService(), startReceiver()]);
+  const headers = [{ name: 'Authorization', value: 'Bearer of the receiver' }];
+  const id = await createChannel(service, {
+    target: { webhook: { url: `${receiver.url}/hook`, secret: SECRET, headers } },
+  });
+  await openProblem(service, 'a "quoted" name');
+  await closeProblem(service, 'a "quoted" name');
+  await expect.poll(() => seenIn(receiver)).toEqual(['OPENED a "quoted" name', 'CLOSED a "quoted" name']);
+  for (const { headers: sent, text, body } of receiver.requests) {
+    expect(new Webhook(SECRET).verify(text, sent as Record<string, string>)).toEqual(body);
+    expect(() => new Webhook(SECRET).verify(`${text} `, sent as Record<string, string>)).toThrow();
+    expect(sent).toMatchObject({ authorization: 'Bearer of the receiver', 'content-type': 'application/json' });
+  }
+  const [opened, closed] = receiver.requests.map(({ body }) => body);
+  expect(opened).toMatchObject({
+    type: 'problem.opened',
+    data: { kind: 'BRIDGE_DOWN', severity: 'CRITICAL', project: { id: service.projectId }, closedAt: null },
+  });
+  expect(closed).toMatchObject({ type: 'problem.closed', data: { id: opened.data.id, closedAt: expect.any(String) } });
+  await expect.poll(() => deliveriesOf(service, id, 'DELIVERED')).toHaveLength(2);
+  const [newest] = await deliveriesOf(service, id);
+  expect(newest).toMatchObject({ number: 2, attempts: 1, responseStatus: 204, error: null, nextAttemptAt: null });
+  expect(receiver.requests.map(({ headers: sent }) => sent['webhook-id'])).toContain(newest.id);
+});
+
+test('messages wait behind one that fails, keep its id, and a dead letter can be sent again', async () => {
+  const [service, receiver] = await Promise.all([startTestService(), startReceiver()]);
+  const id = await createChannel(service, { target: { webhook: { url: receiver.url } } });
+  const statuses = [500, 429, 302];
+  receiver.respond = (response) => {
+    const status = statuses.shift() ?? 200;
+    const location = status === 302 ? { location: `${receiver.url}/elsewhere` } : {};
+    const headers = { ...location, ...(status === 429 ? { 'retry-after': '1' } : {}) };
+    response.writeHead(status, headers).end(status === 200 ? 'taken' : `not now\u0007\0 ${'x'.repeat(5_000)}`);
+  };
+  await openProblem(service, 'a');
+  await closeProblem(service, 'a');
+  await expect.poll(() => receiver.requests.length).toBeGreaterThan(0);
+  await expect.poll(async () => (await deliveriesOf(service, id))[1]?.attempts).toBeGreaterThan(0);
+  const [second, first] = await deliveriesOf(service, id);
+  expect(first).toMatchObject({ state: 'PENDING', error: expect.stringMatching(/responded with/) });
+  expect(first.response).toMatch(/^not now {2,}x+$/);
+  expect(first.response.length).toBeLessThanOrEqual(1_000);
+  expect(second).toMatchObject({ attempts: 0, lastAttemptAt: null });
+  await expect.poll(() => seenIn(receiver), { timeout: 60_000 }).toEqual([...Array(4).fill('OPENED a'), 'CLOSED a']);
+  expect(new Set(receiver.requests.slice(0, 4).map(({ headers }) => headers['webhook-id']))).toEqual(
+    new Set([first.id]),
+  );
+
+  // A day later.
+  receiver.respond = (response) => void response.writeHead(503).end();
+  await openProblem(service, 'b');
+  await expect.poll(async () => (await deliveriesOf(service, id))[0]).toMatchObject({ attempts: 1, state: 'PENDING' });
+  const { db } = service.storage;
+  await db.notificationDelivery.updateMany({
+    where: { state: 'PENDING' },
+    data: { startedAt: new Date(Date.now() - 25 * 3_600_000), nextAttemptAt: new Date() },
+  });
+  await service.storage.changes.announce('notification-channel', id);
+  await expect.poll(async () => (await deliveriesOf(service, id, 'DEAD')).length).toBe(1);
+  const [dead] = await deliveriesOf(service, id, 'DEAD');
+  receiver.respond = (response) => void response.writeHead(200).end();
+  const input = { channelId: id, deliveryId: dead.id };
+  const { data } = await service.graphql(RESEND, { input });
+  expect(data.resendNotificationDelivery.delivery).toEqual({ id: dead.id, state: 'PENDING', attempts: 0 });
+  await expect
+    .poll(async () => (await deliveriesOf(service, id))[0])
+    .toMatchObject({ state: 'DELIVERED', attempts: 1 });
+  expect(seenIn(receiver).at(-1)).toBe('OPENED b');
+});
+
+test('a receiver that is down, and a service that restarts, lose nothing', async () => {
+  const [first, receiver] = await Promise.all([startTestService(), startReceiver()]);
+  await createChannel(first, { target: { webhook: { url: receiver.url } } });
+  await receiver.stop();
+  for (const name of ['a', 'b']) {
+    await openProblem(first, name);
+    await closeProblem(first, name);
+  }
+  await first.close();
+  const { dataDir, databaseUrl } = first.config;
+  const second = await startTestService({ dataDir, env: databaseUrl ? { DATABASE_URL: databaseUrl } : {} });
+  await openProblem(second, 'c');
+  await receiver.start();
+  const expected = ['OPENED a', 'CLOSED a', 'OPENED b', 'CLOSED b', 'OPENED c'];
+  await expect.poll(() => [...new Set(seenIn(receiver))], { timeout: 60_000 }).toEqual(expected);
+});
+
+test('rules select changes, hold short problems back, and collect digests', async () => {
+  const [service, receiver] = await Promise.all([startTestService(), startReceiver()]);
+  const target = { webhook: { url: receiver.url } };
+  await createChannel(service, { target, rules: { severities: ['WARNING'], changes: 'CLOSED' } });
+  await createChannel(service, { target: { webhook: { url: `${receiver.url}/slow` } }, rules: { minimumSeconds: 60 } });
+  const digest = await createChannel(service, { target, rules: { kinds: ['STREAM_FAILING'], digestMinutes: 10 } });
+  const warning = { severity: 'WARNING', kind: 'STREAM_FAILING' } as const;
+  await openProblem(service, 'short');
+  await closeProblem(service, 'short');
+  await openProblem(service, 'long', { at: new Date(Date.now() - 90_000), fact: warning });
+  await closeProblem(service, 'long', { fact: warning });
+  // Another project, and the service itself.
+  await openProblem(service, 'of the service', { projectId: null, fact: warning });
+  await expect.poll(() => seenIn(receiver).sort()).toEqual(['CLOSED long', 'CLOSED long', 'OPENED long']);
+  const { db } = service.storage;
+  await expect.poll(() => db.waitingNotice.count()).toBe(2);
+  await db.waitingNotice.updateMany({ data: { dueAt: new Date(Date.now() - 11 * 60_000) } });
+  await service.storage.changes.announce('notification-channel', digest);
+  await expect.poll(() => receiver.requests.at(-1)?.body.type).toBe('problem.digest');
+  const { data } = receiver.requests.at(-1)?.body ?? {};
+  expect(data.problems.map((one: { change: string }) => one.change)).toEqual(['OPENED', 'CLOSED']);
+  expect(receiver.requests).toHaveLength(4);
+});
+
+test('a hostile receiver is bounded, and the response of a test is shown', async () => {
+  const [service, receiver] = await Promise.all([startTestService(), startReceiver()]);
+  const id = await createChannel(service, { isActive: false, target: { webhook: { url: receiver.url } } });
+  let written = 0;
+  receiver.respond = (response) => {
+    response.writeHead(200);
+    const more = () => {
+      while (!response.destroyed && written < 100_000_000) {
+        written += 65_536;
+        if (!response.write('x'.repeat(65_536))) return void response.once('drain', more);
+      }
+    };
+    more();
+  };
+  const run = async () => (await service.graphql(TEST, { input: { channelId: id } })).data.testNotificationChannel;
+  const endless = await run();
+  expect(endless).toMatchObject({ isDelivered: true, responseStatus: 200, error: null });
+  expect(endless.response).toHaveLength(1_000);
+  expect(written).toBeLessThan(20_000_000);
+  await receiver.stop();
+  expect(await run()).toMatchObject({
+    isDelivered: false,
+    responseStatus: null,
+    error: expect.stringContaining('reached'),
+  });
+  expect(await deliveriesOf(service, id)).toEqual([]);
+});
+
+describe('templates', () => {
+  const document = readFileSync(new URL('../../../docs/notifications.md', import.meta.url), 'utf8');
+  const templateOf = (name: string): string => {
+    const [, template] = new RegExp(`### ${name}\\n[^]*?\`\`\`mustache\\n([^]*?)\`\`\``).exec(document) ?? [];
+    if (template === undefined) throw new Error(`no template of ${name}`);
+    return template;
+  };
+
+  test('those of the document make the bodies that Slack, Teams, PagerDuty and ntfy take', async () => {
+    const [service, receiver] = await Promise.all([startTestService(), startReceiver()]);
+    const credentials = [{ name: 'routingKey', value: 'key "1"' }];
+    for (const name of ['Slack', 'Teams', 'PagerDuty', 'ntfy']) {
+      const webhook = { url: `${receiver.url}/${name}`, template: templateOf(name), credentials };
+      await createChannel(service, { name, target: { webhook } });
+    }
+    await openProblem(service, 'line "1"', { fact: { detail: 'two\nlines' } });
+    await closeProblem(service, 'line "1"');
+    await expect.poll(() => receiver.requests.length).toBe(8);
+    const bodies = receiver.requests.map(({ body }) => body);
+    const slack = bodies.filter(({ text }) => text !== undefined).map(({ text }) => text);
+    expect(slack).toEqual([
+      ':red_circle: *A bridge is not connected*: line "1" (CRITICAL)\ntwo\nlines',
+      expect.stringMatching(/^:large_green_circle:/),
+    ]);
+    const [card] = bodies.filter(({ type }) => type === 'message');
+    expect(card.attachments[0].content.body).toHaveLength(2);
+    const events = bodies.filter(({ routing_key: key }) => key === 'key "1"');
+    expect(events.map(({ event_action: action, payload }) => [action, payload.severity])).toEqual([
+      ['trigger', 'critical'],
+      ['resolve', 'critical'],
+    ]);
+    expect(new Set(events.map(({ dedup_key: key }) => key)).size).toBe(1);
+    const [push] = bodies.filter(({ topic }) => topic === 'brokers');
+    expect(push).toMatchObject({ priority: 5, title: 'A bridge is not connected' });
+  });
+
+  test('a template that makes no JSON, or too much, is refused', async () => {
+    const service = await startTestService();
+    const refusal = async (template: string) => {
+      const input = { target: { webhook: { url: 'https://hooks.example/a', template } } };
+      return createChannel(service, input).then(
+        () => null,
+        (error: Error) => JSON.parse(error.message)[0].extensions.info.issues,
+      );
+    };
+    const nested = (depth: number, inner = '') =>
+      `${'{{#problems}}'.repeat(depth)}${inner}${'{{/problems}}'.repeat(depth)}`;
+    const path = 'input.target.webhook.template';
+    for (const [template, reason] of [
+      ['{"a": {{problem.title}}}', 'JSON'],
+      ['{"a": "{{problem.title}', 'Mustache'],
+      ['{"a": "{{{problem.title}}}"}', 'must not use'],
+      ['{"a": "{{>partial}}"}', 'must not use'],
+      ['{{=<% %>=}}{"a": "<%problem.title%>"}', 'must not use'],
+      ['{"a": "{{problem.constructor}}"}', 'no such value'],
+      ['{"a": "{{credentials.other}}"}', 'no such value'],
+      [`{"a": "${nested(20)}"}`, 'steps'],
+      [`{"a": "${nested(12, 'x'.repeat(1_000))}"}`, 'body of more than'],
+      [`{"a": "${'x'.repeat(16_000)}"}`, '16000'],
+    ] as const)
+      expect([template.slice(0, 60), await refusal(template)]).toEqual([
+        template.slice(0, 60),
+        [{ path, reason: expect.stringContaining(reason) }],
+      ]);
+    expect(await refusal('{"a": "{{problem.title}}", "n": {{count}} {{! a comment }} }')).toBeNull();
+  });
+});
