@@ -105,7 +105,8 @@ test('objects of two brokers have ids of their own, and `node` finds each for th
   ];
   const all = [...ofFirst, ...ofSecond, ...others];
   const typeNames = new Set(all.map(({ __typename }) => __typename));
-  expect([...typeNames, 'Cluster', 'ClusterNode', 'SelfHostedBroker', 'OnPremiseSetup'].sort()).toEqual(
+  const elsewhere = ['NotificationChannel', 'NotificationDelivery'];
+  expect([...typeNames, ...elsewhere, 'Cluster', 'ClusterNode', 'SelfHostedBroker', 'OnPremiseSetup'].sort()).toEqual(
     nodeTypeNames().sort(),
   );
   // A topic is in the page, in the level and by itself.

@@ -39,6 +39,13 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'platform/text/exact-json.ts',
     'MAX_BODY_VALUES',
   ],
+  'Notification channels of a project': ['domains/notifications/channels/channel-service.ts', 'MAX_CHANNELS'],
+  'Messages of a notification channel that wait': ['domains/notifications/delivery/delivery-former.ts', 'MAX_PENDING'],
+  'Time for one attempt of a notification': ['domains/notifications/senders/sender.ts', 'ATTEMPT_MS'],
+  'Characters of a notification made by a template or a subscription': [
+    'domains/notifications/channels/body-template.ts',
+    'MAX_BODY',
+  ],
   'Nesting depth of variables and REST bodies': ['gateway/graphql/variables.ts', 'MAX_DEPTH'],
   'Reported errors of the variables of one operation': ['gateway/graphql/variables.ts', 'MAX_ERRORS'],
   'Reported issues of one error': ['platform/errors.ts', 'MAX_ISSUES'],
@@ -219,7 +226,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Started sign-ins with a provider': ['domains/sign-in/sign-in-attempts.ts', 'MAX_ATTEMPTS'],
   'Response from an OpenID Connect provider': ['domains/sign-in/oidc/bounded-fetch.ts', 'MAX_RESPONSE_BYTES'],
   'Response from an LDAP directory': ['domains/sign-in/ldap/ldap-connection.ts', 'MAX_RESPONSE_BYTES'],
-  'Read response of a webhook': ['data-plane/bridges/webhook/webhook-bridge.ts', 'MAX_ANSWER_BYTES'],
+  'Read response of a webhook': ['data-plane/bridges/webhook/webhook-requests.ts', 'MAX_ANSWER_BYTES'],
 };
 
 interface LimitRow {

@@ -98,7 +98,7 @@ const SCOPED = {
     'UpdateTopicTreePayload',
   ],
   EDITOR: ['RestProjectSettings', 'RetainedMessage'],
-  ADMIN: ['AuditEvent'],
+  ADMIN: ['AuditEvent', 'NotificationChannel', 'NotificationDelivery'],
 };
 
 const because = (reason: string, names: readonly string[]) => Object.fromEntries(names.map((name) => [name, reason]));

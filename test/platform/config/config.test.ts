@@ -155,8 +155,11 @@ describe('misspelled settings', () => {
 });
 
 describe.each(Object.values(SETTINGS).flatMap((row) => ('secret' in row ? [row.env as string] : [])))('%s', (name) => {
-  const value =
-    name === 'DATABASE_URL' ? 'postgresql://user:secret@host/name' : 's3cret of more than 32 characters, ok';
+  const urls: Readonly<Record<string, string>> = {
+    DATABASE_URL: 'postgresql://user:secret@host/name',
+    SMTP_URL: 'smtp://user:secret@host:587',
+  };
+  const value = urls[name] ?? 's3cret of more than 32 characters, ok';
   const key = Object.entries(SETTINGS).find(([, { env }]) => env === name)?.[0] as keyof typeof SETTINGS;
   const place = () => join(temporaryFolder(), 'secret');
 

@@ -100,9 +100,9 @@ const TargetInput = builder.inputType('NotificationTargetInput', {
   description: 'Where a channel sends. Exactly one field is required.',
   isOneOf: true,
   fields: (t) => ({
-    webhook: t.field({ description: 'WEBHOOK.', type: WebhookInput }),
-    email: t.field({ description: 'EMAIL.', type: EmailInput }),
-    mqtt: t.field({ description: 'MQTT.', type: MqttInput }),
+    webhook: t.field({ description: 'A receiver of HTTP requests.', type: WebhookInput }),
+    email: t.field({ description: 'Receivers of messages by SMTP.', type: EmailInput }),
+    mqtt: t.field({ description: 'A topic of a broker of the project.', type: MqttInput }),
   }),
 });
 
