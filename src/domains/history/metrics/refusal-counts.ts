@@ -1,6 +1,7 @@
 import { REFUSALS_API } from '../../../protocol/apis/refusals/refusal-control.ts';
 import { isFields } from '../../../protocol/control/fields.ts';
-import type { BrokerRuntime, BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
+import type { BrokerRuntime } from '../../brokers/broker-runtime.ts';
+import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 
 interface Counted {
   /** The run of the log; another one counts from zero. */
