@@ -7,7 +7,7 @@ import { LogParts } from './log-parts.ts';
 import type { LogWriter } from './log-writer.ts';
 import { MessageLog } from './message-log.ts';
 
-export interface LogStoreOptions {
+interface LogStoreOptions {
   readonly disk: LogDisk;
   readonly opened: OpenedLogs;
   readonly writer: LogWriter;

@@ -1,4 +1,5 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import { Backoff } from '../../platform/scheduling/backoff.ts';
 import type { DiskLog, LogBatch, LogDisk, WaitingMessage } from './log-disk.ts';
 
 /** A log with messages to write. */
@@ -22,8 +23,7 @@ interface LogWriterOptions {
   readonly onProblem: (problem: string | null) => void;
 }
 
-const FIRST_RETRY_MS = 100;
-const LAST_RETRY_MS = 5_000;
+const BACKOFF = { firstMs: 100, longestMs: 5_000 };
 /** How long messages are refused without a try after a disk has refused some. */
 const REFUSE_MS = 5_000;
 
@@ -40,7 +40,7 @@ export class LogWriter {
   readonly #logs = new Set<WritingLog>();
   #tasks: (() => Promise<void>)[] = [];
   #running: Promise<void> | null = null;
-  #retryMs = FIRST_RETRY_MS;
+  readonly #backoff = new Backoff(BACKOFF);
   #refusesUntil = Number.NEGATIVE_INFINITY;
   #cancelPause: (() => void) | null = null;
   #isClosed = false;
@@ -134,7 +134,7 @@ export class LogWriter {
         if (verdict === 'WAIT') await this.#wait(reason);
         continue;
       }
-      this.#retryMs = FIRST_RETRY_MS;
+      this.#backoff.reset();
       this.#refusesUntil = Number.NEGATIVE_INFINITY;
       this.#set(null);
       return written(batches, null);
@@ -168,14 +168,13 @@ export class LogWriter {
   async #wait(reason: string): Promise<void> {
     this.#set(reason);
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, this.#retryMs);
+      const timer = setTimeout(resolve, this.#backoff.next());
       this.#cancelPause = () => {
         clearTimeout(timer);
         resolve();
       };
     });
     this.#cancelPause = null;
-    this.#retryMs = Math.min(2 * this.#retryMs, LAST_RETRY_MS);
   }
 
   #set(problem: string | null): void {

@@ -26,8 +26,8 @@ const COPY = `
 
 /**
  * Moves the messages of a broker, each part in one transaction: a process that is killed in the midst of it loses and
- * doubles nothing. A process of an earlier version may store others meanwhile, which the next owner moves. Errors: those
- * of the database.
+ * doubles nothing. A process of an earlier version may store others meanwhile, which the next owner moves. Errors:
+ * those of the database.
  */
 export async function carryOverBatches(pool: pg.Pool, owner: LogOwner): Promise<void> {
   const { rows } = await pool.query(FORMER, [owner.brokerId]);

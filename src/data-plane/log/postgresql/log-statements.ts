@@ -24,7 +24,7 @@ export const NUMBER = `
   RETURNING number`;
 
 /** The first id of the partition of a message. */
-export const START = 'id - id % CASE width WHEN 0 THEN 604800000000 ELSE width * 1000000::bigint END';
+const START = 'id - id % CASE width WHEN 0 THEN 604800000000 ELSE width * 1000000::bigint END';
 
 /** Counts what the statement with "stored" inserts. */
 export const COUNTED = `
@@ -35,8 +35,8 @@ export const COUNTED = `
     first = least(part.first, excluded.first), last = greatest(part.last, excluded.last)`;
 
 /**
- * Stores the messages of those logs whose owners have the turns $3, and returns these owners by their indexes. A message
- * that an earlier attempt has stored is not stored again.
+ * Stores the messages of those logs whose owners have the turns $3, and returns these owners by their indexes. A
+ * message that an earlier attempt has stored is not stored again.
  */
 export const WRITE = `
   WITH owned AS (
@@ -56,8 +56,8 @@ export const WRITE = `
   SELECT owner FROM owned`;
 
 /**
- * The messages of some widths from $2 to $3: at most $4, and $5 bytes of payloads, but at least one. The sizes of others
- * are known without reading them. The widths are integers, so that the planner finds the partitions.
+ * The messages of some widths from $2 to $3: at most $4, and $5 bytes of payloads, but at least one. The sizes of
+ * others are known without reading them. The widths are integers, so that the planner finds the partitions.
  */
 export function pageOf(widths: readonly number[], reverse: boolean): string {
   const order = reverse ? 'id DESC' : 'id';

@@ -37,7 +37,7 @@ const SETTINGS = `SET statement_timeout = ${RESPONSE_TIMEOUT_MS};
   SET idle_in_transaction_session_timeout = ${RESPONSE_TIMEOUT_MS};
   SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 2; SET enable_seqscan = off`;
 
-/** The statements of logs, on connections that all logs of a thread share. Errors: those of pg, if not said otherwise. */
+/** The statements of logs, on connections that all logs of a thread share. Errors: those of pg, or those named. */
 export class LogTables {
   readonly pool: pg.Pool;
 
