@@ -50,6 +50,7 @@ export class Connection extends ClientSocket implements SubscriptionHolder, Clie
   claimedUsername: string | null | undefined = undefined;
   /** `null` before the client is admitted. */
   identity: AdmittedIdentity | null = null;
+  /** Whether the session ends with the connection. */
   isClean = true;
   /** Seconds that the session outlives the connection. `null` if the session never expires. */
   expirySeconds: number | null = 0;
@@ -100,11 +101,6 @@ export class Connection extends ClientSocket implements SubscriptionHolder, Clie
   /** The client id. Empty before the client is admitted. */
   get id(): string {
     return this.identity?.clientId ?? '';
-  }
-
-  /** Whether the session ends with the connection. */
-  get clean(): boolean {
-    return this.isClean;
   }
 
   get isReadable(): boolean {

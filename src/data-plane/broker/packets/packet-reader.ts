@@ -2,8 +2,9 @@ import type { Connection, ConnectionReader } from '../clients/connection.ts';
 import type { CoreParts } from '../core/core-parts.ts';
 import { FieldReader } from './field-reader.ts';
 import type { IncomingPacket } from './incoming-packet.ts';
-import { checkFirstByte, type Protocol, readPacket } from './packet-rules.ts';
-import { MALFORMED_PACKET, malformed, PACKET_TOO_LARGE, RefusedPacket } from './refused-packet.ts';
+import { type Protocol, readPacket } from './packet-rules.ts';
+import { PacketSplitter } from './packet-splitter.ts';
+import { MALFORMED_PACKET, RefusedPacket } from './refused-packet.ts';
 
 export interface PacketHandlers {
   /**
@@ -28,7 +29,6 @@ const UNANSWERED: ReadonlySet<string> = new Set(['connect', 'puback', 'pubcomp',
 /** Packets that may wait for the disk, or a PUBLISH for its subscribers. */
 const WAITING: ReadonlySet<string> = new Set(['publish', 'pubrel']);
 const FAILURE = 0x80;
-const NOTHING = Buffer.alloc(0);
 
 /**
  * Reads the packets of a connection. A packet that the specification forbids, one that is too large (before its body
@@ -44,10 +44,7 @@ export class PacketReader implements ConnectionReader {
   readonly #parts: CoreParts;
   readonly #handlers: PacketHandlers;
   #protocol: Protocol | undefined;
-  /** Has the `#available` received bytes of an incomplete packet, and grows with them to `#needed` bytes. */
-  #partial: Buffer = NOTHING;
-  #available = 0;
-  #needed = 0;
+  readonly #splitter = new PacketSplitter();
   /** Packets that are being handled. */
   #unfinished = 0;
   #isOver = false;
@@ -104,7 +101,7 @@ export class PacketReader implements ConnectionReader {
       this.#wait();
       return;
     }
-    const bytes = Math.max(MAX_READ_BYTES, this.#needed - this.#available);
+    const bytes = Math.max(MAX_READ_BYTES, this.#splitter.missingBytes);
     const arrived = connection.readableLength;
     if (arrived > bytes) {
       this.#isWaiting = true;
@@ -120,7 +117,7 @@ export class PacketReader implements ConnectionReader {
     const start = performance.now();
     this.#isParsing = true;
     try {
-      this.#takePackets(this.#joined(chunk), start + time.leftMs);
+      this.#takePackets(this.#splitter.joined(chunk), start + time.leftMs);
     } catch (error) {
       if (error instanceof RefusedPacket) this.#refuse(error.reasonCode, error.message, error);
       else this.#failed("a client's packet could not be read", error, MALFORMED_PACKET);
@@ -130,49 +127,18 @@ export class PacketReader implements ConnectionReader {
     }
   }
 
-  /** The chunk with the bytes before it; nothing if the packet is still incomplete. */
-  #joined(chunk: Buffer): Buffer {
-    if (this.#available === 0) return chunk;
-    const available = this.#available + chunk.length;
-    if (available > this.#partial.length) this.#grow(available);
-    chunk.copy(this.#partial, this.#available);
-    this.#available = available;
-    if (available < this.#needed) return NOTHING;
-    const bytes = this.#partial.subarray(0, available);
-    this.#keep(NOTHING, 0);
-    return bytes;
-  }
-
-  /** The Remaining Length alone allocates nothing. */
-  #grow(bytes: number): void {
-    const partial = Buffer.allocUnsafeSlow(Math.max(bytes, Math.min(this.#needed, 2 * this.#partial.length)));
-    this.#partial.copy(partial);
-    this.#partial = partial;
-  }
-
-  #keep(bytes: Buffer, needed: number): void {
-    this.#partial = bytes;
-    this.#available = bytes.length;
-    this.#needed = needed;
-  }
-
   /** `end`: of the time slice. */
   #takePackets(bytes: Buffer, end: number): void {
     const connection = this.#connection;
     const { length } = bytes;
     for (let at = 0; at < length; ) {
-      checkFirstByte(bytes[at] as number);
-      const header = headerOf(bytes, at);
-      if (header !== null) this.#assertLength(header.size);
-      const next = at + (header?.size ?? length);
-      if (header === null || next > length) {
-        this.#keep(bytes.subarray(at), header?.size ?? length - at + 1);
-        return;
-      }
-      const packet = readPacket(bytes[at] as number, new FieldReader(bytes, at + header.bytes, next), this.#protocol);
+      const place = this.#splitter.next(bytes, at, this.#maxBytes);
+      if (place === null) return;
+      const fields = new FieldReader(bytes, place.body, place.end);
+      const packet = readPacket(bytes[at] as number, fields, this.#protocol);
       // Without the password.
       if (packet.cmd === 'connect') this.#protocol = protocolOf(packet);
-      at = next;
+      at = place.end;
       this.#handle(packet);
       if (this.#isOver || connection.isClosing || at === length) return;
       if (connection.isReadable && performance.now() < end) continue;
@@ -204,11 +170,9 @@ export class PacketReader implements ConnectionReader {
     if (isSettled) this.#handlers.settled(connection, packet.messageId);
   }
 
-  #assertLength(bytes: number): void {
+  get #maxBytes(): number {
     const { maxPacketBytes } = this.#parts.limits;
-    const isAdmitted = this.#connection.identity !== null;
-    const limit = isAdmitted ? maxPacketBytes : Math.min(maxPacketBytes, MAX_CONNECT_BYTES);
-    if (bytes > limit) throw new RefusedPacket(PACKET_TOO_LARGE, `packet of ${bytes} bytes`);
+    return this.#connection.identity === null ? Math.min(maxPacketBytes, MAX_CONNECT_BYTES) : maxPacketBytes;
   }
 
   #wait(): void {
@@ -239,18 +203,6 @@ const NO_DETAILS: Refusal = { connack: null, topic: null };
 
 const readOn = (reader: PacketReader): void => reader.goOn();
 const readNext = (reader: PacketReader): void => reader.readNext();
-
-/** The sizes of the fixed header, and of the whole packet (MQTT 5, 2.1.4). `null`: the header is incomplete. */
-function headerOf(bytes: Buffer, from: number): { readonly bytes: number; readonly size: number } | null {
-  let length = 0;
-  for (let at = from + 1, shift = 0; at < bytes.length; at += 1, shift += 7) {
-    const byte = bytes[at] as number;
-    length |= (byte & 0x7f) << shift;
-    if (byte < 0x80) return { bytes: at + 1 - from, size: at + 1 - from + length };
-    if (shift === 21) throw malformed('1.5.5: the Remaining Length has more than four bytes');
-  }
-  return null;
-}
 
 /** The first two bytes of a TLS record with a handshake (RFC 8446, 5.1). */
 const isTlsHandshake = (bytes: Uint8Array): boolean => bytes[0] === 0x16 && bytes[1] === 0x03;

@@ -91,7 +91,7 @@ export class BrokerStore {
     if (!this.hasDiskFault) return false;
     const { topic, qos, retain } = publish;
     if (retain && !isSystem(topic)) return true;
-    if (qos === 2 && publisher.clean === false) return true;
+    if (qos === 2 && publisher.isClean === false) return true;
     return this.#recipients(publish, publisher.id).granted.length > 0;
   }
 
@@ -108,7 +108,7 @@ export class BrokerStore {
 
   /**
    * Stores a publish in one transaction: as retained message, in queues, and its QoS 2 packet id, which is in memory
-   * only without `clean`. `publisher` is `null` for the broker itself. `hold` delays the acknowledgement.
+   * only if `isClean` is not `false`. `publisher` is `null` for the broker itself. `hold` delays the acknowledgement.
    */
   accept(publisher: ClientRef | null, publish: Publish, hold: AcknowledgementHold | null = null): Accepted {
     const { topic, payload, qos, retain, messageId, properties } = publish;

@@ -2,7 +2,8 @@ import type { Journal } from './journal.ts';
 
 export interface ClientRef {
   readonly id: string;
-  readonly clean?: boolean;
+  /** Whether the session ends with the connection. Default: true. */
+  readonly isClean?: boolean;
 }
 
 /** Delays the acknowledgement of a publish until streams have processed it. */
@@ -59,7 +60,7 @@ export class IncomingStore {
   take(client: ClientRef, packetId: number, bytes: number, hold: AcknowledgementHold | null = null): boolean {
     this.#set(client.id, packetId, { bytes });
     if (hold) this.setHold(client.id, packetId, hold);
-    if (client.clean !== false) return false;
+    if (client.isClean !== false) return false;
     const sql = 'INSERT OR IGNORE INTO incoming (client_id, packet_id, bytes, held) VALUES (?, ?, ?, ?)';
     this.#journal.add(sql, client.id, packetId, bytes, hold ? 1 : 0);
     return true;
@@ -86,7 +87,7 @@ export class IncomingStore {
     incomings.byPacketId.delete(packetId);
     incomings.bytes -= incoming.bytes;
     if (incomings.byPacketId.size === 0) this.#clients.delete(client.id);
-    if (client.clean === false) {
+    if (client.isClean === false) {
       this.#journal.add('DELETE FROM incoming WHERE client_id = ? AND packet_id = ?', client.id, packetId);
     }
     return true;
