@@ -18,6 +18,7 @@ import { ClientsOf } from './clients-of.tsx';
 import { Enabled } from './enabled.tsx';
 import { groups, HeldWords, roles } from './held-words.tsx';
 import { Names } from './names.tsx';
+import { NoObject, ObjectHeader } from './object-header.tsx';
 import { type ListedRule, Rules } from './rules.tsx';
 import { accessTexts } from './texts.ts';
 
@@ -53,7 +54,7 @@ const CONNECTIONS_MS = 1_000;
 export function AccountPage({ username }: { readonly username: string }) {
   const text = useTexts(accessTexts);
   const [, go] = useLocation();
-  const { brokerId, revision, canChange, isLive } = useAccess();
+  const { brokerId, revision } = useAccess();
   const [tick, setTick] = useState(0);
   const [dialog, setDialog] = useState<Dialog | null>(null);
   useEffect(() => {
@@ -68,44 +69,25 @@ export function AccountPage({ username }: { readonly username: string }) {
   const reasonOf = useCapabilityReason();
   if (!data?.broker) return <Problem error={error} />;
   const { account } = data.broker;
-  const list = accessAddress(brokerId, 'accounts');
-  if (!account) {
-    return (
-      <>
-        <p role="alert">{text('noAccount', { name: username })}</p>
-        <Link href={list}>{text('allAccounts')}</Link>
-      </>
-    );
-  }
+  if (!account) return <NoObject kind="accounts" name={username} />;
   const close = () => setDialog(null);
   const inspect = data.broker.capabilities?.find(({ api }) => api === 'cedalo/inspect');
   return (
     <>
-      <p>
-        <Link href={list}>{text('allAccounts')}</Link>
-      </p>
-      <header className="screen">
-        <h2>{account.username}</h2>
+      <ObjectHeader
+        kind="accounts"
+        name={account.username}
+        onEdit={() => setDialog('edit')}
+        onDelete={() => setDialog('delete')}
+        button={
+          <button type="button" className={account.enabled ? 'danger' : undefined} onClick={() => setDialog('enable')}>
+            {text(account.enabled ? 'disable' : 'enable')}
+          </button>
+        }
+      >
         <Enabled account={account} />
         <Link href={whyAddress(brokerId, { account: username })}>{text('explain')}</Link>
-        {canChange && (
-          <span className="access-buttons">
-            <button type="button" onClick={() => setDialog('edit')}>
-              {text('edit')}
-            </button>
-            <button
-              type="button"
-              className={account.enabled ? 'danger' : undefined}
-              onClick={() => setDialog('enable')}
-            >
-              {text(account.enabled ? 'disable' : 'enable')}
-            </button>
-            <button type="button" className="danger" onClick={() => setDialog('delete')}>
-              {text('delete')}
-            </button>
-          </span>
-        )}
-      </header>
+      </ObjectHeader>
       <dl>
         <Names of={account} />
         <dt>{text('onlyClientId')}</dt>
@@ -126,7 +108,6 @@ export function AccountPage({ username }: { readonly username: string }) {
       <ClientsOf kind="account" name={username} />
       <Connections account={account} reason={inspect ? reasonOf(inspect) : null} />
       <CopyAs document={ACCOUNT} variables={variables} />
-      {!isLive && <p className="stale">{text('notLive')}</p>}
       {dialog === 'edit' && (
         <AccountForm
           account={{ ...account, groups: groups(account.groups), roles: roles(account.roles) }}
@@ -139,7 +120,7 @@ export function AccountPage({ username }: { readonly username: string }) {
           action={text(titleOf(dialog, account.enabled), { name: username })}
           isDestructive={dialog === 'delete' || account.enabled}
           changes={[changeOf(dialog, account)]}
-          onDone={() => (dialog === 'delete' ? go(list) : close())}
+          onDone={() => (dialog === 'delete' ? go(accessAddress(brokerId, 'accounts')) : close())}
           onClose={close}
         />
       )}

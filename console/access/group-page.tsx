@@ -17,6 +17,7 @@ import { useFilters } from './filters.tsx';
 import { GroupForm } from './group-form.tsx';
 import { HeldWords, roles } from './held-words.tsx';
 import { Names } from './names.tsx';
+import { NoObject, ObjectHeader } from './object-header.tsx';
 import { PAGE, Pager } from './pager.tsx';
 import { accessTexts } from './texts.ts';
 
@@ -55,16 +56,7 @@ export function GroupPage({ groupName }: { readonly groupName: string }) {
   const { data, error } = useFresh(GROUP, variables, revision);
   if (!data?.broker) return <Problem error={error} />;
   const group = data.broker.accessGroup;
-  const list = accessAddress(brokerId, 'groups');
-  const back = <Link href={list}>{text('allGroups')}</Link>;
-  if (!group) {
-    return (
-      <>
-        <p role="alert">{text('noGroup', { name: groupName })}</p>
-        {back}
-      </>
-    );
-  }
+  if (!group) return <NoObject kind="groups" name={groupName} />;
   const columns: Column<Member>[] = [
     {
       key: 'account',
@@ -102,32 +94,21 @@ export function GroupPage({ groupName }: { readonly groupName: string }) {
   }
   return (
     <>
-      <p>{back}</p>
-      <header className="screen">
-        <h2>{group.groupName}</h2>
+      <ObjectHeader
+        kind="groups"
+        name={group.groupName}
+        onEdit={() => setEditing(true)}
+        onDelete={() =>
+          setAsked({
+            title: text('deleteGroup', { name: groupName }),
+            isDestructive: true,
+            change: { deleteAccessGroup: { groupName } },
+            leaves: true,
+          })
+        }
+      >
         {group.isAnonymousGroup && <span className="quiet">{text('anonymousGroup')}</span>}
-        {canChange && (
-          <span className="access-buttons">
-            <button type="button" onClick={() => setEditing(true)}>
-              {text('edit')}
-            </button>
-            <button
-              type="button"
-              className="danger"
-              onClick={() =>
-                setAsked({
-                  title: text('deleteGroup', { name: groupName }),
-                  isDestructive: true,
-                  change: { deleteAccessGroup: { groupName } },
-                  leaves: true,
-                })
-              }
-            >
-              {text('delete')}
-            </button>
-          </span>
-        )}
-      </header>
+      </ObjectHeader>
       <dl>
         <Names of={group} />
         <dt>{text('roles')}</dt>
@@ -170,7 +151,7 @@ export function GroupPage({ groupName }: { readonly groupName: string }) {
           action={asked.title}
           isDestructive={asked.isDestructive}
           changes={[asked.change]}
-          onDone={() => (asked.leaves ? go(list) : setAsked(null))}
+          onDone={() => (asked.leaves ? go(accessAddress(brokerId, 'groups')) : setAsked(null))}
           onClose={() => setAsked(null)}
         />
       )}

@@ -10,6 +10,7 @@ import { accessAddress } from './addresses.ts';
 import { ChangeDialog } from './change-dialog.tsx';
 import { groups, HeldWords } from './held-words.tsx';
 import { Names } from './names.tsx';
+import { NoObject, ObjectHeader } from './object-header.tsx';
 import { RoleForm } from './role-form.tsx';
 import { Rules } from './rules.tsx';
 import { accessTexts } from './texts.ts';
@@ -33,41 +34,23 @@ export function RolePage({ roleName }: { readonly roleName: string }) {
   const text = useTexts(accessTexts);
   const numberOf = useNumbers();
   const [, go] = useLocation();
-  const { brokerId, revision, canChange, knowsWildcardFlag, isLive } = useAccess();
+  const { brokerId, revision, knowsWildcardFlag } = useAccess();
   const [dialog, setDialog] = useState<'edit' | 'delete' | null>(null);
   const variables = { id: brokerId, roleName };
   const { data, error } = useFresh(ROLE, variables, revision);
   if (!data?.broker) return <Problem error={error} />;
   const role = data.broker.accessRole;
-  const list = accessAddress(brokerId, 'roles');
-  const back = <Link href={list}>{text('allRoles')}</Link>;
-  if (!role) {
-    return (
-      <>
-        <p role="alert">{text('noRole', { name: roleName })}</p>
-        {back}
-      </>
-    );
-  }
+  if (!role) return <NoObject kind="roles" name={roleName} />;
   const close = () => setDialog(null);
   const holders = role.groups.edges.map(({ priority, node: { groupName } }) => ({ groupName, priority }));
   return (
     <>
-      <p>{back}</p>
-      <header className="screen">
-        <h2>{role.roleName}</h2>
-        {!isLive && <span className="stale">{text('notLive')}</span>}
-        {canChange && (
-          <span className="access-buttons">
-            <button type="button" onClick={() => setDialog('edit')}>
-              {text('edit')}
-            </button>
-            <button type="button" className="danger" onClick={() => setDialog('delete')}>
-              {text('delete')}
-            </button>
-          </span>
-        )}
-      </header>
+      <ObjectHeader
+        kind="roles"
+        name={role.roleName}
+        onEdit={() => setDialog('edit')}
+        onDelete={() => setDialog('delete')}
+      />
       <dl>
         <Names of={role} />
         {knowsWildcardFlag && (
@@ -97,7 +80,7 @@ export function RolePage({ roleName }: { readonly roleName: string }) {
           action={text('deleteRole', { name: roleName })}
           isDestructive={true}
           changes={[{ deleteAccessRole: { roleName } }]}
-          onDone={() => go(list)}
+          onDone={() => go(accessAddress(brokerId, 'roles'))}
           onClose={close}
         />
       )}
