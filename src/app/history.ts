@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { HistoryThread } from '../data-plane/history/hosting/history-thread.ts';
 import type { MetricSample } from '../data-plane/history/metrics/metric.ts';
 import { METRICS_MODULE, type MetricQueries } from '../data-plane/history/metrics/metrics-module.ts';
+import { HISTORY_FILE } from '../data-plane/history/store/history-database.ts';
 import type { BrokerMetricsService } from '../domains/brokers/broker-metrics-service.ts';
 import type { BrokerRuntimes } from '../domains/brokers/broker-runtimes.ts';
 import { MetricsHistory } from '../domains/history/metrics/metrics-history.ts';
@@ -13,9 +14,6 @@ import { MIB } from './brokers.ts';
 import type { Foundation } from './foundation.ts';
 
 const DAY_MS = 86_400_000;
-
-/** In the data folder, unless the database is PostgreSQL. */
-export const HISTORY_FILE = 'history.db';
 
 /** The history of brokers. Its thread starts when something is written or read. */
 export function openHistory({ config, log, closers }: Foundation, workerUrl: URL | undefined): HistoryThread {

@@ -1,7 +1,8 @@
-import { chmodSync, mkdirSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import type { Logger } from 'pino';
+import { HISTORY_FILE } from '../../data-plane/history/store/history-database.ts';
 import { BUILD } from '../../platform/build.ts';
 import { Closers } from '../../platform/closers.ts';
 import { ServiceError } from '../../platform/errors.ts';
@@ -55,12 +56,16 @@ export async function createBackup(options: BackupOptions): Promise<BackupReport
   let isCreated = false;
   try {
     const wasRunning = !lockIfFree(dataDir, log, closers);
-    const except = databaseUrl === undefined ? [SQLITE_FILE] : [];
+    // The history is large and written to at any time: SQLite copies it as of one moment.
+    const except = [HISTORY_FILE, ...(databaseUrl === undefined ? [SQLITE_FILE] : [])];
     const paths = filesBelow(source, except, backup);
     if (databaseUrl !== undefined) await requireProgram('pg_dump', { databaseUrl, env });
     createFolder(backup);
     isCreated = true;
     for (const path of paths) copyBelow(source, join(backup, DATA), path);
+    if (existsSync(join(source, HISTORY_FILE))) {
+      await backUpSqlite(join(source, HISTORY_FILE), join(backup, DATA, HISTORY_FILE));
+    }
     if (databaseUrl === undefined) await backUpSqlite(join(source, SQLITE_FILE), join(backup, DATA, SQLITE_FILE));
     else {
       await dumpDatabase({ databaseUrl, env }, join(backup, DUMP));

@@ -14,7 +14,7 @@ export function addMigrateCommand(program: Command, toAction: ToAction): void {
   program
     .command('migrate')
     .description(
-      'Migrate the database to this version and exit. `serve` does it as well. With --to: copy the SQLite database of the data folder and the stored messages of streams to an empty PostgreSQL database, while no service runs.',
+      'Migrate the database to this version and exit. `serve` does it as well. With --to: copy the SQLite database of the data folder, the stored messages of streams and the history of brokers to an empty PostgreSQL database, while no service runs.',
     )
     .option('--to <url>', 'postgresql://…; - reads it from standard input, because users of a machine see arguments')
     .option('--dry-run', 'with --to: only print what would be copied')
@@ -64,7 +64,7 @@ const onCommandLine = (error: unknown): unknown =>
     : error;
 
 function textOf(done: Transfer, { dataDir, secretKey }: Config, isDryRun: boolean): string {
-  const { tables, databaseBytes, messages, messageBytes, messageFiles } = done;
+  const { tables, databaseBytes, messages, messageBytes, historyRows, messageFiles } = done;
   const rows = tables.map(({ table: name, rows: count }) => [name, String(count)]);
   const lines = [
     `The database has ${megabytes(databaseBytes)}.`,
@@ -73,6 +73,7 @@ function textOf(done: Transfer, { dataDir, secretKey }: Config, isDryRun: boolea
   ];
   if (isDryRun) return `${table([['TABLE', 'ROWS'], ...rows])}\n${textOfLines([...lines, 'Nothing was copied.'])}`;
   lines.push(
+    `The history of brokers has ${historyRows} rows.`,
     'All was copied. Next: set DATABASE_URL to this database, and start the service with the same DATA_DIR',
     `${dataDir}: it contains ${secretKey === undefined ? 'the key of stored secrets, ' : ''}the brokers that this service runs and the queues of bridges.`,
     '',

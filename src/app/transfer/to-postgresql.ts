@@ -2,6 +2,8 @@ import { existsSync, renameSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import type { Logger } from 'pino';
+import { copyHistory } from '../../data-plane/history/store/copy-history.ts';
+import { HISTORY_FILE } from '../../data-plane/history/store/history-database.ts';
 import { importFiles, measureFiles } from '../../data-plane/log/postgresql/file-import.ts';
 import { Closers } from '../../platform/closers.ts';
 import { openDataFolder } from '../../platform/storage/folder/data-folder.ts';
@@ -33,13 +35,15 @@ export interface Transfer {
   /** Stored messages of streams. */
   readonly messages: number;
   readonly messageBytes: number;
+  /** Rows of the history of brokers. 0 in a dry run. */
+  readonly historyRows: number;
   /** Where the files of the messages are now. `null` if there are none, and in a dry run. */
   readonly messageFiles: string | null;
 }
 
 /**
- * Copies the SQLite database of a data folder and the stored messages of streams to an empty PostgreSQL database. The
- * messages are first, and all rows follow in one transaction: a process that is killed leaves no rows, and may run
+ * Copies the SQLite database of a data folder, the stored messages of streams and the history of brokers to an empty
+ * PostgreSQL database. The messages are first, then the history, and all rows follow in one transaction: a process that is killed leaves no rows, and may run
  * again. The source remains, except that the folder of the messages gets another name: a service with PostgreSQL would
  * move them.
  *
@@ -71,12 +75,14 @@ export async function transferToPostgresql(options: TransferOptions): Promise<Tr
     };
     const { messages, bytes: messageBytes } = measureFiles(streams);
     const sizes = { databaseBytes: statSync(file).size, messages, messageBytes };
-    if (isDryRun) return { tables: rows.counts(), ...sizes, messageFiles: null };
+    if (isDryRun) return { tables: rows.counts(), ...sizes, historyRows: 0, messageFiles: null };
 
     await migratePostgresql(targetUrl, readMigrations(migrationsFolder('postgresql')), log);
     await importFiles({ ...streams, databaseUrl: targetUrl, keepsFiles: true, signal });
+    const historyFile = join(resolve(dataDir), HISTORY_FILE);
+    const historyRows = await copyHistory({ file: historyFile, databaseUrl: targetUrl, signal });
     const tables = await copyRows(rows, target, signal);
-    return { tables, ...sizes, messageFiles: putAside(folder) };
+    return { tables, ...sizes, historyRows, messageFiles: putAside(folder) };
   } finally {
     await closers.close();
   }

@@ -7,6 +7,8 @@ import { METRICS, type MetricSample } from '../../../src/data-plane/history/metr
 import { gridTotal, gridValues, type MetricGrid } from '../../../src/data-plane/history/metrics/metric-grid.ts';
 import { metricsModule } from '../../../src/data-plane/history/metrics/metrics-module.ts';
 import type { GridRequest } from '../../../src/data-plane/history/metrics/read-grids.ts';
+import { copyHistory } from '../../../src/data-plane/history/store/copy-history.ts';
+import { gapsOf } from '../../../src/data-plane/history/store/gaps.ts';
 import { HistoryCore } from '../../../src/data-plane/history/store/history-core.ts';
 import type { HistoryDatabase } from '../../../src/data-plane/history/store/history-database.ts';
 import { PostgresqlHistory } from '../../../src/data-plane/history/store/postgresql-history.ts';
@@ -24,6 +26,14 @@ const DAY = 24 * HOUR;
 const START = 1_700_000_400_000 - 3_000;
 const MESSAGES = METRICS.indexOf('messagesIn');
 const CLIENTS = METRICS.indexOf('clients');
+
+const OPTIONS = {
+  modules: [metricsModule()],
+  keepMs: 30 * DAY,
+  maxBytes: 1e12,
+  onState: () => undefined,
+  onProblem: () => undefined,
+};
 
 /** A broker that counts what is published to it, and its samples. */
 function brokerAt(startedAt: number, brokerId = 'brk_a') {
@@ -203,6 +213,38 @@ describe.each(['SQLite', 'PostgreSQL'])('metrics in %s', (engine) => {
         expect(gridTotal(grid, 'messagesIn')).toBe(id === 'brk_60' ? null : Number(id.slice(4)));
     }
   });
+});
+
+test('a history in SQLite is copied to PostgreSQL, once also if it is copied again', async () => {
+  const file = join(temporaryFolder(), 'history.db');
+  const source = new HistoryCore({ ...OPTIONS, database: new SqliteHistory({ file, minFreeBytes: 0 }) });
+  onTestFinished(() => source.close());
+  await source.open();
+  const broker = brokerAt(START - HOUR);
+  const samples = Array.from({ length: 100 }, (_, nth) => {
+    broker.publish(nth);
+    return broker.sample(START + nth * 10 * SECOND, nth > 0);
+  });
+  const gap = { from: START, to: START + 1, lost: 7, reason: 'QUEUE_FULL' } as const;
+  await source.write([{ module: 'metrics', arrived: samples, gaps: [gap] }]);
+  const now = START + HOUR;
+  await source.maintain(now);
+  const databaseUrl = await emptyDatabase(postgres);
+  const { signal } = new AbortController();
+  const rows = await copyHistory({ file, databaseUrl, signal });
+  expect(rows).toBeGreaterThan(100);
+  expect(await copyHistory({ file, databaseUrl, signal })).toBe(rows);
+  const aborted = copyHistory({ file, databaseUrl, signal: AbortSignal.abort(new Error('stopped')) });
+  await expect(aborted).rejects.toThrow('stopped');
+  expect(await copyHistory({ file, databaseUrl, signal })).toBe(rows);
+
+  const database = new PostgresqlHistory(databaseUrl);
+  const target = new HistoryCore({ ...OPTIONS, database });
+  onTestFinished(() => target.close());
+  await target.open();
+  const request = { brokers: ['brk_a'], from: START, to: now, maxSteps: 10, now: now + 3 * DAY };
+  expect(await target.query('metrics', 'grids', request)).toEqual(await source.query('metrics', 'grids', request));
+  expect(await gapsOf(database, 'metrics', START, now)).toEqual([gap]);
 });
 
 test('stored numbers are read as they were', () => {

@@ -1,5 +1,8 @@
 import type { HistoryReader, HistoryRow, HistoryTable } from '../model/history-module.ts';
 
+/** In the data folder, unless the database is PostgreSQL. */
+export const HISTORY_FILE = 'history.db';
+
 export interface HistoryTransaction extends HistoryReader {
   /** See `key` and `replaces` of the table. */
   insert(table: HistoryTable, rows: readonly HistoryRow[]): Promise<void>;
