@@ -14,6 +14,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   ],
   'Time that a broker or a bridge must be connected to count as back in the log': ['platform/outages.ts', 'STEADY_MS'],
   'Results of introspections that are kept': ['gateway/graphql/operations.ts', 'MAX_INTROSPECTIONS'],
+  'History that waits to be written': ['data-plane/history/hosting/history-thread.ts', 'QUEUE_BYTES'],
   'Time for a whole request': ['gateway/http/http-server.ts', 'requestTimeout'],
   'Time for `connection_init` of a WebSocket': ['gateway/graphql/live/web-socket-connection.ts', 'INIT_TIMEOUT_MS'],
   'Queued requests of one connection (pipelining)': ['gateway/http/pipelined-requests.ts', 'MAX_WAITING'],
