@@ -42,11 +42,13 @@ export class BrokerEvents {
   #refusalTimer: NodeJS.Timeout | null = null;
 
   constructor(options: BrokerEventsOptions) {
-    const { runtime, writer, isOwn } = options;
+    const { runtime, writer, isOwn, onFault } = options;
     const { controls, link } = runtime;
     this.#options = options;
     this.#numbered = new NumberedEvents({ controls, writer, isOwn });
     this.#refusals = new RefusalEvents(writer);
+    // Before something is written. What is written needs the result, so it is not written if this fails.
+    writer.end().catch(onFault);
     const timer = setInterval(() => this.#readSoon(), AGAIN_MS).unref();
     this.#stops.push(
       controls.onEvent(INSPECT_API, (event) => isClientEventsChanged(event) && this.#readSoon()),

@@ -18,6 +18,7 @@ export class EventWriter {
   readonly #history: EventHistory;
   readonly #broker: string;
   readonly #follower: string;
+  #end: Promise<EventsEnd | null> | null = null;
 
   /** @param follower identifies the part of this process that notes that it is alive */
   constructor(history: EventHistory, broker: string, follower: string) {
@@ -26,9 +27,16 @@ export class EventWriter {
     this.#follower = follower;
   }
 
-  /** Where the record ended the last time; `null` if there is none. Errors: BROKER_UNREACHABLE, those of the store. */
+  /**
+   * Where the record ended before the first call, which must come before anything is written; `null` if there is none.
+   * Errors: BROKER_UNREACHABLE, those of the store.
+   */
   end(): Promise<EventsEnd | null> {
-    return this.#history.query('end', { broker: this.#broker });
+    this.#end ??= this.#history.query('end', { broker: this.#broker }).catch((error: unknown) => {
+      this.#end = null;
+      throw error;
+    });
+    return this.#end;
   }
 
   event(event: Omit<StoredEvent, 'broker'>): void {

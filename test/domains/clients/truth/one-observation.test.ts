@@ -67,6 +67,8 @@ test(`the embedded broker reports the same of this service with ${SUBSCRIBERS} s
   };
   const ofOne = await detail();
   await join(service, brokerId, SUBSCRIBERS - 1);
-  // This very question comes on top.
-  expect(await detail()).toEqual({ ...ofOne, numPublished: ofOne.numPublished + 1 });
+  const { numPublished: counted, ...same } = await detail();
+  expect({ ...same, numPublished: ofOne.numPublished }).toEqual(ofOne);
+  // This very question comes on top, and the record of events, which reads again every ten seconds.
+  expect(counted - ofOne.numPublished).toBeLessThan(SUBSCRIBERS / 10);
 });
