@@ -14,6 +14,7 @@ import { openClusters } from '../domains/clusters/clusters.ts';
 import { ClientEventService } from '../domains/history/client-events/client-event-service.ts';
 import { earlierRefusalsOf, eventHistoryOf } from '../domains/history/client-events/client-events.ts';
 import { EventRecorder } from '../domains/history/client-events/event-recorder.ts';
+import { TrafficService } from '../domains/history/traffic/traffic-service.ts';
 import { JobService } from '../domains/jobs/job-service.ts';
 import { JobStore } from '../domains/jobs/job-store.ts';
 import { MessageService } from '../domains/messages/message-service.ts';
@@ -263,6 +264,7 @@ function openFeatures(
     metrics,
     clientEvents: new ClientEventService(events, db),
     metricsHistory,
+    traffic: new TrafficService(runtimes),
     jobs: jobService,
     clients,
     clientControl,

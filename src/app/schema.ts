@@ -59,6 +59,7 @@ import '../domains/audit/audit-schema.ts';
 import '../domains/audit/audit-live-schema.ts';
 import '../domains/processes/process-schema.ts';
 import '../domains/history/client-events/client-event-schema.ts';
+import '../domains/history/traffic/traffic-schema.ts';
 import '../domains/secrets/secrets-schema.ts';
 import '../domains/problems/graph/problem-schema.ts';
 import '../domains/problems/graph/problem-mutations-schema.ts';

@@ -6,7 +6,7 @@ import { REFUSALS_API } from '../../protocol/apis/refusals/refusal-control.ts';
 import type { ListenerWanted } from '../../protocol/hosting/broker-engine.ts';
 import { ClientEvents } from './clients/client-events.ts';
 import { ClientRegistry } from './clients/client-registry.ts';
-import type { ListenerInfo } from './clients/connection.ts';
+import type { Connection, ListenerInfo } from './clients/connection.ts';
 import { Refusals } from './connecting/refusals.ts';
 import { brokerPlugin, licensePlugin } from './control/broker-plugin.ts';
 import { certificatePlugin } from './control/certificate-plugin.ts';
@@ -31,6 +31,7 @@ import { BrokerStore } from './store/broker-store.ts';
 import type { QuarantinedRecord } from './store/quarantine.ts';
 import { startStreams } from './streams/embedded-streams.ts';
 import { startTopics } from './topics/embedded-topic-recorder.ts';
+import { Traffic } from './traffic/traffic.ts';
 import type { WorkerOptions } from './worker-protocol.ts';
 
 export interface AssembledBroker {
@@ -99,7 +100,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     );
     const refusals = new Refusals(access, (event) => control.emit(REFUSALS_API, event));
     const ownClientIds = `brokergraph-${options.id}-`;
-    const events = new ClientEvents((event) => control.emit(INSPECT_API, event), ownClientIds);
+    const { events, traffic, hooks: clientHooks } = clientRecords(registry, control, ownClientIds);
     const core: BrokerCore = new BrokerCore({
       store,
       registry,
@@ -113,7 +114,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
         refusals.connect(connection, connect);
       },
       onTakenOver: events.takingOver(refusals.takenOver),
-      ...events.hooks,
+      ...clientHooks,
       onDenied: refusals.denied,
       onProtocolError: refusals.protocolError,
       bindsSessions: () => settings().bindsSessions,
@@ -136,6 +137,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
         since,
         emit: (event) => control.emit(INSPECT_API, event),
         events: events.log,
+        traffic,
       }),
       clientControlPlugin(core.clients),
       licensePlugin(since, () => apis().filter((api) => api !== REFUSALS_API)),
@@ -190,6 +192,17 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     await closers.close();
     throw error;
   }
+}
+
+/** What happens to clients, and what they publish and receive. */
+function clientRecords(registry: ClientRegistry, control: ControlServer, ownClientIds: string) {
+  const events = new ClientEvents((event) => control.emit(INSPECT_API, event), ownClientIds);
+  const traffic = new Traffic(registry, ownClientIds);
+  const onClosed = (connection: Connection) => {
+    events.closed(connection);
+    traffic.closed(connection);
+  };
+  return { events, traffic, hooks: { onConnected: events.connected, onPublished: traffic.published, onClosed } };
 }
 
 /** Limits the log entries per minute, because clients can be refused as often as they like. */

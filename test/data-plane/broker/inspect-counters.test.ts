@@ -13,6 +13,7 @@ import { InspectPlugin } from '../../../src/data-plane/broker/control/inspect-pl
 import { SortedIds } from '../../../src/data-plane/broker/delivery/sorted-ids.ts';
 import { BROKER_LIMITS } from '../../../src/data-plane/broker/limits.ts';
 import { BrokerStore } from '../../../src/data-plane/broker/store/broker-store.ts';
+import { Traffic } from '../../../src/data-plane/broker/traffic/traffic.ts';
 import { ClientEventLog } from '../../../src/protocol/apis/clients/client-event-log.ts';
 import type { ClientsChangedEvent, ConnectedClientDetail } from '../../../src/protocol/apis/clients/inspect-data.ts';
 import { parseClientDetail, parseClientList } from '../../../src/protocol/apis/clients/inspect-parser.ts';
@@ -332,6 +333,7 @@ test('changes beyond the limit of an event are sent in several events with seque
     since: 0,
     emit,
     events: new ClientEventLog(() => undefined),
+    traffic: new Traffic(registry, 'own-'),
   });
   onTestFinished(() => plugin.close());
   for (let index = 0; index < 2_500; index += 1) {

@@ -44,7 +44,7 @@ test('e-mail arrives at an SMTP server, with its password, and a refused one is 
   const { mails, url } = await startMailServer({
     onAuth: ({ username, password }, _session, done) => {
       passwords.push(password);
-      done(null, { user: username });
+      done(null, { user: username ?? '' });
     },
     onRcptTo: (_address, _session, done) => {
       refusals -= 1;

@@ -15,16 +15,11 @@ export class ClientEvents {
     this.#ownClientIds = ownClientIds;
   }
 
-  readonly hooks = {
-    onConnected: (connection: Connection): void => this.#connected(connection),
-    onClosed: (connection: Connection): void => this.#closed(connection),
-  };
-
-  #connected(connection: Connection): void {
+  readonly connected = (connection: Connection): void => {
     if (connection.identity?.clientId.startsWith(this.#ownClientIds) !== false) return;
     this.#admitted.add(connection);
     this.log.add({ ...about(connection), kind: 'CONNECTED', at: Date.now() });
-  }
+  };
 
   /** Notes the end of a connection before the one that takes over is admitted, and calls `next`. */
   takingOver(next: TakenOver): TakenOver {
@@ -34,9 +29,9 @@ export class ClientEvents {
     };
   }
 
-  #closed(connection: Connection): void {
+  readonly closed = (connection: Connection): void => {
     this.#ended(connection, connection.closedBy === SESSION_TAKEN_OVER ? 'TAKEN_OVER' : 'DISCONNECTED');
-  }
+  };
 
   #ended(connection: Connection, kind: 'TAKEN_OVER' | 'DISCONNECTED'): void {
     if (!this.#admitted.delete(connection)) return;

@@ -16,6 +16,7 @@ import { pageOf, requiredText, runCommandOf } from '../../../protocol/control/pl
 import type { ClientRegistry } from '../clients/client-registry.ts';
 import type { IncomingStore } from '../store/incoming-store.ts';
 import type { SubscriptionIndex } from '../store/subscription-index.ts';
+import type { Traffic } from '../traffic/traffic.ts';
 import { ClientReport, type WireClientDetail } from './client-report.ts';
 
 interface InspectPluginOptions {
@@ -26,6 +27,7 @@ interface InspectPluginOptions {
   readonly since: number;
   readonly emit: (event: ClientsChangedEvent) => void;
   readonly events: ClientEventLog;
+  readonly traffic: Traffic;
 }
 
 const COLLECT_MS = 50;
@@ -65,12 +67,14 @@ export class InspectPlugin implements ControlPlugin {
       listbacklogs: (c: ControlCommand) => this.#backlogs(c),
       listsubscribers: (c: ControlCommand) => this.#subscribers(c),
       listclientevents: (c: ControlCommand) => this.#options.events.execute(c),
+      ...this.#options.traffic.commands,
     };
     return runCommandOf(table, command);
   }
 
   close(): void {
     this.#options.events.close();
+    this.#options.traffic.close();
     this.#stop();
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;

@@ -52,6 +52,8 @@ export interface BrokerCoreOptions {
   readonly onConnected?: (connection: Connection) => void;
   /** Called when a connection has been closed, also of a client that was not admitted. */
   readonly onClosed?: (connection: Connection) => void;
+  /** Called for each accepted publish of a client, except control requests, with its payload bytes. */
+  readonly onPublished?: (clientId: string, topic: string, bytes: number) => void;
   readonly onDenied?: (connection: Connection, denied: DeniedTopic) => void;
   readonly onProtocolError?: (connection: Connection, error: ProtocolError) => void;
   readonly onFault: (fault: Fault) => void;

@@ -59,7 +59,14 @@ export class PublishHandler {
     const { identity } = connection;
     if (!identity || !access.mayPublish(identity, topic)) this.#deny(publish);
     else if (topic.startsWith('$CONTROL/')) this.#takeControl(publish, isRepeated);
-    else if (qos === 0) this.#takeUnacknowledged(publish);
+    else this.#takeMessage(publish, isRepeated);
+  }
+
+  #takeMessage(publish: Publish, isRepeated: boolean): void {
+    const { connection, live } = publish;
+    const { topic, payload, qos } = live;
+    if (!isRepeated) this.#parts.onPublished?.(connection.id, topic, payload.length);
+    if (qos === 0) this.#takeUnacknowledged(publish);
     else if (isRepeated) this.#takeRepeated(publish);
     else this.#takeAcknowledged(publish);
   }
