@@ -40,11 +40,11 @@ async function startMailServer(options: SMTPServerOptions = {}) {
 
 test('e-mail arrives at an SMTP server, with its password, and a refused one is sent again', async () => {
   let refusals = 1;
-  const passwords: (string | undefined)[] = [];
+  const passwords: (string | null | undefined)[] = [];
   const { mails, url } = await startMailServer({
     onAuth: ({ username, password }, _session, done) => {
       passwords.push(password);
-      done(null, { user: username ?? '' });
+      done(null, { user: username });
     },
     onRcptTo: (_address, _session, done) => {
       refusals -= 1;
