@@ -65,15 +65,18 @@ async function measure(name: string, store: LogStore, serverMs: () => number): P
   report('processor of this process', (user + system) / 1e6 / SECONDS, MAX_OWN);
   if (name !== 'SQLite') report('processor of the server', (serverMs() - server) / 1e3 / SECONDS, MAX_SERVER);
   const pages: number[] = [];
-  const startedAt = performance.now();
+  const [ownBefore, serverBefore, startedAt] = [process.cpuUsage(), serverMs(), performance.now()];
   for (const one of logs) await readAll(one, pages);
   const rate = (RATE * SECONDS) / ((performance.now() - startedAt) / 1_000);
+  const reading = process.cpuUsage(ownBefore);
+  const busyMs = (reading.user + reading.system) / 1e3 + serverMs() - serverBefore;
   report('messages read a second', -rate, -MIN_REPLAYED);
   report(
     'ms of a page of 500, median',
     pages.toSorted((a, b) => a - b)[pages.length >> 1] ?? Number.NaN,
     MAX_MS_OF_PAGE,
   );
+  report('ms of processors for a page of 500', busyMs / pages.length, MAX_MS_OF_PAGE);
   await store.close();
 }
 
