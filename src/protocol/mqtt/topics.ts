@@ -17,7 +17,7 @@ const FORBIDDEN = /[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]/u;
  * Maximum number of levels of a topic, or of a filter without its share name. Mosquitto 2.0 closes the connection
  * beyond it (its TOPIC_HIERARCHY_LIMIT); the embedded broker has the same limit.
  */
-export const MAX_TOPIC_LEVELS = 200;
+const MAX_TOPIC_LEVELS = 200;
 
 /** Returns why a topic or filter has too many levels, or `null`. */
 export function levelProblem(text: string): string | null {

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { ClientTls } from '../../../protocol/apis/clients/inspect-data.ts';
 
-/** The stream of a connection: its bytes, what waits for the client, and its end. `socket` is below TLS and WebSocket. */
+/** The stream of a connection: its bytes, what waits for the client, and its end. */
 export abstract class ClientSocket {
   readonly #stream: Duplex;
   readonly #socket: Socket;
@@ -13,6 +13,7 @@ export abstract class ClientSocket {
   #isEnding = false;
   #isClosing = false;
 
+  /** `socket` is below TLS and WebSocket. */
   constructor(stream: Duplex, socket: Socket) {
     this.#stream = stream;
     this.#socket = socket;

@@ -60,7 +60,7 @@ export interface Credentials {
  */
 export type Verdict = 'ACCEPTED' | 'REFUSED' | 'THROTTLED' | 'BUSY';
 
-/** Decides what clients may do. `Admission` refuses shared subscriptions and internal topics without asking it. */
+/** Decides what clients may do. */
 export interface AccessControl {
   authenticate(credentials: Credentials): Promise<Verdict>;
   /** `null`: clients without a user name. */

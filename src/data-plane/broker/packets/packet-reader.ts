@@ -156,8 +156,8 @@ export class PacketReader implements ConnectionReader {
       const reason = this.#handlers.handle(connection, packet, this.#finished);
       if (reason !== null) this.#refuse(reason);
     } catch (error) {
-      if (error instanceof RefusedPacket) throw error;
-      this.#failed(`a client's ${packet.cmd} could not be handled`, error);
+      if (error instanceof RefusedPacket) this.#refuse(error.reasonCode, error.message, error);
+      else this.#failed(`a client's ${packet.cmd} could not be handled`, error);
     }
     this.#count(packet);
   }
