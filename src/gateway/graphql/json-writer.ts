@@ -1,7 +1,8 @@
 /**
  * Writes the data of one operation as JSON, like JSON.stringify but with keys as constants of a generated function: 15
- * µs instead of 25 µs for 50 entries (15 KB). Selected objects must have no other keys than selected ones. Keys with
- * the value undefined are omitted. Errors: ResponseTooLarge.
+ * µs instead of 25 µs for 50 entries (15 KB). With JSON.stringify, `bench/graphql.ts` serves lists of 50 8 to 28 %
+ * slower. Selected objects must have no other keys than selected ones. Keys with the value undefined are omitted.
+ * Errors: ResponseTooLarge.
  */
 import {
   GraphQLBoolean,

@@ -12,8 +12,9 @@ const LOW_MARK = 16_384;
  * Writes the results of all subscriptions of one WebSocket, which alternate.
  *
  * Frames are written to the connection directly, as binary strings: `ws` 8.23 would allocate a buffer for each header,
- * and Node passes a string to the kernel without a buffer. `ws` writes its own frames synchronously, because nothing is
- * compressed, so frames of this writer never split them.
+ * and Node passes a string to the kernel without a buffer. With `ws`, 1,000 subscribers get 43,000 instead of 75,000
+ * messages for a second of processor time (`bench/fan-out.ts`). `ws` writes its own frames synchronously, because
+ * nothing is compressed, so frames of this writer never split them.
  */
 export class WebSocketWriter {
   readonly #socket: WebSocket;
