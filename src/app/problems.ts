@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { ProblemWatch } from '../domains/problems/problem-watch.ts';
 import { bridgeSource } from '../domains/problems/sources/bridge-source.ts';
 import { capabilitySource } from '../domains/problems/sources/capability-source.ts';
+import { floodSource, listSource } from '../domains/problems/sources/client-source.ts';
 import { cloudSource } from '../domains/problems/sources/cloud-source.ts';
 import { clusterSource } from '../domains/problems/sources/cluster-source.ts';
 import { certificateSource, tokenSource } from '../domains/problems/sources/expiry-sources.ts';
@@ -48,6 +49,8 @@ export function openProblemWatch(
         }),
         refusalSource({ refusals, runtimes, brokers }),
         sysSource({ runtimes, brokers }),
+        floodSource({ runtimes, brokers }),
+        listSource({ runtimes, brokers }),
         clusterSource({ clusters, cache: caches.clusters, brokers }),
       ],
       projects: [certificateSource({ certificates }), tokenSource({ db, changes, isWanted: () => lease.held })],

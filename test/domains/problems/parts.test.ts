@@ -4,7 +4,7 @@ import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService } from '../../support/service.ts';
 import { noSmallDisk, smallDisk } from '../../support/small-disk.ts';
 import { clusterWorld } from '../clusters/cluster-world.ts';
-import { mosquittoWorld } from '../streams/stream-world.ts';
+import { mosquittoWorld, streamWorld } from '../streams/stream-world.ts';
 import { closed, opened, problemsOf, SLOW } from './problem-world.ts';
 
 test('a stream fed with garbage and a bridge whose target is gone open problems, which close afterwards', async () => {
@@ -82,4 +82,19 @@ test.skipIf(noSmallDisk !== null)('a full disk is a problem of the service, for 
   expect(await problemsOf(service, {}, person.token)).toEqual([]);
   disk.free();
   await expect.poll(() => problemsOf(service, { kinds: ['DISK_LOW'] }), SLOW).toEqual([]);
+});
+
+test('a client that floods an embedded broker is a problem that names it', async () => {
+  const { service, brokerId, client } = await streamWorld('the embedded broker');
+  const set = `mutation ($input: SetProblemThresholdsInput!) { setProblemThresholds(input: $input) { __typename } }`;
+  await service.graphql(set, { input: { projectId: service.projectId, clientMessagesPerSecond: 20 } });
+  const flooder = await client({ clientId: 'flooder' });
+  const timer = setInterval(() => {
+    for (let count = 0; count < 20; count += 1) void flooder.publishAsync('flood', 'x').catch(() => undefined);
+  }, 100);
+  const flooding = await opened(service, 'CLIENT_FLOODING');
+  clearInterval(timer);
+  expect(flooding).toMatchObject({ subjectName: 'flooder', broker: { id: brokerId } });
+  expect(flooding.subject).toMatchObject({ __typename: 'ConnectedClient', id: flooding.subjectId });
+  await closed(service, 'CLIENT_FLOODING');
 });

@@ -1,0 +1,120 @@
+import { getClient, INSPECT_API, listClients } from '../../../protocol/apis/clients/inspect-control.ts';
+import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
+import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
+import { clientNodeId } from '../../clients/graph/client-schema.ts';
+import type { ProblemFact } from '../model/problem-fact.ts';
+import type { BrokerSource } from '../model/problem-source.ts';
+import { PolledReadings } from './polled-readings.ts';
+import { RecentGrowth } from './recent-growth.ts';
+
+interface ClientSourceOptions {
+  readonly runtimes: BrokerRuntimes;
+  readonly brokers: BrokerCache;
+}
+
+const RECEIVED = '$SYS/broker/publish/messages/received';
+/** Brokers publish their numbers every 10 s. */
+const WINDOW_MS = 25_000;
+const READ_MS = 4_000;
+/** Clients of a broker whose counters are read. With more, a single one is not looked for. */
+const MAX_READ = 200;
+const LIST_MS = 30_000;
+
+interface Rate {
+  readonly clientId: string;
+  readonly perSecond: number;
+}
+
+/**
+ * A client that sends very many messages. Only embedded brokers count the messages of each client: these counters are
+ * read while the whole broker receives more than a client may send.
+ */
+export function floodSource({ runtimes, brokers }: ClientSourceOptions): BrokerSource {
+  const received = new RecentGrowth(WINDOW_MS);
+  const before = new Map<string, { readonly at: number; readonly counts: ReadonlyMap<string, number> }>();
+  const rates = new PolledReadings<readonly Rate[]>({
+    everyMs: READ_MS,
+    read: async (broker) => {
+      const counts = await countsOf(broker, runtimes);
+      const at = performance.now();
+      const last = before.get(broker.id);
+      before.set(broker.id, { at, counts });
+      if (last === undefined) return [];
+      return [...counts].map(([clientId, count]) => {
+        const grown = Math.max(0, count - (last.counts.get(clientId) ?? 0));
+        return { clientId, perSecond: Math.round((grown * 1_000) / (at - last.at)) };
+      });
+    },
+  });
+  const suspected = new Set<string>();
+  return {
+    kinds: ['CLIENT_FLOODING'],
+    refresh: async () => {
+      for (const id of before.keys()) if (!suspected.has(id)) before.delete(id);
+      await rates.refresh([...suspected].flatMap((id) => brokers.get(id) ?? []));
+    },
+    of: (broker, { clientMessagesPerSecond: most }) => {
+      if (broker.engine !== 'embedded') return [];
+      if (!runtimes.isConnected(broker.id)) return null;
+      const count = Number(runtimes.sysTopics(broker.id)?.valueOf(RECEIVED) ?? Number.NaN);
+      if (Number.isSafeInteger(count)) received.note(broker.id, count);
+      if ((received.of(broker.id) * 1_000) / WINDOW_MS < most / 2) {
+        suspected.delete(broker.id);
+        return [];
+      }
+      suspected.add(broker.id);
+      const known = rates.of(broker.id);
+      if (known === null) return null;
+      return known.filter(({ perSecond }) => perSecond > most).map((rate) => flood(broker, rate));
+    },
+  };
+}
+
+const flood = (broker: BrokerRecord, { clientId, perSecond }: Rate): ProblemFact => ({
+  kind: 'CLIENT_FLOODING',
+  subjectId: clientNodeId(broker, clientId),
+  subjectName: clientId,
+  detail: `The client "${clientId}" sends ${perSecond} messages per second.`,
+});
+
+/** Numbers of messages that the connected clients have sent. Errors: those of the broker. */
+async function countsOf({ id }: BrokerRecord, runtimes: BrokerRuntimes): Promise<ReadonlyMap<string, number>> {
+  const controls = runtimes.find(id)?.controls;
+  if (controls === undefined) return new Map();
+  const { clients } = await listClients(controls, { count: MAX_READ });
+  const connected = clients.filter((client) => client.connected !== false);
+  const details = await Promise.all(connected.map(({ clientid }) => getClient(controls, clientid).catch(() => null)));
+  return new Map(
+    details.flatMap((client) => (client?.numPublished === undefined ? [] : [[client.clientid, client.numPublished]])),
+  );
+}
+
+/** Lists of clients that this service makes from the log of a broker. They are read in this process. */
+export function listSource({ runtimes, brokers }: ClientSourceOptions): BrokerSource {
+  const isFollowed = (id: string) =>
+    runtimes.isConnected(id) &&
+    runtimes
+      .find(id)
+      ?.controls.known()
+      .some(({ api, provider }) => api === INSPECT_API && provider === 'GATEWAY') === true;
+  const reasons = new PolledReadings<string>({
+    everyMs: LIST_MS,
+    read: async ({ id }) => {
+      const controls = runtimes.find(id)?.controls;
+      if (controls === undefined) return '';
+      const { complete = true, incompleteReason } = await listClients(controls, { verbose: false, count: 1 });
+      return complete ? '' : (incompleteReason ?? 'Clients may be missing.');
+    },
+  });
+  return {
+    kinds: ['LIST_INCOMPLETE'],
+    refresh: () => reasons.refresh(brokers.all().filter(({ id }) => isFollowed(id))),
+    of: ({ id, name }) => {
+      if (!runtimes.isConnected(id)) return null;
+      if (!isFollowed(id)) return [];
+      const detail = reasons.of(id);
+      if (detail === null) return null;
+      return detail === '' ? [] : [{ kind: 'LIST_INCOMPLETE', subjectId: id, subjectName: name, detail }];
+    },
+  };
+}
