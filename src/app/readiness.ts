@@ -13,7 +13,7 @@ interface ReadinessOptions {
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
 }
 
-export type Space = 'ENOUGH' | 'LITTLE' | 'TOO_LITTLE';
+type Space = 'ENOUGH' | 'LITTLE' | 'TOO_LITTLE';
 
 /** Free space of the data folder is checked as often. */
 const CHECK_MS = 10_000;

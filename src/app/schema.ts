@@ -63,6 +63,8 @@ import '../domains/history/traffic/traffic-schema.ts';
 import '../domains/secrets/secrets-schema.ts';
 import '../domains/problems/graph/problem-schema.ts';
 import '../domains/problems/graph/problem-mutations-schema.ts';
+import '../domains/problems/graph/problem-silence-schema.ts';
+import '../domains/problems/graph/problem-threshold-schema.ts';
 import '../domains/problems/graph/problem-live-schema.ts';
 import '../domains/notifications/graph/notification-schema.ts';
 import './node-schema.ts';

@@ -3,7 +3,7 @@ import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-sour
 import { type ProjectFeed, ProjectFeeds } from '../../gateway/live/project-feeds.ts';
 import type { ProblemCache, ProblemRecord } from './storage/problem-cache.ts';
 
-export interface ProblemState {
+interface ProblemState {
   readonly problems: readonly ProblemRecord[];
   /** Ids of problems that were deleted with their owner. */
   readonly removed: readonly string[];

@@ -17,7 +17,7 @@ import { thresholdsOf } from './model/problem-thresholds.ts';
 import type { ProblemCache, ProblemRecord } from './storage/problem-cache.ts';
 import type { ProblemStore, ScopedTransition } from './storage/problem-store.ts';
 
-export interface ProblemSources {
+interface ProblemSources {
   readonly brokers: readonly BrokerSource[];
   readonly projects: readonly ProjectSource[];
   readonly process: readonly ProcessSource[];

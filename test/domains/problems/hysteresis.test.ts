@@ -46,7 +46,7 @@ test('a problem opens and closes in turn, opens only while its fact is there, an
   );
 });
 
-test('a fact that lasts opens a problem, and one that is gone for good closes it', () => {
+test('a fact that lasts opens a problem, and one that is gone permanently closes it', () => {
   fc.assert(
     fc.property(kinds, histories, fc.boolean(), (kind, seen, lasts) => {
       const end = Array.from({ length: 60 }, () => (lasts ? 'THERE' : 'GONE') as Seen);

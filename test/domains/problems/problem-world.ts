@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { TestService } from '../../support/service.ts';
 
-export const PROBLEM = `id kind severity title detail whatWouldHelp subjectId subjectName
+const PROBLEM = `id kind severity title detail whatWouldHelp subjectId subjectName
   subject { __typename ... on Node { id } } broker { id } project { id }
   openedAt closedAt lastSeenAt count acknowledgement { by at note } isSilenced`;
 

@@ -188,7 +188,7 @@ export const PROBLEM_KINDS = kinds({
     scope: 'SERVICE',
     severity: 'WARNING',
     title: 'A process of the service is not there',
-    whatWouldHelp: 'Start the process again. If it was removed for good, nothing needs to be done.',
+    whatWouldHelp: 'Start the process again. If it was removed on purpose, nothing needs to be done.',
     opensAfterS: 0,
   },
   DATABASE_SLOW: {
@@ -231,8 +231,6 @@ export const PROBLEM_KINDS = kinds({
 export type ProblemKind = keyof typeof PROBLEM_KINDS;
 
 export const problemKinds = Object.keys(PROBLEM_KINDS) as readonly ProblemKind[];
-
-export const isProblemKind = (text: string): text is ProblemKind => Object.hasOwn(PROBLEM_KINDS, text);
 
 const factsOf = (kind: ProblemKind): KindFacts => PROBLEM_KINDS[kind];
 

@@ -52,7 +52,7 @@ export const THRESHOLDS = thresholds({
 
 export type ThresholdName = keyof typeof THRESHOLDS;
 export type Thresholds = Readonly<Record<ThresholdName, number>>;
-export type ThresholdChange = { readonly [Name in ThresholdName]?: number | null | undefined };
+type ThresholdChange = { readonly [Name in ThresholdName]?: number | null | undefined };
 
 export const thresholdNames = Object.keys(THRESHOLDS) as readonly ThresholdName[];
 

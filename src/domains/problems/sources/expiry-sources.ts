@@ -55,7 +55,7 @@ interface ExpiringToken {
 const READ_MS = 8_000;
 const MAX_TOKENS = 10_000;
 
-/** Tokens of projects, which are read every READ_MS and when one changes. One that has expired is no problem any more. */
+/** Tokens of projects, read every READ_MS and when one changes. An expired one is no longer a problem. */
 export function tokenSource({ db, changes, isWanted }: TokenSourceOptions): ProjectSource {
   let byProject: ReadonlyMap<string, readonly ExpiringToken[]> | null = null;
   let readAt = Number.NEGATIVE_INFINITY;

@@ -10,7 +10,7 @@ interface ProblemRetentionOptions {
 }
 
 /** Closed problems of all projects together. Beyond it, those that were closed first are deleted. */
-export const MAX_CLOSED = 10_000;
+const MAX_CLOSED = 10_000;
 const DAY_MS = 86_400_000;
 
 /** Deletes closed problems, changes and silences that are older than `days`. Errors: those of the database. */

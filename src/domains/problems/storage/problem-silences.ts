@@ -30,7 +30,7 @@ interface ProblemSilencesOptions {
 
 const CHANGED = 'problem-silence';
 /** Of a project. */
-export const MAX_SILENCES = 100;
+const MAX_SILENCES = 100;
 const MAX_FILTER = 20_000;
 const MAX_MS = 366 * 86_400_000;
 

@@ -52,8 +52,8 @@ export class ProblemStore {
   }
 
   /**
-   * Writes what was taken, in order. If the database is away, it remains for the next call, at most MAX_UNWRITTEN; later
-   * ones are dropped, and their facts are taken again. Returns how many were dropped since the last call.
+   * Writes what was taken, in order. If the database is away, it remains for the next call, at most MAX_UNWRITTEN;
+   * later ones are dropped, and their facts are taken again. Returns how many were dropped since the last call.
    */
   async flush(): Promise<number> {
     const rows = this.#unwritten.slice(0, BATCH);
