@@ -43,9 +43,9 @@ export interface Transfer {
 
 /**
  * Copies the SQLite database of a data folder, the stored messages of streams and the history of brokers to an empty
- * PostgreSQL database. The messages are first, then the history, and all rows follow in one transaction: a process that is killed leaves no rows, and may run
- * again. The source remains, except that the folder of the messages gets another name: a service with PostgreSQL would
- * move them.
+ * PostgreSQL database. The messages are first, then the history, and all rows follow in one transaction: a process that
+ * is killed leaves no rows, and may run again. The source remains, except that the folder of the messages gets another
+ * name: a service with PostgreSQL would move them.
  *
  * Errors: ServiceError INVALID (no SQLite database, no PostgreSQL URL), IN_USE (a service runs on the folder, or the
  * target has data), INTERNAL_ERROR; the reason of `signal`.

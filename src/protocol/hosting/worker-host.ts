@@ -16,6 +16,8 @@ export interface WorkerHostOptions {
   readonly log: WorkerLog;
   /** Heap limit of the thread in MiB. Default: 512. Beyond it the thread exits and is restarted. */
   readonly maxHeapMegabytes?: number | undefined;
+  /** Heap of new objects in MiB. Default: 32. */
+  readonly maxYoungMegabytes?: number | undefined;
   /** How long the thread lives after its last instance. Default: 60,000 ms. */
   readonly lingerMs?: number | undefined;
 }
@@ -114,12 +116,13 @@ export class WorkerHost<Setup, Api extends Callable<Api>, Event> implements Inst
 
   #start(): WorkerThread<ToWorker<Setup>> {
     const { name, workerUrl, maxHeapMegabytes = DEFAULT_HEAP_MEGABYTES } = this.#options;
+    const { maxYoungMegabytes = YOUNG_MEGABYTES } = this.#options;
     this.#startedAt = Date.now();
     const thread = startWorkerThread<ToWorker<Setup>, FromWorker<Event>>({
       name,
       workerUrl,
       maxHeapMegabytes,
-      maxYoungMegabytes: YOUNG_MEGABYTES,
+      maxYoungMegabytes,
       onMessage: (message) => this.#received(message),
     });
     void thread.exited.then(({ reason }) => this.#exited(thread, reason));

@@ -78,7 +78,7 @@ export class HistoryQueue {
   }
 }
 
-export interface HistoryBatch {
+interface HistoryBatch {
   readonly taken: readonly Waiting[];
   readonly gaps: ReadonlyMap<string, readonly HistoryGap[]>;
 }

@@ -36,7 +36,7 @@ export interface HistoryHandle<Arrival, Queries extends HistoryQueries> {
   ): Promise<Awaited<ReturnType<Queries[Name]>>>;
 }
 
-export interface HistoryThreadOptions extends Omit<WorkerHostOptions, 'name' | 'workerUrl'>, HistorySetup {
+interface HistoryThreadOptions extends Omit<WorkerHostOptions, 'name' | 'workerUrl'>, HistorySetup {
   readonly workerUrl?: URL | undefined;
   /** What waits to be written. Default: 16 MiB. */
   readonly maxQueueBytes?: number;
@@ -50,6 +50,8 @@ const LAST_RETRY_MS = 10_000;
 /** How long `close` waits for what is not written yet. */
 const CLOSE_MS = 3_000;
 const HEAP_MEGABYTES = 256;
+/** Much memory would save little time: most objects are rows, which live as long as their batch. */
+const YOUNG_MEGABYTES = 4;
 
 /**
  * The history of brokers, written and read in a worker thread. What arrives is written in batches, one after the other,
@@ -67,6 +69,7 @@ export class HistoryThread extends WorkerHost<HistorySetup, HistoryCalls, Histor
   constructor({ workerUrl, place, keepMs, maxBytes, maxQueueBytes = QUEUE_BYTES, ...options }: HistoryThreadOptions) {
     super({
       maxHeapMegabytes: HEAP_MEGABYTES,
+      maxYoungMegabytes: YOUNG_MEGABYTES,
       ...options,
       name: 'history',
       workerUrl: workerUrl ?? new URL('./history-worker.js', import.meta.url),

@@ -29,7 +29,7 @@ const GRACE_MS = 15_000;
 /** Steps that are rolled up again, because samples may have come late. */
 const AGAIN = 3;
 /** Steps whose rows are in memory at the same time. */
-const PORTION_STEPS = 2;
+const PORTION_STEPS = 1;
 
 /**
  * The metrics of brokers. A sample becomes a row of the finest level, which is compared with the sample before it; the

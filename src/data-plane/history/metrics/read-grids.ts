@@ -15,12 +15,7 @@ export interface GridRequest {
 const MAX_STEPS = 10_000;
 
 /** The finest step of at most `maxSteps`, and the level that has it for the whole time. */
-export function shapeOf({
-  from,
-  to,
-  maxSteps,
-  now,
-}: Omit<GridRequest, 'brokers'>): GridShape & { readonly level: Level } {
+function shapeOf({ from, to, maxSteps, now }: Omit<GridRequest, 'brokers'>): GridShape & { readonly level: Level } {
   const wanted = Math.max(1, to - from) / Math.min(Math.max(1, maxSteps), MAX_STEPS);
   const lasting = LEVELS.filter(({ keepMs }) => keepMs === null || from >= now - keepMs);
   // The coarsest that is fine enough has the fewest rows.

@@ -40,7 +40,7 @@ export const rowOf = (
 };
 
 /** Of one broker in one level. */
-export interface StoredRange {
+interface StoredRange {
   readonly broker: string;
   /** Inclusive. */
   readonly from: number;

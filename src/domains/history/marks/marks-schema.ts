@@ -33,7 +33,7 @@ const Mark = builder.objectRef<AuditEntry>('Mark').implement({
     }),
     event: t.field({
       type: AuditEvent,
-      description: 'The entry of the audit: which change it was, of what, and by whom.',
+      description: 'The entry of the audit: the operation, its target and the caller.',
       resolve: (entry) => entry,
     }),
   }),

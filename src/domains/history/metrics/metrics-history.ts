@@ -5,7 +5,7 @@ import type { MetricQueries } from '../../../data-plane/history/metrics/metrics-
 import { invalid } from '../../../platform/errors.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 
-export interface MetricsRange {
+interface MetricsRange {
   /** Default: an hour before `to`. */
   readonly from?: Date | null | undefined;
   /** Default: now. */
