@@ -58,7 +58,7 @@ export const runs = (whole: number): number =>
 const BUDGETS: Readonly<Record<string, number>> = JSON.parse(
   readFileSync(new URL('../../scripts/test-budgets.json', import.meta.url), 'utf8'),
 );
-/** Costly files that a short run does not omit: ten seconds of the MQTT fuzzer. */
+/** Costly files that a short run does not omit: the MQTT fuzzer, for two seconds instead of ten. */
 const ALWAYS_SHORT = ['test/fuzz/mqtt/mqtt.test.ts'];
 
 export const budgetOf = (path: string): number => BUDGETS[path] ?? 0;

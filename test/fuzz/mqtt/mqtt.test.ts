@@ -1,3 +1,4 @@
+import { suite } from '../../support/suite.ts';
 import { testSurvival } from './survival.ts';
 
-testSurvival(10);
+testSurvival(suite === 'short' ? 2 : 10);
