@@ -2,7 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { explainAccess as explainInSlices } from '../../../../src/domains/access-control/explain/access-explainer.ts';
 import { remarksOnGrantees } from '../../../../src/domains/access-control/explain/access-remarks.ts';
 import { runSync } from '../../../../src/platform/scheduling/sliced-task.ts';
-import { type AccessAction, type AccessQuery, MAX_LOOKED_AT } from '../../../../src/protocol/apis/access-control/access-explanation.ts';
+import {
+  type AccessAction,
+  type AccessQuery,
+  MAX_LOOKED_AT,
+} from '../../../../src/protocol/apis/access-control/access-explanation.ts';
 import type {
   AccessDialect,
   AccessGroup,
