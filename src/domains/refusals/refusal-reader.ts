@@ -4,7 +4,7 @@ import { withEarlier } from './earlier-refusals.ts';
 import { NO_REFUSALS, type RefusalList, readRefusals } from './refusal-list.ts';
 
 /** Returns the refusals of a broker that are stored of other logs than this one, the newest first. */
-export type EarlierRefusals = (log: string) => Promise<readonly Refusal[]>;
+type EarlierRefusals = (log: string) => Promise<readonly Refusal[]>;
 
 /**
  * The refusals of one broker: those that it reports, and earlier ones of the history. Each reading requests only what

@@ -1,6 +1,6 @@
 import type { TestService } from '../../support/service.ts';
 
-export interface SeenEvent {
+interface SeenEvent {
   readonly kind: string;
   readonly at: string;
   readonly clientId: string | null;

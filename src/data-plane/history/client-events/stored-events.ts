@@ -7,7 +7,7 @@ import type { HistoryRow } from '../model/history-module.ts';
  * CLIENT_ID_CONFLICT: several clients use the client id in turn. LIMIT_EXCEEDED: a subscription or retained message
  * beyond a limit was refused.
  */
-export const STORED_EVENT_KINDS = [
+const STORED_EVENT_KINDS = [
   'CONNECTED',
   'DISCONNECTED',
   'TAKEN_OVER',
@@ -52,7 +52,7 @@ export interface EventGap {
  * not received completely. OVERFLOW: more events than could be passed on or written. NOT_WRITTEN: the history could not
  * be written.
  */
-export const EVENT_GAP_REASONS = ['NOT_FOLLOWED', 'LOG_INCOMPLETE', 'OVERFLOW', 'NOT_WRITTEN'] as const;
+const EVENT_GAP_REASONS = ['NOT_FOLLOWED', 'LOG_INCOMPLETE', 'OVERFLOW', 'NOT_WRITTEN'] as const;
 export type EventGapReason = (typeof EVENT_GAP_REASONS)[number];
 
 /** START and STOP of following a broker. ALIVE: `follower` still follows what it has started. */

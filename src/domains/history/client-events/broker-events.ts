@@ -12,7 +12,7 @@ import { writeListedEvents } from './listed-events.ts';
 import { NumberedEvents } from './numbered-events.ts';
 import { RefusalEvents } from './refusal-events.ts';
 
-export interface BrokerEventsOptions {
+interface BrokerEventsOptions {
   readonly broker: BrokerRecord;
   readonly runtime: BrokerRuntime;
   readonly writer: EventWriter;

@@ -41,8 +41,8 @@ export class NumberedEvents {
   }
 
   /**
-   * Writes what is new. Returns `false` if the provider has no numbered events. Errors: as `ControlCaller`, and those of
-   * the store.
+   * Writes what is new. Returns `false` if the provider has no numbered events. Errors: as `ControlCaller`, and those
+   * of the store.
    */
   async read(): Promise<boolean> {
     for (;;) {

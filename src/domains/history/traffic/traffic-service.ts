@@ -19,7 +19,7 @@ export interface TopListView extends TopList {
   readonly broker: BrokerRecord;
 }
 
-export interface TopArguments<Measure extends TrafficMeasure = TrafficMeasure> {
+interface TopArguments<Measure extends TrafficMeasure = TrafficMeasure> {
   readonly by: Measure;
   readonly last: TrafficWindow;
   readonly first?: number | null | undefined;

@@ -11,10 +11,10 @@ import type { ClientProtocol } from './inspect-data.ts';
  * returns at most MAX_EVENTS_PAGE events with higher numbers, oldest first. `clientEventsChanged` events report that
  * there are new ones. A caller whose next number is missing has lost events, and the first listed number says how many.
  */
-export const CLIENT_EVENT_KINDS = ['CONNECTED', 'DISCONNECTED', 'TAKEN_OVER', 'GAP'] as const;
+const CLIENT_EVENT_KINDS = ['CONNECTED', 'DISCONNECTED', 'TAKEN_OVER', 'GAP'] as const;
 
 /** See the descriptions in the schema. */
-export const CLIENT_END_REASONS = [
+const CLIENT_END_REASONS = [
   'CLIENT_DISCONNECTED',
   'CONNECTION_CLOSED',
   'KEEP_ALIVE_TIMEOUT',
@@ -59,7 +59,7 @@ export interface ClientEventPage {
 export const MAX_EVENTS_PAGE = 1_000;
 
 /** Longer names are truncated, in UTF-16 code units. */
-export const MAX_EVENT_NAME = 256;
+const MAX_EVENT_NAME = 256;
 
 export const clientEventsChanged = (log: string, sequence: number): ControlEvent => ({
   type: 'event',

@@ -4,8 +4,8 @@ import type { ControlCaller } from '../../control/plugin.ts';
 import { INSPECT_API } from './inspect-control.ts';
 
 /**
- * Traffic of clients and topics, an extension of `cedalo/inspect` by the embedded broker: `listTopClients` (`by`, `last`,
- * `count`), `listTopTopics` (also `levels`), and `getLastPublisher` (`topic`).
+ * Traffic of clients and topics, an extension of `cedalo/inspect` by the embedded broker: `listTopClients` (`by`,
+ * `last`, `count`), `listTopTopics` (also `levels`), and `getLastPublisher` (`topic`).
  */
 export const TRAFFIC_MEASURES = ['MESSAGES_IN', 'MESSAGES_OUT', 'BYTES_IN', 'BYTES_OUT'] as const;
 export type TrafficMeasure = (typeof TRAFFIC_MEASURES)[number];
@@ -33,7 +33,7 @@ export interface TopList {
   readonly to: number;
 }
 
-export interface TopRequest {
+interface TopRequest {
   readonly by: TrafficMeasure;
   readonly last: TrafficWindow;
   readonly count: number;
