@@ -24,8 +24,10 @@ const TABLES = {
       count: 'INTEGER',
       refusal: 'TEXT',
     },
-    key: ['broker', 'at', 'id'],
+    // With a key that begins with the broker, SQLite would not choose the index of a client.
+    key: ['at', 'id', 'broker'],
     indexes: [
+      ['broker', 'at', 'id'],
       ['client', 'broker', 'at', 'id'],
       ['account', 'broker', 'at', 'id'],
     ],
