@@ -28,6 +28,7 @@ const project = (id: string): ProjectRecord => ({
   strictRoles: false,
   topicPayloads: true,
   clusterPasswords: false,
+  problemThresholds: null,
   ownerUserId: 'usr_bench',
   ownerOrganizationId: null,
   ownerName: 'bench@example.com',
