@@ -6,8 +6,8 @@ import { useTexts } from '../texts/texts.ts';
 import { Ago } from '../ui/ago.tsx';
 import { Menu } from '../ui/menu.tsx';
 import { Refusal } from '../ui/problem.tsx';
-import { type ShownProblem, UNACKNOWLEDGE } from './operations.ts';
 import { Acknowledge } from './acknowledge.tsx';
+import { type ShownProblem, UNACKNOWLEDGE } from './operations.ts';
 import { problemAddress } from './problem-address.ts';
 import { Silence } from './silence.tsx';
 import { problemTexts } from './texts.ts';
@@ -32,7 +32,8 @@ export function ProblemItem({ problem, isOnBroker, onChanged }: ProblemItemProps
   const titleOf = useProblemTitle();
   const { run, error } = useMutation(UNACKNOWLEDGE);
   const [open, setOpen] = useState<'acknowledge' | 'silence' | null>(null);
-  const { id, severity, detail, whatWouldHelp, subjectName, broker, project, openedAt, count, acknowledgement } = problem;
+  const { id, severity, detail, whatWouldHelp, subjectName, broker, project, openedAt, count, acknowledgement } =
+    problem;
   const Icon = ICONS[severity];
   const address = problemAddress(problem);
   const done = () => {
@@ -62,7 +63,11 @@ export function ProblemItem({ problem, isOnBroker, onChanged }: ProblemItemProps
         </p>
         <Refusal error={error} />
       </div>
-      <Menu label={text('actionsOf', { title: titleOf(problem) })} className="icon" button={<Ellipsis aria-hidden="true" />}>
+      <Menu
+        label={text('actionsOf', { title: titleOf(problem) })}
+        className="icon"
+        button={<Ellipsis aria-hidden="true" />}
+      >
         {acknowledgement ? (
           <button type="button" onClick={() => void take()}>
             {text('unacknowledge')}

@@ -12,7 +12,14 @@ test('a project that is written while all projects are read again remains in the
   const now = new Date();
   // The write ends during the read, which did not see it.
   const id = newId('project');
-  const texts = { name: 'new', description: '', strictRoles: false, topicPayloads: true, clusterPasswords: false, problemThresholds: null };
+  const texts = {
+    name: 'new',
+    description: '',
+    strictRoles: false,
+    topicPayloads: true,
+    clusterPasswords: false,
+    problemThresholds: null,
+  };
   const owners = { ownerUserId: null, ownerUser: null, ownerOrganizationId: null, ownerOrganization: null };
   cache.put({ id, ...texts, ...owners, createdAt: now, updatedAt: now });
   await cache.close();
