@@ -6,7 +6,7 @@ const PLACES: Readonly<Record<string, string>> = { h: '/', p: '/people', a: '/au
 /** Between `g` and the next key, in milliseconds. */
 const SEQUENCE_MS = 1_500;
 
-/** Keys without modifiers that go to screens, rows and filters, unless somebody types or a dialog is open. */
+/** Keys without modifiers that go to screens, rows and filters, unless a field has the focus or a dialog is open. */
 export function useShortcuts(): void {
   const [, navigate] = useLocation();
   useEffect(() => {

@@ -13,7 +13,7 @@ interface AcknowledgeProps {
   readonly onClose: () => void;
 }
 
-/** Tells others that somebody looks after a problem. It stays open until its cause is gone. */
+/** Shows others who looks after a problem. It stays open until its cause is gone. */
 export function Acknowledge({ problem, onDone, onClose }: AcknowledgeProps) {
   const text = useTexts(problemTexts);
   const titleOf = useProblemTitle();

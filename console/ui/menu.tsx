@@ -11,7 +11,7 @@ interface MenuProps {
   readonly onOpen?: () => void;
 }
 
-/** A button that opens a list of links and buttons beside it. Escape and a click elsewhere close it. */
+/** A button that opens a list of links and buttons next to it. Escape and a click elsewhere close it. */
 export function Menu({ label, button, className, children, onOpen }: MenuProps) {
   const id = useId();
   const opener = useRef<HTMLButtonElement>(null);

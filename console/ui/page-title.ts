@@ -8,7 +8,10 @@ const PRODUCT = 'Brokergraph';
 const shown = new Map<Level, string>();
 const listeners = new Set<() => void>();
 
-/** A part of the title of the page while the caller is shown; none if it is empty. Tabs, bookmarks and the history of a browser have it. */
+/**
+ * A part of the title of the page while the caller is shown; none if it is empty. Tabs, bookmarks and the history of a
+ * browser have it.
+ */
 export function usePageTitle(level: Level, text: string): void {
   useEffect(() => {
     if (text === '') return;

@@ -1,3 +1,4 @@
+import { ServiceError } from '../../platform/errors.ts';
 import { BrokerControls } from '../../protocol/control/broker-controls.ts';
 import type { ControlApi } from '../../protocol/control/envelope.ts';
 import type { GatewayPlugins } from '../../protocol/hosting/gateway-plugins.ts';
@@ -91,3 +92,6 @@ export async function closeRuntime({
   await controls.close();
   await Promise.all([link, observer, messages, retained].map((one) => one.close()));
 }
+
+export const noResponse = (what: string, timeoutMs: number) =>
+  new ServiceError('BROKER_TIMEOUT', `${what}: the broker did not respond within ${timeoutMs} ms`);

@@ -14,7 +14,7 @@ import { newReadingLimits } from '../../protocol/mqtt/reading-limits.ts';
 import { ReadingTimeLimit } from '../../protocol/mqtt/reading-time-limit.ts';
 import { unreachable, whenConnected } from '../../protocol/mqtt/when-connected.ts';
 import type { BrokerCache, BrokerRecord } from './broker-cache.ts';
-import { type BrokerRuntime, closeRuntime, createRuntime } from './broker-runtime.ts';
+import { type BrokerRuntime, closeRuntime, createRuntime, noResponse } from './broker-runtime.ts';
 import { withoutAddress } from './broker-service.ts';
 import { type BrokerStatusEvent, BrokerStatusFeed } from './broker-status-feed.ts';
 import { LastLicenses } from './last-licenses.ts';
@@ -349,10 +349,8 @@ export class BrokerRuntimes {
       let lastError = 'The settings of the broker cannot be used: see the log';
       if (error instanceof ServiceError) {
         lastError = error.message;
-        log.warn(
-          { brokerId: id, name: broker.name, error: lastError },
-          'cannot connect to a broker because of its settings',
-        );
+        const context = { brokerId: id, name: broker.name, error: lastError };
+        log.warn(context, 'cannot connect to a broker because of its settings');
       } else log.error({ err: error, brokerId: id, name: broker.name }, 'cannot open the connection to a broker');
       this.#failures.set(id, { state: 'UNREACHABLE', since: new Date().toISOString(), lastError });
       await link?.close();
@@ -397,9 +395,6 @@ export class BrokerRuntimes {
     };
   }
 }
-
-export const noResponse = (what: string, timeoutMs: number) =>
-  new ServiceError('BROKER_TIMEOUT', `${what}: the broker did not respond within ${timeoutMs} ms`);
 
 const NO_LINK =
   'All connections of this service to brokers are in use (MAX_BROKER_LINKS), and the share of this project, too: the service connects to the broker when a connection becomes free';

@@ -16,7 +16,7 @@ import { isRefusal, VariableReader } from './variables.ts';
 import { guardLists } from './whole-lists.ts';
 
 /** A subscription that a user has stored. */
-export interface EventDocument {
+interface EventDocument {
   readonly text: string;
   readonly variables: Variables;
 }

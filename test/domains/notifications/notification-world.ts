@@ -8,7 +8,7 @@ import { onTestFinished } from '../../support/shared.ts';
 
 export const SECRET = `whsec_${Buffer.alloc(24, 'a secret').toString('base64')}`;
 
-export interface Received {
+interface Received {
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
   // biome-ignore lint/suspicious/noExplicitAny: the body depends on the channel.

@@ -3,7 +3,8 @@ import { within } from '../../../platform/scheduling/within.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
-import { type BrokerRuntimes, noResponse } from '../../brokers/broker-runtimes.ts';
+import { noResponse } from '../../brokers/broker-runtime.ts';
+import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { ClusterCache } from '../cluster-cache.ts';
 import type { ClusterRecord } from '../model/cluster.ts';
 

@@ -2,7 +2,7 @@ import Mustache from 'mustache';
 import type { NotificationContent, ProblemNotice } from '../notification-content.ts';
 
 /** Maximum characters of a template. */
-export const MAX_TEMPLATE = 16_000;
+const MAX_TEMPLATE = 16_000;
 /** Maximum characters of a rendered body. */
 export const MAX_BODY = 262_144;
 /** Maximum number of rendered tags and texts, so that nested sections end. */

@@ -9,12 +9,12 @@ import { templateProblem } from './body-template.ts';
 import type { StoredSubscription, WebhookSecrets } from './channel-target.ts';
 import { MAX_DOCUMENT, MAX_VARIABLES } from './subscription-body.ts';
 
-export interface NamedValue {
+interface NamedValue {
   readonly name: string;
   readonly value: string;
 }
 
-export interface WebhookInput {
+interface WebhookInput {
   readonly url: string;
   readonly secret?: string | null | undefined;
   readonly headers?: readonly NamedValue[] | null | undefined;
@@ -24,11 +24,11 @@ export interface WebhookInput {
   readonly variables?: unknown;
 }
 
-export interface EmailInput {
+interface EmailInput {
   readonly to: readonly string[];
 }
 
-export interface MqttInput {
+interface MqttInput {
   readonly brokerId: string;
   readonly topic: string;
   readonly qos?: number | null | undefined;

@@ -36,7 +36,7 @@ interface ChannelServiceOptions {
   readonly hasMail: boolean;
 }
 
-export interface ChannelInput {
+interface ChannelInput {
   readonly name?: string | null | undefined;
   readonly isActive?: boolean | null | undefined;
   readonly rules?: Nullish<NotificationRules> | null | undefined;

@@ -18,9 +18,9 @@ export interface NotificationRules {
   readonly digestMinutes: number;
 }
 
-export const MAX_MINIMUM_SECONDS = 86_400;
-export const MAX_DIGEST_MINUTES = 1_440;
-export const MAX_RULE_BROKERS = 100;
+const MAX_MINIMUM_SECONDS = 86_400;
+const MAX_DIGEST_MINUTES = 1_440;
+const MAX_RULE_BROKERS = 100;
 
 export const DEFAULT_RULES: NotificationRules = {
   kinds: [],

@@ -4,11 +4,11 @@ import { type Channel, toChannel } from '../channels/channel.ts';
 import { contentOf, type NotificationContent, type ProblemNotice } from '../notification-content.ts';
 
 /** Maximum number of changes in one message. */
-export const MAX_DIGEST = 50;
+const MAX_DIGEST = 50;
 /** Maximum number of changes of a channel that wait. If there are more, they are sent early. */
 const MAX_WAITING = 1_000;
 /** Maximum number of deliveries of a channel that are not sent yet. Further ones make the oldest dead letters. */
-export const MAX_PENDING = 1_000;
+const MAX_PENDING = 1_000;
 /** Maximum number of deliveries of a channel that have ended. The oldest are deleted. */
 export const MAX_ENDED = 1_000;
 

@@ -13,7 +13,7 @@ import { ChangeCollector } from './change-collector.ts';
 import { DeliveryFormer } from './delivery-former.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
 
-export interface NotificationRunnerOptions {
+interface NotificationRunnerOptions {
   readonly db: Database;
   readonly leases: Leases;
   readonly changes: Changes;

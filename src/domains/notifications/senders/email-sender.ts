@@ -101,7 +101,7 @@ function failureOf(error: unknown): Outcome {
   return failed(message, { status, response: response?.slice(0, 1_000) ?? null, isRefused });
 }
 
-/** With the recipients that the server refuses for good. */
+/** With the recipients that the server refuses permanently. */
 const responseOf = ({ response, rejected }: SentInfo): string =>
   rejected.length === 0 ? response : `${response} (refused: ${rejected.join(', ')})`;
 

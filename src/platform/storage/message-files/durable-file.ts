@@ -2,7 +2,7 @@ import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 
 /** A third faster for messages of 1 kB than SQLite's default of 4 kB, and as fast for small ones. */
-export const PAGE_BYTES = 8_192;
+const PAGE_BYTES = 8_192;
 /** Pages after which the WAL is checkpointed. More pages need more disk per open file, fewer pages more fsyncs. */
 const CHECKPOINT_PAGES = 256;
 /** Size to which the WAL is truncated after a large message. */
