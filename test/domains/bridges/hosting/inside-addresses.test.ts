@@ -310,6 +310,7 @@ const FIELDS_WITH_HOSTS: Readonly<Record<string, string>> = {
   'JoinClusterInput.address': 'sent to the nodes',
   'JoinClusterInput.url': 'compared with a stored URL',
   'LeaveClusterInput.url': 'compared with a stored URL',
+  'ClientEventFilter.address': 'compared with addresses of clients',
   'ConnectedClientFilter.address': 'compared with addresses of clients',
   'CertificateListenerInput.bindAddress': 'names a listener of the broker',
   'AccessControlImportInput.document': 'has no addresses',
