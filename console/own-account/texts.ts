@@ -56,7 +56,7 @@ export const ownAccountTexts = catalogue({
     passwordChanged: 'Das Passwort ist geändert.',
     code: 'Code der Authenticator-App oder ein Wiederherstellungscode',
     secondFactor: 'Zweiter Faktor',
-    secondFactorOff: 'Für Ihre Anmeldung genügt das Passwort.',
+    secondFactorOff: 'Der zweite Faktor ist aus: Ein Passwort allein öffnet Ihr Konto.',
     secondFactorOn: 'Ihre Anmeldung erfordert einen Code Ihrer App. Es gibt noch {count} Wiederherstellungscodes.',
     setUpSecondFactor: 'Zweiten Faktor einrichten',
     removeSecondFactor: 'Zweiten Faktor entfernen',

@@ -181,7 +181,7 @@ function openFeatures(
     new RefusalService({
       ...ofBrokers,
       ...supportOf('a list of refusals'),
-      earlier: earlierRefusalsOf(events, (err) => log.warn({ err }, 'earlier refusals cannot be read')),
+      earlier: earlierRefusalsOf(events, sealer, (err) => log.warn({ err }, 'earlier refusals cannot be read')),
       onFault: (err) => log.error({ err }, 'refusals cannot be followed'),
     }),
   );
@@ -252,6 +252,7 @@ function openFeatures(
     new EventRecorder({
       ...ofBrokers,
       history: events,
+      sealer,
       placement,
       clients,
       refusals,
@@ -262,7 +263,7 @@ function openFeatures(
   const { certificates: cache } = caches;
   return {
     metrics,
-    clientEvents: new ClientEventService(events, db),
+    clientEvents: new ClientEventService(events, db, sealer),
     metricsHistory,
     traffic: new TrafficService(runtimes),
     jobs: jobService,

@@ -18,7 +18,9 @@ interface RowsUnderTest {
   readonly remove: (db: Database, n: number) => Promise<unknown>;
 }
 
-const [OWNER, PROJECT, ORGANIZATION] = ['usr_owner', 'prj_lists', 'org_lists'];
+const [OWNER, PROJECT, ORGANIZATION, CHANNEL] = ['usr_owner', 'prj_lists', 'org_lists', 'ntc_lists'];
+/** Of a notification. */
+const CONTENT = '{"changes":[]}';
 const id = (prefix: string, n: number) => `${prefix}_${n}`;
 const text = (n: number) => 'aAbBä€'.charAt(n % 6).repeat(1 + (n % 2));
 /** Few different times, so that rows with equal ones are sorted by their keys. */
@@ -132,6 +134,17 @@ const ROWS: Readonly<Record<string, RowsUnderTest>> = {
     },
     remove: (db, n) => db.broker.delete({ where: { id: `brk_cluster_${n}` } }),
   },
+  'NotificationChannel.deliveries': {
+    select: `node(id: "${CHANNEL}") { ... on NotificationChannel { deliveries$PAGE } }`,
+    path: ['node', 'deliveries'],
+    node: 'id',
+    add: (db, n) => {
+      const times = { nextAttemptAt: at(n), lastAttemptAt: at(n), endedAt: at(n) };
+      const data = { id: id('ntd', n), channelId: CHANNEL, number: n, state: 'DELIVERED', content: CONTENT, ...times };
+      return db.notificationDelivery.create({ data: { ...data, state: 'DELIVERED' } });
+    },
+    remove: (db, n) => db.notificationDelivery.delete({ where: { id: id('ntd', n) } }),
+  },
   ...Object.fromEntries(
     [
       ['Query.auditEvents', 'auditEvents$PAGE', ['auditEvents']] as const,
@@ -163,15 +176,24 @@ const OF_BROKERS: Readonly<Record<string, string>> = {
   'AccessGroup.accounts': 'accessGroup(groupName: "staff") { accounts$PAGE }',
   'AccessRole.accounts': 'accessRole(roleName: "admin") { accounts$PAGE }',
   'AccessRole.groups': 'accessRole(roleName: "admin") { groups$PAGE }',
+  'Broker.clientEvents': 'clientEvents$PAGE',
   'Broker.connectedClients': 'connectedClients$PAGE',
+  'Broker.problems': 'problems$PAGE',
   'Broker.refusals': 'refusals$PAGE',
   'Broker.retainedMessages': 'retainedMessages$PAGE',
   'Broker.streams': 'streams$PAGE',
   'TopicTree.topics': 'topicTree { topics$PAGE }',
   'TopicTree.children': 'topicTree { children$PAGE }',
 };
-/** Shares its cursors with another list. */
-const SHARED: readonly string[] = ['TopicLevel.children', 'Query.whoCan'];
+/** Share their cursors with another list. */
+const SHARED: readonly string[] = [
+  'TopicLevel.children',
+  'Query.whoCan',
+  'Broker.clientHistory',
+  'Project.clientEvents',
+  'Project.problems',
+  'Query.problems',
+];
 
 function connectionFields(): string[] {
   const types = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) || isInterfaceType(type));
@@ -223,6 +245,8 @@ async function startWithLists(options: Parameters<typeof startTestService>[0] = 
   await db.user.create({ data: { id: OWNER, email: 'owner@example.com', name: 'o' } });
   await db.project.create({ data: { id: PROJECT, name: 'p', ownerUserId: OWNER } });
   await db.organization.create({ data: { id: ORGANIZATION, name: 'lists' } });
+  const channel = { kind: 'EMAIL', name: 'c', isActive: false, rules: '{}', target: '{"to":[]}' } as const;
+  await db.notificationChannel.create({ data: { id: CHANNEL, projectId: PROJECT, ...channel } });
   await changes.announce('project', ANYTHING);
   await expect.poll(() => service.services.projects.exists(PROJECT)).toBe(true);
   return service;

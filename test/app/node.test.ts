@@ -105,7 +105,7 @@ test('objects of two brokers have ids of their own, and `node` finds each for th
   ];
   const all = [...ofFirst, ...ofSecond, ...others];
   const typeNames = new Set(all.map(({ __typename }) => __typename));
-  const elsewhere = ['NotificationChannel', 'NotificationDelivery'];
+  const elsewhere = ['NotificationChannel', 'NotificationDelivery', 'Problem', 'ProblemSilence'];
   expect([...typeNames, ...elsewhere, 'Cluster', 'ClusterNode', 'SelfHostedBroker', 'OnPremiseSetup'].sort()).toEqual(
     nodeTypeNames().sort(),
   );

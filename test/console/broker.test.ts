@@ -45,7 +45,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIU
     await addBroker(service, mosquitto.url);
     const page = await openFleet(service);
     await openBroker(page, 'plant');
-    const state = page.locator('h1 + .state');
+    const state = page.locator('header.place > .state');
     await expect.poll(() => state.textContent()).toBe('connected');
     await page.getByText('mosquitto version 2').waitFor();
     const capability = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: 'dynamic-security' }) });
@@ -86,7 +86,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIU
     await page.getByLabel(/^Password/).fill(ADMIN.password);
     await page.getByText('0 streams and 0 bridges').waitFor();
     await page.getByLabel(/^Password/).press('Enter');
-    await expect.poll(() => page.locator('h1 + .state').textContent()).toBe('connected');
+    await expect.poll(() => page.locator('header.place > .state').textContent()).toBe('connected');
     await page
       .getByRole('definition')
       .filter({ hasText: /^admin$/ })

@@ -69,7 +69,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the own account' : CHROMIUM_MISSING
     await dialog.getByLabel('Current password').fill(PASSWORD);
     await dialog.getByLabel('Code of the authenticator app').fill(codes[1] ?? '');
     await page.keyboard.press('Enter');
-    await page.getByText('The second factor is off.', { exact: true }).waitFor();
+    await page.getByText('The second factor is off: a password alone opens your account.', { exact: true }).waitFor();
     expect(await service.login(email, PASSWORD)).toMatch(/^bgs_/);
   });
 

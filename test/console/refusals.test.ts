@@ -53,7 +53,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, (
     await page.getByRole('link', { name: 'Set a new password of the account meter' }).click();
     await page.getByRole('heading', { name: 'meter' }).waitFor();
     await page.goBack();
-    await page.getByRole('link', { name: 'All refusals' }).click();
+    await page.getByRole('link', { name: 'All that was denied' }).click();
     await row('wrong password').getByRole('link', { name: 'meter' }).click();
     await page.getByRole('heading', { name: 'meter' }).waitFor();
     await page.goBack();
@@ -91,7 +91,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, (
     await row('a connection that another client replaced').getByText('from 127.0.0.2 (account "twin")').waitFor();
     await page.getByText('session taken over').first().waitFor();
     await page.goto(`${service.url}/?id=rfs_gone#/brokers/${brokerId}/refusals`);
-    await page.getByText('This refusal is not in the list any more.').waitFor();
+    await page.getByText('This entry is not in the list any more.').waitFor();
   });
 
   test('are not live before the last part of a long list has come', async () => {

@@ -45,7 +45,7 @@ inBrowser('the search finds operations by other words for them, and by name', as
   const { page, errors } = await openDocs(await startTestService());
   const search = page.getByLabel('Search');
   const found = page.locator('#found');
-  expect(await found.textContent()).toBe('72 operations');
+  expect(await found.textContent()).toBe('73 operations');
   await search.fill('kick');
   expect(await visible(page)).toEqual(['/api/projects/{projectId}/brokers/{brokerId}/client-control/disconnect']);
   expect(await found.textContent()).toBe('1 operation');

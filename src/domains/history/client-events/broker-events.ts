@@ -1,5 +1,6 @@
 import { LISTED } from '../../../data-plane/history/client-events/client-events-module.ts';
 import { ServiceError } from '../../../platform/errors.ts';
+import type { Sealer } from '../../../platform/storage/encryption/sealed.ts';
 import { isClientEventsChanged } from '../../../protocol/apis/clients/client-events.ts';
 import { INSPECT_API } from '../../../protocol/apis/clients/inspect-control.ts';
 import { REFUSALS_API } from '../../../protocol/apis/refusals/refusal-control.ts';
@@ -16,6 +17,7 @@ interface BrokerEventsOptions {
   readonly broker: BrokerRecord;
   readonly runtime: BrokerRuntime;
   readonly writer: EventWriter;
+  readonly sealer: Pick<Sealer, 'seal'>;
   readonly clients: ClientService;
   readonly refusals: RefusalService;
   readonly isOwn: (clientId: string) => boolean;
@@ -42,11 +44,11 @@ export class BrokerEvents {
   #refusalTimer: NodeJS.Timeout | null = null;
 
   constructor(options: BrokerEventsOptions) {
-    const { runtime, writer, isOwn, onFault } = options;
+    const { broker, runtime, writer, sealer, isOwn, onFault } = options;
     const { controls, link } = runtime;
     this.#options = options;
     this.#numbered = new NumberedEvents({ controls, writer, isOwn });
-    this.#refusals = new RefusalEvents(writer);
+    this.#refusals = new RefusalEvents({ broker: broker.id, writer, sealer });
     // Before something is written. What is written needs the result, so it is not written if this fails.
     writer.end().catch(onFault);
     const timer = setInterval(() => this.#readSoon(), AGAIN_MS).unref();

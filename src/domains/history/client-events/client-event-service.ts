@@ -7,9 +7,11 @@ import { invalid } from '../../../platform/errors.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../../platform/paging.ts';
 import { cursorOf, placeIn } from '../../../platform/sorting/places.ts';
 import type { Database } from '../../../platform/storage/database.ts';
+import type { Sealer } from '../../../platform/storage/encryption/sealed.ts';
 import { truncatedName } from '../../../protocol/apis/clients/client-events.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { EventHistory } from './event-writer.ts';
+import { withOpenedName } from './unknown-names.ts';
 
 export interface ClientEventView {
   readonly broker: BrokerRecord;
@@ -45,10 +47,12 @@ const MAX_OPERATIONS = 50;
 export class ClientEventService {
   readonly #history: EventHistory;
   readonly #db: Database;
+  readonly #sealer: Pick<Sealer, 'open'>;
 
-  constructor(history: EventHistory, db: Database) {
+  constructor(history: EventHistory, db: Database, sealer: Pick<Sealer, 'open'>) {
     this.#history = history;
     this.#db = db;
+    this.#sealer = sealer;
   }
 
   /** The newest first. Errors: INVALID; BROKER_UNREACHABLE while the history cannot be read. */
@@ -72,7 +76,9 @@ export class ClientEventService {
     const events = [...page.events].sort((a, b) => byPlace(b, a));
     const edges = events.flatMap((event) => {
       const broker = byId.get(event.broker);
-      return broker === undefined ? [] : [{ cursor: eventCursor(event), node: { broker, event } }];
+      if (broker === undefined) return [];
+      const refusal = event.refusal && withOpenedName(event.refusal, broker.id, this.#sealer);
+      return [{ cursor: eventCursor(event), node: { broker, event: { ...event, refusal } } }];
     });
     const searchedTo = page.end === null ? null : eventCursor(page.end);
     const [newest, oldest] = [edges[0]?.cursor ?? null, edges.at(-1)?.cursor ?? null];

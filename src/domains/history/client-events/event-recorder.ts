@@ -1,3 +1,4 @@
+import type { Sealer } from '../../../platform/storage/encryption/sealed.ts';
 import type { Lease } from '../../../platform/storage/leases/leases.ts';
 import type { Placement } from '../../../protocol/hosting/placement/placement.ts';
 import type { BrokerCache } from '../../brokers/broker-cache.ts';
@@ -9,6 +10,7 @@ import { BrokerEvents } from './broker-events.ts';
 import { type EventHistory, EventWriter } from './event-writer.ts';
 
 interface EventRecorderOptions {
+  readonly sealer: Pick<Sealer, 'seal'>;
   readonly history: EventHistory;
   readonly runtimes: BrokerRuntimes;
   readonly brokers: Pick<BrokerCache, 'get'>;
@@ -69,11 +71,11 @@ export class EventRecorder {
   }
 
   #record(runtime: BrokerRuntime): void {
-    const { history, brokers, clients, refusals, isOwn, onFault } = this.#options;
+    const { history, brokers, clients, refusals, sealer, isOwn, onFault } = this.#options;
     const broker = brokers.get(runtime.id);
     if (broker === null || this.#brokers.has(runtime.id)) return;
     const writer = new EventWriter(history, broker.id, this.#follower);
-    const about = { broker, runtime, writer, clients, refusals, isOwn, onFault };
+    const about = { broker, runtime, writer, clients, refusals, sealer, isOwn, onFault };
     this.#brokers.set(broker.id, new BrokerEvents(about));
   }
 

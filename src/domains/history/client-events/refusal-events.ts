@@ -1,10 +1,20 @@
 import type { StoredEventKind } from '../../../data-plane/history/client-events/stored-events.ts';
+import type { Sealer } from '../../../platform/storage/encryption/sealed.ts';
 import type { Refusal } from '../../../protocol/apis/refusals/refusal.ts';
 import type { RefusalList } from '../../refusals/refusal-list.ts';
 import type { EventWriter } from './event-writer.ts';
+import { withSealedName } from './unknown-names.ts';
+
+interface RefusalEventsOptions {
+  /** Id of the broker. */
+  readonly broker: string;
+  readonly writer: EventWriter;
+  readonly sealer: Pick<Sealer, 'seal'>;
+}
 
 /** Writes what a broker refuses: one event for each entry of its list and reading, with the number of refusals. */
 export class RefusalEvents {
+  readonly #options: RefusalEventsOptions;
   readonly #writer: EventWriter;
   #log = '';
   #last = 0;
@@ -12,8 +22,9 @@ export class RefusalEvents {
   #writtenUntil = 0;
   #counts = new Map<string, number>();
 
-  constructor(writer: EventWriter) {
-    this.#writer = writer;
+  constructor(options: RefusalEventsOptions) {
+    this.#options = options;
+    this.#writer = options.writer;
   }
 
   /** Errors: those of the store. */
@@ -33,7 +44,8 @@ export class RefusalEvents {
   }
 
   #one(refusal: Refusal): void {
-    const { id, clientId, username, address, listenerPort, detail, firstAt, lastAt: at } = refusal;
+    const { id, clientId, address, listenerPort, detail, firstAt, lastAt: at } = refusal;
+    const { broker, sealer } = this.#options;
     const before = this.#counts.get(id);
     // An entry of before the start has refusals that were counted then.
     const count = before === undefined ? (firstAt > this.#writtenUntil ? refusal.count : 1) : refusal.count - before;
@@ -43,13 +55,13 @@ export class RefusalEvents {
       id: -refusal.sequence,
       kind: kindOf(refusal),
       clientId,
-      username,
+      username: refusal.reason === 'UNKNOWN_ACCOUNT' ? null : refusal.username,
       address,
       listenerPort,
       protocol: null,
       reason: null,
       detail,
-      refusal,
+      refusal: withSealedName(refusal, broker, sealer),
       count,
     });
   }

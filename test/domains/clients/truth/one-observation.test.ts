@@ -65,6 +65,9 @@ test(`the embedded broker reports the same of this service with ${SUBSCRIBERS} s
     const { numPublished, subscriptions } = told.broker.connectedClient;
     return { numPublished, subscriptions: [...subscriptions].sort() };
   };
+  // Problems of streams are looked for a few seconds after the start.
+  const responses = async () => (await detail()).subscriptions;
+  await expect.poll(responses).toContain('$CONTROL/stream-processing/v1/response');
   const ofOne = await detail();
   await join(service, brokerId, SUBSCRIBERS - 1);
   const { numPublished: counted, ...same } = await detail();
