@@ -14,16 +14,16 @@ describe.skipIf(!hasChromium)(hasChromium ? 'failures of the console' : CHROMIUM
         : route.continue(),
     );
     await page.getByRole('link', { name: 'People' }).click();
-    await page.getByText('This screen has a fault.').waitFor();
+    await page.getByRole('heading', { name: 'This screen has a fault.' }).waitFor();
     await checkScreen(page, 'screen-failure');
     await page.getByRole('link', { name: 'Fleet' }).click();
     await page.getByRole('heading', { name: 'Fleet' }).waitFor();
     await page.evaluate("location.hash = '#/nowhere'");
-    await page.getByText('There is no screen at this address.').waitFor();
+    await page.getByRole('heading', { name: 'There is no screen at this address.' }).waitFor();
     await page.getByRole('main').getByRole('link', { name: 'Fleet' }).click();
     await page.getByRole('heading', { name: 'Fleet' }).waitFor();
     await page.evaluate(`location.hash = '#/projects/${service.projectId}/nowhere'`);
-    await page.getByText('There is no screen at this address.').waitFor();
+    await page.getByRole('heading', { name: 'There is no screen at this address.' }).waitFor();
     await page.getByRole('link', { name: 'Members' }).click();
     await page.getByRole('button', { name: 'Add member' }).waitFor();
   });

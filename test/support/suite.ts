@@ -101,6 +101,7 @@ export const postgresqlFiles = (): string[] =>
     'domains/brokers/license',
     'domains/brokers/runtimes',
     'domains/jobs/',
+    'domains/notifications/killed-service.test',
     'domains/processes/',
     'domains/projects/',
     'domains/streams/hosting/lease.test',

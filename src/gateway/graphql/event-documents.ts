@@ -19,13 +19,13 @@ import { guardLists } from './whole-lists.ts';
 interface EventDocument {
   readonly text: string;
   readonly variables: Variables;
+  /** The only root field that the document may select. */
+  readonly rootField: string;
 }
 
 interface EventDocumentsOptions {
   readonly schema: GraphQLSchema;
   readonly limits: GraphqlLimits;
-  /** The only root field that a document may select. */
-  readonly rootField: string;
 }
 
 const MAX_ERRORS = 3;
@@ -55,8 +55,8 @@ export class EventDocuments {
     return execute({ schema, document, rootValue, contextValue: context, variableValues: event.variables });
   }
 
-  #prepared({ text, variables }: EventDocument, context: RequestContext): OperationDocument {
-    const { schema, limits, rootField } = this.#options;
+  #prepared({ text, variables, rootField }: EventDocument, context: RequestContext): OperationDocument {
+    const { schema, limits } = this.#options;
     const parsed = parse(text, { maxTokens: limits.tokens });
     checkShape(parsed, limits);
     const [fault] = validate(schema, parsed, specifiedRules, { maxErrors: MAX_ERRORS });

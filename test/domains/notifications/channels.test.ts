@@ -124,14 +124,15 @@ test('the body may be the result of a stored subscription, with the rights of a 
   ]);
 
   for (const [webhook, reason] of [
-    [{ document: 'subscription { problems { nothing } }' }, 'Cannot query field'],
+    [{ document: 'subscription { problems(projectId: "p") { nothing } }' }, 'Cannot query field'],
     [{ document }, 'was not provided'],
     [{ document, variables: [] }, 'must be an object'],
+    [{ document: 'subscription { serviceProblems { removed } }' }, 'one subscription of the field'],
     [{ document: '{ viewer { name } }' }, 'one subscription of the field'],
     [{ document: 'subscription { job(id: "job_1") { sequence } }' }, 'one subscription of the field'],
     [{ document: `subscription { ${'a'.repeat(16_000)} }` }, '16000'],
     [{ document, variables, template: '{}' }, 'cannot be combined'],
-    [{ document: `subscription { problems { problems { ${deep(20)} } } }` }, 'levels of fields'],
+    [{ document: `subscription { problems(projectId: "p") { problems { ${deep(20)} } } }` }, 'levels of fields'],
   ] as const)
     await expect(create(webhook)).rejects.toThrow(reason);
 });

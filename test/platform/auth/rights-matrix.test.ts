@@ -60,7 +60,10 @@ const OWN_REFUSALS: Readonly<Record<string, number>> = {
 const askedField = (kind: RootKind, field: Field): Asked => ({
   name: `${kind} ${field.name}`,
   requirement: requirementOf(field) as Requirement,
-  isDestructive: /^(delete(Project|Broker|Certificate|Clusters?|SignInRule|NotificationChannel)|revokeToken|endSilence|logout)$/.test(field.name),
+  isDestructive:
+    /^(delete(Project|Broker|Certificate|Clusters?|SignInRule|NotificationChannel)|revokeToken|endSilence|logout)$/.test(
+      field.name,
+    ),
   ask: async (world, _caller, token, mayHappen) => {
     const variables = variablesFor(field, world, kind === 'mutation' && !mayHappen ? IMPOSSIBLE : POSSIBLE);
     const code = await codeOf(world, kind, documentFor(kind, field), variables, token);

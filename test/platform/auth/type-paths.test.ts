@@ -47,6 +47,8 @@ const OF_PROJECTS = [
   'AuditEvent',
   'ProblemSilence',
   'ProblemThresholds',
+  'NotificationChannel',
+  'NotificationDelivery',
 ];
 /** Those whose own id is that of the project. */
 const PROJECTS = ['Project', 'ProjectSettings', 'ProblemThresholds', 'RestProjectSettings'];
@@ -64,6 +66,7 @@ function objectOf(type: GraphQLNamedType, { projectId, brokerId }: Place) {
     broker,
     view: { broker },
     client: { broker },
+    channel: { projectId },
   };
 }
 

@@ -46,7 +46,7 @@ const MetricSeries = builder.objectRef<Series>('MetricSeries').implement({
 const DESCRIPTIONS: Readonly<Record<Metric, string>> = {
   clients: 'Connected clients.',
   subscriptions: 'Subscriptions of all sessions.',
-  retainedMessages: 'Retained messages.',
+  retainedMessages: 'Messages that the broker retains for later subscribers.',
   queuedMessages: 'Messages stored for clients; Mosquitto includes retained messages.',
   queuedBytes: 'Bytes of the payloads of stored messages.',
   messagesIn: 'Messages that clients published, per second.',

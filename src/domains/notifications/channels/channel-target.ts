@@ -11,7 +11,7 @@ export interface WebhookSecrets {
   readonly credentials: Credentials;
 }
 
-/** A subscription of `problems`, whose result is the body. */
+/** A subscription of `problems` or `serviceProblems`, whose result is the body. */
 export interface StoredSubscription {
   readonly document: string;
   readonly variables: Variables;

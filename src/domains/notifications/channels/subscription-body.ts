@@ -21,7 +21,10 @@ export const MAX_VARIABLES = 16_000;
 
 type Owner = Pick<Channel, 'id' | 'name' | 'projectId'>;
 
-/** Bodies of webhooks that are results of a stored `subscription { problems … }`, as a subscriber would get them. */
+/**
+ * Bodies of webhooks that are results of a stored `subscription { problems … }`, as a subscriber would get them; for
+ * channels of the service itself, of `serviceProblems`.
+ */
 export class SubscriptionBodies {
   readonly #options: SubscriptionBodiesOptions;
   #documents: Promise<EventDocuments> | null = null;
@@ -33,7 +36,7 @@ export class SubscriptionBodies {
   /** Why the document or its variables cannot be used; `null` if they can. */
   async problemOf(subscription: StoredSubscription, owner: Owner, graph: GraphContext): Promise<string | null> {
     try {
-      (await this.#opened()).check(eventOf(subscription), contextOf(owner, graph));
+      (await this.#opened()).check(eventOf(subscription, owner), contextOf(owner, graph));
       return null;
     } catch (error) {
       return `is not valid: ${(error as Error).message}`;
@@ -50,7 +53,7 @@ export class SubscriptionBodies {
     const documents = await this.#opened();
     const event = problemEvent(content, graph);
     try {
-      const result = await documents.execute(eventOf(subscription), event, contextOf(owner, graph));
+      const result = await documents.execute(eventOf(subscription, owner), event, contextOf(owner, graph));
       const text = JSON.stringify(result);
       if (text.length > MAX_BODY) throw new Error(`the result has more than ${MAX_BODY} characters`);
       return text;
@@ -61,12 +64,16 @@ export class SubscriptionBodies {
 
   #opened(): Promise<EventDocuments> {
     const { openSchema, limits } = this.#options;
-    this.#documents ??= openSchema().then((schema) => new EventDocuments({ schema, limits, rootField: 'problems' }));
+    this.#documents ??= openSchema().then((schema) => new EventDocuments({ schema, limits }));
     return this.#documents;
   }
 }
 
-const eventOf = ({ document, variables }: StoredSubscription) => ({ text: document, variables });
+const eventOf = ({ document, variables }: StoredSubscription, { projectId }: Owner) => ({
+  text: document,
+  variables,
+  rootField: projectId === null ? 'serviceProblems' : 'problems',
+});
 
 /** The problems as they were when they changed. A problem that was deleted meanwhile is `removed`. */
 function problemEvent({ notices }: NotificationContent, { services }: GraphContext): ProblemEvent {

@@ -76,7 +76,7 @@ const WebhookInput = builder.inputType('NotificationWebhookInput', {
     }),
     document: t.string({
       description:
-        'A subscription of `problems`. Its result for the change is the body, with the rights of a viewer of the project. Not with `template`.',
+        'A subscription of `problems`, or of `serviceProblems` without a project. Its result for the change is the body, with the rights of a viewer of the project. Not with `template`.',
     }),
     variables: t.field({ description: 'Variables of the document, an object.', type: 'JSON' }),
   }),
