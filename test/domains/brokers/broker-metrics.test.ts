@@ -168,7 +168,9 @@ test('hostile values do not end a feed, nor its stream in the graph', async () =
       return (await service.graphql(READ, { id })).data.broker.currentMetrics?.messages;
     })
     .toEqual({ received: Number.MAX_SAFE_INTEGER, sent: null, stored: null });
-  const { brokerMetrics } = await events.until(({ brokerMetrics: { metrics } }) => metrics?.messages.received);
+  const { brokerMetrics } = await events.until(
+    ({ brokerMetrics: { metrics } }) => metrics?.messages.received && metrics.brokerVersion,
+  );
   expect(brokerMetrics.metrics).toMatchObject({
     clients: { total: null },
     heap: { current: null },
