@@ -6,7 +6,7 @@ import { loopClock } from '../../platform/scheduling/loop-clock.ts';
 import { AwaitedPings } from './awaited-pings.ts';
 import type { BrokerMessage } from './broker-session.ts';
 import { disconnected, failureOf, type LinkFailure, SILENT } from './link-failure.ts';
-import { WaitingLiveMessages } from './message-buffers.ts';
+import { BufferedMessages } from './message-buffers.ts';
 import * as internals from './mqttjs-internals.ts';
 import { type OutgoingLimits, OutgoingMessages, type Published } from './outgoing-messages.ts';
 import { PacketIds } from './packet-ids.ts';
@@ -60,7 +60,7 @@ export class LinkConnection {
   readonly #ids = new PacketIds();
   readonly #writer: PacketWriter;
   readonly #split: SplitClient;
-  readonly #held: WaitingLiveMessages;
+  readonly #held: BufferedMessages;
   #outgoing: OutgoingMessages | null = null;
   #identifiers: boolean;
   /** MQTT 5, 3.2.2.3.4: the broker ends the connection if a publish has a higher QoS. */
@@ -91,7 +91,7 @@ export class LinkConnection {
     this.#split = openSplitClient({ ...options, client: clientOptions }, this.#publishing);
     this.#client = this.#split.client;
     this.#writer = new PacketWriter(this.#split.stream, options.version, options.iterationBatch);
-    this.#held = new WaitingLiveMessages(this.#writer, options.received ?? new Set());
+    this.#held = new BufferedMessages(this.#writer, options.received ?? new Set());
     this.#listen();
     this.#cancelTimeout = loopClock.after(options.timeoutMs, () => {
       this.#failure ??= { state: 'UNREACHABLE', text: SILENT };

@@ -60,7 +60,7 @@ export class BufferedMessage implements BrokerMessage {
  *
  * Bound: the Receive Maximum sent to the broker, at most 65,535.
  */
-export class WaitingLiveMessages {
+export class BufferedMessages {
   readonly #writer: PacketWriter;
   /** Identifiers of QoS 2 messages between PUBREC and PUBREL, which outlive the connection. */
   readonly #acknowledged: Set<number>;

@@ -1,14 +1,14 @@
 import { PassThrough } from 'node:stream';
 import { parser } from 'mqtt-packet';
 import { expect, test } from 'vitest';
-import { type BufferedMessage, WaitingLiveMessages } from '../../../src/protocol/mqtt/message-buffers.ts';
+import { type BufferedMessage, BufferedMessages } from '../../../src/protocol/mqtt/message-buffers.ts';
 import { PacketWriter } from '../../../src/protocol/mqtt/packet-writer.ts';
 
 /** What comes over a connection, and what goes back. */
 function connection(received = new Set<number>()) {
   const stream = new PassThrough();
   const writer = new PacketWriter(stream, 5);
-  const held = new WaitingLiveMessages(writer, received);
+  const held = new BufferedMessages(writer, received);
   const sent: string[] = [];
   const packets = parser({ protocolVersion: 5 });
   packets.on('packet', ({ cmd, messageId }) => sent.push(`${cmd} ${messageId}`));
@@ -81,7 +81,7 @@ test('a message without DUP is new, even if PUBREL of the previous message never
 });
 
 test('a released message that waits for its acknowledgement does not retain its payload', () => {
-  const held = new WaitingLiveMessages(new PacketWriter(new PassThrough(), 5), new Set());
+  const held = new BufferedMessages(new PacketWriter(new PassThrough(), 5), new Set());
   const packet = { topic: 't', qos: 1, retain: false, dup: false } as const;
   held.received({ ...packet, messageId: 1, payload: Buffer.from('held') });
   const behind = held.received({ ...packet, messageId: 2, payload: Buffer.alloc(1_000) });
