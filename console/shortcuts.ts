@@ -1,5 +1,6 @@
 import { useEffect } from 'react';
 import { useLocation } from 'wouter';
+import { isDialogOpen, isTyping } from './ui/use-key.ts';
 
 /** Screens after the key `g`. */
 const PLACES: Readonly<Record<string, string>> = { h: '/', p: '/people', a: '/audit' };
@@ -23,7 +24,7 @@ export function useShortcuts(): void {
     };
     const press = (event: KeyboardEvent) => {
       const { key, ctrlKey, metaKey, altKey, target } = event;
-      if (ctrlKey || metaKey || altKey || isTyping(target) || document.querySelector('dialog[open]')) return;
+      if (ctrlKey || metaKey || altKey || isTyping(target) || isDialogOpen()) return;
       if (run(key)) event.preventDefault();
     };
     document.addEventListener('keydown', press);
@@ -49,6 +50,3 @@ function toTab(step: number): void {
   const tabs = [...document.querySelectorAll<HTMLElement>('main > .tabs > a')];
   tabs[tabs.findIndex((tab) => tab.hasAttribute('aria-current')) + step]?.click();
 }
-
-const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable="true"]') !== null;

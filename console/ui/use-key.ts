@@ -6,7 +6,7 @@ export function useKey(isKey: (event: KeyboardEvent) => boolean, action: () => v
   run.current = action;
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (!isKey(event) || document.querySelector('dialog[open]') !== null) return;
+      if (!isKey(event) || isDialogOpen()) return;
       event.preventDefault();
       run.current();
     };
@@ -14,3 +14,9 @@ export function useKey(isKey: (event: KeyboardEvent) => boolean, action: () => v
     return () => document.removeEventListener('keydown', press);
   }, [isKey]);
 }
+
+export const isDialogOpen = (): boolean => document.querySelector('dialog[open]') !== null;
+
+/** Whether a key pressed on `target` is a character of a field. */
+export const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable="true"]') !== null;

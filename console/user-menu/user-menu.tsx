@@ -5,7 +5,7 @@ import { useViewer } from '../session/session.ts';
 import { LANGUAGES, useTexts } from '../texts/texts.ts';
 import { Field } from '../ui/field.tsx';
 import { later } from '../ui/later.ts';
-import { useKey } from '../ui/use-key.ts';
+import { isTyping, useKey } from '../ui/use-key.ts';
 import { userMenuTexts } from './texts.ts';
 import { ThemeSelect } from './theme-select.tsx';
 import './style.css';
@@ -65,6 +65,3 @@ export function UserMenu({ language, onLanguage, onSignOut }: UserMenuProps) {
 }
 
 const isHelpKey = ({ key, target }: KeyboardEvent): boolean => key === '?' && !isTyping(target);
-
-const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable="true"]') !== null;
