@@ -39,6 +39,7 @@ export function bridgeSource({ bridges, runs, isConnected, brokers }: BridgeSour
       return connections;
     },
   });
+  const stop = brokers.onRemove(({ id }) => losses.drop((key) => key.startsWith(`${id} `)));
   const ofFile = (broker: BrokerRecord): ProblemFact[] =>
     bridges
       .ofConfigurationFile(broker)
@@ -51,6 +52,7 @@ export function bridgeSource({ bridges, runs, isConnected, brokers }: BridgeSour
       }));
   return {
     kinds: KINDS,
+    close: stop,
     refresh: () => readings.refresh(brokers.all().filter(({ id }) => runs(id))),
     of: (broker, thresholds) => {
       const hosted = runs(broker.id) ? readings.of(broker.id) : [];

@@ -47,8 +47,13 @@ export function floodSource({ runtimes, brokers }: ClientSourceOptions): BrokerS
     },
   });
   const suspected = new Set<string>();
+  const stop = brokers.onRemove(({ id }) => {
+    received.drop((key) => key === id);
+    suspected.delete(id);
+  });
   return {
     kinds: ['CLIENT_FLOODING'],
+    close: stop,
     refresh: async () => {
       for (const id of before.keys()) if (!suspected.has(id)) before.delete(id);
       await rates.refresh([...suspected].flatMap((id) => brokers.get(id) ?? []));

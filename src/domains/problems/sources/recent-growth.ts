@@ -31,8 +31,8 @@ export class RecentGrowth {
     return grown.reduce((sum, { by }) => sum + by, 0);
   }
 
-  /** Forgets the counters whose keys begin so. */
-  forget(prefix: string): void {
-    for (const key of this.#counters.keys()) if (key.startsWith(prefix)) this.#counters.delete(key);
+  /** Deletes the counters for which `isGone` holds. The caller bounds the number of counters with it. */
+  drop(isGone: (key: string) => boolean): void {
+    for (const key of this.#counters.keys()) if (isGone(key)) this.#counters.delete(key);
   }
 }

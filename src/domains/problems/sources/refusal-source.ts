@@ -48,6 +48,8 @@ export function refusalSource({ refusals, runtimes, brokers }: RefusalSourceOpti
     one.isOutdated = false;
     try {
       const { refusals: entries } = await refusals.list(broker);
+      const ids = new Set(entries.map(({ id }) => id));
+      one.growth.drop((id) => !ids.has(id));
       for (const { id, count } of entries) one.growth.note(id, count);
       one.entries = entries;
     } catch {

@@ -36,8 +36,10 @@ export function streamSource({ streams, runs, brokers }: StreamSourceOptions): B
       return entries;
     },
   });
+  const stop = brokers.onRemove(({ id }) => growth.drop((key) => key.startsWith(`${id} `)));
   return {
     kinds: ['STREAM_FAILING', 'STREAM_NOT_STORING'],
+    close: stop,
     refresh: () => readings.refresh(brokers.all().filter(({ id }) => runs(id))),
     of: (broker, thresholds) => {
       if (!runs(broker.id)) return [];
