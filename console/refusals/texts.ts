@@ -32,7 +32,7 @@ export const refusalTexts = catalogue({
     toListeners: 'To the listeners of the broker',
     toCertificates: 'To the certificates of the project',
     toTopics: 'To the retained messages',
-    noRefusals: 'Nobody was denied anything since {time}.',
+    noRefusals: 'No client was denied anything since {time}.',
     tryWrong:
       'Who is denied a connection or a topic is listed here, with the reason and what would help. Try it with a wrong password:',
   },

@@ -227,7 +227,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Started sign-ins with a provider': ['domains/sign-in/sign-in-attempts.ts', 'MAX_ATTEMPTS'],
   'Response from an OpenID Connect provider': ['domains/sign-in/oidc/bounded-fetch.ts', 'MAX_RESPONSE_BYTES'],
   'Response from an LDAP directory': ['domains/sign-in/ldap/ldap-connection.ts', 'MAX_RESPONSE_BYTES'],
-  'Read response of a webhook': ['data-plane/bridges/webhook/webhook-requests.ts', 'MAX_ANSWER_BYTES'],
+  'Read response of a webhook': ['data-plane/bridges/webhook/webhook-requests.ts', 'MAX_RESPONSE_BYTES'],
 };
 
 interface LimitRow {

@@ -109,7 +109,7 @@ export class LogStore {
       number,
       ttl,
       parts,
-      onProblem: (error) => onProblem(name, `How long messages are kept could not be written: ${reasonOf(error)}`),
+      onProblem: (error) => onProblem(name, `The retention of messages could not be written: ${reasonOf(error)}`),
       onTtl: (seconds) => this.#schedule(seconds),
       onRemove: () => {
         if (this.#logs.get(name) === log) this.#logs.delete(name);

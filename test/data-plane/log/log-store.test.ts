@@ -10,7 +10,7 @@ function bytesIn(folder: string): number {
 
 const many = (count: number, bytes = 0) => Array.from({ length: count }, (_, index) => message(String(index), bytes));
 
-test('beyond its bound on disk use messages are answered why not, and stored again by itself when there is room', async () => {
+test('beyond its bound on disk use messages are refused with the reason, and stored again by itself when there is room', async () => {
   const folder = temporaryFolder();
   const store = openTestStore(folder, { maxBytes: 6 * MEGABYTE });
   const [log, other] = [store.log('a'), store.log('b')];

@@ -5,14 +5,14 @@ import { keepCertificate } from '../../../platform/network/tls-failure.ts';
 import { type TlsMaterial, tlsOptions } from '../sink/tls-material.ts';
 
 /** Maximum bytes of a response body that are read. A longer body closes the connection. */
-const MAX_ANSWER_BYTES = 65_536;
+const MAX_RESPONSE_BYTES = 65_536;
 /** Maximum number of interim responses (RFC 9110, 15.2) of one request. */
 const MAX_INTERIM = 10;
 
-interface WebhookAnswer {
+interface WebhookResponse {
   readonly status: number;
   readonly retryAfter: string | null;
-  /** The first bytes of the body, at most `keptBytes`. */
+  /** The first bytes of the body, at most `bodyBytes`. */
   readonly body: Buffer;
 }
 
@@ -23,18 +23,18 @@ interface WebhookAnswer {
 export class WebhookRequests {
   readonly #url: URL;
   readonly #agent: HttpAgent;
-  readonly #keptBytes: number;
+  readonly #bodyBytes: number;
 
-  /** `keptBytes`: of the body of each response. Default: none. */
-  constructor(url: string, tls: TlsMaterial, lookup: LookupFunction | undefined, keptBytes = 0) {
+  /** `bodyBytes`: of the body of each response. Default: none. */
+  constructor(url: string, tls: TlsMaterial, lookup: LookupFunction | undefined, bodyBytes = 0) {
     this.#url = new URL(url);
-    this.#keptBytes = keptBytes;
+    this.#bodyBytes = bodyBytes;
     const options = { keepAlive: true, maxSockets: 1, ...(lookup === undefined ? {} : { lookup }) };
     this.#agent = this.#isTls ? new HttpsAgent({ ...options, ...tlsOptions(tls) }) : new HttpAgent(options);
   }
 
   /** Resolves with the status and headers, also if the body is incomplete. Errors: that of the socket; AbortError. */
-  post(body: Buffer, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<WebhookAnswer> {
+  post(body: Buffer, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<WebhookResponse> {
     return new Promise((resolve, reject) => {
       const start = this.#isTls ? requestHttps : requestHttp;
       const length = { 'content-length': String(body.length) };
@@ -51,12 +51,12 @@ export class WebhookRequests {
         interim += 1;
         if (interim > MAX_INTERIM) request.destroy(new Error(`more than ${MAX_INTERIM} interim responses (1xx)`));
       });
-      request.on('response', (answer) => {
-        const { statusCode: status = 0, headers: received } = answer;
+      request.on('response', (response) => {
+        const { statusCode: status = 0, headers: received } = response;
         // Later errors are those of the body.
         request.off('error', reject).on('error', () => undefined);
         const retryAfter = received['retry-after'] ?? null;
-        readAway(answer, this.#keptBytes, (start) => resolve({ status, retryAfter, body: start }));
+        readBody(response, this.#bodyBytes, (start) => resolve({ status, retryAfter, body: start }));
       });
       request.end(body);
     });
@@ -71,14 +71,14 @@ export class WebhookRequests {
   }
 }
 
-function readAway(answer: IncomingMessage, keptBytes: number, done: (start: Buffer) => void): void {
+function readBody(response: IncomingMessage, bodyBytes: number, done: (start: Buffer) => void): void {
   let bytes = 0;
-  const kept: Buffer[] = [];
-  answer.on('error', () => undefined);
-  answer.on('close', () => done(Buffer.concat(kept)));
-  answer.on('data', (chunk: Buffer) => {
-    if (bytes < keptBytes) kept.push(chunk.subarray(0, keptBytes - bytes));
+  const read: Buffer[] = [];
+  response.on('error', () => undefined);
+  response.on('close', () => done(Buffer.concat(read)));
+  response.on('data', (chunk: Buffer) => {
+    if (bytes < bodyBytes) read.push(chunk.subarray(0, bodyBytes - bytes));
     bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) answer.destroy();
+    if (bytes > MAX_RESPONSE_BYTES) response.destroy();
   });
 }

@@ -24,7 +24,7 @@ export interface PacketHandlers {
 const MAX_READ_BYTES = 16_384;
 /** Maximum size of a packet before the client is admitted: the largest possible CONNECT. */
 const MAX_CONNECT_BYTES = 330_000;
-/** Packets that are not answered by exactly one packet. Whether PUBLISH is answered depends on its QoS. */
+/** Packets without exactly one response packet. Whether PUBLISH has one depends on its QoS. */
 const UNANSWERED: ReadonlySet<string> = new Set(['connect', 'puback', 'pubcomp', 'disconnect']);
 /** Packets that may wait for the disk, or a PUBLISH for its subscribers. */
 const WAITING: ReadonlySet<string> = new Set(['publish', 'pubrel']);

@@ -36,7 +36,7 @@ export class PacketSplitter {
   }
 
   /**
-   * The packet that starts at `at`; `null` if it is incomplete, and its bytes are kept. Errors: RefusedPacket, also if
+   * The packet that starts at `at`; `null` if it is incomplete, and its bytes stay here. Errors: RefusedPacket, also if
    * the packet has more than `maxBytes`, before its body has arrived.
    */
   next(bytes: Buffer, at: number, maxBytes: number): PacketPlace | null {

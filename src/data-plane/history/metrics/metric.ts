@@ -34,7 +34,7 @@ export interface MetricSample {
   readonly values: readonly (number | null)[];
 }
 
-/** Each is kept for its time, and rolled up to the next one. */
+/** The samples of each are stored for its time, and rolled up to the next one. */
 export const LEVELS = [
   { table: 'metrics_10s', stepMs: 10_000, keepMs: 8_100_000, partitionMs: 3_600_000 },
   { table: 'metrics_1m', stepMs: 60_000, keepMs: 176_400_000, partitionMs: 43_200_000 },

@@ -30,7 +30,7 @@ const MAX_CONNECTIONS = 5;
 const RESPONSE_TIMEOUT_MS = 10_000;
 
 /**
- * The server gives up a connection that was cut off after about 25 s. Partitions fill faster than the statistics of the
+ * The server ends a connection that was cut off after about 25 s. Partitions fill faster than the statistics of the
  * planner, and are read by their key only.
  */
 const SETTINGS = `SET statement_timeout = ${RESPONSE_TIMEOUT_MS};

@@ -19,7 +19,7 @@ const QUERY_TIMEOUT_MS = 10_000;
 const MAX_BYTES = 2 * 1_048_576;
 
 /**
- * The server gives up a connection that was cut off after about 25 s, and with it the lock of a statement that arrived
+ * The server ends a connection that was cut off after about 25 s, and with it the lock of a statement that arrived
  * in part. Tables of queues grow and shrink too fast for the statistics of the planner, and are read by their key only.
  */
 const SETTINGS = `SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 2;
