@@ -99,9 +99,7 @@ export class ProblemWatch {
 
   check(): void {
     const { sources, cache, store, lease, projects, brokers, isMine } = this.#options;
-    for (const source of [...sources.brokers, ...sources.projects, ...sources.process, ...sources.service]) {
-      this.#refresh(source);
-    }
+    for (const source of allOf(sources)) this.#refresh(source);
     const now = performance.now();
     const transitions: ScopedTransition[] = [];
     const present = new Map<string, ProblemFact>();
@@ -142,9 +140,7 @@ export class ProblemWatch {
     this.#timer = null;
     for (const stop of this.#stops) stop();
     const { sources, lease } = this.#options;
-    for (const source of [...sources.brokers, ...sources.projects, ...sources.process, ...sources.service]) {
-      source.close?.();
-    }
+    for (const source of allOf(sources)) source.close?.();
     await this.#writing;
     await lease.release();
   }
@@ -240,6 +236,13 @@ export class ProblemWatch {
     removed();
   }
 }
+
+const allOf = ({ brokers, projects, process, service }: ProblemSources) => [
+  ...brokers,
+  ...projects,
+  ...process,
+  ...service,
+];
 
 function reading<One extends { readonly kinds: readonly ProblemKind[] }>(
   scope: FactScope,
