@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Backoff, type BackoffTimes } from '../../../platform/scheduling/backoff.ts';
 import { WorkerHost, type WorkerHostOptions } from '../../../protocol/hosting/worker-host.ts';
 import type { WorkerInstance } from '../../../protocol/hosting/worker-instance.ts';
 import type { HistoryModule, HistoryQueries } from '../model/history-module.ts';
@@ -45,8 +46,7 @@ interface HistoryThreadOptions extends Omit<WorkerHostOptions, 'name' | 'workerU
 const QUEUE_BYTES = 16 * 1_048_576;
 const BATCH = 2_000;
 const FLUSH_MS = 250;
-const FIRST_RETRY_MS = 500;
-const LAST_RETRY_MS = 10_000;
+const BACKOFF: BackoffTimes = { firstMs: 500, longestMs: 10_000 };
 /** How long `close` waits for what is not written yet. */
 const CLOSE_MS = 3_000;
 const HEAP_MEGABYTES = 256;
@@ -153,17 +153,16 @@ export class HistoryThread extends WorkerHost<HistorySetup, HistoryCalls, Histor
   }
 
   async #writeAll(): Promise<void> {
-    let retryMs = FIRST_RETRY_MS;
+    const backoff = new Backoff(BACKOFF);
     for (let batch = this.#queue.take(BATCH); batch !== null; batch = this.#queue.take(BATCH)) {
       const { problem, code } = await this.#send(byModule(batch));
       if (problem === null) {
-        retryMs = FIRST_RETRY_MS;
+        backoff.reset();
         continue;
       }
       this.#queue.putBack(batch, code ?? 'UNAVAILABLE');
       if (this.#retried.signal.aborted) return;
-      await delay(retryMs, undefined, { signal: this.#retried.signal, ref: false }).catch(() => undefined);
-      retryMs = Math.min(2 * retryMs, LAST_RETRY_MS);
+      await delay(backoff.next(), undefined, { signal: this.#retried.signal, ref: false }).catch(() => undefined);
     }
   }
 
