@@ -68,12 +68,7 @@ export class HistoryQueue {
     this.dropped += count;
     for (const { module, at } of this.#waiting.splice(0, count)) {
       const gaps = this.#gaps.get(module) ?? [];
-      const last = gaps.at(-1);
-      if (last?.reason === reason) gaps.pop();
-      const from = last?.reason === reason ? Math.min(last.from, at) : at;
-      const to = last?.reason === reason ? Math.max(last.to, at) : at;
-      const lost = last?.reason === reason ? last.lost + 1 : 1;
-      this.#gaps.set(module, joined([...gaps, { from, to, lost, reason }]));
+      this.#gaps.set(module, withLost(gaps, at, reason));
     }
   }
 }
@@ -92,6 +87,14 @@ export function byModule({ taken, gaps }: HistoryBatch): ModuleBatch[] {
     else list.push(arrival);
   }
   return Array.from(arrived, ([module, list]) => ({ module, arrived: list, gaps: gaps.get(module) ?? [] }));
+}
+
+/** `gaps` with one more arrival that is lost. */
+function withLost(gaps: readonly HistoryGap[], at: number, reason: HistoryGapReason): HistoryGap[] {
+  const last = gaps.at(-1);
+  if (last?.reason !== reason) return joined([...gaps, { from: at, to: at, lost: 1, reason }]);
+  const { from, to, lost } = last;
+  return gaps.with(-1, { from: Math.min(from, at), to: Math.max(to, at), lost: lost + 1, reason });
 }
 
 /** At most MAX_GAPS, of which the first two become one. */
