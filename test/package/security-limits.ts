@@ -36,9 +36,9 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Fields with the same response key in one selection set': ['gateway/graphql/limits.ts', 'sameKey'],
   'Fields of a document that repeat a response key of their selection set': ['gateway/graphql/limits.ts', 'repeats'],
   'Entries of lists and objects in the variables': ['gateway/graphql/variables.ts', 'MAX_ENTRIES'],
-  'Values of a JSON body that has numbers such as `21.20`, which JavaScript would round or write otherwise': [
+  'Numbers of a JSON text such as `21.20`, which JavaScript would round or write otherwise': [
     'platform/text/exact-json.ts',
-    'MAX_BODY_VALUES',
+    'MAX_EXACT',
   ],
   'Notification channels of a project': ['domains/notifications/channels/channel-service.ts', 'MAX_CHANNELS'],
   'Messages of a notification channel that wait': ['domains/notifications/delivery/delivery-former.ts', 'MAX_PENDING'],
@@ -127,6 +127,10 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Concurrent TLS handshakes of one listener': ['data-plane/broker/limits.ts', 'maxHandshakes'],
   'Levels of an MQTT topic, filter or will': ['protocol/mqtt/topics.ts', 'MAX_TOPIC_LEVELS'],
   'Values of a message that a stream or a bridge reads as JSON': ['platform/text/json-bounds.ts', 'MAX_MESSAGE_VALUES'],
+  'Levels of a value of a message that a stream or a PostgreSQL bridge copies': [
+    'platform/text/json-depth.ts',
+    'MAX_WRITTEN_LEVELS',
+  ],
   'Values of a control response from a broker': ['platform/text/json-bounds.ts', 'MAX_VALUES'],
   'Values of a control request to an embedded broker': ['platform/text/json-bounds.ts', 'MAX_REQUEST_VALUES'],
   'Values of a control response or event that the service did not request': [

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '../../platform/errors.ts';
-import { parseExactBody } from '../../platform/text/exact-json.ts';
+import { parseExactJson } from '../../platform/text/exact-json.ts';
 import { hasFewShapes, TOO_MANY_SHAPES } from '../../platform/text/json-bounds.ts';
 import { proceed } from '../../platform/value-or-promise.ts';
 import type { RequestContext } from '../context.ts';
@@ -58,7 +58,7 @@ export function parseBody(body: Buffer): unknown {
   if (!isUtf8(body)) throw new ServiceError('INVALID', 'The body is not valid UTF-8');
   try {
     // RFC 8259, section 8.1: a byte order mark may be ignored.
-    return parseExactBody(body.toString().replace(/^\uFEFF/, ''));
+    return parseExactJson(body.toString().replace(/^\uFEFF/, ''));
   } catch (cause) {
     const problem = cause instanceof RangeError ? cause.message : 'is not valid JSON';
     throw new ServiceError('INVALID', `The body ${problem}`, { cause });

@@ -1,5 +1,6 @@
 import { GraphQLError, Kind, type ValueNode, valueFromASTUntyped } from 'graphql';
-import { ExactNumber, jsonNumber } from '../../platform/text/exact-number.ts';
+import { jsonNumber } from '../../platform/text/exact-number.ts';
+import { isDeeper } from '../../platform/text/json-depth.ts';
 import { builder } from './builder.ts';
 
 const ISO_8601 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
@@ -65,8 +66,3 @@ builder.scalarType('SafeInt', {
   serialize: safeInteger,
   parseValue: safeInteger,
 });
-
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return false;
-  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
-}

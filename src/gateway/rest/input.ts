@@ -1,7 +1,7 @@
 import { type ParsedUrlQuery, parse as parseQueryString } from 'node:querystring';
 import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
 import { type InputIssue, invalid, MAX_ISSUES } from '../../platform/errors.ts';
-import { parseExactBody } from '../../platform/text/exact-json.ts';
+import { parseExactJson } from '../../platform/text/exact-json.ts';
 import { ExactNumber, replaceExactNumbers, sameNumber } from '../../platform/text/exact-number.ts';
 import { issuesOf, pointerStep } from '../../platform/text/json-schema.ts';
 import { nearestName } from '../../platform/text/nearest-name.ts';
@@ -133,7 +133,7 @@ const SUSPECT = /\\u(?:0000|d[89a-f])/i;
 export function parseJson(text: string): unknown {
   let value: unknown;
   try {
-    value = parseExactBody(text);
+    value = parseExactJson(text);
   } catch (cause) {
     throw invalid(
       [{ path: '/', reason: parseErrorOf(cause) }],

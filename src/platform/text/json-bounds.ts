@@ -7,7 +7,7 @@ export const MAX_REQUEST_VALUES = 100_000;
 /** Values of a control payload without a waiting command: an event, or a response to another client. */
 export const MAX_UNREQUESTED_VALUES = 30_000;
 /** Values of a message that a stream or a bridge reads as JSON, in a thread that serves others. */
-const MAX_MESSAGE_VALUES = 200_000;
+const MAX_MESSAGE_VALUES = 100_000;
 /** Far above the depth of any control API. Code that reads a response must not depend on its depth. */
 const MAX_DEPTH = 10_000;
 /**

@@ -1,4 +1,4 @@
-import { parseExactBody } from '../../platform/text/exact-json.ts';
+import { parseExactJson } from '../../platform/text/exact-json.ts';
 import { withWrittenNumbers } from '../../platform/text/exact-number.ts';
 import { isWithinBounds, MAX_REQUEST_VALUES } from '../../platform/text/json-bounds.ts';
 import type { ControlCommand, ControlResponse } from './envelope.ts';
@@ -35,7 +35,7 @@ function readCommands(payload: Uint8Array): {
   try {
     if (!isWithinBounds(payload, MAX_REQUEST_VALUES))
       throw new RangeError('has too many values, levels or shapes of objects');
-    body = withWrittenNumbers(parseExactBody(decode(payload)));
+    body = withWrittenNumbers(parseExactJson(decode(payload)));
   } catch (cause) {
     const problem = cause instanceof RangeError ? cause.message : 'not valid JSON';
     return { commands: [], error: { command: UNKNOWN, error: `Payload ${problem}` } };

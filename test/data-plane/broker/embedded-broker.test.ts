@@ -315,6 +315,30 @@ test('WebSocket connections may have any path, and are refused without the subpr
   expect(await statusOf('/mqtt', [])).toBe(400);
 });
 
+test('packets that arrive together over WebSocket are answered together', async () => {
+  const { wsPort } = await startBrokerHere();
+  const socket = new WebSocket(`ws://127.0.0.1:${wsPort}/mqtt`, ['mqtt']);
+  onTestFinished(() => socket.terminate());
+  await once(socket, 'open');
+  const { username, password } = ADMINISTRATOR;
+  socket.send(generate({ cmd: 'connect', clientId: 'pings', username, password: Buffer.from(password) }));
+  await once(socket, 'message');
+  const pings = 20_000;
+  let [bytes, messages] = [0, 0];
+  const answered = new Promise<void>((resolve) => {
+    socket.on('message', (message: Buffer) => {
+      bytes += message.length;
+      messages += 1;
+      if (bytes === 2 * pings) resolve();
+    });
+  });
+
+  socket.send(Buffer.alloc(2 * pings, 'c000', 'hex'));
+  await answered;
+
+  expect(messages).toBeLessThan(pings / 10);
+});
+
 test("the broker's folder is its owner's, and holds no password", async () => {
   const folder = temporaryFolder();
   const broker = await startBrokerHere({ folder: join(folder, 'broker') });

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { parseExactJson } from '../../../platform/text/exact-json.ts';
 import { decimalOf, ExactNumber, numberOf } from '../../../platform/text/exact-number.ts';
 import { isReadableMessage, TOO_MANY_VALUES } from '../../../platform/text/json-bounds.ts';
+import { isDeeper, MAX_WRITTEN_LEVELS, TOO_DEEP_TO_WRITE } from '../../../platform/text/json-depth.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 import { messageIdOf } from '../sink/message-id.ts';
 import { BadBatch, SinkFailure } from '../sink/sink.ts';
@@ -98,6 +99,7 @@ function asText(form: ColumnForm, read: (parts: MessageParts) => string | null):
 
 function jsonValue(value: unknown, form: ColumnForm): SqlValue {
   if (value === undefined || value === null) return null;
+  if (isDeeper(value, MAX_WRITTEN_LEVELS)) throw new BadBatch(`A value ${TOO_DEEP_TO_WRITE}`);
   if (form === 'json') return JSON.stringify(value);
   const isText = form === 'text' || form === 'textList' || form === 'bytes';
   if (isList(form) && Array.isArray(value)) return listText(value, isText);

@@ -1,10 +1,12 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { createWebSocketStream, WebSocketServer } from 'ws';
+import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws';
 import { boundBody, readInSlices } from '../../../platform/network/sliced-reading.ts';
 
 const UPGRADE_TIMEOUT_MS = 10_000;
+/** Of several packets in one message. Joining more costs more than it saves, and few clients read much larger ones. */
+const MAX_JOINED_BYTES = 16_384;
 
 const BAD_REQUEST = '400 Bad Request';
 /** Characters of the path and of the subprotocols that a refusal has. */
@@ -40,7 +42,7 @@ export class WebSocketGate {
       }
       sockets.handleUpgrade(request, socket, head, (webSocket) => {
         this.#remove(socket);
-        onOpen(socket, createWebSocketStream(webSocket));
+        onOpen(socket, streamOf(webSocket));
       });
     });
   }
@@ -64,6 +66,29 @@ export class WebSocketGate {
     this.#waiting.delete(socket);
   }
 }
+
+/** Packets that are written together are one message [MQTT-6.0.0-2]. A message takes as much time as many packets. */
+function streamOf(webSocket: WebSocket): Duplex {
+  const stream = createWebSocketStream(webSocket);
+  stream._writev = (chunks, done) => {
+    let message: Buffer[] = [];
+    let bytes = 0;
+    for (const { chunk } of chunks as { readonly chunk: Buffer }[]) {
+      if (bytes > 0 && bytes + chunk.length > MAX_JOINED_BYTES) {
+        webSocket.send(joined(message));
+        message = [];
+        bytes = 0;
+      }
+      message.push(chunk);
+      bytes += chunk.length;
+    }
+    webSocket.send(joined(message), done);
+  };
+  return stream;
+}
+
+const joined = (chunks: readonly Buffer[]): Buffer =>
+  chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
 
 const offersMqtt = (request: IncomingMessage): boolean => {
   const offered = offeredOf(request).split(',');

@@ -1,11 +1,12 @@
+import { isDeeper, MAX_WRITTEN_LEVELS, TOO_DEEP_TO_WRITE } from '../../../platform/text/json-depth.ts';
 import type { ReadPath } from './json-path.ts';
 import type { QueryMessage } from './query-message.ts';
 
 /**
  * Returns a value of a message, except a number, as JSON text: as JSON.stringify writes it, with numbers as they were
  * sent. `read` finds the value.
- * Errors: RangeError with a message that continues the value's name. The value is nested too deeply to be written
- * (reading such a value works).
+ * Errors: RangeError with a message that continues the value's name. The value has more than 1,000 levels (reading such
+ * a value works), or as `exactRoot`.
  */
 export function jsonText(value: unknown, message: QueryMessage, read: ReadPath): string {
   switch (typeof value) {
@@ -35,9 +36,6 @@ const BACKSLASH = 0x5c;
 const FIRST_SURROGATE = 0xd800;
 
 function structureText(value: unknown): string {
-  try {
-    return JSON.stringify(value);
-  } catch (cause) {
-    throw new RangeError('is nested too deeply, or too long, to be written', { cause });
-  }
+  if (isDeeper(value, MAX_WRITTEN_LEVELS)) throw new RangeError(TOO_DEEP_TO_WRITE);
+  return JSON.stringify(value);
 }

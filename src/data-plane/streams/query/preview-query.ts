@@ -2,6 +2,7 @@ import { type InputIssue, invalid, ServiceError } from '../../../platform/errors
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import { parseExactJson } from '../../../platform/text/exact-json.ts';
 import { withWrittenNumbers } from '../../../platform/text/exact-number.ts';
+import { isDeeper, MAX_WRITTEN_LEVELS } from '../../../platform/text/json-depth.ts';
 import type { StreamQuery } from '../model/stream-query.ts';
 import { compileQuery } from './compile-query.ts';
 import { queryIssues } from './query-issues.ts';
@@ -103,6 +104,7 @@ const without = (outcome: 'FILTERED' | 'FAILED', at: number, reason: string): Pr
 /** Returns the payload, or `null` if the sample cannot be written as JSON or is nested too deeply. */
 function payloadOf(sample: unknown): string | null {
   if (typeof sample === 'string') return sample;
+  if (isDeeper(sample, MAX_WRITTEN_LEVELS)) return null;
   try {
     return JSON.stringify(sample) ?? null;
   } catch {

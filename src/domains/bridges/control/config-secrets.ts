@@ -1,5 +1,6 @@
 import type { InputIssue } from '../../../platform/errors.ts';
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
+import { isDeeper } from '../../../platform/text/json-depth.ts';
 import { pointerStep } from '../../../platform/text/json-schema.ts';
 import { isFields } from '../../../protocol/control/fields.ts';
 import type { SecretPlace } from './secret-places.ts';
@@ -8,10 +9,7 @@ import { isPlace, MASK, maskText, placeOf, restoreText } from './secret-text.ts'
 /** Maximum depth of a configuration. Recursion would overflow the stack at a much greater depth. */
 export const MAX_DEPTH = 50;
 
-export function isTooDeep(value: unknown, depth = 0): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return depth >= MAX_DEPTH || Object.values(value).some((entry) => isTooDeep(entry, depth + 1));
-}
+export const isTooDeep = (value: unknown): boolean => isDeeper(value, MAX_DEPTH);
 
 /** The configuration with MASK for each secret. Must not be called for a deeper value than MAX_DEPTH. */
 export function masked(value: unknown, place: SecretPlace): unknown {

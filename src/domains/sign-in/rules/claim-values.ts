@@ -1,3 +1,5 @@
+import { isDeeper } from '../../../platform/text/json-depth.ts';
+
 export type Claims = Readonly<Record<string, unknown>>;
 
 /**
@@ -66,9 +68,4 @@ export function limitedClaims(
     included[name] = claims[name];
   }
   return { included, omitted };
-}
-
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }

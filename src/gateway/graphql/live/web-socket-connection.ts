@@ -15,7 +15,7 @@ import { CloseCode, makeServer } from 'graphql-ws';
 import type { WebSocket } from 'ws';
 import type { Viewer } from '../../../platform/auth/viewer.ts';
 import { ServiceError } from '../../../platform/errors.ts';
-import { parseExactBody } from '../../../platform/text/exact-json.ts';
+import { parseExactJson } from '../../../platform/text/exact-json.ts';
 import { hasFewShapes, TOO_MANY_SHAPES } from '../../../platform/text/json-bounds.ts';
 import type { RequestContext } from '../../context.ts';
 import { type Endpoint, textOf } from '../endpoint.ts';
@@ -307,10 +307,10 @@ function authorizationOf(params: ConnectionParams | undefined): string | undefin
   return typeof token === 'string' ? `Bearer ${token}` : undefined;
 }
 
-/** graphql-ws accepts a parsed message, and refuses a text that is not JSON. Errors: RangeError, as parseExactBody. */
+/** graphql-ws accepts a parsed message, and refuses a text that is not JSON. Errors: RangeError, as parseExactJson. */
 function exactMessage(text: string): string {
   try {
-    return parseExactBody(text) as string;
+    return parseExactJson(text) as string;
   } catch (error) {
     if (error instanceof SyntaxError) return text;
     throw error;
