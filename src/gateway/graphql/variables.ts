@@ -240,10 +240,11 @@ class Reading {
     if (typeof value === 'string') return value.isWellFormed() ? null : HALF_OF_PAIR;
     if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return null;
     if (levels === 0) return TOO_DEEP;
-    const entries = Object.entries(value);
-    this.#count(entries.length);
-    for (const [key, inner] of entries) {
-      const fault = key.isWellFormed() ? this.#countAll(inner, levels - 1) : HALF_OF_PAIR;
+    if (!Array.isArray(value) && !Object.keys(value).every((key) => key.isWellFormed())) return HALF_OF_PAIR;
+    const values: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+    this.#count(values.length);
+    for (const inner of values) {
+      const fault = this.#countAll(inner, levels - 1);
       if (fault !== null) return fault;
     }
     return null;

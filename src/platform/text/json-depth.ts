@@ -10,5 +10,7 @@ export const TOO_DEEP_TO_WRITE = `has more than ${MAX_WRITTEN_LEVELS} levels`;
 /** Whether objects and lists are nested in more than `levels` levels. Calls itself for each of these levels. */
 export function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return false;
-  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
+  if (levels === 0) return true;
+  const values: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+  return values.some((inner) => isDeeper(inner, levels - 1));
 }
