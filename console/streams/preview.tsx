@@ -8,6 +8,7 @@ import type { Column } from '../ui/column.ts';
 import { Field } from '../ui/field.tsx';
 import { Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
+import { expressionOf } from './expression.ts';
 import { PREVIEW, type PreviewResult } from './stream-graph.ts';
 import { streamTexts } from './texts.ts';
 
@@ -28,6 +29,8 @@ const PAUSE_MS = 300;
 export function Preview({ brokerId, query, source, canRead }: PreviewProps) {
   const text = useTexts(streamTexts);
   const [lines, setLines] = useState('');
+  const [topic, setTopic] = useState<string | null>(null);
+  const sampleTopic = topic ?? (isOneTopic(source) ? source : '');
   const samples = lines.split('\n').filter((line) => line.trim() !== '');
   return (
     <>
@@ -35,8 +38,24 @@ export function Preview({ brokerId, query, source, canRead }: PreviewProps) {
       <Field label={text('samples')} hint={text('samplesHint')}>
         <textarea rows={4} value={lines} onInput={({ currentTarget: { value } }) => setLines(value)} />
       </Field>
-      {canRead && source !== '' && <LiveSamples brokerId={brokerId} source={source} onTake={setLines} />}
-      {query !== null && samples.length > 0 && <Results query={query} samples={samples.slice(0, SAMPLES)} />}
+      {canRead && source !== '' && (
+        <LiveSamples
+          brokerId={brokerId}
+          source={source}
+          onTake={(taken, from) => {
+            setLines(taken);
+            setTopic(from);
+          }}
+        />
+      )}
+      {expressionOf(query) !== null && (
+        <Field label={text('sampleTopic')}>
+          <input value={sampleTopic} onInput={({ currentTarget: { value } }) => setTopic(value)} />
+        </Field>
+      )}
+      {query !== null && samples.length > 0 && (
+        <Results query={query} samples={samples.slice(0, SAMPLES)} topic={sampleTopic} />
+      )}
     </>
   );
 }
@@ -44,7 +63,8 @@ export function Preview({ brokerId, query, source, canRead }: PreviewProps) {
 interface LiveSamplesProps {
   readonly brokerId: string;
   readonly source: string;
-  readonly onTake: (lines: string) => void;
+  /** `topic`: that of the first sample. */
+  readonly onTake: (lines: string, topic: string) => void;
 }
 
 function LiveSamples({ brokerId, source, onTake }: LiveSamplesProps) {
@@ -55,7 +75,11 @@ function LiveSamples({ brokerId, source, onTake }: LiveSamplesProps) {
   const payloads = messages.flatMap(({ payload }) => (payload === null ? [] : [oneLine(payload)])).slice(0, SAMPLES);
   return (
     <p>
-      <button type="button" disabled={payloads.length === 0} onClick={() => onTake(payloads.reverse().join('\n'))}>
+      <button
+        type="button"
+        disabled={payloads.length === 0}
+        onClick={() => onTake(payloads.toReversed().join('\n'), messages.at(-1)?.topic ?? source)}
+      >
         {text('takeSamples', { count: numberText(payloads.length) })}
       </button>{' '}
       <span className="quiet">{filters[0]?.problem ?? text('samplesOf', { filter })}</span>
@@ -63,9 +87,15 @@ function LiveSamples({ brokerId, source, onTake }: LiveSamplesProps) {
   );
 }
 
-function Results({ query, samples }: { readonly query: unknown; readonly samples: readonly string[] }) {
+interface ResultsProps {
+  readonly query: unknown;
+  readonly samples: readonly string[];
+  readonly topic: string;
+}
+
+function Results({ query, samples, topic }: ResultsProps) {
   const text = useTexts(streamTexts);
-  const variables = useSettled({ query, samples: [...samples] });
+  const variables = useSettled({ query, samples: [...samples], topic });
   const { data, error } = useQuery(PREVIEW, variables);
   const results = data?.previewStream.results ?? [];
   type Row = PreviewResult & { readonly sample: string; readonly index: number };
@@ -92,6 +122,9 @@ function Results({ query, samples }: { readonly query: unknown; readonly samples
     </>
   );
 }
+
+/** Whether a topic filter has no wildcards. */
+const isOneTopic = (filter: string): boolean => !/[+#]/.test(filter);
 
 /** JSON over several lines becomes one, because each line is a sample. */
 const oneLine = (payload: string): string => compactJson(payload) ?? payload.replaceAll(/[\r\n]+/g, ' ');

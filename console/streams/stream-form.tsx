@@ -3,9 +3,8 @@ import { useMutation } from '../graph/use-mutation.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Field } from '../ui/field.tsx';
 import { Refusal } from '../ui/problem.tsx';
-import { JsonEditor } from './json-editor.tsx';
-import { jsonOf } from './json-text.ts';
 import { Preview } from './preview.tsx';
+import { QueryEditor } from './query-editor.tsx';
 import { CREATE, type CreateInput, type Stream, UPDATE } from './stream-graph.ts';
 import { streamTexts } from './texts.ts';
 
@@ -43,10 +42,12 @@ export function StreamForm({ brokerId, stream, canRead, onClose, onSaved }: Stre
     textName: stream?.textName ?? '',
     textDescription: stream?.textDescription ?? '',
   });
-  const [query, setQuery] = useState(() => JSON.stringify(stream?.query ?? EXAMPLE, null, 2));
+  const [query, setQuery] = useState<{ readonly value: unknown; readonly isValid: boolean }>({
+    value: stream?.query ?? EXAMPLE,
+    isValid: true,
+  });
   const create = useMutation(CREATE);
   const update = useMutation(UPDATE);
-  const { value, problem } = jsonOf(query);
   const change = (changed: Partial<typeof form>) => setForm({ ...form, ...changed });
   const save = async (event: FormEvent) => {
     event.preventDefault();
@@ -61,7 +62,7 @@ export function StreamForm({ brokerId, stream, canRead, onClose, onSaved }: Stre
       persist,
       process,
     };
-    const input: CreateInput = { brokerId, name, sourceTopic, ...settings, query: value };
+    const input: CreateInput = { brokerId, name, sourceTopic, ...settings, query: query.value };
     const saved = await (stream ? update : create).run({ input });
     if (saved) onSaved(name);
   };
@@ -127,12 +128,10 @@ export function StreamForm({ brokerId, stream, canRead, onClose, onSaved }: Stre
           {check('process')}
         </div>
         <div>
-          <h3>{text('query')}</h3>
-          <JsonEditor label={text('query')} value={query} onChange={setQuery} />
-          {problem !== null && <p role="alert">{text('badJson', { problem })}</p>}
+          <QueryEditor value={query.value} onChange={(value, isValid) => setQuery({ value, isValid })} />
           <Preview
             brokerId={brokerId}
-            query={problem === null ? value : null}
+            query={query.isValid ? query.value : null}
             source={form.sourceTopic}
             canRead={canRead}
           />
@@ -143,7 +142,7 @@ export function StreamForm({ brokerId, stream, canRead, onClose, onSaved }: Stre
         <button type="button" onClick={onClose}>
           {text('cancel')}
         </button>
-        <button type="submit" disabled={create.isBusy || update.isBusy || problem !== null}>
+        <button type="submit" disabled={create.isBusy || update.isBusy || !query.isValid}>
           {text('save')}
         </button>
       </p>

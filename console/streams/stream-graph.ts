@@ -77,8 +77,8 @@ export const REPLAYED = graphql(`subscription StreamReplay($brokerId: ID!, $stre
   }
 }`);
 
-export const PREVIEW = graphql(`query PreviewStream($query: JSON!, $samples: [JSON!]!) {
-  previewStream(query: $query, samples: $samples) { results { outcome payload reason } }
+export const PREVIEW = graphql(`query PreviewStream($query: JSON!, $samples: [JSON!]!, $topic: String) {
+  previewStream(query: $query, samples: $samples, topic: $topic) { results { outcome payload reason } }
 }`);
 
 export type StreamsEvent = ResultOf<typeof STREAMS>['streams'];

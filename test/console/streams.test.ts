@@ -36,6 +36,38 @@ const FAST = {
 };
 
 describe.skipIf(!hasChromium)(hasChromium ? 'the streams' : CHROMIUM_MISSING, () => {
+  test('are created with expressions that are tried on samples, and shown as such', async () => {
+    const { client, page, streams } = await openStreams();
+    const { until } = await heardOn(client, 'celsius');
+    await page.getByRole('button', { name: 'New stream' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('celsius');
+    await page.getByLabel('Source').fill('plant/line1');
+    await page.getByLabel('Target', { exact: false }).first().fill('celsius');
+    await page.getByRole('radio', { name: 'Expressions (CEL)' }).check();
+    await page.getByLabel('Example').selectOption('From °F to °C');
+    await page.getByRole('textbox', { name: /^Filter/ }).fill('levels[1] ==');
+    await page.getByRole('textbox', { name: /^Samples/ }).fill('{"fahrenheit": 212}\n{}');
+    await page.getByText('Unexpected token: EOF').waitFor();
+    await page.getByRole('textbox', { name: /^Filter/ }).fill('levels[1] == "line1"');
+    const preview = page.getByRole('region', { name: 'Preview' });
+    await preview.getByText('{"celsius":100}').waitFor();
+    await preview.getByText('a value is missing').waitFor();
+    await page.getByLabel('Topic of the samples').fill('plant/line2');
+    await preview.getByText('the filter is false').first().waitFor();
+    await checkScreen(page, 'stream-expression');
+    await page.getByRole('button', { name: 'Save' }).click();
+
+    await expect
+      .poll(async () => (await streams())[0]?.query)
+      .toEqual({
+        expression: { filter: 'levels[1] == "line1"', output: '{"celsius": (payload.fahrenheit - 32) * 5 / 9}' },
+      });
+    await client.publishAsync('plant/line1', '{"fahrenheit": 50}', { qos: 1 });
+    expect((await until(1)).map(({ text }) => text)).toEqual(['{"celsius":10}']);
+    await page.getByRole('button', { name: 'Change celsius' }).click();
+    expect(await page.getByRole('textbox', { name: /^Filter/ }).inputValue()).toBe('levels[1] == "line1"');
+  });
+
   test('are created with a query that is tried on live messages, changed and deleted', async () => {
     const { client, page, streams, row } = await openStreams();
     const violations = await page.evaluateHandle(`

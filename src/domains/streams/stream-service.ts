@@ -8,6 +8,7 @@ import {
   STREAM_API,
 } from '../../data-plane/streams/control/stream-control.ts';
 import type { StreamEntry } from '../../data-plane/streams/control/stream-wire.ts';
+import type { StreamQuery } from '../../data-plane/streams/model/stream-query.ts';
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import { invalid, ServiceError } from '../../platform/errors.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../platform/paging.ts';
@@ -146,12 +147,18 @@ export class StreamService {
 
   async create(broker: BrokerRecord, input: NewStreamInput): Promise<StreamWrite> {
     const definition = checkedStream(input);
-    return this.#write(broker, definition.name, (controls) => createLoopFree(broker, controls, definition));
+    return this.#write(broker, definition.name, async (controls) => {
+      await refuseExpression(broker, controls, definition.query);
+      await createLoopFree(broker, controls, definition);
+    });
   }
 
   async update(broker: BrokerRecord, name: string, input: StreamChangesInput): Promise<StreamWrite> {
     const changes = checkedChanges(input);
-    return this.#write(broker, name, (controls) => modifyLoopFree(broker, controls, name, changes));
+    return this.#write(broker, name, async (controls) => {
+      await refuseExpression(broker, controls, changes.query);
+      await modifyLoopFree(broker, controls, name, changes);
+    });
   }
 
   async remove(broker: BrokerRecord, name: string): Promise<StreamWrite> {
@@ -229,6 +236,14 @@ export class StreamService {
     if (this.#runtimes.status(broker.id).state !== 'UNREACHABLE') return this.#runtimes.ask(broker, question);
     return question(this.#runtimes.get(broker));
   }
+}
+
+/** Errors: NOT_SUPPORTED_BY_BROKER if the broker runs its streams itself: its plugin has no expressions. */
+async function refuseExpression({ type }: BrokerRecord, controls: ControlCaller, query?: StreamQuery): Promise<void> {
+  if (query?.expression === undefined || type === 'CLOUD') return;
+  if ((await controls.capability(STREAM_API)).provider !== 'BROKER') return;
+  const reason = 'The stream processing plugin of this broker has no expressions: use select and where';
+  throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { api: STREAM_API, reason } });
 }
 
 /** The control API lists streams by position only, so streams that are created or deleted move the following pages. */

@@ -52,8 +52,14 @@ test('a broker with the plugin runs its own streams: what is returned, what is s
   expect((await graph(node, { id: created.stream.id.replace('ZmFzdA', 'bm9uZQ') })).node).toBeNull();
   expect((await unchanged('createStream', { name: 'fast', sourceTopic: 'a' })).extensions.code).toBe('ALREADY_EXISTS');
 
-  // Loops are refused here, because the plugin may accept them.
+  // Expressions are refused here, because the plugin does not know them.
   const before = broker.commands.length;
+  const expression = { name: 'celsius', sourceTopic: 'plant/+', query: { expression: { output: 'payload.f / 2' } } };
+  expect((await unchanged('createStream', expression)).extensions.code).toBe('NOT_SUPPORTED_BY_BROKER');
+  const { query } = expression;
+  expect((await unchanged('updateStream', { name: 'fast', query })).extensions.code).toBe('NOT_SUPPORTED_BY_BROKER');
+
+  // Loops are refused here, because the plugin may accept them.
   const loop = await unchanged('createStream', { name: 'back', sourceTopic: 'fast', targetTopic: 'plant/7' });
   expect(loop.extensions).toMatchObject({
     code: 'INVALID',

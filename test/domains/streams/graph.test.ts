@@ -104,3 +104,33 @@ test.each(KINDS)('a stream on %s is made, works, stores, replays and is deleted'
   expect(await told(fast.name)).toBeNull();
   expect((await unchanged('enableStream', { name: fast.name })).extensions.code).toBe('NOT_FOUND');
 });
+
+test.each(KINDS)('an expression filters and computes on %s', async (kind) => {
+  const { change, unchanged, client } = await streamWorld(kind);
+  const device = await client();
+  const { until } = await heardOn(await client(), 'out/#');
+  const query = {
+    expression: { filter: 'levels[1] != "b"', output: '{"celsius": (payload.f - 32) * 5 / 9, "line": levels[1]}' },
+  };
+  const celsius = { name: 'celsius', sourceTopic: 'in/+', targetTopic: 'out/celsius', query };
+  const { stream } = await change('createStream', celsius, 'stream { state query }');
+  expect(stream).toEqual({ state: 'RUNNING', query });
+
+  for (const [topic, payload] of [
+    ['in/a', '{"f":212}'],
+    ['in/b', '{"f":50}'],
+    ['in/c', '{"f":50}'],
+  ] as const) {
+    await device.publishAsync(topic, payload, { qos: 1 });
+  }
+  expect((await until(2)).map(({ text }) => text)).toEqual([
+    '{"celsius":100,"line":"a"}',
+    '{"celsius":10,"line":"c"}',
+  ]);
+
+  const invalid = await unchanged('updateStream', { name: 'celsius', query: { expression: { output: 'payload.' } } });
+  expect(invalid.extensions).toMatchObject({
+    code: 'INVALID',
+    info: { issues: [{ path: 'input.query.expression.output' }] },
+  });
+});

@@ -57,6 +57,16 @@ test('a query runs on samples for any signed-in user, and is refused with all is
     info: { issues: issuesAt('query.select.0.source', 'query.where', 'query.more') },
   });
 
+  const tried = await service.graphql(
+    'query ($query: JSON!) { previewStream(query: $query, topic: "a/b", samples: [{ f: 212 }, {}]) { results { payload reason } } }',
+    { query: { expression: { output: "levels[1] + ' ' + string(payload.f)" } } },
+    token,
+  );
+  expect(tried.data.previewStream.results).toEqual([
+    { payload: 'b 212', reason: null },
+    { payload: null, reason: 'the output: a value is missing (at character 34)' },
+  ]);
+
   // What passes as it is may be no JSON at all.
   const plain = await preview({}, ['hello', 5]);
   expect(plain.data.previewStream.results).toMatchObject([

@@ -63,7 +63,7 @@ export class MessageFlow {
     counts.lastReceived = now;
     let payload: Buffer | string = message.payload;
     if (this.#processor !== null) {
-      const processed = this.#processor.process(message.payload, now);
+      const processed = this.#processor.process(message, now);
       if (processed.outcome === 'FILTERED') {
         counts.filter(now, processed.reason);
         return;

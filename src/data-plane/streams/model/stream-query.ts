@@ -1,13 +1,22 @@
 import type { WrittenNumber } from '../../../platform/text/exact-number.ts';
 
 /**
- * The query of a stream as written by the user. `select` picks and computes the output, `where` filters messages. An
- * empty query passes every message unchanged.
+ * The query of a stream as written by the user. `select` picks and computes the output, `where` filters messages.
+ * `expression` does both, in their place. An empty query passes every message unchanged.
  */
 export interface StreamQuery {
   readonly select?: readonly SelectItem[];
   /** At most one condition. */
   readonly where?: readonly Condition[];
+  readonly expression?: StreamExpression;
+}
+
+/** Expressions in the Common Expression Language (CEL), at least one. */
+export interface StreamExpression {
+  /** Messages for which it is false are filtered out. Default: none. */
+  readonly filter?: string;
+  /** What is published: a text as it is, any other value as JSON. Default: the payload. */
+  readonly output?: string;
 }
 
 export interface SelectItem {

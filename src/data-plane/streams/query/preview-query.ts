@@ -12,6 +12,8 @@ export interface PreviewOptions {
   readonly start: number;
   /** Interval between samples in seconds: at least 0, fractions allowed. */
   readonly spacingSeconds: number;
+  /** Of all samples. */
+  readonly topic: string;
 }
 
 export interface PreviewedSample {
@@ -45,7 +47,7 @@ const MAX_MOMENT = 8_640_000_000_000_000;
 export function* previewQuery(
   asked: unknown,
   samples: readonly unknown[],
-  { start, spacingSeconds }: PreviewOptions,
+  { start, spacingSeconds, topic }: PreviewOptions,
   budget: PreviewBudget,
 ): SlicedTask<PreviewedSample[]> {
   spend(budget, 0);
@@ -59,13 +61,21 @@ export function* previewQuery(
   for (const [index, payload] of payloads.entries()) {
     yield;
     const at = Math.round(start + index * spacingSeconds * 1_000);
-    previewed.push(payload === null ? without('FAILED', at, NO_JSON) : preview(processor, payload, at, budget));
+    previewed.push(
+      payload === null ? without('FAILED', at, NO_JSON) : preview(processor, { payload, topic }, at, budget),
+    );
   }
   return previewed;
 }
 
-function preview(processor: StreamProcessor, payload: string, at: number, budget: PreviewBudget): PreviewedSample {
-  const processed = processor.process(Buffer.from(payload), at, Math.max(budget.charactersLeft, 0));
+function preview(
+  processor: StreamProcessor,
+  { payload, topic }: { readonly payload: string; readonly topic: string },
+  at: number,
+  budget: PreviewBudget,
+): PreviewedSample {
+  const message = { payload: Buffer.from(payload), topic, qos: 0 } as const;
+  const processed = processor.process(message, at, Math.max(budget.charactersLeft, 0));
   // Uses up the budget: further previews of the request are refused before they do any work.
   if (processed.outcome === 'FAILED' && processed.isTooLong) spend(budget, budget.charactersLeft + 1);
   if (processed.outcome !== 'PASS') return without(processed.outcome, at, processed.reason);

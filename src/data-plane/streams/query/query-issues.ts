@@ -3,6 +3,7 @@ import { ExactNumber, isComparable } from '../../../platform/text/exact-number.t
 import { pointerStep } from '../../../platform/text/json-schema.ts';
 import { nearestName } from '../../../platform/text/nearest-name.ts';
 import { type Fields, isFields } from '../../../protocol/control/fields.ts';
+import { expressionProblem } from '../expression/expression-problem.ts';
 import { OPERATORS, SELECT_FUNCTIONS } from '../model/stream-query.ts';
 import { parsePath } from './json-path.ts';
 
@@ -26,6 +27,8 @@ const CONDITION_KEYS = ['operator', 'left', 'right'] as const;
 const INTERVAL = { min: 0.001, max: 10_000_000_000 } as const;
 
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
+
+const EXPRESSION_KEYS = ['filter', 'output'] as const;
 
 const PATH_FORM = 'a path such as "[key][key]"';
 
@@ -51,11 +54,17 @@ class QueryCheck {
   query(query: unknown): void {
     const at = '/query';
     if (!isFields(query)) {
-      this.#report(at, 'must be an object with "select", "where", both or neither');
+      this.#report(at, 'must be an object with "select", "where", both or neither, or with "expression"');
       return;
     }
-    this.#keys(query, ['select', 'where'], at);
-    const { select = [], where = [] } = query;
+    this.#keys(query, ['select', 'where', 'expression'], at);
+    const { select = [], where = [], expression } = query;
+    if (expression !== undefined) {
+      if (query.select !== undefined || query.where !== undefined) {
+        this.#report(`${at}/expression`, 'takes the place of "select" and "where"');
+      } else this.#expression(expression, `${at}/expression`);
+      return;
+    }
     if (!Array.isArray(select)) this.#report(`${at}/select`, 'must be a list of what is selected');
     else if (select.length > QUERY_LIMITS.items) {
       this.#report(`${at}/select`, `must have at most ${QUERY_LIMITS.items} items`);
@@ -72,6 +81,21 @@ class QueryCheck {
     // The checks so far bound the size, so that the query can be written as JSON.
     if (this.issues.length === 0 && JSON.stringify(query).length > QUERY_LIMITS.total) {
       this.#report(at, `must have at most ${QUERY_LIMITS.total} characters as JSON`);
+    }
+  }
+
+  #expression(expression: unknown, at: string): void {
+    if (!isFields(expression)) {
+      this.#report(at, 'must be an object with "filter", "output" or both');
+      return;
+    }
+    this.#keys(expression, EXPRESSION_KEYS, at);
+    for (const name of EXPRESSION_KEYS) {
+      const problem = expression[name] === undefined ? null : expressionProblem(name, expression[name]);
+      if (problem !== null) this.#report(`${at}/${name}`, problem);
+    }
+    if (EXPRESSION_KEYS.every((name) => expression[name] === undefined)) {
+      this.#report(at, 'must have "filter", "output" or both');
     }
   }
 

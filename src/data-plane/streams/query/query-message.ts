@@ -11,13 +11,17 @@ const MAX_SEARCHED = 16_384;
  */
 export class QueryMessage {
   readonly text: string;
+  readonly topic: string;
+  readonly qos: 0 | 1 | 2;
   readonly root: unknown;
   #exactRoot: unknown;
   #hasUniqueKeys: boolean | null = null;
 
   /** Errors: SyntaxError. */
-  constructor(text: string) {
+  constructor(text: string, topic: string, qos: 0 | 1 | 2) {
     this.text = text;
+    this.topic = topic;
+    this.qos = qos;
     this.root = JSON.parse(text);
   }
 

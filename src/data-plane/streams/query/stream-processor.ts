@@ -1,4 +1,7 @@
+import type { StreamMessage } from '../model/stream-session.ts';
 import type { QueryMessage } from './query-message.ts';
+
+export type ReceivedMessage = Pick<StreamMessage, 'topic' | 'payload' | 'qos'>;
 
 /** A compiled query with its aggregates. One per run of a stream. */
 export interface StreamProcessor {
@@ -6,7 +9,7 @@ export interface StreamProcessor {
    * Processes one message; messages must be passed in order of arrival. `now` is in epoch milliseconds. A message fails
    * if more than `maxOutput` characters would be published. Default: MAX_OUTPUT. Never throws.
    */
-  process(payload: Buffer, now: number, maxOutput?: number): Processed;
+  process(message: ReceivedMessage, now: number, maxOutput?: number): Processed;
 }
 
 /** Maximum output in characters. A query may write a part of a large payload many times. */
@@ -28,6 +31,9 @@ export type Processed =
 
 /** Decides on a message at the given epoch milliseconds, with the maximum number of characters. */
 export type Judge = (message: QueryMessage, now: number, maxOutput: number) => Processed;
+
+/** The payload itself is published. */
+export const UNCHANGED: Processed = Object.freeze({ outcome: 'PASS', text: null });
 
 /** Created once per reason, because every message of a stream may have this result. */
 export const filtered = (reason: string): Processed => Object.freeze({ outcome: 'FILTERED', reason });

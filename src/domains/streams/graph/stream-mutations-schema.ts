@@ -43,7 +43,7 @@ const definitionFields = (t: InputFields, absent: (value: string) => string) => 
   // `key` is the name of a value in messages, not a secret.
   key: t.string({ description: `For brokers that support it. ${absent('none')}`, extensions: { secret: false } }),
   query: t.field({
-    description: `\`{ select: […], where: […] }\`; see \`previewStream\`. ${absent('all messages pass unchanged')}`,
+    description: `\`{ select: […], where: […] }\`, or \`{ expression: { filter, output } }\` with expressions in CEL, which brokers that run their streams themselves do not have; see \`previewStream\`. ${absent('all messages pass unchanged')}`,
     type: 'JSON',
   }),
   textName: t.string({ description: `A display name. ${absent('none')}` }),

@@ -9,8 +9,11 @@ const StreamOutcome = builder.enumType('StreamOutcome', {
   description: 'The result of a query for one message.',
   values: {
     PASS: { description: 'The message passes: the output would be published and stored.' },
-    FILTERED: { description: 'A selected path is missing, or the message does not meet `where`.' },
-    FAILED: { description: 'The message is not JSON, or has no number where one is required.' },
+    FILTERED: { description: 'A selected path is missing, or the message does not meet `where` or `filter`.' },
+    FAILED: {
+      description:
+        'The message is not JSON, has no number where one is required, or an expression cannot be evaluated for it.',
+    },
   } as const satisfies Record<PreviewedSample['outcome'], object>,
 });
 
@@ -66,7 +69,7 @@ builder.queryFields((t) => ({
     args: {
       query: t.arg({
         description:
-          '`{ select: […], where: […] }`, as in `createStream`. `right` of a condition may be `{ number: "9007199254740993" }`, for a number with more digits than JavaScript numbers have. Numbers keep all their digits.',
+          '`{ select: […], where: […] }` or `{ expression: { filter, output } }`, as in `createStream`. `right` of a condition may be `{ number: "9007199254740993" }`, for a number with more digits than JavaScript numbers have. Numbers keep all their digits.',
         type: 'JSON',
         required: true,
       }),
@@ -80,11 +83,19 @@ builder.queryFields((t) => ({
         description: 'Interval between the arrivals of two samples, for time buckets.',
         defaultValue: 1,
       }),
+      topic: t.arg.string({
+        description: 'The topic of all samples, for expressions. Default: an empty text.',
+        defaultValue: '',
+      }),
     },
-    resolve: async (_root, { query, samples, start, spacingSeconds }, context) => {
+    resolve: async (_root, { query, samples, start, spacingSeconds, topic }, context) => {
       try {
-        const clock = { start: start?.getTime() ?? Date.now(), spacingSeconds: spacingSeconds ?? 1 };
-        return { results: await runInSlices(previewQuery(query, samples, clock, characterBudget(context))) };
+        const options = {
+          start: start?.getTime() ?? Date.now(),
+          spacingSeconds: spacingSeconds ?? 1,
+          topic: topic ?? '',
+        };
+        return { results: await runInSlices(previewQuery(query, samples, options, characterBudget(context))) };
       } catch (error) {
         throw error instanceof ServiceError ? withPlaces(error, argumentAt) : error;
       }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Condition, StreamQuery } from '../../../../src/data-plane/streams/model/stream-query.ts';
 import { compileQuery } from '../../../../src/data-plane/streams/query/compile-query.ts';
+import { received } from './received.ts';
 
 /** What becomes of each of some payloads: the text that leaves, or the outcome and its reason. */
 function outcomes(
@@ -10,7 +11,7 @@ function outcomes(
 ) {
   const processor = compileQuery(query);
   return payloads.map((payload, index) => {
-    const processed = processor.process(Buffer.from(payload), now(index));
+    const processed = processor.process(received(payload), now(index));
     return processed.outcome === 'PASS' ? processed.text : `${processed.outcome}: ${processed.reason}`;
   });
 }
@@ -156,7 +157,7 @@ test('min and max keep the least and the greatest, below zero too', () => {
 test('a sum of decimals is a decimal, also after many messages, and that of integers is exact', () => {
   const processor = compileQuery(aggregate('sum'));
   const add = (value: string) => {
-    const processed = processor.process(Buffer.from(`{"v":${value}}`), 0);
+    const processed = processor.process(received(`{"v":${value}}`), 0);
     return processed.outcome === 'PASS' ? processed.text : processed;
   };
   for (let i = 0; i < 99_999; i++) add('0.1');

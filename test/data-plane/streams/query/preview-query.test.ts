@@ -13,7 +13,7 @@ const QUERY = {
     { source: 'timestamp', target: '[at]' },
   ],
 };
-const CLOCK = { start: 60_000, spacingSeconds: 20 };
+const CLOCK = { start: 60_000, spacingSeconds: 20, topic: 'plant/line1' };
 const LIMIT = 8 * 1024 * 1024;
 
 const previewQuery = (
@@ -65,13 +65,15 @@ test.each([
   ['/spacingSeconds', { spacingSeconds: 1e15 }],
 ])('what cannot be tried is refused at %s', (path, given) => {
   const { query, samples, start, spacingSeconds } = { query: {}, samples: [1], start: 0, spacingSeconds: 0, ...given };
-  expect(() => previewQuery(query, samples, { start, spacingSeconds })).toThrow(
+  expect(() => previewQuery(query, samples, { start, spacingSeconds, topic: '' })).toThrow(
     expect.objectContaining({ code: 'INVALID', info: { issues: [expect.objectContaining({ path })] } }),
   );
 });
 
 test('as many and as large samples as may be are tried, and what they make is bounded', () => {
-  expect(previewQuery({}, Array(PREVIEW_LIMITS.samples).fill(1), { start: 0, spacingSeconds: 0 })).toHaveLength(1_000);
+  expect(
+    previewQuery({}, Array(PREVIEW_LIMITS.samples).fill(1), { start: 0, spacingSeconds: 0, topic: '' }),
+  ).toHaveLength(1_000);
   const samples = ['x'.repeat(PREVIEW_LIMITS.total - 10), 1].map((v) => JSON.stringify(v));
   expect(previewQuery({}, samples.slice(0, 1), CLOCK)).toMatchObject([{ outcome: 'PASS' }]);
 });

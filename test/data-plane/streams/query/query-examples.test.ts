@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { StreamQuery } from '../../../../src/data-plane/streams/model/stream-query.ts';
 import { compileQuery } from '../../../../src/data-plane/streams/query/compile-query.ts';
+import { received } from './received.ts';
 
 /** 2023-11-14T22:13:30Z, the beginning of a bucket of a minute that begins at second 30. */
 const START = 1_700_000_010_000;
@@ -130,7 +131,7 @@ const EXAMPLES: readonly Example[] = [
 test.each(EXAMPLES)('$name', ({ query, messages }) => {
   const processor = compileQuery(query);
   for (const [message, after, output] of messages) {
-    const processed = processor.process(Buffer.from(JSON.stringify(message)), START + after * 1_000);
+    const processed = processor.process(received(JSON.stringify(message)), START + after * 1_000);
     const told = processed.outcome === 'PASS' ? (processed.text === null ? SAME : JSON.parse(processed.text)) : NONE;
     expect([after, told]).toEqual([after, output]);
     if (output === NONE) expect(processed.outcome).toBe('FILTERED');
@@ -143,6 +144,6 @@ test('keys are written in the order in which the items name them, also those tha
     { source: '[a]', target: '[1]' },
     { source: '[c]', target: '[9][y]' },
   ];
-  const processed = compileQuery({ select }).process(Buffer.from('{"a":1,"b":2,"c":3}'), 0);
+  const processed = compileQuery({ select }).process(received('{"a":1,"b":2,"c":3}'), 0);
   expect(processed).toEqual({ outcome: 'PASS', text: '{"9":{"x":2,"y":3},"1":1}' });
 });

@@ -5,6 +5,7 @@ import { compileQuery } from '../../../../src/data-plane/streams/query/compile-q
 import { queryIssues } from '../../../../src/data-plane/streams/query/query-issues.ts';
 import { hardNumber, unitsOf } from '../../../support/hard-numbers.ts';
 import { runs } from '../../../support/suite.ts';
+import { received } from './received.ts';
 import { ReferenceQuery } from './reference-query.ts';
 
 const NAMES = ['a', 'b', 'c c', '0', '__proto__', 'constructor', 'é"\\', '[x'] as const;
@@ -102,7 +103,7 @@ test('a compiled query does with every message what the plain reading of it does
       for (const [text, later] of messages) {
         now += later;
         const payload = Buffer.from(text);
-        const processed = processor.process(payload, now);
+        const processed = processor.process(received(payload), now);
         outcomes[processed.outcome] += 1;
         const isUnchanged = processed.outcome === 'PASS' && processed.text === null;
         const { outcome, ...passed } = reference.process(payload, now);
@@ -146,7 +147,7 @@ test('whatever bytes come, a query ends in one of its outcomes, and only JSON in
       const payload = Buffer.from(sent);
       const where: Condition[] = [{ operator: '!=', left: '[a]', right: 0 }];
       const isJson = new ReferenceQuery({ where }).process(payload, 0).outcome !== 'FAILED';
-      const [outcome, ...others] = processors.map((processor) => processor.process(payload, 0).outcome);
+      const [outcome, ...others] = processors.map((processor) => processor.process(received(payload), 0).outcome);
       if (!isJson) for (const other of others) if (other !== 'FAILED') expect(other).toBe('FAILED');
       if ((outcome === 'FAILED') === isJson) expect([outcome, isJson]).toBe('the same');
     }),
@@ -175,7 +176,7 @@ test('conditions and aggregates agree with arithmetic of integers, and copies ha
       const units = texts.map(unitsOf);
       for (const [index, text] of texts.entries()) {
         const payload = Buffer.from(shaped(text));
-        const processed = processor.process(payload, 0);
+        const processed = processor.process(received(payload), 0);
         const output = processed.outcome === 'PASS' ? processed.text : processed.reason;
         const [, v, min = '', max = '', sum = ''] =
           /^\{"v":(.*),"min":(.*),"max":(.*),"sum":(.*)\}$/.exec(output ?? '') ?? [];
@@ -188,10 +189,10 @@ test('conditions and aggregates agree with arithmetic of integers, and copies ha
           unitsOf(sum) === seen.reduce((a, b) => a + b);
         if (!isRight) expect(output).toBe(texts.slice(0, index + 1).join());
         const meets = (limit: bigint) => meetsExactly(operator, seen[index] ?? 0n, limit);
-        if ((where.process(payload, 0).outcome === 'PASS') !== meets(unitsOf(number)))
-          expect(where.process(payload, 0)).toBe(`${text} ${operator} ${number}`);
-        if ((plain.process(payload, 0).outcome === 'PASS') !== meets(unitsOf('9007199254740992')))
-          expect(plain.process(payload, 0)).toBe(`${text} ${operator} 2^53`);
+        if ((where.process(received(payload), 0).outcome === 'PASS') !== meets(unitsOf(number)))
+          expect(where.process(received(payload), 0)).toBe(`${text} ${operator} ${number}`);
+        if ((plain.process(received(payload), 0).outcome === 'PASS') !== meets(unitsOf('9007199254740992')))
+          expect(plain.process(received(payload), 0)).toBe(`${text} ${operator} 2^53`);
       }
     }),
     { numRuns: runs(2_000) },

@@ -1,0 +1,108 @@
+import { type ASTNode, Environment, type ParseResult } from '@marcbachmann/cel-js';
+
+/** What an expression may use of a message. */
+export type ExpressionInput = {
+  readonly payload: unknown;
+  readonly text: string;
+  readonly topic: string;
+  readonly levels: readonly string[];
+  readonly qos: bigint;
+  readonly time: Date;
+};
+
+type Evaluate = (input: ExpressionInput) => unknown;
+
+const EXPRESSION_LIMITS = { characters: 4_000, nodes: 300, depth: 50, elements: 100, arguments: 10 } as const;
+
+/** Functions whose time depends on more than the lengths of their arguments, or that read another language. */
+const REFUSED: ReadonlySet<string> = new Set(['matches', 'json']);
+
+/**
+ * The Common Expression Language with the variables of ExpressionInput. Numbers of JSON are of type `double`, so that
+ * arithmetic with a whole number would need a decimal point in it: operators of `int` and `double` are added, and `%`
+ * of `double`.
+ */
+const environment = new Environment({
+  homogeneousAggregateLiterals: false,
+  limits: {
+    maxAstNodes: EXPRESSION_LIMITS.nodes,
+    maxDepth: EXPRESSION_LIMITS.depth,
+    maxListElements: EXPRESSION_LIMITS.elements,
+    maxMapEntries: EXPRESSION_LIMITS.elements,
+    maxCallArguments: EXPRESSION_LIMITS.arguments,
+  },
+})
+  .registerVariable('payload', 'dyn')
+  .registerVariable('text', 'string')
+  .registerVariable('topic', 'string')
+  .registerVariable('levels', 'list<string>')
+  .registerVariable('qos', 'int')
+  .registerVariable('time', 'google.protobuf.Timestamp');
+
+const MIXED = {
+  '+': (left: number, right: number) => left + right,
+  '-': (left: number, right: number) => left - right,
+  '*': (left: number, right: number) => left * right,
+  '/': (left: number, right: number) => left / right,
+  '%': (left: number, right: number) => left % right,
+} as const;
+
+for (const [operator, compute] of Object.entries(MIXED)) {
+  const handler = (left: number | bigint, right: number | bigint) => compute(Number(left), Number(right));
+  environment.registerOperator(`int ${operator} double: double`, handler);
+  environment.registerOperator(`double ${operator} int: double`, handler);
+}
+environment.registerOperator('double % double: double', MIXED['%']);
+
+interface Expression {
+  /** The type of the result; `dyn` if it depends on the message. */
+  readonly type: string;
+  readonly ast: ASTNode;
+  readonly evaluate: Evaluate;
+}
+
+/** Errors: SyntaxError with a message that continues the name of the expression. */
+export function parseExpression(source: string): Expression {
+  if (source.length > EXPRESSION_LIMITS.characters) {
+    throw new SyntaxError(`must have at most ${EXPRESSION_LIMITS.characters} characters`);
+  }
+  const parsed = parsedOf(source);
+  const { valid, type, error } = parsed.check();
+  if (!valid) throw new SyntaxError(problemOf(error));
+  refuseCalls(parsed.ast);
+  return { type: type ?? 'dyn', ast: parsed.ast, evaluate: parsed };
+}
+
+function parsedOf(source: string): ParseResult {
+  try {
+    return environment.parse(source);
+  } catch (error) {
+    throw new SyntaxError(problemOf(error));
+  }
+}
+
+function refuseCalls(node: unknown): void {
+  if (Array.isArray(node)) {
+    for (const each of node) refuseCalls(each);
+    return;
+  }
+  if (!isNode(node)) return;
+  const name = node.op === 'rcall' || node.op === 'call' ? String(node.args[0]) : '';
+  if (REFUSED.has(name)) throw new SyntaxError(`must not call "${name}", whose time has no bound`);
+  refuseCalls(node.args);
+}
+
+export const isNode = (value: unknown): value is ASTNode =>
+  typeof value === 'object' && value !== null && 'op' in value && 'args' in value;
+
+/** The first line of an error of the library, and its place. */
+export function problemOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'is no expression';
+  const [problem = ''] = error.message.split('\n', 1);
+  return problem + placeOf(error);
+}
+
+export function placeOf(error: unknown): string {
+  const { range } = error as { readonly range?: { readonly start: number } };
+  return range === undefined ? '' : ` (at character ${range.start + 1})`;
+}
