@@ -47,7 +47,7 @@ export function openProblemWatch(
           runs: (id) => streams.runs(id) || (brokers.get(id)?.engine === 'embedded' && isConnected(id)),
           brokers,
         }),
-        refusalSource({ refusals, runtimes, brokers }),
+        refusalSource({ refusals, runtimes }),
         sysSource({ runtimes, brokers }),
         floodSource({ runtimes, brokers }),
         listSource({ runtimes, brokers }),

@@ -19,3 +19,12 @@ test('the growth of a counter ends with its window, begins again at 0, and is go
   growth.note('a b', 50, 1_600);
   expect(growth.of('a b', 1_600)).toBe(0);
 });
+
+test('a counter that is new begins at 0, and a known one goes on', () => {
+  const growth = new RecentGrowth(1_000);
+  growth.begin('new');
+  growth.note('new', 3, 0);
+  growth.begin('new');
+  growth.note('new', 5, 100);
+  expect(growth.of('new', 100)).toBe(5);
+});

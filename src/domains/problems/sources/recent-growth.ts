@@ -3,13 +3,18 @@ interface Counted {
   readonly grown: { readonly at: number; readonly by: number }[];
 }
 
-/** How much counters have grown within the last `windowMs`. Of each counter, the first count is where it begins. */
+/** How much counters have grown within the last `windowMs`. A counter begins with its first count, or at `begin`. */
 export class RecentGrowth {
   readonly #windowMs: number;
   readonly #counters = new Map<string, Counted>();
 
   constructor(windowMs: number) {
     this.#windowMs = windowMs;
+  }
+
+  /** A new counter, all of whose counts are growth. Changes nothing of a known one. */
+  begin(key: string): void {
+    if (!this.#counters.has(key)) this.#counters.set(key, { count: 0, grown: [] });
   }
 
   /** A lower count than before is a counter that began again at 0. */

@@ -1,9 +1,10 @@
 import { namedNodeId } from '../../../gateway/named-node-id.ts';
 import type { Refusal } from '../../../protocol/apis/refusals/refusal.ts';
 import { REFUSALS_API } from '../../../protocol/apis/refusals/refusal-control.ts';
-import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
+import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import { whatWouldHelp } from '../../refusals/refusal-advice.ts';
+import type { RefusalList } from '../../refusals/refusal-list.ts';
 import type { RefusalService } from '../../refusals/refusal-service.ts';
 import type { ProblemFact } from '../model/problem-fact.ts';
 import type { BrokerSource } from '../model/problem-source.ts';
@@ -13,13 +14,14 @@ import { RecentGrowth } from './recent-growth.ts';
 interface RefusalSourceOptions {
   readonly refusals: RefusalService;
   readonly runtimes: BrokerRuntimes;
-  readonly brokers: BrokerCache;
 }
 
-/** What was refused of a broker, by entry, since this process first read its list. */
+/** What was refused of a broker, by entry, since its list was first read over the present connection. */
 interface Followed {
   readonly growth: RecentGrowth;
   entries: readonly Refusal[];
+  /** The log that `entries` are of: what is not among them is new. `null`: no list was read yet. */
+  log: string | null;
   /** Whether something was refused since the list was read. */
   isOutdated: boolean;
   isReading: boolean;
@@ -30,41 +32,32 @@ const WINDOWS_PER_MINUTE = 60_000 / WINDOW_MS;
 const KINDS = ['REFUSALS_RISING', 'CLIENT_ID_CONFLICT', 'RETAINED_LIMIT'] as const;
 
 /** Refusals of brokers. A broker is asked only after it has reported one, at most every two seconds. */
-export function refusalSource({ refusals, runtimes, brokers }: RefusalSourceOptions): BrokerSource {
+export function refusalSource({ refusals, runtimes }: RefusalSourceOptions): BrokerSource {
   const followed = new Map<string, Followed>();
-  runtimes.onRuntime(({ id, controls }, change) => {
+  const begin = (id: string) => {
+    const growth = new RecentGrowth(WINDOW_MS);
+    followed.set(id, { growth, entries: [], log: null, isOutdated: true, isReading: false });
+  };
+  runtimes.onRuntime(({ id, controls, link }, change) => {
     if (change === 'CLOSING') {
       followed.delete(id);
       return;
     }
-    const one = { growth: new RecentGrowth(WINDOW_MS), entries: [], isOutdated: true, isReading: false };
-    followed.set(id, one);
+    begin(id);
     controls.onEvent(REFUSALS_API, () => {
-      one.isOutdated = true;
+      const one = followed.get(id);
+      if (one !== undefined) one.isOutdated = true;
     });
+    // What was refused while the broker was not connected may be long ago.
+    link.onStatus(({ state }) => state === 'CONNECTED' && begin(id));
   });
-  const read = async (broker: BrokerRecord, one: Followed) => {
-    one.isReading = true;
-    one.isOutdated = false;
-    try {
-      const { refusals: entries } = await refusals.list(broker);
-      const ids = new Set(entries.map(({ id }) => id));
-      one.growth.drop((id) => !ids.has(id));
-      for (const { id, count } of entries) one.growth.note(id, count);
-      one.entries = entries;
-    } catch {
-      // The broker is away, or reports no refusals: the next event reads again.
-    } finally {
-      one.isReading = false;
-    }
-  };
   return {
     kinds: KINDS,
     refresh: () => {
       for (const [id, one] of followed) {
-        const broker = brokers.get(id);
-        if (broker === null || !one.isOutdated || one.isReading || !runtimes.isConnected(id)) continue;
-        void read(broker, one);
+        const runtime = runtimes.find(id);
+        if (runtime === null || !one.isOutdated || one.isReading || !runtimes.isConnected(id)) continue;
+        void read(one, () => refusals.reported(runtime));
       }
     },
     of: (broker, thresholds) => {
@@ -72,6 +65,28 @@ export function refusalSource({ refusals, runtimes, brokers }: RefusalSourceOpti
       return one === undefined ? [] : factsOf(broker, one, thresholds);
     },
   };
+}
+
+/** Reads what the broker reports: earlier refusals of the history are old. Never rejects. */
+async function read(one: Followed, reported: () => Promise<RefusalList>): Promise<void> {
+  const { growth } = one;
+  one.isReading = true;
+  one.isOutdated = false;
+  try {
+    const { log, refusals: entries } = await reported();
+    const ids = new Set(entries.map(({ id }) => id));
+    growth.drop((id) => !ids.has(id));
+    for (const { id, count } of entries) {
+      if (log === one.log) growth.begin(id);
+      growth.note(id, count);
+    }
+    one.entries = entries;
+    one.log = log;
+  } catch {
+    // The broker is away, or reports no refusals: the next event reads again.
+  } finally {
+    one.isReading = false;
+  }
 }
 
 function factsOf(broker: BrokerRecord, { growth, entries }: Followed, thresholds: Thresholds): ProblemFact[] {
