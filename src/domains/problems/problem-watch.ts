@@ -4,16 +4,11 @@ import type { Lease } from '../../platform/storage/leases/leases.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { ProjectCache } from '../projects/project-cache.ts';
 import { Hysteresis } from './model/hysteresis.ts';
-import { type FactScope, keyOf, type ProblemFact } from './model/problem-fact.ts';
+import type { FactScope, ProblemFact } from './model/problem-fact.ts';
 import type { ProblemKind } from './model/problem-kinds.ts';
-import {
-  type BrokerSource,
-  MAX_FACTS,
-  type ProcessSource,
-  type ProjectSource,
-  type ServiceSource,
-} from './model/problem-source.ts';
+import type { BrokerSource, ProcessSource, ProjectSource, ServiceSource } from './model/problem-source.ts';
 import { thresholdsOf } from './model/problem-thresholds.ts';
+import { type Reading, SourceReader } from './source-reader.ts';
 import type { ProblemCache, ProblemRecord } from './storage/problem-cache.ts';
 import type { ProblemStore, ScopedTransition } from './storage/problem-store.ts';
 
@@ -42,12 +37,6 @@ interface ProblemWatchOptions {
   readonly log: Logger;
 }
 
-interface Reading {
-  readonly scope: FactScope;
-  readonly facts: Map<string, ProblemFact>;
-  readonly unknown: Set<ProblemKind>;
-}
-
 const CHECK_MS = 2_000;
 const SOON_MS = 200;
 /** How often it is written that facts are still there. */
@@ -64,7 +53,7 @@ const SERVICE: FactScope = { projectId: null, brokerId: null };
 export class ProblemWatch {
   readonly #options: ProblemWatchOptions;
   readonly #states = new Map<string, Hysteresis>();
-  readonly #refreshing = new Set<object>();
+  readonly #reader: SourceReader;
   readonly #stops: readonly (() => void)[];
   readonly #outages: Outages;
   #timer: NodeJS.Timeout | null = null;
@@ -76,6 +65,7 @@ export class ProblemWatch {
   constructor(options: ProblemWatchOptions) {
     this.#options = options;
     this.#outages = new Outages({ what: 'writing problems', log: options.log });
+    this.#reader = new SourceReader(options.log);
     const { brokers, projects, cache } = options;
     this.#stops = [
       brokers.onRemove(({ id }) => this.#forget(id, () => cache.ownerRemoved({ brokerId: id }))),
@@ -99,7 +89,7 @@ export class ProblemWatch {
 
   check(): void {
     const { sources, cache, store, lease, projects, brokers, isMine } = this.#options;
-    for (const source of allOf(sources)) this.#refresh(source);
+    for (const source of allOf(sources)) void this.#reader.refresh(source);
     const now = performance.now();
     const transitions: ScopedTransition[] = [];
     const present = new Map<string, ProblemFact>();
@@ -145,37 +135,29 @@ export class ProblemWatch {
     await lease.release();
   }
 
-  #refresh(source: { refresh?(): void | Promise<void> }): void {
-    if (source.refresh === undefined || this.#refreshing.has(source)) return;
-    this.#refreshing.add(source);
-    Promise.resolve(source.refresh())
-      .catch((error: unknown) => this.#options.log.error({ err: error }, 'facts about problems cannot be read'))
-      .finally(() => this.#refreshing.delete(source));
-  }
-
   #ofBroker(broker: BrokerRecord): Reading {
     const { sources, projects } = this.#options;
     const scope = { projectId: broker.projectId, brokerId: broker.id };
     const thresholds = thresholdsOf(projects.get(broker.projectId)?.problemThresholds ?? null);
-    return reading(scope, sources.brokers, (source) => source.of(broker, thresholds));
+    return this.#reader.read(scope, sources.brokers, (source) => source.of(broker, thresholds));
   }
 
   #ofProject(projectId: string): Reading {
     const { sources, projects } = this.#options;
     const project = projects.get(projectId);
     const scope = { projectId, brokerId: null };
-    return reading(scope, sources.projects, (source) =>
+    return this.#reader.read(scope, sources.projects, (source) =>
       project === null ? null : source.ofProject(project, thresholdsOf(project.problemThresholds)),
     );
   }
 
   #ofProcess(): Reading {
     const { sources, host } = this.#options;
-    return reading(SERVICE, sources.process, (source) => source.ofProcess(host));
+    return this.#reader.read(SERVICE, sources.process, (source) => source.ofProcess(host));
   }
 
   #ofService(): Reading {
-    return reading(SERVICE, this.#options.sources.service, (source) => source.ofService());
+    return this.#reader.read(SERVICE, this.#options.sources.service, (source) => source.ofService());
   }
 
   #isOfThisProcess({ kind, subjectName }: ProblemRecord): boolean {
@@ -243,18 +225,3 @@ const allOf = ({ brokers, projects, process, service }: ProblemSources) => [
   ...process,
   ...service,
 ];
-
-function reading<One extends { readonly kinds: readonly ProblemKind[] }>(
-  scope: FactScope,
-  sources: readonly One[],
-  read: (source: One) => readonly ProblemFact[] | null,
-): Reading {
-  const facts = new Map<string, ProblemFact>();
-  const unknown = new Set<ProblemKind>();
-  for (const source of sources) {
-    const found = read(source);
-    if (found === null) for (const kind of source.kinds) unknown.add(kind);
-    else for (const fact of found.slice(0, MAX_FACTS)) facts.set(keyOf(fact, scope), fact);
-  }
-  return { scope, facts, unknown };
-}

@@ -7,10 +7,10 @@ import type { Thresholds } from './problem-thresholds.ts';
 /** The present facts, or `null` if they are not known now: then problems of the source neither open nor close. */
 type Facts = readonly ProblemFact[] | null;
 
-interface Source {
+export interface Source {
   /** A kind belongs to one source. */
   readonly kinds: readonly ProblemKind[];
-  /** Called every two seconds, before facts are read, and not again until it resolves. Must not reject. */
+  /** Called every two seconds, before facts are read, and not again until it resolves. */
   refresh?(): void | Promise<void>;
   close?(): void;
 }

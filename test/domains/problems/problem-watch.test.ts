@@ -1,0 +1,55 @@
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { BrokerCache } from '../../../src/domains/brokers/broker-cache.ts';
+import type { ProblemFact } from '../../../src/domains/problems/model/problem-fact.ts';
+import type { ServiceSource } from '../../../src/domains/problems/model/problem-source.ts';
+import { ProblemWatch } from '../../../src/domains/problems/problem-watch.ts';
+import { ProblemCache } from '../../../src/domains/problems/storage/problem-cache.ts';
+import { ProblemStore } from '../../../src/domains/problems/storage/problem-store.ts';
+import { ProjectCache } from '../../../src/domains/projects/project-cache.ts';
+import { openTestStorage } from '../../support/database.ts';
+
+const factOf = (kind: ProblemFact['kind']): ProblemFact => ({ kind, subjectId: null, subjectName: 'it', detail: 'x' });
+
+test('a source that throws closes nothing and stops no other one, and is logged once until it works again', async () => {
+  const { db, changes, leases } = await openTestStorage();
+  const lines: { level: number; kinds?: string[] }[] = [];
+  const log = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) });
+  const parts = { db, changes, log };
+  const [brokers, projects, cache] = [new BrokerCache(parts), new ProjectCache(parts), new ProblemCache(parts)];
+  let isBroken = false;
+  const fail = () => {
+    throw new Error('broken');
+  };
+  const throwing: ServiceSource = {
+    kinds: ['BRIDGE_LOOP'],
+    ofService: () => (isBroken ? fail() : [factOf('BRIDGE_LOOP')]),
+  };
+  const unread: ServiceSource = { kinds: ['DISK_LOW'], refresh: fail, ofService: () => [] };
+  const working: ServiceSource = {
+    kinds: ['CLIENT_ID_CONFLICT'],
+    ofService: () => (isBroken ? [factOf('CLIENT_ID_CONFLICT')] : []),
+  };
+  const watch = new ProblemWatch({
+    ...{ brokers, projects, cache, log },
+    sources: { brokers: [], projects: [], process: [], service: [throwing, unread, working] },
+    store: new ProblemStore({ db, changes, cache }),
+    isMine: () => true,
+    lease: leases.want('test', () => undefined),
+    host: 'here',
+    hosts: () => null,
+    tidy: async () => undefined,
+  });
+  const open = () => cache.openOfProject(null).map(({ kind }) => kind);
+  watch.check();
+  expect(open()).toEqual(['BRIDGE_LOOP']);
+  isBroken = true;
+  for (let count = 0; count < 3; count += 1) watch.check();
+  expect(open().sort()).toEqual(['BRIDGE_LOOP', 'CLIENT_ID_CONFLICT']);
+  await watch.close();
+  await Promise.all([brokers.close(), projects.close(), cache.close()]);
+  expect(lines.map(({ level, kinds }) => [level, kinds]).sort()).toEqual([
+    [40, ['BRIDGE_LOOP']],
+    [40, ['DISK_LOW']],
+  ]);
+});
