@@ -3,28 +3,32 @@ import { RecentGrowth } from '../../../src/domains/problems/sources/recent-growt
 
 test('the growth of a counter ends with its window, begins again at 0, and is gone with the counter', () => {
   const growth = new RecentGrowth(1_000);
-  for (const [count, at] of [
+  for (const [count, now] of [
     [10, 0],
     [14, 100],
     [3, 900],
   ] as const)
-    growth.note('a b', count, at);
-  growth.note('b', 1, 0);
-  growth.note('b', 3, 900);
-  expect(growth.of('a b', 1_000)).toBe(7);
-  expect(growth.of('a b', 1_500)).toBe(3);
-  growth.drop((key) => key.startsWith('a '));
-  expect(growth.of('a b', 1_500)).toBe(0);
+    growth.note('a', count, { now });
+  growth.note('b', 1, { now: 0 });
+  growth.note('b', 3, { now: 900 });
+  expect(growth.of('a', 1_000)).toBe(7);
+  expect(growth.of('a', 1_500)).toBe(3);
+  growth.delete('a');
+  expect(growth.of('a', 1_500)).toBe(0);
   expect(growth.of('b', 1_500)).toBe(2);
-  growth.note('a b', 50, 1_600);
-  expect(growth.of('a b', 1_600)).toBe(0);
+  growth.note('a', 50, { now: 1_600 });
+  expect(growth.of('a', 1_600)).toBe(0);
 });
 
-test('a counter that is new begins at 0, and a known one goes on', () => {
+test('a counter that is new begins at 0, and one that is not among all of them is gone', () => {
   const growth = new RecentGrowth(1_000);
-  growth.begin('new');
-  growth.note('new', 3, 0);
-  growth.begin('new');
-  growth.note('new', 5, 100);
-  expect(growth.of('new', 100)).toBe(5);
+  growth.noteAll([['known', 7]], { now: 0 });
+  const counts = [
+    ['known', 9],
+    ['new', 3],
+  ] as const;
+  growth.noteAll(counts, { areNew: true, now: 100 });
+  expect([growth.of('known', 100), growth.of('new', 100)]).toEqual([2, 3]);
+  growth.noteAll([['new', 3]], { areNew: true, now: 200 });
+  expect([growth.of('known', 200), growth.of('new', 200)]).toEqual([0, 3]);
 });

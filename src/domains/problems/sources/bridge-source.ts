@@ -30,16 +30,18 @@ const DOWN: ReadonlySet<string> = new Set(['UNREACHABLE', 'UNAUTHORISED', 'FAILE
 
 /** Bridges that this process runs, by their reports, and bridges of Mosquitto's configuration file, by `$SYS`. */
 export function bridgeSource({ bridges, runs, isConnected, brokers }: BridgeSourceOptions): BrokerSource {
-  const losses = new RecentGrowth(LOSS_MS);
+  const losses = new Map<string, RecentGrowth>();
   const readings = new PolledReadings<readonly Connection[]>({
     everyMs: READ_MS,
     read: async (broker) => {
+      const lost = losses.get(broker.id) ?? new RecentGrowth(LOSS_MS);
+      losses.set(broker.id, lost);
       const connections = await bridges.hostedConnections(broker);
-      for (const one of connections) losses.note(keyOf(broker, one), one.status.dropped + one.status.rejected);
+      lost.noteAll(connections.map((one) => [keyOf(one), one.status.dropped + one.status.rejected]));
       return connections;
     },
   });
-  const stop = brokers.onRemove(({ id }) => losses.drop((key) => key.startsWith(`${id} `)));
+  const stop = brokers.onRemove(({ id }) => void losses.delete(id));
   const ofFile = (broker: BrokerRecord): ProblemFact[] =>
     bridges
       .ofConfigurationFile(broker)
@@ -58,14 +60,16 @@ export function bridgeSource({ bridges, runs, isConnected, brokers }: BridgeSour
       const hosted = runs(broker.id) ? readings.of(broker.id) : [];
       // What `$SYS` said before the connection was lost may be wrong now.
       if (hosted === null || (!isConnected(broker.id) && hosted.length === 0)) return null;
-      const facts = hosted.flatMap((one) => factsOf(broker, one, losses.of(keyOf(broker, one)), thresholds));
+      const facts = hosted.flatMap((one) => {
+        const lost = losses.get(broker.id)?.of(keyOf(one)) ?? 0;
+        return factsOf(broker, one, lost, thresholds);
+      });
       return isConnected(broker.id) ? [...facts, ...ofFile(broker)] : facts;
     },
   };
 }
 
-const keyOf = ({ id }: BrokerRecord, { bridgeId, status }: Connection): string =>
-  `${id} ${bridgeId} ${status.connectionName}`;
+const keyOf = ({ bridgeId, status }: Connection): string => `${bridgeId} ${status.connectionName}`;
 
 function factsOf(broker: BrokerRecord, connection: Connection, lost: number, thresholds: Thresholds): ProblemFact[] {
   const { bridgeId, status } = connection;

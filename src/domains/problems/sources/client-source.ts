@@ -48,7 +48,7 @@ export function floodSource({ runtimes, brokers }: ClientSourceOptions): BrokerS
   });
   const suspected = new Set<string>();
   const stop = brokers.onRemove(({ id }) => {
-    received.drop((key) => key === id);
+    received.delete(id);
     suspected.delete(id);
   });
   return {

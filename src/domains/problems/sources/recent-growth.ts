@@ -1,9 +1,17 @@
 interface Counted {
   count: number;
+  /** Of the window, the oldest first. */
   readonly grown: { readonly at: number; readonly by: number }[];
 }
 
-/** How much counters have grown within the last `windowMs`. A counter begins with its first count, or at `begin`. */
+interface NoteOptions {
+  /** Whether all counts of a counter that was not known are growth. Default: it begins with its first count. */
+  readonly areNew?: boolean;
+  /** Milliseconds of `performance`. */
+  readonly now?: number;
+}
+
+/** How much counters have grown within the last `windowMs`. The caller bounds their number. */
 export class RecentGrowth {
   readonly #windowMs: number;
   readonly #counters = new Map<string, Counted>();
@@ -12,32 +20,35 @@ export class RecentGrowth {
     this.#windowMs = windowMs;
   }
 
-  /** A new counter, all of whose counts are growth. Changes nothing of a known one. */
-  begin(key: string): void {
-    if (!this.#counters.has(key)) this.#counters.set(key, { count: 0, grown: [] });
-  }
-
   /** A lower count than before is a counter that began again at 0. */
-  note(key: string, count: number, now = performance.now()): void {
-    const known = this.#counters.get(key);
-    if (known === undefined) {
-      this.#counters.set(key, { count, grown: [] });
-      return;
-    }
+  note(key: string, count: number, { areNew = false, now = performance.now() }: NoteOptions = {}): void {
+    const known = this.#counters.get(key) ?? { count: areNew ? 0 : count, grown: [] };
+    this.#counters.set(key, known);
     const by = count < known.count ? count : count - known.count;
     known.count = count;
+    this.#dropOld(known, now);
     if (by > 0) known.grown.push({ at: now, by });
   }
 
-  of(key: string, now = performance.now()): number {
-    const grown = this.#counters.get(key)?.grown;
-    if (grown === undefined) return 0;
-    while (grown[0] !== undefined && grown[0].at < now - this.#windowMs) grown.shift();
-    return grown.reduce((sum, { by }) => sum + by, 0);
+  /** Notes all counters that there are. Others are deleted. */
+  noteAll(counts: readonly (readonly [key: string, count: number])[], options: NoteOptions = {}): void {
+    const keys = new Set(counts.map(([key]) => key));
+    for (const key of this.#counters.keys()) if (!keys.has(key)) this.#counters.delete(key);
+    for (const [key, count] of counts) this.note(key, count, options);
   }
 
-  /** Deletes the counters for which `isGone` holds. The caller bounds the number of counters with it. */
-  drop(isGone: (key: string) => boolean): void {
-    for (const key of this.#counters.keys()) if (isGone(key)) this.#counters.delete(key);
+  of(key: string, now = performance.now()): number {
+    const known = this.#counters.get(key);
+    if (known === undefined) return 0;
+    this.#dropOld(known, now);
+    return known.grown.reduce((sum, { by }) => sum + by, 0);
+  }
+
+  delete(key: string): void {
+    this.#counters.delete(key);
+  }
+
+  #dropOld({ grown }: Counted, now: number): void {
+    while (grown[0] !== undefined && grown[0].at < now - this.#windowMs) grown.shift();
   }
 }

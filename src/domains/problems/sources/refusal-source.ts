@@ -74,12 +74,11 @@ async function read(one: Followed, reported: () => Promise<RefusalList>): Promis
   one.isOutdated = false;
   try {
     const { log, refusals: entries } = await reported();
-    const ids = new Set(entries.map(({ id }) => id));
-    growth.drop((id) => !ids.has(id));
-    for (const { id, count } of entries) {
-      if (log === one.log) growth.begin(id);
-      growth.note(id, count);
-    }
+    const areNew = log === one.log;
+    growth.noteAll(
+      entries.map(({ id, count }) => [id, count]),
+      { areNew },
+    );
     one.entries = entries;
     one.log = log;
   } catch {

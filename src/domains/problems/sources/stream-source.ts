@@ -23,20 +23,22 @@ const LEAST_FAILED = 3;
 
 /** Streams that this process runs, by their reports. */
 export function streamSource({ streams, runs, brokers }: StreamSourceOptions): BrokerSource {
-  const growth = new RecentGrowth(WINDOW_MS);
+  const growths = new Map<string, RecentGrowth>();
   const readings = new PolledReadings<readonly StreamEntry[]>({
     everyMs: READ_MS,
     read: async (broker) => {
+      const growth = growths.get(broker.id) ?? new RecentGrowth(WINDOW_MS);
+      growths.set(broker.id, growth);
       const entries = await streams.reports(broker);
-      for (const { definition, report } of entries) {
-        const counters = report?.counters;
-        if (!counters) continue;
-        for (const name of COUNTERS) growth.note(keyOf(broker, definition.name, name), counters[name]);
-      }
+      growth.noteAll(
+        entries.flatMap(({ definition: { name }, report }) =>
+          report === null ? [] : COUNTERS.map((counter) => [keyOf(name, counter), report.counters[counter]] as const),
+        ),
+      );
       return entries;
     },
   });
-  const stop = brokers.onRemove(({ id }) => growth.drop((key) => key.startsWith(`${id} `)));
+  const stop = brokers.onRemove(({ id }) => void growths.delete(id));
   return {
     kinds: ['STREAM_FAILING', 'STREAM_NOT_STORING'],
     close: stop,
@@ -45,7 +47,8 @@ export function streamSource({ streams, runs, brokers }: StreamSourceOptions): B
       if (!runs(broker.id)) return [];
       return (
         readings.of(broker.id)?.flatMap((entry) => {
-          const grown = (name: (typeof COUNTERS)[number]) => growth.of(keyOf(broker, entry.definition.name, name));
+          const { name } = entry.definition;
+          const grown = (counter: Counter) => growths.get(broker.id)?.of(keyOf(name, counter)) ?? 0;
           return factsOf(broker, entry, thresholds, {
             received: grown('received'),
             failed: grown('failed'),
@@ -58,9 +61,10 @@ export function streamSource({ streams, runs, brokers }: StreamSourceOptions): B
 }
 
 const COUNTERS = ['received', 'failed', 'notStored'] as const;
-type Grown = Readonly<Record<(typeof COUNTERS)[number], number>>;
+type Counter = (typeof COUNTERS)[number];
+type Grown = Readonly<Record<Counter, number>>;
 
-const keyOf = ({ id }: BrokerRecord, stream: string, counter: string): string => `${id} ${stream} ${counter}`;
+const keyOf = (stream: string, counter: Counter): string => `${counter} ${stream}`;
 
 function factsOf(
   broker: BrokerRecord,

@@ -16,7 +16,7 @@ export function sysSource({
   readonly brokers: BrokerCache;
 }): BrokerSource {
   const growth = new RecentGrowth(WINDOW_MS);
-  const stop = brokers.onRemove(({ id }) => growth.drop((key) => key === id));
+  const stop = brokers.onRemove(({ id }) => growth.delete(id));
   return {
     kinds: ['QUEUES_DROPPING'],
     close: stop,
