@@ -40,7 +40,10 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'platform/text/exact-json.ts',
     'MAX_EXACT',
   ],
-  'Notification channels of a project': ['domains/notifications/channels/channel-service.ts', 'MAX_CHANNELS'],
+  'Notification channels of a project, and of the service itself': [
+    'domains/notifications/channels/channel-service.ts',
+    'MAX_CHANNELS',
+  ],
   'Messages of a notification channel that wait': ['domains/notifications/delivery/delivery-former.ts', 'MAX_PENDING'],
   'Time for one attempt of a notification': ['domains/notifications/senders/sender.ts', 'ATTEMPT_MS'],
   'Characters of a notification made by a template or a subscription': [

@@ -42,6 +42,7 @@ export function openNotifications(options: NotificationsOptions) {
         ...options,
         db,
         changes,
+        leases,
         allowedHosts,
         bodies,
         hasMail: email.isConfigured,

@@ -74,6 +74,22 @@ test('administrators of the project manage its channels, and secrets are never r
   expect((await graphql(LIST, { id: projectId })).data.notificationChannels).toEqual([]);
 });
 
+test('a project and the service itself have at most 50 channels each, also if several are created at once', async () => {
+  const service = await startTestService();
+  const target = { webhook: { url: 'https://hooks.example.com/' } };
+  for (const projectId of [service.projectId, null]) {
+    const rows = Array.from({ length: 48 }, (_, i) => ({ id: `ntc_${projectId}_${i}`, projectId, name: 'c' }));
+    const columns = { kind: 'EMAIL' as const, target: '{"kind":"EMAIL","to":[]}', rules: '{}', trustedUrl: false };
+    await service.storage.db.notificationChannel.createMany({ data: rows.map((row) => ({ ...row, ...columns })) });
+    const results = await Promise.allSettled(
+      Array.from({ length: 4 }, () => createChannel(service, { projectId, target })),
+    );
+    const refused = results.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []));
+    expect(refused).toEqual([expect.stringContaining('"IN_USE"'), expect.stringContaining('"IN_USE"')]);
+    expect(await service.storage.db.notificationChannel.count({ where: { projectId } })).toBe(50);
+  }
+});
+
 test('only a root administrator can enter an internal address, also by another name or with a redirect', async () => {
   const [service, receiver] = await Promise.all([startTestService({ env: NOTHING_LISTED }), startReceiver()]);
   const admin = await service.person('ADMIN');

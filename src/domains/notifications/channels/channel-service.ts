@@ -1,10 +1,12 @@
-import type { NotificationChannel } from '../../../generated/sqlite/client.ts';
+import type { NotificationChannel, Prisma } from '../../../generated/sqlite/client.ts';
 import { hasRole, requireSignedIn, requireWholeProject, type Viewer } from '../../../platform/auth/viewer.ts';
 import { type InputIssue, invalid, notFound, OutOfSight, ServiceError } from '../../../platform/errors.ts';
 import { newId } from '../../../platform/ids.ts';
+import { LeasedMutex } from '../../../platform/scheduling/leased-mutex.ts';
 import type { Changes } from '../../../platform/storage/changes/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
 import type { Sealer } from '../../../platform/storage/encryption/sealed.ts';
+import type { Leases } from '../../../platform/storage/leases/leases.ts';
 import { RowLock } from '../../../platform/storage/postgresql/row-lock.ts';
 import { missingAsNotFound } from '../../../platform/storage/prisma-errors.ts';
 import type { Nullish } from '../../../platform/without-nulls.ts';
@@ -28,6 +30,7 @@ import type { GraphContext, SubscriptionBodies } from './subscription-body.ts';
 interface ChannelServiceOptions {
   readonly db: Database;
   readonly changes: Changes;
+  readonly leases: Leases;
   readonly sealer: Pick<Sealer, 'seal' | 'open'>;
   readonly brokers: Pick<BrokerCache, 'get'>;
   readonly allowedHosts: readonly string[];
@@ -51,6 +54,8 @@ interface ChannelWriter {
 
 /** Maximum number of channels of a project, and of the service itself. */
 export const MAX_CHANNELS = 50;
+/** How long a creation waits for one of another process. */
+const CREATION_MS = 30_000;
 
 type Columns = Pick<NotificationChannel, 'target' | 'sealedTarget' | 'trustedUrl' | 'kind'>;
 
@@ -58,10 +63,15 @@ type Columns = Pick<NotificationChannel, 'target' | 'sealedTarget' | 'trustedUrl
 export class ChannelService {
   readonly #options: ChannelServiceOptions;
   readonly #lock: RowLock;
+  /** The service itself has no row to lock. */
+  readonly #ofService: LeasedMutex;
 
   constructor(options: ChannelServiceOptions) {
     this.#options = options;
-    this.#lock = new RowLock(options.db);
+    const { db, leases } = options;
+    this.#lock = new RowLock(db);
+    const name = 'notification channels of the service';
+    this.#ofService = new LeasedMutex({ leases, name, prefix: 'notification-channels', timeoutMs: CREATION_MS });
   }
 
   /** In the order of creation. The caller has checked the rights. */
@@ -96,13 +106,13 @@ export class ChannelService {
     if (columns.data === null || issues.length > 0) throw invalid(issues);
     const data = { ...columns.data, id, projectId, name: name.trim(), isActive, rules: JSON.stringify(rules) };
     const { db, changes } = this.#options;
-    const row =
-      projectId === null
-        ? await db.notificationChannel.create({ data })
-        : await this.#lock.run('Project', projectId, async (tx) => {
-            if ((await tx.notificationChannel.count({ where: { projectId } })) >= MAX_CHANNELS) throw tooMany();
-            return tx.notificationChannel.create({ data });
-          });
+    const insert = async (tx: Prisma.TransactionClient) => {
+      if ((await tx.notificationChannel.count({ where: { projectId } })) >= MAX_CHANNELS) throw tooMany(projectId);
+      return tx.notificationChannel.create({ data });
+    };
+    const row = await (projectId === null
+      ? this.#ofService.run('', () => insert(db))
+      : this.#lock.run('Project', projectId, insert));
     await changes.announce(CHANNEL_CHANGED, id);
     return toChannel(row);
   }
@@ -210,8 +220,9 @@ const openPartOf = (
   ...body,
 });
 
-function tooMany(): ServiceError {
-  return new ServiceError('IN_USE', `A project has at most ${MAX_CHANNELS} notification channels`, {
+function tooMany(projectId: string | null): ServiceError {
+  const owner = projectId === null ? 'The service itself' : 'A project';
+  return new ServiceError('IN_USE', `${owner} has at most ${MAX_CHANNELS} notification channels`, {
     info: { limit: MAX_CHANNELS },
   });
 }
