@@ -30,3 +30,20 @@ export async function opened(service: TestService, kind: string, filter: object 
 export async function closed(service: TestService, kind: string): Promise<void> {
   await expect.poll(() => problemsOf(service, { kinds: [kind] }), SLOW).toEqual([]);
 }
+
+/** What an operator may notice at once, and a fact that must last for a threshold, in milliseconds. */
+export const SOON_MS = 10_000;
+export const LASTING_MS = 30_000;
+
+/** As `opened`, within `withinMs` after the cause at `causedAt` by the problem's own time, with a remedy. */
+export async function openedAfter(
+  service: TestService,
+  kind: string,
+  { causedAt, withinMs = SOON_MS, ...filter }: { causedAt: number; withinMs?: number; brokerIds?: readonly string[] },
+): Promise<Problem> {
+  const problem = await opened(service, kind, filter);
+  const tookMs = Date.parse(problem.openedAt) - causedAt;
+  expect({ kind, tookMs: tookMs > 0 && tookMs <= withinMs ? 'in time' : tookMs }).toEqual({ kind, tookMs: 'in time' });
+  expect(problem.whatWouldHelp).not.toBe('');
+  return problem;
+}
