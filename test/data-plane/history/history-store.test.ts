@@ -134,7 +134,8 @@ describe.each(['SQLite', 'PostgreSQL'])('a history in %s', (engine) => {
   test('refuses a batch whole if a part of it fails, and stores the next one', async () => {
     const { core, write, problems } = await open((await place())());
     const wrong = { at: Number.NaN, text: 'x', payload: Buffer.alloc(1) };
-    expect(await write([note(1_000), wrong])).toMatchObject({ code: 'UNAVAILABLE' });
+    expect(await write([note(1_000), wrong])).toMatchObject({ code: 'REFUSED' });
+    expect(await write([wrong])).toMatchObject({ code: 'REFUSED' });
     expect(problems).toHaveLength(1);
     expect(await write([note(2_000)])).toEqual({ problem: null, code: null });
     expect(await core.query('notes', 'since', { from: 0 })).toMatchObject([{ at: 2_000 }]);

@@ -59,6 +59,22 @@ export class HistoryQueue {
     if (this.#bytes > this.#maxBytes) this.#drop(reason);
   }
 
+  /**
+   * A batch whose values the database refuses. Several arrivals come again, and a single one is lost. Gaps come again
+   * with it.
+   */
+  refused({ taken, gaps }: HistoryBatch): void {
+    const [first, ...others] = taken;
+    if (first !== undefined && others.length === 0) this.lose(first.module, first.at);
+    this.putBack({ taken: others.length === 0 ? [] : taken, gaps: first === undefined ? NO_GAPS : gaps }, 'REFUSED');
+  }
+
+  /** An arrival that the database cannot store. */
+  lose(module: string, at: number): void {
+    this.dropped += 1;
+    this.#gaps.set(module, withLost(this.#gaps.get(module) ?? [], at, 'REFUSED'));
+  }
+
   #drop(reason: HistoryGapReason): void {
     let count = 0;
     while (this.#bytes > this.#maxBytes * FULL_SHARE && count < this.#waiting.length) {
@@ -77,6 +93,8 @@ interface HistoryBatch {
   readonly taken: readonly Waiting[];
   readonly gaps: ReadonlyMap<string, readonly HistoryGap[]>;
 }
+
+const NO_GAPS: HistoryBatch['gaps'] = new Map();
 
 /** The batch of each module. */
 export function byModule({ taken, gaps }: HistoryBatch): ModuleBatch[] {

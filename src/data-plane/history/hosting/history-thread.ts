@@ -27,7 +27,8 @@ export type HistoryEvent = HistoryState;
 export interface HistoryHandle<Arrival, Queries extends HistoryQueries> {
   /**
    * Writes it soon. Never fails: what cannot be written is dropped, the oldest first, and becomes a gap. `at`: epoch
-   * milliseconds. `bytes`: about its size in memory.
+   * milliseconds; what has expired is ignored, and what is more than a day ahead is lost. `bytes`: about its size in
+   * memory.
    */
   insert(arrival: Arrival, at: number, bytes: number): void;
   /** Errors: those of the query; BROKER_UNREACHABLE while the thread is restarted. */
@@ -46,6 +47,8 @@ interface HistoryThreadOptions extends Omit<WorkerHostOptions, 'name' | 'workerU
 const QUEUE_BYTES = 16 * 1_048_576;
 const BATCH = 2_000;
 const FLUSH_MS = 250;
+/** Clocks of brokers may be wrong. */
+const MAX_AHEAD_MS = 24 * 60 * 60_000;
 const BACKOFF: BackoffTimes = { firstMs: 500, longestMs: 10_000 };
 /** How long `close` waits for what is not written yet. */
 const CLOSE_MS = 3_000;
@@ -55,11 +58,13 @@ const YOUNG_MEGABYTES = 4;
 
 /**
  * The history of brokers, written and read in a worker thread. What arrives is written in batches, one after the other,
- * each FLUSH_MS after its first arrival. A batch that could not be written is repeated.
+ * each FLUSH_MS after its first arrival. A batch that could not be written is repeated; one whose values the database
+ * refuses is halved, down to the arrival that is the cause.
  */
 export class HistoryThread extends WorkerHost<HistorySetup, HistoryCalls, HistoryEvent> {
   readonly #instance: WorkerInstance<HistorySetup, HistoryCalls, HistoryEvent>;
   readonly #queue: HistoryQueue;
+  readonly #keepMs: number;
   readonly #retried = new AbortController();
   #state: HistoryState = { problem: null, code: null, bytes: null };
   #timer: NodeJS.Timeout | null = null;
@@ -75,6 +80,7 @@ export class HistoryThread extends WorkerHost<HistorySetup, HistoryCalls, Histor
       workerUrl: workerUrl ?? new URL('./history-worker.js', import.meta.url),
     });
     this.#queue = new HistoryQueue(maxQueueBytes);
+    this.#keepMs = keepMs;
     this.#instance = this.open({
       name: 'history',
       setup: { place, keepMs, maxBytes },
@@ -103,7 +109,11 @@ export class HistoryThread extends WorkerHost<HistorySetup, HistoryCalls, Histor
   ): HistoryHandle<Arrival, Queries> {
     return {
       insert: (arrival, at, bytes) => {
-        this.#queue.add({ module: name, arrival, at, bytes }, this.state.code ?? 'QUEUE_FULL');
+        const now = Date.now();
+        if (at < now - this.#keepMs) return;
+        if (at <= now + MAX_AHEAD_MS)
+          this.#queue.add({ module: name, arrival, at, bytes }, this.state.code ?? 'QUEUE_FULL');
+        else this.#queue.lose(name, now);
         this.#schedule();
       },
       query: async (query, args) => {
@@ -154,10 +164,17 @@ export class HistoryThread extends WorkerHost<HistorySetup, HistoryCalls, Histor
 
   async #writeAll(): Promise<void> {
     const backoff = new Backoff(BACKOFF);
-    for (let batch = this.#queue.take(BATCH); batch !== null; batch = this.#queue.take(BATCH)) {
+    let size = BATCH;
+    for (let batch = this.#queue.take(size); batch !== null; batch = this.#queue.take(size)) {
       const { problem, code } = await this.#send(byModule(batch));
       if (problem === null) {
         backoff.reset();
+        size = Math.min(BATCH, 2 * size);
+        continue;
+      }
+      if (code === 'REFUSED') {
+        this.#queue.refused(batch);
+        size = Math.max(1, batch.taken.length >> 1);
         continue;
       }
       this.#queue.putBack(batch, code ?? 'UNAVAILABLE');

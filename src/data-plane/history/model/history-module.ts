@@ -48,8 +48,11 @@ export interface HistoryGap {
   readonly reason: HistoryGapReason;
 }
 
-/** QUEUE_FULL: more arrived than was written. DISK_LOW and UNAVAILABLE: nothing was written. */
-export type HistoryGapReason = 'QUEUE_FULL' | 'DISK_LOW' | 'UNAVAILABLE';
+/**
+ * QUEUE_FULL: more arrived than was written. DISK_LOW and UNAVAILABLE: nothing was written. REFUSED: the database
+ * refuses values.
+ */
+export type HistoryGapReason = 'QUEUE_FULL' | 'DISK_LOW' | 'UNAVAILABLE' | 'REFUSED';
 
 export type HistoryQueries = Readonly<Record<string, (db: HistoryReader, args: never) => Promise<unknown>>>;
 

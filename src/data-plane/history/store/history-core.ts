@@ -29,6 +29,11 @@ interface HistoryCoreOptions {
 type Refused = Pick<HistoryState, 'problem' | 'code'>;
 
 const WRITTEN: Refused = { problem: null, code: null };
+/**
+ * Codes of errors that the values of a row cause: classes 22 (data), 23 (integrity) and 54 (limits) of SQLSTATE, and
+ * those of SQLite. The same row would be refused again.
+ */
+const OF_VALUES = /^(?:(?:22|23|54)...$|SQLITE_(?:CONSTRAINT|MISMATCH|TOOBIG))/;
 /** Of the stored time, for each pass while the history is too large. */
 const CUT = 1 / 20;
 const MAX_CUTS = 20;
@@ -61,10 +66,14 @@ export class HistoryCore {
     }, maintenanceMs);
   }
 
-  /** Returns why the batches were not stored; they may come again. */
+  /**
+   * Returns why the batches were not stored; they may come again. With REFUSED, only without the values that the
+   * database refuses.
+   */
   async write(batches: readonly ModuleBatch[]): Promise<Refused> {
     const refused = await this.#store(batches);
-    if (refused.problem !== this.#state.problem) this.#change({ ...this.#state, ...refused });
+    const isOther = refused.problem !== this.#state.problem && refused.code !== 'REFUSED';
+    if (isOther) this.#change({ ...this.#state, ...refused });
     return refused;
   }
 
@@ -110,10 +119,13 @@ export class HistoryCore {
       });
       return WRITTEN;
     } catch (error) {
-      this.#options.onProblem(error);
+      const code = isOfValues(error) ? 'REFUSED' : 'UNAVAILABLE';
+      // Parts of the batch follow, until the value is found.
+      const isFound = batches.reduce((count, { arrived }) => count + arrived.length, 0) <= 1;
+      if (code !== 'REFUSED' || isFound) this.#options.onProblem(error);
       for (const { module } of batches) this.#modules.get(module)?.forget?.();
       const reason = diskFaultOf(error) ?? (error instanceof Error ? error.message : String(error));
-      return { problem: `The history is not written: ${reason}`, code: 'UNAVAILABLE' };
+      return { problem: `The history is not written: ${reason}`, code };
     }
   }
 
@@ -156,4 +168,10 @@ export class HistoryCore {
     this.#state = state;
     this.#options.onState(state);
   }
+}
+
+function isOfValues(error: unknown): boolean {
+  if (error instanceof TypeError || error instanceof RangeError) return true;
+  const code = (error as { readonly code?: unknown } | null)?.code;
+  return typeof code === 'string' && OF_VALUES.test(code);
 }

@@ -122,6 +122,9 @@ export class PostgresqlHistory implements HistoryDatabase {
   async #insert(client: ClientBase, table: HistoryTable, rows: readonly HistoryRow[]): Promise<void> {
     if (rows.length === 0) return;
     const { name, columns, partitionMs } = table;
+    // A time would be part of the name of a partition.
+    if (!rows.every(([time]) => Number.isSafeInteger(time) && Number(time) >= 0))
+      throw new RangeError('A row has no time');
     for (const at of new Set(rows.map(([time]) => Math.floor(Number(time) / partitionMs) * partitionMs))) {
       await this.#createPartition(name, at, at + partitionMs);
     }
@@ -129,7 +132,7 @@ export class PostgresqlHistory implements HistoryDatabase {
     await client.query(
       `INSERT INTO history.${name} (${columnsOf(table).join(', ')})
        SELECT * FROM unnest(${arrays.join(', ')}) ${conflictSql(table)}`,
-      arrays.map((_array, nth) => rows.map((row) => row[nth])),
+      arrays.map((_array, nth) => rows.map((row) => storable(row[nth]))),
     );
   }
 
@@ -164,6 +167,10 @@ export class PostgresqlHistory implements HistoryDatabase {
     }
   }
 }
+
+/** Brokers may report texts with U+0000, which PostgreSQL refuses. */
+const storable = (value: HistoryValue | undefined): HistoryValue | undefined =>
+  typeof value === 'string' ? value.replaceAll('\0', '\u{FFFD}') : value;
 
 const readerOf = (client: ClientBase): HistoryReader => ({
   all: async (sql, values = []) => (await client.query(sql, [...values])).rows,

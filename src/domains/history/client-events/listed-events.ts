@@ -2,6 +2,7 @@ import { LISTED } from '../../../data-plane/history/client-events/client-events-
 import type { StoredEvent } from '../../../data-plane/history/client-events/stored-events.ts';
 import { stateIn } from '../../../gateway/live/broadcast.ts';
 import type { LiveSource } from '../../../gateway/live/live-source.ts';
+import { truncatedName } from '../../../protocol/apis/clients/client-events.ts';
 import { keyOf } from '../../../protocol/apis/clients/client-key.ts';
 import { ANONYMOUS, type ConnectedClientSummary } from '../../../protocol/apis/clients/inspect-data.ts';
 import type { ClientRegistryEvent } from '../../clients/inspect/client-listing.ts';
@@ -78,9 +79,9 @@ const listedEvent = (
   at,
   id,
   kind,
-  clientId: clientid,
-  username: username === ANONYMOUS ? null : username,
-  address: address ?? null,
+  clientId: truncatedName(clientid),
+  username: username === ANONYMOUS ? null : truncatedName(username),
+  address: address === undefined ? null : truncatedName(address),
   listenerPort: null,
   protocol: protocol ?? null,
   reason: null,

@@ -38,10 +38,12 @@ const number: Reader<number> = (value) => integerOf(value) ?? undefined;
 
 /** Smaller times are in seconds: as milliseconds they would be before March 1973. */
 const SECONDS_END = 100_000_000_000;
+/** The last time that a Date has. */
+const LAST_TIME = 8_640_000_000_000_000;
 
 function time(value: unknown): number | undefined {
   const raw = typeof value === 'string' && value !== '' ? Number(value) : value;
-  if (typeof raw !== 'number' || !Number.isFinite(raw) || raw < 0) return undefined;
+  if (typeof raw !== 'number' || !(raw >= 0 && raw <= LAST_TIME)) return undefined;
   return Math.trunc(raw < SECONDS_END ? raw * 1_000 : raw);
 }
 
