@@ -13,6 +13,10 @@ const SKIPPED = new Map<number, number | 'string'>([
   [0x09, 'string'],
 ]);
 
+/** Of a text (MQTT 5, 1.5.4). A UTF-16 code unit takes at most three of them. */
+const MAX_BYTES = 65_535;
+const LONGEST_UNITS = MAX_BYTES / 3;
+
 export type Identifiers = number | readonly number[] | undefined;
 
 /** Reads the properties of a packet in order (MQTT 5, 2.2.2). Errors: MalformedPacket. */
@@ -66,8 +70,14 @@ export class PropertyReader {
     return this.#bytes.subarray(at, this.#at);
   }
 
+  /**
+   * Bytes that are no UTF-8, which some brokers pass on, become U+FFFD. A text that then has more bytes than can be
+   * written again is truncated.
+   */
   string(): string {
-    return this.binary().toString();
+    const text = this.binary().toString();
+    const isTooLong = text.length > LONGEST_UNITS && Buffer.byteLength(text) > MAX_BYTES;
+    return isTooLong ? text.slice(0, LONGEST_UNITS) : text;
   }
 
   skip(bytes: number): void {

@@ -45,6 +45,29 @@ test('values that MQTT cannot encode are refused', () => {
   expect(() => writePublishProperties({ contentType: 'x'.repeat(65_536) })).toThrow(RangeError);
 });
 
+test('what is no UTF-8 is decoded to texts that can be encoded again', () => {
+  const bytes = fc.oneof(
+    fc.uint8Array({ maxLength: 300 }),
+    fc.integer({ min: 0, max: 255 }).map((byte) => Buffer.alloc(65_535, byte)),
+    fc.constantFrom('é', '中', '💡').map((one) => Buffer.from(one.repeat(65_535)).subarray(0, 65_535)),
+  );
+  const encoded = (value: Uint8Array) => Buffer.concat([Buffer.of(value.length >> 8, value.length & 0xff), value]);
+  fc.assert(
+    fc.property(bytes, bytes, (name, value) => {
+      const all = Buffer.concat([Buffer.of(0x26), encoded(name), encoded(value), Buffer.of(0x03), encoded(value)]);
+      // More than 16,383 bytes, or at most 127, take another length.
+      const length = [all.length, all.length >> 7, all.length >> 14].map(
+        (part, at) => (part & 127) | (at < 2 ? 128 : 0),
+      );
+      const read = readPublishProperties(Buffer.concat([Buffer.from(length), all]));
+      expect(readPublishProperties(writePublishProperties(read))).toEqual(read);
+    }),
+    { numRuns: 50 },
+  );
+  const longest = 'é'.repeat(32_767);
+  expect(readPublishProperties(writePublishProperties({ contentType: longest }))).toEqual({ contentType: longest });
+});
+
 test('filters overlap where a topic matches both', () => {
   const level = fc.constantFrom('a', 'b', '+', '$x', 'ab');
   const filter = fc
