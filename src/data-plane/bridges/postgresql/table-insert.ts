@@ -89,6 +89,7 @@ export async function prepareDeadLetters(client: Client, { schema = DEFAULT_SCHE
   }
 }
 
+/** PostgreSQL stores no U+0000, which brokers that do not validate topics pass on. */
 export async function insertDeadLetter(
   client: Client,
   { schema = DEFAULT_SCHEMA, deadLetterTable }: MappingConfig,
@@ -98,6 +99,6 @@ export async function insertDeadLetter(
   if (deadLetterTable === undefined) return;
   await client.query(
     `INSERT INTO ${quoted(schema)}.${quoted(deadLetterTable)} (${DEAD_LETTER_COLUMNS.join(', ')}) VALUES ($1, $2, $3, $4)`,
-    [topic, payload, error, new Date(receivedAt).toISOString()],
+    [topic.replaceAll('\0', '\u{FFFD}'), payload, error, new Date(receivedAt).toISOString()],
   );
 }

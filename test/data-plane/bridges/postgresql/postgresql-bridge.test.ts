@@ -3,9 +3,10 @@ import { startPostgresqlBridge } from '../../../../src/data-plane/bridges/postgr
 import type { MappingConfig } from '../../../../src/data-plane/bridges/postgresql/postgresql-config.ts';
 import { connectPostgresql } from '../../../../src/platform/storage/postgresql/postgresql-connection.ts';
 import { createAuthority } from '../../../support/certificates.ts';
+import { startMosquitto } from '../../../support/mosquitto.ts';
 import { UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
 import { serveTls } from '../../../support/postgres-tls.ts';
-import { bridgeOptions, publishAll, runBridge } from '../sink/running-bridge.ts';
+import { bridgeOptions, newFolder, publishAll, runBridge } from '../sink/running-bridge.ts';
 import { ALL, connectDatabase, MESSAGES, startBridgeToPostgresql } from './bridge-to-postgresql.ts';
 
 const postgres = usePostgres();
@@ -168,6 +169,38 @@ describe.skipIf(!postgres.available)(`a bridge to PostgreSQL (${postgres.availab
     }
     expect(byTopic.get('plant/7')?.error).toBe('The payload is not JSON');
     expect(byTopic.get('plant/47')?.error).toContain('invalid input syntax for type integer');
+  });
+
+  test('a row that a policy or a trigger refuses is set aside, and the others are inserted', async () => {
+    const url = await postgres.createDatabase();
+    const database = await connectDatabase(url);
+    const role = `${new URL(url).pathname.slice(1)}_writer`;
+    await database.query(`CREATE TABLE messages (n bigserial, topic text NOT NULL, payload text);
+      ALTER TABLE messages ENABLE ROW LEVEL SECURITY;
+      CREATE POLICY plain ON messages FOR INSERT WITH CHECK (payload <> 'refused by the policy');
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF new.payload LIKE 'refused with %' THEN RAISE 'no' USING ERRCODE = right(new.payload, 5); END IF;
+        RETURN new;
+      END $$;
+      CREATE TRIGGER refuse BEFORE INSERT ON messages FOR EACH ROW EXECUTE FUNCTION refuse();
+      CREATE ROLE ${role} LOGIN; GRANT INSERT ON messages TO ${role}; GRANT USAGE ON SEQUENCE messages_n_seq TO ${role}`);
+    const mosquitto = await startMosquitto();
+    const config = { connections: [{ name: 'policy', url: url.replace(/\/\/[^@]*@/, `//${role}@`), mappings: [ALL] }] };
+    const options = bridgeOptions('postgresql-bridge', mosquitto.url, newFolder());
+    const { until } = await runBridge(startPostgresqlBridge, options, config);
+    await until(({ state }) => state === 'CONNECTED');
+    const payloads = ['1', 'refused by the policy', '2', 'refused with 38000', '3', 'refused with 09000', '4'];
+    await publishAll(
+      await mosquitto.client(),
+      payloads.map((payload) => ['plant/1', payload] as const),
+    );
+    expect(await until(({ delivered, rejected }) => delivered + rejected === payloads.length)).toMatchObject({
+      state: 'CONNECTED',
+      delivered: 4,
+      rejected: 3,
+    });
+    const { rows } = await database.query('SELECT payload FROM messages ORDER BY n');
+    expect(rows.map(({ payload }) => payload)).toEqual(['1', '2', '3', '4']);
   });
 
   test('without a table for dead letters they are counted, and their values are in no status', async () => {
