@@ -31,8 +31,8 @@ export async function closed(service: TestService, kind: string): Promise<void> 
   await expect.poll(() => problemsOf(service, { kinds: [kind] }), SLOW).toEqual([]);
 }
 
-/** What an operator may notice at once, and a fact that must last for a threshold, in milliseconds. */
-export const SOON_MS = 10_000;
+/** In milliseconds: how soon a problem opens, and one whose fact must last for a threshold. */
+const SOON_MS = 10_000;
 export const LASTING_MS = 30_000;
 
 /** As `opened`, within `withinMs` after the cause at `causedAt` by the problem's own time, with a remedy. */

@@ -2,7 +2,8 @@ import type { ProblemFact } from './problem-fact.ts';
 import { closesAfterMs, opensAfterMs, type ProblemKind } from './problem-kinds.ts';
 
 export type Transition =
-  | { readonly change: 'OPEN' | 'REPEAT'; readonly key: string; readonly fact: ProblemFact }
+  | { readonly change: 'OPEN'; readonly key: string; readonly fact: ProblemFact }
+  | { readonly change: 'REPEAT'; readonly key: string; readonly fact: ProblemFact; readonly times: number }
   | { readonly change: 'CLOSE'; readonly key: string };
 
 interface Seen {
@@ -43,8 +44,8 @@ export class Hysteresis {
   update(facts: ReadonlyMap<string, ProblemFact>, unknown: ReadonlySet<ProblemKind>, now: number): Transition[] {
     const transitions: Transition[] = [];
     for (const [key, fact] of facts) {
-      const change = this.#present(key, fact, now);
-      if (change !== null) transitions.push({ change, key, fact });
+      const transition = this.#present(key, fact, now);
+      if (transition !== null) transitions.push(transition);
     }
     for (const [key, seen] of this.#seen) {
       if (facts.has(key)) continue;
@@ -61,16 +62,17 @@ export class Hysteresis {
     return this.#seen.size;
   }
 
-  #present(key: string, { kind }: ProblemFact, now: number): 'OPEN' | 'REPEAT' | null {
+  #present(key: string, fact: ProblemFact, now: number): Transition | null {
+    const { kind } = fact;
     const seen = this.#seen.get(key) ?? { kind, firstAt: now, lastAt: now, isPresent: true, isOpen: false };
     this.#seen.set(key, seen);
-    const isBack = !seen.isPresent;
+    const times = fact.times ?? (seen.isPresent ? 0 : 1);
     seen.isPresent = true;
     seen.lastAt = now;
-    if (seen.isOpen) return isBack ? 'REPEAT' : null;
+    if (seen.isOpen) return times === 0 ? null : { change: 'REPEAT', key, fact, times };
     if (now - seen.firstAt < opensAfterMs(kind)) return null;
     seen.isOpen = true;
-    return 'OPEN';
+    return { change: 'OPEN', key, fact };
   }
 
   /** An open problem remains as it is. A fact that was not there long enough is known no longer. */

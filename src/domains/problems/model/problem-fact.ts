@@ -10,6 +10,8 @@ export interface ProblemFact {
   /** Distinguishes facts of one kind about one subject. Default: there is one. */
   readonly part?: string;
   readonly detail: string;
+  /** How often it appeared since the last reading. Default: once if the last reading was without it. */
+  readonly times?: number;
   /** Default: the text of the kind. */
   readonly whatWouldHelp?: string;
   /** Default: the severity of the kind. */

@@ -10,25 +10,64 @@ interface LinkSourceOptions {
   readonly onChange: () => void;
 }
 
-/** Whether this service is connected to a broker. A broker that is stopped on purpose has no problem. */
+const KINDS = { UNREACHABLE: 'BROKER_UNREACHABLE', UNAUTHORIZED: 'BROKER_UNAUTHORIZED' } as const;
+type DownState = keyof typeof KINDS;
+
+const isDown = (state: string): state is DownState => Object.hasOwn(KINDS, state);
+
+/** The connections to a broker that were lost since the last reading. */
+interface Losses {
+  readonly state: DownState;
+  readonly lastError: string | undefined;
+  readonly times: number;
+}
+
+/**
+ * Whether this service is connected to a broker. A connection that was lost and is back before the next reading is a
+ * fact of that reading, so that a broker that comes and goes often is noticed. A broker that is stopped on purpose has
+ * no problem.
+ */
 export function linkSource({ runtimes, onChange }: LinkSourceOptions): BrokerSource {
-  runtimes.onRuntime(({ link }, change) => {
-    if (change === 'OPENED') link.onStatus(onChange);
+  const losses = new Map<string, Losses>();
+  runtimes.onRuntime(({ id, link }, change) => {
+    if (change === 'CLOSING') {
+      losses.delete(id);
+      return;
+    }
+    let wasConnected = false;
+    link.onStatus((status) => {
+      const { state, lastError } = withoutReachability(status);
+      if (state === 'CONNECTED') wasConnected = true;
+      else if (wasConnected && isDown(state)) {
+        wasConnected = false;
+        losses.set(id, { state, lastError, times: (losses.get(id)?.times ?? 0) + 1 });
+      }
+      onChange();
+    });
   });
   return {
-    kinds: ['BROKER_UNREACHABLE', 'BROKER_UNAUTHORIZED'],
+    kinds: Object.values(KINDS),
     of: (broker) => {
       // Only administrators learn which hosts and ports can be reached.
       const { state, lastError } = withoutReachability(runtimes.status(broker.id));
-      if (state === 'CONNECTING') return null;
-      if (state === 'UNREACHABLE') return [factOf('BROKER_UNREACHABLE', broker, lastError)];
-      return state === 'UNAUTHORIZED' ? [factOf('BROKER_UNAUTHORIZED', broker, lastError)] : [];
+      const lost = losses.get(broker.id);
+      losses.delete(broker.id);
+      if (isDown(state)) return [factOf(KINDS[state], broker, lastError, lost?.times)];
+      if (lost !== undefined) return [factOf(KINDS[lost.state], broker, lost.lastError, lost.times)];
+      return state === 'CONNECTING' ? null : [];
     },
   };
 }
 
 const factOf = (
-  kind: 'BROKER_UNREACHABLE' | 'BROKER_UNAUTHORIZED',
+  kind: ProblemFact['kind'],
   { id, name }: BrokerRecord,
   detail = 'The reason is not known.',
-): ProblemFact => ({ kind, subjectId: id, subjectName: name, detail });
+  times?: number,
+): ProblemFact => ({
+  kind,
+  subjectId: id,
+  subjectName: name,
+  detail,
+  ...(times === undefined ? {} : { times }),
+});

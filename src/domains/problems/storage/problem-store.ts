@@ -107,7 +107,10 @@ export class ProblemStore {
       return open && { before: open, after: { ...open, openKey: null, closedAt: at }, change: 'CLOSED' };
     }
     const seen = { ...textsOf(transition.fact), lastSeenAt: at };
-    if (open !== null) return { before: open, after: { ...open, ...seen, count: open.count + 1 }, change: null };
+    if (open !== null) {
+      const times = transition.change === 'REPEAT' ? transition.times : 1;
+      return { before: open, after: { ...open, ...seen, count: open.count + times }, change: null };
+    }
     const closed = cache.lastClosedWithKey(key);
     if (closed?.closedAt != null && at.getTime() - closed.closedAt.getTime() < REOPENS_MS) {
       const after = { ...closed, ...seen, count: closed.count + 1, openKey: key, closedAt: null };

@@ -1,0 +1,124 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { hostname } from 'node:os';
+import { expect, onTestFinished, test } from 'vitest';
+import { linesOf, readRecording } from '../../protocol/mosquitto-log/recordings.ts';
+import { startScriptedBroker } from '../../support/aedes-broker.ts';
+import { useSqlite } from '../../support/database.ts';
+import { freePort } from '../../support/free-port.ts';
+import { startMosquitto } from '../../support/mosquitto.ts';
+import { startRelay } from '../../support/relay.ts';
+import { connected, startTestService } from '../../support/service.ts';
+import { failing } from '../clusters/failing.ts';
+import { addBroker } from '../messages/message-world.ts';
+import { closed, openedAfter, problemsOf } from './problem-world.ts';
+
+const SET_STATE = 'mutation ($input: SetTargetStateInput!) { setTargetState(input: $input) { broker { id } } }';
+const DELETE = 'mutation ($input: DeleteBrokerInput!) { deleteBroker(input: $input) { deletedBrokerId } }';
+const STATE = 'query ($id: ID!) { broker(id: $id) { ... on CloudBroker { state } } }';
+
+/** The cloud broker, the broker with a log, the broker that comes and goes. */
+const MAX_LINKS = 3;
+const FLAPS = 100;
+const OFTEN = { timeout: 30_000, interval: 20 };
+const OF_SERVICE = { subjectName: hostname(), project: null, broker: null, subject: null };
+
+async function hold(port: number) {
+  const server = createServer().listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return server;
+}
+
+test('what the service itself lacks, and brokers that do not run or come and go, each open one problem that closes afterwards', async () => {
+  useSqlite();
+  const port = await freePort();
+  const env = { MAX_BROKER_LINKS: String(MAX_LINKS), MQTT_PORT: String(port) };
+  const service = await startTestService({ embeddedBroker: true, env });
+  const { projectId, graphql } = service;
+  const of = (id: string) => ({ subjectId: id, broker: { id } });
+
+  const [log, mosquitto] = [await startScriptedBroker(() => []), await startMosquitto()];
+  const { id: ownId } = await service.storage.db.broker.findFirstOrThrow();
+  const setState = (targetState: string) => graphql(SET_STATE, { input: { brokerId: ownId, targetState } });
+  const stateIs = (state: string) =>
+    expect.poll(async () => (await graphql(STATE, { id: ownId })).data.broker.state).toBe(state);
+  const logId = await addBroker(service, log.url);
+  let relay = await startRelay(mosquitto.port);
+  const relayPort = Number(new URL(relay.url).port);
+  const flappingId = await addBroker(service, relay.url);
+  await connected(service, ownId);
+  const { runtimes } = service.services;
+  const flap = async () => {
+    for (let count = 0; count < FLAPS; count += 1) {
+      relay.stop();
+      await expect.poll(() => runtimes.status(flappingId).state, OFTEN).toBe('UNREACHABLE');
+      relay = await startRelay(mosquitto.port, { at: relayPort });
+      await expect.poll(() => runtimes.isConnected(flappingId), OFTEN).toBe(true);
+    }
+  };
+
+  const lines = linesOf(readRecording('2.1.2'), 'connect/v3.1/tcp/clean');
+  await expect.poll(() => log.filters).toContain('$SYS/broker/log/#');
+  await log.publish('$SYS/broker/version', 'mosquitto version 2.2.0');
+  const logAt = Date.now();
+  const logging = setInterval(() => {
+    // As a later version may write them.
+    for (const [level, text] of lines)
+      void log.publish(`$SYS/broker/log/${level}`, `1700000000: ${text.replace('New', 'Another')}`);
+  }, 500);
+  onTestFinished(() => clearInterval(logging));
+
+  const works = failing(service, 'INSERT ON "AuditEntry"');
+  const auditAt = Date.now();
+  await graphql('mutation ($input: UpdateProjectInput!) { updateProject(input: $input) { project { id } } }', {
+    input: { projectId, description: 'changed' },
+  });
+
+  await setState('INACTIVE');
+  await stateIs('INACTIVE');
+  const holder = await hold(port);
+  const portAt = Date.now();
+  await setState('ACTIVE');
+
+  const flapAt = Date.now();
+  const flapping = flap();
+  expect(await openedAfter(service, 'AUDIT_WAITING', { causedAt: auditAt })).toMatchObject({
+    ...OF_SERVICE,
+    severity: 'CRITICAL',
+    detail: expect.stringMatching(/: [1-9]\d*\.$/),
+  });
+  expect(await openedAfter(service, 'CLOUD_BROKER_ERROR', { causedAt: portAt })).toMatchObject({
+    ...of(ownId),
+    detail: expect.stringContaining(`port ${port} is in use`),
+  });
+  const unread = await openedAfter(service, 'LOG_NOT_UNDERSTOOD', { causedAt: logAt });
+  expect(unread).toMatchObject({ ...of(logId), detail: expect.stringContaining('Another connection') });
+  const ofFlapping = { brokerIds: [flappingId], kinds: ['BROKER_UNREACHABLE'] };
+  const { id: flappingProblem } = await openedAfter(service, 'BROKER_UNREACHABLE', { causedAt: flapAt, ...ofFlapping });
+
+  const limitAt = Date.now();
+  const extra: string[] = [];
+  for (const name of ['extra 1', 'extra 2']) {
+    const path = `/api/projects/${projectId}/brokers`;
+    const { body } = await service.rest('POST', path, service.root, { name, url: mosquitto.url });
+    extra.push(body.id);
+  }
+  expect(await openedAfter(service, 'LINK_LIMIT', { causedAt: limitAt })).toMatchObject(OF_SERVICE);
+  for (const brokerId of extra) await graphql(DELETE, { input: { brokerId } });
+  works();
+  holder.close();
+  await setState('ACTIVE');
+  clearInterval(logging);
+  await log.publish('$SYS/broker/version', 'mosquitto version 2.1.2');
+  for (const kind of ['AUDIT_WAITING', 'CLOUD_BROKER_ERROR', 'LOG_NOT_UNDERSTOOD', 'LINK_LIMIT']) {
+    await closed(service, kind);
+  }
+  await flapping;
+  await closed(service, 'BROKER_UNREACHABLE');
+  const [one, ...others] = await problemsOf(service, { ...ofFlapping, isOpen: null });
+  expect([one.id, others]).toEqual([flappingProblem, []]);
+  // Those before it opened are one.
+  expect(one.count).toBeGreaterThan(FLAPS / 2);
+  expect(one.count).toBeLessThanOrEqual(FLAPS);
+});
