@@ -16,6 +16,8 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const env = { DATABASE_URL: await postgres.createDatabase(), SECRET_KEY: '5e'.repeat(32) };
     const services = [await startTestService({ env }), await startTestService({ env })] as const;
     const id = await addBroker(services[0], broker);
+    const { brokers } = services[1].services;
+    await expect.poll(() => brokers.visibleIn(services[1].projectId, null)).toHaveLength(1);
     await askTopics(services[1], id, 'setRecording', { ttl: 900, always: true });
     // Either of them records.
     const [recording, other] = (await runsBrokers(services[0])) ? services : services.toReversed();
