@@ -77,20 +77,21 @@ export function newEntry(clientid: string, gateway: boolean): ClientEntry {
   };
 }
 
-/** Writes the fields of a connect line. Returns whether a new session began. */
+/** Writes the fields of a connect line. Returns whether a new session began, or may have begun. */
 export function setConnection(entry: ClientEntry, line: ConnectedLine, listenerPort: number | null): boolean {
+  const wasClean = entry.clean === true;
   // A clean session ends with its connection. An MQTT 5 session with Clean Start may persist.
-  const isNewSession = line.clean || (entry.clean === true && line.protocolVersion !== 'v5');
+  const isNewSession = line.clean || (wasClean && entry.protocolVersion !== 'v5');
   if (isNewSession) entry.uncounted = null;
   // The session may be older than the followed log.
-  else if (entry.lastConnect === null || entry.clean === true) entry.uncounted = 'EARLIER';
+  else if (entry.lastConnect === null || wasClean) entry.uncounted = 'EARLIER';
   const { clean, isAmbiguous, port, protocolVersion, bridge, keepalive } = line;
   Object.assign(entry, { clean, isAmbiguous, port, protocolVersion, bridge, keepalive, listenerPort, tls: null });
   entry.address = plainAddress(line.address);
   // 2.0.x logs the listener of TCP connections only, and WebSocket addresses as mapped IPv6.
   const isWebSocket = line.address.startsWith('::ffff:');
   entry.protocolOf20 = listenerPort !== null ? 'MQTT' : isWebSocket ? 'MQTT-WS' : null;
-  return isNewSession;
+  return isNewSession || wasClean;
 }
 
 export const plainAddress = (address: string): string =>

@@ -151,17 +151,19 @@ test('a replaced connection ends once, in the wording and order of either versio
   expect(ledger.has('a')).toBe(false);
 });
 
-test('a replaced clean session leaves no subscriptions, but with MQTT 5 it may', () => {
+test.each([
+  [4, 4],
+  [4, 5],
+  [5, 4],
+  [5, 5],
+])('a replaced clean session of version %i leaves no known subscriptions to version %i', (first, next) => {
   const { ledger, connect, subscribe } = ledgerOf();
-  connect('old');
-  subscribe('old', 'x');
-  connect('old', { clean: 0 });
-  expect(ledger.detail('old')).toMatchObject({ subscriptions: [], numSubscriptions: 0 });
-  connect('new', { version: 5 });
-  subscribe('new', 'x');
-  connect('new', { version: 5, clean: 0 });
-  expect(ledger.detail('new')).toMatchObject({ subscriptions: ['x'] });
-  expect(ledger.detail('new')).not.toHaveProperty('numSubscriptions');
+  connect('a', { version: first });
+  subscribe('a', 'x');
+  connect('a', { version: next, clean: 0 });
+  expect(ledger.detail('a')).toMatchObject({ subscriptions: [] });
+  // Whether an MQTT 5 session with Clean Start persists depends on its expiry, which is not in the log.
+  expect(ledger.detail('a')?.numSubscriptions).toBe(first === 5 ? undefined : 0);
 });
 
 test('the end of an unlogged connection reduces the number of unknown ones, unless it was refused', () => {
