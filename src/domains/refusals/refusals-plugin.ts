@@ -97,6 +97,7 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
       if (this.#isActive) host.emit(refusalsChanged(this.#log));
     });
     this.#ownId = host.session.clientId;
+    host.session.explainTakeovers?.(() => this.#connections.onlyAddress);
     this.#stops.push(
       Promise.resolve(host.session.onStatus(({ state }) => state === 'CONNECTED' && this.#reconnected())),
     );

@@ -14,10 +14,11 @@ import type {
 import { connectionAttempts } from './connection-attempts.ts';
 import { LinkAttempts } from './link-attempts.ts';
 import { LinkConnection, type PublishLimits } from './link-connection.ts';
-import { CLOSED_BEFORE_CONNACK, disconnected, failureOf, type LinkFailure, takenOverFrom } from './link-failure.ts';
+import { CLOSED_BEFORE_CONNACK, disconnected, failureOf, type LinkFailure } from './link-failure.ts';
 import { LinkOpening } from './link-opening.ts';
 import { type BrokerLinkOptions, keepaliveOf } from './link-options.ts';
 import { StatusOfLink } from './link-status.ts';
+import { LinkTakeover } from './link-takeover.ts';
 import { matchingFilters } from './matching-filters.ts';
 import type { Published } from './outgoing-messages.ts';
 import { newReadingLimits, type ReadingLimits } from './reading-limits.ts';
@@ -32,8 +33,6 @@ const MAX_FILTERS = 10_000;
 const CLAIM_MS = 10_000;
 /** Between attempts to unsubscribe filters of an earlier process. */
 const UNWANTED_MS = 1_000;
-/** Longest time between the log line of a takeover and the end of the connection. */
-const TAKEOVER_MS = 2_000;
 
 /**
  * One MQTT connection to one broker that reconnects until closed: CONNECTING -> CONNECTED <-> UNREACHABLE /
@@ -66,8 +65,7 @@ export class BrokerLink implements BrokerSession {
   readonly #attempts: LinkAttempts;
   /** Whether the session of the connection before had ended when this one began. */
   #hasLostSession = false;
-  /** Why the connection ends until `validTo` (milliseconds of `performance`): another client takes over its id. */
-  #takeover: { readonly cause: LinkFailure; readonly validTo: number } | null = null;
+  readonly #takeover = new LinkTakeover();
 
   constructor(options: BrokerLinkOptions) {
     const { isLasting = false, isClaimedByTopic = false, leftOver = [], claimMs = CLAIM_MS } = options;
@@ -274,11 +272,15 @@ export class BrokerLink implements BrokerSession {
   }
 
   noteTakeover(address: string | null): void {
-    this.#takeover = { cause: takenOverFrom(address), validTo: performance.now() + TAKEOVER_MS };
+    this.#takeover.note(address);
+  }
+
+  explainTakeovers(addressOf: () => string | null): void {
+    this.#takeover.addressOf = addressOf;
   }
 
   #attempt(): void {
-    this.#takeover = null;
+    this.#takeover.forget();
     const { timeoutMs, isBoundedByCaller = false, iterationBatch } = this.#options;
     const received = this.#received;
     try {
@@ -342,8 +344,7 @@ export class BrokerLink implements BrokerSession {
 
   #handleEnd(connection: LinkConnection, failure: LinkFailure | null): void {
     if (this.#connection !== connection) return;
-    const takeover = this.#takeover;
-    const cause = takeover !== null && performance.now() <= takeover.validTo ? takeover.cause : failure;
+    const cause = this.#takeover.causeOf(failure);
     this.#connection = null;
     this.#unclaimed.close();
     if (this.status.state === 'CONNECTED') {

@@ -111,4 +111,9 @@ export interface BrokerSession {
    * connection ends. `address`: its IP address; `null` if it is not known.
    */
   noteTakeover?(address: string | null): void;
+  /**
+   * Sets what is called when the broker ends the connection because another client takes over the client id. It returns
+   * where that client probably connected from; `null` if it is not known.
+   */
+  explainTakeovers?(addressOf: () => string | null): void;
 }

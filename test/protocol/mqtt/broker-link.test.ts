@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { EventEmitter, on, once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { generate, parser } from 'mqtt-packet';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { BrokerLink } from '../../../src/protocol/mqtt/broker-link.ts';
@@ -88,6 +88,35 @@ test('a takeover that the log reports changes the client id at the first cut, an
   const cutAgain = reached(link, 'UNREACHABLE');
   await broker.stop();
   expect((await cutAgain).lastError).not.toContain('took over');
+});
+
+test('a takeover that the broker reports only to the client has the address that is known', async () => {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    const packets = parser({ protocolVersion: 5 });
+    sockets.push(socket);
+    socket.on('error', () => undefined);
+    socket.on('data', (data) => packets.parse(data));
+    packets.once('packet', () =>
+      socket.write(
+        generate({ cmd: 'connack', returnCode: 0, reasonCode: 0, sessionPresent: false }, { protocolVersion: 5 }),
+      ),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const link = await connectedLink({ url: `mqtt://127.0.0.1:${port}` });
+  const { clientId } = link;
+  link.explainTakeovers(() => '10.0.0.2');
+  const cut = reached(link, 'UNREACHABLE');
+  sockets[0]?.write(generate({ cmd: 'disconnect', reasonCode: 0x8e }, { protocolVersion: 5 }));
+  expect((await cut).lastError).toBe('Another connection took over the client id: its address is 10.0.0.2');
+  await whenConnected(link, 30_000);
+  expect(link.clientId).not.toBe(clientId);
 });
 
 test('a wrong password is UNAUTHORIZED without the password in the text, and a correct one connects', async () => {
