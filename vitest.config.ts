@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
+import { hasPgbouncer } from './test/support/pgbouncer-program.ts';
 import {
   brokerFiles,
   isLong,
@@ -19,7 +20,11 @@ import {
  */
 const APART = ['test/gateway/graphql/compiled-programs.test.ts', 'test/gateway/graphql/live/slow-reader.test.ts'];
 
+/** Files that a whole run runs behind a PgBouncer, on a database with unusual defaults. */
+const POOLED = ['test/contract/decisions.test.ts'];
+
 const onPostgresql = process.env.TEST_ON_POSTGRESQL === 'on' ? postgresqlFiles() : [];
+const pooled = hasPgbouncer ? onPostgresql.filter((path) => POOLED.includes(path)) : [];
 const all = () => ['test/**/*.test.ts'];
 const included = { short: shortFiles, smoke: smokeFiles, brokers: brokerFiles, all }[suite]();
 const ofSuite = (paths: string[]) => (suite === 'all' ? paths : paths.filter((path) => included.includes(path)));
@@ -37,7 +42,8 @@ const ON_POSTGRESQL = { isolate: false, env: { TEST_ENGINE: 'postgresql' } };
 const projects = [
   { ...first, name: 'network', include: ofSuite(network), isolate: false },
   { ...first, name: 'apart', include: ofSuite(APART) },
-  { ...first, name: 'postgresql', include: onPostgresql, ...ON_POSTGRESQL },
+  { ...first, name: 'postgresql', include: onPostgresql, exclude: pooled, ...ON_POSTGRESQL },
+  { ...first, name: 'pooled', include: pooled, isolate: false, env: { ...ON_POSTGRESQL.env, TEST_POOLER: 'session' } },
   { ...others, name: 'data-plane', include: dataPlane, isolate: false },
   { ...others, name: 'service', include: included, exclude: elsewhere, isolate: false },
 ];

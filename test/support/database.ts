@@ -5,6 +5,7 @@ import pino from 'pino';
 import type { Engine } from '../../src/platform/storage/database.ts';
 import { openStorage, type Storage } from '../../src/platform/storage/storage.ts';
 import type { StorageLog } from '../../src/platform/storage/storage-log.ts';
+import { pooledDatabase } from './pooled-database.ts';
 import { createDatabase, type TestPostgres } from './postgres.ts';
 import { onTestFinished } from './shared.ts';
 
@@ -40,10 +41,12 @@ export async function openTestStorage(options: TestStorageOptions = {}): Promise
 
 /** Creates a database on the PostgreSQL server of the run; `undefined` on SQLite. `copyOf`: see createDatabase. */
 export async function databaseOfRun(copyOf?: string): Promise<string | undefined> {
-  const { TEST_ENGINE, TEST_POSTGRES_URL } = process.env;
+  const { TEST_ENGINE, TEST_POSTGRES_URL, TEST_POOLER } = process.env;
   if (TEST_ENGINE !== 'postgresql') return undefined;
   if (!TEST_POSTGRES_URL) throw new Error('TEST_ENGINE=postgresql needs TEST_POSTGRES_URL');
-  return createDatabase(TEST_POSTGRES_URL, copyOf);
+  return TEST_POOLER === 'session'
+    ? pooledDatabase(TEST_POSTGRES_URL, copyOf)
+    : createDatabase(TEST_POSTGRES_URL, copyOf);
 }
 
 let migrated: Promise<string> | null = null;

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../../src/platform/ids.ts';
 import { openTestStorage, temporaryFolder } from '../../support/database.ts';
-import { hasPgbouncer, PGBOUNCER_MISSING, startPgbouncer } from '../../support/pgbouncer.ts';
+import { startPgbouncer } from '../../support/pgbouncer.ts';
+import { hasPgbouncer, PGBOUNCER_MISSING } from '../../support/pgbouncer-program.ts';
 import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
 import { openPostgresClient } from '../../support/postgres-client.ts';
 
