@@ -3,7 +3,7 @@ import { createTransport, type SendMailOptions, type Transporter } from 'nodemai
 import { within } from '../../../platform/scheduling/within.ts';
 import type { EmailTarget } from '../channels/channel-target.ts';
 import type { NotificationContent, ProblemNotice } from '../notification-content.ts';
-import { ATTEMPT_MS, delivered, failed, type Message, type Outcome } from './sender.ts';
+import { ATTEMPT_MS, delivered, failed, type Message, type Outcome, shownResponse } from './sender.ts';
 
 export interface MailSettings {
   /** `smtp://user:password@host:port`, or `smtps://…`. Absent: no e-mail is sent. */
@@ -98,7 +98,7 @@ function failureOf(error: unknown): Outcome {
   const status = responseCode ?? null;
   // 550 and others of the message or its recipients; those of the session may end.
   const isRefused = status !== null && status >= 550 && status < 560;
-  return failed(message, { status, response: response?.slice(0, 1_000) ?? null, isRefused });
+  return failed(message, { status, response: shownResponse(response ?? ''), isRefused });
 }
 
 /** With the recipients that the server refuses permanently. */
