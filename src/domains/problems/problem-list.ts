@@ -1,7 +1,7 @@
 import { seesBroker, seesWholeProject, type Viewer } from '../../platform/auth/viewer.ts';
 import { type ListConnection, orderedConnection, type PageArguments } from '../../platform/paging.ts';
 import type { ListOrder, Place } from '../../platform/sorting/places.ts';
-import { matchesProblem, type ProblemListFilter } from './model/problem-filter.ts';
+import { changedWithin, matchesProblem, type ProblemListFilter } from './model/problem-filter.ts';
 import { PROBLEM_SEVERITIES, type ProblemSeverity } from './model/problem-kinds.ts';
 import type { ProblemRecord } from './storage/problem-cache.ts';
 
@@ -51,6 +51,7 @@ function matches(filter: ProblemListFilter, problem: ProblemRecord, silenced: Si
     (isOpen === null || (problem.openKey !== null) === isOpen) &&
     (isAcknowledged == null || (problem.acknowledgedAt !== null) === isAcknowledged) &&
     matchesProblem(filter, problem) &&
+    changedWithin(filter, problem) &&
     (isSilenced == null || silenced(problem) === isSilenced)
   );
 }

@@ -70,6 +70,13 @@ test('a killed broker opens one problem that survives a restart of the service, 
   await closed(again, 'BROKER_UNREACHABLE');
   const [past] = await problemsOf(again, { kinds: ['BROKER_UNREACHABLE'], isOpen: false });
   expect(past).toMatchObject({ id: problem.id, count: 1 });
+  const within = async (from: string | null, to: string | null) =>
+    (await problemsOf(again, { kinds: ['BROKER_UNREACHABLE'], isOpen: null, from, to })).map(({ id }) => id);
+  // It opened before this time, and closed then.
+  expect(await within(past.closedAt, null)).toEqual([problem.id]);
+  expect(await within(null, past.closedAt)).toEqual([problem.id]);
+  expect(await within(null, past.openedAt)).toEqual([]);
+  expect(await within(new Date(Date.parse(past.closedAt) + 1).toISOString(), null)).toEqual([]);
   const changes = await again.services.problems.changesSince(0);
   const ofProblem = changes.filter((one) => one.problem.id === problem.id);
   expect(ofProblem.map(({ change }) => change)).toEqual(['OPENED', 'CLOSED']);
@@ -123,6 +130,15 @@ test('who may change a broker acknowledges its problems, and a restricted token 
   expect((await service.graphql(node, { id: ofBroker(own) }, token)).data.node.__typename).toBe('Problem');
   expect((await service.graphql(node, { id: ofBroker(other) }, token)).data.node).toBeNull();
 
+  const may = `query ($projectId: ID!) {
+    project(id: $projectId) { viewerCanSilenceProblems viewerCanSetProblemThresholds } }`;
+  for (const [by, isAllowed] of [
+    [viewer.token, false],
+    [editor.token, true],
+  ] as const) {
+    const { project } = (await service.graphql(may, { projectId }, by)).data;
+    expect(project).toEqual({ viewerCanSilenceProblems: isAllowed, viewerCanSetProblemThresholds: isAllowed });
+  }
   const silence = (by: string, more = {}) =>
     service.graphql(SILENCE, { input: { projectId, until: inAnHour(), reason: 'maintenance', ...more } }, by);
   for (const by of [viewer.token, token]) expect(await codeOf(silence(by))).toBe('NOT_ALLOWED');

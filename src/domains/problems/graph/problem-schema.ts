@@ -128,6 +128,11 @@ const ProblemFilterType = builder.inputType('ProblemFilter', {
     severities: t.field({ description: 'Only these severities.', type: [ProblemSeverityType] }),
     isAcknowledged: t.boolean({ description: 'Only acknowledged problems, or only the others.' }),
     isSilenced: t.boolean({ description: 'Only silenced problems, or only the others.' }),
+    from: t.field({ description: 'Only problems that opened or closed at this time or later.', type: 'DateTime' }),
+    to: t.field({
+      description: 'Only problems that opened or closed before this time. With `from`: in the time between them.',
+      type: 'DateTime',
+    }),
   }),
 });
 

@@ -2,6 +2,7 @@ import type { RequestContext } from '../../../gateway/context.ts';
 import { builder, inProject, requires } from '../../../gateway/graphql/builder.ts';
 import { findsNode, Node } from '../../../gateway/graphql/node.ts';
 import { belongsToProject } from '../../../gateway/graphql/type-scopes.ts';
+import { ofProject, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { requireSignedIn, requireWholeProject, seesWholeProject } from '../../../platform/auth/viewer.ts';
 import { notFound, OutOfSight } from '../../../platform/errors.ts';
 import { PROJECT_ID, Project } from '../../projects/project-schema.ts';
@@ -97,6 +98,9 @@ builder.prismaObjectFields(Project, (t) => ({
     },
     resolve: ({ id }, _args, { services }) => [...services.problems.silences.ofProject(id)],
   }),
+  viewerCanSilenceProblems: t.boolean(
+    viewerCan('Mutation.silenceProblems', 'silence problems of the project', ofProject),
+  ),
 }));
 
 builder.mutationFields((t) => ({

@@ -1,5 +1,6 @@
 import { builder, inProject } from '../../../gateway/graphql/builder.ts';
 import { belongsToProject } from '../../../gateway/graphql/type-scopes.ts';
+import { ofProject, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import type { ProjectRecord } from '../../projects/project-cache.ts';
 import { PROJECT_ID, Project } from '../../projects/project-schema.ts';
 import {
@@ -49,6 +50,9 @@ builder.prismaObjectFields(Project, (t) => ({
     type: ProblemThresholds,
     resolve: ({ id }, _args, { services, viewer }) => services.projects.visible(id, viewer),
   }),
+  viewerCanSetProblemThresholds: t.boolean(
+    viewerCan('Mutation.setProblemThresholds', 'change the thresholds of problems', ofProject),
+  ),
 }));
 
 builder.mutationFields((t) => ({

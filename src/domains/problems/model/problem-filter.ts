@@ -16,6 +16,9 @@ export interface ProblemListFilter extends ProblemFilter {
   readonly isOpen?: boolean | null | undefined;
   readonly isAcknowledged?: boolean | null | undefined;
   readonly isSilenced?: boolean | null | undefined;
+  /** The problem opened or closed at this time or later, and before `to`. */
+  readonly from?: Date | null | undefined;
+  readonly to?: Date | null | undefined;
 }
 
 export function matchesProblem(
@@ -28,4 +31,10 @@ export function matchesProblem(
     (brokerIds == null || (brokerId !== null && brokerIds.includes(brokerId))) &&
     (subjectIds == null || (subjectId !== null && subjectIds.includes(subjectId)))
   );
+}
+
+/** Whether the problem opened or closed in the time of the filter. */
+export function changedWithin({ from, to }: ProblemListFilter, { openedAt, closedAt }: ProblemRecord): boolean {
+  const isWithin = (at: Date | null) => at !== null && (from == null || at >= from) && (to == null || at < to);
+  return isWithin(openedAt) || isWithin(closedAt);
 }
