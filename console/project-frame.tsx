@@ -1,5 +1,7 @@
 import { useParams } from 'wouter';
 import { useQuery } from './graph/use-query.ts';
+import { numCritical, useOpenProblems } from './problems/open-problems.ts';
+import { ProjectProblems } from './problems/project-problems.ts';
 import { PROJECT, ProjectContext } from './project/project-context.ts';
 import { projectTexts } from './project/texts.ts';
 import { ScreenTabs } from './screen-tabs.tsx';
@@ -8,29 +10,40 @@ import { useTexts } from './texts/texts.ts';
 import { Problem } from './ui/problem.tsx';
 import './project/style.css';
 import { PageHeading } from './ui/page-heading.tsx';
+import { usePageAlerts } from './ui/page-title.ts';
 
 /** The name of a project and its menu, around each of its screens. */
 export function ProjectFrame() {
   const text = useTexts(projectTexts);
   const { project: id = '', '*': rest = '' } = useParams<{ project: string; '*': string }>();
   const { data, error, renew } = useQuery(PROJECT, { id });
+  const problems = useOpenProblems([id]);
+  const critical = numCritical(problems.problems);
+  usePageAlerts(critical);
   const project = data?.project;
   if (!project)
     return error?.code === 'NOT_FOUND' ? <p role="alert">{text('noProject')}</p> : <Problem error={error} />;
   const screens = PROJECT_SCREENS.filter(({ key }) => key !== 'audit' || project.viewerCanReadAudit);
   return (
     <ProjectContext.Provider value={{ project, renew }}>
-      <header className="screen place">
-        <PageHeading>{project.name}</PageHeading>
-        <span className="quiet">{text('yourRole', { role: text(project.viewerRole) })}</span>
-      </header>
-      <ScreenTabs
-        label={text('screens')}
-        address={`/projects/${id}`}
-        path="/projects/:project"
-        rest={rest}
-        tabs={screens.map(({ key, Screen }) => ({ key, Screen, title: text(key) }))}
-      />
+      <ProjectProblems.Provider value={problems}>
+        <header className="screen place">
+          <PageHeading>{project.name}</PageHeading>
+          <span className="quiet">{text('yourRole', { role: text(project.viewerRole) })}</span>
+        </header>
+        <ScreenTabs
+          label={text('screens')}
+          address={`/projects/${id}`}
+          path="/projects/:project"
+          rest={rest}
+          tabs={screens.map(({ key, Screen }) => ({
+            key,
+            Screen,
+            title: text(key),
+            badge: key === 'problems' ? { count: critical, label: text('critical') } : undefined,
+          }))}
+        />
+      </ProjectProblems.Provider>
     </ProjectContext.Provider>
   );
 }

@@ -8,6 +8,8 @@ interface Tab {
   /** In the address. */
   readonly key: string;
   readonly title: string;
+  /** A number next to the title, and what it counts; none if it is 0. */
+  readonly badge?: { readonly count: number; readonly label: string } | undefined;
   readonly Screen: ComponentType;
 }
 
@@ -41,13 +43,19 @@ export function ScreenTabs({ label, address, path, rest, tabs }: ScreenTabsProps
   return (
     <>
       <nav ref={menu} className="tabs" aria-label={label}>
-        {tabs.map(({ key, title }) => (
+        {tabs.map(({ key, title, badge }) => (
           <Link
             key={key}
             href={key === first ? address : `${address}/${key}`}
             aria-current={key === current ? 'page' : undefined}
           >
             {title}
+            {badge !== undefined && badge.count > 0 && (
+              <span className="badge">
+                {badge.count}
+                <span className="hidden"> {badge.label}</span>
+              </span>
+            )}
           </Link>
         ))}
       </nav>

@@ -46,6 +46,8 @@ export const BROKER_SCREENS = [
 /** In the order of the menu. The first is shown at `/projects/:project`. */
 export const PROJECT_SCREENS = [
   ofProject('settings', async () => (await import('./project/settings.tsx')).Settings),
+  ofProject('problems', async () => (await import('./project-problems/problems.tsx')).Problems),
+  ofProject('silences', async () => (await import('./project-problems/silences.tsx')).Silences),
   ofProject('members', async () => (await import('./project/members.tsx')).Members),
   ofProject('tokens', async () => (await import('./project/tokens.tsx')).Tokens),
   ofProject('rules', async () => (await import('./project/rules.tsx')).Rules),

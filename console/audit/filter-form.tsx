@@ -2,6 +2,7 @@ import type { FormEvent } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { useTexts } from '../texts/texts.ts';
 import { Field } from '../ui/field.tsx';
+import { localTime, timeOfInput } from '../ui/local-time.ts';
 import { RESULTS, TEXT_KEYS, TIME_KEYS } from './audit-filter.ts';
 import { auditTexts } from './texts.ts';
 
@@ -16,7 +17,7 @@ export function FilterForm() {
     for (const [key, value] of new FormData(event.currentTarget)) {
       if (typeof value !== 'string' || value === '') continue;
       const isTime = TIME_KEYS.some((known) => known === key);
-      wanted.set(key, isTime ? new Date(value).toISOString() : value);
+      wanted.set(key, isTime ? timeOfInput(value) : value);
     }
     setSearch(wanted);
   };
@@ -54,15 +55,4 @@ export function FilterForm() {
       </form>
     </search>
   );
-}
-
-const MINUTE_MS = 60_000;
-
-/** In the form of the input: the local time without a zone. */
-function localTime(time: string | null): string {
-  const date = new Date(time ?? '');
-  if (Number.isNaN(date.getTime())) return '';
-  return new Date(date.getTime() - date.getTimezoneOffset() * MINUTE_MS)
-    .toISOString()
-    .slice(0, 'yyyy-mm-ddThh:mm:ss'.length);
 }

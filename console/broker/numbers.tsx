@@ -1,10 +1,11 @@
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import { Age } from '../ui/age.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { useDurations } from '../ui/use-durations.ts';
 import { useBroker } from './broker-context.ts';
 import { LIVE_NUMBERS, type Numbers } from './live-numbers.ts';
 import { overviewTexts } from './overview-texts.ts';
-import { type Format, useBytes, useDurations } from './units.ts';
+import { type Format, useBytes } from './units.ts';
 
 interface CurrentNumbersProps {
   readonly current: Numbers;

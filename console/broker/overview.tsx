@@ -1,4 +1,4 @@
-import { Attention } from '../problems/attention.tsx';
+import { BrokerAttention } from '../problems/broker-attention.tsx';
 import { useTexts } from '../texts/texts.ts';
 import { useBroker } from './broker-context.ts';
 import { Capabilities } from './capabilities.tsx';
@@ -14,13 +14,13 @@ import './style.css';
 /** What a broker reports about itself, and how the service connects to it. */
 export function Overview() {
   const text = useTexts(overviewTexts);
-  const { id, connection } = useBroker();
+  const { id, project, connection } = useBroker();
   const { current, reason, isLive } = useLiveNumbers(id);
   // What the broker reports once is read again after each reconnect.
   const session = `${id} ${connection.state}`;
   return (
     <>
-      <Attention brokerId={id} />
+      <BrokerAttention brokerId={id} projectId={project.id} />
       {connection.lastError !== null && <p role="alert">{connection.lastError}</p>}
       {reason !== null && <p role="alert">{reason}</p>}
       {current === null && reason === null && <p>{text('noNumbers')}</p>}

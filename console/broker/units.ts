@@ -2,7 +2,6 @@ import { useContext } from 'react';
 import { Language } from '../texts/texts.ts';
 
 const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
-const SECONDS = { day: 86_400, hour: 3_600, minute: 60, second: 1 } as const;
 
 export type Format = (number: number) => string;
 
@@ -13,22 +12,6 @@ export function useBytes(): Format {
     const step = bytes < 1_000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), BYTE_UNITS.length - 1);
     const format = new Intl.NumberFormat(language, { maximumFractionDigits: step === 0 ? 0 : 1 });
     return `${format.format(bytes / 1_000 ** step)}\u00a0${BYTE_UNITS[step]}`;
-  };
-}
-
-/** A time in seconds, in its two largest units. */
-export function useDurations(): Format {
-  const language = useContext(Language);
-  return (seconds) => {
-    const parts: string[] = [];
-    let left = Math.floor(seconds);
-    for (const [unit, size] of Object.entries(SECONDS)) {
-      const count = Math.floor(left / size);
-      left -= count * size;
-      if (count === 0 && (parts.length > 0 || size > 1)) continue;
-      parts.push(new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'short' }).format(count));
-    }
-    return parts.slice(0, 2).join(' ');
   };
 }
 

@@ -1,10 +1,10 @@
 import { type FormEvent, useId, useState } from 'react';
 import { useAccessRevision } from '../access/access-context.ts';
-import { useAddressValues } from '../clients/address-values.ts';
 import { Explanation } from '../explain/explanation.tsx';
 import { ACTIONS, type Inputs } from '../explain/use-why.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
+import { useAddressValues } from '../ui/address-values.ts';
 import { Field } from '../ui/field.tsx';
 import { ANONYMOUS } from './access-of-client.tsx';
 import { ROLES } from './operations.ts';

@@ -1,6 +1,6 @@
 import { useMemo } from 'react';
 import type { VariablesOf } from '../graph/graphql.ts';
-import { useAddressValues } from './address-values.ts';
+import { useAddressValues } from '../ui/address-values.ts';
 import type { CLIENTS } from './operations.ts';
 
 type Variables = VariablesOf<typeof CLIENTS>;

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { graphql } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
-import { Attention } from '../problems/attention.tsx';
+import { FleetAttention } from '../problems/fleet-attention.tsx';
 import { useTexts } from '../texts/texts.ts';
 import { Empty } from '../ui/empty.tsx';
 import { PageHeading } from '../ui/page-heading.tsx';
@@ -40,7 +40,7 @@ export function Fleet() {
         />
         <CreateProject />
       </header>
-      <Attention />
+      <FleetAttention />
       {data.projects.totalCount === 0 && (
         <Empty icon={FolderPlus} title={text('noProjects')}>
           <p>{text('noProjectsText')}</p>

@@ -5,7 +5,7 @@ import { Confirmation } from '../ui/confirmation.tsx';
 import { Field } from '../ui/field.tsx';
 import { ACKNOWLEDGE, type ShownProblem } from './operations.ts';
 import { problemTexts } from './texts.ts';
-import { useProblemTitle } from './titles.ts';
+import { useProblemWords } from './use-problem-words.ts';
 
 interface AcknowledgeProps {
   readonly problem: ShownProblem;
@@ -16,7 +16,7 @@ interface AcknowledgeProps {
 /** Shows others who looks after a problem. It stays open until its cause is gone. */
 export function Acknowledge({ problem, onDone, onClose }: AcknowledgeProps) {
   const text = useTexts(problemTexts);
-  const titleOf = useProblemTitle();
+  const wordsOf = useProblemWords();
   const { run, isBusy, error } = useMutation(ACKNOWLEDGE);
   const [note, setNote] = useState('');
   const acknowledge = async () => {
@@ -25,7 +25,7 @@ export function Acknowledge({ problem, onDone, onClose }: AcknowledgeProps) {
   };
   return (
     <Confirmation
-      title={titleOf(problem)}
+      title={wordsOf(problem).title}
       action={text('acknowledge')}
       isBusy={isBusy}
       error={error}
@@ -35,7 +35,13 @@ export function Acknowledge({ problem, onDone, onClose }: AcknowledgeProps) {
       <div className="fields">
         <p>{text('acknowledgeMeans')}</p>
         <Field label={text('note')}>
-          <input value={note} maxLength={4_000} onInput={({ currentTarget: { value } }) => setNote(value)} />
+          <input
+            value={note}
+            // biome-ignore lint/a11y/noAutofocus: the only field of the dialog
+            autoFocus={true}
+            maxLength={4_000}
+            onInput={({ currentTarget: { value } }) => setNote(value)}
+          />
         </Field>
       </div>
     </Confirmation>

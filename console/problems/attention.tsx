@@ -1,32 +1,30 @@
 import { CircleCheck } from 'lucide-react';
 import { useId } from 'react';
-import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
-import { Refusal } from '../ui/problem.tsx';
-import { MAX_SHOWN, OPEN_PROBLEMS } from './operations.ts';
-import { ProblemItem } from './problem-item.tsx';
+import { type OpenProblems, unsilenced } from './open-problems.ts';
+import type { ShownProblem } from './operations.ts';
+import { ProblemList } from './problem-list.tsx';
 import { problemTexts } from './texts.ts';
-import './style.css';
 
-/** Problems open and close by themselves. */
-const EVERY_MS = 2_000;
+/** At most this many are shown; the count is of all. */
+const MAX_SHOWN = 50;
 
 interface AttentionProps {
-  /** Only problems of a broker. Default: of all that the person may see. */
-  readonly brokerId?: string;
+  readonly open: OpenProblems;
+  /** Which of them are shown. Default: all. */
+  readonly isShown?: (problem: ShownProblem) => boolean;
+  /** A broker without problems needs no sentence about it. */
+  readonly isOnBroker?: boolean;
 }
 
 /** What is wrong now, the most urgent first. */
-export function Attention({ brokerId }: AttentionProps) {
+export function Attention({ open, isShown = () => true, isOnBroker = false }: AttentionProps) {
   const text = useTexts(problemTexts);
   const heading = useId();
-  const filter = { isOpen: true, isSilenced: false, ...(brokerId !== undefined && { brokerIds: [brokerId] }) };
-  const { data, error, renew } = useQuery(OPEN_PROBLEMS, { filter, first: MAX_SHOWN }, EVERY_MS);
-  if (data === null) return <Refusal error={error} />;
-  const { nodes, totalCount } = data.problems;
-  if (totalCount === 0) {
-    // A broker without problems needs no sentence about it.
-    if (brokerId !== undefined) return null;
+  const problems = unsilenced(open.problems).filter(isShown);
+  if (problems.length === 0) {
+    if (isOnBroker) return null;
+    if (!open.isComplete) return <p aria-busy="true">{text('loading')}</p>;
     return (
       <p className="all-well">
         <CircleCheck aria-hidden="true" /> {text('allWell')}
@@ -36,14 +34,16 @@ export function Attention({ brokerId }: AttentionProps) {
   return (
     <section className="attention" aria-labelledby={heading}>
       <h2 id={heading}>
-        {text('needsAttention')} <span className="count">{totalCount}</span>
+        {text('needsAttention')} <span className="count">{problems.length}</span>
       </h2>
-      <ul>
-        {nodes.map((problem) => (
-          <ProblemItem key={problem.id} problem={problem} isOnBroker={brokerId !== undefined} onChanged={renew} />
-        ))}
-      </ul>
-      {totalCount > nodes.length && <p className="quiet">{text('andMore', { count: totalCount - nodes.length })}</p>}
+      <ProblemList
+        problems={problems.slice(0, MAX_SHOWN)}
+        within={isOnBroker ? 'BROKER' : null}
+        isStale={!open.isLive}
+      />
+      {problems.length > MAX_SHOWN && (
+        <p className="quiet">{text('andMore', { count: problems.length - MAX_SHOWN })}</p>
+      )}
     </section>
   );
 }

@@ -10,27 +10,53 @@ export const PROBLEM = graphql(`fragment ShownProblem on Problem @_unmask {
   subjectId
   subjectName
   broker { id name }
-  project { id name }
+  project { id name viewerCanSilenceProblems }
   openedAt
   closedAt
   count
-  acknowledgement { by note }
+  acknowledgement { by at note }
   isSilenced
 }`);
 
-/** At most this many are shown; the counts are of all. */
-export const MAX_SHOWN = 50;
-
-export const OPEN_PROBLEMS = graphql(
-  `query OpenProblems($filter: ProblemFilter, $first: Int!) {
-  problems(filter: $filter, orderBy: { field: SEVERITY, order: DESC }, first: $first) {
-    totalCount
-    nodes { ...ShownProblem }
+export const PROBLEMS = graphql(
+  `subscription OpenProblems($projectId: ID!, $after: SafeInt) {
+  problems(projectId: $projectId, after: $after) {
+    kind
+    sequence
+    partsLeft
+    problems { ...ShownProblem }
+    removed
   }
 }`,
   [PROBLEM],
 );
 
+export const SERVICE_PROBLEMS = graphql(
+  `subscription OpenServiceProblems($after: SafeInt) {
+  serviceProblems(after: $after) {
+    kind
+    sequence
+    partsLeft
+    problems { ...ShownProblem }
+    removed
+  }
+}`,
+  [PROBLEM],
+);
+
+export const CLOSED = graphql(
+  `query ClosedProblems($id: ID!, $filter: ProblemFilter, $first: Int!) {
+  project(id: $id) {
+    problems(filter: $filter, orderBy: { field: CLOSED_AT, order: DESC }, first: $first) {
+      totalCount
+      nodes { ...ShownProblem }
+    }
+  }
+}`,
+  [PROBLEM],
+);
+
+export type ProblemsEvent = ResultOf<typeof PROBLEMS>['problems'];
 export type ShownProblem = ResultOf<typeof PROBLEM>;
 
 export const ACKNOWLEDGE = graphql(`mutation AcknowledgeProblem($input: AcknowledgeProblemInput!) {
@@ -38,7 +64,4 @@ export const ACKNOWLEDGE = graphql(`mutation AcknowledgeProblem($input: Acknowle
 }`);
 export const UNACKNOWLEDGE = graphql(`mutation UnacknowledgeProblem($input: UnacknowledgeProblemInput!) {
   unacknowledgeProblem(input: $input) { problem { id } }
-}`);
-export const SILENCE = graphql(`mutation SilenceProblems($input: SilenceProblemsInput!) {
-  silenceProblems(input: $input) { silence { id } }
 }`);

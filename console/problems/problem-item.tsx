@@ -1,4 +1,4 @@
-import { CircleAlert, Ellipsis, Info, type LucideIcon, TriangleAlert } from 'lucide-react';
+import { BellOff, CircleAlert, Ellipsis, Info, type LucideIcon, TriangleAlert } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { useMutation } from '../graph/use-mutation.ts';
@@ -6,12 +6,14 @@ import { useTexts } from '../texts/texts.ts';
 import { Ago } from '../ui/ago.tsx';
 import { Menu } from '../ui/menu.tsx';
 import { Refusal } from '../ui/problem.tsx';
+import { Time } from '../ui/time.tsx';
+import { useDurations } from '../ui/use-durations.ts';
 import { Acknowledge } from './acknowledge.tsx';
+import { BeginSilence } from './begin-silence.tsx';
 import { type ShownProblem, UNACKNOWLEDGE } from './operations.ts';
 import { problemAddress } from './problem-address.ts';
-import { Silence } from './silence.tsx';
 import { problemTexts } from './texts.ts';
-import { useProblemTitle } from './titles.ts';
+import { useProblemWords } from './use-problem-words.ts';
 
 const ICONS: Readonly<Record<ShownProblem['severity'], LucideIcon>> = {
   CRITICAL: CircleAlert,
@@ -21,55 +23,83 @@ const ICONS: Readonly<Record<ShownProblem['severity'], LucideIcon>> = {
 
 interface ProblemItemProps {
   readonly problem: ShownProblem;
-  /** Whether the broker is clear from the place. */
-  readonly isOnBroker: boolean;
-  readonly onChanged: () => void;
+  /** What is clear from the place, so that it is not repeated. Default: nothing. */
+  readonly within: Within;
 }
 
+export type Within = 'BROKER' | 'PROJECT' | null;
+
 /** One problem: what, where and since when, what would help, and what a person does about it. */
-export function ProblemItem({ problem, isOnBroker, onChanged }: ProblemItemProps) {
+export function ProblemItem({ problem, within }: ProblemItemProps) {
   const text = useTexts(problemTexts);
-  const titleOf = useProblemTitle();
-  const { run, error } = useMutation(UNACKNOWLEDGE);
-  const [open, setOpen] = useState<'acknowledge' | 'silence' | null>(null);
-  const { id, severity, detail, whatWouldHelp, subjectName, broker, project, openedAt, count, acknowledgement } =
-    problem;
+  const { title, help } = useProblemWords()(problem);
+  const { severity, detail, subjectName, broker, project, acknowledgement, isSilenced, closedAt } = problem;
   const Icon = ICONS[severity];
   const address = problemAddress(problem);
-  const done = () => {
-    setOpen(null);
-    onChanged();
-  };
-  const take = async () => {
-    if ((await run({ input: { problemId: id } })) !== null) onChanged();
-  };
-  const place = isOnBroker ? null : (broker?.name ?? project?.name ?? text('service'));
+  const ofProject = within === null ? (project?.name ?? text('service')) : null;
+  const places = [within === 'BROKER' ? null : (broker?.name ?? ofProject), subjectName];
+  const shown = [...new Set(places)].filter(
+    (place) => place !== null && !(within === 'BROKER' && place === broker?.name),
+  );
+  const isQuiet = acknowledgement !== null || isSilenced || closedAt !== null;
   return (
-    <li className={acknowledgement ? `${severity} acknowledged` : severity}>
+    <li className={isQuiet ? `${severity} looked-after` : severity}>
       <Icon aria-label={text(severity)} role="img" />
       <div>
         <p>
-          <strong>{address === null ? titleOf(problem) : <Link href={address}>{titleOf(problem)}</Link>}</strong>
-          {place !== null && <span className="quiet"> {place}</span>}
-          {subjectName !== place && subjectName !== broker?.name && <span className="quiet"> · {subjectName}</span>}
+          <strong>{address === null ? title : <Link href={address}>{title}</Link>}</strong>{' '}
+          <span className="quiet">{shown.join(' · ')}</span>
+          {isSilenced && closedAt === null && (
+            <span className="tag">
+              <BellOff aria-hidden="true" /> {text('isSilenced')}
+            </span>
+          )}
         </p>
         <p>{detail}</p>
-        <p className="quiet">{text('help', { help: whatWouldHelp })}</p>
-        <p className="quiet">
-          {text('began')} <Ago at={openedAt} />
-          {count > 1 && ` · ${text('times', { count })}`}
-          {acknowledgement && ` · ${text('takenBy', { name: acknowledgement.by })}`}
-          {acknowledgement?.note && ` · ${acknowledgement.note}`}
-        </p>
-        <Refusal error={error} />
+        {closedAt === null && <p className="quiet">{text('help', { help })}</p>}
+        <Facts problem={problem} />
       </div>
-      <Menu
-        label={text('actionsOf', { title: titleOf(problem) })}
-        className="icon"
-        button={<Ellipsis aria-hidden="true" />}
-      >
+      {closedAt === null && <Actions problem={problem} title={title} />}
+    </li>
+  );
+}
+
+function Facts({ problem: { openedAt, closedAt, count, acknowledgement } }: { readonly problem: ShownProblem }) {
+  const text = useTexts(problemTexts);
+  const durationText = useDurations();
+  return (
+    <p className="quiet">
+      {closedAt === null ? (
+        <>
+          {text('began')} <Ago at={openedAt} />
+        </>
+      ) : (
+        <>
+          <Time at={openedAt} /> – <Time at={closedAt} />
+          {` · ${text('lasted', { time: durationText((Date.parse(closedAt) - Date.parse(openedAt)) / 1_000) })}`}
+        </>
+      )}
+      {count > 1 && ` · ${text('times', { count })}`}
+      {acknowledgement && ` · ${text('takenBy', { name: acknowledgement.by })}`}
+      {acknowledgement?.note && ` · ${acknowledgement.note}`}
+    </p>
+  );
+}
+
+/** What the person may do about an open problem. */
+function Actions({ problem, title }: { readonly problem: ShownProblem; readonly title: string }) {
+  const text = useTexts(problemTexts);
+  const { run, error } = useMutation(UNACKNOWLEDGE);
+  const [open, setOpen] = useState<'acknowledge' | 'silence' | null>(null);
+  const { id, broker, project, acknowledgement } = problem;
+  // Only root administrators see problems of the service.
+  if (project?.viewerCanSilenceProblems === false) return null;
+  const close = () => setOpen(null);
+  return (
+    <>
+      <Menu label={text('actionsOf', { title })} className="icon" button={<Ellipsis aria-hidden="true" />}>
         {acknowledgement ? (
-          <button type="button" onClick={() => void take()}>
+          <button type="button" onClick={() => void run({ input: { problemId: id } })}>
             {text('unacknowledge')}
           </button>
         ) : (
@@ -83,10 +113,16 @@ export function ProblemItem({ problem, isOnBroker, onChanged }: ProblemItemProps
           </button>
         )}
       </Menu>
-      {open === 'acknowledge' && <Acknowledge problem={problem} onDone={done} onClose={() => setOpen(null)} />}
+      <Refusal error={error} />
+      {open === 'acknowledge' && <Acknowledge problem={problem} onDone={close} onClose={close} />}
       {open === 'silence' && project && (
-        <Silence problem={problem} projectId={project.id} onDone={done} onClose={() => setOpen(null)} />
+        <BeginSilence
+          project={project}
+          scope={{ brokerIds: broker ? [broker.id] : [], kinds: broker ? [] : [problem.kind], severities: [] }}
+          onDone={close}
+          onClose={close}
+        />
       )}
-    </li>
+    </>
   );
 }

@@ -6,6 +6,7 @@ type Level = (typeof LEVELS)[number];
 
 const PRODUCT = 'Brokergraph';
 const shown = new Map<Level, string>();
+let alerts = 0;
 const listeners = new Set<() => void>();
 
 /**
@@ -25,9 +26,22 @@ export function usePageTitle(level: Level, text: string): void {
   }, [level, text]);
 }
 
+/** A number before the title while the caller is shown, which tabs in the background show as well; none if it is 0. */
+export function usePageAlerts(count: number): void {
+  useEffect(() => {
+    alerts = count;
+    changed();
+    return () => {
+      alerts = 0;
+      changed();
+    };
+  }, [count]);
+}
+
 function changed(): void {
   const parts = LEVELS.map((level) => shown.get(level)).filter((part) => part !== undefined);
-  document.title = parts.length === 0 ? PRODUCT : `${parts.join(' · ')} – ${PRODUCT}`;
+  const title = parts.length === 0 ? PRODUCT : `${parts.join(' · ')} – ${PRODUCT}`;
+  document.title = alerts === 0 ? title : `(${alerts}) ${title}`;
   for (const listener of listeners) listener();
 }
 

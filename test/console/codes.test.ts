@@ -1,10 +1,13 @@
 import type { GraphQLEnumType } from 'graphql';
 import { expect, test } from 'vitest';
 import { codeTexts } from '../../console/audit/code-texts.ts';
+import { helpTexts } from '../../console/problems/help-texts.ts';
+import { titleTexts } from '../../console/problems/title-texts.ts';
 import { adviceTexts } from '../../console/refusals/advice-texts.ts';
 import { reasonTexts } from '../../console/refusals/reason-texts.ts';
 import { capabilityTexts } from '../../console/texts/capability-texts.ts';
 import { schema } from '../../src/app/schema.ts';
+import { PROBLEM_KINDS, problemKinds } from '../../src/domains/problems/model/problem-kinds.ts';
 
 /** Access was denied for one of several reasons, each with a text of its own. */
 const DENIED = { ACCESS_DENIED: 'deniedByRule' } as const;
@@ -35,4 +38,11 @@ test('each code of the graph that the console shows in words has a text in both 
       }
     }
   }
+});
+
+test('titles and remedies of problems are those of the service, so that the console recognizes and translates them', () => {
+  const wordsOf = (what: 'title' | 'whatWouldHelp') =>
+    Object.fromEntries(problemKinds.map((kind) => [kind, PROBLEM_KINDS[kind][what]]));
+  expect(titleTexts.en).toEqual(wordsOf('title'));
+  expect(helpTexts.en).toEqual(wordsOf('whatWouldHelp'));
 });

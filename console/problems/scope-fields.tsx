@@ -1,0 +1,100 @@
+import { type ReactNode, useState } from 'react';
+import type { introspection } from '../../src/generated/graph.d.ts';
+import { graphql } from '../graph/graphql.ts';
+import { useQuery } from '../graph/use-query.ts';
+import { useTexts } from '../texts/texts.ts';
+import { SEVERITIES } from './open-problems.ts';
+import { KINDS } from './project-kinds.ts';
+import { scopeTexts } from './scope-texts.ts';
+import { titleTexts } from './title-texts.ts';
+
+const BROKERS = graphql(`query BrokersOfScope($id: ID!) {
+  project(id: $id) { brokers(first: 1000) { nodes { id name } } }
+}`);
+
+/** Which problems. An empty list: all. */
+export interface Scope {
+  readonly brokerIds: readonly string[];
+  readonly kinds: readonly introspection['types']['ProblemKind']['enumValues'][];
+  readonly severities: readonly (typeof SEVERITIES)[number][];
+}
+
+export const EVERYTHING: Scope = { brokerIds: [], kinds: [], severities: [] };
+
+/** The brokers of a project, for choices. `null`: not known yet. */
+export const useBrokers = (projectId: string) =>
+  useQuery(BROKERS, { id: projectId }).data?.project?.brokers.nodes ?? null;
+
+interface ScopeFieldsProps {
+  readonly projectId: string;
+  readonly scope: Scope;
+  readonly onChange: (part: Partial<Scope>) => void;
+}
+
+/** Which problems of a project a silence or a channel is about. */
+export function ScopeFields({ projectId, scope, onChange }: ScopeFieldsProps) {
+  const text = useTexts(scopeTexts);
+  const titleOf = useTexts(titleTexts);
+  const brokers = useBrokers(projectId) ?? [];
+  return (
+    <>
+      <Choices
+        title={text('brokers')}
+        all={text('allBrokers')}
+        values={brokers.map(({ id, name }) => ({ value: id, label: name }))}
+        chosen={scope.brokerIds}
+        onChange={(brokerIds) => onChange({ brokerIds })}
+      />
+      <Choices
+        title={text('severities')}
+        all={text('allSeverities')}
+        values={SEVERITIES.map((value) => ({ value, label: text(value) }))}
+        chosen={scope.severities}
+        onChange={(severities) => onChange({ severities })}
+      />
+      <Choices
+        title={text('kinds')}
+        all={text('allKinds')}
+        values={KINDS.map((value) => ({ value, label: titleOf(value) }))}
+        chosen={scope.kinds}
+        onChange={(kinds) => onChange({ kinds })}
+      />
+    </>
+  );
+}
+
+interface ChoicesProps<Value extends string> {
+  readonly title: string;
+  /** What no choice means. */
+  readonly all: string;
+  readonly values: readonly { readonly value: Value; readonly label: ReactNode }[];
+  readonly chosen: readonly Value[];
+  readonly onChange: (chosen: readonly Value[]) => void;
+}
+
+/** Beyond it the choices are folded. */
+const FEW = 6;
+
+function Choices<Value extends string>({ title, all, values, chosen, onChange }: ChoicesProps<Value>) {
+  const text = useTexts(scopeTexts);
+  const [isOpen] = useState(chosen.length > 0 || values.length <= FEW);
+  const flip = (value: Value) =>
+    onChange(chosen.includes(value) ? chosen.filter((other) => other !== value) : [...chosen, value]);
+  const state = chosen.length === 0 ? all : text('chosen', { count: chosen.length });
+  return (
+    <details className="choices" open={isOpen}>
+      <summary>
+        {title} <span className="quiet">{state}</span>
+      </summary>
+      <fieldset>
+        <legend className="hidden">{title}</legend>
+        {values.map(({ value, label }) => (
+          <label key={value} className="choice">
+            <input type="checkbox" checked={chosen.includes(value)} onChange={() => flip(value)} />
+            <span>{label}</span>
+          </label>
+        ))}
+      </fieldset>
+    </details>
+  );
+}

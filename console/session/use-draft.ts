@@ -1,0 +1,41 @@
+import { useState } from 'react';
+import { useViewer } from './session.ts';
+
+/** What people typed and did not save, by person and form. It is lost with the page, as it may contain secrets. */
+const drafts = new Map<string, unknown>();
+/** Beyond it the draft that was changed first is lost. */
+const MAX_DRAFTS = 20;
+
+interface Draft<Value> {
+  readonly value: Value;
+  readonly change: (part: Partial<Value>) => void;
+  /** Whether the form begins with what was typed earlier. */
+  readonly isRestored: boolean;
+  /** Forgets what was typed, because it is saved or no longer wanted. */
+  readonly discard: () => void;
+}
+
+/**
+ * The values of a form. They outlive it: after Escape, and after a visit of another screen, the form has them again.
+ * `initial` is what an untouched form has.
+ */
+export function useDraft<Value extends object>(form: string, initial: Value): Draft<Value> {
+  const key = `${useViewer().email} ${form}`;
+  const [{ value, isRestored }, setState] = useState(() => ({
+    value: (drafts.get(key) as Value | undefined) ?? initial,
+    isRestored: drafts.has(key),
+  }));
+  const change = (part: Partial<Value>) =>
+    setState((before) => {
+      const changed = { ...before.value, ...part };
+      drafts.delete(key);
+      drafts.set(key, changed);
+      for (const oldest of drafts.keys()) if (drafts.size > MAX_DRAFTS) drafts.delete(oldest);
+      return { ...before, value: changed };
+    });
+  const discard = () => {
+    drafts.delete(key);
+    setState({ value: initial, isRestored: false });
+  };
+  return { value, change, isRestored, discard };
+}
