@@ -34,6 +34,11 @@ export class BrokerMetricsService {
     return feed.state.metrics ?? this.#runtimes.ask(broker, async () => feed.state.metrics);
   }
 
+  /** The last metrics that are known now. `null`: none. */
+  last(brokerId: string): BrokerMetrics | null {
+    return this.#feeds.get(brokerId)?.state.metrics ?? null;
+  }
+
   reason({ id }: BrokerRecord): string | null {
     return this.#feed(id).state.reason;
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createAuthority } from '../../support/certificates.ts';
 import { temporaryFolder, useSqlite } from '../../support/database.ts';
-import { ADMIN, mosquittoVersion, startMosquitto } from '../../support/mosquitto.ts';
+import { ADMIN, mosquittoVersion, startClient, startMosquitto } from '../../support/mosquitto.ts';
 import { startRefusingRelay } from '../../support/refusing-relay.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { shared } from '../../support/shared.ts';
@@ -68,6 +68,33 @@ test('the brokers of a project are filtered and sorted, with pages in each order
   expect(await names({ filter: { search: 'x' }, ...orderBy('NAME'), first: 1, after })).toEqual(['Plant c']);
   const { errors } = await graphql(LIST, { p: projectId, ...orderBy('CREATED_AT'), after });
   expect(errors?.[0]?.extensions.code).toBe('INVALID');
+});
+
+test('the brokers with the most urgent problems and the most clients come first', async () => {
+  const service = await startTestService();
+  const { graphql, projectId } = service;
+  const [quiet, busy] = [await startMosquitto(), await startMosquitto()];
+  await addBroker(service, { name: 'quiet', url: quiet.url });
+  await addBroker(service, { name: 'busy', url: busy.url });
+  await addBroker(service, { name: 'away', url: 'mqtt://127.0.0.1:1' });
+  for (const nth of [1, 2, 3]) await startClient(busy.url, { clientId: `dev-${nth}` });
+  const LIST = `query ($p: ID!, $filter: BrokerFilter, $orderBy: BrokerOrder) {
+    project(id: $p) { brokers(filter: $filter, orderBy: $orderBy) { nodes { name } } }
+  }`;
+  const names = async (variables: object): Promise<string[]> => {
+    const { data } = await graphql(LIST, { p: projectId, ...variables });
+    return data.project.brokers.nodes.map(({ name }: { name: string }) => name);
+  };
+  const orderBy = (field: string) => ({ orderBy: { field, order: 'DESC' } });
+  await expect
+    .poll(() => names(orderBy('CLIENTS')), { timeout: 60_000, interval: 250 })
+    .toEqual(['busy', 'quiet', 'away']);
+  await expect
+    .poll(() => names({ filter: { hasProblems: true }, ...orderBy('PROBLEMS') }), { timeout: 60_000, interval: 250 })
+    .toContain('away');
+  expect((await names(orderBy('PROBLEMS')))[0]).toBe('away');
+  expect(await names({ filter: { hasProblems: false } })).not.toContain('away');
+  expect(await names(orderBy('MESSAGES_IN'))).toHaveLength(3);
 });
 
 test('a broker is added, read, changed and removed by REST, and the graph agrees', async () => {
