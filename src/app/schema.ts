@@ -18,6 +18,7 @@ import '../domains/brokers/broker-status-schema.ts';
 import '../domains/brokers/broker-list-schema.ts';
 import '../domains/brokers/broker-metrics-schema.ts';
 import '../domains/history/marks/marks-schema.ts';
+import '../domains/history/metrics/fleet-metrics-schema.ts';
 import '../domains/history/metrics/metrics-history-schema.ts';
 import '../domains/clients/graph/client-schema.ts';
 import '../domains/clients/graph/client-lists-schema.ts';

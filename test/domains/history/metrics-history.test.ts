@@ -116,3 +116,29 @@ test('the metrics of a page of brokers are read at once', async () => {
   };
   await expect.poll(queries).toBe(1);
 });
+
+const FLEET = '{ fleetMetrics { from stepSeconds brokers clients messagesIn refusals } }';
+
+test('the last hour of the visible brokers is added up, with the number of measured ones', async () => {
+  const service = await startTestService();
+  const mosquittos = [await startMosquitto(), await startMosquitto()];
+  const ids: string[] = [];
+  for (const { url } of mosquittos)
+    ids.push((await service.services.brokers.addSelfHosted(service.projectId, { name: 'm', url })).id);
+  await service.services.brokers.addSelfHosted(service.projectId, { name: 'away', url: 'mqtt://127.0.0.1:1' });
+  for (const [nth, { url }] of mosquittos.entries()) await startClient(url, { clientId: `dev-${nth}` });
+  const read = async (token?: string) => (await service.graphql(FLEET, {}, token)).data.fleetMetrics;
+  const last = <Value>(values: readonly Value[]) => values.findLast((value) => value !== null);
+  await expect.poll(async () => Math.max(...(await read()).brokers), POLL).toBe(2);
+  const all = await read();
+  expect(all).toMatchObject({ stepSeconds: 60, refusals: expect.any(Array) });
+  expect([all.brokers, all.clients, all.messagesIn].map(({ length }) => length)).toEqual([61, 61, 61]);
+  expect(all.clients[0]).toBeNull();
+  expect(Date.parse(all.from)).toBeLessThanOrEqual(Date.now() - 3_600_000);
+  // This service and a client, of each.
+  await expect.poll(async () => last((await read()).clients), POLL).toBeGreaterThanOrEqual(2);
+
+  const restricted = { projectId: service.projectId, name: 't', role: 'VIEWER', brokerIds: [ids[0] ?? ''] } as const;
+  const { secret } = await service.services.tokens.issue(restricted, 'test');
+  expect(Math.max(...(await read(secret)).brokers)).toBe(1);
+});

@@ -43,7 +43,7 @@ const MetricSeries = builder.objectRef<Series>('MetricSeries').implement({
   }),
 });
 
-const DESCRIPTIONS: Readonly<Record<Metric, string>> = {
+export const DESCRIPTIONS: Readonly<Record<Metric, string>> = {
   clients: 'Connected clients.',
   subscriptions: 'Subscriptions of all sessions.',
   retainedMessages: 'Messages that the broker retains for later subscribers.',

@@ -4,6 +4,7 @@ import type { MetricGrid } from '../../../data-plane/history/metrics/metric-grid
 import type { MetricQueries } from '../../../data-plane/history/metrics/metrics-module.ts';
 import { invalid } from '../../../platform/errors.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
+import { type AddedMetrics, addMetrics } from './added-metrics.ts';
 
 interface MetricsRange {
   /** Default: an hour before `to`. */
@@ -22,6 +23,7 @@ export const MAX_POINTS = 2_000;
 const HOUR_MS = 3_600_000;
 /** Default ranges of one page are equal although its brokers are read one after the other. */
 const ROUNDED_MS = 1_000;
+const MINUTE_MS = 60_000;
 const LONGEST_MS = 3_660 * 24 * HOUR_MS;
 /** Of one statement. */
 const BROKERS_AT_ONCE = 50;
@@ -57,6 +59,16 @@ export class MetricsHistory {
     return grid;
   }
 
+  /** The last hour of brokers, added up in steps of a minute. Errors: those of the history. */
+  async fleetHour(brokers: readonly BrokerRecord[]): Promise<AddedMetrics> {
+    const now = Date.now();
+    const from = Math.floor(now / MINUTE_MS) * MINUTE_MS - HOUR_MS;
+    const shape = { from, stepMs: MINUTE_MS, steps: HOUR_MS / MINUTE_MS + 1 };
+    const ids = brokers.map(({ id }) => id);
+    const range = { from, to: from + shape.steps * MINUTE_MS, maxSteps: shape.steps, now };
+    return addMetrics([...(await this.#readAll(ids, range)).values()], shape);
+  }
+
   async #readLater(
     key: string,
     brokers: ReadonlySet<string>,
@@ -64,7 +76,13 @@ export class MetricsHistory {
   ): Promise<ReadonlyMap<string, MetricGrid>> {
     await new Promise((resolve) => setImmediate(resolve));
     this.#batches.delete(key);
-    const all = [...brokers];
+    return this.#readAll([...brokers], request);
+  }
+
+  async #readAll(
+    all: readonly string[],
+    request: Omit<Parameters<MetricQueries['grids']>[1], 'brokers'>,
+  ): Promise<ReadonlyMap<string, MetricGrid>> {
     const grids = new Map<string, MetricGrid>();
     for (let first = 0; first < all.length; first += BROKERS_AT_ONCE) {
       const some = all.slice(first, first + BROKERS_AT_ONCE);
