@@ -7,6 +7,7 @@ import { openStorage, type Storage } from '../../src/platform/storage/storage.ts
 import type { StorageLog } from '../../src/platform/storage/storage-log.ts';
 import { pooledDatabase } from './pooled-database.ts';
 import { createDatabase, type TestPostgres } from './postgres.ts';
+import './query-plans.ts';
 import { onTestFinished } from './shared.ts';
 
 export const silentLog = pino({ level: 'silent' });
