@@ -2,7 +2,8 @@ import type { FormEvent } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { useTexts } from '../texts/texts.ts';
 import { Field } from '../ui/field.tsx';
-import { localTime, timeOfInput } from '../ui/local-time.ts';
+import { timeOfInput } from '../ui/local-time.ts';
+import { TimeField } from '../ui/time-field.tsx';
 import { RESULTS, TEXT_KEYS, TIME_KEYS } from './audit-filter.ts';
 import { auditTexts } from './texts.ts';
 
@@ -46,9 +47,7 @@ export function FilterForm() {
           </select>
         </Field>
         {TIME_KEYS.map((key) => (
-          <Field key={key} label={text(key)}>
-            <input name={key} type="datetime-local" step={1} defaultValue={localTime(search.get(key))} />
-          </Field>
+          <TimeField key={key} name={key} label={text(key)} time={search.get(key)} />
         ))}
         <button type="submit">{text('apply')}</button>
         {search.size > 0 && <Link href={path}>{text('clear')}</Link>}
