@@ -34,6 +34,7 @@ export const SCREENS = [
 export const BROKER_SCREENS = [
   ofBroker('overview', async () => (await import('./broker/overview.tsx')).Overview),
   ofBroker('clients', async () => (await import('./client-page/clients.tsx')).Clients),
+  ofBroker('events', async () => (await import('./events/broker-events.tsx')).BrokerEvents),
   ofBroker('topics', async () => (await import('./topics/topics.tsx')).Topics),
   ofBroker('messages', async () => (await import('./messages/messages.tsx')).Messages),
   ofBroker('access', async () => (await import('./access/access.tsx')).Access),
@@ -53,5 +54,6 @@ export const PROJECT_SCREENS = [
   ofProject('rules', async () => (await import('./project/rules.tsx')).Rules),
   ofProject('certificates', async () => (await import('./certificates/certificates.tsx')).Certificates),
   ofProject('clusters', async () => (await import('./clusters/clusters.tsx')).Clusters),
+  ofProject('events', async () => (await import('./events/project-events.tsx')).ProjectEvents),
   ofProject('audit', async () => (await import('./audit/project-audit.tsx')).ProjectAudit),
 ] as const;

@@ -56,5 +56,5 @@ export function useRefusalColumns(brokerId: string) {
 }
 
 /** The role, with the topic of its rule. */
-const ruleOf = ({ decidedBy }: ListedRefusal): string =>
+export const ruleOf = ({ decidedBy }: Pick<Advised, 'decidedBy'>): string =>
   decidedBy ? `${decidedBy.roleName}${decidedBy.rule ? `: ${decidedBy.rule.topic}` : ''}` : '';

@@ -17,8 +17,28 @@ interface PlacesOptions {
 }
 
 /** In the order of the menus, without the first one, which has the address of the broker or project itself. */
-const OF_BROKER = ['clients', 'topics', 'messages', 'access', 'why', 'streams', 'bridges', 'refusals'] as const;
-const OF_PROJECT = ['problems', 'silences', 'members', 'tokens', 'rules', 'certificates', 'clusters', 'audit'] as const;
+const OF_BROKER = [
+  'clients',
+  'events',
+  'topics',
+  'messages',
+  'access',
+  'why',
+  'streams',
+  'bridges',
+  'refusals',
+] as const;
+const OF_PROJECT = [
+  'problems',
+  'silences',
+  'members',
+  'tokens',
+  'rules',
+  'certificates',
+  'clusters',
+  'events',
+  'audit',
+] as const;
 
 interface Places {
   /** Found by a part of the name. */

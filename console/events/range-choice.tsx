@@ -1,0 +1,29 @@
+import { useTexts } from '../texts/texts.ts';
+import { RANGES, timesOf } from './ranges.ts';
+import { eventTexts } from './texts.ts';
+
+interface RangeChoiceProps {
+  /** Called with names and values of the address. */
+  readonly onRange: (times: { readonly from: string; readonly to: string }) => void;
+}
+
+/** Buttons that select a time which ends now, or on this day. */
+export function RangeChoice({ onRange }: RangeChoiceProps) {
+  const text = useTexts(eventTexts);
+  return (
+    <fieldset className="events-ranges">
+      <legend className="hidden">{text('ranges')}</legend>
+      {RANGES.map((range) => (
+        <button
+          key={range}
+          type="button"
+          title={range === 'lastNight' ? text('lastNightMeans') : undefined}
+          onClick={() => onRange(timesOf(range, new Date()))}
+        >
+          {text(range)}
+        </button>
+      ))}
+      <small>{text('zone', { zone: new Intl.DateTimeFormat().resolvedOptions().timeZone })}</small>
+    </fieldset>
+  );
+}
