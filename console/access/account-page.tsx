@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 import { Link, useLocation } from 'wouter';
+import { clientPath } from '../clients/client-address.ts';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useFresh } from '../graph/use-fresh.ts';
 import { useTexts } from '../texts/texts.ts';
@@ -153,7 +154,12 @@ function Connections({ account, reason }: { readonly account: Account; readonly 
   if (account.connections === null) return <p className="note">{reason ?? text('unknownConnections')}</p>;
   if (account.connections.length === 0) return <p>{text('noConnections')}</p>;
   const columns: Column<Connection>[] = [
-    { key: 'client', title: text('client'), cell: ({ clientId }) => clientId },
+    {
+      key: 'client',
+      title: text('client'),
+      cell: ({ clientId }) => <Link href={clientPath(brokerId, clientId)}>{clientId}</Link>,
+      value: ({ clientId }) => clientId,
+    },
     { key: 'address', title: text('address'), cell: ({ address }) => address ?? '–' },
     {
       key: 'since',

@@ -1,5 +1,6 @@
 import { MonitorSmartphone } from 'lucide-react';
 import { useState } from 'react';
+import { Link } from 'wouter';
 import { useBroker } from '../broker/broker-context.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
@@ -9,6 +10,7 @@ import { Empty } from '../ui/empty.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Time } from '../ui/time.tsx';
 import { BulkDisconnect } from './bulk-disconnect.tsx';
+import { clientPath } from './client-address.ts';
 import { useClientColumns } from './client-columns.tsx';
 import { ClientGrid } from './client-grid.tsx';
 import { CsvExport } from './csv-export.tsx';
@@ -80,7 +82,16 @@ export function ClientList() {
             )}
             <CopyAs document={CLIENTS} variables={{ id: brokerId, ...selection, first: PAGE_ROWS }} />
           </div>
-          {isFiltered && totalCount === 0 && <p>{text('noMatch')}</p>}
+          {isFiltered && totalCount === 0 && (
+            <p>
+              {text('noMatch')}{' '}
+              {selection.filter.value && (
+                <Link href={clientPath(brokerId, selection.filter.value)}>
+                  {text('lookUp', { client: selection.filter.value })}
+                </Link>
+              )}
+            </p>
+          )}
           {!isFiltered && isReached && hasOwnOnly(rows) && (
             <Empty icon={MonitorSmartphone} title={text('noClients')}>
               <CommandToCopy command={subscribeCommand(url)} />

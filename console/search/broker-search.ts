@@ -20,6 +20,11 @@ const SEARCH = graphql(`query SearchBroker($id: ID!, $term: String!, $first: Int
   }
 }`);
 
+/** By itself, because the rest is found without the history. */
+const HISTORY = graphql(`query SearchHistory($id: ID!, $clientId: String!) {
+  broker(id: $id) { clientHistory(clientId: $clientId, first: 1) { nodes { at } } }
+}`);
+
 interface Searched {
   readonly id: string;
   readonly name: string;
@@ -28,6 +33,8 @@ interface Searched {
 /** What the search of one broker found. */
 export interface BrokerResult {
   readonly found: readonly Found[];
+  /** The page of the text as a client id that neither the broker nor its history knows; `null` if one does. */
+  readonly lookUp: Found | null;
   /** The broker that did not respond, so that its objects are unknown; `null` if it did. */
   readonly missing: string | null;
 }
@@ -53,17 +60,19 @@ const NO_RESPONSE: ReadonlySet<string> = new Set(['BROKER_UNREACHABLE', 'BROKER_
 
 /** What the viewer may not see, and what the broker does not have, is null in the result. */
 async function searchBroker({ id, name: of }: Searched, term: string): Promise<BrokerResult> {
-  const { data, error } = await ask(SEARCH, { id, term, first: MAX_OF_KIND });
+  const [{ data, error }, history] = await Promise.all([
+    ask(SEARCH, { id, term, first: MAX_OF_KIND }),
+    ask(HISTORY, { id, clientId: term }),
+  ]);
   const broker = data?.broker;
+  const clientIds = broker?.connectedClients?.nodes.map(({ clientId }) => clientId) ?? [];
+  const isConnected = clientIds.includes(term);
+  const isRecorded = (history.data?.broker?.clientHistory.nodes.length ?? 0) > 0;
   const listed = (kind: Kind, names: readonly string[] | undefined, addressOf: (name: string) => string): Found[] =>
     (names ?? []).map((name) => ({ kind, name, of, address: addressOf(name) }));
   const inAccess = (part: 'accounts' | 'groups' | 'roles') => (name: string) => accessAddress(id, part, { name });
   const found = [
-    ...listed(
-      'client',
-      broker?.connectedClients?.nodes.map(({ clientId }) => clientId),
-      (name) => clientPath(id, name),
-    ),
+    ...listed('client', isRecorded && !isConnected ? [term, ...clientIds] : clientIds, (name) => clientPath(id, name)),
     ...(broker?.refusals?.nodes ?? []).map(({ id: refusal, clientId, username }) => ({
       kind: 'denied' as const,
       name: clientId ?? username ?? '',
@@ -91,5 +100,10 @@ async function searchBroker({ id, name: of }: Searched, term: string): Promise<B
       (name) => topicAddress(id, name),
     ),
   ];
-  return { found, missing: error !== null && NO_RESPONSE.has(error.code) ? of : null };
+  const lookUp = { kind: 'clientId', name: term, of, address: clientPath(id, term) } as const;
+  return {
+    found,
+    lookUp: isConnected || isRecorded ? null : lookUp,
+    missing: error !== null && NO_RESPONSE.has(error.code) ? of : null,
+  };
 }

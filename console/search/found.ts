@@ -3,6 +3,8 @@ export type Kind =
   | 'project'
   | 'broker'
   | 'client'
+  /** A client id that no client has now. */
+  | 'clientId'
   | 'denied'
   | 'account'
   | 'group'

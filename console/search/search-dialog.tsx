@@ -19,8 +19,9 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
   const [isOpening, setOpening] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   const list = useId();
-  const { found, isBusy, error, numBrokers, numSearched, missing } = useSearch(term.trim());
-  const current = Math.min(chosen, found.length - 1);
+  const { found, lookUps, isBusy, error, numBrokers, numSearched, missing } = useSearch(term.trim());
+  const options = [...found, ...lookUps];
+  const current = Math.min(chosen, options.length - 1);
   useLayoutEffect(() => input.current?.focus(), []);
   useEffect(() => {
     document.getElementById(`${list}-${current}`)?.scrollIntoView({ block: 'nearest' });
@@ -29,13 +30,13 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
     onClose();
     navigate(address);
   };
-  const target = found[current];
+  const target = options[current];
   useEffect(() => {
     if (isOpening && target) go(target);
   });
   const press = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-    if (step !== 0) setChosen(Math.max(0, Math.min(found.length - 1, current + step)));
+    if (step !== 0) setChosen(Math.max(0, Math.min(options.length - 1, current + step)));
     else if (event.key === 'Enter') setOpening(target !== undefined || isBusy);
     else return;
     event.preventDefault();
@@ -47,7 +48,7 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
         className="search-term"
         enterKeyHint="go"
         role="combobox"
-        aria-expanded={found.length > 0}
+        aria-expanded={options.length > 0}
         aria-controls={list}
         aria-activedescendant={current < 0 ? undefined : `${list}-${current}`}
         aria-label={text('searchFor')}
@@ -62,7 +63,7 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
         onKeyDown={press}
       />
       <div id={list} role="listbox" aria-label={text('results')} className="search-results">
-        {found.map((one, index) => (
+        {options.map((one, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the input has the keys
           <div
             key={`${one.kind} ${one.address} ${one.name}`}

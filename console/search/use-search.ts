@@ -19,9 +19,13 @@ const MAX_PEOPLE = 500;
 
 const MIN_LENGTH = 2;
 const TYPING_MS = 200;
+/** With many brokers, the same for each would hide what was found. */
+const MAX_LOOK_UPS = 5;
 
 interface Search {
   readonly found: readonly Found[];
+  /** Pages of the text as a client id that no client has, once everything was searched. */
+  readonly lookUps: readonly Found[];
   readonly isBusy: boolean;
   readonly error: RefusedError | null;
   /** Number of brokers of the viewer. */
@@ -66,9 +70,12 @@ export function useSearch(term: string): Search {
   const places = usePlaces({ projects, isRootAdmin });
   const people = usePeople({ isWanted: isRootAdmin && isLongEnough, term });
   const missing = remote.results.map((result) => result.missing).filter((name) => name !== null);
+  const isBusy = (data === null && error === null) || remote.isBusy;
+  const lookUps = remote.results.flatMap(({ lookUp }) => lookUp ?? []);
   return {
     found: [...foundIn(places, term), ...people, ...remote.results.flatMap((result) => result.found)],
-    isBusy: (data === null && error === null) || remote.isBusy,
+    lookUps: isBusy ? [] : lookUps.slice(0, MAX_LOOK_UPS),
+    isBusy,
     error,
     numBrokers,
     numSearched: isLongEnough ? remote.results.length - missing.length : null,

@@ -36,6 +36,10 @@ export const topicTexts = catalogue({
     payload: 'Payload',
     lastSeen: 'Last used',
     firstSeen: 'Listed since',
+    lastPublisher: 'Last publisher',
+    notPublished:
+      'unknown: nobody published since the start of the broker, or too many other topics had messages since',
+    publisherUnsupported: 'unknown: the broker does not report publishers; the embedded broker of this service does',
     uses: 'Uses',
     foundText: 'Topics that contain the text: {count}',
     foundFilter: 'Topics that match the filter: {count}',
@@ -140,6 +144,11 @@ export const topicTexts = catalogue({
     payload: 'Inhalt',
     lastSeen: 'Zuletzt verwendet',
     firstSeen: 'Aufgeführt seit',
+    lastPublisher: 'Zuletzt veröffentlicht von',
+    notPublished:
+      'unbekannt: seit dem Start des Brokers niemand, oder zu viele andere Topics hatten seither Nachrichten',
+    publisherUnsupported:
+      'unbekannt: Der Broker meldet nicht, wer veröffentlicht; der eingebettete Broker dieses Dienstes meldet es',
     uses: 'Verwendungen',
     foundText: 'Topics, die den Text enthalten: {count}',
     foundFilter: 'Topics, die dem Filter entsprechen: {count}',

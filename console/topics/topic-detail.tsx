@@ -6,6 +6,7 @@ import { useNumbers, useTexts } from '../texts/texts.ts';
 import { Problem } from '../ui/problem.tsx';
 import { Time } from '../ui/time.tsx';
 import { PAUSE_MS } from './pause.ts';
+import { Publisher } from './publisher.tsx';
 import { Subscribed } from './subscribed.tsx';
 import { topicTexts } from './texts.ts';
 import { type Place, type RecordedTopic, TOPIC } from './topic-graph.ts';
@@ -48,6 +49,7 @@ export function TopicDetail({ place, topic, version }: TopicDetailProps) {
               <dd>{text('bytes', { count: numberText(recorded.payloadBytes) })}</dd>
             </>
           )}
+          {place.kind === 'PUBLISHED' && <Publisher brokerId={place.id} topic={topic} version={version} />}
           {place.kind === 'PUBLISHED' && tree.reportsRetain && (
             <>
               <dt>{text('retain')}</dt>

@@ -88,6 +88,10 @@ export const SUBSCRIBERS = graphql(`query TopicSubscribers($id: ID!, $topic: Str
   }
 }`);
 
+export const LAST_PUBLISHER = graphql(`query LastPublisher($id: ID!, $topic: String!) {
+  broker(id: $id) { lastPublisher(topic: $topic) { clientId at } }
+}`);
+
 export const WHO_CAN = graphql(`query WhoCanUseTopic($id: ID!, $topic: String!, $action: AccessAction!, $first: Int) {
   whoCan(brokerId: $id, topic: $topic, action: $action, first: $first) {
     totalCount

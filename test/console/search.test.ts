@@ -85,6 +85,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the search' : CHROMIUM_MISSING, () 
     await page.getByRole('heading', { name: 'People' }).waitFor();
     await find('nothing like this');
     await page.getByText('Nothing was found.').waitFor();
+    // It may be a client id that was never seen.
+    await result('Look up client id nothing like this').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.keyboard.press('?');

@@ -49,6 +49,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the topics' : CHROMIUM_MISSING, () 
     await client.publishAsync('plant/line2/state', '{"state":"stopped"}', { qos: 1 });
     await expect.poll(() => payload.textContent()).toContain('stopped');
 
+    // The client that published it is named, and leads to its page.
+    const publisher = page.getByRole('definition').getByRole('link', { name: 'dev-1' });
+    await expect.poll(() => publisher.getAttribute('href')).toMatch(/#\/brokers\/brk_\w+\/clients\/dev-1$/);
     // The account of the client may publish, and the explanation of it is one click away.
     await page.getByText('admin', { exact: false }).first().waitFor();
     const link = page.getByRole('link', { name: 'Explain who may publish' });
