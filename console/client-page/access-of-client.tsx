@@ -1,28 +1,35 @@
 import { useId } from 'react';
+import { Link } from 'wouter';
+import { accessAddress } from '../access/addresses.ts';
 import { useTexts } from '../texts/texts.ts';
-import type { AnonymousGroup, ClientAccess } from './operations.ts';
+import type { AccessOfBroker } from './operations.ts';
 import { RoleList } from './role-list.tsx';
 import { clientTexts } from './texts.ts';
 
 interface AccessOfClientProps {
-  /** `null` if the broker does not know the client. */
-  readonly access: ClientAccess | null;
-  readonly anonymousGroup: AnonymousGroup;
+  readonly brokerId: string;
+  readonly access: AccessOfBroker;
+  /** The user name of its last event, which is the only one that is known of a client that is away. */
+  readonly lastUsername: string | null;
+  /** Whether the broker can be asked. */
+  readonly isReached: boolean;
 }
 
 /** From the account of a client over its groups and roles to their rules. */
-export function AccessOfClient({ access, anonymousGroup }: AccessOfClientProps) {
+export function AccessOfClient({ brokerId, access, lastUsername, isReached }: AccessOfClientProps) {
   const text = useTexts(clientTexts);
   const heading = useId();
-  if (access === null) return null;
-  const { account, username } = access;
+  const { connectedClient: client, anonymousGroup } = access;
+  const account = client === null ? (access.account ?? null) : client.account;
+  const isAnonymous = client?.username === ANONYMOUS;
   return (
     <section aria-labelledby={heading}>
       <h3 id={heading}>{text('access')}</h3>
       {account && (
         <>
+          {client === null && <p className="quiet">{text('lastAccount')}</p>}
           <p>
-            <strong>{account.username}</strong>
+            <Link href={accessAddress(brokerId, 'accounts', { name: account.username })}>{account.username}</Link>
             {account.textName && ` (${account.textName})`}
             {!account.enabled && <span className="state UNAUTHORIZED"> {text('disabled')}</span>}
             {account.clientId !== null && ` ${text('boundTo', { client: account.clientId })}`}
@@ -38,7 +45,7 @@ export function AccessOfClient({ access, anonymousGroup }: AccessOfClientProps) 
           {account.roles.length === 0 && account.groups.length === 0 && <p className="quiet">{text('noRoles')}</p>}
         </>
       )}
-      {!account && username === ANONYMOUS && anonymousGroup && (
+      {!account && isAnonymous && anonymousGroup && (
         <>
           <p>{text('anonymous')}</p>
           <RoleList
@@ -47,7 +54,13 @@ export function AccessOfClient({ access, anonymousGroup }: AccessOfClientProps) 
           />
         </>
       )}
-      {!account && !(username === ANONYMOUS && anonymousGroup) && <p className="quiet">{text('noAccount')}</p>}
+      {!account && client && !(isAnonymous && anonymousGroup) && <p className="quiet">{text('noAccount')}</p>}
+      {!account && !client && !isReached && <p className="quiet">{text('unknownNow')}</p>}
+      {!account && !client && isReached && (
+        <p className="quiet">
+          {lastUsername === null ? text('accountUnknown') : text('accountMissing', { account: lastUsername })}
+        </p>
+      )}
     </section>
   );
 }

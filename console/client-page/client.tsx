@@ -1,44 +1,43 @@
 import { useRef, useState } from 'react';
 import { Link } from 'wouter';
+import { whyAddress } from '../access/addresses.ts';
 import { useBroker } from '../broker/broker-context.ts';
 import { BulkDisconnect } from '../clients/bulk-disconnect.tsx';
 import { connectionKey } from '../clients/client-columns.tsx';
-import { subscribeCommand } from '../clients/subscribe-command.ts';
 import { clientsTexts } from '../clients/texts.ts';
 import { useLive } from '../graph/live.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
-import { Age } from '../ui/age.tsx';
-import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { PageHeading } from '../ui/page-heading.tsx';
-import { Problem, Refusal } from '../ui/problem.tsx';
-import { Time } from '../ui/time.tsx';
-import { AccessOfClient } from './access-of-client.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { AccessOfClient, ANONYMOUS } from './access-of-client.tsx';
 import { clientOf, receive } from './client-state.ts';
-import { ConnectionOfClient } from './connection-of-client.tsx';
-import { ACCESS, CLIENT, NUMBERS } from './operations.ts';
-import { QueueOfClient } from './queue-of-client.tsx';
+import { EventsOfClient } from './events-of-client.tsx';
+import { useLastKnown } from './last-known.ts';
+import { Now } from './now.tsx';
+import { ACCESS, CLIENT, LAST_SEEN, NUMBERS } from './operations.ts';
 import { RefusalsOfClient } from './refusals-of-client.tsx';
 import { SubscriptionsOfClient } from './subscriptions-of-client.tsx';
 import { clientTexts } from './texts.ts';
 import { TopicTest } from './topic-test.tsx';
-import { UnknownFields } from './unknown-fields.tsx';
+import { TrafficOfClient } from './traffic-of-client.tsx';
 import './style.css';
 
 /** Intervals of reading what sends no events to this screen, in milliseconds. */
 const NUMBERS_MS = 1_000;
+const SEEN_MS = 2_000;
 const ACCESS_MS = 5_000;
 
 interface ClientProps {
   readonly clientId: string;
 }
 
-/** One client: its connection and session live, what it may do, and what it was refused. */
+/** A device, also one that never connected: what it does now, what it was denied, what happened, what it may do. */
 export function Client({ clientId }: ClientProps) {
   const text = useTexts(clientTexts);
   const listText = useTexts(clientsTexts);
-  const { id: brokerId, url } = useBroker();
+  const { id: brokerId, connection } = useBroker();
   const { state, isLive } = useLive(
     CLIENT,
     { brokerId, clientIds: [clientId] },
@@ -46,15 +45,25 @@ export function Client({ clientId }: ClientProps) {
     receive,
   );
   const numbers = useQuery(NUMBERS, { id: brokerId, clientId }, NUMBERS_MS);
-  const access = useQuery(ACCESS, { id: brokerId, clientId }, ACCESS_MS);
+  const { data: history } = useQuery(LAST_SEEN, { id: brokerId, clientId }, SEEN_MS);
+  const seen = history?.broker ?? null;
+  const lastEvent = seen?.last.nodes[0];
+  const lastUsername = lastEvent?.username ?? lastEvent?.refusal?.username ?? null;
+  const access = useQuery(
+    ACCESS,
+    { id: brokerId, clientId, username: lastUsername ?? '', isNamed: lastUsername !== null },
+    ACCESS_MS,
+  );
   const [isDisconnecting, setDisconnecting] = useState(false);
+  const isReached = connection.state === 'CONNECTED';
   const client = clientOf(state);
   // The form of the test stays as it is if the client leaves.
   const username = useRef<string | null>(null);
-  if (client) username.current = client.username;
+  username.current = client?.username ?? username.current ?? lastUsername;
   const isConnected = client?.isConnected === true;
-  const known = numbers.data?.broker?.connectedClient;
-  const held = access.data?.broker;
+  const known = useLastKnown(numbers.data?.broker?.connectedClient, numbers.error === null);
+  const held = useLastKnown(access.data?.broker, isReached);
+  const account = username.current === ANONYMOUS ? null : username.current;
   return (
     <>
       <p>
@@ -63,45 +72,41 @@ export function Client({ clientId }: ClientProps) {
       <header className="screen client-name">
         <PageHeading of="OBJECT">{clientId}</PageHeading>
         {state && (
-          <span role="status" className={isLive ? stateClass(isConnected) : 'stale'}>
-            {client ? listText(connectionKey(client.isConnected)) : text('absent')}
+          <span role="status" className={isLive && isReached ? stateClass(isConnected) : 'stale'}>
+            {client ? listText(connectionKey(client.isConnected)) : text(isReached ? 'absent' : 'unknown')}
           </span>
         )}
         {client?.isGateway && <span className="quiet">{listText('isGateway')}</span>}
         {client?.isBridge && <span className="quiet">{listText('bridge')}</span>}
-        {held?.viewerCanControlClients && isConnected && !client.isGateway && (
-          <button type="button" className="danger" onClick={() => setDisconnecting(true)}>
-            {text('disconnect')} …
-          </button>
-        )}
-        <CopyAs document={NUMBERS} variables={{ id: brokerId, clientId }} />
+        <span className="buttons">
+          <Link href={whyAddress(brokerId, { account, anonymous: isAnonymous(username.current), clientId })}>
+            {text('why')}
+          </Link>
+          {held?.viewerCanControlClients && isConnected && isReached && !client.isGateway && (
+            <button type="button" className="danger" onClick={() => setDisconnecting(true)}>
+              {text('disconnect')} …
+            </button>
+          )}
+          <CopyAs document={NUMBERS} variables={{ id: brokerId, clientId }} />
+        </span>
       </header>
-      {!state && <Problem error={numbers.error} />}
-      {state && !client && (
-        <>
-          <p>{text('absentHint')}</p>
-          <CommandToCopy command={subscribeCommand(url, clientId)} />
-        </>
+      <Now
+        clientId={clientId}
+        client={state === null || (client === null && !isReached) ? undefined : client}
+        error={state === null && isReached ? numbers.error : null}
+        numbers={known}
+        seen={seen}
+        isStale={!isLive || !isReached}
+      />
+      <RefusalsOfClient isReached={isReached} brokerId={brokerId} clientId={clientId} />
+      <EventsOfClient clientId={clientId} />
+      <TrafficOfClient isReached={isReached} brokerId={brokerId} clientId={clientId} numbers={known} />
+      <SubscriptionsOfClient numbers={known} isReached={isReached} />
+      {held && (isReached || client) && (
+        <AccessOfClient brokerId={brokerId} access={held} lastUsername={lastUsername} isReached={isReached} />
       )}
-      {client && !isConnected && (
-        <p className="note">
-          {text('offlineSince')} <Time at={client.lastDisconnectedAt} />
-          {client.disconnectReason && ` (${client.disconnectReason})`}
-        </p>
-      )}
-      {client && (
-        <div className="client-cards">
-          <ConnectionOfClient client={client} unknown={new Set(known?.unknownFields?.map(({ field }) => field))} />
-          <QueueOfClient numbers={known ?? null} />
-        </div>
-      )}
-      {client && known && <SubscriptionsOfClient numbers={known} />}
-      {held && <AccessOfClient access={held.connectedClient} anonymousGroup={held.anonymousGroup} />}
-      <Refusal error={access.error} />
-      <TopicTest brokerId={brokerId} clientId={clientId} username={state ? username.current : undefined} />
-      <RefusalsOfClient brokerId={brokerId} clientId={clientId} />
-      {client && known && <UnknownFields fields={known.unknownFields ?? []} />}
-      {known && <Age asOf={known.asOf} isStale={!isLive} />}
+      {isReached && access.error && <Problem error={access.error} />}
+      <TopicTest brokerId={brokerId} clientId={clientId} username={state && seen ? username.current : undefined} />
       {isDisconnecting && (
         <BulkDisconnect
           brokerId={brokerId}
@@ -115,5 +120,7 @@ export function Client({ clientId }: ClientProps) {
     </>
   );
 }
+
+const isAnonymous = (username: string | null) => (username === ANONYMOUS ? 'true' : undefined);
 
 const stateClass = (isConnected: boolean): string => (isConnected ? 'state CONNECTED' : 'state');

@@ -1,7 +1,11 @@
+import { Link } from 'wouter';
+import { accessAddress } from '../access/addresses.ts';
+import { useBroker } from '../broker/broker-context.ts';
 import { protocolName, versionName } from '../clients/client-columns.tsx';
 import { clientsTexts } from '../clients/texts.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Time } from '../ui/time.tsx';
+import { ANONYMOUS } from './access-of-client.tsx';
 import { Card, type Fact } from './card.tsx';
 import type { ClientState } from './operations.ts';
 import { payloadText } from './payload-text.ts';
@@ -17,16 +21,28 @@ interface ConnectionOfClientProps {
 export function ConnectionOfClient({ client, unknown }: ConnectionOfClientProps) {
   const text = useTexts(clientTexts);
   const listText = useTexts(clientsTexts);
+  const { id: brokerId } = useBroker();
   const { tls, will, listener, address, remotePort } = client;
   const yesNo = (value: boolean | null) => (value === null ? null : text(value ? 'yes' : 'no'));
   const connection: Fact[] = [
-    [text('account'), client.username],
+    [
+      text('account'),
+      client.username === ANONYMOUS ? (
+        client.username
+      ) : (
+        <Link key="account" href={accessAddress(brokerId, 'accounts', { name: client.username })}>
+          {client.username}
+        </Link>
+      ),
+    ],
     [text('address'), address && (remotePort === null ? address : `${address}, ${text('port', { port: remotePort })}`)],
     [text('listener'), listener && `${listener.bindAddress ?? '*'}:${listener.port}`],
     [listText('protocol'), client.protocol && protocolName(client.protocol)],
     [listText('version'), client.protocolVersion && versionName(client.protocolVersion)],
     ...(client.nodeId === null ? [] : [[text('node'), client.nodeId] as const]),
-    [listText('lastConnected'), client.lastConnectedAt && <Time at={client.lastConnectedAt} />],
+    ...(client.isConnected
+      ? []
+      : [[listText('lastConnected'), client.lastConnectedAt && <Time at={client.lastConnectedAt} />] as const]),
     [text('keepalive'), client.keepalive === null ? null : text('seconds', { count: client.keepalive })],
     [text('source'), text(`source${client.source}`)],
   ];

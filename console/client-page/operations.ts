@@ -56,37 +56,21 @@ export const NUMBERS = graphql(`query ClientNumbers($id: ID!, $clientId: String!
 
 export type ClientNumbers = NonNullable<NonNullable<ResultOf<typeof NUMBERS>['broker']>['connectedClient']>;
 
-/** The account of the client, and what it gets from roles and groups. */
-export const ACCESS = graphql(`query ClientAccess($id: ID!, $clientId: String!) {
-  broker(id: $id) {
-    viewerCanControlClients
-    connectedClient(clientId: $clientId) {
-      username
-      account {
-        username
-        textName
-        enabled
-        clientId
-        roles {
-          roleName
-          priority
-          role { allowWildcardSubs acls { aclType allow priority topic } }
-        }
-        groups {
-          groupName
-          priority
-          group {
-            roles {
-              roleName
-              priority
-              role { allowWildcardSubs acls { aclType allow priority topic } }
-            }
-          }
-        }
-      }
-    }
-    anonymousGroup {
-      groupName
+/** An account with its roles and rules. */
+const HELD = graphql(`fragment HeldByAccount on Account @_unmask {
+  username
+  textName
+  enabled
+  clientId
+  roles {
+    roleName
+    priority
+    role { allowWildcardSubs acls { aclType allow priority topic } }
+  }
+  groups {
+    groupName
+    priority
+    group {
       roles {
         roleName
         priority
@@ -96,11 +80,48 @@ export const ACCESS = graphql(`query ClientAccess($id: ID!, $clientId: String!) 
   }
 }`);
 
-type AccessOfBroker = NonNullable<ResultOf<typeof ACCESS>['broker']>;
-export type ClientAccess = NonNullable<AccessOfBroker['connectedClient']>;
-export type AnonymousGroup = AccessOfBroker['anonymousGroup'];
-export type Account = NonNullable<ClientAccess['account']>;
-export type HeldRole = Account['roles'][number];
+/** The account of the client, and what it gets from roles and groups. `username`: that of its last event. */
+export const ACCESS = graphql(
+  `query ClientAccess($id: ID!, $clientId: String!, $username: String!, $isNamed: Boolean!) {
+  broker(id: $id) {
+    viewerCanControlClients
+    connectedClient(clientId: $clientId) { username account { ...HeldByAccount } }
+    account(username: $username) @include(if: $isNamed) { ...HeldByAccount }
+    anonymousGroup {
+      groupName
+      roles {
+        roleName
+        priority
+        role { allowWildcardSubs acls { aclType allow priority topic } }
+      }
+    }
+  }
+}`,
+  [HELD],
+);
+
+/** The newest events of the client. */
+export const LAST_SEEN = graphql(`query ClientLastSeen($id: ID!, $clientId: String!) {
+  broker(id: $id) {
+    last: clientEvents(first: 1, filter: { clientId: $clientId }) {
+      since
+      isComplete
+      nodes { at username refusal { username } }
+    }
+    seen: clientEvents(
+      first: 1
+      filter: { clientId: $clientId, kinds: [CONNECTED, DISCONNECTED, TAKEN_OVER] }
+    ) {
+      nodes { at kind }
+      pageInfo { hasNextPage }
+    }
+  }
+}`);
+
+export type LastSeen = NonNullable<ResultOf<typeof LAST_SEEN>['broker']>;
+
+export type AccessOfBroker = NonNullable<ResultOf<typeof ACCESS>['broker']>;
+export type HeldRole = ResultOf<typeof HELD>['roles'][number];
 export type Rule = NonNullable<HeldRole['role']>['acls'][number];
 
 export const REFUSALS = graphql(

@@ -4,7 +4,7 @@ import { Card, type Fact } from './card.tsx';
 import type { ClientNumbers } from './operations.ts';
 import { clientTexts } from './texts.ts';
 
-/** Messages that wait for a client, and its counters. */
+/** Messages that wait for a client. */
 export function QueueOfClient({ numbers }: { readonly numbers: ClientNumbers | null }) {
   const text = useTexts(clientTexts);
   const numberText = useNumbers();
@@ -20,16 +20,5 @@ export function QueueOfClient({ numbers }: { readonly numbers: ClientNumbers | n
     [text('inflightIn'), of(inflight?.messagesIn, inflight?.messagesInMax ?? inflight?.messagesMax)],
     [text('droppedMessages'), count(numbers?.numDropped)],
   ];
-  const counters: Fact[] = [
-    [text('published'), count(numbers?.numPublished)],
-    [text('publishedBytes'), count(numbers?.bytesPublished, bytesText)],
-    [text('received'), count(numbers?.numSubscribed)],
-    [text('receivedBytes'), count(numbers?.bytesSubscribed, bytesText)],
-  ];
-  return (
-    <>
-      <Card title={text('queue')} facts={waiting} />
-      <Card title={text('traffic')} facts={counters} />
-    </>
-  );
+  return <Card title={text('queue')} facts={waiting} />;
 }

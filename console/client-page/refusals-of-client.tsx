@@ -9,6 +9,7 @@ import { useTexts, useTimes } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
+import { useLastKnown } from './last-known.ts';
 import { REFUSALS } from './operations.ts';
 import { clientTexts } from './texts.ts';
 
@@ -19,16 +20,18 @@ type Refusal = NonNullable<NonNullable<ResultOf<typeof REFUSALS>['broker']>['ref
 interface RefusalsOfClientProps {
   readonly brokerId: string;
   readonly clientId: string;
+  /** Whether the broker can be asked. */
+  readonly isReached: boolean;
 }
 
 /** What the broker refused to a client. */
-export function RefusalsOfClient({ brokerId, clientId }: RefusalsOfClientProps) {
+export function RefusalsOfClient({ brokerId, clientId, isReached }: RefusalsOfClientProps) {
   const text = useTexts(clientTexts);
   const kindText = useTexts(refusalTexts);
   const timeOf = useTimes();
   const heading = useId();
   const { data, error } = useQuery(REFUSALS, { id: brokerId, clientId }, REFUSALS_MS);
-  const refusals = data?.broker?.refusals;
+  const refusals = useLastKnown(data?.broker?.refusals, error === null);
   const { last, topic, reason, decidedBy, whatHelps, times } = useRefusalColumns(brokerId);
   const kind: Column<Refusal> = { key: 'kind', title: text('kind'), cell: (refusal) => kindText(refusal.kind) };
   return (
@@ -36,7 +39,8 @@ export function RefusalsOfClient({ brokerId, clientId }: RefusalsOfClientProps) 
       <h3 id={heading}>
         <Link href={`/brokers/${brokerId}/refusals`}>{text('refusals')}</Link>
       </h3>
-      {!refusals && <Problem error={error} />}
+      {!refusals && isReached && <Problem error={error} />}
+      {!refusals && !isReached && <p className="quiet">{text('deniedUnknown')}</p>}
       {refusals && <Limit refusals={refusals} />}
       {refusals?.totalCount === 0 && <p className="quiet">{text('noRefusals', { time: timeOf(refusals.since) })}</p>}
       {refusals && refusals.totalCount > 0 && (
@@ -45,6 +49,7 @@ export function RefusalsOfClient({ brokerId, clientId }: RefusalsOfClientProps) 
           columns={[last, kind, topic, reason, decidedBy, whatHelps, times]}
           rows={refusals.nodes}
           keyOf={({ id }) => id}
+          isStale={!isReached}
         />
       )}
     </section>

@@ -9,12 +9,19 @@ type Subscription = NonNullable<ClientNumbers['subscriptionDetails']>[number];
 /** Rows in the page. A client may have many more subscriptions. */
 const MAX_ROWS = 200;
 
+interface SubscriptionsOfClientProps {
+  /** `null` if the broker does not know the client. */
+  readonly numbers: ClientNumbers | null;
+  /** Whether the broker can be asked. */
+  readonly isReached: boolean;
+}
+
 /** The topic filters that a client subscribes to. */
-export function SubscriptionsOfClient({ numbers }: { readonly numbers: ClientNumbers }) {
+export function SubscriptionsOfClient({ numbers, isReached }: SubscriptionsOfClientProps) {
   const text = useTexts(clientTexts);
   const numberText = useNumbers();
   const heading = useId();
-  const { subscriptionDetails: all, numSubscriptions } = numbers;
+  const { subscriptionDetails: all = null, numSubscriptions = null } = numbers ?? {};
   const total = numSubscriptions ?? all?.length ?? 0;
   const option = (value: boolean | null) => (value === null ? '–' : text(value ? 'yes' : 'no'));
   const columns: Column<Subscription>[] = [
@@ -28,7 +35,9 @@ export function SubscriptionsOfClient({ numbers }: { readonly numbers: ClientNum
       <h3 id={heading}>
         {text('subscriptions')} {numSubscriptions !== null && `(${numberText(numSubscriptions)})`}
       </h3>
-      {all === null && <p className="quiet">{text('unknown')}</p>}
+      {all === null && (
+        <p className="quiet">{text(numbers !== null ? 'unknown' : isReached ? 'noSession' : 'unknownNow')}</p>
+      )}
       {all?.length === 0 && <p className="quiet">{text('noSubscriptions')}</p>}
       {all && all.length > 0 && (
         <Table
@@ -36,6 +45,7 @@ export function SubscriptionsOfClient({ numbers }: { readonly numbers: ClientNum
           columns={columns}
           rows={all.slice(0, MAX_ROWS)}
           keyOf={({ topic }) => topic}
+          isStale={!isReached}
         />
       )}
       {all && total > MAX_ROWS && <p>{text('moreSubscriptions', { count: numberText(total - MAX_ROWS) })}</p>}

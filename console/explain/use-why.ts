@@ -1,4 +1,5 @@
 import { useSearchParams } from 'wouter';
+import { useAddressValues } from '../clients/address-values.ts';
 
 export const ACTIONS = ['PUBLISH', 'SUBSCRIBE', 'RECEIVE', 'UNSUBSCRIBE'] as const;
 export type Action = (typeof ACTIONS)[number];
@@ -27,7 +28,8 @@ export interface Inputs {
  * for each assumed role in the same order; `without`.
  */
 export function useWhy(): { readonly inputs: Inputs; readonly set: (part: Partial<Inputs>) => void } {
-  const [search, setSearch] = useSearchParams();
+  const { values: search } = useAddressValues();
+  const [, setSearch] = useSearchParams();
   const action = ACTIONS.find((known) => known === search.get('action')) ?? 'PUBLISH';
   const priorities = search.getAll('priority').map(Number);
   const inputs: Inputs = {
