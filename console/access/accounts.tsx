@@ -6,6 +6,7 @@ import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { PAGE, Pager } from '../ui/pager.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { useAccess } from './access-context.ts';
@@ -15,7 +16,6 @@ import { accessAddress, whyAddress } from './addresses.ts';
 import { Enabled } from './enabled.tsx';
 import { FilterInput, useFilters } from './filters.tsx';
 import { groups, HeldWords, inText, roles } from './held-words.tsx';
-import { PAGE, Pager } from './pager.tsx';
 import { Suggestions } from './suggestions.tsx';
 import { accessTexts } from './texts.ts';
 

@@ -5,6 +5,7 @@ import { useFresh } from '../graph/use-fresh.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { PAGE, Pager } from '../ui/pager.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { useAccess } from './access-context.ts';
@@ -18,7 +19,6 @@ import { GroupForm } from './group-form.tsx';
 import { HeldWords, roles } from './held-words.tsx';
 import { Names } from './names.tsx';
 import { NoObject, ObjectHeader } from './object-header.tsx';
-import { PAGE, Pager } from './pager.tsx';
 import { accessTexts } from './texts.ts';
 
 const GROUP = graphql(`query AccessGroup($id: ID!, $groupName: String!, $offset: Int!) {

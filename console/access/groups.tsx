@@ -5,6 +5,7 @@ import { useFresh } from '../graph/use-fresh.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { PAGE, Pager } from '../ui/pager.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { useAccess } from './access-context.ts';
@@ -13,7 +14,6 @@ import { FilterInput, useFilters } from './filters.tsx';
 import { GroupForm } from './group-form.tsx';
 import { GroupPage } from './group-page.tsx';
 import { HeldWords, inText, roles } from './held-words.tsx';
-import { PAGE, Pager } from './pager.tsx';
 import { accessTexts } from './texts.ts';
 
 const GROUPS = graphql(`query AccessGroups($id: ID!, $offset: Int!, $search: String!) {

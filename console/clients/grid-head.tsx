@@ -1,3 +1,4 @@
+import { ariaSortOf, SortButton } from '../ui/sort-button.tsx';
 import type { ClientColumn } from './client-columns.tsx';
 import type { Order } from './selection.ts';
 
@@ -13,21 +14,16 @@ export function GridHead({ columns, order, onOrder }: GridHeadProps) {
     <thead>
       <tr aria-rowindex={1}>
         {columns.map(({ key, title, isNumber, sortField }) => {
-          const isSorted = sortField === order.field;
-          const isAscending = order.order === 'ASC';
-          const next = isSorted && isAscending ? 'DESC' : 'ASC';
+          const direction = sortField === order.field ? order.order : null;
+          const next = direction === 'ASC' ? 'DESC' : 'ASC';
           return (
-            <th
-              key={key}
-              scope="col"
-              className={isNumber ? 'number' : undefined}
-              aria-sort={isSorted ? (isAscending ? 'ascending' : 'descending') : undefined}
-            >
+            <th key={key} scope="col" className={isNumber ? 'number' : undefined} aria-sort={ariaSortOf(direction)}>
               {sortField ? (
-                <button type="button" onClick={() => onOrder({ field: sortField, order: next })}>
-                  {title}
-                  <span aria-hidden="true">{isSorted ? (isAscending ? ' ▲' : ' ▼') : ''}</span>
-                </button>
+                <SortButton
+                  title={title}
+                  direction={direction}
+                  onSort={() => onOrder({ field: sortField, order: next })}
+                />
               ) : (
                 title
               )}

@@ -3,8 +3,8 @@ import { useSearch } from 'wouter';
 
 interface AddressValues {
   readonly values: URLSearchParams;
-  /** Replaces values; an empty one is removed. */
-  readonly set: (changes: Readonly<Record<string, string>>) => void;
+  /** Changes values; an empty one is removed. `how`: whether "back" returns to the values before. Default: no. */
+  readonly set: (changes: Readonly<Record<string, string>>, how?: 'REPLACE' | 'PUSH') => void;
 }
 
 /**
@@ -14,13 +14,14 @@ interface AddressValues {
 export function useAddressValues(): AddressValues {
   const search = useSearch();
   const values = useMemo(() => new URLSearchParams(location.search), [search]);
-  const set = (changes: Readonly<Record<string, string>>) => {
+  const set: AddressValues['set'] = (changes, how = 'REPLACE') => {
     const address = new URL(location.href);
     for (const [name, value] of Object.entries(changes)) {
       if (value === '') address.searchParams.delete(name);
       else address.searchParams.set(name, value);
     }
-    history.replaceState(history.state, '', address);
+    if (how === 'PUSH') history.pushState(history.state, '', address);
+    else history.replaceState(history.state, '', address);
   };
   return { values, set };
 }

@@ -9,4 +9,6 @@ export interface Column<Row> {
   /** What the CSV file contains. Default: `cell`, if it is text or a number. */
   readonly value?: (row: Row) => string | number | boolean | null | undefined;
   readonly isNumber?: boolean;
+  /** Sorts the list when its title is clicked. `direction`: how it does now; `null`: it does not. */
+  readonly sort?: { readonly direction: 'ASC' | 'DESC' | null; readonly onSort: () => void } | undefined;
 }

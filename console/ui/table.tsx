@@ -1,6 +1,7 @@
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from './column.ts';
 import { saveCsv } from './csv.ts';
+import { ariaSortOf, SortButton } from './sort-button.tsx';
 import './table.css';
 
 interface TableProps<Row> {
@@ -26,9 +27,14 @@ export function Table<Row>({ label, columns, rows, keyOf, isStale = false, hasCs
           <caption className="hidden">{label}</caption>
           <thead>
             <tr>
-              {columns.map(({ key, title, isNumber }) => (
-                <th key={key} scope="col" className={isNumber ? 'number' : undefined}>
-                  {title}
+              {columns.map(({ key, title, isNumber, sort }) => (
+                <th
+                  key={key}
+                  scope="col"
+                  className={isNumber ? 'number' : undefined}
+                  aria-sort={sort && ariaSortOf(sort.direction)}
+                >
+                  {sort ? <SortButton title={title} {...sort} /> : title}
                 </th>
               ))}
             </tr>

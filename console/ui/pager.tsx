@@ -1,5 +1,4 @@
 import { useNumbers, useTexts } from '../texts/texts.ts';
-import { accessTexts } from './texts.ts';
 
 /** Rows of a page. */
 export const PAGE = 50;
@@ -12,11 +11,11 @@ interface PagerProps {
 
 /** Leads to the other pages of a list. */
 export function Pager({ page, total, onPage }: PagerProps) {
-  const text = useTexts(accessTexts);
+  const text = useTexts();
   const numberOf = useNumbers();
   const pages = Math.max(1, Math.ceil(total / PAGE));
   return (
-    <p className="access-pager">
+    <p className="pager">
       <span className="quiet">{text('total', { count: numberOf(total) })}</span>
       {pages > 1 && (
         <>
