@@ -32,7 +32,7 @@ export const SCREENS = [
 
 /** In the order of the menu. The first is shown at `/brokers/:broker`. */
 export const BROKER_SCREENS = [
-  ofBroker('overview', async () => (await import('./broker/overview.tsx')).Overview),
+  ofBroker('overview', async () => (await import('./overview/overview.tsx')).Overview),
   ofBroker('clients', async () => (await import('./client-page/clients.tsx')).Clients),
   ofBroker('events', async () => (await import('./events/broker-events.tsx')).BrokerEvents),
   ofBroker('topics', async () => (await import('./topics/topics.tsx')).Topics),

@@ -16,10 +16,12 @@ const ADD = graphql(`mutation AddBroker($input: AddBrokerInput!) {
 interface AddBrokerProps {
   readonly project: { readonly id: string; readonly name: string };
   readonly onAdded: () => void;
+  /** Text of the button. Default: "Add broker". */
+  readonly label?: string;
 }
 
 /** Adds a broker that runs elsewhere. The service connects to it at once. */
-export function AddBroker({ project, onAdded }: AddBrokerProps) {
+export function AddBroker({ project, onAdded, label }: AddBrokerProps) {
   const text = useTexts(connectionTexts);
   const notify = useNotices();
   const { run, isBusy, error } = useMutation(ADD);
@@ -36,7 +38,7 @@ export function AddBroker({ project, onAdded }: AddBrokerProps) {
   return (
     <>
       <button type="button" onClick={() => setOpen(true)}>
-        {text('addBroker')}
+        {label ?? text('addBroker')}
       </button>
       {isOpen && (
         <Confirmation

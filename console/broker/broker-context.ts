@@ -7,7 +7,7 @@ export const BROKER = graphql(`query Broker($id: ID!) {
     id
     name
     url
-    project { id name }
+    project { id name viewerCanReadAudit }
     connection { state since lastError }
   }
 }`);

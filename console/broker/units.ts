@@ -14,10 +14,3 @@ export function useBytes(): Format {
     return `${format.format(bytes / 1_000 ** step)}\u00a0${BYTE_UNITS[step]}`;
   };
 }
-
-/** The time of day, or the date and the time, for axes of charts. */
-export function useClock(hasDays: boolean): (time: string | number) => string {
-  const style = hasDays ? ({ dateStyle: 'short', timeStyle: 'short' } as const) : ({ timeStyle: 'medium' } as const);
-  const format = new Intl.DateTimeFormat(useContext(Language), { ...style, hourCycle: 'h23' });
-  return (time) => format.format(new Date(time));
-}

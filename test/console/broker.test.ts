@@ -20,7 +20,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIU
     }
     await expect.poll(clients).toBeGreaterThanOrEqual(3);
 
-    await expect.poll(() => page.locator('.chart canvas').count()).toBe(3);
+    await expect.poll(() => page.locator('.chart .plot svg').count()).toBe(6);
     const table = page.getByRole('region', { name: 'Clients', exact: true });
     await page.getByText('Clients as a table').focus();
     await page.keyboard.press('Enter');

@@ -90,6 +90,23 @@ export async function makeStrict({ graphql, projectId }: TestService): Promise<v
   expect((await graphql(update, { input: { projectId, hasStrictRoles: true } })).errors).toBeUndefined();
 }
 
+interface Query {
+  readonly name: string;
+  readonly variables: Readonly<Record<string, unknown>>;
+}
+
+/** The operations that a page sends from now on, with their names. */
+export function queriesOf(page: Page): readonly Query[] {
+  const queries: Query[] = [];
+  page.on('request', (request) => {
+    const body = request.url().endsWith('/graphql') ? request.postData() : null;
+    if (body === null) return;
+    const { query, variables } = JSON.parse(body);
+    queries.push({ name: /^\s*(?:query|mutation) (\w+)/.exec(query)?.[1] ?? '', variables });
+  });
+  return queries;
+}
+
 /** From the fleet to a screen of a broker. Default: its first one. */
 export async function openBroker(page: Page, name: string, screen?: string): Promise<void> {
   await page.getByRole('rowheader', { name }).getByRole('link').click();

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 const FOLDER = join(import.meta.dirname, '../../src/generated/console');
 
 /** In bytes, compressed with gzip. */
+const MAX_SIGN_IN = 60_000;
 const MAX_FIRST_LOAD = 110_000;
 const MAX_SCREEN = 160_000;
 /** Editors of code are loaded when one is opened. */
@@ -35,7 +36,8 @@ const sizeOf = (loaded: ReadonlySet<string>) =>
 const entry = String(namesIn(textOf('page.html'), /src="console\/(console-[\w.-]+\.js)"/g)[0]);
 const lazy = [...new Set(scripts.flatMap(lazyImports))];
 
-test('the first load with the fleet is small', () => {
+test('the sign-in is small, and so is the first load with the fleet and its charts', () => {
+  expect(sizeOf(loadedWith(entry))).toBeLessThanOrEqual(MAX_SIGN_IN);
   const fleet = lazy.find((name) => name.includes('-fleet-'));
   expect(fleet).toBeDefined();
   const size = sizeOf(loadedWith(entry, String(fleet)));
@@ -58,6 +60,6 @@ test('each script is loaded by the page', () => {
 
 test('the licences of the packages in the scripts are with them', () => {
   const notices = textOf('notices.txt');
-  for (const name of ['preact', 'wouter', 'uplot', '@codemirror/view']) expect(notices).toContain(`${name} `);
+  for (const name of ['preact', 'wouter', '@codemirror/view']) expect(notices).toContain(`${name} `);
   expect(notices.match(/Permission is hereby granted/g)?.length).toBeGreaterThan(10);
 });

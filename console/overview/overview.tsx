@@ -1,0 +1,50 @@
+import { useBroker } from '../broker/broker-context.ts';
+import { Capabilities } from '../broker/capabilities.tsx';
+import { Connection } from '../broker/connection.tsx';
+import { License } from '../broker/license.tsx';
+import { Listeners } from '../broker/listeners.tsx';
+import { type Numbers, useLiveNumbers } from '../broker/live-numbers.ts';
+import { CurrentNumbers } from '../broker/numbers.tsx';
+import { overviewTexts } from '../broker/overview-texts.ts';
+import { BrokerAttention } from '../problems/broker-attention.tsx';
+import { useTexts } from '../texts/texts.ts';
+import { BrokerCharts } from './broker-charts.tsx';
+import { TopTraffic } from './top-traffic.tsx';
+import '../broker/style.css';
+import './style.css';
+
+/** What a broker reports about itself, now and over time, and how the service connects to it. */
+export function Overview() {
+  const text = useTexts(overviewTexts);
+  const broker = useBroker();
+  const { id, connection } = broker;
+  const { current, reason, isLive } = useLiveNumbers(id);
+  // What the broker reports once is read again after each reconnect.
+  const session = `${id} ${connection.state}`;
+  return (
+    <>
+      <BrokerAttention brokerId={id} projectId={broker.project.id} />
+      {connection.lastError !== null && <p role="alert">{connection.lastError}</p>}
+      {reason !== null && <p role="alert">{reason}</p>}
+      {current === null && reason === null && <p>{text('noNumbers')}</p>}
+      {current === undefined && <p aria-busy="true">{text('loading')}</p>}
+      {current && <CurrentNumbers current={current} isLive={isLive} />}
+      <BrokerCharts broker={broker} startedAt={current ? startOf(current) : null} />
+      <TopTraffic brokerId={id} />
+      <div className="sections">
+        <Connection />
+        <License key={`license ${session}`} version={current?.brokerVersion ?? null} />
+      </div>
+      <Listeners key={`listeners ${session}`} />
+      <Capabilities key={`capabilities ${session}`} />
+    </>
+  );
+}
+
+/** Times of different publications differ by a second or two. */
+const ROUNDED_MS = 10_000;
+
+function startOf({ asOf, uptimeSeconds }: Numbers): number | null {
+  if (uptimeSeconds === null) return null;
+  return Math.round((Date.parse(asOf) - uptimeSeconds * 1_000) / ROUNDED_MS) * ROUNDED_MS;
+}
