@@ -4,6 +4,10 @@ import { BrokerSwitcher } from './broker/broker-switcher.tsx';
 import { brokerTexts } from './broker/texts.ts';
 import { useConnection } from './broker/use-connection.ts';
 import { useQuery } from './graph/use-query.ts';
+import { badgesOf } from './problems/badges.ts';
+import { useOpenProblems } from './problems/open-problems.ts';
+import { ProblemBadge } from './problems/problem-badge.tsx';
+import { ProjectProblems } from './problems/project-problems.ts';
 import { ScreenTabs, tabOf } from './screen-tabs.tsx';
 import { BROKER_SCREENS } from './screens.tsx';
 import { useTexts } from './texts/texts.ts';
@@ -31,8 +35,14 @@ function Frame({ found, renew }: FrameProps) {
   const { '*': rest = '' } = useParams<{ '*': string }>();
   const { connection, isLive, isRemoved } = useConnection(found);
   const { id, name, project } = found;
+  const problems = useOpenProblems([project.id]);
+  const own = problems.problems.filter(({ broker }) => broker?.id === id);
+  const badges = badgesOf(own, 'BROKER');
   if (isRemoved) return <p role="alert">{text('noBroker')}</p>;
-  const tabs = BROKER_SCREENS.map(({ key, Screen }) => ({ key, Screen, title: text(key) }));
+  const tabs = BROKER_SCREENS.map(({ key, Screen }) => {
+    const counts = badges.get(key);
+    return { key, Screen, title: text(key), badge: counts && <ProblemBadge counts={counts} most={1} /> };
+  });
   return (
     <BrokerContext.Provider value={{ broker: { ...found, connection }, renew }}>
       <Trail label={text('trail')} steps={[{ title: project.name, address: `/projects/${project.id}` }]} />
@@ -46,7 +56,15 @@ function Frame({ found, renew }: FrameProps) {
           {text(connection.state)}
         </span>
       </header>
-      <ScreenTabs label={text('screens')} address={`/brokers/${id}`} path="/brokers/:broker" rest={rest} tabs={tabs} />
+      <ProjectProblems.Provider value={problems}>
+        <ScreenTabs
+          label={text('screens')}
+          address={`/brokers/${id}`}
+          path="/brokers/:broker"
+          rest={rest}
+          tabs={tabs}
+        />
+      </ProjectProblems.Provider>
     </BrokerContext.Provider>
   );
 }

@@ -1,6 +1,8 @@
 import { useParams } from 'wouter';
 import { useQuery } from './graph/use-query.ts';
-import { numCritical, useOpenProblems } from './problems/open-problems.ts';
+import { badgesOf } from './problems/badges.ts';
+import { numCritical, unsilenced, useOpenProblems } from './problems/open-problems.ts';
+import { countsOf, ProblemBadge } from './problems/problem-badge.tsx';
 import { ProjectProblems } from './problems/project-problems.ts';
 import { PROJECT, ProjectContext } from './project/project-context.ts';
 import { projectTexts } from './project/texts.ts';
@@ -18,8 +20,8 @@ export function ProjectFrame() {
   const { project: id = '', '*': rest = '' } = useParams<{ project: string; '*': string }>();
   const { data, error, renew } = useQuery(PROJECT, { id });
   const problems = useOpenProblems([id]);
-  const critical = numCritical(problems.problems);
-  usePageAlerts(critical);
+  usePageAlerts(numCritical(problems.problems));
+  const badges = badgesOf(problems.problems, 'PROJECT').set('problems', countsOf(unsilenced(problems.problems)));
   const project = data?.project;
   if (!project)
     return error?.code === 'NOT_FOUND' ? <p role="alert">{text('noProject')}</p> : <Problem error={error} />;
@@ -36,12 +38,10 @@ export function ProjectFrame() {
           address={`/projects/${id}`}
           path="/projects/:project"
           rest={rest}
-          tabs={screens.map(({ key, Screen }) => ({
-            key,
-            Screen,
-            title: text(key),
-            badge: key === 'problems' ? { count: critical, label: text('critical') } : undefined,
-          }))}
+          tabs={screens.map(({ key, Screen }) => {
+            const counts = badges.get(key);
+            return { key, Screen, title: text(key), badge: counts && <ProblemBadge counts={counts} most={1} /> };
+          })}
         />
       </ProjectProblems.Provider>
     </ProjectContext.Provider>

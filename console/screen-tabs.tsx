@@ -1,4 +1,4 @@
-import { type ComponentType, Suspense, useEffect, useRef } from 'react';
+import { type ComponentType, type ReactNode, Suspense, useEffect, useRef } from 'react';
 import { Link, Route, Switch } from 'wouter';
 import { NoScreen } from './error-pages/no-screen.tsx';
 import { usePageTitle } from './ui/page-title.ts';
@@ -8,9 +8,9 @@ interface Tab {
   /** In the address. */
   readonly key: string;
   readonly title: string;
-  /** A number next to the title, and what it counts; none if it is 0. */
-  readonly badge?: { readonly count: number; readonly label: string } | undefined;
   readonly Screen: ComponentType;
+  /** After the title, for example a number of problems. */
+  readonly badge?: ReactNode;
 }
 
 interface ScreenTabsProps {
@@ -50,12 +50,7 @@ export function ScreenTabs({ label, address, path, rest, tabs }: ScreenTabsProps
             aria-current={key === current ? 'page' : undefined}
           >
             {title}
-            {badge !== undefined && badge.count > 0 && (
-              <span className="badge">
-                {badge.count}
-                <span className="hidden"> {badge.label}</span>
-              </span>
-            )}
+            {badge}
           </Link>
         ))}
       </nav>

@@ -23,7 +23,7 @@ export function Overview() {
   const session = `${id} ${connection.state}`;
   return (
     <>
-      <BrokerAttention brokerId={id} projectId={broker.project.id} />
+      <BrokerAttention brokerId={id} />
       {connection.lastError !== null && <p role="alert">{connection.lastError}</p>}
       {reason !== null && <p role="alert">{reason}</p>}
       {current === null && reason === null && <p>{text('noNumbers')}</p>}

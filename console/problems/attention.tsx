@@ -1,5 +1,5 @@
 import { CircleCheck } from 'lucide-react';
-import { useId } from 'react';
+import { useId, useState } from 'react';
 import { useTexts } from '../texts/texts.ts';
 import { type OpenProblems, unsilenced } from './open-problems.ts';
 import type { ShownProblem } from './operations.ts';
@@ -15,12 +15,15 @@ interface AttentionProps {
   readonly isShown?: (problem: ShownProblem) => boolean;
   /** A broker without problems needs no sentence about it. */
   readonly isOnBroker?: boolean;
+  /** How many are shown at first. Default: 50. */
+  readonly few?: number;
 }
 
 /** What is wrong now, the most urgent first. */
-export function Attention({ open, isShown = () => true, isOnBroker = false }: AttentionProps) {
+export function Attention({ open, isShown = () => true, isOnBroker = false, few = MAX_SHOWN }: AttentionProps) {
   const text = useTexts(problemTexts);
   const heading = useId();
+  const [hasAll, setHasAll] = useState(false);
   const problems = unsilenced(open.problems).filter(isShown);
   if (problems.length === 0) {
     if (isOnBroker) return null;
@@ -37,11 +40,16 @@ export function Attention({ open, isShown = () => true, isOnBroker = false }: At
         {text('needsAttention')} <span className="count">{problems.length}</span>
       </h2>
       <ProblemList
-        problems={problems.slice(0, MAX_SHOWN)}
+        problems={problems.slice(0, hasAll ? MAX_SHOWN : few)}
         within={isOnBroker ? 'BROKER' : null}
         isStale={!open.isLive}
       />
-      {problems.length > MAX_SHOWN && (
+      {!hasAll && problems.length > few && (
+        <button type="button" className="all" onClick={() => setHasAll(true)}>
+          {text('showAll', { count: problems.length })}
+        </button>
+      )}
+      {hasAll && problems.length > MAX_SHOWN && (
         <p className="quiet">{text('andMore', { count: problems.length - MAX_SHOWN })}</p>
       )}
     </section>

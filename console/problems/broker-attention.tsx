@@ -1,13 +1,8 @@
 import { Attention } from './attention.tsx';
-import { useOpenProblems } from './open-problems.ts';
-
-interface BrokerAttentionProps {
-  readonly brokerId: string;
-  readonly projectId: string;
-}
+import { useProjectProblems } from './project-problems.ts';
 
 /** What is wrong now with a broker and its parts. */
-export function BrokerAttention({ brokerId, projectId }: BrokerAttentionProps) {
-  const open = useOpenProblems([projectId]);
+export function BrokerAttention({ brokerId }: { readonly brokerId: string }) {
+  const open = useProjectProblems();
   return <Attention open={open} isShown={({ broker }) => broker?.id === brokerId} isOnBroker={true} />;
 }

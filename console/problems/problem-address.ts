@@ -24,6 +24,12 @@ const SCREEN_OF_PROJECT: Partial<Record<Kind, string>> = {
   TOKEN_EXPIRING: 'tokens',
 };
 
+/** The key of the screen of a broker or a project on which problems of a kind are seen; `null`: on no certain one. */
+export function screenOf(kind: Kind, place: 'BROKER' | 'PROJECT'): string | null {
+  const address = (place === 'BROKER' ? SCREEN : SCREEN_OF_PROJECT)[kind];
+  return address?.split('?')[0] ?? null;
+}
+
 /** Where to go from a problem; `null` for one of the service itself. */
 export function problemAddress({ kind, broker, project }: Pick<ShownProblem, 'kind' | 'broker' | 'project'>) {
   const ofProject = SCREEN_OF_PROJECT[kind];
