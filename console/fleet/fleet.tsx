@@ -1,7 +1,5 @@
 import { FolderPlus } from 'lucide-react';
 import { useState } from 'react';
-import { useSearchParams } from 'wouter';
-import { graphql } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { FleetAttention } from '../problems/fleet-attention.tsx';
 import { useTexts } from '../texts/texts.ts';
@@ -9,49 +7,52 @@ import { Empty } from '../ui/empty.tsx';
 import { PageHeading } from '../ui/page-heading.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { CreateProject } from './create-project.tsx';
+import { FirstSteps } from './first-steps.tsx';
+import { PROJECTS } from './operations.ts';
 import { ProjectBrokers } from './project-brokers.tsx';
 import { fleetTexts } from './texts.ts';
-
-const PROJECTS = graphql(
-  `query Projects($first: Int!) { projects(first: $first) { totalCount nodes { id name viewerCanAddBrokers } } }`,
-);
+import { Toolbar } from './toolbar.tsx';
+import { Totals } from './totals.tsx';
+import './style.css';
 
 /** Projects that are shown at first, and that each click adds. */
 const PAGE = 20;
+/** Problems that are shown before the brokers. */
+const FEW = 3;
+const COUNTS_MS = 5_000;
 
 /** All brokers of all projects at a glance. */
 export function Fleet() {
   const text = useTexts(fleetTexts);
   const [first, setFirst] = useState(PAGE);
-  const { data, error } = useQuery(PROJECTS, { first });
-  const [search, setSearch] = useSearchParams();
-  const name = search.get('name') ?? '';
+  const { data, error, renew } = useQuery(PROJECTS, { first }, COUNTS_MS);
   if (data === null) return <Problem error={error} />;
+  const { nodes: projects, totalCount } = data.projects;
+  const ownProject = projects.find(
+    ({ viewerCanAddBrokers, viewerCanManageMembers }) => viewerCanAddBrokers && viewerCanManageMembers,
+  );
+  const hasBrokers = projects.some(({ all }) => all.totalCount > 0);
   return (
     <>
       <header className="screen">
         <PageHeading>{text('fleet')}</PageHeading>
-        <input
-          type="search"
-          aria-label={text('filterBrokers')}
-          placeholder={text('filterBrokers')}
-          value={name}
-          onInput={({ currentTarget: { value } }) => setSearch(value === '' ? {} : { name: value }, { replace: true })}
-        />
         <CreateProject />
       </header>
-      <FleetAttention />
-      {data.projects.totalCount === 0 && (
+      <Totals found={data} />
+      {ownProject && <FirstSteps project={ownProject} onAdded={renew} />}
+      <FleetAttention few={FEW} />
+      {totalCount === 0 && (
         <Empty icon={FolderPlus} title={text('noProjects')}>
           <p>{text('noProjectsText')}</p>
         </Empty>
       )}
-      {data.projects.nodes.map((project) => (
-        <ProjectBrokers key={project.id} project={project} name={name} />
+      {hasBrokers && <Toolbar />}
+      {projects.map((project) => (
+        <ProjectBrokers key={project.id} project={project} onAdded={renew} />
       ))}
-      {data.projects.totalCount > data.projects.nodes.length && (
+      {totalCount > projects.length && (
         <button type="button" onClick={() => setFirst(first + PAGE)}>
-          {text('moreProjects', { total: data.projects.totalCount })}
+          {text('moreProjects', { total: totalCount })}
         </button>
       )}
     </>

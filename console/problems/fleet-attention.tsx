@@ -17,15 +17,25 @@ const PROJECTS = graphql(`query ProjectsWithProblems($first: Int!) {
   projects(first: $first) { totalCount nodes { id } }
 }`);
 
+interface FleetAttentionProps {
+  /** How many problems are shown at first. */
+  readonly few: number;
+}
+
 /** What is wrong now in all projects of the person, and for root administrators in the service. */
-export function FleetAttention() {
+export function FleetAttention({ few }: FleetAttentionProps) {
   const { data, error } = useQuery(PROJECTS, { first: MAX_PROJECTS }, EVERY_MS);
   if (data === null) return <Refusal error={error} />;
   const { nodes, totalCount } = data.projects;
-  return <Followed projectIds={nodes.map(({ id }) => id)} total={totalCount} />;
+  return <Followed projectIds={nodes.map(({ id }) => id)} total={totalCount} few={few} />;
 }
 
-function Followed({ projectIds, total }: { readonly projectIds: readonly string[]; readonly total: number }) {
+interface FollowedProps extends FleetAttentionProps {
+  readonly projectIds: readonly string[];
+  readonly total: number;
+}
+
+function Followed({ projectIds, total, few }: FollowedProps) {
   const text = useTexts(problemTexts);
   const { isRootAdmin } = useViewer();
   const open = useOpenProblems(projectIds, isRootAdmin);
@@ -35,7 +45,7 @@ function Followed({ projectIds, total }: { readonly projectIds: readonly string[
       {total > projectIds.length && (
         <p className="note">{text('notAllProjects', { shown: projectIds.length, total })}</p>
       )}
-      <Attention open={open} />
+      <Attention open={open} few={few} />
     </>
   );
 }

@@ -3,7 +3,7 @@ import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startClient, startMosquitto } from '../support/mosquitto.ts';
 import { startRelay } from '../support/relay.ts';
 import { startTestService } from '../support/service.ts';
-import { addBroker, checkScreen, firstBroker, openFleet } from './page.ts';
+import { addBroker, checkScreen, firstBroker, openConsole, openFleet, queriesOf } from './page.ts';
 
 describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () => {
   test('shows brokers with their state, which follows a Mosquitto that stops, and a filter that a reload keeps', async () => {
@@ -20,7 +20,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () =
     await row('plant').getByText('unreachable').waitFor();
 
     // The service itself has connections as well.
-    const clients = async () => Number(await row(embedded.name).getByRole('cell').nth(1).textContent());
+    const clients = async () => Number(await row(embedded.name).getByRole('cell').nth(2).textContent());
     const ids = Array.from({ length: 5 }, (_, n) => `dev-${n}`);
     for (const clientId of ids) {
       await startClient(embedded.url, { clientId, username: 'admin', password: embedded.password });
@@ -42,7 +42,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () =
     await expect.poll(() => page.getByRole('heading', { level: 2 }).count()).toBe(1);
   });
 
-  test('shows 250 brokers in two steps, each with its state', async () => {
+  test('shows 250 brokers in pages, each with its state, and the last hour of a page by one query', async () => {
     const service = await startTestService();
     const { db, changes } = service.storage;
     const broker = {
@@ -54,13 +54,80 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () =
     const data = Array.from({ length: 250 }, (_, n) => ({ ...broker, id: `brk_${n}`, name: `hall-${n}` }));
     await db.broker.createMany({ data });
     for (const { id } of data) await changes.announce('broker', id);
+    const page = await openConsole(service, { token: service.root });
+    const queries = queriesOf(page);
+    await page.getByText('Page 1 of 5').waitFor();
+    await expect.poll(() => page.getByRole('rowheader').count()).toBe(50);
+    await expect.poll(() => page.locator('.sparkline[role=img]').count()).toBeGreaterThanOrEqual(50);
+    const hours = () => queries.filter(({ name }) => name === 'HoursOfBrokers');
+    expect(hours()).toMatchObject([{ variables: { first: 50, offset: 0 } }]);
+    const isUnreachable = page.getByRole('cell').getByText('unreachable', { exact: true });
+    await expect.poll(() => isUnreachable.count(), { interval: 250 }).toBe(50);
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByText('Page 2 of 5').waitFor();
+    await expect.poll(() => hours().at(-1)?.variables).toMatchObject({ offset: 50 });
+
+    // What is wrong is a link, and so is each filter.
+    await page.getByRole('link', { name: '250 of 250 not connected' }).click();
+    await expect.poll(() => page.url()).toContain('show=away');
+    await page.getByText('Page 1 of 5').waitFor();
+    await expect.poll(() => hours().at(-1)?.variables).toMatchObject({ offset: 0, filter: { isConnected: false } });
+    await page.getByRole('button', { name: 'Broker', exact: true }).click();
+    await expect.poll(() => page.url()).toContain('sort=NAME');
+    await expect.poll(() => page.getByRole('rowheader').first().textContent()).toBe('hall-0');
+    await page.getByRole('button', { name: 'Broker', exact: true }).click();
+    await expect.poll(() => page.getByRole('rowheader').first().textContent()).toBe('hall-99');
+  });
+
+  test('shows totals with their trend, and brokers as tiles, which the address remembers', async () => {
+    const service = await startTestService({ embeddedBroker: true });
+    const embedded = await firstBroker(service);
+    await addBroker(service, 'mqtt://127.0.0.1:1');
     const page = await openFleet(service);
-    await page.getByText('200 of 250 brokers are shown.').waitFor();
-    await page.getByRole('button', { name: 'Show more' }).click();
-    await expect.poll(() => page.getByRole('rowheader').count()).toBe(250);
-    const isUnreachable = page.getByText('unreachable', { exact: true });
-    await expect.poll(() => isUnreachable.count(), { interval: 250 }).toBe(250);
-    expect(await page.getByRole('button', { name: 'Show more' }).count()).toBe(0);
+    const total = (title: string) => page.locator('.totals > div').filter({ hasText: title });
+    await total('Brokers').getByText('1 not connected').waitFor();
+    await expect
+      .poll(() => total('Clients').locator('strong').textContent(), { timeout: 60_000 })
+      .toMatch(/^[1-9]\d*$/);
+    await total('Clients')
+      .getByRole('img', { name: /^Clients: lowest/ })
+      .waitFor();
+    await total('Problems').getByText('at 1 brokers').waitFor({ timeout: 60_000 });
+    await page.getByRole('link', { name: 'Tiles' }).click();
+    await expect.poll(() => page.url()).toContain('view=tiles');
+    const tiles = page.locator('.tiles > li');
+    // What is wrong comes first.
+    await expect.poll(() => tiles.first().textContent()).toContain('plant');
+    await expect.poll(() => tiles.last().textContent()).toContain(embedded.name);
+    await checkScreen(page, 'fleet-tiles');
+    await page.reload();
+    await expect.poll(() => tiles.count()).toBe(2);
+    await total('Problems').getByRole('link').click();
+    await expect.poll(() => tiles.allTextContents()).toHaveLength(1);
+    expect(page.url()).toContain('view=tiles');
+    await tiles.getByRole('link', { name: 'plant' }).click();
+    await page.getByRole('heading', { level: 1, name: 'plant' }).waitFor();
+  });
+
+  test('leads through the first steps until each is done', async () => {
+    const service = await startTestService({ embeddedBroker: true });
+    const { url, password } = await firstBroker(service);
+    const page = await openFleet(service);
+    const step = (name: string) => page.locator('.first-steps li').filter({ hasText: name });
+    await step('Connect a device').getByText('mosquitto_sub').waitFor();
+    expect(await page.locator('.first-steps .done').count()).toBe(0);
+    await checkScreen(page, 'first-steps');
+    await startClient(url, { clientId: 'dev-1', username: 'admin', password });
+    await step('Connect a device').getByText('done').waitFor();
+
+    await step('Add your Mosquitto').getByRole('button').click();
+    await page.getByLabel(/^Address/).fill('mqtt://127.0.0.1:1');
+    await page.getByLabel(/^Name/).fill('plant');
+    await page.getByLabel(/^Name/).press('Enter');
+    await step('Add your Mosquitto').getByText('done').waitFor();
+    await page.getByRole('rowheader', { name: 'plant' }).waitFor();
+    await service.person('VIEWER');
+    await page.locator('.first-steps').waitFor({ state: 'detached' });
   });
 
   test('says at once that its connection is lost, marks what is old, and goes on by itself', async () => {

@@ -1,0 +1,95 @@
+import { Check, type LucideIcon, Network, RadioTower, UserPlus } from 'lucide-react';
+import { type ReactNode, useId } from 'react';
+import { Link } from 'wouter';
+import { AddBroker } from '../broker/add-broker.tsx';
+import { subscribeCommand } from '../clients/subscribe-command.ts';
+import { graphql } from '../graph/graphql.ts';
+import { useQuery } from '../graph/use-query.ts';
+import { useViewer } from '../session/session.ts';
+import { useTexts } from '../texts/texts.ts';
+import { CommandToCopy } from '../ui/command-to-copy.tsx';
+import type { Project } from './operations.ts';
+import { fleetTexts } from './texts.ts';
+
+const FACTS = graphql(`query FirstSteps($id: ID!) {
+  project(id: $id) {
+    own: brokers(first: 1, filter: { type: CLOUD }) { nodes { id url } }
+    others: brokers(first: 0, filter: { type: SELF_HOSTED }) { totalCount }
+    clientEvents(first: 1, filter: { kinds: [CONNECTED] }) { nodes { at } }
+    members(first: 2) { nodes { user { email } } }
+  }
+}`);
+
+const EVERY_MS = 5_000;
+
+interface FirstStepsProps {
+  readonly project: Project;
+  readonly onAdded: () => void;
+}
+
+/** What makes a new installation useful, until all of it is done. What is done is read from the graph. */
+export function FirstSteps({ project, onAdded }: FirstStepsProps) {
+  const text = useTexts(fleetTexts);
+  const heading = useId();
+  const { email } = useViewer();
+  const { data, renew } = useQuery(FACTS, { id: project.id }, EVERY_MS);
+  const facts = data?.project;
+  // Without one of the facts nothing is claimed.
+  if (!facts?.members) return null;
+  const [own] = facts.own.nodes;
+  const hasDevice = facts.clientEvents.nodes.length > 0;
+  const hasBroker = facts.others.totalCount > 0;
+  const hasColleague = facts.members.nodes.some(({ user }) => user.email !== email);
+  if (hasDevice && hasBroker && hasColleague) return null;
+  const added = () => {
+    renew();
+    onAdded();
+  };
+  return (
+    <section className="first-steps" aria-labelledby={heading}>
+      <h2 id={heading}>{text('firstSteps')}</h2>
+      <ol>
+        <Step icon={RadioTower} isDone={hasDevice} title={text('connectDevice')}>
+          <p>{text(own ? 'connectDeviceText' : 'connectDeviceLater')}</p>
+          {own && (
+            <>
+              <CommandToCopy command={subscribeCommand(own.url)} />
+              <Link href={`/brokers/${own.id}/access`}>{text('giveAccess')}</Link>
+            </>
+          )}
+        </Step>
+        <Step icon={Network} isDone={hasBroker} title={text('addMosquitto')}>
+          <p>{text('addMosquittoText')}</p>
+          <AddBroker project={project} onAdded={added} label={text('addMosquitto')} />
+        </Step>
+        <Step icon={UserPlus} isDone={hasColleague} title={text('inviteColleague')}>
+          <p>{text('inviteColleagueText')}</p>
+          <Link href={`/projects/${project.id}/members`}>{text('toMembers')}</Link>
+        </Step>
+      </ol>
+    </section>
+  );
+}
+
+interface StepProps {
+  readonly icon: LucideIcon;
+  readonly title: string;
+  readonly isDone: boolean;
+  /** How to do it. */
+  readonly children: ReactNode;
+}
+
+function Step({ icon: Icon, title, isDone, children }: StepProps) {
+  const text = useTexts(fleetTexts);
+  return (
+    <li className={isDone ? 'done' : undefined}>
+      {isDone ? <Check aria-hidden="true" /> : <Icon aria-hidden="true" />}
+      <div>
+        <h3>
+          {title} {isDone && <small>{text('stepDone')}</small>}
+        </h3>
+        {!isDone && children}
+      </div>
+    </li>
+  );
+}
