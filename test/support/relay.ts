@@ -18,11 +18,13 @@ interface RelayOptions {
   readonly isSilent?: (first: Buffer) => boolean;
   /** Called with the bytes of the server before they are passed on. They are dropped if it returns false. */
   readonly passes?: (bytes: Buffer) => boolean;
+  /** By how many milliseconds the bytes of the server are late, in their order. Default: 0. */
+  readonly delayMs?: () => number;
 }
 
 export async function startRelay(
   port: number,
-  { at = 0, isSilent = () => false, passes }: RelayOptions = {},
+  { at = 0, isSilent = () => false, passes, delayMs }: RelayOptions = {},
 ): Promise<Relay> {
   const sockets = new Set<Socket>();
   const server = createServer((incoming) => {
@@ -41,7 +43,14 @@ export async function startRelay(
       if (isSilent(first)) incoming.resume();
       else incoming.pipe(outgoing);
     });
-    if (passes) outgoing.on('data', (bytes: Buffer) => void (passes(bytes) && incoming.write(bytes)));
+    if (delayMs) {
+      let dueAt = 0;
+      outgoing.on('data', (bytes: Buffer) => {
+        const now = performance.now();
+        dueAt = Math.max(dueAt, now + delayMs());
+        setTimeout(() => incoming.write(bytes), dueAt - now);
+      });
+    } else if (passes) outgoing.on('data', (bytes: Buffer) => void (passes(bytes) && incoming.write(bytes)));
     else outgoing.pipe(incoming);
   }).listen(at, '127.0.0.1');
   await once(server, 'listening');

@@ -35,11 +35,18 @@ export async function closed(service: TestService, kind: string): Promise<void> 
 const SOON_MS = 10_000;
 export const LASTING_MS = 30_000;
 
+interface Cause {
+  readonly causedAt: number;
+  readonly withinMs?: number;
+  readonly brokerIds?: readonly string[];
+  readonly isOpen?: null;
+}
+
 /** As `opened`, within `withinMs` after the cause at `causedAt` by the problem's own time, with a remedy. */
 export async function openedAfter(
   service: TestService,
   kind: string,
-  { causedAt, withinMs = SOON_MS, ...filter }: { causedAt: number; withinMs?: number; brokerIds?: readonly string[] },
+  { causedAt, withinMs = SOON_MS, ...filter }: Cause,
 ): Promise<Problem> {
   const problem = await opened(service, kind, filter);
   const tookMs = Date.parse(problem.openedAt) - causedAt;

@@ -86,13 +86,15 @@ export class ProcessTable {
 
   /** Errors: those of the database. */
   async open(): Promise<void> {
-    const { leases, changes } = this.#options;
+    const { db, leases, changes, folderId } = this.#options;
     let isFirst = true;
     this.#lease = leases.want(`${LOCK}${this.id}`, (isHeld) => {
       if (isHeld && !isFirst) this.#calmUntil = performance.now() + GRACE_MS;
       isFirst = false;
     });
     await this.#lease.attempt();
+    // A folder has one process at a time, so those before it have ended.
+    await db.process.deleteMany({ where: { folderId, id: { not: this.id } } });
     await this.#write();
     await this.#read();
     this.#stopChanges = changes.on(CHANGED, () => void this.#readInOrder());

@@ -1,0 +1,61 @@
+import { hostname } from 'node:os';
+import { describe, expect, test } from 'vitest';
+import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
+import { startRelay } from '../../support/relay.ts';
+import { sharedDatabase, startTestService } from '../../support/service.ts';
+import { startServiceProcess } from '../../support/service-process.ts';
+import { closed, openedAfter, problemsOf, SLOW } from './problem-world.ts';
+
+const PROCESSES = 'query { processes { processId isSelf } }';
+const OF_SERVICE = { subjectName: hostname(), project: null, broker: null, subject: null };
+
+const postgres = usePostgres();
+
+describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : ` (${UNAVAILABLE})`}`, () => {
+  test('a process that is killed is a problem until it is started again', async () => {
+    const env = { SECRET_KEY: '5e'.repeat(32), DATABASE_URL: await sharedDatabase(postgres) };
+    // The first process holds all leases.
+    const other = await startServiceProcess(env);
+    const service = await startTestService({ env });
+    const { data } = await service.graphql(PROCESSES);
+    const { processId } = data.processes.find(({ isSelf }: { isSelf: boolean }) => !isSelf);
+    await other.kill();
+    const killedAt = Date.now();
+    const gone = await openedAfter(service, 'PROCESS_AWAY', { causedAt: killedAt });
+    expect(gone).toMatchObject({ ...OF_SERVICE, detail: expect.stringContaining(processId) });
+    await other.start();
+    await closed(service, 'PROCESS_AWAY');
+  });
+
+  test('a database that is slow, and one that is away, are problems that are stored when it responds again', async () => {
+    const databaseUrl = new URL(await sharedDatabase(postgres));
+    const port = Number(databaseUrl.port);
+    let delayMs = 0;
+    const relay = await startRelay(port, { delayMs: () => delayMs });
+    databaseUrl.port = new URL(relay.url).port;
+    const service = await startTestService({ env: { DATABASE_URL: databaseUrl.href } });
+    expect(await problemsOf(service, {})).toEqual([]);
+
+    delayMs = 900;
+    const slowAt = Date.now();
+    const slow = await openedAfter(service, 'DATABASE_SLOW', { causedAt: slowAt });
+    expect(slow).toMatchObject({ ...OF_SERVICE, severity: 'WARNING' });
+    delayMs = 0;
+    await closed(service, 'DATABASE_SLOW');
+
+    relay.stop();
+    const awayAt = Date.now();
+    // Other requests need the database.
+    const metrics = async () => (await fetch(`${service.url}/metrics`)).text();
+    await expect.poll(metrics, SLOW).toContain('brokergraph_problems{kind="DATABASE_AWAY",severity="CRITICAL"} 1');
+    await startRelay(port, { at: Number(databaseUrl.port) });
+    await expect
+      .poll(async () => (await service.graphql('{ problemCounts { critical } }')).errors, SLOW)
+      .toBeUndefined();
+    const away = await openedAfter(service, 'DATABASE_AWAY', { causedAt: awayAt, isOpen: null });
+    expect(away).toMatchObject({ ...OF_SERVICE, severity: 'CRITICAL' });
+    await closed(service, 'DATABASE_AWAY');
+    const isClosed = { id: { in: [slow.id, away.id] }, closedAt: { not: null } };
+    await expect.poll(() => service.storage.db.problem.count({ where: isClosed })).toBe(2);
+  });
+});
