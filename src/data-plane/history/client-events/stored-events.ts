@@ -1,5 +1,4 @@
-import type { ClientEndReason } from '../../../protocol/apis/clients/client-events.ts';
-import type { ClientProtocol } from '../../../protocol/apis/clients/inspect-data.ts';
+import type { ClientEvent } from '../../../protocol/apis/clients/client-events.ts';
 import type { Refusal } from '../../../protocol/apis/refusals/refusal.ts';
 import type { HistoryRow } from '../model/history-module.ts';
 
@@ -18,20 +17,11 @@ const STORED_EVENT_KINDS = [
 export type StoredEventKind = (typeof STORED_EVENT_KINDS)[number];
 
 /** Fields that the broker does not report are `null`. */
-export interface StoredEvent {
+export interface StoredEvent extends Omit<ClientEvent, 'kind' | 'from'> {
   readonly broker: string;
-  /** Epoch milliseconds. */
-  readonly at: number;
   /** Number among the events of the broker at this time. An event that is stored again has the same one. */
   readonly id: number;
   readonly kind: StoredEventKind;
-  readonly clientId: string | null;
-  readonly username: string | null;
-  readonly address: string | null;
-  readonly listenerPort: number | null;
-  readonly protocol: ClientProtocol | null;
-  readonly reason: ClientEndReason | null;
-  readonly detail: string | null;
   /** What was refused, with the count until this event. `null` for other kinds. */
   readonly refusal: Refusal | null;
   /** Number of refusals since the previous event of the same entry. Otherwise 1. */

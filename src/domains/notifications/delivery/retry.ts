@@ -1,11 +1,11 @@
+import { Backoff } from '../../../platform/scheduling/backoff.ts';
 import type { Outcome } from '../senders/sender.ts';
 
 /** How long a message is sent again. Then it is a dead letter. */
 const RETRY_MS = 24 * 3_600_000;
 /** The same for a message that the receiver refuses: the messages behind it may be accepted. */
 const REFUSED_MS = 10 * 60_000;
-const FIRST_PAUSE_MS = 1_000;
-const MAX_PAUSE_MS = 300_000;
+const BACKOFF = { firstMs: 1_000, longestMs: 300_000, jitter: 0.1 } as const;
 /** Longer requests of a receiver are not followed. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
@@ -14,8 +14,10 @@ const MAX_RETRY_AFTER_MS = 3_600_000;
  * with this one.
  */
 export function nextAttempt(outcome: Outcome, attempts: number, startedAt: number, now: number): number | null {
-  const pause = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(attempts - 1, 20));
+  const backoff = new Backoff(BACKOFF);
+  // The attempts are in the database, which another process may have written.
+  backoff.reset(attempts - 1);
   const wanted = Math.min(outcome.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
-  const at = now + Math.max(wanted, pause * (0.9 + Math.random() * 0.2));
+  const at = now + Math.max(wanted, backoff.next());
   return at - startedAt > (outcome.isRefused === true ? REFUSED_MS : RETRY_MS) ? null : at;
 }
