@@ -110,6 +110,8 @@ export class PoisonBroker {
       }
       if (packet.cmd !== 'subscribe') return;
       send({ cmd: 'suback', messageId, granted: packet.subscriptions.map(({ qos }) => qos) });
+      // Of messages, and not only of what brokers report themselves.
+      if (packet.subscriptions.some(({ topic }) => topic.startsWith('$'))) return;
       this.#subscriber = socket;
       this.#subscribed();
     });
