@@ -27,6 +27,7 @@ test('any response is parsed into valid fields only', () => {
         expect(typeof detail.username).toBe('string');
         expect(detail.subscriptions?.every((filter) => typeof filter === 'string') ?? true).toBe(true);
         expect(Number.isInteger(detail.lastConnect ?? 0)).toBe(true);
+        expect(new Date(detail.lastConnect ?? 0).getTime()).not.toBeNaN();
       }
       const { clients, totalCount } = parseClientList({ clients: [data], totalCount: data });
       expect(totalCount).toBeGreaterThanOrEqual(clients.length);
@@ -37,6 +38,8 @@ test('any response is parsed into valid fields only', () => {
 });
 
 test('times in seconds and in milliseconds are equal', () => {
+  for (const lastConnect of [8_640_000_000_000_001, 1e300, '1e400'])
+    expect(parseClientDetail({ clientid: 'a', lastConnect })).not.toHaveProperty('lastConnect');
   expect(parseClientDetail({ clientid: 'a', lastConnect: 1_700_000_000, lastDisconnect: null })).toMatchObject({
     lastConnect: 1_700_000_000_000,
     lastDisconnect: null,
