@@ -1,4 +1,4 @@
-import { useAddressValues } from '../clients/address-values.ts';
+import { useAddressValues } from '../ui/address-values.ts';
 import type { VariablesOf } from '../graph/graphql.ts';
 import type { BROKER_EVENTS, EventKind, EventPage } from './event-graph.ts';
 

@@ -1,5 +1,5 @@
 import { useSearchParams } from 'wouter';
-import { useAddressValues } from '../clients/address-values.ts';
+import { useAddressValues } from '../ui/address-values.ts';
 
 export const ACTIONS = ['PUBLISH', 'SUBSCRIBE', 'RECEIVE', 'UNSUBSCRIBE'] as const;
 export type Action = (typeof ACTIONS)[number];
