@@ -27,7 +27,8 @@ function watched() {
 test.each(['SQLite', 'PostgreSQL'])('a stream stores and publishes what follows each poison, in %s', async (engine) => {
   if (engine === 'PostgreSQL' && !postgres.available) return;
   const databaseUrl = engine === 'SQLite' ? null : await sharedDatabase(postgres);
-  const place: StorePlace = databaseUrl === null ? { folder: temporaryFolder() } : { databaseUrl };
+  const folder = temporaryFolder();
+  const place: StorePlace = databaseUrl === null ? { folder } : { databaseUrl, formerFolder: folder };
   const broker = await PoisonBroker.start();
   const arrived: number[] = [];
   let look = () => {};
