@@ -12,6 +12,8 @@ import { FLEET_HOUR, type Projects } from './operations.ts';
 import { fleetTexts } from './texts.ts';
 
 const HOUR_MS = 10_000;
+/** From here on, numbers have no decimals. */
+const LARGE = 100;
 
 /** What all brokers have together, with the trend of the last hour. */
 export function Totals({ found }: { readonly found: Projects }) {
@@ -26,7 +28,14 @@ export function Totals({ found }: { readonly found: Projects }) {
   const { critical, warning, notice } = found.problemCounts;
   const hasProblems = critical + warning + notice > 0;
   const hour = data?.fleetMetrics;
-  const rounded = hour?.clients.map((value) => value && Math.round(value)) ?? [];
+  const steps = hour ? complete(hour.brokers) : 0;
+  const measured = hour?.brokers[steps - 1] ?? 0;
+  const rounded = hour?.clients.map((value) => value && Math.round(value));
+  const trend = (values: Values = []) => ({
+    values: values.slice(0, steps),
+    from: hour?.from,
+    step: hour?.stepSeconds,
+  });
   return (
     <dl className="totals">
       <Total title={text('brokers')} value={numberText(all)}>
@@ -37,11 +46,12 @@ export function Totals({ found }: { readonly found: Projects }) {
         ) : (
           text('allConnected')
         )}
+        {hour && measured < all && <span>{text('measured', { count: numberText(measured) })}</span>}
       </Total>
-      <Trend title={text('clients')} values={rounded} from={hour?.from} step={hour?.stepSeconds} />
-      <Trend title={text('received')} values={hour?.messagesIn ?? []} from={hour?.from} step={hour?.stepSeconds} />
-      <Trend title={text('sent')} values={hour?.messagesOut ?? []} from={hour?.from} step={hour?.stepSeconds} />
-      <Trend title={text('deniedRate')} values={hour?.refusals ?? []} from={hour?.from} step={hour?.stepSeconds} />
+      <Trend title={text('clients')} {...trend(rounded)} />
+      <Trend title={text('received')} {...trend(hour?.messagesIn)} />
+      <Trend title={text('sent')} {...trend(hour?.messagesOut)} />
+      <Trend title={text('deniedRate')} {...trend(hour?.refusals)} />
       <Total
         title={text('problems')}
         value={hasProblems ? <ProblemBadge counts={found.problemCounts} most={3} /> : '0'}
@@ -54,6 +64,12 @@ export function Totals({ found }: { readonly found: Projects }) {
       </Total>
     </dl>
   );
+}
+
+/** Steps without the current one, as long as fewer brokers have been measured in it than in the one before. */
+function complete(brokers: readonly number[]): number {
+  const [before = 0, last = 0] = brokers.slice(-2);
+  return last < before ? brokers.length - 1 : brokers.length;
 }
 
 interface TotalProps {
@@ -87,19 +103,20 @@ function Trend({ title, values, from, step }: TrendProps) {
   const text = useTexts(fleetTexts);
   const numberText = useNumbers();
   const times = useTimeTexts();
+  const brief = (value: number) => numberText(value < LARGE ? value : Math.round(value));
   const first = values.findIndex(isNumber);
   const last = values.findLast(isNumber);
   const difference = (last ?? 0) - (values[first] ?? 0);
   const since = () => times.MINUTE(Date.parse(from ?? '') + first * (step ?? 0) * 1_000);
   const sign = difference > 0 ? '+' : difference < 0 ? '−' : '±';
   return (
-    <Total title={title} value={last === undefined ? '–' : numberText(last)}>
+    <Total title={title} value={last === undefined ? '–' : brief(last)}>
       {last === undefined ? (
         text('notMeasured')
       ) : (
         <>
-          {text('since', { change: `${sign}${numberText(Math.abs(difference))}`, time: since() })}
-          <Sparkline title={title} values={values} format={numberText} />
+          {text('since', { change: `${sign}${brief(Math.abs(difference))}`, time: since() })}
+          <Sparkline title={title} values={values} format={brief} />
         </>
       )}
     </Total>

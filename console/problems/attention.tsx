@@ -46,7 +46,7 @@ export function Attention({ open, isShown = () => true, isOnBroker = false, few 
       />
       {!hasAll && problems.length > few && (
         <button type="button" className="all" onClick={() => setHasAll(true)}>
-          {text('showAll', { count: problems.length })}
+          {text('showMore', { count: Math.min(problems.length, MAX_SHOWN) - few })}
         </button>
       )}
       {hasAll && problems.length > MAX_SHOWN && (
