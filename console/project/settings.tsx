@@ -2,6 +2,7 @@ import { type FormEvent, useState } from 'react';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useQuery } from '../graph/use-query.ts';
+import { ProblemThresholds } from '../problems/thresholds.tsx';
 import { useTexts } from '../texts/texts.ts';
 import { Field } from '../ui/field.tsx';
 import { useNotices } from '../ui/notices.tsx';
@@ -60,6 +61,7 @@ export function Settings() {
           <code>{found.id}</code>
         </dd>
       </dl>
+      <ProblemThresholds projectId={id} />
       {found.viewerCanDelete && (
         <p>
           <button type="button" className="danger" onClick={() => setDeleting(true)}>

@@ -2,12 +2,14 @@ import type { GraphQLEnumType } from 'graphql';
 import { expect, test } from 'vitest';
 import { codeTexts } from '../../console/audit/code-texts.ts';
 import { helpTexts } from '../../console/problems/help-texts.ts';
+import { DEFAULTS } from '../../console/problems/threshold-defaults.ts';
 import { titleTexts } from '../../console/problems/title-texts.ts';
 import { adviceTexts } from '../../console/refusals/advice-texts.ts';
 import { reasonTexts } from '../../console/refusals/reason-texts.ts';
 import { capabilityTexts } from '../../console/texts/capability-texts.ts';
 import { schema } from '../../src/app/schema.ts';
 import { PROBLEM_KINDS, problemKinds } from '../../src/domains/problems/model/problem-kinds.ts';
+import { THRESHOLDS } from '../../src/domains/problems/model/problem-thresholds.ts';
 
 /** Access was denied for one of several reasons, each with a text of its own. */
 const DENIED = { ACCESS_DENIED: 'deniedByRule' } as const;
@@ -45,4 +47,9 @@ test('titles and remedies of problems are those of the service, so that the cons
     Object.fromEntries(problemKinds.map((kind) => [kind, PROBLEM_KINDS[kind][what]]));
   expect(titleTexts.en).toEqual(wordsOf('title'));
   expect(helpTexts.en).toEqual(wordsOf('whatWouldHelp'));
+});
+
+test('defaults and bounds of thresholds are those of the service', () => {
+  const known = Object.entries(THRESHOLDS).map(([name, { fallback, min, max }]) => [name, { fallback, min, max }]);
+  expect(DEFAULTS).toEqual(Object.fromEntries(known));
 });

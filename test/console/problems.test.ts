@@ -91,4 +91,21 @@ describe.skipIf(!hasChromium)(hasChromium ? 'problems' : CHROMIUM_MISSING, () =>
     await page.getByLabel('until').fill('2020-01-01T00:00');
     await page.getByText('No closed problem matches the filter.').waitFor();
   });
+
+  test('have thresholds in the settings of the project, where an empty field sets the default again', async () => {
+    const service = await startTestService();
+    const page = await openFleet(service);
+    await openScreen(page, service, '');
+    const days = page.getByLabel(/^Days before a token expires/);
+    const stored = async () => (await service.storage.db.project.findFirstOrThrow()).problemThresholds;
+    await days.fill('21');
+    await page.getByRole('button', { name: 'Set thresholds' }).click();
+    await page.getByText('The thresholds are set.').waitFor();
+    expect(await stored()).toBe('{"tokenDays":21}');
+    await checkScreen(page, 'thresholds');
+    await days.fill('');
+    await days.press('Enter');
+    await expect.poll(stored).toBeNull();
+    await expect.poll(() => days.inputValue()).toBe('7');
+  });
 });
