@@ -25,7 +25,11 @@ export function ProjectFrame() {
   const project = data?.project;
   if (!project)
     return error?.code === 'NOT_FOUND' ? <p role="alert">{text('noProject')}</p> : <Problem error={error} />;
-  const screens = PROJECT_SCREENS.filter(({ key }) => key !== 'audit' || project.viewerCanReadAudit);
+  const isOffered: Partial<Record<(typeof PROJECT_SCREENS)[number]['key'], boolean>> = {
+    audit: project.viewerCanReadAudit,
+    notifications: project.viewerCanManageNotifications,
+  };
+  const screens = PROJECT_SCREENS.filter(({ key }) => isOffered[key] !== false);
   return (
     <ProjectContext.Provider value={{ project, renew }}>
       <ProjectProblems.Provider value={problems}>

@@ -49,6 +49,7 @@ export const PROJECT_SCREENS = [
   ofProject('settings', async () => (await import('./project/settings.tsx')).Settings),
   ofProject('problems', async () => (await import('./project-problems/problems.tsx')).Problems),
   ofProject('silences', async () => (await import('./project-problems/silences.tsx')).Silences),
+  ofProject('notifications', async () => (await import('./notifications/notifications.tsx')).Notifications),
   ofProject('members', async () => (await import('./project/members.tsx')).Members),
   ofProject('tokens', async () => (await import('./project/tokens.tsx')).Tokens),
   ofProject('rules', async () => (await import('./project/rules.tsx')).Rules),

@@ -38,13 +38,15 @@ export function ScopeFields({ projectId, scope, onChange }: ScopeFieldsProps) {
   const brokers = useBrokers(projectId) ?? [];
   return (
     <>
-      <Choices
-        title={text('brokers')}
-        all={text('allBrokers')}
-        values={brokers.map(({ id, name }) => ({ value: id, label: name }))}
-        chosen={scope.brokerIds}
-        onChange={(brokerIds) => onChange({ brokerIds })}
-      />
+      {brokers.length > 0 && (
+        <Choices
+          title={text('brokers')}
+          all={text('allBrokers')}
+          values={brokers.map(({ id, name }) => ({ value: id, label: name }))}
+          chosen={scope.brokerIds}
+          onChange={(brokerIds) => onChange({ brokerIds })}
+        />
+      )}
       <Choices
         title={text('severities')}
         all={text('allSeverities')}

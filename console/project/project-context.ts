@@ -7,6 +7,7 @@ export const PROJECT = graphql(`query ProjectFrame($id: ID!) {
     name
     viewerRole
     viewerCanReadAudit
+    viewerCanManageNotifications
     viewerCanSilenceProblems
     settings { hasStrictRoles }
   }

@@ -6,15 +6,17 @@ import { tokenTexts } from './token-texts.ts';
 interface SecretOnceProps {
   readonly name: string;
   readonly secret: string;
+  /** Why it is shown only once. Default: that of tokens. */
+  readonly note?: string;
   readonly onClose: () => void;
 }
 
-/** The secret of a token. The service stores a hash only, so it is shown this once. */
-export function SecretOnce({ name, secret, onClose }: SecretOnceProps) {
+/** A secret that the service does not show again. */
+export function SecretOnce({ name, secret, note, onClose }: SecretOnceProps) {
   const text = useTexts(tokenTexts);
   return (
     <Dialog title={text('secretOf', { name })} onClose={onClose}>
-      <p>{text('once')}</p>
+      <p>{note ?? text('once')}</p>
       <CommandToCopy command={secret} />
       <p className="buttons">
         <button type="button" onClick={onClose}>

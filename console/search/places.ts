@@ -31,6 +31,7 @@ const OF_BROKER = [
 const OF_PROJECT = [
   'problems',
   'silences',
+  'notifications',
   'members',
   'tokens',
   'rules',

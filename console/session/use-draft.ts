@@ -11,8 +11,10 @@ interface Draft<Value> {
   readonly change: (part: Partial<Value>) => void;
   /** Whether the form begins with what was typed earlier. */
   readonly isRestored: boolean;
-  /** Forgets what was typed, because it is saved or no longer wanted. */
-  readonly discard: () => void;
+  /** Forgets what was typed, because it is saved. The form still has it. */
+  readonly forget: () => void;
+  /** Begins with the initial values again. */
+  readonly startOver: () => void;
 }
 
 /**
@@ -33,9 +35,10 @@ export function useDraft<Value extends object>(form: string, initial: Value): Dr
       for (const oldest of drafts.keys()) if (drafts.size > MAX_DRAFTS) drafts.delete(oldest);
       return { ...before, value: changed };
     });
-  const discard = () => {
-    drafts.delete(key);
+  const forget = () => void drafts.delete(key);
+  const startOver = () => {
+    forget();
     setState({ value: initial, isRestored: false });
   };
-  return { value, change, isRestored, discard };
+  return { value, change, isRestored, forget, startOver };
 }

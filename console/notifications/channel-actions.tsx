@@ -1,0 +1,74 @@
+import { Ellipsis } from 'lucide-react';
+import { useState } from 'react';
+import { Link, useLocation } from 'wouter';
+import { useMutation } from '../graph/use-mutation.ts';
+import { useProject } from '../project/project-context.ts';
+import { useTexts } from '../texts/texts.ts';
+import { Confirmation } from '../ui/confirmation.tsx';
+import { Menu } from '../ui/menu.tsx';
+import { useNotices } from '../ui/notices.tsx';
+import { Refusal } from '../ui/problem.tsx';
+import { type Channel, channelAddress, DELETE, UPDATE } from './channel-graph.ts';
+import { TestChannel } from './test-channel.tsx';
+import { channelTexts } from './texts.ts';
+
+interface ChannelActionsProps {
+  readonly channel: Channel;
+  readonly onChanged: () => void;
+}
+
+/** Tests, changes, switches off and deletes a channel. */
+export function ChannelActions({ channel, onChanged }: ChannelActionsProps) {
+  const text = useTexts(channelTexts);
+  const notify = useNotices();
+  const project = useProject();
+  const [, navigate] = useLocation();
+  const update = useMutation(UPDATE);
+  const remove = useMutation(DELETE);
+  const [open, setOpen] = useState<'test' | 'delete' | null>(null);
+  const { id, name, isActive } = channel;
+  const close = () => setOpen(null);
+  const turn = async () => {
+    if ((await update.run({ input: { channelId: id, isActive: !isActive } })) === null) return;
+    notify(text(isActive ? 'turnedOff' : 'turnedOn', { name }));
+    onChanged();
+  };
+  const deleteIt = async () => {
+    if ((await remove.run({ input: { channelId: id } })) === null) return;
+    notify(text('deleted', { name }));
+    close();
+    onChanged();
+    navigate(channelAddress(project.id));
+  };
+  return (
+    <>
+      <Menu label={text('actionsOf', { name })} className="icon" button={<Ellipsis aria-hidden="true" />}>
+        <button type="button" onClick={() => setOpen('test')}>
+          {text('test')}
+        </button>
+        <Link href={channelAddress(project.id, id, 'edit')}>{text('change')}</Link>
+        <button type="button" onClick={() => void turn()}>
+          {text(isActive ? 'turnOff' : 'turnOn')}
+        </button>
+        <button type="button" className="danger" onClick={() => setOpen('delete')}>
+          {text('delete')}
+        </button>
+      </Menu>
+      <Refusal error={update.error} />
+      {open === 'test' && <TestChannel channel={channel} onClose={close} />}
+      {open === 'delete' && (
+        <Confirmation
+          title={text('deleteOf', { name })}
+          action={text('deleteOf', { name })}
+          isDestructive={true}
+          isBusy={remove.isBusy}
+          error={remove.error}
+          onConfirm={() => void deleteIt()}
+          onClose={close}
+        >
+          <p>{text('deleteMeans')}</p>
+        </Confirmation>
+      )}
+    </>
+  );
+}

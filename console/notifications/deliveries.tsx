@@ -1,0 +1,129 @@
+import { useState } from 'react';
+import { useMutation } from '../graph/use-mutation.ts';
+import { useQuery } from '../graph/use-query.ts';
+import { useNumbers, useTexts } from '../texts/texts.ts';
+import type { Column } from '../ui/column.ts';
+import { CopyAs } from '../ui/copy-as.tsx';
+import { useNotices } from '../ui/notices.tsx';
+import { Problem, Refusal } from '../ui/problem.tsx';
+import { Table } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
+import { DELIVERIES, type Delivery, RESEND } from './channel-graph.ts';
+import { useContentWords } from './content-words.ts';
+import { DeliveryState } from './delivery-state.tsx';
+import { ResponseOf } from './response-of.tsx';
+import { channelTexts } from './texts.ts';
+
+const STATES = ['PENDING', 'DELIVERED', 'DEAD'] as const;
+/** Messages that are shown at first, and that each click adds. */
+const PAGE = 20;
+/** The service allows pages of this size. */
+const MAX_SHOWN = 100;
+/** While messages are sent, their states change. */
+const EVERY_MS = 3_000;
+
+interface DeliveriesProps {
+  readonly channelId: string;
+  /** From the address. */
+  readonly state: string | null;
+  readonly onState: (state: string) => void;
+}
+
+/** The messages of a channel, the newest first, and what the receiver responded. */
+export function Deliveries({ channelId: id, state: wanted, onState }: DeliveriesProps) {
+  const text = useTexts(channelTexts);
+  const numberText = useNumbers();
+  const contentText = useContentWords();
+  const notify = useNotices();
+  const resend = useMutation(RESEND);
+  const [first, setFirst] = useState(PAGE);
+  const state = STATES.find((known) => known === wanted) ?? null;
+  const variables = { id, state, first };
+  const { data, error, renew } = useQuery(DELIVERIES, variables, EVERY_MS);
+  const node = data?.node;
+  const found = node && 'deliveries' in node ? node.deliveries : null;
+  if (found === null) return <Problem error={error} />;
+  const sendAgain = async ({ id: deliveryId, number }: Delivery) => {
+    if ((await resend.run({ input: { channelId: id, deliveryId } })) === null) return;
+    notify(text('resent', { number }));
+    renew();
+  };
+  const columns: Column<Delivery>[] = [
+    { key: 'number', title: text('number'), cell: ({ number }) => `#${number}`, value: ({ number }) => number },
+    { key: 'content', title: text('content'), cell: ({ content }) => contentText(content) },
+    {
+      key: 'state',
+      title: text('state'),
+      cell: (delivery) => <DeliveryState delivery={delivery} />,
+      value: (delivery) => delivery.state,
+    },
+    { key: 'attempts', title: text('attempts'), cell: ({ attempts }) => numberText(attempts), isNumber: true },
+    {
+      key: 'lastAttempt',
+      title: text('lastAttempt'),
+      cell: ({ lastAttemptAt }) => <Time at={lastAttemptAt} />,
+      value: ({ lastAttemptAt }) => lastAttemptAt,
+    },
+    {
+      key: 'nextAttempt',
+      title: text('nextAttempt'),
+      cell: ({ nextAttemptAt }) => <Time at={nextAttemptAt} />,
+      value: ({ nextAttemptAt }) => nextAttemptAt,
+    },
+    {
+      key: 'response',
+      title: text('response'),
+      cell: (delivery) => <ResponseOf outcome={delivery} />,
+      value: (delivery) => delivery.error ?? delivery.responseStatus,
+    },
+    {
+      key: 'actions',
+      title: text('actions'),
+      cell: (delivery) =>
+        delivery.state !== 'PENDING' && (
+          <button
+            type="button"
+            disabled={resend.isBusy}
+            aria-label={text('resendOf', { number: delivery.number })}
+            onClick={() => void sendAgain(delivery)}
+          >
+            {text('resend')}
+          </button>
+        ),
+      value: () => null,
+    },
+  ];
+  const { nodes, totalCount } = found;
+  return (
+    <section>
+      <header className="screen">
+        <h2>{text('deliveries')}</h2>
+        <label>
+          {text('state')}{' '}
+          <select value={state ?? ''} onChange={({ currentTarget: { value } }) => onState(value)}>
+            <option value="">{text('any')}</option>
+            {STATES.map((one) => (
+              <option key={one} value={one}>
+                {text(one)}
+              </option>
+            ))}
+          </select>
+        </label>
+        <span className="quiet">{text('total', { count: totalCount })}</span>
+      </header>
+      <Refusal error={error ?? resend.error} />
+      {nodes.length === 0 && <p className="quiet">{text(state === null ? 'noDeliveries' : 'noneInState')}</p>}
+      {nodes.length > 0 && (
+        <Table label={text('deliveries')} columns={columns} rows={nodes} keyOf={(delivery) => delivery.id} />
+      )}
+      <p className="actions">
+        {totalCount > nodes.length && first < MAX_SHOWN && (
+          <button type="button" onClick={() => setFirst(first + PAGE)}>
+            {text('more')}
+          </button>
+        )}
+        <CopyAs document={DELIVERIES} variables={variables} />
+      </p>
+    </section>
+  );
+}
