@@ -1,0 +1,1 @@
+-- Queues of bridges are in files of their own.
