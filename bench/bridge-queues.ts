@@ -1,18 +1,21 @@
 /**
- * Stores and delivers the messages of bridge queues in PostgreSQL. The peer is the same queue in a file. Rounds
+ * Stores and delivers the messages of bridge queues in PostgreSQL. The peer is the same queue in an SQLite file. Rounds
  * alternate on one machine, both with fsync. Prints medians of messages per second, and the 99th percentile of the
  * delay of a 1 ms timer. Requires PostgreSQL. `node bench/run.mjs bridge-queues`.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import pg from 'pg';
 import { BridgeQueue } from '../src/data-plane/bridges/queue/bridge-queue.ts';
-import { postgresqlQueues } from '../src/data-plane/bridges/queue/postgresql/postgresql-queues.ts';
-import { QueueDatabase } from '../src/data-plane/bridges/queue/postgresql/queue-database.ts';
-import { fileQueues, type QueueStore } from '../src/data-plane/bridges/queue/queue-store.ts';
+import { postgresqlQueues } from '../src/data-plane/bridges/queue/postgresql-queues.ts';
+import type { QueueStore } from '../src/data-plane/bridges/queue/queue-store.ts';
+import { sqliteQueues } from '../src/data-plane/bridges/queue/sqlite-queues.ts';
+import { LogDatabase } from '../src/data-plane/log/postgresql/postgresql-logs.ts';
+import { readMigrations } from '../src/platform/storage/migrations/migrations.ts';
+import { migratePostgresql } from '../src/platform/storage/migrations/postgresql-migrator.ts';
 import { startPostgres } from './support/postgres.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 7);
@@ -21,7 +24,7 @@ const TAKEN = 2_000;
 const MIN_RATIO = 0.3;
 const BROKER = 'brk_bench';
 /** run.mjs runs benchmarks in the root of the project. */
-const MIGRATION = 'prisma/migrations/postgresql/0001_schema/migration.sql';
+const MIGRATIONS = 'prisma/migrations/postgresql';
 
 interface Load {
   readonly name: string;
@@ -49,7 +52,8 @@ const postgres = await startPostgres(mkdtempSync(join(tmpdir(), 'brokergraph-que
 let good = true;
 try {
   await createTables(postgres.url);
-  const database = new QueueDatabase(postgres.url);
+  const nothing = () => undefined;
+  const database = new LogDatabase({ databaseUrl: postgres.url, onProblem: nothing, onLost: nothing });
   for (const load of LOADS) {
     const own: Figures[] = [];
     const files: Figures[] = [];
@@ -57,13 +61,13 @@ try {
       const bridgeId = randomUUID();
       own.push(
         await measure(
-          postgresqlQueues({ database, brokerId: BROKER, bridgeId, storage: undefined, formerFolder: folder }),
+          postgresqlQueues({ database, brokerId: BROKER, bridgeId, storage: undefined, folder: join(folder, 'none') }),
           load,
         ),
       );
       const path = join(folder, bridgeId);
       mkdirSync(path);
-      files.push(await measure(fileQueues(path, undefined), load));
+      files.push(await measure(sqliteQueues(bridgeId, path, undefined), load));
     }
     console.log(`\n${load.name}: messages a second in PostgreSQL (in a file), load ${loadavg()[0]?.toFixed(1)}`);
     // Messages of short queues are delivered from memory.
@@ -88,9 +92,10 @@ try {
 if (!good) process.exitCode = 1;
 
 async function createTables(url: string): Promise<void> {
+  const log = { debug: () => {}, info: () => {}, warn: console.error, error: console.error };
+  await migratePostgresql(url, readMigrations(MIGRATIONS), log);
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  await client.query(readFileSync(MIGRATION, 'utf8'));
   await client.query(`INSERT INTO "Project" (id, name, "updatedAt") VALUES ('prj', 'p', now());
     INSERT INTO "Broker" (id, "projectId", type, name, "updatedAt") VALUES ('${BROKER}', 'prj', 'SELF_HOSTED', 'b', now())`);
   await client.end();
@@ -102,7 +107,7 @@ async function measure(store: QueueStore, { bytes, queues, messages }: Load): Pr
   };
   const all = await Promise.all(
     Array.from({ length: queues }, async (_, index) => {
-      const queue = new BridgeQueue({ disk: await store.open(String(index)), bounds: BOUNDS, onProblem });
+      const queue = new BridgeQueue({ log: await store.open(String(index)), bounds: BOUNDS, onProblem });
       queue.setDelivering(false);
       return queue;
     }),
@@ -135,6 +140,7 @@ async function measure(store: QueueStore, { bytes, queues, messages }: Load): Pr
   await Promise.all(all.map(drained));
   const delivered = (messages * 1_000) / (performance.now() - before);
   await Promise.all(all.map((queue) => queue.close({ discard: true })));
+  await store.close({ discard: true });
   return { stored, delivered, stall: delay.percentile(99) / 1e6 };
 }
 

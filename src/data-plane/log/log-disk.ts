@@ -2,9 +2,10 @@ import type { ValueOrPromise } from '../../platform/value-or-promise.ts';
 import type { IdRange, StoredMessage } from './log-message.ts';
 import type { LogPart, StoredPart } from './log-parts.ts';
 
-/** Who may change the logs of a broker: one process at a time. */
+/** Who may change the logs of a broker, or of a bridge: one process at a time. */
 export interface LogOwner {
-  readonly brokerId: string;
+  /** The broker or the bridge of the logs. */
+  readonly group: string;
   /** What is owned: the logs of the broker, or what is carried over to them. */
   readonly key: string;
   /** Differs for each process that opens the logs, and `turn` for each try whose result is not known. */
@@ -50,6 +51,8 @@ export interface WaitingMessage extends StoredMessage {
 export interface LogBatch {
   readonly log: DiskLog;
   readonly messages: readonly WaitingMessage[];
+  /** What is deleted in the same commit, of a log without ttl. Default: nothing. */
+  readonly settled?: readonly IdRange[];
 }
 
 export interface PageRange extends IdRange {
@@ -91,7 +94,7 @@ export interface LogDisk {
   /** Epoch milliseconds, by the clock that all owners share. */
   now(): number;
   /** Makes the caller the owner. */
-  open(brokerId: string): ValueOrPromise<OpenedLogs>;
+  open(group: string): ValueOrPromise<OpenedLogs>;
   /**
    * Stores all messages in one commit, but for those of logs whose owner turns out to be another one: they are marked.
    * May be called again with the same messages when its result is not known.
@@ -107,7 +110,7 @@ export interface LogDisk {
   keepTtl(log: DiskLog): void;
   /** Gives the name of a log free. */
   release(log: DiskLog): ValueOrPromise<void>;
-  /** Forgets a log without messages. */
+  /** Forgets a log without messages, and its parts. */
   drop(log: DiskLog): ValueOrPromise<void>;
   /** Gives some free space back to the file system. Returns `true` when there is no more. */
   shrink(): ValueOrPromise<boolean>;

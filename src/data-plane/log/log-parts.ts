@@ -78,6 +78,11 @@ export class LogParts {
   /** The part of a new message with this id, which is higher than all others. */
   next(id: number, ttl: number): LogPart {
     this.lastId = id;
+    return this.add(id, ttl);
+  }
+
+  /** The part of a message that is going to be written. */
+  add(id: number, ttl: number): LogPart {
     const width = widthOf(ttl);
     const start = startOf(width, id);
     let part = this.#current;
@@ -112,6 +117,19 @@ export class LogParts {
       }
     }
     return clusters;
+  }
+
+  /** A message of a log without ttl was deleted. */
+  reduce(id: number, bytes: number): void {
+    const part = this.#all.find(({ width, start }) => width === 0 && start === startOf(0, id));
+    if (part === undefined) return;
+    part.messages -= 1;
+    part.bytes -= bytes;
+  }
+
+  /** Parts without messages that get no others. */
+  get past(): LogPart[] {
+    return this.#all.filter((part) => part !== this.#current && part.messages === 0 && part.waiting === 0);
   }
 
   /** Forgets the parts whose messages all have lower ids and are written, and returns their bytes. */

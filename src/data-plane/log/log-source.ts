@@ -21,6 +21,8 @@ interface CarryOverOptions {
   /** Default: as at the source. */
   readonly ttl?: number;
   readonly write: (batches: readonly LogBatch[]) => ValueOrPromise<void>;
+  /** The size that counts for a message. */
+  readonly sizeOf?: (message: StoredMessage) => number;
   /** Stops between two pages. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -32,23 +34,30 @@ const PAGE_MESSAGES = 500;
  * killed in the midst of it and begins again loses and doubles nothing. Errors: those of both disks, the reason of
  * `signal`.
  */
-export async function carryOver(source: SourceLog, options: CarryOverOptions): Promise<void> {
-  const { owner, ttl = source.ttl, write, signal } = options;
+export async function carryOver(
+  source: Pick<SourceLog, 'name' | 'ttl' | 'pages'>,
+  options: CarryOverOptions,
+): Promise<void> {
+  const { owner, ttl = source.ttl, write, sizeOf = bytesOf, signal } = options;
   const log: DiskLog = { owner, name: source.name, number: null, ttl, lastId: 0, lose: () => undefined };
   for (const page of source.pages(PAGE_MESSAGES)) {
     signal?.throwIfAborted();
-    await write([{ log, messages: inParts(page, widthOf(ttl)) }]);
+    await write([{ log, messages: inParts(page, widthOf(ttl), sizeOf) }]);
     await nextIteration();
   }
 }
 
-function inParts(page: readonly StoredMessage[], width: number): WaitingMessage[] {
+function inParts(
+  page: readonly StoredMessage[],
+  width: number,
+  sizeOf: (message: StoredMessage) => number,
+): WaitingMessage[] {
   const parts = new Map<number, LogPart>();
   return page.map((message) => {
     const { id } = message;
     const start = startOf(width, id);
     const part = parts.get(start) ?? { width, start, messages: 0, bytes: 0, first: id, last: id, waiting: 0 };
     parts.set(start, part);
-    return { ...message, bytes: bytesOf(message), part, done: () => undefined };
+    return { ...message, bytes: sizeOf(message), part, done: () => undefined };
   });
 }

@@ -1,6 +1,7 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { Backoff } from '../../platform/scheduling/backoff.ts';
 import type { DiskLog, LogBatch, LogDisk, WaitingMessage } from './log-disk.ts';
+import type { IdRange } from './log-message.ts';
 
 /** A log with messages to write. */
 export interface WritingLog extends DiskLog {
@@ -9,12 +10,24 @@ export interface WritingLog extends DiskLog {
   readonly hasWaiting: boolean;
   /** Removes the oldest messages, at most so many and so many bytes, but at least one if there is any. */
   takeWaiting(messages: number, bytes: number): readonly WaitingMessage[];
-  /** The messages are stored; or with the reason why not. */
+  /** Removes the ranges of the messages that are to be deleted. */
+  takeSettled(): readonly IdRange[];
+  /** The disk does not store what was taken now, for this reason. */
+  waits(reason: string): void;
+  /** What of a batch that waited is still to be written. */
+  again(batch: BatchContent): BatchContent;
+  /** The messages are stored, and what was settled is deleted; or with the reason why not. */
   written(messages: readonly WaitingMessage[], problem: string | null): void;
 }
 
-interface Batch extends LogBatch {
+export interface BatchContent {
+  readonly messages: readonly WaitingMessage[];
+  readonly settled: readonly IdRange[];
+}
+
+interface Batch extends LogBatch, BatchContent {
   readonly log: WritingLog;
+  readonly settled: readonly IdRange[];
 }
 
 interface LogWriterOptions {
@@ -109,10 +122,11 @@ export class LogWriter {
     for (const log of [...this.#logs]) {
       if (messagesLeft <= 0 || bytesLeft <= 0) break;
       const messages = log.takeWaiting(messagesLeft, bytesLeft);
+      const settled = log.takeSettled();
       this.#logs.delete(log);
       if (log.hasWaiting) this.#logs.add(log);
-      if (messages.length === 0) continue;
-      batches.push({ log, messages });
+      if (messages.length + settled.length === 0) continue;
+      batches.push({ log, messages, settled });
       messagesLeft -= messages.length;
       bytesLeft -= messages.reduce((sum, { bytes }) => sum + bytes, 0);
     }
@@ -120,8 +134,8 @@ export class LogWriter {
   }
 
   async #writeUntilDone(given: readonly Batch[]): Promise<void> {
-    for (;;) {
-      const batches = given.filter(({ log }) => !log.isClosed);
+    for (let all = given; ; ) {
+      const batches = all.filter(({ log }) => !log.isClosed);
       if (this.#isClosed || batches.length === 0) return;
       if (this.#disk.now() < this.#refusesUntil) return written(batches, this.#problem);
       try {
@@ -131,7 +145,10 @@ export class LogWriter {
         const { verdict, reason } = this.#disk.judge(error);
         if (verdict === 'SPLIT') return this.#writeApart(batches, reason);
         if (verdict === 'FAIL') return this.#refuse(batches, reason);
-        if (verdict === 'WAIT') await this.#wait(reason);
+        if (verdict === 'WAIT') {
+          await this.#wait(batches, reason);
+          all = batches.map((batch) => ({ log: batch.log, ...batch.log.again(batch) }));
+        }
         continue;
       }
       this.#backoff.reset();
@@ -149,14 +166,19 @@ export class LogWriter {
       for (const batch of batches) await this.#writeUntilDone([batch]);
       return;
     }
-    const { log, messages } = only;
-    if (messages.length === 1) {
+    const { log, messages, settled } = only;
+    if (settled.length > 0 && messages.length > 0) {
+      await this.#writeUntilDone([{ log, messages: [], settled }]);
+      await this.#writeUntilDone([{ log, messages, settled: [] }]);
+      return;
+    }
+    if (messages.length <= 1) {
       log.written(messages, `The database refuses the message: ${reason}`);
       return;
     }
     const middle = messages.length >> 1;
-    await this.#writeUntilDone([{ log, messages: messages.slice(0, middle) }]);
-    await this.#writeUntilDone([{ log, messages: messages.slice(middle) }]);
+    await this.#writeUntilDone([{ log, messages: messages.slice(0, middle), settled }]);
+    await this.#writeUntilDone([{ log, messages: messages.slice(middle), settled }]);
   }
 
   #refuse(batches: readonly Batch[], reason: string): void {
@@ -165,8 +187,9 @@ export class LogWriter {
     written(batches, reason);
   }
 
-  async #wait(reason: string): Promise<void> {
+  async #wait(batches: readonly Batch[], reason: string): Promise<void> {
     this.#set(reason);
+    for (const { log } of batches) log.waits(reason);
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, this.#backoff.next());
       this.#cancelPause = () => {

@@ -30,8 +30,9 @@ export abstract class BaseBridge<Config> implements Bridge<Config> {
   apply(config: Config): Promise<void> {
     return this.#queue.run(async () => {
       if (this.#isClosed) return;
-      if (this.#isFirst && !this.options.keepsOtherQueues) await this.queues.removeOthers(this.queuesOf(config));
-      this.#isFirst = false;
+      const removes = this.#isFirst && !this.options.keepsOtherQueues;
+      // If the queues cannot be opened, the connections report the reason.
+      this.#isFirst = removes && !(await this.queues.removeOthers(this.queuesOf(config)));
       await this.applyNext(config);
       this.changed('STATE');
     });
@@ -49,7 +50,7 @@ export abstract class BaseBridge<Config> implements Bridge<Config> {
       this.#listeners.clear();
       if (this.#countsTimer) clearTimeout(this.#countsTimer);
       await this.closeAll(discard);
-      if (discard) await this.queues.removeOthers([]);
+      await this.queues.close({ discard });
     });
   }
 

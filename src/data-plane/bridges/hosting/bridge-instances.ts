@@ -1,7 +1,7 @@
 import { type InstanceKind, messageOf, reasonOf } from '../../../protocol/hosting/serve-instances.ts';
 import { newReadingLimits } from '../../../protocol/mqtt/reading-limits.ts';
+import { LogDatabase } from '../../log/postgresql/postgresql-logs.ts';
 import type { Bridge } from '../model/bridge.ts';
-import { QueueDatabase } from '../queue/postgresql/queue-database.ts';
 import { QueueStorage } from '../queue/queue-storage.ts';
 import type { BridgeOptions } from './bridge-options.ts';
 import type { BridgeCalls, BridgeEvent, BridgeSetup } from './bridge-thread.ts';
@@ -15,7 +15,7 @@ export function bridgeInstances(
 ): InstanceKind<BridgeSetup, BridgeCalls, BridgeEvent> {
   const readingLimits = newReadingLimits();
   let storage: QueueStorage | null = null;
-  let database: QueueDatabase | null = null;
+  let database: LogDatabase | null = null;
   return {
     keyOf: ({ brokerId, bridgeId }) => `${brokerId}/${bridgeId}`,
     closeTimeoutMs: CLOSE_TIMEOUT_MS,
@@ -23,7 +23,10 @@ export function bridgeInstances(
       const { brokerId, bridgeId, local, rules } = setup;
       // All bridges of the process have the same limit and database.
       storage ??= new QueueStorage(rules.storageMaxBytes ?? Number.POSITIVE_INFINITY);
-      if (databaseUrl !== undefined) database ??= new QueueDatabase(databaseUrl);
+      if (databaseUrl !== undefined) {
+        // Each queue reports that its messages wait.
+        database ??= new LogDatabase({ databaseUrl, onProblem: () => undefined, onLost: () => undefined });
+      }
       const bridge = await start({
         ...setup,
         local: { ...local, readingLimits },

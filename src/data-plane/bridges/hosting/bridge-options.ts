@@ -1,21 +1,22 @@
 import { createHash } from 'node:crypto';
 import type { HostedLinkOptions } from '../../../protocol/hosting/hosted-link-options.ts';
+import type { LogDatabase } from '../../log/postgresql/postgresql-logs.ts';
 import type { BridgeRules } from '../model/bridge-kind.ts';
 import type { BridgeLoop } from '../model/bridge-status.ts';
-import { postgresqlQueues } from '../queue/postgresql/postgresql-queues.ts';
-import type { QueueDatabase } from '../queue/postgresql/queue-database.ts';
+import { postgresqlQueues } from '../queue/postgresql-queues.ts';
 import type { BrokerStorage } from '../queue/queue-storage.ts';
-import { fileQueues, type QueueStore } from '../queue/queue-store.ts';
+import { groupOf, type QueueStore } from '../queue/queue-store.ts';
+import { sqliteQueues } from '../queue/sqlite-queues.ts';
 
 export interface BridgeOptions {
   readonly brokerId: string;
   readonly bridgeId: string;
   readonly local: HostedLinkOptions;
   readonly rules: BridgeRules;
-  /** For the files of queues; with `database`, for those of an earlier version. */
+  /** For the file of queues; with `database`, for what was stored without it. */
   readonly folder: string;
-  /** Default: queues are files. */
-  readonly database?: QueueDatabase;
+  /** Default: queues are in a file. */
+  readonly database?: LogDatabase;
   readonly storage?: BrokerStorage;
   /** Whether the first configuration may be outdated, so that queues that it does not name remain. Default: false. */
   readonly keepsOtherQueues?: boolean;
@@ -25,8 +26,8 @@ export interface BridgeOptions {
 }
 
 export function queueStore({ folder, database, storage, brokerId, bridgeId }: BridgeOptions): QueueStore {
-  if (database === undefined) return fileQueues(folder, storage);
-  return postgresqlQueues({ database, brokerId, bridgeId, storage, formerFolder: folder });
+  if (database === undefined) return sqliteQueues(groupOf(brokerId, bridgeId), folder, storage);
+  return postgresqlQueues({ database, brokerId, bridgeId, storage, folder });
 }
 
 /**

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import { GroupCommit } from '../../../platform/scheduling/group-commit.ts';
 import { BaseBridge } from '../hosting/base-bridge.ts';
 import type { BridgeOptions } from '../hosting/bridge-options.ts';
 import type { Bridge } from '../model/bridge.ts';
@@ -18,7 +17,6 @@ export function startMqttBridge(options: BridgeOptions): Bridge<MqttBridgeConfig
 }
 
 class MqttBridge extends BaseBridge<MqttBridgeConfig> {
-  readonly #groupCommit = new GroupCommit();
   #connections: readonly RunningConnection[] = [];
   #reopen: NodeJS.Timeout | undefined;
 
@@ -75,7 +73,6 @@ class MqttBridge extends BaseBridge<MqttBridgeConfig> {
       queues: this.queues,
       config,
       earlier,
-      groupCommit: this.#groupCommit,
       onState: () => this.changed('STATE'),
       onCount: () => this.changed('COUNTS'),
     });

@@ -1,4 +1,3 @@
-import type { GroupCommit } from '../../../platform/scheduling/group-commit.ts';
 import { withoutNulls } from '../../../platform/without-nulls.ts';
 import type { LinkState } from '../../../protocol/mqtt/broker-session.ts';
 import { filtersOverlap } from '../../../protocol/mqtt/filter-match.ts';
@@ -13,7 +12,7 @@ import {
   stateOfLink,
 } from '../model/bridge-status.ts';
 import { BridgeQueue } from '../queue/bridge-queue.ts';
-import type { QueueDisk } from '../queue/queue-disk.ts';
+import type { QueueLog } from '../queue/queue-log.ts';
 import { QUEUE_BOUNDS, type QueueBounds } from '../queue/queue-storage.ts';
 import type { QueueStore } from '../queue/queue-store.ts';
 import { BridgePath, namesOfLocal, namesOfRemote } from './bridge-path.ts';
@@ -33,7 +32,6 @@ interface RunningConnectionOptions {
   readonly bridge: BridgeOptions;
   readonly queues: QueueStore;
   readonly config: MqttConnectionConfig;
-  readonly groupCommit: GroupCommit;
   readonly earlier: readonly MqttConnectionConfig[];
   readonly onState: () => void;
   readonly onCount: () => void;
@@ -45,7 +43,7 @@ interface RunningWay {
   readonly subscriptions: SourceSubscriptions<RuleFilter>;
 }
 
-type WayDisk = readonly [way: Way, disk: QueueDisk];
+type WayLog = readonly [way: Way, log: QueueLog];
 
 interface CloseOptions {
   readonly discardSessions: boolean;
@@ -83,14 +81,14 @@ export class RunningConnection {
     const { name, topics } = options.config;
     const ways = (['out', 'in'] as const).filter((way) => filtersOf(topics, way).length > 0);
     try {
-      const disks = ways.map(async (way) => [way, await options.queues.open(queueName(name, way))] as const);
-      return new RunningConnection(options, await Promise.all(disks));
+      const logs = ways.map(async (way) => [way, await options.queues.open(queueName(name, way))] as const);
+      return new RunningConnection(options, await Promise.all(logs));
     } catch (error) {
       return new RunningConnection(options, [], error);
     }
   }
 
-  private constructor(options: RunningConnectionOptions, disks: readonly WayDisk[], failure: unknown = null) {
+  private constructor(options: RunningConnectionOptions, logs: readonly WayLog[], failure: unknown = null) {
     const { bridge, config } = options;
     this.#options = options;
     this.config = config;
@@ -107,7 +105,7 @@ export class RunningConnection {
     this.#remote = new MqttBridgeSession({ ...remoteOptions(bridge, config, clientId), leftOver: leftOver('in') });
     try {
       if (failure !== null) throw failure;
-      for (const disk of disks) this.#addWay(disk);
+      for (const log of logs) this.#addWay(log);
       this.#listen();
     } catch (error) {
       this.#failure = error instanceof Error ? error.message : String(error);
@@ -173,13 +171,12 @@ export class RunningConnection {
     ];
   }
 
-  #addWay([way, disk]: WayDisk): void {
-    const { bridge, groupCommit, onCount } = this.#options;
+  #addWay([way, log]: WayLog): void {
+    const { bridge, onCount } = this.#options;
     const { topics, url, active = true } = this.config;
     const queue = new BridgeQueue({
-      disk,
+      log,
       bounds: boundsOf(this.config),
-      groupCommit,
       onProblem: (reason) => {
         this.#queueProblem = reason;
         this.#options.onState();

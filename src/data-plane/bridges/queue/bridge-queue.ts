@@ -1,25 +1,19 @@
-import { type Committer, GroupCommit } from '../../../platform/scheduling/group-commit.ts';
-import { batchLength } from '../../../platform/storage/message-files/batch.ts';
-import { isDamage } from '../../../platform/storage/message-files/durable-file.ts';
-import { after, attempt, type ValueOrPromise } from '../../../platform/value-or-promise.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
-import { AHEAD_MESSAGES, type QueueDisk, type QueueRow } from './queue-disk.ts';
 import { Entry, messageBytes, type QueueEntry } from './queue-entry.ts';
+import { AHEAD_MESSAGES, type QueueLog } from './queue-log.ts';
 import type { QueueBounds } from './queue-storage.ts';
 import { QueueWindow } from './queue-window.ts';
 
 export interface BridgeQueueOptions {
   /** The queue closes it. */
-  readonly disk: QueueDisk;
+  readonly log: QueueLog;
   readonly bounds: QueueBounds;
   /**
    * Called once for each problem: an error of the disk or the database, a damaged file, or the storage limit; `null`
    * when it has passed.
    */
   readonly onProblem: (reason: string | null) => void;
-  /** Shared by the queues of a thread, so that they commit together. Default: its own. */
-  readonly groupCommit?: GroupCommit;
 }
 
 /** Maximum number of messages in memory only; if there are more, all are written to disk. */
@@ -40,19 +34,16 @@ const MEMORY_MS = 500;
  * In order of their ids: `#window`, in memory, of which some are taken; `#unread` messages on disk only; `#tail`, in
  * memory until written. Messages in memory may also be on disk.
  */
-export class BridgeQueue implements Committer {
+export class BridgeQueue {
   length = 0;
   bytes = 0;
   dropped = 0;
-  readonly #disk: QueueDisk;
-  readonly #groupCommit: GroupCommit;
+  readonly #log: QueueLog;
   readonly #listeners = new Set<() => void>();
   #bounds: QueueBounds;
   readonly #window = new QueueWindow();
   #unread = 0;
   #tail: Entry[] = [];
-  #writing: Entry[] = [];
-  #lastId = 0;
   #memoryMessages = 0;
   #memoryBytes = 0;
   /** The number of messages in memory only that are not being written. */
@@ -60,35 +51,27 @@ export class BridgeQueue implements Committer {
   #isDelivering = true;
   #isClosed = false;
   #ageTimer: NodeJS.Timeout | null = null;
-  /** Not used if the disk responds at once. */
-  #pendingWrite: Promise<boolean> | null = null;
-  #isWriteWanted = false;
   #isReading = false;
 
-  /** Opens the queue with the messages of an earlier owner. Errors: those of an unreadable file. */
-  constructor({ disk, bounds, onProblem, groupCommit }: BridgeQueueOptions) {
+  /** Opens the queue with the messages of an earlier owner. */
+  constructor({ log, bounds, onProblem }: BridgeQueueOptions) {
     this.#bounds = bounds;
-    this.#groupCommit = groupCommit ?? new GroupCommit();
-    this.#disk = disk;
-    disk.attach({
+    this.#log = log;
+    this.#unread = log.messages;
+    this.length = log.messages;
+    this.#setBytes(log.bytes);
+    log.attach({
       onProblem,
-      onSettled: () => this.#commitSoon(),
-      onRetry: () => {
-        this.#commitSoon();
+      onStored: (entries) => this.#stored(entries),
+      onRefused: (entries) => {
+        this.dropped += entries.length;
+        for (const entry of entries) this.settle(entry);
+      },
+      onLost: () => this.#lost(),
+      onReadable: () => {
         if (this.#hasWaiting) this.#notifyReady();
       },
     });
-    try {
-      const content = disk.content();
-      if (content === null) return;
-      this.#unread = content.messages;
-      this.length = content.messages;
-      this.#lastId = content.lastId;
-      this.#setBytes(content.bytes);
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-      this.#recovered(error);
-    }
   }
 
   /** `taken` is called once, when the message was delivered, written to disk or dropped. */
@@ -96,7 +79,7 @@ export class BridgeQueue implements Committer {
     if (this.#isClosed) return;
     const bytes = messageBytes(message);
     const { maxMessages, maxBytes } = this.#bounds;
-    const hasRoom = this.#disk.hasRoom(this.bytes + bytes);
+    const hasRoom = this.#log.hasRoom(this.bytes + bytes);
     if (!hasRoom || this.length >= maxMessages || this.bytes + bytes > maxBytes) {
       this.dropped += 1;
       taken();
@@ -107,21 +90,18 @@ export class BridgeQueue implements Committer {
     this.#setBytes(this.bytes + bytes);
     this.#memoryMessages += 1;
     this.#memoryBytes += bytes;
-    this.#lastId += 1;
     const isSequel = this.#unread === 0 && this.#tail.length === 0;
     const isTooMuch = this.#memoryMessages > MEMORY_MESSAGES || this.#memoryBytes > MEMORY_BYTES;
     const staysInMemory = isSequel && !isTooMuch && this.#isDelivering;
-    const entry = new Entry({ id: this.#lastId, bytes, message }, staysInMemory ? 'MEMORY' : 'WRITING', taken);
+    // Messages are stored in their order.
+    if (!staysInMemory) this.#spill();
+    const entry = new Entry({ id: this.#log.nextId(), bytes, message }, 'MEMORY', taken);
     if (isSequel && (staysInMemory || this.#window.untaken < AHEAD_MESSAGES)) this.#window.add(entry);
     else this.#tail.push(entry);
     if (staysInMemory) {
       this.#unwritten += 1;
       this.#ageTimer ??= setTimeout(this.#checkAge, MEMORY_MS);
-    } else {
-      this.#writing.push(entry);
-      if (isTooMuch) this.#spill();
-      this.#commitSoon();
-    }
+    } else this.#log.add([entry]);
     if (wasEmpty) this.#notifyReady();
   }
 
@@ -156,7 +136,7 @@ export class BridgeQueue implements Committer {
     if (entry.place === 'MEMORY') this.#unwritten -= 1;
     if (entry.place !== 'DISK') this.#takenOf(entry);
     for (let first = this.#window.removeSettled(); first !== undefined; first = this.#window.removeSettled()) {
-      if (first.isStored) this.#disk.settledUpTo(first);
+      if (first.isStored) this.#log.settledUpTo(first);
     }
   }
 
@@ -186,33 +166,21 @@ export class BridgeQueue implements Committer {
   async close({ discard }: { readonly discard: boolean }): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#disk.stop();
+    this.#log.stop();
     if (this.#ageTimer) clearTimeout(this.#ageTimer);
-    this.#groupCommit.remove(this);
     this.#listeners.clear();
-    await this.#pendingWrite;
     if (!discard) {
       this.#spill();
-      while (this.#writing.length > 0 && (await this.#write()));
       const settled = this.#window.remaining().filter(({ isSettled, isStored }) => isSettled && isStored);
-      for (const entry of settled) this.#disk.settledAlone(entry);
-      if (this.#disk.hasGone) await this.#write();
+      for (const entry of settled) this.#log.settledAlone(entry);
+      await this.#log.flush();
     }
-    await this.#disk.close({ remove: discard || (this.length === 0 && this.#writing.length === 0) });
-  }
-
-  commit(): boolean {
-    if (this.#isClosed) return false;
-    if (this.#pendingWrite !== null) {
-      this.#isWriteWanted = true;
-      return false;
-    }
-    return this.#write() === true && this.#writing.length > 0;
+    await this.#log.end({ remove: discard || this.length === 0 });
   }
 
   #setBytes(bytes: number): void {
     this.bytes = bytes;
-    this.#disk.use(bytes);
+    this.#log.use(bytes);
   }
 
   get #hasWaiting(): boolean {
@@ -220,12 +188,9 @@ export class BridgeQueue implements Committer {
   }
 
   #spill(): void {
-    for (const entry of this.#unwritten > 0 ? this.#window.inMemory() : []) {
-      entry.place = 'WRITING';
-      this.#writing.push(entry);
-    }
+    if (this.#unwritten === 0) return;
     this.#unwritten = 0;
-    if (this.#writing.length > 0) this.#commitSoon();
+    this.#log.add([...this.#window.inMemory()]);
   }
 
   readonly #checkAge = (): void => {
@@ -236,38 +201,13 @@ export class BridgeQueue implements Committer {
     this.#ageTimer = setTimeout(this.#checkAge, MEMORY_MS);
   };
 
-  #commitSoon(): void {
-    if (!this.#isClosed && !this.#disk.isFailed) this.#groupCommit.add(this);
-  }
-
-  /** One transaction; false if the disk failed. */
-  #write(): ValueOrPromise<boolean> {
-    this.#writing = this.#writing.filter(({ isSettled }) => !isSettled);
-    const batch = this.#writing.slice(0, batchLength(this.#writing));
-    const isStored = attempt(
-      () => after(this.#disk.write(batch, this.length === 0), () => true),
-      (error) => this.#recovered(error),
-    );
-    const isDone = after(isStored, (stored) => stored && this.#written(batch));
-    if (typeof isDone === 'boolean') return isDone;
-    for (const entry of batch) entry.place = 'SENT';
-    this.#pendingWrite = isDone.finally(() => {
-      this.#pendingWrite = null;
-      if (this.#isWriteWanted || this.#writing.length > 0) this.#commitSoon();
-      this.#isWriteWanted = false;
-    });
-    return this.#pendingWrite;
-  }
-
-  #written(batch: readonly Entry[]): true {
-    this.#writing = this.#writing.slice(batch.length);
-    for (const entry of batch) entry.place = 'DISK';
-    let written = 0;
-    while (this.#tail[written]?.place === 'DISK') written += 1;
-    if (written > 0) this.#tail = this.#tail.slice(written);
-    this.#unread += written;
-    for (const entry of batch) this.#takenOf(entry);
-    return true;
+  #stored(entries: readonly Entry[]): void {
+    for (const entry of entries) entry.place = 'DISK';
+    let stored = 0;
+    while (this.#tail[stored]?.place === 'DISK') stored += 1;
+    if (stored > 0) this.#tail = this.#tail.slice(stored);
+    this.#unread += stored;
+    for (const entry of entries) this.#takenOf(entry);
   }
 
   /** False if there are no further messages in memory now, or the disk failed. */
@@ -278,47 +218,40 @@ export class BridgeQueue implements Committer {
       for (const entry of entries) this.#window.add(entry);
       return entries.length > 0;
     }
-    const hasRead = attempt(
-      () => after(this.#disk.page(this.#window.lastId), (rows) => this.#read(rows)),
-      (error) => this.#recovered(error) && this.#hasWaiting,
-    );
-    if (typeof hasRead === 'boolean') return hasRead;
+    const entries = this.#log.next(this.#window.lastId);
+    if (!(entries instanceof Promise)) return this.#read(entries);
     this.#isReading = true;
-    void hasRead.then((hasMore) => {
+    void entries.then((read) => {
       this.#isReading = false;
-      if (hasMore) this.#notifyReady();
+      if (this.#read(read)) this.#notifyReady();
     });
     return false;
   }
 
-  #read(rows: readonly QueueRow[]): boolean {
+  #read(entries: readonly Entry[] | null): boolean {
+    if (entries === null) return false;
     // A write that ended meanwhile may have added messages that are still in the tail.
     const end = this.#tail[0]?.id ?? Number.POSITIVE_INFINITY;
     let count = 0;
-    for (const row of rows) {
-      if (row.id >= end) break;
-      this.#window.add(new Entry(row, 'DISK', null));
+    for (const entry of entries) {
+      if (entry.id >= end) break;
+      this.#window.add(entry);
       count += 1;
     }
     if (count === 0) this.length -= this.#unread;
-    this.#unread = count === 0 ? 0 : this.#unread - count;
+    this.#unread = count === 0 ? 0 : Math.max(0, this.#unread - count);
     return count > 0 || this.#tail.length > 0;
   }
 
-  /** Sets a damaged file aside, and writes the messages in memory to another one. False if the disk failed. */
-  #recovered(error: unknown): boolean {
-    if (!this.#disk.setAside(error, this.#unread)) return false;
+  /** Writes the messages in memory again, to another file. Returns the number of others. */
+  #lost(): number {
+    const lost = this.#unread;
     this.#unread = 0;
-    const inMemory = [...this.#window.remaining(), ...this.#tail];
-    const left = inMemory.filter(({ isSettled }) => !isSettled);
+    const left = [...this.#window.remaining(), ...this.#tail].filter(({ isSettled }) => !isSettled);
     this.length = left.length;
     this.#setBytes(left.reduce((sum, { bytes }) => sum + bytes, 0));
-    for (const entry of inMemory.filter(({ place }) => place === 'DISK')) {
-      entry.place = 'WRITING';
-      if (!entry.isSettled) this.#writing.push(entry);
-    }
-    this.#commitSoon();
-    return true;
+    this.#log.add(left.filter(({ place }) => place === 'DISK'));
+    return lost;
   }
 
   #takenOf(entry: Entry): void {

@@ -1,8 +1,13 @@
 import type { BridgeMessage } from '../model/bridge-message.ts';
-import type { QueueRow } from './queue-disk.ts';
 
 /** A message that was taken from the queue, until it is settled. */
 export interface QueueEntry {
+  readonly message: BridgeMessage;
+}
+
+interface QueueRow {
+  readonly id: number;
+  readonly bytes: number;
   readonly message: BridgeMessage;
 }
 

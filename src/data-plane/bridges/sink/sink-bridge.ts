@@ -68,7 +68,7 @@ export class SinkBridge<Config extends SinkConnectionConfig> extends BaseBridge<
         name,
         kind: this.#kind,
         session: { ...local, clientId: bridgeClientId(this.options, name, 16), onFault },
-        disk: await this.queues.open(name),
+        log: await this.queues.open(name),
         onChange: (part) => this.changed(part),
         onFault,
       },

@@ -7,7 +7,7 @@ import {
   stateOfLink,
 } from '../model/bridge-status.ts';
 import { BridgeQueue } from '../queue/bridge-queue.ts';
-import type { QueueDisk } from '../queue/queue-disk.ts';
+import type { QueueLog } from '../queue/queue-log.ts';
 import { QUEUE_BOUNDS } from '../queue/queue-storage.ts';
 import { withMessageId } from './message-id.ts';
 import { type BatchBounds, type Sink, type SinkConnectionConfig, type SinkTopic, subscribedTopics } from './sink.ts';
@@ -25,7 +25,7 @@ interface SinkConnectionOptions<Config extends SinkConnectionConfig> {
   readonly name: string;
   readonly kind: SinkKind<Config>;
   readonly session: BridgeSessionOptions;
-  readonly disk: QueueDisk;
+  readonly log: QueueLog;
   readonly onChange: (part: 'STATE' | 'COUNTS') => void;
   readonly onFault: (error: unknown) => void;
 }
@@ -57,12 +57,12 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
   #rejected = 0;
   #queueProblem: string | null = null;
 
-  /** Nothing is connected before `configure`. Errors: those of an unreadable queue. */
+  /** Nothing is connected before `configure`. */
   constructor(options: SinkConnectionOptions<Config>, config: Config) {
     this.#options = options;
     this.config = config;
     this.#queue = new BridgeQueue({
-      disk: options.disk,
+      log: options.log,
       bounds: { ...QUEUE_BOUNDS, ...config.queue },
       onProblem: (reason) => {
         this.#queueProblem = reason;

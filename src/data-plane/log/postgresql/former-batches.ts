@@ -30,7 +30,7 @@ const COPY = `
  * those of the database.
  */
 export async function carryOverBatches(pool: pg.Pool, owner: LogOwner): Promise<void> {
-  const { rows } = await pool.query(FORMER, [owner.brokerId]);
+  const { rows } = await pool.query(FORMER, [owner.group]);
   for (const row of rows) {
     if (row.base !== null) await createPartition(pool, row.width, Number(row.base));
     const client = await pool.connect();
@@ -49,7 +49,7 @@ async function move(client: pg.ClientBase, owner: LogOwner, row: pg.QueryResultR
   await client.query(`BEGIN; SET LOCAL statement_timeout = ${PART_TIMEOUT_MS}`);
   const { rowCount } = await client.query(OWNED, [owner.key, owner.name, owner.turn]);
   if (rowCount === 0) throw new Error('another process has taken over the stored messages of the broker');
-  const log = (await client.query(NUMBER, [owner.brokerId, id])).rows[0].number;
+  const log = (await client.query(NUMBER, [owner.group, id])).rows[0].number;
   await client.query(LAST, [log, stream_last]);
   if (base !== null) {
     const range = [number, width, first, last];

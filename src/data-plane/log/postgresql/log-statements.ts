@@ -1,7 +1,7 @@
 /** The SQL of logs in PostgreSQL. */
 
 export const OPEN = `
-  INSERT INTO messages.log_owner (key, name, turn) VALUES ($1, $2, 1)
+  INSERT INTO messages.log_owner (key, name, turn, broker) VALUES ($1, $2, 1, $3)
   ON CONFLICT (key) DO UPDATE SET name = excluded.name, turn = log_owner.turn + 1
   RETURNING turn`;
 
@@ -23,36 +23,57 @@ export const NUMBER = `
   INSERT INTO messages.log (name, broker) VALUES ($2, $1) ON CONFLICT (name) DO UPDATE SET broker = excluded.broker
   RETURNING number`;
 
+export const NUMBERS = `
+  INSERT INTO messages.log (name, broker) SELECT * FROM unnest($1::text[], $2::text[])
+  ON CONFLICT (name) DO UPDATE SET broker = excluded.broker RETURNING name, number`;
+
 /** The first id of the partition of a message. */
 const START = 'id - id % CASE width WHEN 0 THEN 604800000000 ELSE width * 1000000::bigint END';
 
-/** Counts what the statement with "stored" inserts. */
-export const COUNTED = `
+/** Counts what the statement with `from` inserts, or deletes: "messages" is 1 or -1. */
+const countedFrom = (from: string, messages: string) => `
   INSERT INTO messages.log_part AS part (log, width, start, messages, bytes, first, last)
-  SELECT log, width, ${START}, count(*), sum(bytes), min(id), max(id) FROM stored GROUP BY 1, 2, 3
+  SELECT log, width, ${START}, sum(${messages}), sum(bytes * ${messages}), min(id), max(id) FROM ${from} GROUP BY 1, 2, 3
   ON CONFLICT (log, width, start) DO UPDATE SET
     messages = part.messages + excluded.messages, bytes = part.bytes + excluded.bytes,
     first = least(part.first, excluded.first), last = greatest(part.last, excluded.last)`;
+
+/** Counts what the statement with "stored" inserts. */
+export const COUNTED = countedFrom('stored', '1');
 
 /**
  * Stores the messages of those logs whose owners have the turns $3, and returns these owners by their indexes. A
  * message that an earlier attempt has stored is not stored again.
  */
-export const WRITE = `
+const OWNED_STORED = `
   WITH owned AS (
     SELECT mine.index - 1 AS owner FROM messages.log_owner
     JOIN unnest($1::text[], $2::text[], $3::int8[]) WITH ORDINALITY AS mine (key, name, turn, index)
       USING (key, name, turn)
     FOR SHARE OF log_owner
+  ), changing AS (
+    SELECT logs.log FROM unnest($4::int4[], $5::int4[]) AS logs (log, owner) JOIN owned USING (owner)
   ), stored AS (
     INSERT INTO messages.log_message (log, width, id, bytes, qos, topic, payload)
     SELECT message.* FROM unnest($6::int4[], $7::int4[], $8::int8[], $9::int4[], $10::int2[], $11::text[], $12::bytea[])
       AS message (log, width, id, bytes, qos, topic, payload)
-    WHERE message.log IN (
-      SELECT logs.log FROM unnest($4::int4[], $5::int4[]) AS logs (log, owner) JOIN owned USING (owner)
-    )
+    WHERE message.log IN (SELECT log FROM changing)
     ON CONFLICT DO NOTHING RETURNING log, width, id, bytes
-  ), counted AS (${COUNTED})
+  )`;
+
+export const WRITE = `${OWNED_STORED}, counted AS (${COUNTED})
+  SELECT owner FROM owned`;
+
+/** The same, and deletes ranges of ids from logs without ttl. */
+export const WRITE_AND_SETTLE = `${OWNED_STORED}, gone AS (
+    DELETE FROM messages.log_message AS message
+    USING changing, unnest($13::int4[], $14::int8[], $15::int8[]) AS settled (log, first, last)
+    WHERE settled.log = changing.log AND message.log = settled.log AND message.width = 0
+      AND message.id BETWEEN settled.first AND settled.last
+    RETURNING message.log, message.width, message.id, message.bytes
+  ), changed AS (
+    SELECT log, width, id, bytes, 1 AS sign FROM stored UNION ALL SELECT log, width, id, bytes, -1 FROM gone
+  ), counted AS (${countedFrom('changed', 'sign')})
   SELECT owner FROM owned`;
 
 /**

@@ -16,12 +16,13 @@ import {
   LEFT,
   LOGS,
   NEXT_TURNS,
-  NUMBER,
+  NUMBERS,
   OPEN,
   OWNED,
   pageOf,
   REDUCE,
   WRITE,
+  WRITE_AND_SETTLE,
 } from './log-statements.ts';
 
 /** One writes, the other ones read. */
@@ -63,8 +64,8 @@ export class LogTables {
   }
 
   /** Takes over what `key` stands for: a former owner changes nothing any more. Returns the turn. */
-  async open(key: string, name: string): Promise<number> {
-    const [{ turn }] = await this.#rows(OPEN, [key, name]);
+  async open(key: string, name: string, brokerId: string | null): Promise<number> {
+    const [{ turn }] = await this.#rows(OPEN, [key, name, brokerId]);
     return Number(turn);
   }
 
@@ -73,9 +74,9 @@ export class LogTables {
     await this.#rows(END, [key, name]);
   }
 
-  async logsOf(brokerId: string): Promise<StoredLog[]> {
+  async logsOf(group: string): Promise<StoredLog[]> {
     const logs = new Map<number, StoredLog & { readonly parts: StoredPart[] }>();
-    for (const row of await this.#rows(LOGS, [brokerId])) {
+    for (const row of await this.#rows(LOGS, [group])) {
       const { name, number, log_last } = row;
       const log = logs.get(number) ?? { name, number, ttl: 0, lastId: Number(log_last), parts: [] as StoredPart[] };
       if (row.width !== null) log.parts.push(toPart(row));
@@ -84,9 +85,15 @@ export class LogTables {
     return [...logs.values()];
   }
 
-  async numberOf(brokerId: string, name: string): Promise<number> {
-    const [{ number }] = await this.#rows(NUMBER, [brokerId, name]);
-    return Number(number);
+  /** Gives numbers to logs that have none. */
+  async number(logs: readonly DiskLog[]): Promise<void> {
+    const others = new Map(logs.filter(({ number }) => number === null).map((log) => [log.name, log]));
+    if (others.size === 0) return;
+    const groups = [...others.values()].map(({ owner }) => owner.group);
+    for (const { name, number } of await this.#rows(NUMBERS, [[...others.keys()], groups])) {
+      const log = others.get(name);
+      if (log !== undefined) log.number = Number(number);
+    }
   }
 
   /** The numbers of logs that exist. */
@@ -110,7 +117,8 @@ export class LogTables {
   async write(batches: readonly LogBatch[]): Promise<void> {
     const owners = [...new Set(batches.map(({ log }) => log.owner))];
     const messages = batches.flatMap(({ messages }) => messages);
-    const rows = await this.#rows(WRITE, [
+    const settled = batches.flatMap(({ log, settled = [] }) => settled.map((range) => ({ ...range, log })));
+    const rows = await this.#rows(settled.length === 0 ? WRITE : WRITE_AND_SETTLE, [
       texts(owners.map(({ key }) => key)),
       texts(owners.map(({ name }) => name)),
       bigints(owners.map(({ turn }) => turn)),
@@ -123,6 +131,13 @@ export class LogTables {
       smallints(messages.map(({ qos }) => qos)),
       texts(messages.map(({ topic }) => topic)),
       byteas(messages.map(({ payload }) => payload)),
+      ...(settled.length === 0
+        ? []
+        : [
+            integers(settled.map(({ log }) => log.number ?? 0)),
+            bigints(settled.map(({ from }) => from)),
+            bigints(settled.map(({ to }) => to)),
+          ]),
     ]);
     const owned = new Set(rows.map(({ owner }) => Number(owner)));
     for (const [index, owner] of owners.entries()) if (!owned.has(index)) owner.isTaken = true;

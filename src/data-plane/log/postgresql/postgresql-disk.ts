@@ -50,15 +50,16 @@ export class PostgresqlDisk implements LogDisk {
 
   /** Also carries over what an earlier version stored in other tables. */
   async open(brokerId: string): Promise<OpenedLogs> {
-    await this.#readClock();
     const owner = await this.own(brokerId, brokerId);
     await carryOverBatches(this.tables.pool, owner);
     return { owner, logs: await this.tables.logsOf(brokerId) };
   }
 
-  async own(brokerId: string, key: string): Promise<LogOwner> {
+  /** `brokerId`: the broker whose deletion deletes the logs with their messages. Default: none. */
+  async own(group: string, key: string, brokerId: string | null = null): Promise<LogOwner> {
+    await this.#readClock();
     const name = randomUUID();
-    return { brokerId, key, name, turn: await this.tables.open(key, name), isTaken: false };
+    return { group, key, name, turn: await this.tables.open(key, name, brokerId), isTaken: false };
   }
 
   async write(batches: readonly LogBatch[]): Promise<void> {
@@ -122,7 +123,7 @@ export class PostgresqlDisk implements LogDisk {
 
   async #write(batches: readonly LogBatch[]): Promise<void> {
     for (let attempt = 0; ; attempt += 1) {
-      for (const { log } of batches) log.number ??= await this.tables.numberOf(log.owner.brokerId, log.name);
+      await this.tables.number(batches.map(({ log }) => log));
       try {
         return await this.tables.write(batches);
       } catch (error) {

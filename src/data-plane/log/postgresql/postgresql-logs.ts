@@ -22,20 +22,20 @@ const CLOSE_MS = 2_000;
 /** What the logs of all brokers in a thread share: the connections and the writer. */
 export class LogDatabase {
   readonly disk: PostgresqlDisk;
-  readonly #writer: LogWriter;
+  readonly writer: LogWriter;
 
   constructor({ databaseUrl, onProblem, onLost }: LogDatabaseOptions) {
     this.disk = new PostgresqlDisk(databaseUrl, onLost);
-    this.#writer = new LogWriter({ disk: this.disk, onProblem });
+    this.writer = new LogWriter({ disk: this.disk, onProblem });
   }
 
   /** Takes over the logs of a broker. Errors: those of the database. */
   async open({ brokerId, ...options }: LogsOptions): Promise<LogStore> {
     const opened = await this.disk.open(brokerId);
-    return new LogStore({ ...options, disk: this.disk, writer: this.#writer, opened, closeMs: CLOSE_MS });
+    return new LogStore({ ...options, disk: this.disk, writer: this.writer, opened, closeMs: CLOSE_MS });
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#writer.close(), this.disk.close()]);
+    await Promise.all([this.writer.close(), this.disk.close()]);
   }
 }

@@ -1,7 +1,7 @@
-import { DurableFile } from '../../../platform/storage/message-files/durable-file.ts';
-import type { DiskLog, Erased, LogBatch, PageOptions, PageRange, StoredLog } from '../log-disk.ts';
+import { DurableFile, isDamage } from '../../../platform/storage/message-files/durable-file.ts';
+import type { DiskLog, Erased, LogBatch, PageOptions, StoredLog } from '../log-disk.ts';
 import type { IdRange, StoredMessage } from '../log-message.ts';
-import type { LogPart, StoredPart } from '../log-parts.ts';
+import { type LogPart, lengthOf, type StoredPart } from '../log-parts.ts';
 
 /** "part" is updated in each transaction, so that what is stored is known without reading the messages. */
 const SCHEMA = `
@@ -21,6 +21,7 @@ const SCHEMA = `
 `;
 const OF_PART = 'log = ? AND width = ? AND id BETWEEN ? AND ?';
 const PAGE = 'SELECT id, topic, qos, payload FROM message WHERE log = ? AND id BETWEEN ? AND ? ORDER BY id';
+const START = `id - id % ${lengthOf(0)}`;
 const STATEMENTS = {
   logs: 'SELECT number, name, ttl, last AS lastId FROM log',
   parts: 'SELECT width, messages, bytes, first, last FROM part WHERE log = ? ORDER BY first',
@@ -31,6 +32,12 @@ const STATEMENTS = {
   setLast: 'UPDATE log SET last = max(last, ?) WHERE number = ?',
   release: 'UPDATE log SET name = NULL WHERE number = ?',
   drop: 'DELETE FROM log WHERE number = ?',
+  settled: `
+    SELECT ${START} AS start, count(*) AS messages, sum(bytes) AS bytes
+    FROM message WHERE log = ? AND id BETWEEN ? AND ? GROUP BY 1`,
+  settle: 'DELETE FROM message WHERE log = ? AND id BETWEEN ? AND ?',
+  reduceSettled: `
+    UPDATE part SET messages = messages - ?, bytes = bytes - ? WHERE log = ? AND width = 0 AND start = ?`,
   insert: `
     INSERT INTO message (log, id, width, bytes, qos, topic, payload) VALUES (?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT DO NOTHING`,
@@ -56,6 +63,8 @@ const STATEMENTS = {
 
 /** Free pages are used again. So many may remain for each used one. */
 const FREE_SHARE = 1 / 4;
+/** Of messages that are carried over. */
+const PAGE_BYTES = 1_048_576;
 /** Given back at once at most. */
 const PAGES = 64;
 
@@ -91,8 +100,9 @@ export class LogFile extends DurableFile<keyof typeof STATEMENTS> {
   write(batches: readonly LogBatch[]): void {
     const { addLog, insert, count } = this.statements;
     const numbers = this.transaction(() =>
-      batches.map(({ log, messages }) => {
+      batches.map(({ log, messages, settled = [] }) => {
         const number = log.number ?? Number(addLog.pluck().get(log.name, log.ttl));
+        for (const range of settled) this.#settle(number, range);
         const counts = new Map<LogPart, Count>();
         for (const { id, part, bytes, qos, topic, payload } of messages) {
           if (insert.run(number, id, part.width, bytes, qos, topic, payload).changes === 0) continue;
@@ -115,7 +125,8 @@ export class LogFile extends DurableFile<keyof typeof STATEMENTS> {
 
   *pages(number: number, limit: number): Generator<StoredMessage[]> {
     for (let from = 0; ; ) {
-      const messages = this.statements.forwards.all(number, from, Number.MAX_SAFE_INTEGER, limit) as StoredMessage[];
+      const range = { from, to: Number.MAX_SAFE_INTEGER };
+      const messages = this.page({ number }, range, { reverse: false, limit, maxBytes: PAGE_BYTES });
       const last = messages.at(-1);
       if (last === undefined) return;
       yield messages;
@@ -131,16 +142,25 @@ export class LogFile extends DurableFile<keyof typeof STATEMENTS> {
     });
   }
 
-  page({ number }: DiskLog, { from, to }: PageRange, { reverse, limit, maxBytes }: PageOptions): StoredMessage[] {
+  page(
+    { number }: Pick<DiskLog, 'number'>,
+    { from, to }: IdRange,
+    { reverse, limit, maxBytes }: PageOptions,
+  ): StoredMessage[] {
     const page: StoredMessage[] = [];
     let bytes = 0;
     const { forwards, backwards } = this.statements;
-    for (const row of (reverse ? backwards : forwards).iterate(number, from, to, limit)) {
-      // The columns of the statement equal the fields of StoredMessage.
-      const message = row as StoredMessage;
-      bytes += message.payload.length;
-      if (page.length > 0 && bytes > maxBytes) break;
-      page.push(message);
+    try {
+      for (const row of (reverse ? backwards : forwards).iterate(number, from, to, limit)) {
+        // The columns of the statement equal the fields of StoredMessage.
+        const message = row as StoredMessage;
+        bytes += message.payload.length;
+        if (page.length > 0 && bytes > maxBytes) break;
+        page.push(message);
+      }
+    } catch (error) {
+      // What is before the damage is read first.
+      if (page.length === 0 || !isDamage(error)) throw error;
     }
     return page;
   }
@@ -177,7 +197,15 @@ export class LogFile extends DurableFile<keyof typeof STATEMENTS> {
   }
 
   drop({ number }: DiskLog): void {
-    this.statements.drop.run(number);
+    if (number !== null) this.remove(number);
+  }
+
+  #settle(number: number, { from, to }: IdRange): void {
+    const { settled, settle, reduceSettled } = this.statements;
+    for (const { start, messages, bytes } of settled.all(number, from, to) as Count[]) {
+      reduceSettled.run(messages, bytes, number, start);
+    }
+    settle.run(number, from, to);
   }
 
   /** Releases some free pages to the file system. Returns `true` when few are left. */

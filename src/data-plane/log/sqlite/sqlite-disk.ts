@@ -13,6 +13,8 @@ interface SqliteDiskOptions {
   readonly path: string;
   /** The file was damaged and set aside, with all that was stored. */
   readonly onDamage: (reason: string) => void;
+  /** Whether messages wait while the disk fails, instead of being refused. Default: false. */
+  readonly waits?: boolean;
   /** Epoch milliseconds. Default: the system clock. */
   readonly now?: (() => number) | undefined;
 }
@@ -31,8 +33,8 @@ export class SqliteDisk implements LogDisk {
     this.now = options.now ?? Date.now;
   }
 
-  open(brokerId: string): OpenedLogs {
-    const owner = { brokerId, key: brokerId, name: randomUUID(), turn: 1, isTaken: false };
+  open(group: string): OpenedLogs {
+    const owner = { group, key: group, name: randomUUID(), turn: 1, isTaken: false };
     return { owner, logs: this.#read((file) => file.logs(), []) };
   }
 
@@ -43,7 +45,7 @@ export class SqliteDisk implements LogDisk {
   judge(error: unknown): Verdict {
     // Another file takes the messages.
     if (isDamage(error) && this.#file === null) return { verdict: 'AGAIN', reason: reasonOf(error) };
-    return { verdict: 'FAIL', reason: diskFailure(error) };
+    return { verdict: this.#options.waits ? 'WAIT' : 'FAIL', reason: diskFailure(error) };
   }
 
   page(log: DiskLog, range: PageRange, options: PageOptions): readonly StoredMessage[] {

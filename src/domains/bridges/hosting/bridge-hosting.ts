@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BridgeThread } from '../../../data-plane/bridges/hosting/bridge-thread.ts';
 import { type BridgeKind, type BridgeRules, connectionsOf } from '../../../data-plane/bridges/model/bridge-kind.ts';
+import { groupOf } from '../../../data-plane/bridges/queue/queue-store.ts';
 import type { Sealer } from '../../../platform/storage/encryption/sealed.ts';
 import type { EventForwarding } from '../../../protocol/hosting/hosted-events.ts';
 import { hostedLinkOptions } from '../../../protocol/hosting/hosted-link-options.ts';
@@ -54,6 +55,7 @@ export function bridgeHosting(options: BridgeHostingOptions): Hosting {
       if (databaseUrl !== undefined) {
         await storage.db.$executeRaw`
           DELETE FROM messages.bridge_queue WHERE broker = ${brokerId} AND bridge = ${bridgeId}`;
+        await storage.db.$executeRaw`DELETE FROM messages.log_owner WHERE key = ${groupOf(brokerId, bridgeId)}`;
       }
       return true;
     } catch (error) {

@@ -1,5 +1,6 @@
 import { raw, sqltag as sql } from '@prisma/client/runtime/client';
 import type { Logger } from 'pino';
+import { QUEUES_OF } from '../../../data-plane/bridges/queue/queue-store.ts';
 import { widthOf } from '../../../data-plane/log/log-parts.ts';
 import { partitionNamed } from '../../../data-plane/log/postgresql/log-partitions.ts';
 import type { Database } from '../../../platform/storage/database.ts';
@@ -27,6 +28,8 @@ const LEASE = 'stored-messages';
 const MAX_DELETED = 200;
 /** How long after its end a partition may still receive messages, in seconds: they wait while the database is down. */
 const GRACE = 60;
+/** Queues of bridges delete their messages themselves. */
+const OF_QUEUES = `${QUEUES_OF}%`;
 const LOCK_TIMEOUT = '2s';
 const NOW = sql`(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`;
 
@@ -60,8 +63,8 @@ export class MessageExpiry {
       SELECT part.log, part.start, part.width, part.first, part.last, definition.ttl
       FROM messages.log_part AS part JOIN messages.log AS stored ON stored.number = part.log
       LEFT JOIN "Stream" AS definition ON definition.id = stored.name
-      WHERE definition.id IS NULL
-        OR (definition.ttl > 0 AND part.last < ${NOW} - definition.ttl::bigint * 1000000)`;
+      WHERE stored.broker NOT LIKE ${OF_QUEUES} AND (definition.id IS NULL
+        OR (definition.ttl > 0 AND part.last < ${NOW} - definition.ttl::bigint * 1000000))`;
     const expired = dead.filter(({ ttl, width }) => ttl !== null && width === widthOf(ttl));
     const others = dead.filter((part) => !expired.includes(part));
     await this.#forget(expired);
@@ -74,7 +77,7 @@ export class MessageExpiry {
     }
     await db.$executeRaw`
       DELETE FROM messages.log AS stored
-      WHERE NOT EXISTS (SELECT FROM "Stream" WHERE id = stored.name)
+      WHERE broker NOT LIKE ${OF_QUEUES} AND NOT EXISTS (SELECT FROM "Stream" WHERE id = stored.name)
         AND NOT EXISTS (SELECT FROM messages.log_part WHERE log = stored.number)`;
     await db.$executeRaw`DELETE FROM messages.log_owner WHERE key LIKE 'brk%' AND key NOT IN (SELECT id FROM "Broker")`;
     await this.#dropEmpty();

@@ -90,6 +90,6 @@ export function removeDurableFile(path: string): void {
 /** Bytes on disk, including the WAL. */
 export const durableBytes = (path: string): number => partsOf(path).reduce((sum, part) => sum + sizeOf(part), 0);
 
-export const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 const partsOf = (path: string): readonly string[] => [path, `${path}${WAL}`];

@@ -4,11 +4,13 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { BridgeMessage } from '../../../../src/data-plane/bridges/model/bridge-message.ts';
 import { BridgeQueue } from '../../../../src/data-plane/bridges/queue/bridge-queue.ts';
-import { FileDisk } from '../../../../src/data-plane/bridges/queue/file-disk.ts';
 import type { QueueEntry } from '../../../../src/data-plane/bridges/queue/queue-entry.ts';
-import { queuePath, removeOtherQueues } from '../../../../src/data-plane/bridges/queue/queue-file.ts';
+import { sqliteQueues } from '../../../../src/data-plane/bridges/queue/sqlite-queues.ts';
 import { runs } from '../../../support/suite.ts';
-import { LARGE, message, openQueue, queueFolder, turns } from './queue-world.ts';
+import { GROUP, LARGE, message, openQueue, queueFolder, turns } from './queue-world.ts';
+
+/** Bytes of a page of the file. */
+const PAGE = 8_192;
 
 const texts = (entries: readonly QueueEntry[]) => entries.map((entry) => entry.message.payload.toString());
 
@@ -30,7 +32,7 @@ function drain(queue: BridgeQueue): string[] {
 
 test('a message that is delivered immediately is acknowledged then, and never written to disk', async () => {
   const folder = queueFolder();
-  const { queue } = openQueue({ folder });
+  const { queue } = await openQueue({ folder });
   const taken = push(queue, 'a', 'b');
   const [a, b] = queue.take(10, 1_000);
   expect([a?.message.payload.toString(), b?.message.payload.toString(), taken]).toEqual(['a', 'b', []]);
@@ -45,7 +47,7 @@ test('a message that is delivered immediately is acknowledged then, and never wr
 
 test('while delivery is stopped, messages are acknowledged when they are on disk', async () => {
   const folder = queueFolder();
-  const { queue } = openQueue({ folder });
+  const { queue } = await openQueue({ folder });
   const before = push(queue, 'a');
   const [given] = queue.take(1, 1_000);
   queue.setDelivering(false);
@@ -59,14 +61,14 @@ test('while delivery is stopped, messages are acknowledged when they are on disk
 });
 
 test('a message that waits too long for its delivery goes to disk, and is still delivered once', async () => {
-  const { queue } = openQueue({ folder: queueFolder() });
+  const { queue } = await openQueue({ folder: queueFolder() });
   await new Promise<void>((resolve) => queue.push(message('slow'), resolve));
   expect(queue.length).toBe(1);
   expect(drain(queue)).toEqual(['slow']);
 });
 
 test('more messages than a small window go to disk, in order', async () => {
-  const { queue } = openQueue({ folder: queueFolder() });
+  const { queue } = await openQueue({ folder: queueFolder() });
   const all = Array.from({ length: 12_000 }, (_, index) => String(index));
   const taken = push(queue, ...all);
   await turns(40);
@@ -77,7 +79,7 @@ test('more messages than a small window go to disk, in order', async () => {
 
 test('what is on disk, with all that belongs to it, is there after a restart; what was delivered is not', async () => {
   const folder = queueFolder();
-  const first = openQueue({ folder }).queue;
+  const { queue: first, close } = await openQueue({ folder });
   const rich = message('rich', {
     qos: 2,
     retain: true,
@@ -101,9 +103,9 @@ test('what is on disk, with all that belongs to it, is there after a restart; wh
   push(first, 'c', 'd');
   await turns(5);
   for (const entry of first.take(1, 1_000)) first.settle(entry);
-  await first.close({ discard: false });
+  await close({ discard: false });
 
-  const { queue } = openQueue({ folder });
+  const { queue } = await openQueue({ folder });
   expect(queue.length).toBe(3);
   const [entry] = queue.take(1, 1_000);
   expect(entry?.message).toEqual(rich);
@@ -114,21 +116,21 @@ test('what is on disk, with all that belongs to it, is there after a restart; wh
 
 test('close writes and acknowledges messages in memory; with `discard` it deletes all', async () => {
   const folder = queueFolder();
-  const kept = openQueue({ folder }).queue;
-  const taken = push(kept, 'a', 'b');
+  const kept = await openQueue({ folder });
+  const taken = push(kept.queue, 'a', 'b');
   await kept.close({ discard: false });
   expect(taken).toEqual(['a', 'b']);
-  const again = openQueue({ folder }).queue;
-  expect(drain(again)).toEqual(['a', 'b']);
-  again.setDelivering(false);
-  push(again, 'c');
+  const again = await openQueue({ folder });
+  expect(drain(again.queue)).toEqual(['a', 'b']);
+  again.queue.setDelivering(false);
+  push(again.queue, 'c');
   await turns(5);
   await again.close({ discard: true });
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('a lost connection gives out again what was not settled, in its order', () => {
-  const { queue } = openQueue({ folder: queueFolder() });
+test('a lost connection gives out again what was not settled, in its order', async () => {
+  const { queue } = await openQueue({ folder: queueFolder() });
   push(queue, 'a', 'b', 'c', 'd');
   const [, b] = queue.take(3, 1_000);
   queue.settle(b as QueueEntry);
@@ -137,7 +139,7 @@ test('a lost connection gives out again what was not settled, in its order', () 
 });
 
 test('a full queue drops and acknowledges new messages, and accepts messages again when it has room', async () => {
-  const { queue } = openQueue({ folder: queueFolder(), bounds: { maxMessages: 3, maxBytes: 10_000 } });
+  const { queue } = await openQueue({ folder: queueFolder(), bounds: { maxMessages: 3, maxBytes: 10_000 } });
   queue.setDelivering(false);
   const taken = push(queue, 'a', 'b', 'c', 'd', 'e');
   expect([taken, queue.length, queue.dropped]).toEqual([['d', 'e'], 3, 2]);
@@ -152,8 +154,8 @@ test('a full queue drops and acknowledges new messages, and accepts messages aga
   expect(queue.dropped).toBe(4);
 });
 
-test('listeners are notified when the empty queue gets a message', () => {
-  const { queue } = openQueue({ folder: queueFolder() });
+test('listeners are notified when the empty queue gets a message', async () => {
+  const { queue } = await openQueue({ folder: queueFolder() });
   let told = 0;
   const stop = queue.onReady(() => {
     told += 1;
@@ -171,47 +173,50 @@ test('listeners are notified when the empty queue gets a message', () => {
 
 test('a damaged file is set aside and reported, and the queue continues', async () => {
   const folder = queueFolder();
-  const first = openQueue({ folder }).queue;
+  const { queue: first, close } = await openQueue({ folder });
   first.setDelivering(false);
   push(first, 'a');
-  await first.close({ discard: false });
+  await close({ discard: false });
   const [file] = readdirSync(folder).filter((name) => name.endsWith('.sqlite'));
   writeFileSync(join(folder, String(file)), 'no database at all, and longer than a header of one has to be'.repeat(20));
-  const { queue, problems } = openQueue({ folder });
+  const { queue, problems } = await openQueue({ folder });
   expect(problems).toEqual([expect.stringContaining('set aside')]);
   push(queue, 'b');
   expect(drain(queue)).toEqual(['b']);
 });
 
-test('of a file that is damaged in its middle what is before comes, the rest is set aside, and the queue goes on', async () => {
+test('of a file with a damaged page what is before comes, the rest is set aside, and the queue goes on', async () => {
   const folder = queueFolder();
-  const first = openQueue({ folder }).queue;
+  const { queue: first, close } = await openQueue({ folder });
   first.setDelivering(false);
   const numbered = Array.from({ length: 3_000 }, (_, index) => String(index).padStart(500, '0'));
   const taken = push(first, ...numbered);
-  await first.close({ discard: false });
+  await close({ discard: false });
   expect(taken).toHaveLength(3_000);
   const path = join(folder, String(readdirSync(folder).find((name) => name.endsWith('.sqlite'))));
   const bytes = readFileSync(path);
-  writeFileSync(path, bytes.fill(0x5a, bytes.length / 2));
-  const { queue, problems } = openQueue({ folder });
+  const start = Math.floor(bytes.indexOf(String(numbered[2_000])) / PAGE) * PAGE;
+  writeFileSync(path, bytes.fill(0x5a, start, start + PAGE));
+  const { queue, problems, close: closeNext } = await openQueue({ folder });
   const before = drain(queue);
   expect(before.length).toBeGreaterThan(1_000);
   expect(before).toEqual(numbered.slice(0, before.length));
-  expect(problems).toEqual([expect.stringContaining(`set aside with ${3_000 - before.length} messages`)]);
+  expect(problems).toEqual([
+    expect.stringMatching(`set aside.*${3_000 - before.length} messages of the queue are lost`),
+  ]);
   expect([queue.length, queue.bytes]).toEqual([0, 0]);
   queue.setDelivering(false);
   const later = push(queue, 'a', 'b');
-  await queue.close({ discard: false });
+  await closeNext({ discard: false });
   expect(later).toEqual(['a', 'b']);
-  const next = openQueue({ folder });
+  const next = await openQueue({ folder });
   expect([drain(next.queue), next.problems]).toEqual([['a', 'b'], []]);
 });
 
 test('a disk failure and its end are reported once; messages wait in memory without acknowledgement, and are delivered', async () => {
   const folder = join(queueFolder(), 'no-folder');
+  const { queue, problems, close } = await openQueue({ folder });
   writeFileSync(folder, '');
-  const { queue, problems } = openQueue({ folder });
   queue.setDelivering(false);
   const taken = push(queue, 'a', 'b');
   await turns(5);
@@ -223,22 +228,32 @@ test('a disk failure and its end are reported once; messages wait in memory with
   expect(taken).toEqual(['a', 'b']);
   rmSync(folder);
   push(queue, 'd');
-  await queue.close({ discard: false });
+  await close({ discard: false });
   expect(problems.slice(1)).toEqual([null]);
 });
 
 test('queues of names that are not used any more are removed', async () => {
   const folder = queueFolder();
   for (const name of ['kept', 'left']) {
-    const { queue } = openQueue({ folder, name });
+    const { queue, close } = await openQueue({ folder, name });
     queue.setDelivering(false);
     push(queue, name);
-    await queue.close({ discard: false });
+    await close({ discard: false });
   }
-  removeOtherQueues(folder, ['kept']);
-  expect(drain(openQueue({ folder, name: 'left' }).queue)).toEqual([]);
-  expect(drain(openQueue({ folder, name: 'kept' }).queue)).toEqual(['kept']);
-  removeOtherQueues(join(folder, 'never made'), []);
+  const store = sqliteQueues(GROUP, folder, undefined);
+  await store.removeOthers(['kept']);
+  await store.close({ discard: false });
+  for (const [name, left] of [
+    ['left', []],
+    ['kept', ['kept']],
+  ] as const) {
+    const { queue, close } = await openQueue({ folder, name });
+    expect(drain(queue)).toEqual(left);
+    await close({ discard: false });
+  }
+  const none = sqliteQueues(GROUP, join(folder, 'never made'), undefined);
+  await none.removeOthers([]);
+  await none.close({ discard: true });
   expect(existsSync(join(folder, 'never made'))).toBe(false);
 });
 
@@ -269,19 +284,19 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 test('does what an array would do, whatever the order of steps', async () => {
-  const folder = queueFolder();
+  const store = sqliteQueues(GROUP, queueFolder(), undefined);
   let run = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
       run += 1;
       const bounds = { maxMessages: 4_000, maxBytes: LARGE.maxBytes };
-      const open = () =>
+      const open = async () =>
         new BridgeQueue({
-          disk: new FileDisk(queuePath(folder, String(run)), undefined),
+          log: await store.open(String(run)),
           bounds,
           onProblem: (reason) => expect.unreachable(String(reason)),
         });
-      let queue = open();
+      let queue = await open();
       let pushed = 0;
       let dropped = 0;
       let waiting: string[] = [];
@@ -318,7 +333,7 @@ test('does what an array would do, whatever the order of steps', async () => {
           expect(queue.dropped).toBe(dropped);
           dropped = 0;
           await queue.close({ discard: false });
-          queue = open();
+          queue = await open();
           back();
         } else queue.setDelivering(each.kind === 'go');
         expect([queue.length, queue.dropped]).toEqual([waiting.length + given.length, dropped]);
@@ -331,4 +346,5 @@ test('does what an array would do, whatever the order of steps', async () => {
     }),
     { numRuns: runs(60) },
   );
+  await store.close({ discard: true });
 });

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { BridgeMessage } from '../../../../src/data-plane/bridges/model/bridge-message.ts';
 import { BridgeQueue, type BridgeQueueOptions } from '../../../../src/data-plane/bridges/queue/bridge-queue.ts';
-import { FileDisk } from '../../../../src/data-plane/bridges/queue/file-disk.ts';
-import { queuePath } from '../../../../src/data-plane/bridges/queue/queue-file.ts';
+import type { QueueEntry } from '../../../../src/data-plane/bridges/queue/queue-entry.ts';
 import type { BrokerStorage } from '../../../../src/data-plane/bridges/queue/queue-storage.ts';
+import { groupOf } from '../../../../src/data-plane/bridges/queue/queue-store.ts';
+import { sqliteQueues } from '../../../../src/data-plane/bridges/queue/sqlite-queues.ts';
 
 export function queueFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'brokergraph-queue-'));
@@ -22,16 +23,25 @@ interface QueueOptions extends Partial<BridgeQueueOptions> {
   readonly storage?: BrokerStorage;
 }
 
-export function openQueue({ folder, name = 'test', storage, ...options }: QueueOptions) {
+/** The group of queues of `webhook-bridge` of the broker `plant`. */
+export const GROUP = groupOf('plant', 'webhook-bridge');
+
+/** A queue that is alone in its file. `close` closes both. */
+export async function openQueue({ folder, name = 'test', storage, ...options }: QueueOptions) {
   const problems: (string | null)[] = [];
+  const store = sqliteQueues(GROUP, folder, storage);
   const queue = new BridgeQueue({
-    disk: new FileDisk(queuePath(folder, name), storage),
+    log: await store.open(name),
     bounds: LARGE,
     onProblem: (reason) => problems.push(reason),
     ...options,
   });
-  onTestFinished(() => queue.close({ discard: true }));
-  return { queue, problems };
+  const close = async (how: { readonly discard: boolean }) => {
+    await queue.close(how);
+    await store.close(how);
+  };
+  onTestFinished(() => close({ discard: false }));
+  return { queue, problems, close };
 }
 
 export const message = (text: string, about: Partial<BridgeMessage> = {}): BridgeMessage => ({
@@ -50,4 +60,29 @@ export function turns(count: number): Promise<void> {
     const next = (left: number) => (left === 0 ? resolve() : setImmediate(() => next(left - 1)));
     next(count);
   });
+}
+
+/** Takes some messages, when they are read. */
+export function taken(queue: BridgeQueue, count: number): Promise<readonly QueueEntry[]> {
+  return new Promise((resolve) => {
+    const look = () => {
+      const some = queue.take(count, LARGE.maxBytes);
+      if (some.length === 0) return;
+      stop();
+      resolve(some);
+    };
+    const stop = queue.onReady(look);
+    look();
+  });
+}
+
+/** Takes and settles all there is. */
+export async function drained(queue: BridgeQueue): Promise<string[]> {
+  const found: string[] = [];
+  while (queue.length > 0) {
+    const some = await taken(queue, 700);
+    found.push(...some.map((entry) => entry.message.payload.toString()));
+    for (const entry of some) queue.settle(entry);
+  }
+  return found;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { QueueDatabase } from '../../../../src/data-plane/bridges/queue/postgresql/queue-database.ts';
 import { startWebhookBridge } from '../../../../src/data-plane/bridges/webhook/webhook-bridge.ts';
+import { LogDatabase } from '../../../../src/data-plane/log/postgresql/postgresql-logs.ts';
 import { openTestStorage } from '../../../support/database.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
 import { UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
@@ -21,7 +21,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
     const config = { connections: [{ name: 'hook', url: endpoint.url, secret, topics: ['plant/#'] }] };
     const run = () => {
-      const database = new QueueDatabase(databaseUrl);
+      const database = new LogDatabase({ databaseUrl, onProblem: () => undefined, onLost: () => undefined });
       onTestFinished(() => database.close());
       const options = { ...bridgeOptions('webhook-bridge', mosquitto.url, newFolder()), database };
       return runBridge(startWebhookBridge, options, config);

@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, readdirSync, readlinkSync, rmdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readlinkSync, renameSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { queuePath } from '../../../../src/data-plane/bridges/queue/queue-file.ts';
 import { QueueStorage } from '../../../../src/data-plane/bridges/queue/queue-storage.ts';
 import { startWebhookBridge } from '../../../../src/data-plane/bridges/webhook/webhook-bridge.ts';
+import { LOG_FILE } from '../../../../src/data-plane/log/sqlite/log-files.ts';
 import { message, openQueue } from '../queue/queue-world.ts';
 import { bridgeOptions, newFolder, runBridge } from './running-bridge.ts';
 
@@ -10,12 +11,21 @@ const AWAY = 'mqtt://127.0.0.1:1';
 const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
 const connection = (name: string) => ({ name, url: 'http://127.0.0.1:1/', secret, topics: ['#'], active: false });
 
-/** A queue with a message, as an earlier process left it. Returns its file. */
-async function leave(folder: string, name: string): Promise<string> {
-  const { queue } = openQueue({ folder, name });
-  queue.push(message(name), () => undefined);
-  await queue.close({ discard: false });
-  return queuePath(folder, name);
+/** Queues with a message, as an earlier process left them. */
+async function leave(folder: string, ...names: string[]): Promise<void> {
+  for (const name of names) {
+    const { queue, close } = await openQueue({ folder, name });
+    queue.push(message(name), () => undefined);
+    await close({ discard: false });
+  }
+}
+
+/** The number of messages in a queue of a closed bridge. */
+async function left(folder: string, name: string): Promise<number> {
+  const { queue, close } = await openQueue({ folder, name });
+  const { length } = queue;
+  await close({ discard: false });
+  return length;
 }
 
 /** Files below the folder that this process has open. */
@@ -27,37 +37,38 @@ function openFiles(folder: string): string[] {
 
 test.each([true, false])('queues that the first configuration does not name remain: %s', async (keepsOtherQueues) => {
   const folder = newFolder();
-  const [named, other] = [await leave(folder, 'named'), await leave(folder, 'other')];
+  await leave(folder, 'named', 'other');
   const options = { ...bridgeOptions('webhook-bridge', AWAY, folder), keepsOtherQueues };
-  const { status } = await runBridge(startWebhookBridge, options, { connections: [connection('named')] });
-  expect([named, other].map(existsSync)).toEqual([true, keepsOtherQueues]);
+  const { bridge, status } = await runBridge(startWebhookBridge, options, { connections: [connection('named')] });
   expect(status().queuedMessages).toBe(1);
+  await bridge.close({ discard: false });
+  expect([await left(folder, 'named'), await left(folder, 'other')]).toEqual([1, keepsOtherQueues ? 1 : 0]);
 });
 
-test('a queue that cannot be opened leaves no other queue open or counted, and all run when it can be opened', async () => {
+test('queues that cannot be opened leave nothing open or counted, and all run when they can be opened', async () => {
   const folder = newFolder();
   const storage = new QueueStorage(1_048_576);
   const options = { ...bridgeOptions('webhook-bridge', AWAY, folder), storage: storage.of('plant') };
   const bridge = startWebhookBridge(options);
   onTestFinished(() => bridge.close({ discard: false }));
-  await bridge.apply({ connections: [connection('zero')] });
   await leave(folder, 'one');
-  const path = queuePath(folder, 'broken');
+  const path = join(folder, LOG_FILE);
+  renameSync(path, `${path}.other`);
   mkdirSync(path);
-  const connections = ['zero', 'one', 'broken'].map(connection);
+  const connections = ['zero', 'one'].map(connection);
   for (let count = 0; count < 3; count += 1) {
     await expect(bridge.apply({ connections })).rejects.toMatchObject({ code: 'SQLITE_CANTOPEN' });
     expect(storage.bytes).toBe(0);
     expect(openFiles(folder)).toEqual([]);
   }
-  expect(bridge.status().map(({ connectionName }) => connectionName)).toEqual(['zero']);
+  expect(bridge.status()).toEqual([]);
 
   rmdirSync(path);
+  renameSync(`${path}.other`, path);
   await bridge.apply({ connections });
   expect(bridge.status().map(({ connectionName, queuedMessages }) => [connectionName, queuedMessages])).toEqual([
     ['zero', 0],
     ['one', 1],
-    ['broken', 0],
   ]);
   expect(storage.bytes).toBeGreaterThan(0);
 });

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { groupOf } from '../../../../src/data-plane/bridges/queue/queue-store.ts';
 import { SolePlacement } from '../../../../src/protocol/hosting/placement/placement.ts';
 import { openTestStorage } from '../../../support/database.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
@@ -73,16 +74,16 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const ids = [await addBroker(storage, broker.url), await addBroker(storage, broker.url)];
     const [id = '', other = ''] = ids;
     const queues = async () =>
-      (await storage.db.$queryRaw<{ broker: string }[]>`SELECT broker FROM messages.bridge_queue`).map(
-        (row) => row.broker,
-      );
+      (
+        await storage.db.$queryRaw<{ broker: string }[]>`SELECT broker FROM messages.log_owner WHERE broker IS NOT NULL`
+      ).map((row) => row.broker);
     const first = await startBridges({ storage });
     for (const each of ids) await first.configure(each, copy());
     await first.close();
     const configs = await storage.db.bridgeConfig.findMany();
     for (const each of ids) {
-      await storage.db.$executeRaw`INSERT INTO messages.bridge_queue (broker, bridge, name, owner, turn)
-        VALUES (${each}, ${copyKind.id}, 'q', '', 1)`;
+      await storage.db.$executeRaw`INSERT INTO messages.log_owner (key, name, turn, broker)
+        VALUES (${groupOf(each, copyKind.id)}, '', 1, ${each})`;
     }
 
     // One configuration arrives late, the other one is damaged.

@@ -46,7 +46,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     await database.connect();
     onTestFinished(() => database.end());
     const queued = async () =>
-      Number((await database.query('SELECT count(*) AS count FROM messages.bridge_message')).rows[0].count);
+      Number((await database.query('SELECT count(*) AS count FROM messages.log_message')).rows[0].count);
     await expect.poll(queued).toBe(1_000);
 
     await one.kill();
@@ -57,7 +57,8 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     await expect.poll(queued).toBe(0);
 
     await two.graphql(DELETE, { input: { brokerId: id } });
-    const queues = async () => (await database.query('SELECT FROM messages.bridge_queue')).rowCount;
+    const queues = async () =>
+      (await database.query('SELECT FROM messages.log_owner WHERE broker IS NOT NULL')).rowCount;
     await expect.poll(queues).toBe(0);
   });
 });

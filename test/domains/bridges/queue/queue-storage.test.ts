@@ -4,9 +4,10 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { BridgeQueue } from '../../../../src/data-plane/bridges/queue/bridge-queue.ts';
-import { FileDisk } from '../../../../src/data-plane/bridges/queue/file-disk.ts';
-import { queuePath } from '../../../../src/data-plane/bridges/queue/queue-file.ts';
+import type { QueueLog } from '../../../../src/data-plane/bridges/queue/queue-log.ts';
 import { QueueStorage } from '../../../../src/data-plane/bridges/queue/queue-storage.ts';
+import { groupOf } from '../../../../src/data-plane/bridges/queue/queue-store.ts';
+import { sqliteQueues } from '../../../../src/data-plane/bridges/queue/sqlite-queues.ts';
 import { message, queueFolder } from '../../../data-plane/bridges/queue/queue-world.ts';
 import { temporaryFolder } from '../../../support/database.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
@@ -18,9 +19,15 @@ test('queues of one broker have a quarter, those of all the whole, and what is f
   const storage = new QueueStorage(16 * MIB);
   const folder = queueFolder();
   const problems: (string | null)[] = [];
-  const open = (name: string, brokerId: string) =>
+  const stores = new Map(
+    ['a', 'b', 'c', 'd', 'e'].map((id) => [
+      id,
+      sqliteQueues(groupOf(id, 'webhook-bridge'), join(folder, id), storage.of(id)),
+    ]),
+  );
+  const open = async (name: string, brokerId: string) =>
     new BridgeQueue({
-      disk: new FileDisk(queuePath(folder, name), storage.of(brokerId)),
+      log: (await stores.get(brokerId)?.open(name)) as QueueLog,
       bounds: { maxMessages: 1_000_000, maxBytes: 2 ** 40 },
       onProblem: (reason) => problems.push(reason),
     });
@@ -30,7 +37,7 @@ test('queues of one broker have a quarter, those of all the whole, and what is f
     while (queue.dropped === before) queue.push(message('x'.repeat(100_000)), () => undefined);
     return queue.bytes;
   };
-  const [one, two] = [open('one', 'a'), open('two', 'a')];
+  const [one, two] = [await open('one', 'a'), await open('two', 'a')];
   const first = fill(one);
   expect(first).toBeGreaterThan(3.8 * MIB);
   expect(first).toBeLessThanOrEqual(4 * MIB);
@@ -38,7 +45,7 @@ test('queues of one broker have a quarter, those of all the whole, and what is f
   // Its own queue is as good as full, too.
   fill(two);
   expect(two.length).toBeLessThan(2);
-  const others = ['b', 'c', 'd', 'e'].map((id) => open(id, id));
+  const others = await Promise.all(['b', 'c', 'd', 'e'].map((id) => open(id, id)));
   for (const queue of others) fill(queue);
   expect(storage.bytes).toBeLessThanOrEqual(16 * MIB);
   expect(others.at(-1)?.length).toBeLessThan(6);
@@ -54,11 +61,12 @@ test('queues of one broker have a quarter, those of all the whole, and what is f
   await Promise.all([one, two, ...others].map((queue) => queue.close({ discard: false })));
   expect(storage.bytes).toBe(0);
   // What an earlier process left counts.
-  const again = open('b', 'b');
+  const again = await open('b', 'b');
   expect(storage.bytes).toBeGreaterThan(3.8 * MIB);
   again.push(message('x'.repeat(400_000)), () => undefined);
   expect(again.dropped).toBe(1);
   await again.close({ discard: true });
+  await Promise.all([...stores.values()].map((store) => store.close({ discard: true })));
 });
 
 const LARGE = 2 ** 30;

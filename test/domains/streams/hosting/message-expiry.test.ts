@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { groupOf } from '../../../../src/data-plane/bridges/queue/queue-store.ts';
 import type { NewMessage, StoredMessage } from '../../../../src/data-plane/log/log-message.ts';
 import type { MessageLog } from '../../../../src/data-plane/log/message-log.ts';
 import { LogDatabase } from '../../../../src/data-plane/log/postgresql/postgresql-logs.ts';
@@ -91,5 +92,15 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     await define('long', 3_600);
     await expiry.run();
     expect(await exists()).toBeNull();
+  });
+
+  test('queues of bridges are no streams: they remain', async () => {
+    const { rows, expiry } = await world();
+    await rows(`WITH log AS (
+        INSERT INTO messages.log (name, broker) VALUES ('q', '${groupOf('brk_1', 'mqtt-bridge')}') RETURNING number
+      ) INSERT INTO messages.log_part SELECT number, 0, 0, 1, 1, 1, 1 FROM log`);
+    await expiry.run();
+    expect(await rows('SELECT messages FROM messages.log_part')).toEqual([{ messages: '1' }]);
+    expect(await rows('SELECT name FROM messages.log')).toEqual([{ name: 'q' }]);
   });
 });
