@@ -55,7 +55,7 @@ export function ProblemItem({ problem, within }: ProblemItemProps) {
             </span>
           )}
         </p>
-        <p>{detail}</p>
+        <p lang="en">{detail}</p>
         {closedAt === null && <p className="quiet">{text('help', { help })}</p>}
         <Facts problem={problem} />
       </div>

@@ -42,7 +42,9 @@ const textsOf = (page: Page) =>
   page.evaluate<string[]>(`(() => {
     const texts = [];
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode()) texts.push(walker.currentNode.data.trim());
+    // The facts of a problem are in English, and say so.
+    while (walker.nextNode())
+      if (walker.currentNode.parentElement.closest('[lang=en]') === null) texts.push(walker.currentNode.data.trim());
     for (const element of document.querySelectorAll('[aria-label], [title], [placeholder]'))
       for (const name of ['aria-label', 'title', 'placeholder']) texts.push(element.getAttribute(name) ?? '');
     return texts.filter((text) => text !== '');
