@@ -1,5 +1,5 @@
-import { useAddressValues } from '../ui/address-values.ts';
 import type { VariablesOf } from '../graph/graphql.ts';
+import { useAddressValues } from '../ui/address-values.ts';
 import type { BROKER_EVENTS, EventKind, EventPage } from './event-graph.ts';
 
 export const KINDS = [

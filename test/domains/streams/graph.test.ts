@@ -123,10 +123,7 @@ test.each(KINDS)('an expression filters and computes on %s', async (kind) => {
   ] as const) {
     await device.publishAsync(topic, payload, { qos: 1 });
   }
-  expect((await until(2)).map(({ text }) => text)).toEqual([
-    '{"celsius":100,"line":"a"}',
-    '{"celsius":10,"line":"c"}',
-  ]);
+  expect((await until(2)).map(({ text }) => text)).toEqual(['{"celsius":100,"line":"a"}', '{"celsius":10,"line":"c"}']);
 
   const invalid = await unchanged('updateStream', { name: 'celsius', query: { expression: { output: 'payload.' } } });
   expect(invalid.extensions).toMatchObject({
