@@ -71,8 +71,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     // The default of one second is too short for a busy machine.
     expect: { poll: { timeout: 30_000 } },
-    // Files wait for other processes two thirds of their time, so more files than processors keep all busy.
-    maxWorkers: Number(process.env.TEST_AT_ONCE ?? availableParallelism() + (isLong ? 0 : 5)),
+    // Files wait for other processes, so more files than processors keep all busy. Those of the short suite wait most.
+    maxWorkers: Number(process.env.TEST_AT_ONCE ?? availableParallelism() + (isLong ? 0 : suite === 'short' ? 5 : 2)),
     sequence: { sequencer: LongestFirst },
     pool: 'forks',
     // Requests and messages are short-lived. More space for new objects makes garbage collection cheaper.

@@ -96,7 +96,7 @@ async function startServer(program: string, data: string, owner: Owner | null, d
       listen_addresses: '127.0.0.1',
       port,
       unix_socket_directories: '',
-      max_connections: 400,
+      max_connections: 200,
       // What the service reads and writes must not depend on the defaults of a server.
       timezone: 'Asia/Kolkata',
       datestyle: 'ISO, DMY',
