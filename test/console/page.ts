@@ -123,6 +123,9 @@ const OPTIONS = {
 const CHECK = `axe.run(${JSON.stringify(OPTIONS)}).then(({ violations }) => ({
   found: violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')),
   width: document.documentElement.scrollWidth,
+  wide: [...document.querySelectorAll('body *')]
+    .filter((one) => one.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
+    .map((one) => one.tagName + '.' + one.className + ' ' + Math.round(one.getBoundingClientRect().right)),
 }))`;
 const WIDE = { width: 1280, height: 800 };
 const NARROW = { width: 360, height: 740 };
@@ -157,7 +160,7 @@ async function checkLook(page: Page, name: string, { look, colorScheme, size }: 
   await page.emulateMedia({ colorScheme });
   await page.setViewportSize(size);
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(AXE);
-  const { found, width } = (await page.evaluate(CHECK)) as { found: string[]; width: number };
+  const { found, width, wide } = (await page.evaluate(CHECK)) as { found: string[]; width: number; wide: string[] };
   expect(found, `${name}, ${look}`).toEqual([]);
-  expect(width, `${name}, ${look}`).toBeLessThanOrEqual(size.width);
+  expect(width, `${name}, ${look}, beyond the edge: ${wide.join(', ')}`).toBeLessThanOrEqual(size.width);
 }
