@@ -56,18 +56,3 @@ test('a text has at most 100,000 exact numbers, and any number of others', () =>
   expect(() => parseExactJson(many('1.0', 100_001))).toThrow('more than 100000 numbers');
   expect(parseExactJson(many('1.5', 200_000))).toHaveLength(200_001);
 });
-
-test('exact numbers take less processor time than JSON.parse with a reviver', () => {
-  const text = `[${'12345678901234567890,null,'.repeat(90_000)}1]`;
-  const msOf = (parse: (text: string) => unknown) =>
-    Math.min(
-      ...Array.from({ length: 5 }, () => {
-        const before = process.threadCpuUsage();
-        parse(text);
-        const { user, system } = process.threadCpuUsage(before);
-        return (user + system) / 1_000;
-      }),
-    );
-  const withReviver = msOf((json) => JSON.parse(json, (_key, value) => value));
-  expect(msOf(parseExactJson) / withReviver).toBeLessThan(0.7);
-});
