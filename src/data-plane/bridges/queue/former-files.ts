@@ -1,10 +1,11 @@
 /** Queues as earlier versions stored them: an SQLite file in the folder of the bridge for each, named after its key. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
-import { isDamage, removeDurableFile, setAside } from '../../../platform/storage/message-files/durable-file.ts';
+import type Database from 'better-sqlite3';
+import { isDamage, removeDurableFile } from '../../../platform/storage/message-files/durable-file.ts';
 import { readPublishProperties } from '../../../protocol/mqtt/publish-properties.ts';
 import type { StoredMessage } from '../../log/log-message.ts';
+import { formerPages } from '../../log/sqlite/former-file.ts';
 import { toRecord } from './queue-record.ts';
 
 const FILE = /^([0-9a-f]{32})\.sqlite$/;
@@ -38,44 +39,28 @@ export function formerFiles(folder: string, onDamage: (key: string, reason: stri
     if (key === undefined) return [];
     const path = join(folder, file);
     const pages = (limit: number, lastId: number) =>
-      pagesOf(path, { limit, lastId, onDamage: (reason) => onDamage(key, reason) });
+      formerPages(
+        path,
+        (db) => pagesOf(db, limit, lastId),
+        (reason) => onDamage(key, reason),
+      );
     return [{ key, pages, remove: () => removeDurableFile(path) }];
   });
 }
 
-interface PageOptions {
-  readonly limit: number;
-  readonly lastId: number;
-  readonly onDamage: (reason: string) => void;
-}
-
-function* pagesOf(path: string, { limit, lastId, onDamage }: PageOptions): Generator<readonly StoredMessage[]> {
-  let db: Database.Database | null = null;
-  let id = lastId;
-  try {
-    db = new Database(path, { fileMustExist: true });
-    // With a journal of its own, as the file was written.
-    db.pragma('locking_mode = EXCLUSIVE');
-    db.pragma('synchronous = FULL');
-    const page = db.prepare('SELECT * FROM message ORDER BY id LIMIT ?');
-    const settle = db.prepare('DELETE FROM message WHERE id <= ?');
-    for (;;) {
-      const rows = readable(page.iterate(limit) as IterableIterator<FormerRow>);
-      const last = rows.at(-1);
-      if (last === undefined) return;
-      yield rows.map((row) => {
-        id += 1;
-        return toStored(row, id);
-      });
-      settle.run(last.id);
-    }
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    db?.close();
-    setAside(path);
-    onDamage(`${path} is damaged and was set aside: ${(error as Error).message}`);
-  } finally {
-    db?.close();
+function* pagesOf(db: Database.Database, limit: number, lastId: number): Generator<readonly StoredMessage[]> {
+  db.pragma('synchronous = FULL');
+  const page = db.prepare('SELECT * FROM message ORDER BY id LIMIT ?');
+  const settle = db.prepare('DELETE FROM message WHERE id <= ?');
+  for (let id = lastId; ; ) {
+    const rows = readable(page.iterate(limit) as IterableIterator<FormerRow>);
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    yield rows.map((row) => {
+      id += 1;
+      return toStored(row, id);
+    });
+    settle.run(last.id);
   }
 }
 

@@ -10,10 +10,10 @@ import {
   durableBytes,
   isDamage,
   removeDurableFile,
-  setAside,
 } from '../../../platform/storage/message-files/durable-file.ts';
 import type { StoredMessage } from '../log-message.ts';
 import type { SourceLog } from '../log-source.ts';
+import { formerPages } from './former-file.ts';
 
 const REMOVED = '.removed';
 const TTL_FILE = 'ttl';
@@ -46,7 +46,7 @@ function formerLog(path: string, name: string, onProblem: Problem): SourceLog {
       return segments.reduce((sum, segment) => sum + messagesIn(segment), 0);
     },
     *pages(limit) {
-      for (const segment of segments) yield* pagesOf(segment, limit, onDamage);
+      for (const segment of segments) yield* formerPages(segment, (db) => pagesOf(db, limit), onDamage);
     },
     remove: () => removeFolder(path, segments),
   };
@@ -66,28 +66,14 @@ function messagesIn(path: string): number {
   }
 }
 
-/** A segment that is damaged is set aside with what cannot be read. */
-function* pagesOf(path: string, limit: number, onDamage: (reason: string) => void): Generator<StoredMessage[]> {
-  let db: Database.Database | null = null;
-  try {
-    db = new Database(path, { fileMustExist: true });
-    // With a journal of its own, as the file was written.
-    db.pragma('locking_mode = EXCLUSIVE');
-    const page = db.prepare('SELECT id, topic, qos, payload FROM message WHERE id > ? ORDER BY id LIMIT ?');
-    for (let after = 0; ; ) {
-      const messages = page.all(after, limit) as StoredMessage[];
-      const last = messages.at(-1);
-      if (last === undefined) return;
-      yield messages;
-      after = last.id;
-    }
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    db?.close();
-    setAside(path);
-    onDamage(`${path} is damaged and was set aside: ${(error as Error).message}`);
-  } finally {
-    db?.close();
+function* pagesOf(db: Database.Database, limit: number): Generator<StoredMessage[]> {
+  const page = db.prepare('SELECT id, topic, qos, payload FROM message WHERE id > ? ORDER BY id LIMIT ?');
+  for (let after = 0; ; ) {
+    const messages = page.all(after, limit) as StoredMessage[];
+    const last = messages.at(-1);
+    if (last === undefined) return;
+    yield messages;
+    after = last.id;
   }
 }
 

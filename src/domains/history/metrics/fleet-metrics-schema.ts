@@ -1,21 +1,13 @@
 import { METRICS } from '../../../data-plane/history/metrics/metric.ts';
 import { builder, signedIn } from '../../../gateway/graphql/builder.ts';
 import type { AddedMetrics } from './added-metrics.ts';
-import { DESCRIPTIONS } from './metrics-history-schema.ts';
+import { DESCRIPTIONS, stepFields } from './metrics-history-schema.ts';
 
 const FleetMetrics = builder.objectRef<AddedMetrics>('FleetMetrics').implement({
   description:
     'Stored metrics of several brokers, added up in equal steps, the oldest first. Null where no broker was measured.',
   fields: (t) => ({
-    from: t.field({
-      type: 'DateTime',
-      description: 'Beginning of the first step.',
-      resolve: ({ from }) => new Date(from),
-    }),
-    stepSeconds: t.int({
-      description: 'Duration of each step.',
-      resolve: ({ stepMs }) => stepMs / 1_000,
-    }),
+    ...stepFields(t),
     brokers: t.intList({
       description:
         'Number of brokers that were measured in each step. A broker that was not connected to this service is missing in the sums.',

@@ -57,19 +57,26 @@ export const DESCRIPTIONS: Readonly<Record<Metric, string>> = {
   refusals: 'Refused connections, packets and messages that the broker reports, per second.',
 };
 
+type Fields<Of> = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], Of>;
+
+/** The fields of what is stored in equal steps. */
+export const stepFields = <Of extends { readonly from: number; readonly stepMs: number }>(t: Fields<Of>) => ({
+  from: t.field({
+    type: 'DateTime',
+    description: 'Beginning of the first step.',
+    resolve: ({ from }) => new Date(from),
+  }),
+  stepSeconds: t.int({
+    description: 'Duration of each step.',
+    resolve: ({ stepMs }) => stepMs / 1_000,
+  }),
+});
+
 const MetricsHistory = builder.objectRef<MetricGrid>('MetricsHistory').implement({
   description:
     'Stored metrics of a broker, in equal steps. The history has steps of 10 seconds for two hours, of one minute for two days, and of ten minutes for HISTORY_DAYS.',
   fields: (t) => ({
-    from: t.field({
-      type: 'DateTime',
-      description: 'Beginning of the first step.',
-      resolve: ({ from }) => new Date(from),
-    }),
-    stepSeconds: t.int({
-      description: 'Duration of each step.',
-      resolve: ({ stepMs }) => stepMs / 1_000,
-    }),
+    ...stepFields(t),
     ...Object.fromEntries(
       METRICS.map((metric) => [
         metric,
