@@ -11,7 +11,7 @@ interface AccessOfClientProps {
   readonly access: AccessOfBroker;
   /** The user name of its last event, which is the only one that is known of a client that is away. */
   readonly lastUsername: string | null;
-  /** Whether the broker can be asked. */
+  /** Whether the broker can be queried. */
   readonly isReached: boolean;
 }
 

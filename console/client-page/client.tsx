@@ -62,7 +62,7 @@ export function Client({ clientId }: ClientProps) {
   username.current = client?.username ?? username.current ?? lastUsername;
   const isConnected = client?.isConnected === true;
   const known = useLastKnown(numbers.data?.broker?.connectedClient, numbers.error === null);
-  const held = useLastKnown(access.data?.broker, isReached);
+  const lastKnown = useLastKnown(access.data?.broker, isReached);
   const account = username.current === ANONYMOUS ? null : username.current;
   return (
     <>
@@ -82,7 +82,7 @@ export function Client({ clientId }: ClientProps) {
           <Link href={whyAddress(brokerId, { account, anonymous: isAnonymous(username.current), clientId })}>
             {text('why')}
           </Link>
-          {held?.viewerCanControlClients && isConnected && isReached && !client.isGateway && (
+          {lastKnown?.viewerCanControlClients && isConnected && isReached && !client.isGateway && (
             <button type="button" className="danger" onClick={() => setDisconnecting(true)}>
               {text('disconnect')} …
             </button>
@@ -102,8 +102,8 @@ export function Client({ clientId }: ClientProps) {
       <EventsOfClient clientId={clientId} />
       <TrafficOfClient isReached={isReached} brokerId={brokerId} clientId={clientId} numbers={known} />
       <SubscriptionsOfClient numbers={known} isReached={isReached} />
-      {held && (isReached || client) && (
-        <AccessOfClient brokerId={brokerId} access={held} lastUsername={lastUsername} isReached={isReached} />
+      {lastKnown && (isReached || client) && (
+        <AccessOfClient brokerId={brokerId} access={lastKnown} lastUsername={lastUsername} isReached={isReached} />
       )}
       {isReached && access.error && <Problem error={access.error} />}
       <TopicTest brokerId={brokerId} clientId={clientId} username={state && seen ? username.current : undefined} />

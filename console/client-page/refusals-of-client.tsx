@@ -20,7 +20,7 @@ type Refusal = NonNullable<NonNullable<ResultOf<typeof REFUSALS>['broker']>['ref
 interface RefusalsOfClientProps {
   readonly brokerId: string;
   readonly clientId: string;
-  /** Whether the broker can be asked. */
+  /** Whether the broker can be queried. */
   readonly isReached: boolean;
 }
 

@@ -12,7 +12,7 @@ const MAX_ROWS = 200;
 interface SubscriptionsOfClientProps {
   /** `null` if the broker does not know the client. */
   readonly numbers: ClientNumbers | null;
-  /** Whether the broker can be asked. */
+  /** Whether the broker can be queried. */
   readonly isReached: boolean;
 }
 

@@ -44,7 +44,7 @@ type Counted = ResultOf<typeof COUNTED>;
 interface TrafficOfClientProps {
   readonly brokerId: string;
   readonly clientId: string;
-  /** Whether the broker can be asked. */
+  /** Whether the broker can be queried. */
   readonly isReached: boolean;
   /** `null` if the client is not known to the broker. */
   readonly numbers: ClientNumbers | null;

@@ -54,7 +54,7 @@ export function ChannelForm({ channel, onSaved }: ChannelFormProps) {
         ? target && (await create.run({ input: { projectId, ...shared, target } }))
         : await update.run({ input: { channelId: channel.id, ...shared, ...(target && { target }) } });
     if (saved === null) return;
-    draft.forget();
+    draft.discard();
     notify(text('saved', { name }));
     if (signs === null) leave();
     else setSecret(signs);

@@ -59,8 +59,8 @@ export function BeginSilence({ project, scope, onDone, onClose }: BeginSilencePr
     };
     const input = { projectId: project.id, until: end, reason, filter: Object.keys(filter).length > 0 ? filter : null };
     if ((await run({ input })) === null) return;
-    draft.forget();
-    notify(text('begun', { time: timeOf(end) }));
+    draft.discard();
+    notify(text('silentUntil', { time: timeOf(end) }));
     onDone();
   };
   return (

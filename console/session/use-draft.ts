@@ -11,8 +11,8 @@ interface Draft<Value> {
   readonly change: (part: Partial<Value>) => void;
   /** Whether the form begins with what was typed earlier. */
   readonly isRestored: boolean;
-  /** Forgets what was typed, because it is saved. The form still has it. */
-  readonly forget: () => void;
+  /** Removes what was typed, because it is saved. The form still has it. */
+  readonly discard: () => void;
   /** Begins with the initial values again. */
   readonly startOver: () => void;
 }
@@ -35,10 +35,10 @@ export function useDraft<Value extends object>(form: string, initial: Value): Dr
       for (const oldest of drafts.keys()) if (drafts.size > MAX_DRAFTS) drafts.delete(oldest);
       return { ...before, value: changed };
     });
-  const forget = () => void drafts.delete(key);
+  const discard = () => void drafts.delete(key);
   const startOver = () => {
-    forget();
+    discard();
     setState({ value: initial, isRestored: false });
   };
-  return { value, change, isRestored, forget, startOver };
+  return { value, change, isRestored, discard, startOver };
 }

@@ -280,7 +280,7 @@ export class BrokerLink implements BrokerSession {
   }
 
   #attempt(): void {
-    this.#takeover.forget();
+    this.#takeover.clear();
     const { timeoutMs, isBoundedByCaller = false, iterationBatch } = this.#options;
     const received = this.#received;
     try {

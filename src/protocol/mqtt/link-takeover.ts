@@ -16,7 +16,7 @@ export class LinkTakeover {
     this.#noted = { cause: takenOverFrom(address), validTo: performance.now() + VALID_MS };
   }
 
-  forget(): void {
+  clear(): void {
     this.#noted = null;
   }
 

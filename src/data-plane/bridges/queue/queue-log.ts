@@ -68,7 +68,7 @@ export class QueueLog extends BaseLog {
   #upTo = 0;
   #alone: number[] = [];
   #settled: Entry[] = [];
-  /** Their deletion was begun. */
+  /** Their deletion has started. */
   #deleting: Entry[] = [];
   #deletedBytes = 0;
   #isSettleDue = false;

@@ -65,14 +65,14 @@ export const WRITE = `${OWNED_STORED}, counted AS (${COUNTED})
   SELECT owner FROM owned`;
 
 /** The same, and deletes ranges of ids from logs without ttl. */
-export const WRITE_AND_SETTLE = `${OWNED_STORED}, gone AS (
+export const WRITE_AND_SETTLE = `${OWNED_STORED}, deleted AS (
     DELETE FROM messages.log_message AS message
     USING changing, unnest($13::int4[], $14::int8[], $15::int8[]) AS settled (log, first, last)
     WHERE settled.log = changing.log AND message.log = settled.log AND message.width = 0
       AND message.id BETWEEN settled.first AND settled.last
     RETURNING message.log, message.width, message.id, message.bytes
   ), changed AS (
-    SELECT log, width, id, bytes, 1 AS sign FROM stored UNION ALL SELECT log, width, id, bytes, -1 FROM gone
+    SELECT log, width, id, bytes, 1 AS sign FROM stored UNION ALL SELECT log, width, id, bytes, -1 FROM deleted
   ), counted AS (${countedFrom('changed', 'sign')})
   SELECT owner FROM owned`;
 
