@@ -1,20 +1,19 @@
 import { Search as SearchIcon } from 'lucide-react';
-import { Suspense, useEffect, useState } from 'react';
+import { useState } from 'react';
 import { useTexts } from '../texts/texts.ts';
-import { later } from '../ui/later.ts';
 import { useKey } from '../ui/use-key.ts';
+import { SearchDialog } from './search-dialog.tsx';
 import { searchTexts } from './texts.ts';
 import './style.css';
 
-const load = async () => (await import('./search-dialog.tsx')).SearchDialog;
-const SearchDialog = later(load);
-
-/** The button of the search, and its key, which works on all screens. */
+/**
+ * The button of the search, and its key, which works on all screens.
+ *
+ * The dialog is not loaded later: letters that are typed right after Ctrl-K would be lost meanwhile.
+ */
 export function Search() {
   const text = useTexts(searchTexts);
   const [isOpen, setOpen] = useState(false);
-  // Otherwise letters that are typed right after the first Ctrl-K would be lost.
-  useEffect(() => void load().catch(() => undefined), []);
   useKey(isSearchKey, () => setOpen(true));
   return (
     <>
@@ -23,7 +22,7 @@ export function Search() {
         <span>{text('search')}</span>
         <kbd>Ctrl K</kbd>
       </button>
-      <Suspense fallback={null}>{isOpen && <SearchDialog onClose={() => setOpen(false)} />}</Suspense>
+      {isOpen && <SearchDialog onClose={() => setOpen(false)} />}
     </>
   );
 }
