@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { ClientEventLog } from '../../../protocol/apis/clients/client-event-log.ts';
 import { MAX_QUEUE_IDS } from '../../../protocol/apis/clients/inspect-control.ts';
 import type {
@@ -57,6 +58,15 @@ export class InspectPlugin implements ControlPlugin {
       this.#changed.add(clientId);
       this.#timer ??= setTimeout(() => this.#emitChanges(), COLLECT_MS);
     });
+  }
+
+  /**
+   * A client sees the end of its connection before the stream reports it, at the end of this iteration of the event
+   * loop. A list that the client asks for then would contain it.
+   */
+  async prepare(): Promise<void> {
+    await turn();
+    await turn();
   }
 
   execute(command: ControlCommand): unknown {
