@@ -287,6 +287,24 @@ test('a list reports the waiting messages of each client, and no other queue dat
   });
 });
 
+test('a client whose DISCONNECT was read in the same iteration of the event loop is not listed', async () => {
+  const { mqttPort } = await startBrokerHere();
+  const leaving = await rawClient(mqttPort, { clientId: 'leaving', ...session(4, true) });
+  const topic = `$CONTROL/${API}/v1`;
+  const asking = await rawClient(mqttPort, { clientId: 'asking', ...session(4, true) }, `${topic}/response`);
+  const payload = JSON.stringify({ commands: [{ command: 'listClients', verbose: false }] });
+  // Both arrive before the broker, which runs in this thread, reads.
+  leaving.write(leaving.packet({ cmd: 'disconnect' }));
+  asking.write(asking.packet({ cmd: 'publish', topic, payload, qos: 0, messageId: 0, retain: false, dup: false }));
+  const answers = () =>
+    asking.packets.flatMap((packet) =>
+      packet.cmd === 'publish' ? (JSON.parse(String(packet.payload)).responses ?? []) : [],
+    );
+  while (answers().length === 0) await asking.until('publish', asking.count('publish') + 1);
+  expect(answers()[0].data.clients).toContain('asking');
+  expect(answers()[0].data.clients).not.toContain('leaving');
+});
+
 test('the certificate, the version and the cipher of a TLS connection are reported', async () => {
   const folder = temporaryFolder();
   const files = { key: join(folder, 'key.pem'), cert: join(folder, 'cert.pem') };

@@ -26,6 +26,7 @@ export class ClientRegistry {
   readonly #ended = Object.fromEntries(COUNTERS.map((name) => [name, 0])) as Totals;
   readonly #listeners = new Set<(clientId: string) => void>();
   readonly #ids = new SortedIds((clientId) => this.#connections.has(clientId) || this.session(clientId) !== undefined);
+  #numClosing = 0;
   maximumConnected = 0;
 
   constructor(sessions: SessionStore) {
@@ -84,9 +85,20 @@ export class ClientRegistry {
     this.changed(clientId);
   }
 
+  /** The connection is being closed; its client is listed until `closed`. */
+  closing(connection: Connection): void {
+    if (this.open.has(connection)) this.#numClosing += 1;
+  }
+
+  /** Whether a connection is closed, but its client still listed. */
+  get isClosing(): boolean {
+    return this.#numClosing > 0;
+  }
+
   /** Returns whether the client is offline now: it was admitted, and its session was not taken over. */
   closed(connection: Connection, now: number): boolean {
     if (!this.open.delete(connection)) return false;
+    this.#numClosing -= 1;
     this.#unclaim(connection);
     addTotals(this.#ended, connection);
     const clientId = connection.identity?.clientId;

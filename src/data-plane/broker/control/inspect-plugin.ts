@@ -65,6 +65,7 @@ export class InspectPlugin implements ControlPlugin {
    * loop. A list that the client asks for then would contain it.
    */
   async prepare(): Promise<void> {
+    if (!this.#options.registry.isClosing) return;
     await turn();
     await turn();
   }

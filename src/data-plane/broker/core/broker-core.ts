@@ -68,7 +68,10 @@ export class BrokerCore {
     this.#handlers = {
       handle,
       settled: (connection, packetId) => delivery.settled(connection, packetId),
-      closing: (connection) => expiry.closing(connection),
+      closing: (connection) => {
+        parts.registry.closing(connection);
+        expiry.closing(connection);
+      },
       ended: (connection) => this.#closed(connection),
     };
   }
