@@ -117,6 +117,8 @@ test('another client with the client id of the service is reported with its addr
     'subscription ($id: ID!) { brokerStatus(projectId: $id) { kind brokers { connection { state lastError } } } }',
     { id: service.projectId },
   );
+  // Otherwise the service may be connected again before the first event.
+  await status.until(({ brokerStatus: { kind } }) => kind === 'SNAPSHOT');
   const [stolen = ''] = ownIds(service, brokerId);
   const thief = { clientId: stolen, username: 'dev', password: Buffer.from('pw') } as const;
   await joinFrom('127.0.0.2', mosquitto.port, thief);
