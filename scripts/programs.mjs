@@ -27,7 +27,8 @@ const PROGRAMS = {
   faketime: () => onPath('faketime'),
   // promtool, which evaluates the alerts.
   prometheus: () => onPath('promtool'),
-  chromium: () => onPath('chromium'),
+  // Chromium without its windows takes a sixth less processor time.
+  'chromium-headless-shell': () => onPath('chromium-headless-shell'),
 };
 
 /**

@@ -1,7 +1,6 @@
 /** A tab of Chromium that shows a page of the product. Linux only. */
-import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { chromiumProgram } from '../../test/support/chromium-program.ts';
 import { memoryOf } from './memory.ts';
 
 const FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
@@ -14,10 +13,7 @@ interface Tab {
 }
 
 export async function launchChromium(): Promise<Browser> {
-  const folders = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'chromium'));
-  const executablePath = folders.find((path) => existsSync(path));
-  if (executablePath === undefined) throw new Error('chromium is not installed (Debian: apt-get install chromium)');
-  return chromium.launch({ executablePath, args: FLAGS });
+  return chromium.launch({ executablePath: chromiumProgram(), args: FLAGS });
 }
 
 /** Opens the console, signed in. */

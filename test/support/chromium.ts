@@ -1,15 +1,8 @@
-import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
+import { chromiumProgram } from './chromium-program.ts';
 
-const PROGRAM = (process.env.PATH ?? '')
-  .split(delimiter)
-  .map((folder) => join(folder, 'chromium'))
-  .find((path) => existsSync(path));
-
-export const hasChromium = PROGRAM !== undefined;
-export const CHROMIUM_MISSING = 'chromium is not installed (Debian: apt-get install chromium)';
+export { CHROMIUM_MISSING, hasChromium } from './chromium-program.ts';
 
 /** Disable the window and background activity. */
 const FLAGS = [
@@ -29,8 +22,7 @@ const idle = new Map<string, Page>();
 
 /** The import takes long, and all test files load this module. */
 async function launch(): Promise<Browser> {
-  if (PROGRAM === undefined) throw new Error(CHROMIUM_MISSING);
-  return (await import('playwright-core')).chromium.launch({ executablePath: PROGRAM, args: FLAGS });
+  return (await import('playwright-core')).chromium.launch({ executablePath: chromiumProgram(), args: FLAGS });
 }
 
 function browserOfFile(): Promise<Browser> {
