@@ -73,6 +73,9 @@ export class ServiceError extends Error {
   }
 }
 
+/** The message of anything that was thrown. */
+export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
+
 /** `info.omitted` counts further ones. */
 export const MAX_ISSUES = 100;
 /** Maximum characters of a path or reason, which may contain keys and values of the caller. The rest is cut off. */

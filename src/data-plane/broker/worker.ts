@@ -3,6 +3,7 @@
  * flushes the journal and sends `closed`. An uncaught error ends the thread, and the service starts another one.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import { messageOf } from '../../platform/errors.ts';
 import { type AssembledBroker, startBroker } from './broker-assembly.ts';
 import type { Fault } from './core/faults.ts';
 import type { ServiceMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
@@ -11,7 +12,6 @@ if (parentPort === null) throw new Error('this module runs in a worker thread');
 const port = parentPort;
 const options = workerData as WorkerOptions;
 const send = (message: WorkerMessage) => port.postMessage(message);
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 const stackOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? '') : '');
 
 /** Limits the log to one entry per second and problem, and 20 different problems per second. */
@@ -24,11 +24,11 @@ const isLogged = (text: string, reason: string): boolean => {
   return true;
 };
 const onProblem = (text: string, error: unknown) => {
-  const reason = reasonOf(error);
+  const reason = messageOf(error);
   if (isLogged(text, reason)) send({ type: 'log', level: 'warn', text, reason });
 };
 const onFault = ({ kind, text, error }: Fault) => {
-  const reason = reasonOf(error);
+  const reason = messageOf(error);
   send({ type: 'fault', kind });
   if (isLogged(text, reason)) send({ type: 'log', level: 'error', text, reason, stack: stackOf(error) });
 };
@@ -72,6 +72,6 @@ try {
   send({ type: 'running', listeners: broker.listeners });
   if (isClosing) void shutDown(broker);
 } catch (error) {
-  send({ type: 'failed', reason: reasonOf(error), stack: stackOf(error) });
+  send({ type: 'failed', reason: messageOf(error), stack: stackOf(error) });
   port.close();
 }

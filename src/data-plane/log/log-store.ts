@@ -1,5 +1,5 @@
+import { messageOf } from '../../platform/errors.ts';
 import { settledWithin } from '../../platform/scheduling/within.ts';
-import { reasonOf } from '../../platform/storage/message-files/batch.ts';
 import type { ValueOrPromise } from '../../platform/value-or-promise.ts';
 import { DiskUse } from './disk-use.ts';
 import type { LogDisk, LogOwner, OpenedLogs, StoredLog } from './log-disk.ts';
@@ -109,7 +109,7 @@ export class LogStore {
       number,
       ttl,
       parts,
-      onProblem: (error) => onProblem(name, `The retention of messages could not be written: ${reasonOf(error)}`),
+      onProblem: (error) => onProblem(name, `The retention of messages could not be written: ${messageOf(error)}`),
       onTtl: (seconds) => this.#schedule(seconds),
       onRemove: () => {
         if (this.#logs.get(name) === log) this.#logs.delete(name);
@@ -147,4 +147,4 @@ export class LogStore {
   }
 }
 
-const notErased = (error: unknown): string => `Expired messages could not be erased: ${reasonOf(error)}`;
+const notErased = (error: unknown): string => `Expired messages could not be erased: ${messageOf(error)}`;

@@ -1,4 +1,5 @@
 import type { CloudBrokerState } from '../../generated/sqlite/client.ts';
+import { messageOf } from '../../platform/errors.ts';
 import { Backoff, type BackoffTimes } from '../../platform/scheduling/backoff.ts';
 import type { RunningBroker, RunningState } from '../../protocol/hosting/broker-engine.ts';
 
@@ -89,7 +90,7 @@ export class CloudBrokerRun {
       await this.#note('ACTIVE');
     } catch (error) {
       onFailure(error);
-      this.problem = error instanceof Error ? error.message : String(error);
+      this.problem = messageOf(error);
       await this.#note('ERROR');
     }
   }

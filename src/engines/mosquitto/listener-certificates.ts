@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { connect } from 'node:tls';
-import { type InputIssue, ServiceError } from '../../platform/errors.ts';
+import { type InputIssue, messageOf, ServiceError } from '../../platform/errors.ts';
 import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts';
 import {
   type CertificateMaterial,
@@ -105,7 +105,7 @@ export class ListenerCertificates {
       await this.#take(listener, before, after);
     } catch (error) {
       await files.write(number, before);
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       const undone = await this.#take(listener, after, before).then(
         () => 'what it had before was put back',
         () => 'what it had before was put back, and it does not serve that either',

@@ -2,6 +2,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { messageOf } from '../../platform/errors.ts';
 import { withPorts } from '../../platform/network/free-ports.ts';
 import { Backoff } from '../../platform/scheduling/backoff.ts';
 import {
@@ -117,7 +118,7 @@ export class MosquittoBroker implements RunningBroker {
       await replaceFile(file, this.#config(version));
       return await configurationRefusal(program.binary, version, file);
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return messageOf(error);
     } finally {
       await rm(file, { force: true });
     }
@@ -205,7 +206,7 @@ export class MosquittoBroker implements RunningBroker {
       for (const { resolve } of waiting) resolve();
       return running;
     } catch (error) {
-      this.#failed(error instanceof Error ? error.message : String(error));
+      this.#failed(messageOf(error));
       for (const { reject } of waiting) reject(error);
       throw error;
     }

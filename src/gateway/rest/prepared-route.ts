@@ -1,6 +1,7 @@
 import type { Ajv2020 } from 'ajv/dist/2020.js';
 import { type GraphQLOutputType, type GraphQLSchema, Kind, OperationTypeNode, visit } from 'graphql';
 import type { RequiredRole } from '../../platform/auth/viewer.ts';
+import { messageOf } from '../../platform/errors.ts';
 import { type CheckValue, compileCheck, createValidator } from '../../platform/text/json-schema.ts';
 import type { OperationDocument } from '../graphql/document.ts';
 import { type CompiledOperation, compileOperation } from '../graphql/internal-operation.ts';
@@ -107,7 +108,7 @@ function prepareRoute(route: Route, schema: GraphQLSchema, ajv: Ajv2020): Prepar
       ) as Record<Revision, PreparedVersion>,
     };
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new Error(`${route.method} ${route.path} cannot be served: ${reason}`, { cause });
   }
 }

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { ServiceError } from '../../platform/errors.ts';
+import { messageOf, ServiceError } from '../../platform/errors.ts';
 import type { Callable, FromWorker, ToWorker, WorkerError } from './worker-messages.ts';
 
 export interface RunningInstance<Api> {
@@ -161,8 +161,6 @@ export class Instances<Setup, Api extends Callable<Api>, Event> {
     return { code: 'INTERNAL_ERROR', message: 'The command failed' };
   }
 }
-
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 export const reasonOf = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -1,4 +1,5 @@
-import { type InstanceKind, messageOf, reasonOf } from '../../../protocol/hosting/serve-instances.ts';
+import { messageOf } from '../../../platform/errors.ts';
+import { type InstanceKind, reasonOf } from '../../../protocol/hosting/serve-instances.ts';
 import { newReadingLimits } from '../../../protocol/mqtt/reading-limits.ts';
 import { LogDatabase } from '../../log/postgresql/postgresql-logs.ts';
 import type { Bridge } from '../model/bridge.ts';

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../platform/errors.ts';
 import { withoutNulls } from '../../../platform/without-nulls.ts';
 import type { LinkState } from '../../../protocol/mqtt/broker-session.ts';
 import { filtersOverlap } from '../../../protocol/mqtt/filter-match.ts';
@@ -108,7 +109,7 @@ export class RunningConnection {
       for (const log of logs) this.#addWay(log);
       this.#listen();
     } catch (error) {
-      this.#failure = error instanceof Error ? error.message : String(error);
+      this.#failure = messageOf(error);
     }
     this.#state = this.#currentState();
   }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { reasonOf } from '../../../platform/storage/message-files/batch.ts';
+import { messageOf } from '../../../platform/errors.ts';
 import { isDamage, setAside } from '../../../platform/storage/message-files/durable-file.ts';
 import type { LogBatch, LogOwner } from '../../log/log-disk.ts';
 import type { LogDatabase } from '../../log/postgresql/postgresql-logs.ts';
@@ -80,6 +80,6 @@ async function carryOverLogs(folder: string, { owner, write, onDamage }: MoveOpt
   } catch (error) {
     if (!isDamage(error)) throw error;
     setAside(path);
-    onDamage(`${path} is damaged and was set aside: ${reasonOf(error)}`);
+    onDamage(`${path} is damaged and was set aside: ${messageOf(error)}`);
   }
 }

@@ -1,6 +1,6 @@
+import { messageOf } from '../../../platform/errors.ts';
 import { Backoff } from '../../../platform/scheduling/backoff.ts';
 import { settledWithin } from '../../../platform/scheduling/within.ts';
-import { reasonOf } from '../../../platform/storage/message-files/batch.ts';
 import { after, attempt, type ValueOrPromise } from '../../../platform/value-or-promise.ts';
 import { BaseLog, type BaseLogOptions } from '../../log/base-log.ts';
 import type { WaitingMessage } from '../../log/log-disk.ts';
@@ -130,7 +130,7 @@ export class QueueLog extends BaseLog {
           });
         }),
       (error) => {
-        this.waits(`Messages wait to be read: ${reasonOf(error)}`);
+        this.waits(`Messages wait to be read: ${messageOf(error)}`);
         this.#readTimer ??= setTimeout(() => {
           this.#readTimer = undefined;
           this.#listener?.onReadable();
@@ -192,7 +192,7 @@ export class QueueLog extends BaseLog {
   async end({ remove }: { readonly remove: boolean }): Promise<void> {
     this.#waiting = [];
     const removed = remove && !this.owner.isTaken ? this.remove() : Promise.resolve();
-    await settledWithin(CLOSE_MS, [removed.catch((error: unknown) => this.#report(reasonOf(error)))]);
+    await settledWithin(CLOSE_MS, [removed.catch((error: unknown) => this.#report(messageOf(error)))]);
     this.close();
   }
 
@@ -318,7 +318,7 @@ export class QueueLog extends BaseLog {
       this.#deletedBytes = 0;
       await this.shrink();
     } catch (error) {
-      if (!this.isClosed && !this.owner.isTaken) this.#report(reasonOf(error));
+      if (!this.isClosed && !this.owner.isTaken) this.#report(messageOf(error));
     }
   }
 

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../platform/errors.ts';
 import { tlsProblem } from '../../../platform/network/tls-failure.ts';
 import { filterCovers } from '../../../protocol/mqtt/filter-match.ts';
 import type { SourceFilter } from '../link/source-subscriptions.ts';
@@ -71,7 +72,7 @@ export class SinkFailure extends Error {
 /** The reason of a failed connection. A host with several addresses fails with an AggregateError without a message. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(reasonOf).join('; ');
-  return tlsProblem(error, SERVER) ?? (error instanceof Error ? error.message : String(error));
+  return tlsProblem(error, SERVER) ?? messageOf(error);
 }
 
 const SERVER = { name: 'the server', ca: '"ca"' } as const;

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../../../platform/errors.ts';
 import { Backoff, type BackoffTimes } from '../../../platform/scheduling/backoff.ts';
 import { WorkerHost, type WorkerHostOptions } from '../../../protocol/hosting/worker-host.ts';
 import type { WorkerInstance } from '../../../protocol/hosting/worker-instance.ts';
@@ -188,7 +189,7 @@ export class HistoryThread extends WorkerHost<HistorySetup, HistoryCalls, Histor
       await this.#instance.start();
       return await this.#instance.call('write', batches);
     } catch (error) {
-      return { problem: error instanceof Error ? error.message : String(error), code: 'UNAVAILABLE' };
+      return { problem: messageOf(error), code: 'UNAVAILABLE' };
     }
   }
 }

@@ -1,5 +1,5 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { ServiceError } from '../../../platform/errors.ts';
+import { messageOf, ServiceError } from '../../../platform/errors.ts';
 import { diskFaultOf } from '../../../platform/storage/folder/disk-faults.ts';
 import type { HistoryGap, HistoryModule, HistoryQueries, HistoryRows, HistoryTable } from '../model/history-module.ts';
 import type { HistoryState } from '../model/history-state.ts';
@@ -124,7 +124,7 @@ export class HistoryCore {
       const isFound = batches.reduce((count, { arrived }) => count + arrived.length, 0) <= 1;
       if (code !== 'REFUSED' || isFound) this.#options.onProblem(error);
       for (const { module } of batches) this.#modules.get(module)?.forget?.();
-      const reason = diskFaultOf(error) ?? (error instanceof Error ? error.message : String(error));
+      const reason = diskFaultOf(error) ?? messageOf(error);
       return { problem: `The history is not written: ${reason}`, code };
     }
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { reasonOf } from '../../../platform/storage/message-files/batch.ts';
+import { messageOf } from '../../../platform/errors.ts';
 import type {
   DiskLog,
   Erased,
@@ -41,7 +41,7 @@ export class PostgresqlDisk implements LogDisk {
   #clockReadAt = Number.NEGATIVE_INFINITY;
 
   constructor(databaseUrl: string, onLost: (reason: string) => void) {
-    this.tables = new LogTables(databaseUrl, (error) => onLost(reasonOf(error)));
+    this.tables = new LogTables(databaseUrl, (error) => onLost(messageOf(error)));
   }
 
   now(): number {
@@ -75,7 +75,7 @@ export class PostgresqlDisk implements LogDisk {
   judge(error: unknown): Verdict {
     // Classes 22 (data exception), 23 (integrity) and 54 (limits): an equal statement would be refused again.
     const isRefusal = error instanceof pg.DatabaseError && /^(22|23|54)/.test(error.code ?? '');
-    const reason = reasonOf(error);
+    const reason = messageOf(error);
     return isRefusal
       ? { verdict: 'SPLIT', reason }
       : { verdict: 'WAIT', reason: `Messages wait to be stored: ${reason}` };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { diskFailure, reasonOf } from '../../../platform/storage/message-files/batch.ts';
+import { messageOf } from '../../../platform/errors.ts';
 import { isDamage, setAside } from '../../../platform/storage/message-files/durable-file.ts';
 import type { DiskLog, Erased, LogBatch, LogDisk, OpenedLogs, PageOptions, PageRange, Verdict } from '../log-disk.ts';
 import type { IdRange, StoredMessage } from '../log-message.ts';
@@ -44,8 +44,8 @@ export class SqliteDisk implements LogDisk {
 
   judge(error: unknown): Verdict {
     // Another file takes the messages.
-    if (isDamage(error) && this.#file === null) return { verdict: 'AGAIN', reason: reasonOf(error) };
-    return { verdict: this.#options.waits ? 'WAIT' : 'FAIL', reason: diskFailure(error) };
+    if (isDamage(error) && this.#file === null) return { verdict: 'AGAIN', reason: messageOf(error) };
+    return { verdict: this.#options.waits ? 'WAIT' : 'FAIL', reason: `The disk failed: ${messageOf(error)}` };
   }
 
   page(log: DiskLog, range: PageRange, options: PageOptions): readonly StoredMessage[] {
@@ -103,7 +103,7 @@ export class SqliteDisk implements LogDisk {
       if (!isDamage(error)) throw error;
       this.close();
       setAside(path);
-      onDamage(`${path} is damaged and was set aside: ${reasonOf(error)}`);
+      onDamage(`${path} is damaged and was set aside: ${messageOf(error)}`);
       throw error;
     }
   }

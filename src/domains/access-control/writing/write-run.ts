@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../platform/errors.ts';
+import { messageOf, ServiceError } from '../../../platform/errors.ts';
 import { runInSlices, type SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { AccessPolicy } from '../../../protocol/apis/access-control/access-model.ts';
 import { DYNSEC_API } from '../../../protocol/control/dynamic-security.ts';
@@ -247,7 +247,7 @@ function lostError(reason: ServiceError | null, { command, fields }: PlannedComm
 }
 
 function readFailed(reason: ServiceError | null, error: unknown): ServiceError {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   const message = `The broker sent no response and cannot be read: ${text}`;
   return new ServiceError(reason?.code ?? 'BROKER_UNREACHABLE', message, { cause: error });
 }

@@ -10,7 +10,7 @@
 import { randomBytes, scryptSync } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ServiceError } from '../../errors.ts';
+import { messageOf, ServiceError } from '../../errors.ts';
 import { writePrivateFile } from '../folder/write-private-file.ts';
 
 export const KEY_BYTES = 32;
@@ -69,7 +69,7 @@ function usable<T>(file: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new ServiceError('INTERNAL_ERROR', `The key file ${file} cannot be used: ${reason}`, { cause: error });
   }
 }

@@ -12,7 +12,7 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, st
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { ServiceError } from '../../errors.ts';
+import { messageOf, ServiceError } from '../../errors.ts';
 import type { StorageLog } from '../storage-log.ts';
 
 interface DataFolder {
@@ -106,7 +106,7 @@ function hasCode(error: unknown, ...codes: readonly string[]): boolean {
 }
 
 function unusable(path: string, cause: unknown): ServiceError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = messageOf(cause);
   return new ServiceError('INTERNAL_ERROR', `The data folder ${path} cannot be used: ${reason}`, { cause });
 }
 

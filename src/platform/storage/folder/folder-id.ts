@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ServiceError } from '../../errors.ts';
+import { messageOf, ServiceError } from '../../errors.ts';
 import { writePrivateFile } from './write-private-file.ts';
 
 export const folderIdFile = (dataDir: string): string => join(dataDir, 'folder.id');
@@ -18,7 +18,7 @@ export function folderIdOf(dataDir: string): string {
     if (!/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(id)) throw new Error('it does not contain an id');
     return id;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new ServiceError('INTERNAL_ERROR', `The file ${file} cannot be used: ${reason}`, { cause: error });
   }
 }

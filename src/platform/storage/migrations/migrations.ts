@@ -11,7 +11,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { ServiceError } from '../../errors.ts';
+import { messageOf, ServiceError } from '../../errors.ts';
 import type { Engine } from '../database.ts';
 
 export interface Migration {
@@ -100,7 +100,7 @@ function onlyRecorded(migration: Migration, applied: readonly MigrationRecord[])
 }
 
 export function migrationFailed(name: string, cause: unknown): ServiceError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = messageOf(cause);
   return new ServiceError('INTERNAL_ERROR', `Migration ${name} failed and was rolled back: ${reason}`, { cause });
 }
 

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
 import Sqlite from 'better-sqlite3';
-import { ServiceError } from '../../errors.ts';
+import { messageOf, ServiceError } from '../../errors.ts';
 import type { StorageLog } from '../storage-log.ts';
 import { type Migration, type MigrationRecord, migrationFailed, pendingMigrations } from './migrations.ts';
 
@@ -69,7 +69,7 @@ function applyNext(db: Sqlite.Database, migrations: readonly Migration[]): strin
     return step.immediate();
   } catch (error) {
     if (error instanceof ServiceError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new ServiceError('INTERNAL_ERROR', `The database ${db.name} cannot be migrated: ${reason}`, { cause: error });
   }
 }

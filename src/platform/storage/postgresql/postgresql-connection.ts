@@ -1,7 +1,7 @@
 /** Connections to PostgreSQL. Error messages never contain the password. */
 import type { Socket } from 'node:net';
 import pg, { type ClientConfig, type PoolConfig } from 'pg';
-import { ServiceError } from '../../errors.ts';
+import { messageOf, ServiceError } from '../../errors.ts';
 import { keepCertificate, tlsProblem } from '../../network/tls-failure.ts';
 import { within } from '../../scheduling/within.ts';
 
@@ -131,7 +131,7 @@ function addressOf({ host, port, database }: pg.Client): string {
 /** A host with several addresses fails with an AggregateError, which has no message. */
 function reason(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reason).join('; ');
-  return tlsProblem(error, SERVER) ?? (error instanceof Error ? error.message : String(error));
+  return tlsProblem(error, SERVER) ?? messageOf(error);
 }
 
 const SERVER = { name: 'the database', ca: '"sslrootcert" of the URL' } as const;

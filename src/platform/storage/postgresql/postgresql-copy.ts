@@ -5,7 +5,7 @@
  */
 import type Sqlite from 'better-sqlite3';
 import type { Client } from 'pg';
-import { ServiceError } from '../../errors.ts';
+import { messageOf, ServiceError } from '../../errors.ts';
 
 export interface TableRows {
   readonly table: string;
@@ -128,7 +128,7 @@ async function copyTable(source: SqliteRows, target: Client, table: string, sign
     try {
       await target.query(sql, [batch]);
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = messageOf(cause);
       throw new ServiceError('INTERNAL_ERROR', `PostgreSQL cannot store rows of ${table}: ${reason}`, { cause });
     }
   }
