@@ -1,7 +1,8 @@
 import { ServiceError } from '../../platform/errors.ts';
-import { after, type ValueOrPromise } from '../../platform/value-or-promise.ts';
+import type { ValueOrPromise } from '../../platform/value-or-promise.ts';
 import type { Erased, LogDisk, LogOwner, PageOptions, WaitingMessage } from './log-disk.ts';
 import type { IdRange, StoredMessage } from './log-message.ts';
+import { pageOf } from './log-page.ts';
 import type { LogPart, LogParts } from './log-parts.ts';
 import type { BatchContent, LogWriter, WritingLog } from './log-writer.ts';
 
@@ -103,29 +104,7 @@ export abstract class BaseLog implements WritingLog {
   }
 
   protected page(range: IdRange, options: PageOptions): ValueOrPromise<readonly StoredMessage[]> {
-    const { limit, maxBytes, reverse } = options;
-    const clusters = this.parts.clusters(range);
-    if (reverse) clusters.reverse();
-    const next = (page: readonly StoredMessage[]): ValueOrPromise<readonly StoredMessage[]> => {
-      const cluster = clusters.shift();
-      const bytes = page.reduce((sum, { payload }) => sum + payload.length, 0);
-      const left = { reverse, limit: limit - page.length, maxBytes: maxBytes - bytes };
-      if (cluster === undefined || left.limit <= 0 || left.maxBytes <= 0) return page;
-      const { from, to } = range;
-      const part = { widths: cluster.widths, from: Math.max(from, cluster.from), to: Math.min(to, cluster.to) };
-      const more = this.disk.page(this, part, left);
-      return after(more, (messages) => {
-        const sum = messages.reduce((all, { payload }) => all + payload.length, bytes);
-        // The first message of a later part does not fit.
-        if (page.length > 0 && sum > maxBytes) return page;
-        const last = messages.at(-1)?.id;
-        const isRead = last === undefined || (reverse ? last <= part.from : last >= part.to);
-        const read = page.length === 0 ? messages : [...page, ...messages];
-        // What follows must not come before the rest of the part.
-        return isRead ? next(read) : read;
-      });
-    };
-    return next([]);
+    return pageOf(this.parts.clusters(range), range, options, (part, left) => this.disk.page(this, part, left));
   }
 
   /** Returns the number of deleted messages. */
@@ -134,6 +113,18 @@ export abstract class BaseLog implements WritingLog {
     for (const part of this.parts.within(range)) sum += await this.#erasePart(part, range);
     if (sum > 0) await this.shrink();
     return sum;
+  }
+
+  /** Erases what is left of parts without messages, which get no others. */
+  protected async erasePast(): Promise<void> {
+    for (const part of this.parts.past) {
+      await this.alone(async () => {
+        // Unless messages came meanwhile.
+        if (part.messages > 0 || part.waiting > 0) return;
+        await this.disk.erase(this, part, { from: part.first, to: part.last }, 1);
+        this.parts.forgetEmpty(part);
+      });
+    }
   }
 
   protected async shrink(): Promise<void> {

@@ -38,6 +38,17 @@ const MESSAGE_BYTES = 32;
 export const bytesOf = ({ topic, payload }: Pick<StoredMessage, 'topic' | 'payload'>): number =>
   payload.length + topic.length + MESSAGE_BYTES;
 
+/** How many of the first messages are at most so many and have at most so many bytes, but at least one. */
+export function countWithin(sizes: readonly { readonly bytes: number }[], messages: number, bytes: number): number {
+  let [count, sum] = [0, 0];
+  for (const size of sizes) {
+    sum += size.bytes;
+    if (count > 0 && (count >= messages || sum > bytes)) break;
+    count += 1;
+  }
+  return count;
+}
+
 export const idRange = ({ from, to }: TimeBounds): IdRange => ({
   from: from === null ? 0 : Math.ceil(from * 1_000),
   to: to === null ? Number.MAX_SAFE_INTEGER : Math.floor(to * 1_000) + 999,

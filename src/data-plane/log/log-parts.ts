@@ -24,7 +24,7 @@ export interface LogPart {
 }
 
 /** Parts that overlap: a ttl was changed, or messages of an earlier time were carried over. */
-interface Cluster extends IdRange {
+export interface Cluster extends IdRange {
   readonly widths: readonly number[];
 }
 

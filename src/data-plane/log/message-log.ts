@@ -5,6 +5,7 @@ import type { WaitingMessage } from './log-disk.ts';
 import {
   asBuffer,
   bytesOf,
+  countWithin,
   type IdRange,
   idRange,
   type NewMessage,
@@ -16,7 +17,7 @@ import {
 } from './log-message.ts';
 
 /** FULL: the limit of the broker is reached. FAILED: messages wait to be stored, or are refused. */
-interface LogStorage {
+export interface LogStorage {
   readonly state: 'STORING' | 'FULL' | 'FAILED';
   readonly messages: number;
   readonly bytes: number;
@@ -201,13 +202,7 @@ export class MessageLog extends BaseLog {
       this.written(this.#waiting.splice(0), full);
       return [];
     }
-    let [count, sum] = [0, 0];
-    for (const message of this.#waiting) {
-      sum += message.bytes;
-      if (count > 0 && (count >= messages || sum > bytes)) break;
-      count += 1;
-    }
-    return this.#waiting.splice(0, count);
+    return this.#waiting.splice(0, countWithin(this.#waiting, messages, bytes));
   }
 
   override written(messages: readonly WaitingMessage[], problem: string | null): void {

@@ -1,7 +1,8 @@
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 import { Entry, messageBytes, type QueueEntry } from './queue-entry.ts';
-import { AHEAD_MESSAGES, type QueueLog } from './queue-log.ts';
+import type { QueueLog } from './queue-log.ts';
+import { AHEAD_MESSAGES } from './queue-reader.ts';
 import type { QueueBounds } from './queue-storage.ts';
 import { QueueWindow } from './queue-window.ts';
 
@@ -57,9 +58,10 @@ export class BridgeQueue {
   constructor({ log, bounds, onProblem }: BridgeQueueOptions) {
     this.#bounds = bounds;
     this.#log = log;
-    this.#unread = log.messages;
-    this.length = log.messages;
-    this.#setBytes(log.bytes);
+    const { messages, bytes } = log.size;
+    this.#unread = messages;
+    this.length = messages;
+    this.#setBytes(bytes);
     log.attach({
       onProblem,
       onStored: (entries) => this.#stored(entries),
@@ -79,7 +81,7 @@ export class BridgeQueue {
     if (this.#isClosed) return;
     const bytes = messageBytes(message);
     const { maxMessages, maxBytes } = this.#bounds;
-    const hasRoom = this.#log.hasRoom(this.bytes + bytes);
+    const hasRoom = this.#log.state.hasRoom(this.bytes + bytes);
     if (!hasRoom || this.length >= maxMessages || this.bytes + bytes > maxBytes) {
       this.dropped += 1;
       taken();
@@ -136,7 +138,7 @@ export class BridgeQueue {
     if (entry.place === 'MEMORY') this.#unwritten -= 1;
     if (entry.place !== 'DISK') this.#takenOf(entry);
     for (let first = this.#window.removeSettled(); first !== undefined; first = this.#window.removeSettled()) {
-      if (first.isStored) this.#log.settledUpTo(first);
+      if (first.isStored) this.#log.settled.upTo(first);
     }
   }
 
@@ -172,7 +174,7 @@ export class BridgeQueue {
     if (!discard) {
       this.#spill();
       const settled = this.#window.remaining().filter(({ isSettled, isStored }) => isSettled && isStored);
-      for (const entry of settled) this.#log.settledAlone(entry);
+      for (const entry of settled) this.#log.settled.alone(entry);
       await this.#log.flush();
     }
     await this.#log.end({ remove: discard || this.length === 0 });
@@ -180,7 +182,7 @@ export class BridgeQueue {
 
   #setBytes(bytes: number): void {
     this.bytes = bytes;
-    this.#log.use(bytes);
+    this.#log.state.use(bytes);
   }
 
   get #hasWaiting(): boolean {
@@ -218,7 +220,7 @@ export class BridgeQueue {
       for (const entry of entries) this.#window.add(entry);
       return entries.length > 0;
     }
-    const entries = this.#log.next(this.#window.lastId);
+    const entries = this.#log.reader.next(this.#window.lastId);
     if (!(entries instanceof Promise)) return this.#read(entries);
     this.#isReading = true;
     void entries.then((read) => {

@@ -1,4 +1,7 @@
+import type { WaitingMessage } from '../../log/log-disk.ts';
+import type { LogPart } from '../../log/log-parts.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
+import { toRecord } from './queue-record.ts';
 
 /** A message that was taken from the queue, until it is settled. */
 export interface QueueEntry {
@@ -35,6 +38,12 @@ export class Entry implements QueueEntry, QueueRow {
 
   get isStored(): boolean {
     return this.place === 'DISK' || this.place === 'SENT';
+  }
+
+  /** As its log stores it, in this part. */
+  toWrite(part: LogPart): WaitingMessage {
+    const { id, bytes, message } = this;
+    return { id, topic: '', payload: toRecord(message), qos: message.qos, bytes, part, done: () => undefined };
   }
 
   /** The entry may remain behind others, but its message is no longer needed. */

@@ -1,14 +1,15 @@
 import { messageOf } from '../../../platform/errors.ts';
-import { Backoff } from '../../../platform/scheduling/backoff.ts';
 import { settledWithin } from '../../../platform/scheduling/within.ts';
-import { after, attempt, type ValueOrPromise } from '../../../platform/value-or-promise.ts';
 import { BaseLog, type BaseLogOptions } from '../../log/base-log.ts';
 import type { WaitingMessage } from '../../log/log-disk.ts';
 import type { IdRange } from '../../log/log-message.ts';
 import type { BatchContent } from '../../log/log-writer.ts';
-import { Entry, messageBytes } from './queue-entry.ts';
-import { fromRecord, toRecord } from './queue-record.ts';
+import type { Entry } from './queue-entry.ts';
+import { QueueOutbox } from './queue-outbox.ts';
+import { QueueReader } from './queue-reader.ts';
+import { QueueState } from './queue-state.ts';
 import type { BrokerStorage } from './queue-storage.ts';
+import { SettledMessages } from './settled-messages.ts';
 
 interface QueueLogOptions extends BaseLogOptions {
   /** Default: unlimited. */
@@ -30,20 +31,10 @@ interface QueueLogListener {
   readonly onReadable: () => void;
 }
 
-export const AHEAD_MESSAGES = 1_000;
-const AHEAD_BYTES = 4 * 1_048_576;
-/** Maximum number and age (ms) of settled messages that are still stored. They are delivered again after a kill. */
-const LEFT_MESSAGES = 1_000;
-const LEFT_MS = 200;
 /** Size of deleted messages after which free space is given back. */
 const SHRINK_BYTES = 4 * 1_048_576;
-const MIN_PRUNED = 10_000;
 /** How long a queue that is closed waits for its disk. */
 const CLOSE_MS = 2_000;
-const READ_BACKOFF = { firstMs: 100, longestMs: 5_000 };
-const STORAGE_FULL =
-  'The queues of bridges take as much disk space as BRIDGE_STORAGE_MAX_MB allows: messages are dropped';
-const done = () => undefined;
 const TAKEN = 'Another process has taken over the queue, or its broker was deleted';
 
 /**
@@ -52,50 +43,34 @@ const TAKEN = 'Another process has taken over the queue, or its broker was delet
  */
 export class QueueLog extends BaseLog {
   readonly ttl = 0;
-  readonly #storage: BrokerStorage | undefined;
-  readonly #openProblem: string | null;
   #listener: QueueLogListener | null = null;
-  #counted = 0;
-  #isStorageFull = false;
-  #problem: string | null = null;
-  #waiting: Entry[] = [];
-  /** So many may wait, until those that are settled meanwhile are removed. */
-  #pruneAt = MIN_PRUNED;
-  /** Taken by the writer, in the same order. */
-  #sent: Entry[] = [];
-  /** Messages before this id are deleted. */
-  #from: number;
-  #upTo = 0;
-  #alone: number[] = [];
-  #settled: Entry[] = [];
-  /** Their deletion has started. */
-  #deleting: Entry[] = [];
+  readonly state: QueueState;
+  readonly settled: SettledMessages;
+  readonly reader: QueueReader;
+  readonly #outbox = new QueueOutbox();
   #deletedBytes = 0;
-  #isSettleDue = false;
-  #settleTimer: NodeJS.Timeout | undefined;
-  readonly #readBackoff = new Backoff(READ_BACKOFF);
-  #readTimer: NodeJS.Timeout | undefined;
   #whenWritten: (() => void)[] = [];
-  #isStopped = false;
 
   constructor(options: QueueLogOptions) {
     super(options);
-    this.#storage = options.storage;
-    this.#openProblem = options.problem;
-    this.#from = this.parts.ends?.from ?? 0;
+    this.state = new QueueState(options.storage, options.problem);
+    this.settled = new SettledMessages(this.parts.ends?.from ?? 0, () => this.writer.add(this));
+    this.reader = new QueueReader({
+      page: (...range) => this.page(...range),
+      onRead: () => this.#passed(),
+      onFailure: (reason) => this.waits(reason),
+      onReadable: () => this.#listener?.onReadable(),
+    });
   }
 
-  get messages(): number {
-    return this.parts.messages;
-  }
-
-  get bytes(): number {
-    return this.parts.bytes;
+  /** What is stored. */
+  get size(): { readonly messages: number; readonly bytes: number } {
+    return this.parts;
   }
 
   attach(listener: QueueLogListener): void {
     this.#listener = listener;
-    if (this.#openProblem !== null) this.#report(this.#openProblem);
+    this.state.attach(listener.onProblem);
   }
 
   /** An id for the next message, whether it is stored or not. */
@@ -106,83 +81,21 @@ export class QueueLog extends BaseLog {
 
   /** To be stored, in the order of their ids. */
   add(entries: readonly Entry[]): void {
-    for (const entry of entries) {
-      entry.place = 'WRITING';
-      this.#waiting.push(entry);
-    }
-    if (this.#waiting.length > this.#pruneAt) this.#prune();
+    this.#outbox.add(entries);
     if (this.writer.problem !== null) this.waits(this.writer.problem);
     this.writer.add(this);
   }
 
-  /** The next messages, but `null` if they cannot be read now. */
-  next(afterId: number): ValueOrPromise<readonly Entry[] | null> {
-    const range = { from: afterId + 1, to: Number.MAX_SAFE_INTEGER };
-    const options = { reverse: false, limit: AHEAD_MESSAGES, maxBytes: AHEAD_BYTES };
-    return attempt<readonly Entry[] | null>(
-      () =>
-        after(this.page(range, options), (page) => {
-          this.#readBackoff.reset();
-          this.#passed();
-          return page.map(({ id, payload }) => {
-            const message = fromRecord(payload);
-            return new Entry({ id, bytes: messageBytes(message), message }, 'DISK', null);
-          });
-        }),
-      (error) => {
-        this.waits(`Messages wait to be read: ${messageOf(error)}`);
-        this.#readTimer ??= setTimeout(() => {
-          this.#readTimer = undefined;
-          this.#listener?.onReadable();
-        }, this.#readBackoff.next());
-        return null;
-      },
-    );
-  }
-
-  /** All messages up to this one are settled. */
-  settledUpTo(entry: Entry): void {
-    this.#upTo = entry.id;
-    this.#settled.push(entry);
-    if (this.#isStopped) return;
-    if (this.#settled.length >= LEFT_MESSAGES) this.#settleSoon();
-    else this.#settleTimer ??= setTimeout(() => this.#settleSoon(), LEFT_MS);
-  }
-
-  /** This message is settled, others before it are not. */
-  settledAlone(entry: Entry): void {
-    this.#alone.push(entry.id);
-    this.#settled.push(entry);
-  }
-
-  /** Whether the storage has room for the messages of the queue, if they have this size. Reports the limit. */
-  hasRoom(queueBytes: number): boolean {
-    const hasRoom = this.#storage?.hasRoom(queueBytes - this.#counted) ?? true;
-    if (hasRoom === this.#isStorageFull) {
-      this.#isStorageFull = !hasRoom;
-      this.#report(hasRoom ? this.#problem : STORAGE_FULL);
-    }
-    return hasRoom;
-  }
-
-  /** Counts the size of the messages of the queue, in memory and on disk. */
-  use(queueBytes: number): void {
-    if (this.#isStopped) return;
-    this.#storage?.add(queueBytes - this.#counted);
-    this.#counted = queueBytes;
-  }
-
   /** Stops the timers and no longer counts in the storage. Messages can still be written. */
   stop(): void {
-    this.use(0);
-    this.#isStopped = true;
-    clearTimeout(this.#settleTimer);
-    clearTimeout(this.#readTimer);
+    this.state.stop();
+    this.settled.stop();
+    this.reader.stop();
   }
 
   /** Resolves when all is written, or the disk has not responded for some time. */
   async flush(): Promise<void> {
-    this.#isSettleDue = this.#settled.length > 0;
+    this.settled.setDue();
     if (this.#isIdle) return;
     this.writer.add(this);
     await settledWithin(CLOSE_MS, [new Promise<void>((resolve) => this.#whenWritten.push(resolve))]);
@@ -190,24 +103,22 @@ export class QueueLog extends BaseLog {
 
   /** After `stop`. `remove`: deletes what is stored. */
   async end({ remove }: { readonly remove: boolean }): Promise<void> {
-    this.#waiting = [];
+    this.#outbox.dropWaiting();
     const removed = remove && !this.owner.isTaken ? this.remove() : Promise.resolve();
-    await settledWithin(CLOSE_MS, [removed.catch((error: unknown) => this.#report(messageOf(error)))]);
+    await settledWithin(CLOSE_MS, [removed.catch((error: unknown) => this.state.report(messageOf(error)))]);
     this.close();
   }
 
   /** The file is damaged and was set aside. */
   damaged(reason: string): void {
     this.lose();
-    this.#settled = [];
-    this.#alone = [];
-    this.#deleting = [];
+    this.settled.lose();
     const lost = this.#listener?.onLost() ?? 0;
-    this.#report(`${reason}; ${lost} messages of the queue are lost`);
+    this.state.report(`${reason}; ${lost} messages of the queue are lost`);
   }
 
   get hasWaiting(): boolean {
-    return (this.#waiting.length > 0 || this.#isSettleDue) && !this.owner.isTaken;
+    return (this.#outbox.hasWaiting || this.settled.isDue) && !this.owner.isTaken;
   }
 
   takeWaiting(messages: number, bytes: number): readonly WaitingMessage[] {
@@ -217,51 +128,31 @@ export class QueueLog extends BaseLog {
       this.#resolveWritten();
       return [];
     }
-    this.#prune();
-    let [count, sum] = [0, 0];
-    for (const entry of this.#waiting) {
-      sum += entry.bytes;
-      if (count > 0 && (count >= messages || sum > bytes)) break;
-      count += 1;
-    }
-    const taken = this.#waiting.slice(0, count);
-    this.#waiting = this.#waiting.slice(count);
-    this.#sent.push(...taken);
+    const taken = this.#outbox.take(messages, bytes);
     if (this.#isIdle) this.#resolveWritten();
-    return taken.map((entry) => this.#waitingMessage(entry));
+    return taken.map((entry) => entry.toWrite(this.parts.add(entry.id, 0)));
   }
 
   override takeSettled(): readonly IdRange[] {
-    if (this.#settled.length === 0 || this.owner.isTaken) return [];
-    const ranges = this.#alone.map((id) => ({ from: id, to: id }));
-    if (this.#upTo >= this.#from) ranges.push({ from: this.#from, to: this.#upTo });
-    this.#from = Math.max(this.#from, this.#upTo + 1);
-    this.#deleting.push(...this.#settled);
-    this.#settled = [];
-    this.#alone = [];
-    this.#isSettleDue = false;
-    return ranges;
+    return this.owner.isTaken ? [] : this.settled.take();
   }
 
   override waits(reason: string): void {
-    if (reason === this.#problem) return;
-    this.#problem = reason;
-    this.#report(reason);
+    this.state.waits(reason);
   }
 
   /** Without messages that are settled: if the last attempt has stored some, they are deleted with the others. */
   override again({ messages, settled }: BatchContent): BatchContent {
-    const sent = this.#sent.splice(0, messages.length);
-    const left = messages.filter((_, index) => sent[index]?.isSettled === false);
-    for (const { part } of messages.filter((_, index) => sent[index]?.isSettled !== false)) part.waiting -= 1;
-    this.#sent.unshift(...sent.filter(({ isSettled }) => !isSettled));
+    const isLeft = this.#outbox.again(messages.length);
+    for (const { part } of messages.filter((_, index) => !isLeft[index])) part.waiting -= 1;
+    const left = messages.filter((_, index) => isLeft[index]);
     return { messages: left, settled: [...settled, ...this.takeSettled()] };
   }
 
   override written(messages: readonly WaitingMessage[], problem: string | null): void {
     if (this.isClosed) return;
     super.written(messages, problem);
-    const entries = this.#sent.splice(0, messages.length);
+    const entries = this.#outbox.written(messages.length);
     if (problem === null) {
       this.#passed();
       this.#deleted();
@@ -271,54 +162,28 @@ export class QueueLog extends BaseLog {
   }
 
   get #isIdle(): boolean {
-    return this.#sent.length === 0 && this.#deleting.length === 0 && !this.hasWaiting;
-  }
-
-  #prune(): void {
-    this.#waiting = this.#waiting.filter(({ isSettled }) => !isSettled);
-    this.#pruneAt = Math.max(MIN_PRUNED, 2 * this.#waiting.length);
-  }
-
-  #waitingMessage(entry: Entry): WaitingMessage {
-    const { id, bytes, message } = entry;
-    entry.place = 'SENT';
-    const part = this.parts.add(id, 0);
-    return { id, topic: '', payload: toRecord(message), qos: message.qos, bytes, part, done };
-  }
-
-  #settleSoon(): void {
-    clearTimeout(this.#settleTimer);
-    this.#settleTimer = undefined;
-    this.#isSettleDue = this.#settled.length > 0;
-    if (this.#isSettleDue) this.writer.add(this);
+    return !this.#outbox.isSending && !this.settled.isDeleting && !this.hasWaiting;
   }
 
   #deleted(): void {
-    if (this.#deleting.length === 0) return;
-    for (const { id, bytes } of this.#deleting.filter(({ place }) => place === 'DISK')) {
+    const deleted = this.settled.deleted();
+    if (deleted.length === 0) return;
+    for (const { id, bytes } of deleted.filter(({ place }) => place === 'DISK')) {
       this.parts.reduce(id, bytes);
       this.#deletedBytes += bytes;
     }
-    this.#deleting = [];
-    if (!this.#isStopped && (this.#deletedBytes >= SHRINK_BYTES || this.parts.past.length > 0)) void this.#tidy();
+    if (!this.state.isStopped && (this.#deletedBytes >= SHRINK_BYTES || this.parts.past.length > 0)) void this.#tidy();
   }
 
   /** What fails is repeated later. */
   async #tidy(): Promise<void> {
     try {
-      for (const part of this.parts.past) {
-        await this.alone(async () => {
-          // Unless messages came meanwhile.
-          if (part.messages > 0 || part.waiting > 0) return;
-          await this.disk.erase(this, part, { from: part.first, to: part.last }, 1);
-          this.parts.forgetEmpty(part);
-        });
-      }
+      await this.erasePast();
       if (this.#deletedBytes < SHRINK_BYTES) return;
       this.#deletedBytes = 0;
       await this.shrink();
     } catch (error) {
-      if (!this.isClosed && !this.owner.isTaken) this.#report(messageOf(error));
+      if (!this.isClosed && !this.owner.isTaken) this.state.report(messageOf(error));
     }
   }
 
@@ -327,12 +192,6 @@ export class QueueLog extends BaseLog {
   }
 
   #passed(): void {
-    if (this.#problem === null || this.owner.isTaken) return;
-    this.#problem = null;
-    this.#report(this.#isStorageFull ? STORAGE_FULL : null);
-  }
-
-  #report(reason: string | null): void {
-    this.#listener?.onProblem(reason);
+    if (!this.owner.isTaken) this.state.passed();
   }
 }

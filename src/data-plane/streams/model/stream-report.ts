@@ -1,3 +1,4 @@
+import type { LogStorage } from '../../log/message-log.ts';
 import type { ReplayProgress } from './stream-replay.ts';
 
 /**
@@ -35,15 +36,8 @@ export interface StreamCounters {
   readonly lastFiltered: Reason | null;
 }
 
-export interface StreamStorage {
+export interface StreamStorage extends Omit<LogStorage, 'state'> {
   readonly state: StorageState;
-  readonly messages: number;
-  readonly bytes: number;
-  /** Epoch milliseconds. `null` if nothing is stored. */
-  readonly oldest: number | null;
-  readonly newest: number | null;
-  /** Why the state is FULL or FAILED. `null` otherwise. */
-  readonly problem: string | null;
 }
 
 export const NOTHING_STORED: StreamStorage = {
