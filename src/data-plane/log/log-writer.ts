@@ -158,27 +158,12 @@ export class LogWriter {
     }
   }
 
-  /** One of the messages is refused: halves the batch until it is alone. */
+  /** One of the messages is refused: writes smaller and smaller batches until it is alone. */
   async #writeApart(batches: readonly Batch[], reason: string): Promise<void> {
     const [only, ...others] = batches;
-    if (only === undefined) return;
-    if (others.length > 0) {
-      for (const batch of batches) await this.#writeUntilDone([batch]);
-      return;
-    }
-    const { log, messages, settled } = only;
-    if (settled.length > 0 && messages.length > 0) {
-      await this.#writeUntilDone([{ log, messages: [], settled }]);
-      await this.#writeUntilDone([{ log, messages, settled: [] }]);
-      return;
-    }
-    if (messages.length <= 1) {
-      log.written(messages, `The database refuses the message: ${reason}`);
-      return;
-    }
-    const middle = messages.length >> 1;
-    await this.#writeUntilDone([{ log, messages: messages.slice(0, middle), settled }]);
-    await this.#writeUntilDone([{ log, messages: messages.slice(middle), settled }]);
+    const apart = only === undefined || others.length > 0 ? batches : divided(only);
+    if (apart.length > 0) for (const batch of apart) await this.#writeUntilDone([batch]);
+    else only?.log.written(only.messages, `The database refuses the message: ${reason}`);
   }
 
   #refuse(batches: readonly Batch[], reason: string): void {
@@ -205,6 +190,14 @@ export class LogWriter {
     this.#problem = problem;
     this.#onProblem(problem);
   }
+}
+
+/** Deletions and messages apart, then the halves of the messages. Nothing if the batch cannot be divided. */
+function divided({ log, messages, settled }: Batch): Batch[] {
+  const part = (of: Batch['messages']): Batch => ({ log, messages: of, settled: [] });
+  if (settled.length > 0 && messages.length > 0) return [{ log, messages: [], settled }, part(messages)];
+  const middle = messages.length >> 1;
+  return middle === 0 ? [] : [part(messages.slice(0, middle)), part(messages.slice(middle))];
 }
 
 /** Messages of a log that another process has taken over are never reported as done. */
