@@ -1,4 +1,6 @@
-import { type ASTNode, Environment, type ParseResult } from '@marcbachmann/cel-js';
+import { createRequire } from 'node:module';
+import type { ASTNode, ParseResult } from '@marcbachmann/cel-js';
+import { lazily } from '../../../platform/lazily.ts';
 
 /** What an expression may use of a message. */
 export type ExpressionInput = {
@@ -17,28 +19,6 @@ const EXPRESSION_LIMITS = { characters: 4_000, nodes: 300, depth: 50, elements: 
 /** Functions whose time depends on more than the lengths of their arguments, or that read another language. */
 const REFUSED: ReadonlySet<string> = new Set(['matches', 'json']);
 
-/**
- * The Common Expression Language with the variables of ExpressionInput. Numbers of JSON are of type `double`, so that
- * arithmetic with a whole number would need a decimal point in it: operators of `int` and `double` are added, and `%`
- * of `double`.
- */
-const environment = new Environment({
-  homogeneousAggregateLiterals: false,
-  limits: {
-    maxAstNodes: EXPRESSION_LIMITS.nodes,
-    maxDepth: EXPRESSION_LIMITS.depth,
-    maxListElements: EXPRESSION_LIMITS.elements,
-    maxMapEntries: EXPRESSION_LIMITS.elements,
-    maxCallArguments: EXPRESSION_LIMITS.arguments,
-  },
-})
-  .registerVariable('payload', 'dyn')
-  .registerVariable('text', 'string')
-  .registerVariable('topic', 'string')
-  .registerVariable('levels', 'list<string>')
-  .registerVariable('qos', 'int')
-  .registerVariable('time', 'google.protobuf.Timestamp');
-
 const MIXED = {
   '+': (left: number, right: number) => left + right,
   '-': (left: number, right: number) => left - right,
@@ -47,12 +27,39 @@ const MIXED = {
   '%': (left: number, right: number) => left % right,
 } as const;
 
-for (const [operator, compute] of Object.entries(MIXED)) {
-  const handler = (left: number | bigint, right: number | bigint) => compute(Number(left), Number(right));
-  environment.registerOperator(`int ${operator} double: double`, handler);
-  environment.registerOperator(`double ${operator} int: double`, handler);
-}
-environment.registerOperator('double % double: double', MIXED['%']);
+const require = createRequire(import.meta.url);
+
+/**
+ * The Common Expression Language with the variables of ExpressionInput. Numbers of JSON are of type `double`, so that
+ * arithmetic with a whole number would need a decimal point in it: operators of `int` and `double` are added, and `%`
+ * of `double`. Loaded with the first expression: that takes 20 ms of processor time, and most services have none.
+ */
+const language = lazily(() => {
+  const library: typeof import('@marcbachmann/cel-js') = require('@marcbachmann/cel-js');
+  const environment = new library.Environment({
+    homogeneousAggregateLiterals: false,
+    limits: {
+      maxAstNodes: EXPRESSION_LIMITS.nodes,
+      maxDepth: EXPRESSION_LIMITS.depth,
+      maxListElements: EXPRESSION_LIMITS.elements,
+      maxMapEntries: EXPRESSION_LIMITS.elements,
+      maxCallArguments: EXPRESSION_LIMITS.arguments,
+    },
+  })
+    .registerVariable('payload', 'dyn')
+    .registerVariable('text', 'string')
+    .registerVariable('topic', 'string')
+    .registerVariable('levels', 'list<string>')
+    .registerVariable('qos', 'int')
+    .registerVariable('time', 'google.protobuf.Timestamp');
+  for (const [operator, compute] of Object.entries(MIXED)) {
+    const handler = (left: number | bigint, right: number | bigint) => compute(Number(left), Number(right));
+    environment.registerOperator(`int ${operator} double: double`, handler);
+    environment.registerOperator(`double ${operator} int: double`, handler);
+  }
+  environment.registerOperator('double % double: double', MIXED['%']);
+  return { environment, EvaluationError: library.EvaluationError };
+});
 
 interface Expression {
   /** The type of the result; `dyn` if it depends on the message. */
@@ -75,7 +82,7 @@ export function parseExpression(source: string): Expression {
 
 function parsedOf(source: string): ParseResult {
   try {
-    return environment.parse(source);
+    return language().environment.parse(source);
   } catch (error) {
     throw new SyntaxError(problemOf(error));
   }
@@ -94,6 +101,9 @@ function refuseCalls(node: unknown): void {
 
 export const isNode = (value: unknown): value is ASTNode =>
   typeof value === 'object' && value !== null && 'op' in value && 'args' in value;
+
+/** The code of an error of an evaluation; empty for other errors. */
+export const codeOf = (error: unknown): string => (error instanceof language().EvaluationError ? error.code : '');
 
 /** The first line of an error of the library, and its place. */
 export function problemOf(error: unknown): string {

@@ -1,9 +1,8 @@
-import { EvaluationError } from '@marcbachmann/cel-js';
 import { isDeeper, MAX_WRITTEN_LEVELS, TOO_DEEP_TO_WRITE } from '../../../platform/text/json-depth.ts';
 import type { StreamExpression } from '../model/stream-query.ts';
 import type { QueryMessage } from '../query/query-message.ts';
 import { failed, filtered, type Judge, type Processed, tooLong, UNCHANGED } from '../query/stream-processor.ts';
-import { type ExpressionInput, parseExpression, placeOf, problemOf } from './cel.ts';
+import { codeOf, type ExpressionInput, parseExpression, placeOf, problemOf } from './cel.ts';
 import { readValue, writeValue } from './expression-value.ts';
 import { StepMeter, TooManySteps } from './step-meter.ts';
 
@@ -56,7 +55,7 @@ function compilePart(source: string, name: string): (input: ExpressionInput, use
 
 function outcomeOf(error: unknown, name: string): Processed {
   if (error instanceof TooManySteps || error instanceof RangeError) return failed(`${name} ${error.message}`);
-  const code = error instanceof EvaluationError ? error.code : '';
+  const code = codeOf(error);
   if (MISSING.has(code)) return filtered(`${name}: a value is missing${placeOf(error)}`);
   return failed(`${name}: ${OPEN.has(code) ? problemOf(error) : `it cannot be evaluated${placeOf(error)}`}`);
 }
