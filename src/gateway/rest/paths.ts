@@ -1,5 +1,6 @@
 import findMyWay from 'find-my-way';
 import { ServiceError } from '../../platform/errors.ts';
+import { lazily } from '../../platform/lazily.ts';
 import type { ApiDocument } from './docs/api-documents.ts';
 import { documentOf, emptyOf } from './responses.ts';
 import type { RestRequest } from './rest-request.ts';
@@ -16,17 +17,11 @@ const MAX_PARAM_LENGTH = 256;
 
 export type Paths = ReturnType<typeof buildPaths>;
 
-/** Router of all paths, each stored under GET. Errors: an Error if a path has the same method twice. */
+/**
+ * The router of all paths, each stored under GET; compiled when it is first wanted. Errors: an Error if a path has the
+ * same method twice.
+ */
 export function buildPaths(routes: readonly Route[], documents: readonly ApiDocument[]) {
-  const router = findMyWay({
-    caseSensitive: true,
-    // Otherwise DELETE …/clusters/ with an empty id would be DELETE …/clusters, which deletes all clusters.
-    ignoreTrailingSlash: false,
-    maxParamLength: MAX_PARAM_LENGTH,
-    // The query is parsed after the caller is authorized.
-    querystringParser: (search) => search,
-    onBadUrl: () => undefined,
-  });
   const paths = new Map<string, PathEntry>();
   for (const document of documents) paths.set(document.path, { entries: new Map(), document });
   for (const route of routes) {
@@ -36,6 +31,19 @@ export function buildPaths(routes: readonly Route[], documents: readonly ApiDocu
       throw new Error(`${route.method} ${route.path} is defined twice: remove one of the routes`);
     path.entries.set(route.method, route);
   }
+  return lazily(() => compiled(paths));
+}
+
+function compiled(paths: ReadonlyMap<string, PathEntry>) {
+  const router = findMyWay({
+    caseSensitive: true,
+    // Otherwise DELETE …/clusters/ with an empty id would be DELETE …/clusters, which deletes all clusters.
+    ignoreTrailingSlash: false,
+    maxParamLength: MAX_PARAM_LENGTH,
+    // The query is parsed after the caller is authorized.
+    querystringParser: (search) => search,
+    onBadUrl: () => undefined,
+  });
   for (const [text, path] of paths) router.on('GET', text.replaceAll(/\{(\w+)\}/g, ':$1'), () => undefined, path);
   return router.compile();
 }

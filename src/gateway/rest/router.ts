@@ -89,7 +89,7 @@ class RestRouter {
     const { request, headers } = rest;
     rest.revision = revisionOf(headers.accept);
     // All methods of a path are stored under GET: a path is looked up once, whatever the method.
-    const found = this.#paths.find('GET', rest.url);
+    const found = this.#paths().find('GET', rest.url);
     const path: PathEntry | null | undefined = found?.store;
     if (path === null) throw invalid([{ path: 'path', reason: NOT_UTF8 }]);
     if (!found || path === undefined) throw unknownPath();
