@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { createTransport, type SendMailOptions, type Transporter } from 'nodemailer';
+import type { SendMailOptions, Transporter } from 'nodemailer';
 import { within } from '../../../platform/scheduling/within.ts';
 import type { EmailTarget } from '../channels/channel-target.ts';
 import type { NotificationContent, ProblemNotice } from '../notification-content.ts';
@@ -40,7 +40,7 @@ export class EmailSender {
   async send({ id, content }: Message, { to }: EmailTarget): Promise<Outcome> {
     const { smtpUrl, mailFrom } = this.#settings;
     if (smtpUrl === undefined) return failed('The service has no SMTP server: set SMTP_URL and MAIL_FROM');
-    const transport = openTransport(smtpUrl);
+    const transport = await openTransport(smtpUrl);
     const domain = mailFrom.slice(mailFrom.lastIndexOf('@') + 1).replace('>', '');
     const known = this.#accepted.get(id) ?? [];
     const mail: SendMailOptions = {
@@ -72,7 +72,9 @@ export class EmailSender {
   }
 }
 
-function openTransport(url: string): Transporter {
+/** The library is loaded with the first message. */
+async function openTransport(url: string): Promise<Transporter> {
+  const { createTransport } = await import('nodemailer');
   const bounds = { connectionTimeout: ATTEMPT_MS, greetingTimeout: ATTEMPT_MS, socketTimeout: ATTEMPT_MS };
   const { protocol, hostname, port, username, password, searchParams } = new URL(url);
   const isTls = protocol === 'smtps:';

@@ -1,4 +1,10 @@
-import { RE2JS, RE2JSException, RE2JSSyntaxException } from 're2js';
+import { createRequire } from 'node:module';
+import type { RE2JS } from 're2js';
+import { lazily } from '../../../platform/lazily.ts';
+
+const require = createRequire(import.meta.url);
+/** Loaded with the first pattern, because most services have none. */
+const library = lazily((): typeof import('re2js') => require('re2js'));
 
 const MAX_PATTERN_LENGTH = 200;
 const MAX_VALUE_LENGTH = 1_024;
@@ -39,6 +45,7 @@ export class Pattern {
 }
 
 function compiled(text: string): RE2JS {
+  const { RE2JS, RE2JSException, RE2JSSyntaxException } = library();
   try {
     return RE2JS.compile(text, RE2JS.DOTALL);
   } catch (error) {
