@@ -2,8 +2,10 @@ import { ServiceError } from '../../platform/errors.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import type { RotatableSealer } from '../../platform/storage/encryption/sealed.ts';
 import type { StorageLog } from '../../platform/storage/storage-log.ts';
-import { SEALED_COLUMNS, type SealedColumn } from './sealed-columns.ts';
-import { hasValueWith, valuesWithout } from './sealed-values.ts';
+import { SEALED_COLUMNS } from './sealed-columns.ts';
+import { readabilityOf, valuesWithout } from './sealed-values.ts';
+
+const LASTING = SEALED_COLUMNS.filter(({ ifLost }) => ifLost !== 'SHORT_LIVED');
 
 /**
  * Refuses the start if no stored secret can be opened: new secrets would be sealed with the wrong key. Errors: INVALID.
@@ -14,18 +16,14 @@ export async function checkSecretKey(
   log: Pick<StorageLog, 'warn'>,
 ): Promise<void> {
   const { readablePrefixes } = sealer.keys;
-  const foreign: (SealedColumn & { readonly example: string })[] = [];
-  let isReadable = false;
-  for (const column of SEALED_COLUMNS) {
-    if (column.ifLost === 'SHORT_LIVED') continue;
-    const [value] = await valuesWithout(db, column, readablePrefixes, { after: null, take: 1 });
-    if (value !== undefined) foreign.push({ example: column.contextOf(value.key), ...column });
-    isReadable ||= await hasValueWith(db, column, readablePrefixes);
-  }
+  const columns = await readabilityOf(db, LASTING, readablePrefixes);
+  const foreign = columns.filter(({ hasUnreadable }) => hasUnreadable);
   const [first] = foreign;
   if (first === undefined) return;
-  const { example } = first;
-  if (!isReadable && foreign.some(({ ifLost }) => ifLost !== 'STAYS')) {
+  const [value] = await valuesWithout(db, first.column, readablePrefixes, { after: null, take: 1 });
+  const example = first.column.contextOf(value?.key ?? {});
+  const isReadable = columns.some(({ hasReadable }) => hasReadable);
+  if (!isReadable && foreign.some(({ column }) => column.ifLost !== 'STAYS')) {
     throw new ServiceError(
       'INVALID',
       `No stored secret, such as ${example}, can be opened with this key: SECRET_KEY is missing or was changed, or secret.key of the data folder was replaced. Start with the previous key, or set SECRET_KEY_PREVIOUS to it and run "brokergraph secrets rotate". If the previous key is lost, "brokergraph secrets rotate --discard-unreadable" deletes the secrets that were sealed with it`,

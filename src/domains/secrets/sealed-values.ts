@@ -1,4 +1,6 @@
+import { join, raw, sqltag as sql } from '@prisma/client/runtime/client';
 import type { Database } from '../../platform/storage/database.ts';
+import { capitalized } from '../../platform/text/capitalized.ts';
 import type { RowKey, SealedColumn } from './sealed-columns.ts';
 
 export interface SealedValue {
@@ -42,14 +44,38 @@ export async function valuesWithout(
   }));
 }
 
-export async function hasValueWith(db: Database, column: SealedColumn, prefixes: readonly string[]): Promise<boolean> {
-  const { column: name } = column;
-  const found = await tableOf(db, column).findMany({
-    where: { OR: prefixes.map((startsWith) => ({ [name]: { startsWith } })) },
-    select: { [name]: true },
-    take: 1,
+interface Readability {
+  readonly column: SealedColumn;
+  readonly hasReadable: boolean;
+  readonly hasUnreadable: boolean;
+}
+
+/**
+ * Whether columns have values with these prefixes, and others. One statement, which Prisma does not compile: sixteen
+ * took a tenth of the processor time of a start.
+ */
+export async function readabilityOf(
+  db: Database,
+  columns: readonly SealedColumn[],
+  prefixes: readonly string[],
+): Promise<Readability[]> {
+  const parts = columns.map(({ model, column }, index) => {
+    const [table, name] = [raw(`"${capitalized(model)}"`), raw(`"${column}"`)];
+    const isReadable = join(
+      prefixes.map((prefix) => sql`${name} LIKE ${`${prefix}%`}`),
+      ' OR ',
+    );
+    return sql`SELECT ${raw(String(index))} AS place,
+      EXISTS (SELECT 1 FROM ${table} WHERE ${isReadable}) AS readable,
+      EXISTS (SELECT 1 FROM ${table} WHERE NOT (${isReadable})) AS unreadable`;
   });
-  return found.length > 0;
+  const rows = await db.$queryRaw<{ place: number; readable: unknown; unreadable: unknown }[]>(
+    join(parts, ' UNION ALL '),
+  );
+  return rows.flatMap(({ place, readable, unreadable }) => {
+    const column = columns[Number(place)];
+    return column === undefined ? [] : [{ column, hasReadable: Boolean(readable), hasUnreadable: Boolean(unreadable) }];
+  });
 }
 
 /** Replaces a value unless it was changed since it was read. `updatedAt` does not change: users see the same row. */
