@@ -9,7 +9,6 @@ import { UnreadLogLines } from '../domains/clients/unread-log-lines.ts';
 import { ClusterMembership } from '../domains/clusters/cluster-membership.ts';
 import { ClusterStore } from '../domains/clusters/cluster-store.ts';
 import { ContactNodes } from '../domains/clusters/contact-nodes.ts';
-import { removeSharedClusters } from '../domains/clusters/shared-clusters.ts';
 import { refusalsPlugin } from '../domains/refusals/refusals-plugin.ts';
 import { topicPayloadsOf } from '../domains/topic-tree/hosting/topic-payloads.ts';
 import { CloudBrokers } from '../engines/cloud-brokers/cloud-brokers.ts';
@@ -34,7 +33,7 @@ interface BrokersOptions {
 }
 
 /** The brokers: their rows, those that this service runs, and the links to all of them. Nothing is connected yet. */
-export async function openBrokers(foundation: Foundation, { audit, calls, embeddedWorker }: BrokersOptions) {
+export function openBrokers(foundation: Foundation, { audit, calls, embeddedWorker }: BrokersOptions) {
   const { config, log, closers, storage, folderId, sealer, caches } = foundation;
   const { dataDir, brokerTimeoutMs: timeoutMs } = config;
   const { db, changes, leases, engine: databaseEngine } = storage;
@@ -54,8 +53,6 @@ export async function openBrokers(foundation: Foundation, { audit, calls, embedd
     clusterOf: membership.clusterOf,
   });
   const clusterStore = new ClusterStore({ db, cache, brokers });
-  await removeSharedClusters({ cache, store: clusterStore, audit, log });
-
   const topicPayloads = (brokerId: string) => topicPayloadsOf(brokerId, brokerCache, projects);
   const mqttRefusals = new MqttRefusals({ brokerCache: brokerCache, audit, log });
   const cloudBrokers = new CloudBrokers({

@@ -62,7 +62,7 @@ export async function openParts(config: Config, options: ServiceOptions, closers
   const calls = openCalls(foundation);
   const { embeddedWorker } = options;
   const history = openHistory(foundation, options.historyWorker);
-  const fleet = await openBrokers(foundation, { audit: people.audit, calls, embeddedWorker });
+  const fleet = openBrokers(foundation, { audit: people.audit, calls, embeddedWorker });
   const processes = openProcesses(foundation, fleet);
   const { placement } = processes;
   const features = openFeatures(foundation, fleet, { ...options, calls, placement, history });
@@ -159,7 +159,7 @@ interface FeaturesOptions extends ServiceOptions {
 /** What users do with brokers: clients, messages, access control, streams, bridges, topics, clusters, certificates. */
 function openFeatures(
   { config, log, closers, storage, sealer, caches }: Foundation,
-  fleet: Awaited<ReturnType<typeof openBrokers>>,
+  fleet: ReturnType<typeof openBrokers>,
   { streamWorker, bridgeWorker, topicWorker, placement, calls, history }: FeaturesOptions,
 ) {
   const { dataDir, databaseUrl, brokerTimeoutMs: timeoutMs } = config;
