@@ -1,6 +1,7 @@
 import { builder, inProject } from '../../gateway/graphql/builder.ts';
-import { guarded, visibilityCheck } from '../../gateway/graphql/guarded.ts';
+import { guardedProject } from '../../gateway/graphql/guarded.ts';
 import { eventFields, resumable, resumeArgument } from '../../gateway/graphql/live-event.ts';
+import { stateIn } from '../../gateway/live/broadcast.ts';
 import { IS_CONNECTED } from './broker-descriptions.ts';
 import { BrokerConnectionStatus, statusFor } from './broker-info-schema.ts';
 import { Broker } from './broker-schema.ts';
@@ -41,10 +42,7 @@ const StatusEvent = builder.objectRef<BrokerStatusEvent>('BrokerStatusEvent').im
     brokers: t.field({
       description: 'SNAPSHOT: all brokers. CHANGE: the broker that changed.',
       type: [BrokerStatus],
-      resolve: (event) => {
-        if (event.kind === 'SNAPSHOT') return [...event.snapshot];
-        return event.kind === 'CHANGE' ? [event.change] : [];
-      },
+      resolve: (event) => [stateIn(event) ?? []].flat(),
     }),
   }),
 });
@@ -62,7 +60,7 @@ builder.subscriptionFields((t) => ({
     },
     subscribe: (_root, { projectId, after }, context) => {
       const { services, viewer } = context;
-      return guarded(context, visibilityCheck(context, projectId, services.brokers), (signal) =>
+      return guardedProject(context, projectId, services.brokers, (signal) =>
         services.runtimes.watchStatus(projectId, viewer?.brokers ?? null, { signal, after }),
       );
     },

@@ -1,16 +1,8 @@
-import type { ListenerProtocol } from '../../generated/sqlite/client.ts';
 import type { InputIssue } from '../../platform/errors.ts';
 import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../../platform/text/texts.ts';
-import type { BrokerMaximums, Engine } from '../../protocol/hosting/broker-engine.ts';
+import type { BrokerMaximums, Engine, ListenerWanted } from '../../protocol/hosting/broker-engine.ts';
 
-export interface ListenerInput {
-  readonly protocol: ListenerProtocol;
-  readonly port: number;
-  readonly tls: boolean;
-  readonly requireCertificate: boolean;
-  readonly protocolLevels?: string | null;
-  readonly proxyProtocol?: number | null;
-}
+export type ListenerInput = Omit<ListenerWanted, 'number' | 'host'>;
 
 export interface CloudBrokerInput extends BrokerMaximums {
   readonly name: string;

@@ -1,4 +1,4 @@
-import type { RightsCheck, RightsGuard } from '../../platform/auth/rights-guards.ts';
+import type { RightsGuard } from '../../platform/auth/rights-guards.ts';
 import type { ProjectRole, Viewer } from '../../platform/auth/viewer.ts';
 import { requireSignedIn } from '../../platform/auth/viewer.ts';
 import type { RequestContext, Services } from '../context.ts';
@@ -86,15 +86,18 @@ interface VisibleObjects {
   visible(id: string, viewer: Viewer | null): unknown;
 }
 
-/** Check for subscriptions to all visible objects of a project: a caller may be restricted to others later. */
-export function visibilityCheck(
-  { services, viewer }: RequestContext,
+/** A `guarded` source of all visible objects of a project: a caller may be restricted to others later. */
+export function guardedProject<Event>(
+  context: RequestContext,
   projectId: string,
   objects: VisibleObjects,
-): RightsCheck {
-  return (current) => {
+  open: (signal: AbortSignal) => Opened<Event>,
+): Promise<GuardedSource<Event>> {
+  const { services, viewer } = context;
+  const check = (current: Viewer | null) => {
     services.projects.visible(projectId, current);
     if (current?.brokers == null) return;
     for (const { id } of objects.visibleIn(projectId, viewer)) objects.visible(id, current);
   };
+  return guarded(context, check, open);
 }

@@ -12,7 +12,7 @@ const RETRY_MS = 5_000;
 const UNCONFIRMED_MS = 10_000;
 
 /** Throws the error that a new request of the viewer would receive. */
-export type RightsCheck = (viewer: Viewer | null) => void;
+type RightsCheck = (viewer: Viewer | null) => void;
 
 export interface RightsGuard {
   /**

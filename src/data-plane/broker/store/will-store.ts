@@ -1,21 +1,14 @@
+import type { LiveMessage } from '../delivery/sent-messages.ts';
 import type { Journal } from './journal.ts';
-import { fromText, type MessageProperties, toText } from './message-properties.ts';
-
-interface StoredWill {
-  readonly topic: string;
-  readonly payload: Uint8Array | string;
-  readonly qos: 0 | 1 | 2;
-  readonly retain: boolean;
-  readonly properties: MessageProperties | undefined;
-}
+import { fromText, toText } from './message-properties.ts';
 
 /** The will of a connected client. */
-export interface WillPacket extends StoredWill {
+export interface WillPacket extends LiveMessage {
   /** MQTT 5: Will Delay Interval, at most the Session Expiry Interval. */
   readonly delaySeconds: number;
 }
 
-export interface DelayedWill extends StoredWill {
+export interface DelayedWill extends LiveMessage {
   /** Epoch milliseconds. */
   readonly due: number;
 }

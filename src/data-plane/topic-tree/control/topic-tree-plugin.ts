@@ -3,7 +3,7 @@ import { ServiceError } from '../../../platform/errors.ts';
 import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
 import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import { fieldOf } from '../../../protocol/control/fields.ts';
-import { refuseIssues } from '../../../protocol/control/issue-refusals.ts';
+import { asRefusal, refuseIssues } from '../../../protocol/control/issue-refusals.ts';
 import { type ControlPlugin, ControlRefusal } from '../../../protocol/control/plugin.ts';
 import { pageOf, runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
@@ -150,7 +150,7 @@ export class TopicTreePlugin implements ControlPlugin {
 
   readonly #queryRecorder: QueryTopics = async (type, request) => {
     await this.started;
-    return orRefusal(this.#options.recorder.query(type, request));
+    return asRefusal(this.#options.recorder.query(type, request));
   };
 
   #addFilter(command: ControlCommand): Promise<void> {
@@ -196,7 +196,7 @@ export class TopicTreePlugin implements ControlPlugin {
       const { settings } = this.#options;
       const previous = settings.get();
       const next = changed(previous);
-      if (!isDeepStrictEqual(next, previous)) await orRefusal(settings.put(next));
+      if (!isDeepStrictEqual(next, previous)) await asRefusal(settings.put(next));
       await this.#apply();
     });
   }
@@ -229,15 +229,4 @@ function listOf(command: ControlCommand): FilterList {
   const exclude = fieldOf(command, 'exclude') ?? false;
   if (typeof exclude !== 'boolean') refuseIssues([{ path: '/exclude', reason: 'must be true or false' }]);
   return exclude ? 'excludedFilters' : 'filters';
-}
-
-/** Returns errors of the recorder or the database to the caller as refusals. */
-async function orRefusal<T>(result: Promise<T>): Promise<T> {
-  try {
-    return await result;
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
-    const { code, message, info } = error;
-    throw new ControlRefusal(message, { code, ...(info === undefined ? {} : { info }) });
-  }
 }

@@ -1,7 +1,8 @@
 import { swapClusterId } from '../../../gateway/cluster-id.ts';
 import { builder, inProject } from '../../../gateway/graphql/builder.ts';
-import { guarded, visibilityCheck } from '../../../gateway/graphql/guarded.ts';
+import { guardedProject } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, resumable, resumeArgument } from '../../../gateway/graphql/live-event.ts';
+import { stateIn } from '../../../gateway/live/broadcast.ts';
 import type { ClusterChange, ClusterEvent } from '../cluster-live.ts';
 import { ClusterNode, nodeViews } from './cluster-node-schema.ts';
 import { Cluster, ClusterState } from './cluster-schema.ts';
@@ -38,10 +39,7 @@ const ClusterStatusEvent = builder.objectRef<ClusterEvent>('ClusterStatusEvent')
     clusters: t.field({
       description: 'SNAPSHOT: all clusters. CHANGE: the changed cluster.',
       type: [ClusterStatusType],
-      resolve: (event) => {
-        if (event.kind === 'SNAPSHOT') return [...event.snapshot];
-        return event.kind === 'CHANGE' ? [event.change] : [];
-      },
+      resolve: (event) => [stateIn(event) ?? []].flat(),
     }),
   }),
 });
@@ -59,7 +57,7 @@ builder.subscriptionFields((t) => ({
     },
     subscribe: (_root, { projectId, after }, context) => {
       const { services, viewer } = context;
-      return guarded(context, visibilityCheck(context, projectId, services.clusters), (signal) =>
+      return guardedProject(context, projectId, services.clusters, (signal) =>
         services.clusterLive.watch(projectId, viewer?.brokers ?? null, { signal, after }),
       );
     },

@@ -1,5 +1,5 @@
 import { builder, inProject, rootAdmin } from '../../../gateway/graphql/builder.ts';
-import { guarded, visibilityCheck } from '../../../gateway/graphql/guarded.ts';
+import { guarded, guardedProject } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, partsLeftField, resumable, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import { stateIn } from '../../../gateway/live/broadcast.ts';
 import { requireRootAdmin } from '../../../platform/auth/viewer.ts';
@@ -37,12 +37,10 @@ builder.subscriptionFields((t) => ({
       projectId: t.arg.id({ description: 'A project in which the caller has a role.', required: true }),
       after: t.arg(resumeArgument),
     },
-    subscribe: (_root, { projectId, after }, context) => {
-      const { services, viewer } = context;
-      return guarded(context, visibilityCheck(context, projectId, services.brokers), (signal) =>
-        services.problems.watch(projectId, viewer, { signal, after }),
-      );
-    },
+    subscribe: (_root, { projectId, after }, context) =>
+      guardedProject(context, projectId, context.services.brokers, (signal) =>
+        context.services.problems.watch(projectId, context.viewer, { signal, after }),
+      ),
     resolve: (event) => event,
   }),
   serviceProblems: t.field({
