@@ -1,8 +1,6 @@
-import type { Logger } from 'pino';
 import type { Broker, BrokerListener } from '../../generated/sqlite/client.ts';
-import { ANYTHING, type Changes } from '../../platform/storage/changes/changes.ts';
-import { RowCache } from '../../platform/storage/changes/row-cache.ts';
-import type { Database } from '../../platform/storage/database.ts';
+import { ANYTHING } from '../../platform/storage/changes/changes.ts';
+import { type CacheParts, RowCache } from '../../platform/storage/changes/row-cache.ts';
 
 type DateColumn =
   | 'createdAt'
@@ -26,7 +24,7 @@ export type BrokerRecord = Readonly<
 export class BrokerCache extends RowCache<BrokerRow, BrokerRecord> {
   readonly #byProject = new Map<string, readonly BrokerRecord[]>();
 
-  constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {
+  constructor({ db, changes, log }: CacheParts) {
     super({
       changes,
       log,

@@ -1,8 +1,7 @@
-import type { Logger } from 'pino';
 import type { Certificate, CertificateDeployment, Prisma } from '../../generated/sqlite/client.ts';
 import { kindOfId } from '../../platform/ids.ts';
 import { ANYTHING, type Changes } from '../../platform/storage/changes/changes.ts';
-import { RowCache } from '../../platform/storage/changes/row-cache.ts';
+import { type CacheParts, RowCache } from '../../platform/storage/changes/row-cache.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { type ChainFacts, chainFacts } from '../../protocol/certificates/chain-facts.ts';
 
@@ -37,7 +36,7 @@ export class CertificateCache extends RowCache<CertificateRow, CertificateRecord
   readonly #changes: Changes;
   readonly #byProject = new Map<string, readonly CertificateRecord[]>();
 
-  constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {
+  constructor({ db, changes, log }: CacheParts) {
     let known: () => readonly CertificateRecord[] = () => [];
     super({
       changes,

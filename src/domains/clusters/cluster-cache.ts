@@ -1,7 +1,6 @@
-import type { Logger } from 'pino';
 import type { Cluster, ClusterNode, Prisma } from '../../generated/sqlite/client.ts';
 import { ANYTHING, type Changes } from '../../platform/storage/changes/changes.ts';
-import { RowCache } from '../../platform/storage/changes/row-cache.ts';
+import { type CacheParts, RowCache } from '../../platform/storage/changes/row-cache.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import type { AccessDocument } from '../access-control/documents/access-document.ts';
 import type { BegunWrite, ClusterKeeper, ClusterRecord } from './model/cluster.ts';
@@ -27,7 +26,7 @@ export class ClusterCache extends RowCache<ClusterRow, ClusterRecord> {
   readonly #newest = new Map<string, number>();
   #byNode: ReadonlyMap<string, ClusterRecord> | null = null;
 
-  constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {
+  constructor({ db, changes, log }: CacheParts) {
     const documents = new Map<string, KnownDocument>();
     super({
       changes,

@@ -1,9 +1,7 @@
-import type { Logger } from 'pino';
 import type { Prisma, Project } from '../../generated/sqlite/client.ts';
 import { kindOfId } from '../../platform/ids.ts';
-import { ANYTHING, type Changes } from '../../platform/storage/changes/changes.ts';
-import { RowCache } from '../../platform/storage/changes/row-cache.ts';
-import type { Database } from '../../platform/storage/database.ts';
+import { ANYTHING } from '../../platform/storage/changes/changes.ts';
+import { type CacheParts, RowCache } from '../../platform/storage/changes/row-cache.ts';
 
 /** A cached project: its row, and the name of its owner. */
 export interface ProjectRecord extends Readonly<Project> {
@@ -19,7 +17,7 @@ export type ProjectRow = Prisma.ProjectGetPayload<{ include: typeof PROJECT_INCL
 
 /** A cache of all project rows. A row takes a few hundred bytes, so 100,000 projects take some 30 MB. */
 export class ProjectCache extends RowCache<ProjectRow, ProjectRecord> {
-  constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {
+  constructor({ db, changes, log }: CacheParts) {
     super({
       changes,
       log,

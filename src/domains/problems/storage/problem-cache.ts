@@ -1,8 +1,6 @@
-import type { Logger } from 'pino';
 import type { Problem } from '../../../generated/sqlite/client.ts';
-import { ANYTHING, type Changes } from '../../../platform/storage/changes/changes.ts';
-import { RowCache } from '../../../platform/storage/changes/row-cache.ts';
-import type { Database } from '../../../platform/storage/database.ts';
+import { ANYTHING } from '../../../platform/storage/changes/changes.ts';
+import { type CacheParts, RowCache } from '../../../platform/storage/changes/row-cache.ts';
 import { type ProblemKind, type ProblemSeverity, problemKinds } from '../model/problem-kinds.ts';
 
 /** A stored problem, open or closed. Immutable. */
@@ -27,7 +25,7 @@ export class ProblemCache extends RowCache<Problem, ProblemRecord> {
   /** Ids of the last closed problem by key. */
   readonly #closedByKey = new Map<string, string>();
 
-  constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {
+  constructor({ db, changes, log }: CacheParts) {
     const known = { kind: { in: [...problemKinds] } };
     super({
       changes,

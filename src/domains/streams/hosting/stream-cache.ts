@@ -1,10 +1,10 @@
-import type { Logger } from 'pino';
 import type { StoredStream, StreamDefinitions } from '../../../data-plane/streams/definition/stream-definitions.ts';
 import type { StreamDefinition, StreamQos } from '../../../data-plane/streams/model/stream-definition.ts';
 import type { StreamQuery } from '../../../data-plane/streams/model/stream-query.ts';
 import type { Stream } from '../../../generated/sqlite/client.ts';
 import { ServiceError } from '../../../platform/errors.ts';
-import { ANYTHING, type Changes } from '../../../platform/storage/changes/changes.ts';
+import { ANYTHING } from '../../../platform/storage/changes/changes.ts';
+import type { CacheParts } from '../../../platform/storage/changes/row-cache.ts';
 import type { Database } from '../../../platform/storage/database.ts';
 import { isUniqueViolation, missingAsNotFound } from '../../../platform/storage/prisma-errors.ts';
 import { HostedRows } from '../../../protocol/hosting/hosted-rows.ts';
@@ -22,7 +22,7 @@ export class StreamCache extends HostedRows<StreamRow> {
   readonly #db: Database;
   readonly #byBroker = new Map<string, BrokerStreams>();
 
-  constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {
+  constructor({ db, changes, log }: CacheParts) {
     super({
       changes,
       log,

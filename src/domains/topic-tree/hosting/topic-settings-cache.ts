@@ -1,11 +1,11 @@
-import type { Logger } from 'pino';
 import { SETTING_KEYS, topicSettingIssues } from '../../../data-plane/topic-tree/control/topic-setting-issues.ts';
 import {
   DEFAULT_TOPIC_SETTINGS,
   type TopicSettings,
   type TopicSettingsStore,
 } from '../../../data-plane/topic-tree/model/topic-settings.ts';
-import { ANYTHING, type Changes } from '../../../platform/storage/changes/changes.ts';
+import { ANYTHING } from '../../../platform/storage/changes/changes.ts';
+import type { CacheParts } from '../../../platform/storage/changes/row-cache.ts';
 import type { Database } from '../../../platform/storage/database.ts';
 import { missingAsNotFound } from '../../../platform/storage/prisma-errors.ts';
 import { isFields } from '../../../protocol/control/fields.ts';
@@ -21,7 +21,7 @@ interface SettingsRow {
 export class TopicSettingsCache extends HostedRows<SettingsRow> {
   readonly #db: Database;
 
-  constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {
+  constructor({ db, changes, log }: CacheParts) {
     super({
       changes,
       log,

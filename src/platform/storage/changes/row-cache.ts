@@ -1,6 +1,14 @@
 import type { Logger } from 'pino';
+import type { Database } from '../database.ts';
 import { ANYTHING, type Changes } from './changes.ts';
 import { Rereading } from './rereading.ts';
+
+/** What the cache of a table uses. */
+export interface CacheParts {
+  readonly db: Database;
+  readonly changes: Changes;
+  readonly log: Logger;
+}
 
 /** Called after a change. `before` is `null` for an added entry, `after` is `null` for a removed one. */
 type RowCacheListener<Entry> = (after: Entry | null, before: Entry | null) => void;
