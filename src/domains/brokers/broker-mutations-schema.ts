@@ -1,5 +1,5 @@
-import { builder, inProject, onBroker } from '../../gateway/graphql/builder.ts';
-import { payloadsWith } from '../../gateway/graphql/payloads.ts';
+import { builder, type InputFields, inProject, onBroker } from '../../gateway/graphql/builder.ts';
+import { idPayload, inputArgument, payloadsWith } from '../../gateway/graphql/payloads.ts';
 import { mayControl } from '../../platform/auth/viewer.ts';
 import { invalid } from '../../platform/errors.ts';
 import type { BrokerRecord } from './broker-cache.ts';
@@ -15,8 +15,6 @@ import {
 } from './broker-descriptions.ts';
 import { Broker } from './broker-schema.ts';
 import { BrokerType, ClusterMode } from './broker-types-schema.ts';
-
-type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
 
 const FILE = 'A file in the folder BROKER_FILES_DIR of the service.';
 
@@ -95,10 +93,12 @@ export const brokerPayload = payloadsWith<{ readonly broker: BrokerRecord }>({
   description: 'The broker that was added or changed.',
   fields: (t) => ({ broker: t.expose('broker', { description: 'The broker after the change.', type: Broker }) }),
 });
-const DeleteBrokerPayload = builder.objectRef<{ readonly deletedBrokerId: string }>('DeleteBrokerPayload').implement({
-  description: 'The broker that was removed.',
-  fields: (t) => ({ deletedBrokerId: t.exposeID('deletedBrokerId', { description: 'Id of the removed broker.' }) }),
-});
+const DeleteBrokerPayload = idPayload(
+  'deleteBroker',
+  'deletedBrokerId',
+  'The broker that was removed.',
+  'Id of the removed broker.',
+);
 
 builder.mutationFields((t) => ({
   addBroker: t.field({
@@ -106,7 +106,7 @@ builder.mutationFields((t) => ({
       'Adds a self-hosted broker. The service connects to it immediately and reconnects after a connection is lost.',
     type: brokerPayload('addBroker'),
     ...inProject('ADMIN'),
-    args: { input: t.arg({ type: AddBrokerInput, required: true, description: 'The broker and its connection.' }) },
+    args: inputArgument(AddBrokerInput, 'The broker and its connection.'),
     resolve: async (_root, { input }, { services, viewer }) => {
       const by = { isRootAdmin: viewer?.isRootAdmin === true };
       const { projectId, type, issuedTo, productId, periodStart, periodEnd, ...settings } = input;
@@ -126,7 +126,7 @@ builder.mutationFields((t) => ({
       'Changes the given fields; null clears a field. The service reconnects only if settings of the connection change. Changing the address of a cluster node requires `ADMIN` in projects with `storesClusterPasswords`.',
     type: brokerPayload('updateBroker'),
     ...onBroker('EDITOR'),
-    args: { input: t.arg({ type: UpdateBrokerInput, required: true, description: 'The broker and the changes.' }) },
+    args: inputArgument(UpdateBrokerInput, 'The broker and the changes.'),
     resolve: async (_root, { input: { brokerId, projectId: _, ...change } }, { services, viewer }) => ({
       broker: await services.brokers.update(brokerId, settingsOf(change), {
         isRootAdmin: viewer?.isRootAdmin === true,
@@ -139,7 +139,7 @@ builder.mutationFields((t) => ({
       'Removes the broker and closes the connection. A broker that this service runs is stopped, and its data is deleted.',
     type: DeleteBrokerPayload,
     ...onBroker('ADMIN'),
-    args: { input: t.arg({ type: DeleteBrokerInput, required: true, description: 'The broker to remove.' }) },
+    args: inputArgument(DeleteBrokerInput, 'The broker to remove.'),
     resolve: async (_root, { input }, { services }) => {
       await services.brokers.remove(input.brokerId);
       await services.cloudBrokers.gone(input.brokerId);

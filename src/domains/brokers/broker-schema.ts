@@ -1,4 +1,4 @@
-import { builder, requires } from '../../gateway/graphql/builder.ts';
+import { builder, type OutputFields, requires } from '../../gateway/graphql/builder.ts';
 import { BROKER_TYPE_NAMES, findsNode, Node } from '../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST } from '../../gateway/graphql/page-cost.ts';
 import { belongsToBroker } from '../../gateway/graphql/type-scopes.ts';
@@ -135,9 +135,7 @@ builder.objectRef<BrokerRecord>('SelfHostedBroker').implement({
   interfaces: [Broker, Node],
 });
 
-type BrokerFields = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], BrokerRecord>;
-
-const productFields = (t: BrokerFields) => ({
+const productFields = (t: OutputFields<BrokerRecord>) => ({
   issuedTo: t.string({ description: ISSUED_TO, resolve: ({ issuedTo }) => issuedTo ?? '' }),
   productId: t.string({ description: PRODUCT_ID, resolve: ({ productId }) => productId ?? '' }),
   periodStart: t.field({

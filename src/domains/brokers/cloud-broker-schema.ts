@@ -1,4 +1,5 @@
 import { builder, inProject, onBroker } from '../../gateway/graphql/builder.ts';
+import { inputArgument } from '../../gateway/graphql/payloads.ts';
 import type { ListenerProtocol } from '../../generated/sqlite/client.ts';
 import { brokerPayload } from './broker-mutations-schema.ts';
 import { CloudBroker } from './broker-schema.ts';
@@ -216,7 +217,7 @@ builder.mutationFields((t) => ({
       'Creates a broker that this service runs, and starts it immediately; brokerStatus reports its state. With several processes, it runs in the one with the fewest of these brokers that has the engine. INVALID if no process has it, and beyond MAX_CLOUD_BROKERS_PER_PROJECT (except for root administrators) and MAX_CLOUD_BROKERS.',
     type: brokerPayload('createCloudBroker'),
     ...inProject('ADMIN'),
-    args: { input: t.arg({ description: 'The broker.', type: CreateCloudBrokerInput, required: true }) },
+    args: inputArgument(CreateCloudBrokerInput, 'The broker.'),
     resolve: async (_root, { input: { projectId, listeners, ...broker } }, { services, viewer }) => {
       const wanted = listeners.map(wantedListener);
       const by = { name: viewer?.name ?? '', isRootAdmin: viewer?.isRootAdmin === true };
@@ -228,7 +229,7 @@ builder.mutationFields((t) => ({
       'Adds a listener to a broker that this service runs. The broker starts again with it; clients are disconnected, and sessions stay.',
     type: brokerPayload('addListener'),
     ...onBroker('ADMIN'),
-    args: { input: t.arg({ description: 'The broker and the listener.', type: AddListenerInput, required: true }) },
+    args: inputArgument(AddListenerInput, 'The broker and the listener.'),
     resolve: async (_root, { input: { brokerId, listener } }, { services, viewer }) => ({
       broker: await services.cloudBrokers.changeListeners(
         brokerId,
@@ -242,7 +243,7 @@ builder.mutationFields((t) => ({
       'Changes the port of a listener of a broker that this service runs. The broker starts again; clients are disconnected, and sessions stay.',
     type: brokerPayload('updateListener'),
     ...onBroker('ADMIN'),
-    args: { input: t.arg({ description: 'The listener and its port.', type: UpdateListenerInput, required: true }) },
+    args: inputArgument(UpdateListenerInput, 'The listener and its port.'),
     resolve: async (_root, { input: { brokerId, number, port } }, { services, viewer }) => ({
       broker: await services.cloudBrokers.changeListeners(
         brokerId,
@@ -256,7 +257,7 @@ builder.mutationFields((t) => ({
       'Removes a listener of a broker that this service runs. The broker starts again; clients are disconnected, and sessions stay. INVALID for the last listener, and while certificates are deployed on it.',
     type: brokerPayload('removeListener'),
     ...onBroker('ADMIN'),
-    args: { input: t.arg({ description: 'The broker and the listener.', type: RemoveListenerInput, required: true }) },
+    args: inputArgument(RemoveListenerInput, 'The broker and the listener.'),
     resolve: async (_root, { input: { brokerId, number } }, { services, viewer }) => ({
       broker: await services.cloudBrokers.changeListeners(brokerId, { remove: number }, viewer?.isRootAdmin === true),
     }),
@@ -266,9 +267,7 @@ builder.mutationFields((t) => ({
       'Starts or stops a broker that this service runs; brokerStatus reports its state. A broker in ERROR is retried immediately.',
     type: brokerPayload('setTargetState'),
     ...onBroker('EDITOR'),
-    args: {
-      input: t.arg({ description: 'The broker and its target state.', type: SetTargetStateInput, required: true }),
-    },
+    args: inputArgument(SetTargetStateInput, 'The broker and its target state.'),
     resolve: async (_root, { input: { brokerId, targetState } }, { services }) => ({
       broker: await services.cloudBrokers.setTargetState(brokerId, targetState),
     }),

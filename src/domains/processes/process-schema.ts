@@ -1,4 +1,5 @@
 import { builder, rootAdmin } from '../../gateway/graphql/builder.ts';
+import { inputArgument } from '../../gateway/graphql/payloads.ts';
 import { isEngine } from '../../protocol/hosting/broker-engine.ts';
 import { CloudBrokerEngine } from '../brokers/broker-types-schema.ts';
 import type { ServiceProcess } from './process-service.ts';
@@ -84,7 +85,7 @@ builder.mutationFields((t) => ({
       'Moves the brokers of a process to others, for maintenance: their streams and bridges end there when messages in progress are done, and continue elsewhere. The process serves requests as before. INVALID if it is the only process.',
     type: DrainPayload,
     ...rootAdmin,
-    args: { input: t.arg({ type: DrainInput, required: true, description: 'The process.' }) },
+    args: inputArgument(DrainInput, 'The process.'),
     resolve: (_root, { input }, { services }) =>
       services.processes.setDraining(input.processId, input.isDraining ?? true),
   }),

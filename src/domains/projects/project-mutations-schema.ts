@@ -1,5 +1,5 @@
 import { builder, inProject, person } from '../../gateway/graphql/builder.ts';
-import { payloadsWith } from '../../gateway/graphql/payloads.ts';
+import { idPayload, inputArgument, payloadsWith } from '../../gateway/graphql/payloads.ts';
 import { requireSignedIn } from '../../platform/auth/viewer.ts';
 import { USER_EMAIL, User } from '../users/user-schema.ts';
 import type { ProjectRecord } from './project-cache.ts';
@@ -63,14 +63,12 @@ const projectPayload = payloadsWith<{ readonly project: ProjectRecord }>({
   description: 'The project that was created or changed.',
   fields: (t) => ({ project: t.expose('project', { description: 'The project after the change.', type: Project }) }),
 });
-const DeleteProjectPayload = builder
-  .objectRef<{ readonly deletedProjectId: string }>('DeleteProjectPayload')
-  .implement({
-    description: 'The project that was deleted.',
-    fields: (t) => ({
-      deletedProjectId: t.exposeID('deletedProjectId', { description: 'Id of the deleted project.' }),
-    }),
-  });
+const DeleteProjectPayload = idPayload(
+  'deleteProject',
+  'deletedProjectId',
+  'The project that was deleted.',
+  'Id of the deleted project.',
+);
 const SetProjectMemberPayload = builder
   .objectRef<{ readonly member: typeof ProjectMember.$inferType }>('SetProjectMemberPayload')
   .implement({
@@ -91,7 +89,7 @@ builder.mutationFields((t) => ({
     description: 'Creates a project with the caller as its administrator.',
     type: projectPayload('createProject'),
     ...person,
-    args: { input: t.arg({ type: CreateProjectInput, required: true, description: 'The new project.' }) },
+    args: inputArgument(CreateProjectInput, 'The new project.'),
     resolve: async (_root, { input: { name, description, organizationId } }, context) => {
       const { services, viewer } = context;
       const project = await services.projects.create({ name, description, organizationId }, viewer);
@@ -103,7 +101,7 @@ builder.mutationFields((t) => ({
     description: 'Changes a project. Absent fields do not change.',
     type: projectPayload('updateProject'),
     ...inProject('ADMIN'),
-    args: { input: t.arg({ type: UpdateProjectInput, required: true, description: 'The project and the changes.' }) },
+    args: inputArgument(UpdateProjectInput, 'The project and the changes.'),
     resolve: async (_root, { input: { projectId, name, description, ...settings } }, { services }) => ({
       project: await services.projects.update(projectId, {
         name,
@@ -118,7 +116,7 @@ builder.mutationFields((t) => ({
     description: 'Deletes the project with its brokers, members and tokens.',
     type: DeleteProjectPayload,
     ...inProject('ADMIN'),
-    args: { input: t.arg({ type: DeleteProjectInput, required: true, description: 'The project to delete.' }) },
+    args: inputArgument(DeleteProjectInput, 'The project to delete.'),
     resolve: async (_root, { input }, { services }) => {
       await services.projects.remove(input.projectId);
       return { deletedProjectId: input.projectId };
@@ -128,7 +126,7 @@ builder.mutationFields((t) => ({
     description: 'Adds a member to a project, or changes the role of a member. Not with a token.',
     type: SetProjectMemberPayload,
     ...inProject('ADMIN', { byTokens: false }),
-    args: { input: t.arg({ type: SetProjectMemberInput, required: true, description: 'The user and the role.' }) },
+    args: inputArgument(SetProjectMemberInput, 'The user and the role.'),
     resolve: async (_root, { input: { projectId, email, role } }, { services }) => ({
       member: await services.projects.setMember(projectId, email, role),
     }),
@@ -137,7 +135,7 @@ builder.mutationFields((t) => ({
     description: 'Removes a member. Subscriptions of the member to the project end. Not with a token.',
     type: RemoveProjectMemberPayload,
     ...inProject('ADMIN', { byTokens: false }),
-    args: { input: t.arg({ type: RemoveProjectMemberInput, required: true, description: 'The member to remove.' }) },
+    args: inputArgument(RemoveProjectMemberInput, 'The member to remove.'),
     resolve: async (_root, { input: { projectId, email } }, { services }) => ({
       user: await services.projects.removeMember(projectId, email),
     }),

@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../gateway/context.ts';
 import { builder, open, person, rootAdmin } from '../../gateway/graphql/builder.ts';
-import { payloadsWith } from '../../gateway/graphql/payloads.ts';
+import { inputArgument, payloadsWith } from '../../gateway/graphql/payloads.ts';
 import type { OpenedSession } from '../../platform/auth/sessions.ts';
 import { requirePerson, requireSignedIn } from '../../platform/auth/viewer.ts';
 import { ServiceError } from '../../platform/errors.ts';
@@ -113,7 +113,7 @@ builder.mutationFields((t) => ({
     description: 'Opens the session of a user who signed in at the OpenID provider.',
     type: loginPayload('completeSignIn'),
     ...open,
-    args: { input: t.arg({ type: CompleteSignInInput, required: true, description: 'The code of the sign-in.' }) },
+    args: inputArgument(CompleteSignInInput, 'The code of the sign-in.'),
     resolve: async (_root, { input }, context) =>
       signedInAs(context, await context.services.signIn.complete(input, context.address)),
   }),
@@ -122,7 +122,7 @@ builder.mutationFields((t) => ({
       'Opens a session. A wrong address and a wrong password have the same error, and guessing is throttled. After SECOND_FACTOR_REQUIRED send the code, too.',
     type: loginPayload('login'),
     ...open,
-    args: { input: t.arg({ type: LoginInput, required: true, description: 'The credentials of the user.' }) },
+    args: inputArgument(LoginInput, 'The credentials of the user.'),
     resolve: async (_root, { input }, context) =>
       signedInAs(context, await context.services.auth.passwords.login(input, context.address)),
   }),
@@ -139,7 +139,7 @@ builder.mutationFields((t) => ({
     description: 'Ends the waits of a user after failed log-ins, in all processes. Waits of networks remain.',
     type: userPayload('unlockUser'),
     ...rootAdmin,
-    args: { input: t.arg({ type: UnlockUserInput, required: true, description: 'The user.' }) },
+    args: inputArgument(UnlockUserInput, 'The user.'),
     resolve: async (_root, { input: { userId } }, { services }) => {
       await services.auth.unlock(userId);
       return { userId };
@@ -150,9 +150,7 @@ builder.mutationFields((t) => ({
       'Sets the own password and ends all other sessions. After SECOND_FACTOR_REQUIRED send the code, too. A wrong password or code is NOT_ALLOWED.',
     type: userPayload('changePassword'),
     ...person,
-    args: {
-      input: t.arg({ type: ChangePasswordInput, required: true, description: 'The current and the new password.' }),
-    },
+    args: inputArgument(ChangePasswordInput, 'The current and the new password.'),
     resolve: async (_root, { input }, { services, viewer, address }) => {
       const { id, credentialId } = requirePerson(viewer);
       const credentials = { password: input.currentPassword, code: input.code };

@@ -1,4 +1,5 @@
 import { builder, person, rootAdmin } from '../../gateway/graphql/builder.ts';
+import { inputArgument } from '../../gateway/graphql/payloads.ts';
 import { requirePerson } from '../../platform/auth/viewer.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { User, userPayload } from '../users/user-schema.ts';
@@ -73,7 +74,7 @@ builder.mutationFields((t) => ({
     description: 'Creates a secret for an authenticator app. `confirmSecondFactor` activates it.',
     type: BeginSecondFactorPayload,
     ...person,
-    args: { input: t.arg({ type: BeginSecondFactorInput, required: true, description: 'Password of the caller.' }) },
+    args: inputArgument(BeginSecondFactorInput, 'Password of the caller.'),
     resolve: async (_root, { input: { currentPassword } }, { services: { auth }, viewer, address }) => {
       const { id } = requirePerson(viewer);
       if (!(await auth.passwords.confirm(id, { password: currentPassword }, address))) {
@@ -86,7 +87,7 @@ builder.mutationFields((t) => ({
     description: 'Activates the second factor and ends all other sessions. A wrong code is NOT_ALLOWED.',
     type: ConfirmSecondFactorPayload,
     ...person,
-    args: { input: t.arg({ type: ConfirmSecondFactorInput, required: true, description: 'The code of the app.' }) },
+    args: inputArgument(ConfirmSecondFactorInput, 'The code of the app.'),
     resolve: async (_root, { input: { code } }, { services: { auth }, viewer, address }) => {
       const { id, name, credentialId } = requirePerson(viewer);
       const holder = { userId: id, account: name, sessionId: credentialId };
@@ -97,7 +98,7 @@ builder.mutationFields((t) => ({
     description: 'Removes the own second factor. A wrong password or code is NOT_ALLOWED.',
     type: userPayload('removeSecondFactor'),
     ...person,
-    args: { input: t.arg({ type: RemoveSecondFactorInput, required: true, description: 'The password and a code.' }) },
+    args: inputArgument(RemoveSecondFactorInput, 'The password and a code.'),
     resolve: async (_root, { input: { currentPassword, code } }, { services: { auth }, viewer, address }) => {
       const { id } = requirePerson(viewer);
       if (!(await auth.passwords.confirm(id, { password: currentPassword, code }, address))) {
@@ -111,7 +112,7 @@ builder.mutationFields((t) => ({
     description: 'Removes the lost second factor of a user and ends the sessions of the user.',
     type: userPayload('resetSecondFactor'),
     ...rootAdmin,
-    args: { input: t.arg({ type: ResetSecondFactorInput, required: true, description: 'The user.' }) },
+    args: inputArgument(ResetSecondFactorInput, 'The user.'),
     resolve: async (_root, { input: { userId } }, { services: { auth } }) => {
       await auth.secondFactors.reset(userId);
       return { userId };

@@ -1,6 +1,6 @@
 import { builder, person, rootAdmin, signedIn } from '../../gateway/graphql/builder.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
-import { payloadsWith } from '../../gateway/graphql/payloads.ts';
+import { idPayload, inputArgument, payloadsWith } from '../../gateway/graphql/payloads.ts';
 import { requirePerson, requireSignedIn } from '../../platform/auth/viewer.ts';
 import { notFound, OutOfSight } from '../../platform/errors.ts';
 import { ViewerType } from '../users/viewer-schema.ts';
@@ -62,10 +62,7 @@ const EndSessionInput = builder.inputType('EndSessionInput', {
   description: 'The session to end.',
   fields: (t) => ({ sessionId: t.id({ required: true, description: 'Id of the session.' }) }),
 });
-const EndSessionPayload = builder.objectRef<{ readonly endedSessionId: string }>('EndSessionPayload').implement({
-  description: 'The ended session.',
-  fields: (t) => ({ endedSessionId: t.exposeID('endedSessionId', { description: 'Id of the ended session.' }) }),
-});
+const EndSessionPayload = idPayload('endSession', 'endedSessionId', 'The ended session.', 'Id of the ended session.');
 
 const EndUserSessionsInput = builder.inputType('EndUserSessionsInput', {
   description: 'The user whose sessions end.',
@@ -82,7 +79,7 @@ builder.mutationFields((t) => ({
       'Ends a session and its subscriptions. Root administrators may end all sessions, other users their own.',
     type: EndSessionPayload,
     ...signedIn,
-    args: { input: t.arg({ type: EndSessionInput, required: true, description: 'The session.' }) },
+    args: inputArgument(EndSessionInput, 'The session.'),
     resolve: async (_root, { input: { sessionId } }, { services, viewer }) => {
       const { id, isRootAdmin } = requireSignedIn(viewer);
       if (!(await services.auth.sessions.end(sessionId, isRootAdmin ? undefined : id))) {
@@ -104,7 +101,7 @@ builder.mutationFields((t) => ({
     description: 'Ends all sessions of a user.',
     type: endSessionsPayload('endUserSessions'),
     ...rootAdmin,
-    args: { input: t.arg({ type: EndUserSessionsInput, required: true, description: 'The user.' }) },
+    args: inputArgument(EndUserSessionsInput, 'The user.'),
     resolve: async (_root, { input: { userId } }, { services, db }) => {
       if ((await db.user.count({ where: { id: userId } })) === 0) throw notFound('user', userId);
       return { count: await services.auth.sessions.endAll(userId) };

@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../gateway/context.ts';
 import { builder, inProject, requires } from '../../gateway/graphql/builder.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
+import { idPayload, inputArgument } from '../../gateway/graphql/payloads.ts';
 import { belongsToProject } from '../../gateway/graphql/type-scopes.ts';
 import { ofProject, viewerCan } from '../../gateway/graphql/viewer-can.ts';
 import type { ProjectToken } from '../../generated/sqlite/client.ts';
@@ -147,10 +148,12 @@ const IssuedTokenFields = (name: string) =>
   });
 const CreateTokenPayload = IssuedTokenFields('CreateTokenPayload');
 const RotateTokenPayload = IssuedTokenFields('RotateTokenPayload');
-const RevokeTokenPayload = builder.objectRef<{ readonly revokedTokenId: string }>('RevokeTokenPayload').implement({
-  description: 'The token that was revoked.',
-  fields: (t) => ({ revokedTokenId: t.exposeID('revokedTokenId', { description: 'Id of the revoked token.' }) }),
-});
+const RevokeTokenPayload = idPayload(
+  'revokeToken',
+  'revokedTokenId',
+  'The token that was revoked.',
+  'Id of the revoked token.',
+);
 
 builder.mutationFields((t) => ({
   createToken: t.field({
@@ -158,7 +161,7 @@ builder.mutationFields((t) => ({
       'Creates a token for programs. Its secret is returned only once. A token cannot create further tokens.',
     type: CreateTokenPayload,
     ...inProject('ADMIN', { byTokens: false }),
-    args: { input: t.arg({ type: CreateTokenInput, required: true, description: 'The new token.' }) },
+    args: inputArgument(CreateTokenInput, 'The new token.'),
     resolve: (_root, { input }, { services, viewer }) => services.tokens.create(input, requireSignedIn(viewer)),
   }),
   rotateToken: t.field({
@@ -166,7 +169,7 @@ builder.mutationFields((t) => ({
       'Gives a token a new secret, which is returned only once. The previous secret remains valid for `overlapSeconds`. Requires the ADMIN role in the project of the token. Project tokens are not allowed.',
     type: RotateTokenPayload,
     ...onToken,
-    args: { input: t.arg({ type: RotateTokenInput, required: true, description: 'The token and the overlap.' }) },
+    args: inputArgument(RotateTokenInput, 'The token and the overlap.'),
     resolve: (_root, { input: { tokenId, ...rotation } }, { services }) => services.tokens.rotate(tokenId, rotation),
   }),
   revokeToken: t.field({
@@ -174,7 +177,7 @@ builder.mutationFields((t) => ({
       'Revokes a token and ends its open subscriptions. Requires the ADMIN role in the project of the token. Project tokens are not allowed.',
     type: RevokeTokenPayload,
     ...onToken,
-    args: { input: t.arg({ type: RevokeTokenInput, required: true, description: 'The token to revoke.' }) },
+    args: inputArgument(RevokeTokenInput, 'The token to revoke.'),
     resolve: async (_root, { input }, { services }) => {
       await services.tokens.revoke(input.tokenId);
       return { revokedTokenId: input.tokenId };

@@ -103,6 +103,11 @@ export const builder = new SchemaBuilder<{
   complexity: { defaultComplexity: 1, defaultListMultiplier: 10 },
 });
 
+type Types = (typeof builder)['$inferSchemaTypes'];
+export type InputRef<Shape> = PothosSchemaTypes.InputObjectRef<Types, Shape>;
+export type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;
+export type OutputFields<Parent> = PothosSchemaTypes.ObjectFieldBuilder<Types, Parent>;
+
 /** Permission that a field requires, in its `extensions`, which tests and generated documents read. */
 export interface Requirement {
   readonly requires: RequiredRole;

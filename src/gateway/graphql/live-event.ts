@@ -1,4 +1,4 @@
-import { builder } from './builder.ts';
+import { builder, type OutputFields } from './builder.ts';
 
 const LiveEventKind = builder.enumType('LiveEventKind', {
   description: 'How a subscriber applies an event to its state.',
@@ -18,9 +18,7 @@ interface LiveEvent {
   readonly missed?: number;
 }
 
-type EventFields<Event> = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], Event>;
-
-export const eventFields = <Event>(t: EventFields<Event>, eventOf: (parent: Event) => LiveEvent) => ({
+export const eventFields = <Event>(t: OutputFields<Event>, eventOf: (parent: Event) => LiveEvent) => ({
   kind: t.field({
     description: 'How to apply the event. Fields that do not belong to its kind are null or empty.',
     type: LiveEventKind,
@@ -39,7 +37,7 @@ export const eventFields = <Event>(t: EventFields<Event>, eventOf: (parent: Even
   }),
 });
 
-export const partsLeftField = <Event>(t: EventFields<Event>, eventOf: (parent: Event) => LiveEvent) => ({
+export const partsLeftField = <Event>(t: OutputFields<Event>, eventOf: (parent: Event) => LiveEvent) => ({
   partsLeft: t.int({
     description:
       'Number of further CHANGE events that belong to a large snapshot; 1 for a GAP. The state is complete after an event with 0.',

@@ -1,13 +1,8 @@
-import type { builder } from './builder.ts';
-
-type Fields<Parent extends object> = PothosSchemaTypes.ObjectFieldBuilder<
-  (typeof builder)['$inferSchemaTypes'],
-  Parent
->;
+import type { OutputFields } from './builder.ts';
 
 /** A nullable DateTime. `timeOf` returns epoch milliseconds. */
 export const timeField = <Parent extends object>(
-  t: Fields<Parent>,
+  t: OutputFields<Parent>,
   description: string,
   timeOf: (parent: Parent) => number | null,
 ) =>

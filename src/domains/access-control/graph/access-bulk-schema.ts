@@ -1,4 +1,5 @@
 import { builder, writesAccessControl } from '../../../gateway/graphql/builder.ts';
+import { inputArgument } from '../../../gateway/graphql/payloads.ts';
 import { mayControl } from '../../../platform/auth/viewer.ts';
 import { invalid, withPlaces } from '../../../platform/errors.ts';
 import type { ChangeReport, WriteReport } from '../writing/access-report.ts';
@@ -43,9 +44,7 @@ builder.mutationField('changeAccessControl', (t) =>
       'Executes many changes in one call. A rejected change does not stop the following ones; each has its own outcome.',
     type: ChangeAccessControlPayload,
     ...writesAccessControl,
-    args: {
-      input: t.arg({ description: 'The broker and the changes.', type: ChangeAccessControlInput, required: true }),
-    },
+    args: inputArgument(ChangeAccessControlInput, 'The broker and the changes.'),
     resolve: async (_root, { input: { brokerId, changes, dryRun } }, { services, viewer }) => {
       if (changes.length > MAX_CHANGES) {
         throw invalid([{ path: 'input.changes', reason: `must not have more than ${MAX_CHANGES} entries` }]);

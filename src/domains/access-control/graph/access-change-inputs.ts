@@ -1,5 +1,5 @@
 import type { InputFieldMap, InputShapeFromFields } from '@pothos/core';
-import { builder } from '../../../gateway/graphql/builder.ts';
+import { builder, type InputFields } from '../../../gateway/graphql/builder.ts';
 import { invalid } from '../../../platform/errors.ts';
 import { DEFAULT_ACL_PRIORITY, MAX_PRIORITY } from '../../../protocol/apis/access-control/access-model.ts';
 import type {
@@ -11,8 +11,6 @@ import type {
   RoleFields,
 } from '../writing/access-change.ts';
 import { AclType, RULE } from './access-rules-schema.ts';
-
-export type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
 
 const NAME = 'Case-sensitive, not empty, at most 65,535 bytes of UTF-8, without control characters.';
 const DESCRIPTIONS = {

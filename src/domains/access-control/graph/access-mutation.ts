@@ -1,8 +1,7 @@
 import type { InputFieldMap, InputShapeFromFields } from '@pothos/core';
-import { builder } from '../../../gateway/graphql/builder.ts';
+import { builder, type InputFields } from '../../../gateway/graphql/builder.ts';
 import { capitalized } from '../../../platform/text/capitalized.ts';
 import type { AccessChange, PutMode } from '../writing/access-change.ts';
-import type { InputFields } from './access-change-inputs.ts';
 
 export type ChangedObject = 'account' | 'group' | 'role' | 'defaultAcl';
 

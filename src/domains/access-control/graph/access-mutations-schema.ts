@@ -1,11 +1,11 @@
-import { builder, writesAccessControl } from '../../../gateway/graphql/builder.ts';
+import { builder, type InputFields, writesAccessControl } from '../../../gateway/graphql/builder.ts';
+import { inputArgument } from '../../../gateway/graphql/payloads.ts';
 import { ofBroker, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { mayControl } from '../../../platform/auth/viewer.ts';
 import { ServiceError, withPlaces } from '../../../platform/errors.ts';
 import { capitalized } from '../../../platform/text/capitalized.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { ChangeReport } from '../writing/access-report.ts';
-import type { InputFields } from './access-change-inputs.ts';
 import { MUTATIONS } from './access-mutations.ts';
 import { BROKER_ID } from './access-objects-schema.ts';
 import { createPayload, type Written } from './access-payloads-schema.ts';
@@ -40,7 +40,7 @@ for (const { name, description, objects, input: type, change: changeOf } of MUTA
       description,
       type: createPayload(name, objects),
       ...writesAccessControl,
-      args: { input: t.arg({ description: 'The broker and the change.', type: input, required: true }) },
+      args: inputArgument(input, 'The broker and the change.'),
       resolve: async (_root, args, { services, viewer }): Promise<Written> => {
         const { brokerId, dryRun, mustApply } = args.input;
         const broker = services.brokers.visible(brokerId, viewer);

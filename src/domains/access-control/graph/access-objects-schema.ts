@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../../gateway/context.ts';
-import { builder } from '../../../gateway/graphql/builder.ts';
+import { builder, type OutputFields } from '../../../gateway/graphql/builder.ts';
 import { findsNamedNode, Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
@@ -36,8 +36,6 @@ interface ViewedMembership {
   readonly view: AccessView;
   readonly membership: Membership;
 }
-
-type OutputFields<T> = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], T>;
 
 /** Counts the entries, because a query can follow them back to this object. */
 function membershipsIn(

@@ -1,4 +1,4 @@
-import { builder } from '../../../gateway/graphql/builder.ts';
+import { builder, type OutputFields } from '../../../gateway/graphql/builder.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { namedNodeId } from '../../../gateway/named-node-id.ts';
 import { capitalized } from '../../../platform/text/capitalized.ts';
@@ -19,8 +19,6 @@ export interface Written extends ChangeReport {
 }
 
 type ObjectRef<T> = PothosSchemaTypes.ObjectRef<(typeof builder)['$inferSchemaTypes'], T>;
-type OutputFields = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], Written>;
-
 const accountName = (change: AccessChange) => ('username' in change ? change.username : '');
 
 function groupName(change: AccessChange): string {
@@ -52,7 +50,7 @@ const OBJECTS: Readonly<Record<ChangedObject, PayloadObject>> = {
   defaultAcl: object('default ACL', DefaultAcl, (view) => view),
 };
 
-const objectField = (t: OutputFields, { noun, type, find }: PayloadObject) =>
+const objectField = (t: OutputFields<Written>, { noun, type, find }: PayloadObject) =>
   t.field({
     description: `The ${noun} after the change. null: it does not exist.`,
     type,
@@ -68,7 +66,7 @@ const DELETED = {
 } as const;
 type Deleted = (typeof DELETED)[keyof typeof DELETED];
 
-const deletedField = (t: OutputFields, { noun, kind, nameOf, find }: Deleted) =>
+const deletedField = (t: OutputFields<Written>, { noun, kind, nameOf, find }: Deleted) =>
   t.id({
     description: `The id of the deleted ${noun}. null: it still exists, as after a dry run.`,
     nullable: true,

@@ -1,4 +1,4 @@
-import { builder } from '../../../gateway/graphql/builder.ts';
+import { builder, type OutputFields } from '../../../gateway/graphql/builder.ts';
 import { ChangeError, errorView } from '../../../gateway/graphql/change-error.ts';
 import type {
   BlastRadius as BlastRadiusData,
@@ -121,8 +121,6 @@ const AccessNodeReport = builder.objectRef<NodeReport>('AccessNodeReport').imple
 });
 
 const BLAST_RADIUS = 'The connections that the broker closes because of the commands; in a dry run: would close.';
-
-type OutputFields<T> = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], T>;
 
 export const nodesField = <T extends { readonly nodes?: readonly NodeReport[] | undefined }>(t: OutputFields<T>) => ({
   nodes: t.field({

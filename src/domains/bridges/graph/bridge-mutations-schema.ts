@@ -1,5 +1,6 @@
 import { builder, writesAccessControl } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
+import { inputArgument } from '../../../gateway/graphql/payloads.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { ofBroker, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { mayControl } from '../../../platform/auth/viewer.ts';
@@ -44,13 +45,7 @@ builder.mutationFields((t) => ({
       'Replaces the configuration of a bridge. Responds when it is stored; the subscription `bridgeStatus` reports how its connections start. Unchanged connections continue undisturbed. INVALID lists all issues, with JSON pointers into the configuration as paths.',
     type: UpdateBridgeConfigPayload,
     ...writesAccessControl,
-    args: {
-      input: t.arg({
-        description: 'The bridge, and its new configuration.',
-        type: UpdateBridgeConfigInput,
-        required: true,
-      }),
-    },
+    args: inputArgument(UpdateBridgeConfigInput, 'The bridge, and its new configuration.'),
     resolve: (_root, { input: { brokerId, bridgeKey, config } }, { services, viewer }) => {
       const broker = services.brokers.visible(brokerId, viewer);
       const by = { mayControl: mayControl(viewer, broker), isRootAdmin: viewer?.isRootAdmin === true };

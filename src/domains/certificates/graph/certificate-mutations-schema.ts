@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../../gateway/context.ts';
-import { builder, inProject, requires } from '../../../gateway/graphql/builder.ts';
+import { builder, type InputFields, inProject, requires } from '../../../gateway/graphql/builder.ts';
 import { ErrorCode } from '../../../gateway/graphql/error-code.ts';
-import { payloadsWith } from '../../../gateway/graphql/payloads.ts';
+import { idPayload, inputArgument, payloadsWith } from '../../../gateway/graphql/payloads.ts';
 import { ofProject, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { type ProjectRole, requireWholeProject } from '../../../platform/auth/viewer.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
@@ -24,8 +24,6 @@ const onCertificate = (role: ProjectRole, what: 'ITSELF' | 'ON_BROKERS') => ({
   },
   ...requires(role, what === 'ITSELF' ? { elsewhere: 'NOT_ALLOWED' } : {}),
 });
-
-type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
 
 const target = (t: InputFields) => ({
   certificateId: t.id({ description: 'Id of the certificate.', required: true }),
@@ -103,14 +101,12 @@ const certificatePayload = payloadsWith<{ readonly certificate: CertificateRecor
   }),
 });
 
-const DeleteCertificatePayload = builder
-  .objectRef<{ readonly deletedCertificateId: string }>('DeleteCertificatePayload')
-  .implement({
-    description: 'Result of deleting a certificate.',
-    fields: (t) => ({
-      deletedCertificateId: t.exposeID('deletedCertificateId', { description: 'Id of the deleted certificate.' }),
-    }),
-  });
+const DeleteCertificatePayload = idPayload(
+  'deleteCertificate',
+  'deletedCertificateId',
+  'Result of deleting a certificate.',
+  'Id of the deleted certificate.',
+);
 
 const PORT = { description: 'Port in the request.' } as const;
 const BIND_ADDRESS = { description: 'Address in the request. Null if the request had none.', nullable: true } as const;
@@ -186,7 +182,7 @@ builder.mutationFields((t) => ({
       'Stores a certificate. Certificates that no broker would accept are INVALID, with the reasons: expired, weak, an incomplete chain, or the key of another certificate.',
     type: certificatePayload('createCertificate'),
     ...inProject('ADMIN'),
-    args: { input: t.arg({ description: 'The new certificate.', type: CreateCertificateInput, required: true }) },
+    args: inputArgument(CreateCertificateInput, 'The new certificate.'),
     resolve: async (_root, { input: { projectId, ...certificate } }, { services }) => ({
       certificate: await services.certificates.create(projectId, certificate),
     }),
@@ -195,9 +191,7 @@ builder.mutationFields((t) => ({
     description: 'Changes a certificate. IN_USE if it is deployed.',
     type: certificatePayload('updateCertificate'),
     ...onCertificate('EDITOR', 'ITSELF'),
-    args: {
-      input: t.arg({ description: 'The certificate and the changes.', type: UpdateCertificateInput, required: true }),
-    },
+    args: inputArgument(UpdateCertificateInput, 'The certificate and the changes.'),
     resolve: async (_root, { input: { certificateId, projectId: _, ...change } }, { services }) => ({
       certificate: await services.certificates.update(certificateId, change),
     }),
@@ -206,7 +200,7 @@ builder.mutationFields((t) => ({
     description: 'Deletes a certificate. IN_USE if it is deployed.',
     type: DeleteCertificatePayload,
     ...onCertificate('ADMIN', 'ITSELF'),
-    args: { input: t.arg({ description: 'The certificate to delete.', type: DeleteCertificateInput, required: true }) },
+    args: inputArgument(DeleteCertificateInput, 'The certificate to delete.'),
     resolve: async (_root, { input: { certificateId } }, { services }) => {
       await services.certificates.remove(certificateId);
       return { deletedCertificateId: certificateId };
@@ -216,7 +210,7 @@ builder.mutationFields((t) => ({
     description: `Deploys a certificate to listeners. Each listener succeeds or fails separately. ${SORTS} A certificate that is already deployed is sent again.`,
     type: deploymentPayload('deployCertificate'),
     ...onCertificate('EDITOR', 'ON_BROKERS'),
-    args: { input: t.arg({ description: TARGETS, type: DeployCertificateInput, required: true }) },
+    args: inputArgument(DeployCertificateInput, TARGETS),
     resolve: (_root, { input }, context) => deployed('deploy', input, context),
   }),
   undeployCertificate: t.field({
@@ -224,7 +218,7 @@ builder.mutationFields((t) => ({
       'Removes a certificate from listeners. Each listener succeeds or fails separately. A listener without a server certificate fails each handshake.',
     type: deploymentPayload('undeployCertificate'),
     ...onCertificate('EDITOR', 'ON_BROKERS'),
-    args: { input: t.arg({ description: TARGETS, type: UndeployCertificateInput, required: true }) },
+    args: inputArgument(UndeployCertificateInput, TARGETS),
     resolve: (_root, { input }, context) => deployed('undeploy', input, context),
   }),
 }));

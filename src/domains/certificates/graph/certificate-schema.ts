@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../../gateway/context.ts';
-import { builder } from '../../../gateway/graphql/builder.ts';
+import { builder, type OutputFields } from '../../../gateway/graphql/builder.ts';
 import { findsNamedNode, findsNode, Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { type RowList, rowConnection } from '../../../gateway/graphql/row-connection.ts';
@@ -13,11 +13,9 @@ import { Project } from '../../projects/project-schema.ts';
 import { daysLeft } from '../days-left.ts';
 import type { ListenerView } from '../deployment/certificate-deployer.ts';
 
-type FactFields<Parent> = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], Parent>;
-
 /** `columns` is the selection that `factsOf` needs of a row. */
 const factFields = <Parent>(
-  t: FactFields<Parent>,
+  t: OutputFields<Parent>,
   factsOf: (parent: Parent, context: RequestContext) => CertificateFacts,
   columns: object = {},
 ) => {
@@ -73,7 +71,7 @@ export const Certificate = builder.prismaObject('Certificate', {
       type: Project,
       resolve: ({ projectId }, _args, { services, viewer }) => services.projects.visible(projectId, viewer),
     }),
-    ...factFields(t as unknown as FactFields<Parameters<typeof factsOf>[0]>, factsOf, { select: TEXT }),
+    ...factFields(t as unknown as OutputFields<Parameters<typeof factsOf>[0]>, factsOf, { select: TEXT }),
     daysLeft: t.int({
       description: 'Whole days until the first certificate of the chain expires. Negative after it has expired.',
       select: TEXT,

@@ -1,6 +1,7 @@
-import { builder, writesOnBroker } from '../../../gateway/graphql/builder.ts';
+import { builder, type InputFields, type OutputFields, writesOnBroker } from '../../../gateway/graphql/builder.ts';
 import { ChangeError, errorView } from '../../../gateway/graphql/change-error.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
+import { inputArgument } from '../../../gateway/graphql/payloads.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { ofBroker, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
@@ -9,9 +10,6 @@ import { DEFAULT_LIMIT, MAX_LIMIT } from '../control/bulk-selection.ts';
 import type { BulkDisconnectReport, ClientReport, DisconnectReport } from '../control/client-control-service.ts';
 import { ConnectedClientFilter } from './client-filter-schema.ts';
 import { ConnectedClient } from './client-schema.ts';
-
-type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
-type ReportFields<T> = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], T>;
 
 const DisconnectMethod = builder.enumType('DisconnectMethod', {
   description: 'How a client was disconnected.',
@@ -49,7 +47,7 @@ const DisconnectStatusType = builder.enumType('DisconnectStatus', {
 
 const BROKER = 'The broker of the client.';
 
-const reportFields = <T extends ClientReport>(t: ReportFields<T>) => ({
+const reportFields = <T extends ClientReport>(t: OutputFields<T>) => ({
   clientId: t.string({ description: 'The client id of the input.', resolve: ({ clientId }) => clientId }),
   client: t.field({
     description: 'The client after the command; null if it no longer exists.',
@@ -198,7 +196,7 @@ builder.mutationFields((t) => ({
     description: 'Disconnects a client. Most clients reconnect automatically.',
     type: DisconnectClientPayload,
     ...writesOnBroker,
-    args: { input: t.arg({ description: 'The client.', type: DisconnectClientInput, required: true }) },
+    args: inputArgument(DisconnectClientInput, 'The client.'),
     resolve: (_root, { input }, { services, viewer }) =>
       services.clientControl.disconnect(services.brokers.visible(input.brokerId, viewer), input),
   }),
@@ -206,9 +204,7 @@ builder.mutationFields((t) => ({
     description: 'Subscribes a client to a topic filter, as if the client had sent SUBSCRIBE itself.',
     type: SubscribeClientPayload,
     ...writesOnBroker,
-    args: {
-      input: t.arg({ description: 'The client and the subscription.', type: SubscribeClientInput, required: true }),
-    },
+    args: inputArgument(SubscribeClientInput, 'The client and the subscription.'),
     resolve: (_root, { input }, { services, viewer }) =>
       services.clientControl.subscribe(services.brokers.visible(input.brokerId, viewer), input),
   }),
@@ -216,9 +212,7 @@ builder.mutationFields((t) => ({
     description: 'Ends a subscription of a client, as if the client had sent UNSUBSCRIBE itself.',
     type: UnsubscribeClientPayload,
     ...writesOnBroker,
-    args: {
-      input: t.arg({ description: 'The client and the topic filter.', type: UnsubscribeClientInput, required: true }),
-    },
+    args: inputArgument(UnsubscribeClientInput, 'The client and the topic filter.'),
     resolve: (_root, { input }, { services, viewer }) =>
       services.clientControl.unsubscribe(services.brokers.visible(input.brokerId, viewer), input),
   }),
@@ -226,7 +220,7 @@ builder.mutationFields((t) => ({
     description: 'Disconnects many clients. A failure does not stop the others; each client has its own result.',
     type: DisconnectClientsPayload,
     ...writesOnBroker,
-    args: { input: t.arg({ description: 'The clients.', type: DisconnectClientsInput, required: true }) },
+    args: inputArgument(DisconnectClientsInput, 'The clients.'),
     resolve: (_root, { input }, { services, viewer }) =>
       services.clientControl.disconnectMany(services.brokers.visible(input.brokerId, viewer), input),
   }),

@@ -1,4 +1,4 @@
-import { builder } from '../../../gateway/graphql/builder.ts';
+import { builder, type InputFields } from '../../../gateway/graphql/builder.ts';
 import { orderInput } from '../../../gateway/graphql/sort-order.ts';
 import { MAX_CLIENT_IDS } from '../client-selection.ts';
 import type { ClientOrder } from '../inspect/client-order.ts';
@@ -13,8 +13,6 @@ const FilterMode = builder.enumType('FilterMode', {
     ENDS_WITH: { value: 'endsWith', description: 'The text ends with the value.' },
   } as const,
 });
-
-type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
 
 export const filterFields = (t: InputFields) => ({
   value: t.string({ description: 'The value of the comparison. An empty value matches each entry.', required: true }),

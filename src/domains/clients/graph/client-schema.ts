@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../../gateway/context.ts';
-import { builder } from '../../../gateway/graphql/builder.ts';
+import { builder, type OutputFields } from '../../../gateway/graphql/builder.ts';
 import { findsNamedNode, Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
@@ -25,8 +25,6 @@ import {
 } from './client-parts-schema.ts';
 import { ClientInflightType, ClientQueuesType } from './client-queues-schema.ts';
 
-type ClientFields = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], ClientView>;
-
 const summary = <T>(read: (known: ConnectedClientSummary) => T, description?: string) => ({
   ...(description && { description }),
   nullable: true as const,
@@ -49,7 +47,7 @@ const counted = (read: (known: ConnectedClientDetail) => number | undefined, des
   type: 'SafeInt' as const,
 });
 
-const detailFields = (t: ClientFields) => ({
+const detailFields = (t: OutputFields<ClientView>) => ({
   numSubscriptions: t.field(
     counted(
       (known) => known.numSubscriptions,

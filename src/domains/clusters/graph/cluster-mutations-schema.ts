@@ -1,7 +1,7 @@
 import { swapClusterId } from '../../../gateway/cluster-id.ts';
 import type { RequestContext } from '../../../gateway/context.ts';
-import { builder, inProject, type Requirement, requires } from '../../../gateway/graphql/builder.ts';
-import { payloadsWith } from '../../../gateway/graphql/payloads.ts';
+import { builder, type InputFields, inProject, type Requirement, requires } from '../../../gateway/graphql/builder.ts';
+import { inputArgument, payloadsWith } from '../../../gateway/graphql/payloads.ts';
 import { ofProject, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import type { ProjectRole } from '../../../platform/auth/viewer.ts';
 import { mayControl, requireWholeProject } from '../../../platform/auth/viewer.ts';
@@ -27,8 +27,6 @@ const onCluster = (role: ProjectRole, more: Pick<Requirement, 'requiresForContro
   },
   ...requires(role, { ...more, elsewhere: 'NOT_FOUND' }),
 });
-
-type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
 
 const target = (t: InputFields) => ({
   clusterId: t.id({ description: 'Id of the cluster.', required: true }),
@@ -247,7 +245,7 @@ builder.mutationFields((t) => ({
       'Creates a cluster of brokers, and a broker entry that represents it. If a node refuses, the change is rolled back on all nodes.',
     type: clusterPayload('createCluster'),
     ...inProject('ADMIN'),
-    args: { input: t.arg({ description: 'The new cluster.', type: CreateClusterInput, required: true }) },
+    args: inputArgument(CreateClusterInput, 'The new cluster.'),
     resolve: (_root, { input: { projectId, ...cluster } }, { services }) =>
       payloadOf(services.clusterChanges.create(projectId, cluster)),
   }),
@@ -256,7 +254,7 @@ builder.mutationFields((t) => ({
       'Adds a broker to a cluster. The access control of the cluster replaces that of the broker. In projects with `storesClusterPasswords` it requires `ADMIN`, because the broker receives the stored passwords.',
     type: clusterPayload('joinCluster'),
     ...onCluster('EDITOR'),
-    args: { input: t.arg({ description: 'The broker and the cluster.', type: JoinClusterInput, required: true }) },
+    args: inputArgument(JoinClusterInput, 'The broker and the cluster.'),
     resolve: (_root, { input: { clusterId, projectId: _, ...node } }, { services, viewer }) => {
       const id = swapClusterId(clusterId);
       const by = { mayControl: mayControl(viewer, services.clusters.visible(id, viewer, 'EDITOR')) };
@@ -267,7 +265,7 @@ builder.mutationFields((t) => ({
     description: 'Removes a node from a cluster. The broker keeps its access control.',
     type: clusterPayload('leaveCluster'),
     ...onCluster('EDITOR'),
-    args: { input: t.arg({ description: 'The node and the cluster.', type: LeaveClusterInput, required: true }) },
+    args: inputArgument(LeaveClusterInput, 'The node and the cluster.'),
     resolve: (_root, { input: { clusterId, projectId: _, ...which } }, { services }) =>
       payloadOf(services.clusterChanges.leave(swapClusterId(clusterId), which)),
   }),
@@ -275,9 +273,7 @@ builder.mutationFields((t) => ({
     description: 'Changes the name of a cluster, or whether nodes are repaired automatically.',
     type: clusterPayload('updateCluster'),
     ...onCluster('EDITOR'),
-    args: {
-      input: t.arg({ description: 'The cluster and the changes.', type: UpdateClusterInput, required: true }),
-    },
+    args: inputArgument(UpdateClusterInput, 'The cluster and the changes.'),
     resolve: (_root, { input: { clusterId, projectId: _, ...change } }, { services }) =>
       payloadOf(services.clusterChanges.update(swapClusterId(clusterId), change)),
   }),
@@ -286,9 +282,7 @@ builder.mutationFields((t) => ({
       'Makes a drifted node equal to the other nodes, or the other nodes equal to it. Only for clusters that this service synchronizes.',
     type: clusterPayload('repairClusterNode'),
     ...onCluster('EDITOR', { requiresForControl: 'ADMIN' }),
-    args: {
-      input: t.arg({ description: 'The node and how to repair it.', type: RepairClusterNodeInput, required: true }),
-    },
+    args: inputArgument(RepairClusterNodeInput, 'The node and how to repair it.'),
     resolve: (_root, { input: { clusterId, nodeId, adopt } }, { services, viewer }) => {
       const id = swapClusterId(clusterId);
       const isAllowed = mayControl(viewer, services.clusters.visible(id, viewer, 'EDITOR'));
@@ -300,7 +294,7 @@ builder.mutationFields((t) => ({
     description: 'Deletes all clusters of a project. Each deletion succeeds or fails separately.',
     type: DeleteClustersPayload,
     ...inProject('ADMIN'),
-    args: { input: t.arg({ description: 'The project.', type: DeleteClustersInput, required: true }) },
+    args: inputArgument(DeleteClustersInput, 'The project.'),
     resolve: async (_root, { input: { projectId, purge } }, { services }) => ({
       results: await services.clusterChanges.removeAll(projectId, { purge: purge ?? false }),
     }),
@@ -310,7 +304,7 @@ builder.mutationFields((t) => ({
       'Deletes a cluster. Its nodes become separate brokers. If a node is not reachable, the error is BROKER_UNREACHABLE and nothing is changed, unless `purge` is true.',
     type: DeleteClusterPayload,
     ...onCluster('ADMIN'),
-    args: { input: t.arg({ description: 'The cluster to delete.', type: DeleteClusterInput, required: true }) },
+    args: inputArgument(DeleteClusterInput, 'The cluster to delete.'),
     resolve: (_root, { input: { clusterId, name, purge } }, { services }) =>
       services.clusterChanges.remove(swapClusterId(clusterId), { name: name ?? null, purge: purge ?? false }),
   }),

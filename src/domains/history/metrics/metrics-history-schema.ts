@@ -1,6 +1,6 @@
 import { METRICS, type Metric } from '../../../data-plane/history/metrics/metric.ts';
 import { gridTotal, gridValues, type MetricGrid } from '../../../data-plane/history/metrics/metric-grid.ts';
-import { builder } from '../../../gateway/graphql/builder.ts';
+import { builder, type OutputFields } from '../../../gateway/graphql/builder.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { MAX_POINTS } from './metrics-history.ts';
 
@@ -57,10 +57,8 @@ export const DESCRIPTIONS: Readonly<Record<Metric, string>> = {
   refusals: 'Refused connections, packets and messages that the broker reports, per second.',
 };
 
-type Fields<Of> = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], Of>;
-
 /** The fields of what is stored in equal steps. */
-export const stepFields = <Of extends { readonly from: number; readonly stepMs: number }>(t: Fields<Of>) => ({
+export const stepFields = <Of extends { readonly from: number; readonly stepMs: number }>(t: OutputFields<Of>) => ({
   from: t.field({
     type: 'DateTime',
     description: 'Beginning of the first step.',

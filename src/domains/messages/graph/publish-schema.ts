@@ -1,4 +1,5 @@
 import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
+import { inputArgument } from '../../../gateway/graphql/payloads.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { ofBroker, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
@@ -134,7 +135,7 @@ builder.mutationField('publishMessage', (t) =>
       'Publishes a message with the account of this service. NOT_ALLOWED names the rule of the broker that decided.',
     type: PublishMessagePayload,
     ...onBroker('EDITOR'),
-    args: { input: t.arg({ description: 'The message.', type: PublishMessageInput, required: true }) },
+    args: inputArgument(PublishMessageInput, 'The message.'),
     resolve: (_root, { input }, { services, viewer }) =>
       services.publishing.publish(services.brokers.visible(input.brokerId, viewer, 'EDITOR'), input),
   }),

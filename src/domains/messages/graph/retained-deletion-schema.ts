@@ -2,6 +2,7 @@ import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
 import { ChangeError, errorView } from '../../../gateway/graphql/change-error.ts';
 import { guardedBroker } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, resumable, resumeArgument } from '../../../gateway/graphql/live-event.ts';
+import { inputArgument } from '../../../gateway/graphql/payloads.ts';
 import { timeField } from '../../../gateway/graphql/time-field.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { ofBroker, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
@@ -151,7 +152,7 @@ builder.mutationField('deleteRetainedMessages', (t) =>
       'Deletes retained messages, and reads again what is left. At most 500,000 topics and 15 minutes. The deletion continues if the caller disconnects, the broker restarts, or the process of this service ends: see the subscription `retainedDeletion` and `job`. After such a process, the response is BROKER_UNREACHABLE with `info.jobId`, or none. Another process, or the same after its restart, reads again what is left and deletes it. What was deleted by a filter and not yet read again is then not counted. One deletion runs per broker at a time, in all processes; others are IN_USE. Four run per process; others are RATE_LIMITED.',
     type: DeleteRetainedMessagesPayload,
     ...onBroker('EDITOR'),
-    args: { input: t.arg({ description: 'The messages.', type: DeleteRetainedMessagesInput, required: true }) },
+    args: inputArgument(DeleteRetainedMessagesInput, 'The messages.'),
     resolve: (_root, { input }, { services, viewer }) =>
       services.retainedDeletions.run(services.brokers.visible(input.brokerId, viewer, 'EDITOR'), input),
   }),

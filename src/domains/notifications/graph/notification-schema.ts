@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder, requires } from '../../../gateway/graphql/builder.ts';
-import { payloadsWith } from '../../../gateway/graphql/payloads.ts';
+import { idPayload, inputArgument, payloadsWith } from '../../../gateway/graphql/payloads.ts';
 import { ofProject, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
 import { requireRootAdmin, requireSignedIn, requireWholeProject } from '../../../platform/auth/viewer.ts';
@@ -176,14 +176,12 @@ const channelPayload = payloadsWith<{ readonly notificationChannel: Channel }>({
   }),
 });
 
-const DeletePayload = builder
-  .objectRef<{ readonly deletedChannelId: string }>('DeleteNotificationChannelPayload')
-  .implement({
-    description: 'Result of deleting a notification channel.',
-    fields: (t) => ({
-      deletedChannelId: t.exposeID('deletedChannelId', { description: 'Id of the deleted channel.' }),
-    }),
-  });
+const DeletePayload = idPayload(
+  'deleteNotificationChannel',
+  'deletedChannelId',
+  'Result of deleting a notification channel.',
+  'Id of the deleted channel.',
+);
 
 const TestPayload = builder
   .objectRef<Outcome & { readonly notificationChannel: Channel }>('TestNotificationChannelPayload')
@@ -226,7 +224,7 @@ builder.mutationFields((t) => ({
     description: 'Creates a channel that sends changes of problems from now on.',
     type: channelPayload('createNotificationChannel'),
     ...ofOwner,
-    args: { input: t.arg({ description: 'The new channel.', type: CreateInput, required: true }) },
+    args: inputArgument(CreateInput, 'The new channel.'),
     resolve: async (_root, { input: { projectId, ...channel } }, context) => ({
       notificationChannel: await context.services.notificationChannels.create(
         projectId ?? null,
@@ -239,7 +237,7 @@ builder.mutationFields((t) => ({
     description: 'Changes a channel. Messages that wait are sent to the new target.',
     type: channelPayload('updateNotificationChannel'),
     ...onChannel,
-    args: { input: t.arg({ description: 'The channel and the changes.', type: UpdateInput, required: true }) },
+    args: inputArgument(UpdateInput, 'The channel and the changes.'),
     resolve: async (_root, { input: { channelId: id, ...change } }, context) => {
       const { notificationChannels } = context.services;
       const channel = await notificationChannels.visible(id, context.viewer);
@@ -250,7 +248,7 @@ builder.mutationFields((t) => ({
     description: 'Deletes a channel and its messages, also those that wait.',
     type: DeletePayload,
     ...onChannel,
-    args: { input: t.arg({ description: 'The channel to delete.', type: DeleteInput, required: true }) },
+    args: inputArgument(DeleteInput, 'The channel to delete.'),
     resolve: async (_root, { input }, { services, viewer }) => {
       await services.notificationChannels.remove(await services.notificationChannels.visible(input.channelId, viewer));
       return { deletedChannelId: input.channelId };
@@ -260,7 +258,7 @@ builder.mutationFields((t) => ({
     description: 'Sends a test message immediately, also if the channel is not active. It is not stored.',
     type: TestPayload,
     ...onChannel,
-    args: { input: t.arg({ description: 'The channel to test.', type: TestInput, required: true }) },
+    args: inputArgument(TestInput, 'The channel to test.'),
     resolve: async (_root, { input }, context) => {
       const { notificationChannels, notificationDeliveries } = context.services;
       const notificationChannel = await notificationChannels.visible(input.channelId, context.viewer);
@@ -271,7 +269,7 @@ builder.mutationFields((t) => ({
     description: 'Sends a message again, before those with greater numbers. IN_USE if it has not ended.',
     type: ResendPayload,
     ...onChannel,
-    args: { input: t.arg({ description: 'The message to send again.', type: ResendInput, required: true }) },
+    args: inputArgument(ResendInput, 'The message to send again.'),
     resolve: async (_root, { input }, { services, viewer }) => {
       const channel = await services.notificationChannels.visible(input.channelId, viewer);
       const { projectId } = channel;

@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder, requires } from '../../../gateway/graphql/builder.ts';
-import { payloadsWith } from '../../../gateway/graphql/payloads.ts';
+import { inputArgument, payloadsWith } from '../../../gateway/graphql/payloads.ts';
 import type { ProblemRecord } from '../storage/problem-cache.ts';
 import { ProblemType } from './problem-schema.ts';
 
@@ -43,7 +43,7 @@ builder.mutationFields((t) => ({
       'Notes that the caller knows of an open problem. The note remains until the problem has been closed for ten minutes.',
     type: problemPayload('acknowledgeProblem'),
     ...onProblem,
-    args: { input: t.arg({ type: AcknowledgeProblemInput, required: true, description: 'The problem.' }) },
+    args: inputArgument(AcknowledgeProblemInput, 'The problem.'),
     resolve: async (_root, { input }, { services, viewer }) => ({
       problem: await services.problems.acknowledge(input.problemId, input.note ?? null, viewer),
     }),
@@ -52,7 +52,7 @@ builder.mutationFields((t) => ({
     description: 'Removes the acknowledgement of a problem.',
     type: problemPayload('unacknowledgeProblem'),
     ...onProblem,
-    args: { input: t.arg({ type: UnacknowledgeProblemInput, required: true, description: 'The problem.' }) },
+    args: inputArgument(UnacknowledgeProblemInput, 'The problem.'),
     resolve: async (_root, { input }, { services, viewer }) => ({
       problem: await services.problems.unacknowledge(input.problemId, viewer),
     }),

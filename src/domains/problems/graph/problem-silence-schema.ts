@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder, inProject, requires } from '../../../gateway/graphql/builder.ts';
 import { findsNode, Node } from '../../../gateway/graphql/node.ts';
+import { inputArgument } from '../../../gateway/graphql/payloads.ts';
 import { belongsToProject } from '../../../gateway/graphql/type-scopes.ts';
 import { ofProject, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { requireSignedIn, requireWholeProject, seesWholeProject } from '../../../platform/auth/viewer.ts';
@@ -109,7 +110,7 @@ builder.mutationFields((t) => ({
       'Silences problems of a project until a time, for example during maintenance. Silenced problems open and close, are not counted, and no user is notified of them.',
     type: SilenceProblemsPayload,
     ...inProject('EDITOR'),
-    args: { input: t.arg({ type: SilenceProblemsInput, required: true, description: 'Which, how long and why.' }) },
+    args: inputArgument(SilenceProblemsInput, 'Which, how long and why.'),
     resolve: async (_root, { input }, { services, viewer }) => ({
       silence: await services.problems.silence(input, viewer),
     }),
@@ -118,7 +119,7 @@ builder.mutationFields((t) => ({
     description: 'Ends a silence before its time.',
     type: EndSilencePayload,
     ...onSilence,
-    args: { input: t.arg({ type: EndSilenceInput, required: true, description: 'The silence to end.' }) },
+    args: inputArgument(EndSilenceInput, 'The silence to end.'),
     resolve: (_root, { input }, { services }) => services.problems.endSilence(input.silenceId),
   }),
 }));

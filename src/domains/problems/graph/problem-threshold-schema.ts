@@ -1,4 +1,5 @@
 import { builder, inProject } from '../../../gateway/graphql/builder.ts';
+import { inputArgument } from '../../../gateway/graphql/payloads.ts';
 import { belongsToProject } from '../../../gateway/graphql/type-scopes.ts';
 import { ofProject, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import type { ProjectRecord } from '../../projects/project-cache.ts';
@@ -60,7 +61,7 @@ builder.mutationFields((t) => ({
     description: 'Changes above which values facts are problems of a project.',
     type: SetProblemThresholdsPayload,
     ...inProject('EDITOR'),
-    args: { input: t.arg({ type: SetProblemThresholdsInput, required: true, description: 'The changes.' }) },
+    args: inputArgument(SetProblemThresholdsInput, 'The changes.'),
     resolve: async (_root, { input: { projectId, ...change } }, { services, viewer }) => {
       const { problemThresholds } = services.projects.visible(projectId, viewer);
       const project = await services.projects.update(projectId, {

@@ -1,5 +1,6 @@
-import { builder, inProject, requires } from '../../../gateway/graphql/builder.ts';
+import { builder, type InputFields, inProject, requires } from '../../../gateway/graphql/builder.ts';
 import { findsNode, Node } from '../../../gateway/graphql/node.ts';
+import { idPayload, inputArgument } from '../../../gateway/graphql/payloads.ts';
 import { belongsToProject } from '../../../gateway/graphql/type-scopes.ts';
 import { ofProject, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { requireSignedIn, requireWholeProject, seesWholeProject } from '../../../platform/auth/viewer.ts';
@@ -56,8 +57,6 @@ builder.prismaObjectFields(Project, (t) => ({
 }));
 
 type SignInRuleKey = typeof SignInRule.$inferType;
-
-type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
 
 const PATTERN =
   'A regular expression in RE2 syntax with at most 200 characters. It must match a whole value, or one value of a list. `(?i)` at the start ignores case.';
@@ -116,12 +115,7 @@ const UpdateSignInRulePayload = builder
       rule: t.expose('rule', { description: 'The rule after the change.', type: SignInRule }),
     }),
   });
-const DeleteSignInRulePayload = builder
-  .objectRef<{ readonly deletedRuleId: string }>('DeleteSignInRulePayload')
-  .implement({
-    description: 'The deleted rule.',
-    fields: (t) => ({ deletedRuleId: t.exposeID('deletedRuleId', { description: 'Id of the rule.' }) }),
-  });
+const DeleteSignInRulePayload = idPayload('deleteSignInRule', 'deletedRuleId', 'The deleted rule.', 'Id of the rule.');
 
 builder.mutationFields((t) => ({
   createSignInRules: t.field({
@@ -129,9 +123,7 @@ builder.mutationFields((t) => ({
       'Creates sign-in rules: all or none. Requires the ADMIN role in the project. Project tokens are not allowed.',
     type: SignInRulesPayload,
     ...inProject('ADMIN', { byTokens: false }),
-    args: {
-      input: t.arg({ type: CreateSignInRulesInput, required: true, description: 'The project and the rules.' }),
-    },
+    args: inputArgument(CreateSignInRulesInput, 'The project and the rules.'),
     resolve: async (_root, { input: { projectId, rules } }, { services }) => ({
       rules: await services.signInRules.create(projectId, rules),
     }),
@@ -142,9 +134,7 @@ builder.mutationFields((t) => ({
     type: UpdateSignInRulePayload,
     authScopes: { signedIn: true },
     ...requires('ADMIN', { byTokens: false, elsewhere: 'NOT_ALLOWED' }),
-    args: {
-      input: t.arg({ type: UpdateSignInRuleInput, required: true, description: 'The rule and the changes.' }),
-    },
+    args: inputArgument(UpdateSignInRuleInput, 'The rule and the changes.'),
     resolve: async (_root, { input: { ruleId, projectId, ...change } }, { services, viewer }) => ({
       rule: await services.signInRules.update(ruleId, change, viewer, projectId),
     }),
@@ -155,7 +145,7 @@ builder.mutationFields((t) => ({
     type: DeleteSignInRulePayload,
     authScopes: { signedIn: true },
     ...requires('ADMIN', { byTokens: false, elsewhere: 'NOT_ALLOWED' }),
-    args: { input: t.arg({ type: DeleteSignInRuleInput, required: true, description: 'The rule.' }) },
+    args: inputArgument(DeleteSignInRuleInput, 'The rule.'),
     resolve: async (_root, { input: { ruleId, projectId } }, { services, viewer }) => {
       await services.signInRules.remove(ruleId, viewer, projectId);
       return { deletedRuleId: ruleId };

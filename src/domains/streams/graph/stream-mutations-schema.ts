@@ -1,15 +1,13 @@
 import { DEFAULT_DEFINITION } from '../../../data-plane/streams/model/stream-definition.ts';
-import { builder, writesOnBroker } from '../../../gateway/graphql/builder.ts';
+import { builder, type InputFields, writesOnBroker } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
-import { payloadsWith } from '../../../gateway/graphql/payloads.ts';
+import { inputArgument, payloadsWith } from '../../../gateway/graphql/payloads.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { ofBroker, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { StreamWrite } from '../stream-service.ts';
 import { streamNodeId } from '../stream-view.ts';
 import { Stream } from './stream-schema.ts';
-
-type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
 
 const target = (t: InputFields) => ({
   brokerId: t.id({ description: 'The id of the broker.', required: true }),
@@ -140,7 +138,7 @@ builder.mutationFields((t) => ({
       'Creates a stream. INVALID if the stream would receive its own output, directly or through other streams; the reason contains the chain.',
     type: streamPayload('createStream'),
     ...writesOnBroker,
-    args: { input: t.arg({ description: 'The new stream.', type: CreateStreamInput, required: true }) },
+    args: inputArgument(CreateStreamInput, 'The new stream.'),
     resolve: (_root, { input: { brokerId, projectId: _, isActive: active, ...stream } }, { services, viewer }) =>
       services.streams.create(services.brokers.visible(brokerId, viewer), { ...stream, active }),
   }),
@@ -148,7 +146,7 @@ builder.mutationFields((t) => ({
     description: 'Changes a stream, which continues without interruption.',
     type: streamPayload('updateStream'),
     ...writesOnBroker,
-    args: { input: t.arg({ description: 'The stream and its changes.', type: UpdateStreamInput, required: true }) },
+    args: inputArgument(UpdateStreamInput, 'The stream and its changes.'),
     resolve: (_root, { input: { brokerId, projectId: _, name, isActive: active, ...changes } }, { services, viewer }) =>
       services.streams.update(services.brokers.visible(brokerId, viewer), name, { ...changes, active }),
   }),
@@ -156,7 +154,7 @@ builder.mutationFields((t) => ({
     description: 'Deletes a stream with its stored messages, and stops its replay.',
     type: DeleteStreamPayload,
     ...writesOnBroker,
-    args: { input: t.arg({ description: 'The stream.', type: StreamInput, required: true }) },
+    args: inputArgument(StreamInput, 'The stream.'),
     resolve: (_root, { input: { brokerId, name } }, { services, viewer }) =>
       services.streams.remove(services.brokers.visible(brokerId, viewer), name),
   }),
@@ -164,7 +162,7 @@ builder.mutationFields((t) => ({
     description: 'Switches a stream on.',
     type: streamPayload('enableStream'),
     ...writesOnBroker,
-    args: { input: t.arg({ description: 'The stream.', type: StreamInput, required: true }) },
+    args: inputArgument(StreamInput, 'The stream.'),
     resolve: (_root, { input: { brokerId, name } }, { services, viewer }) =>
       services.streams.setActive(services.brokers.visible(brokerId, viewer), name, true),
   }),
@@ -172,7 +170,7 @@ builder.mutationFields((t) => ({
     description: 'Switches a stream off. Its stored messages remain and can be replayed.',
     type: streamPayload('disableStream'),
     ...writesOnBroker,
-    args: { input: t.arg({ description: 'The stream.', type: StreamInput, required: true }) },
+    args: inputArgument(StreamInput, 'The stream.'),
     resolve: (_root, { input: { brokerId, name } }, { services, viewer }) =>
       services.streams.setActive(services.brokers.visible(brokerId, viewer), name, false),
   }),
@@ -180,7 +178,7 @@ builder.mutationFields((t) => ({
     description: 'Permanently deletes stored messages of a stream.',
     type: streamPayload('clearStreamMessages'),
     ...writesOnBroker,
-    args: { input: t.arg({ description: 'The messages.', type: ClearStreamMessagesInput, required: true }) },
+    args: inputArgument(ClearStreamMessagesInput, 'The messages.'),
     resolve: (_root, { input: { brokerId, projectId: _, name, ...bounds } }, { services, viewer }) =>
       services.streams.clear(services.brokers.visible(brokerId, viewer), name, bounds),
   }),
@@ -189,9 +187,7 @@ builder.mutationFields((t) => ({
       'Publishes stored messages of a stream again. Responds when the replay has started; the subscription `streamReplay` reports its progress. IN_USE if another replay of the stream runs.',
     type: streamPayload('replayStream'),
     ...writesOnBroker,
-    args: {
-      input: t.arg({ description: 'The messages, the topic and the speed.', type: ReplayStreamInput, required: true }),
-    },
+    args: inputArgument(ReplayStreamInput, 'The messages, the topic and the speed.'),
     resolve: (_root, { input: { brokerId, projectId: _, name, ...replay } }, { services, viewer }) =>
       services.streams.replay(services.brokers.visible(brokerId, viewer), name, replay),
   }),
@@ -199,7 +195,7 @@ builder.mutationFields((t) => ({
     description: 'Stops the replay of a stream, if one runs.',
     type: streamPayload('stopStreamReplay'),
     ...writesOnBroker,
-    args: { input: t.arg({ description: 'The stream.', type: StreamInput, required: true }) },
+    args: inputArgument(StreamInput, 'The stream.'),
     resolve: (_root, { input: { brokerId, name } }, { services, viewer }) =>
       services.streams.stopReplay(services.brokers.visible(brokerId, viewer), name),
   }),

@@ -5,7 +5,7 @@ import {
   MAX_TTL_SECONDS,
 } from '../../../data-plane/topic-tree/model/topic-settings.ts';
 import { builder, onBroker, writesOnBroker } from '../../../gateway/graphql/builder.ts';
-import { payloadsWith } from '../../../gateway/graphql/payloads.ts';
+import { inputArgument, payloadsWith } from '../../../gateway/graphql/payloads.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { ofBroker, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
@@ -63,7 +63,7 @@ builder.mutationFields((t) => ({
       'Changes how long topics stay listed after their last use. Also applies to topics that are already listed.',
     type: topicTreePayload('setTopicTtl'),
     ...writesOnBroker,
-    args: { input: t.arg({ description: 'The broker and the TTL.', type: SetTopicTtlInput, required: true }) },
+    args: inputArgument(SetTopicTtlInput, 'The broker and the TTL.'),
     resolve: async (_root, { input: { brokerId, nodeId, ttl } }, { services, viewer }) => {
       const broker = services.brokers.visible(brokerId, viewer);
       await services.topics.update(broker, nodeId ?? null, { ttlSeconds: ttl });
@@ -74,7 +74,7 @@ builder.mutationFields((t) => ({
     description: 'Changes all given settings of the recording, or none. Missing settings stay unchanged.',
     type: topicTreePayload('updateTopicTree'),
     ...onBroker('EDITOR'),
-    args: { input: t.arg({ description: 'The broker and its settings.', type: UpdateTopicTreeInput, required: true }) },
+    args: inputArgument(UpdateTopicTreeInput, 'The broker and its settings.'),
     resolve: async (_root, { input }, { services, viewer }) => {
       const { brokerId, projectId: _projectId, nodeId, ...changes } = input;
       const broker = services.brokers.visible(brokerId, viewer, 'EDITOR');
