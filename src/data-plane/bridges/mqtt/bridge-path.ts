@@ -2,8 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { MessageProperties } from '../model/bridge-message.ts';
 
 export const PATH_PROPERTY = 'brokergraph-path';
-/** Maximum characters. A message that passed so many brokers is in a loop. */
+/** Maximum characters. A message that passed so many brokers is in a loop, or its sender wrote the path. */
 const LONGEST = 1_000;
+export const PATH_TOO_LONG = `its user property ${PATH_PROPERTY} has more than ${LONGEST} characters`;
 /** An address is valid for this machine only; the random key keeps others from matching it with theirs. */
 const SEEN_FROM_HERE = randomBytes(16);
 
@@ -39,15 +40,15 @@ export class BridgePath {
     this.#alone = { userProperties: [[PATH_PROPERTY, this.#source]] };
   }
 
-  /** The properties to forward the message with; `null` if it has already passed one of the sides. */
-  extend(properties: MessageProperties | null): MessageProperties | null {
+  /** The properties to forward the message with. PASSED: it has already been at one of the sides. */
+  extend(properties: MessageProperties | null): MessageProperties | 'PASSED' | 'TOO_LONG' {
     // The same object for all messages, so that it is encoded once.
     if (properties === null) return this.#alone;
     const others = properties.userProperties?.filter(([name]) => name !== PATH_PROPERTY) ?? [];
     const before = properties.userProperties?.find(([name]) => name === PATH_PROPERTY)?.[1] ?? '';
-    if (before.length > LONGEST) return null;
+    if (before.length > LONGEST) return 'TOO_LONG';
     const passed = before.split('.');
-    if (this.#known.some((name) => passed.includes(name))) return null;
+    if (this.#known.some((name) => passed.includes(name))) return 'PASSED';
     const path = before === '' ? this.#source : `${before}.${this.#source}`;
     return { ...properties, userProperties: [...others, [PATH_PROPERTY, path]] };
   }

@@ -5,7 +5,7 @@ import type { BridgeMessage } from '../model/bridge-message.ts';
 import type { BridgeRejection } from '../model/bridge-status.ts';
 import type { BridgeQueue } from '../queue/bridge-queue.ts';
 import type { QueueEntry } from '../queue/queue-entry.ts';
-import type { BridgePath } from './bridge-path.ts';
+import { type BridgePath, PATH_TOO_LONG } from './bridge-path.ts';
 import { DEFAULT_QOS, type TopicRule, targetProblem, targetTopic, type Way } from './mqtt-bridge-config.ts';
 import type { ReturnedMessages } from './returned-messages.ts';
 import { CALM_MS, Suspicion } from './suspicion.ts';
@@ -63,8 +63,15 @@ export class OneWay {
   arrived(message: ArrivedMessage, rules: readonly TopicRule[]): void {
     const { way, path, returned } = this.#options;
     const properties = path.extend(message.properties);
-    if (properties === null) {
+    if (properties === 'PASSED') {
       message.taken();
+      return;
+    }
+    if (properties === 'TOO_LONG') {
+      this.counts.received += 1;
+      this.#reject(`"${message.topic}": ${PATH_TOO_LONG}`);
+      message.taken();
+      this.#options.onCount();
       return;
     }
     if (!returned.arrived(message.topic, message.payload)) {
