@@ -87,6 +87,20 @@ test('messages wait behind one that fails, keep its id, and a dead letter can be
     .poll(async () => (await deliveriesOf(service, id))[0])
     .toMatchObject({ state: 'DELIVERED', attempts: 1 });
   expect(seenIn(receiver).at(-1)).toBe('OPENED b');
+
+  // What cannot be read is a dead letter with the reason, and the next message follows.
+  const { sealedTarget } = await db.notificationChannel.findUniqueOrThrow({ where: { id } });
+  await db.notificationChannel.update({ where: { id }, data: { sealedTarget: 'v1.none.AAAA.AAAA' } });
+  await openProblem(service, 'c');
+  await expect.poll(async () => (await deliveriesOf(service, id))[0]).toMatchObject({ attempts: 1, state: 'PENDING' });
+  await db.notificationChannel.update({ where: { id }, data: { sealedTarget } });
+  const tenMinutesAgo = { startedAt: new Date(Date.now() - 10 * 60_000), nextAttemptAt: new Date(), content: '{' };
+  await db.notificationDelivery.updateMany({ where: { state: 'PENDING' }, data: tenMinutesAgo });
+  await closeProblem(service, 'c');
+  await expect.poll(() => seenIn(receiver).at(-1)).toBe('CLOSED c');
+  const where = { channelId: id, state: 'DEAD' } as const;
+  const { attempts, error } = await db.notificationDelivery.findFirstOrThrow({ where });
+  expect([attempts, error]).toEqual([2, 'Internal error: the log of the service has it']);
 });
 
 test('a receiver that is down, and a service that restarts, lose nothing', async () => {

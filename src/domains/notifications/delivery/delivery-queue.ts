@@ -1,22 +1,27 @@
+import type { Logger } from 'pino';
+import type { NotificationChannel } from '../../../generated/sqlite/client.ts';
+import { ServiceError } from '../../../platform/errors.ts';
 import type { Database } from '../../../platform/storage/database.ts';
-import { type Channel, toChannel } from '../channels/channel.ts';
+import { toChannel } from '../channels/channel.ts';
 import type { GraphContext } from '../channels/subscription-body.ts';
 import type { NotificationContent } from '../notification-content.ts';
 import type { ChannelSender } from '../senders/channel-sender.ts';
-import type { Outcome } from '../senders/sender.ts';
+import { failed, type Outcome } from '../senders/sender.ts';
 import { nextAttempt } from './retry.ts';
 
 interface DeliveryQueueOptions {
   readonly db: Database;
   readonly sender: Pick<ChannelSender, 'send'>;
   readonly isStopped: () => boolean;
+  readonly log: Logger;
 }
 
 type Delivery = NonNullable<Awaited<ReturnType<Database['notificationDelivery']['findFirst']>>>;
 
 /**
  * Sends the deliveries of a channel in order, one at a time. The outcome is written after the attempt: a process that
- * ends in between sends the message again. Errors: those of the database.
+ * ends in between sends the message again. An attempt that fails because of a bug counts as one that the receiver
+ * refuses, so that the messages behind it follow. Errors: those of the database.
  */
 export class DeliveryQueue {
   readonly #options: DeliveryQueueOptions;
@@ -27,7 +32,7 @@ export class DeliveryQueue {
 
   /** Sends what is due. Returns when the next attempt is due, in milliseconds since 1970; `null` if nothing waits. */
   async run(channelId: string, graph: GraphContext): Promise<number | null> {
-    const { db, sender, isStopped } = this.#options;
+    const { db, isStopped } = this.#options;
     while (!isStopped()) {
       // Read each time, because a user may change both.
       const row = await db.notificationChannel.findUnique({ where: { id: channelId, isActive: true } });
@@ -35,13 +40,24 @@ export class DeliveryQueue {
       const head = row && (await db.notificationDelivery.findFirst({ where, orderBy: { number: 'asc' } }));
       if (row === null || head === null) return null;
       if (head.nextAttemptAt.getTime() > Date.now()) return head.nextAttemptAt.getTime();
-      const channel: Channel = toChannel(row);
       const startedAt = Date.now();
-      const content = JSON.parse(head.content) as NotificationContent;
-      const outcome = await sender.send(channel, { id: head.id, content }, graph);
+      const outcome = await this.#attempt(row, head, graph);
       await this.#write(head, outcome, startedAt);
     }
     return null;
+  }
+
+  /** Never rejects. */
+  async #attempt(row: NotificationChannel, { id, content }: Delivery, graph: GraphContext): Promise<Outcome> {
+    const { sender, log } = this.#options;
+    try {
+      return await sender.send(toChannel(row), { id, content: JSON.parse(content) as NotificationContent }, graph);
+    } catch (error) {
+      log.error({ err: error, channelId: row.id, deliveryId: id }, 'a notification could not be sent');
+      // The message of another error may contain a secret of the channel.
+      const reason = error instanceof ServiceError ? error.message : 'Internal error: the log of the service has it';
+      return failed(reason, { isRefused: true });
+    }
   }
 
   async #write({ id, attempts: before, startedAt }: Delivery, outcome: Outcome, began: number): Promise<void> {
