@@ -41,7 +41,9 @@ builder.subscriptionFields((t) => ({
     ...rootAdmin,
     args: { filter: t.arg(FILTER), after: t.arg(AFTER) },
     subscribe: (_root, { filter, after }, context) =>
-      guarded(context, requireRootAdmin, (signal) => context.services.audit.watch(whereOf(filter), { signal, after })),
+      guarded(context, requireRootAdmin, (signal) =>
+        context.services.audit.watch(whereOf(filter, context), { signal, after }),
+      ),
     resolve: (event) => event,
   }),
   projectAuditEvents: t.field({
@@ -60,7 +62,7 @@ builder.subscriptionFields((t) => ({
           context.services.projects.visible(projectId, viewer, 'ADMIN');
           requireWholeProject(requireSignedIn(viewer));
         },
-        (signal) => context.services.audit.watch({ AND: [whereOf(filter), { projectId }] }, { signal, after }),
+        (signal) => context.services.audit.watch({ AND: [whereOf(filter, context), { projectId }] }, { signal, after }),
       ),
     resolve: (event) => event,
   }),

@@ -14,7 +14,7 @@ import type { PageArguments } from '../../platform/paging.ts';
 import { Project } from '../projects/project-schema.ts';
 import type { ChainPosition, ChainProblem } from './audit-chain.ts';
 import type { ACTOR_KINDS, AUDIT_RESULTS } from './audit-event.ts';
-import { countEntries, findEntries } from './audit-search.ts';
+import { countEntries, findEntries, searchCondition } from './audit-search.ts';
 import type { AuditVerification } from './audit-verification.ts';
 
 const ActorKind = builder.enumType('AuditActorKind', {
@@ -174,7 +174,8 @@ export const AuditFilter = builder.inputType('AuditFilter', {
     code: t.field({ type: ErrorCodeType, description: 'The code of the error.' }),
     requestId: t.string({ description: 'Id of the request, as in `X-Request-Id`.' }),
     search: t.string({
-      description: 'Text in the name of the caller, the id of the target, or the values before and after the change.',
+      description:
+        'Text in the name of the caller, the id of the target, or the values before and after the change: at most 1,000 characters. `%` stands for any text, `_` for any character. Upper and lower case of a to z are equal.',
     }),
   }),
 });
@@ -190,16 +191,17 @@ const orderBy = { type: AuditOrder, description: 'Default: the newest first.' } 
 
 type FilterInput = typeof AuditFilter.$inferInput;
 
-export function whereOf(filter: FilterInput | null | undefined): Prisma.AuditEntryWhereInput {
+/** Errors: INVALID. */
+export function whereOf(
+  filter: FilterInput | null | undefined,
+  { services }: Pick<RequestContext, 'services'>,
+): Prisma.AuditEntryWhereInput {
   const { from, to, search, ...equal } = filter ?? {};
   const given = Object.entries(equal).filter(([, value]) => value !== null && value !== undefined);
-  const contains = search ? { contains: search } : null;
   return {
     ...Object.fromEntries(given),
     ...((from || to) && { at: { ...(from && { gte: from }), ...(to && { lt: to }) } }),
-    ...(contains && {
-      OR: [{ actorName: contains }, { targetId: contains }, { before: contains }, { after: contains }],
-    }),
+    ...(search && searchCondition(search, services.audit.engine)),
   };
 }
 
@@ -268,7 +270,7 @@ builder.queryFields((t) => ({
       type: AuditEvent,
       ...rootAdmin,
       args: { filter: t.arg({ type: AuditFilter, description: 'Default: all entries.' }), orderBy: t.arg(orderBy) },
-      resolve: (_root, args, context, info) => auditPage(whereOf(args.filter), args, context, info),
+      resolve: (_root, args, context, info) => auditPage(whereOf(args.filter, context), args, context, info),
     },
     {
       name: 'AuditEventConnection',
@@ -304,7 +306,7 @@ builder.prismaObjectFields(Project, (t) => ({
         return true;
       },
       resolve: ({ id }, args, context, info) =>
-        auditPage({ AND: [whereOf(args.filter), { projectId: id }] }, args, context, info),
+        auditPage({ AND: [whereOf(args.filter, context), { projectId: id }] }, args, context, info),
     },
     {
       name: 'ProjectAuditEventConnection',

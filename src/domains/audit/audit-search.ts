@@ -3,7 +3,9 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AuditEntry, Prisma } from '../../generated/sqlite/client.ts';
-import type { Database } from '../../platform/storage/database.ts';
+import { invalid } from '../../platform/errors.ts';
+import type { Database, Engine } from '../../platform/storage/database.ts';
+import { textIssues } from '../../platform/text/texts.ts';
 
 const WINDOW = 20_000;
 
@@ -15,6 +17,24 @@ export interface AuditPage {
   /** Excluded ends. */
   readonly where?: { readonly sequence?: { readonly gt?: number; readonly lt?: number } };
   readonly select?: Prisma.AuditEntrySelect | undefined;
+}
+
+/** SQLite refuses patterns of more than 50,000 bytes. */
+const MAX_SEARCH = 1_000;
+
+/**
+ * Entries that contain a text, equally with both databases: only PostgreSQL treats `\` as an escape, and only SQLite
+ * ignores the case. Errors: INVALID.
+ */
+export function searchCondition(search: string, engine: Engine): Prisma.AuditEntryWhereInput {
+  const issues = textIssues('filter.search', search, { max: MAX_SEARCH });
+  if (issues.length > 0) throw invalid(issues);
+  const contains = (text: string) =>
+    engine === 'sqlite' ? { contains: text } : { contains: text.replaceAll('\\', '\\\\'), mode: 'insensitive' };
+  const plain = contains(search);
+  // As values are stored.
+  const inJson = contains(JSON.stringify(search).slice(1, -1));
+  return { OR: [{ actorName: plain }, { targetId: plain }, { before: inJson }, { after: inJson }] };
 }
 
 export async function findEntries(

@@ -147,6 +147,10 @@ export class AuditService {
     this.#witness.resign();
   }
 
+  get engine(): Engine {
+    return this.#options.engine;
+  }
+
   get backlog(): AuditBacklog {
     return this.#log;
   }
