@@ -9,6 +9,7 @@ import { plainHandler } from '../../gateway/rest/plain-handler.ts';
 import type { RestRequest } from '../../gateway/rest/rest-request.ts';
 import type { AuditEntry } from '../../generated/sqlite/client.ts';
 import { requireRootAdmin } from '../../platform/auth/viewer.ts';
+import { isDateTime } from '../../platform/date-times.ts';
 import { invalid } from '../../platform/errors.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { PAGE } from './audit-verification.ts';
@@ -68,7 +69,7 @@ function rangeOf(url: string): AuditRange {
     const text = query.get(name);
     if (text === null) return null;
     const at = new Date(text);
-    if (Number.isNaN(at.getTime()))
+    if (!isDateTime(at.getTime()))
       throw invalid([{ path: name, reason: 'must be a time such as 2026-01-31T00:00:00Z' }]);
     return at;
   };

@@ -1,9 +1,8 @@
+import { LAST_DATE_TIME } from '../../platform/date-times.ts';
 import { invalid } from '../../platform/errors.ts';
 
 /** 11 digits: the year 5138 in seconds, 1973 in milliseconds. */
 const FIRST_MILLISECONDS = 100_000_000_000;
-/** Largest DateTime of the graph: the end of the year 9999. */
-const LAST = 253_402_300_799_999;
 
 const NUMBER = /^\d{1,16}(\.\d{1,9})?$/;
 const ISO_8601 = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?$/;
@@ -16,7 +15,7 @@ export function momentOf(value: unknown, key: string): string | null {
   if (value === undefined || value === '') return null;
   const text = String(value);
   const epochMs = NUMBER.test(text) ? ofNumber(Number(text)) : ofIso(text);
-  if (epochMs !== null && epochMs <= LAST) return new Date(epochMs).toISOString();
+  if (epochMs !== null && epochMs <= LAST_DATE_TIME) return new Date(epochMs).toISOString();
   throw invalid([{ path: `/${key}`, reason: 'must be epoch seconds, epoch milliseconds or an ISO 8601 moment' }]);
 }
 

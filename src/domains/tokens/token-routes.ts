@@ -1,5 +1,6 @@
 import { enumName, type Route } from '../../gateway/rest/route.ts';
 import { constant, epochMs } from '../../gateway/rest/values.ts';
+import { isDateTime } from '../../platform/date-times.ts';
 import { PROJECT_ROLES_SPELLED } from '../projects/project-bodies.ts';
 import {
   DELETED_TOKEN,
@@ -28,7 +29,8 @@ const EPOCH = /^\d+$/;
 function dateTimeOf(text: unknown): unknown {
   if (typeof text !== 'string') return text;
   if (DAY.test(text)) return `${text}T23:59:59.999Z`;
-  return EPOCH.test(text) ? new Date(Number(text)).toISOString() : text;
+  const epochMs = EPOCH.test(text) ? Number(text) : Number.NaN;
+  return isDateTime(epochMs) ? new Date(epochMs).toISOString() : text;
 }
 
 const LIST_PATH = '/api/projects/{projectId}/tokens';

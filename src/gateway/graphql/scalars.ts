@@ -1,4 +1,5 @@
 import { GraphQLError, Kind, type ValueNode, valueFromASTUntyped } from 'graphql';
+import { isDateTime } from '../../platform/date-times.ts';
 import { jsonNumber } from '../../platform/text/exact-number.ts';
 import { isDeeper } from '../../platform/text/json-depth.ts';
 import { builder } from './builder.ts';
@@ -14,6 +15,7 @@ builder.scalarType('DateTime', {
     const date = typeof value === 'string' && ISO_8601.test(value) ? new Date(value) : null;
     if (date === null || Number.isNaN(date.getTime()))
       throw new GraphQLError('DateTime must be an ISO 8601 date and time');
+    if (!isDateTime(date.getTime())) throw new GraphQLError('DateTime must be in the years 1 to 9999');
     return date;
   },
 });
