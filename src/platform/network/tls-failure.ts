@@ -36,17 +36,17 @@ export function keepCertificate(socket: Duplex): void {
 type Problem = (server: TlsServer, error: Error & { readonly [CERTIFICATE]?: X509Certificate }) => string;
 
 const expired: Problem = ({ name }, error) => {
-  const certificate = chainOf(error).find(({ validTo }) => Date.parse(validTo) < Date.now());
+  const certificate = chainOf(error).find(({ validToDate }) => Number(validToDate) < Date.now());
   return certificate === undefined
     ? `The certificate of ${name} has expired`
-    : `${labelOf(certificate, error, name)} has expired on ${dateOf(certificate.validTo)}: it must be renewed`;
+    : `${labelOf(certificate, error, name)} has expired on ${dateOf(certificate.validToDate)}: it must be renewed`;
 };
 
 const tooEarly: Problem = ({ name }, error) => {
-  const certificate = chainOf(error).find(({ validFrom }) => Date.parse(validFrom) > Date.now());
+  const certificate = chainOf(error).find(({ validFromDate }) => Number(validFromDate) > Date.now());
   return certificate === undefined
     ? `The certificate of ${name} is not valid yet`
-    : `${labelOf(certificate, error, name)} is not valid until ${dateOf(certificate.validFrom)}`;
+    : `${labelOf(certificate, error, name)} is not valid until ${dateOf(certificate.validFromDate)}`;
 };
 
 const selfSigned: Problem = ({ name, ca }) =>
@@ -154,4 +154,4 @@ const nameOf = (subject: string): string => `"${plain(/^CN=(.+)$/m.exec(subject)
 
 const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Cs}]+/gu, ' ').slice(0, MAX_TEXT);
 
-const dateOf = (text: string): string => new Date(text).toISOString().slice(0, 10);
+const dateOf = (time: Date): string => time.toISOString().slice(0, 10);

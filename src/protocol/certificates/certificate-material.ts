@@ -128,7 +128,7 @@ function parsed(text: string): X509Certificate | null {
     const certificate = new X509Certificate(text);
     // The public key is read on demand. A key that OpenSSL does not support makes the certificate unusable.
     void certificate.publicKey;
-    const hasTimes = !Number.isNaN(Date.parse(certificate.validFrom) + Date.parse(certificate.validTo));
+    const hasTimes = !Number.isNaN(Number(certificate.validFromDate) + Number(certificate.validToDate));
     return hasTimes ? certificate : null;
   } catch {
     return null;
@@ -172,12 +172,12 @@ function keyMismatch(key: KeyObject, chain: readonly X509Certificate[]): string 
     : `the private key does not belong to the first certificate but to ${shownName(owner)} in the chain`;
 }
 
-function validityProblem({ validFrom, validTo }: X509Certificate, now: number): string | null {
-  if (Date.parse(validTo) < now) return `expired on ${timeText(validTo)}`;
-  return Date.parse(validFrom) > now ? `is not valid before ${timeText(validFrom)}` : null;
+function validityProblem({ validFromDate, validToDate }: X509Certificate, now: number): string | null {
+  if (Number(validToDate) < now) return `expired on ${timeText(validToDate)}`;
+  return Number(validFromDate) > now ? `is not valid before ${timeText(validFromDate)}` : null;
 }
 
-const timeText = (text: string): string => new Date(text).toISOString().replace('.000', '');
+const timeText = (time: Date): string => time.toISOString().replace('.000', '');
 
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
 const ANY_USAGE = '2.5.29.37.0';

@@ -52,6 +52,22 @@ function made(files: Readonly<Record<string, string>>, script: string): string {
   }
 }
 
+/** The certificate with another end; its signature is then wrong. The end that it has is after 2050. */
+function withEnd(cert: string, end: string): string {
+  const der = Buffer.from(new X509Certificate(cert).raw);
+  der.write(end, der.indexOf(Buffer.from('180f', 'hex')) + 2, 'latin1');
+  return new X509Certificate(der).toString();
+}
+
+test.each([
+  ['00490101000000Z', 'expired on 0049-01-01T00:00:00Z'],
+  ['19491231235959Z', 'expired on 1949-12-31T23:59:59Z'],
+])('a certificate may end in any year: %s', (end, reason) => {
+  const { leaf, key } = createSelfSigned({ to: new Date('2080-01-01T00:00:00Z') });
+  expect(refusal(withEnd(leaf, end), key)).toEqual([`cert: ${reason}`]);
+  expect(refusal(leaf, key)).toEqual([]);
+});
+
 describe('accepted certificates', () => {
   test('a server chain is accepted with its key in either field', () => {
     const material = checkedMaterial({ cert: server.cert, privateKey: server.key });
