@@ -5,7 +5,7 @@ import type {
   BridgeLoop,
   BridgeRejection,
 } from '../../data-plane/bridges/model/bridge-status.ts';
-import { type Fields, integerOf, isFields } from '../../protocol/control/fields.ts';
+import { type Fields, integerOf, isFields, timeOf } from '../../protocol/control/fields.ts';
 import type { ControlProvider } from '../../protocol/control/plugin.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { SysBridge } from './sys-bridges.ts';
@@ -47,7 +47,6 @@ const STATES: ReadonlySet<unknown> = new Set<BridgeConnectionState>([
 ]);
 const MAX_CONNECTIONS = 1_000;
 const MAX_TEXT = 2_000;
-const LAST_TIME = 8_640_000_000_000_000;
 
 /** Parses the status of any provider. Drops invalid values, and connections without a name. */
 export function readConnections(status: unknown): BridgeConnectionView[] {
@@ -93,9 +92,6 @@ function rejectionOf(value: unknown): BridgeRejection | null {
   const reason = isFields(value) ? textOf(value.reason) : null;
   return at === null || reason === null ? null : { at, reason };
 }
-
-const timeOf = (value: unknown): number | null =>
-  typeof value === 'number' && Math.abs(value) <= LAST_TIME ? value : null;
 
 const textOf = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' ? value.slice(0, MAX_TEXT) : null;

@@ -12,7 +12,7 @@ import {
 import { MAX_REFUSALS_PAGE, REFUSALS_API } from '../../protocol/apis/refusals/refusal-control.ts';
 import { truncate } from '../../protocol/apis/refusals/refusal-log.ts';
 import { type CapabilityReasonCode, isCapabilityReason } from '../../protocol/control/capability-reason.ts';
-import { isFields } from '../../protocol/control/fields.ts';
+import { countOf, intOf, isFields, timeOf } from '../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
 
 /** The refusals of a broker, newest first. */
@@ -73,7 +73,7 @@ async function readPage(caller: ControlCaller, range: { after: number; before?: 
   return {
     log: textOf(fields.log, MAX_NAME) ?? '',
     sequence: numberOf(fields.sequence) ?? 0,
-    since: numberOf(fields.since) ?? 0,
+    since: timeOf(fields.since) ?? 0,
     totalCount: numberOf(fields.totalCount) ?? 0,
     dropped: numberOf(fields.dropped) ?? 0,
     kinds: REFUSAL_KINDS.filter((kind) => Array.isArray(fields.kinds) && fields.kinds.includes(kind)),
@@ -88,8 +88,9 @@ function parseRefusal(value: unknown): Refusal | null {
   if (!isFields(value)) return null;
   const id = textOf(value.id, MAX_NAME);
   const kind = REFUSAL_KINDS.find((known) => known === value.kind);
-  const [sequence, firstAt, lastAt, count] = [value.sequence, value.firstAt, value.lastAt, value.count].map(numberOf);
-  if (id === null || !kind || sequence == null || firstAt == null || lastAt == null || count == null) return null;
+  const [firstAt, lastAt] = [timeOf(value.firstAt), timeOf(value.lastAt)];
+  const [sequence, count] = [numberOf(value.sequence), countOf(value.count)];
+  if (id === null || !kind || sequence === null || firstAt === null || lastAt === null || count === null) return null;
   return {
     id,
     sequence,
@@ -102,9 +103,9 @@ function parseRefusal(value: unknown): Refusal | null {
     clientId: textOf(value.clientId, MAX_NAME),
     username: textOf(value.username, MAX_NAME),
     address: textOf(value.address, MAX_NAME),
-    listenerPort: numberOf(value.listenerPort),
+    listenerPort: intOf(value.listenerPort),
     topic: textOf(value.topic, MAX_NAME),
-    reasonCode: numberOf(value.reasonCode),
+    reasonCode: intOf(value.reasonCode),
     detail: textOf(value.detail, MAX_NAME),
     takenOverBy: parseRival(value.takenOverBy),
     denial: parseDenial(value.denial),
@@ -128,7 +129,7 @@ function parseDecidedBy(value: unknown): LookedAtRule | null {
   return {
     rolename,
     group: typeof group === 'string' ? group : null,
-    priority: numberOf(priority) ?? 0,
+    priority: intOf(priority) ?? 0,
     rule: parseRule(rule),
     verdict: verdict === 'WILDCARD_DENIED' ? 'WILDCARD_DENIED' : 'MATCHED',
   };
@@ -138,12 +139,11 @@ function parseRule(value: unknown): AclRule | null {
   if (!isFields(value) || typeof value.topic !== 'string') return null;
   const aclType = ACL_TYPES.find((known) => known === value.aclType);
   if (!aclType) return null;
-  return { aclType, topic: value.topic, priority: numberOf(value.priority) ?? 0, allow: value.allow === true };
+  return { aclType, topic: value.topic, priority: intOf(value.priority) ?? 0, allow: value.allow === true };
 }
 
 const textOf = (value: unknown, length: number): string | null =>
   typeof value === 'string' ? truncate(value, length) : null;
 
-/** Numbers are counts, times in milliseconds or codes. */
 const numberOf = (value: unknown): number | null =>
   typeof value === 'number' && Number.isSafeInteger(value) ? value : null;

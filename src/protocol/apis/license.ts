@@ -1,4 +1,6 @@
+import { LAST_DATE_TIME } from '../../platform/date-times.ts';
 import { KNOWN_APIS } from '../control/capability-probe.ts';
+import { timeOf } from '../control/fields.ts';
 import { type ControlCaller, ControlRefusal, type PluginFactory } from '../control/plugin.ts';
 
 /** Control API that reports the features of a broker's licence and its validity. */
@@ -7,7 +9,7 @@ export const LICENSE_API = 'cedalo/license';
 /** `validSince` of a licence without a start. */
 export const NO_START = 0;
 /** `validUntil` of an unlimited licence: 9999-12-31, the last day that every date library supports. */
-export const NO_END = 253_402_300_799_999;
+export const NO_END = LAST_DATE_TIME;
 
 export interface LicenseInformation {
   readonly plan: string;
@@ -49,13 +51,11 @@ const featureName = (value: unknown): string => (typeof value === 'string' ? val
 
 /** Smaller times are in seconds: as milliseconds they would be before March 1973. */
 const SECONDS_END = 100_000_000_000;
-const LAST_TIME = 8_640_000_000_000_000;
 
 function time(value: unknown, fallback: number): number {
   const isNumber = typeof value === 'number' || (typeof value === 'string' && /^\d+$/.test(value));
   const raw = isNumber ? Number(value) : typeof value === 'string' ? Date.parse(value) : Number.NaN;
-  if (!Number.isFinite(raw) || raw < 0 || raw > LAST_TIME) return fallback;
-  return Math.trunc(isNumber && raw < SECONDS_END ? raw * 1_000 : raw);
+  return timeOf(isNumber && raw < SECONDS_END ? raw * 1_000 : raw) ?? fallback;
 }
 
 /** `cedalo/license` for brokers without a licence: open source, unlimited, with the available control APIs. */

@@ -90,7 +90,7 @@ const VALUES: readonly string[] = [
 ];
 
 /** Payloads that are no JSON object, or no JSON. */
-const PAYLOADS: readonly Buffer[] = [
+export const PAYLOADS: readonly Buffer[] = [
   ...[
     '',
     '1',

@@ -34,10 +34,21 @@ const ROOTS = [
   })),
 );
 
+type Root = (typeof ROOTS)[number];
+
+/** Root fields by their names. */
+export const rootsOf = (...names: readonly string[]): readonly Root[] =>
+  ROOTS.filter(({ field }) => names.includes(field.name));
+
 /** One operation with one to three root fields, arguments as variables, and selections at most four levels deep. */
-export function graphqlRequest(random: Random, known: KnownValues, nth: number): GraphqlRequest {
-  const first = ROOTS[nth % ROOTS.length] as (typeof ROOTS)[number];
-  const others = ROOTS.filter(({ kind }) => kind === first.kind);
+export function graphqlRequest(
+  random: Random,
+  known: KnownValues,
+  nth: number,
+  roots: readonly Root[] = ROOTS,
+): GraphqlRequest {
+  const first = roots[nth % roots.length] as Root;
+  const others = roots.filter(({ kind }) => kind === first.kind);
   const fields = [
     first,
     ...Array.from({ length: first.kind !== 'subscription' && random.chance(0.2) ? random.int(1, 3) : 0 }, () =>

@@ -1,7 +1,10 @@
 import type { Random } from '../random.ts';
 
-/** Names that break maps, parsers, storage, paths and topics. No name resolves, and no address is remote. */
-const TEXTS = [
+/**
+ * Names that break maps, parsers, storage, patterns, paths, topics, templates, headers and what shows them. No name
+ * resolves, and no address is remote.
+ */
+export const TEXTS: readonly string[] = [
   '',
   ' ',
   'a',
@@ -14,6 +17,19 @@ const TEXTS = [
   'a\0b',
   '\ud800',
   'e\u0301\u202e',
+  '\u00e9',
+  'E\u0301',
+  '\u200b\ufeff\u2060',
+  '\u2028',
+  '\ufffe\u{10ffff}',
+  'a\r\nX-Header: b',
+  '\u001b[31m\u0007',
+  '%',
+  '_',
+  'a\\',
+  '{{{problem.title}}}',
+  '{{#problems}}{{constructor}}',
+  '\0'.repeat(1_000),
   '💣'.repeat(40),
   '../../etc/passwd',
   '%00%2e%2e%2f',
@@ -37,6 +53,11 @@ const TEXTS = [
   'file:///etc/passwd',
   '127.0.0.1',
   '2026-01-31T12:00:00.000Z',
+  '2026-02-31T12:00:00Z',
+  '0000-01-01T00:00:00Z',
+  '9999-12-31T23:59:59-14:00',
+  '+275760-09-13T00:00:00.000Z',
+  '99999999999999999',
   '-1',
   '1e400',
   'null',
@@ -46,9 +67,13 @@ const TEXTS = [
   '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n',
   'x'.repeat(255),
   'x'.repeat(5_000),
+  '\\%_'.repeat(20_000),
 ];
 
-const NUMBERS = [
+// TypeScript 7.0 does not declare it.
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): number };
+
+const NUMBERS: readonly number[] = [
   0,
   1,
   -1,
@@ -62,6 +87,10 @@ const NUMBERS = [
   1e308,
   0.5,
   Number.MAX_SAFE_INTEGER,
+  2 ** 53,
+  5e-324,
+  // Such as JSON.stringify does not write.
+  ...['-0', '1e400', '-1e-400', '9007199254740993', '21.20', '9'.repeat(400)].map(rawJSON),
 ];
 
 export const hostileText = (random: Random): string => random.pick(TEXTS);

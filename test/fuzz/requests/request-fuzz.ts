@@ -71,11 +71,21 @@ interface Sending {
 
 /** Sends the request that `seed` and `number` determine, and returns its status. */
 async function sendOne(service: TestService, world: FuzzWorld, sending: Sending): Promise<string> {
-  const { seed, number, underWay, fault } = sending;
+  const { seed, number } = sending;
   const random = new Random(seed * 1_000_003 + number);
   const [caller, token] = random.pick([...world.callers]);
   const isRest = random.chance(0.4);
   const request = isRest ? restRequest(random, world.known, number) : graphqlRequest(random, world.known, number);
+  return sendRequest(service, token, request, { ...sending, random, caller });
+}
+
+/** Sends a request and checks its response. Returns its status. */
+export async function sendRequest(
+  service: TestService,
+  token: string | null,
+  request: GraphqlRequest | RestRequest,
+  { seed, number, underWay, fault, random, caller }: Sending & { readonly random: Random; readonly caller: string },
+): Promise<string> {
   const isOverWebSocket = 'query' in request && (request.kind === 'subscription' || random.chance(0.05));
   const title = `seed ${seed}, request ${number}, as ${caller}: ${JSON.stringify(request).slice(0, 2_000)}`;
   underWay.add(title);
@@ -171,7 +181,7 @@ async function overWebSocket(
 }
 
 /** A log that reports each error as a fault. */
-const errorLog = (fault: (text: string) => void) =>
+export const errorLog = (fault: (text: string) => void) =>
   pino(
     { level: 'error' },
     new Writable({

@@ -1,4 +1,4 @@
-import { type Fields, isFields } from '../../../protocol/control/fields.ts';
+import { type Fields, isFields, timeOf } from '../../../protocol/control/fields.ts';
 import { STREAM_NODE_STATES, type StreamOnNode } from '../model/stream-nodes.ts';
 import type { ReplayProgress, ReplayRequest, ReplaySpeed, ReplayState } from '../model/stream-replay.ts';
 import type {
@@ -18,7 +18,6 @@ const MAX_TEXT = 1_000;
 const MAX_NODES = 1_000;
 const MAX_DIFFERENCES = 20;
 const MAX_TOPIC = 65_535;
-const LAST_TIME = 8_640_000_000_000_000;
 
 /** Writes a report. Where a replay would continue is known in its process only. */
 export function reportObject(report: StreamReport): Fields {
@@ -131,9 +130,6 @@ const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
 
 export const countOf = (value: unknown): number =>
   typeof value === 'number' && value > 0 ? Math.min(Math.trunc(value), Number.MAX_SAFE_INTEGER) : 0;
-
-const timeOf = (value: unknown): number | null =>
-  typeof value === 'number' && value >= 0 && value <= LAST_TIME ? Math.trunc(value) : null;
 
 const textOf = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' ? value.slice(0, MAX_TEXT) : null;

@@ -1,4 +1,4 @@
-import { type Fields, fieldOf, isFields } from '../../../protocol/control/fields.ts';
+import { type Fields, fieldOf, isFields, timeOf } from '../../../protocol/control/fields.ts';
 import type {
   RecordedTopic,
   RecorderState,
@@ -17,7 +17,6 @@ const MAX_REASON = 1_000;
 const MAX_INT = 2_147_483_647;
 /** Maximum number of base64 characters, more than any stored preview has. */
 const MAX_PAYLOAD = 100_000;
-const LAST_TIME = 8_640_000_000_000_000;
 
 /** Parses responses, which may come from other versions or untrusted brokers. Invalid values are treated as missing. */
 export const parseResponse: {
@@ -128,9 +127,6 @@ export function wholeOf(value: unknown): number | null {
   if (typeof number !== 'number' || !(number >= 0)) return null;
   return Math.min(Math.trunc(number), Number.MAX_SAFE_INTEGER);
 }
-
-const timeOf = (value: unknown): number | null =>
-  typeof value === 'number' && Math.abs(value) <= LAST_TIME ? Math.trunc(value) : null;
 
 const textOf = (value: unknown, maxLength: number): string | null =>
   typeof value === 'string' ? value.slice(0, maxLength) : null;

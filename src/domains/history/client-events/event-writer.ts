@@ -13,7 +13,14 @@ export type EventHistory = HistoryHandle<EventArrival, ClientEventQueries>;
 const ROW_BYTES = 250;
 const REFUSAL_BYTES = 1_500;
 
-/** Writes the events of one broker to the history. */
+/**
+ * Brokers report when something happened. Times further ahead of the clock, or longer ago, are wrong: on PostgreSQL
+ * each of their days would become a partition, and those ahead would be the newest events for ever.
+ */
+const MAX_AHEAD_MS = 86_400_000;
+const MAX_LATE_MS = 7 * 86_400_000;
+
+/** Writes the events of one broker to the history. What has a wrong time is left out. */
 export class EventWriter {
   readonly #history: EventHistory;
   readonly #broker: string;
@@ -40,11 +47,13 @@ export class EventWriter {
   }
 
   event(event: Omit<StoredEvent, 'broker'>): void {
+    if (isWrongTime(event.at)) return;
     const bytes = ROW_BYTES + (event.clientId?.length ?? 0) + (event.refusal === null ? 0 : REFUSAL_BYTES);
     this.#history.insert({ event: { ...event, broker: this.#broker } }, event.at, bytes);
   }
 
   gap(gap: Omit<EventGap, 'broker'>): void {
+    if (isWrongTime(gap.at)) return;
     this.#history.insert({ gap: { ...gap, broker: this.#broker } }, gap.at, ROW_BYTES);
   }
 
@@ -52,4 +61,9 @@ export class EventWriter {
     const note = { at, broker: this.#broker, follower: this.#follower, state, log };
     this.#history.insert({ note }, note.at, ROW_BYTES);
   }
+}
+
+function isWrongTime(at: number): boolean {
+  const now = Date.now();
+  return at > now + MAX_AHEAD_MS || at < now - MAX_LATE_MS;
 }

@@ -1,5 +1,5 @@
 import type { ControlEvent } from '../../control/envelope.ts';
-import { integerOf, isFields, listIn } from '../../control/fields.ts';
+import { integerOf, intOf, isFields, listIn, timeOf } from '../../control/fields.ts';
 import type { ControlCaller } from '../../control/plugin.ts';
 import { INSPECT_API } from './inspect-control.ts';
 import type { ClientProtocol } from './inspect-data.ts';
@@ -75,8 +75,9 @@ export const isClientEventsChanged = (event: unknown): boolean =>
 export async function listClientEvents(caller: ControlCaller, after: number): Promise<ClientEventPage | null> {
   const data: unknown = await caller.call(INSPECT_API, 'listClientEvents', { after });
   if (!isFields(data) || typeof data.log !== 'string') return null;
-  const [since, first, sequence] = [data.since, data.first, data.sequence].map(integerOf);
-  if (since == null || first == null || sequence == null) return null;
+  const since = timeOf(data.since);
+  const [first, sequence] = [data.first, data.sequence].map(integerOf);
+  if (since === null || first == null || sequence == null) return null;
   const events = listIn(data, 'events').slice(0, MAX_EVENTS_PAGE).map(eventOf);
   return { log: data.log.slice(0, MAX_EVENT_NAME), since, first, sequence, events };
 }
@@ -84,15 +85,15 @@ export async function listClientEvents(caller: ControlCaller, after: number): Pr
 /** A value of a wrong type counts as missing. Numbers of events stay right: what is no event is a GAP. */
 function eventOf(value: unknown): ClientEvent {
   const fields = isFields(value) ? value : {};
-  const at = integerOf(fields.at);
+  const at = timeOf(fields.at);
   return {
     kind: (at !== null && CLIENT_EVENT_KINDS.find((kind) => kind === fields.kind)) || 'GAP',
     at: at ?? Date.now(),
-    from: integerOf(fields.from),
+    from: timeOf(fields.from),
     clientId: textOf(fields.clientId),
     username: textOf(fields.username),
     address: textOf(fields.address),
-    listenerPort: integerOf(fields.listenerPort),
+    listenerPort: intOf(fields.listenerPort),
     protocol: fields.protocol === 'MQTT' || fields.protocol === 'MQTT-WS' ? fields.protocol : null,
     reason: CLIENT_END_REASONS.find((reason) => reason === fields.reason) ?? null,
     detail: textOf(fields.detail),

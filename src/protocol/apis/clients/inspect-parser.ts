@@ -1,4 +1,4 @@
-import { integerOf, isFields } from '../../control/fields.ts';
+import { countOf, integerOf, intOf, isFields, timeOf } from '../../control/fields.ts';
 import type { ClientRef } from './client-key.ts';
 import {
   ANONYMOUS,
@@ -35,16 +35,15 @@ type FieldTable<T> = { readonly [Key in keyof T]-?: Reader<T[Key]> };
 const text: Reader<string> = (value) => (typeof value === 'string' ? value : undefined);
 const flag: Reader<boolean> = (value) => (typeof value === 'boolean' ? value : undefined);
 const number: Reader<number> = (value) => integerOf(value) ?? undefined;
+const int: Reader<number> = (value) => intOf(value) ?? undefined;
+const count: Reader<number> = (value) => countOf(value) ?? undefined;
 
 /** Smaller times are in seconds: as milliseconds they would be before March 1973. */
 const SECONDS_END = 100_000_000_000;
-/** The last time that a Date has. */
-const LAST_TIME = 8_640_000_000_000_000;
 
 function time(value: unknown): number | undefined {
   const raw = typeof value === 'string' && value !== '' ? Number(value) : value;
-  if (typeof raw !== 'number' || !(raw >= 0 && raw <= LAST_TIME)) return undefined;
-  return Math.trunc(raw < SECONDS_END ? raw * 1_000 : raw);
+  return timeOf(typeof raw === 'number' && raw < SECONDS_END ? raw * 1_000 : raw) ?? undefined;
 }
 
 const oneOf =
@@ -90,24 +89,24 @@ const SUMMARY_FIELDS: FieldTable<ConnectedClientSummary> = {
   lastConnect: time,
   lastDisconnect: (value) => (value === null ? null : time(value)),
   queues: parseQueues,
-  remotePort: number,
+  remotePort: int,
   bridge: flag,
   gateway: flag,
   disconnectReason: text,
-  node: number,
+  node: int,
   source: oneOf(CLIENT_SOURCES),
 };
 
 const will = objectOf<ClientWill>(
   {
     topic: text,
-    qos: withDefault(number, 0),
+    qos: withDefault(int, 0),
     retain: withDefault(flag, false),
     payload: withDefault(text, ''),
     properties: listOf(
       objectOf<ClientWillProperty>({ identifier: text, name: text, value: text }, 'identifier', 'value'),
     ),
-    delayInterval: number,
+    delayInterval: int,
   },
   'topic',
 );
@@ -136,14 +135,14 @@ const detail = objectOf<ConnectedClientDetail>(
     numDropped: number,
     bytesPublished: number,
     bytesSubscribed: number,
-    keepalive: number,
+    keepalive: int,
     cleanSession: flag,
     tls: (value) => (value === null ? null : tls(value)),
-    listener: objectOf<ClientListener>({ port: number, bind_address: text, tls: flag }, 'port'),
+    listener: objectOf<ClientListener>({ port: int, bind_address: text, tls: flag }, 'port'),
     will,
     subscriptions: listOf(text),
     inflight: numbersOf(INFLIGHT_KEYS),
-    subscriptionQos: listOf(number),
+    subscriptionQos: listOf(int),
     subscriptionOptions: listOf(subscriptionOptions),
   },
   'clientid',
@@ -163,7 +162,7 @@ const LIST_STATE = {
 };
 
 const list = objectOf<ListClientsData>({
-  totalCount: withDefault(number, 0),
+  totalCount: withDefault(count, 0),
   clients: withDefault(clients, []),
   ...LIST_STATE,
   source: oneOf(CLIENT_SOURCES),
@@ -180,23 +179,23 @@ const change = objectOf<ClientsChange>(
 );
 
 const backlog = objectOf<ClientBacklog & ClientRef>(
-  { clientid: text, node: number, messagesOut: withDefault(number, 0), numDropped: withDefault(number, 0) },
+  { clientid: text, node: int, messagesOut: withDefault(number, 0), numDropped: withDefault(number, 0) },
   'clientid',
 );
 
 export const parseBacklogPage: Reader<BacklogPage> = objectOf<BacklogPage>(
-  { backlogs: listOf(backlog), next: text, unknownNodes: listOf(number) },
+  { backlogs: listOf(backlog), next: text, unknownNodes: listOf(int) },
   'backlogs',
 );
 
 const subscriber = objectOf<Subscriber>(
-  { clientid: text, node: number, filter: text, qos: withDefault(number, 0), connected: withDefault(flag, true) },
+  { clientid: text, node: int, filter: text, qos: withDefault(int, 0), connected: withDefault(flag, true) },
   'clientid',
   'filter',
 );
 
 export const parseSubscriberList: Reader<SubscriberList> = objectOf<SubscriberList>(
-  { subscribers: listOf(subscriber), totalCount: withDefault(number, 0), complete: withDefault(flag, false) },
+  { subscribers: listOf(subscriber), totalCount: withDefault(count, 0), complete: withDefault(flag, false) },
   'subscribers',
 );
 

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../platform/errors.ts';
-import { integerOf, isFields, listIn } from '../../control/fields.ts';
+import { integerOf, isFields, listIn, timeOf } from '../../control/fields.ts';
 import type { ControlCaller } from '../../control/plugin.ts';
 import { INSPECT_API } from './inspect-control.ts';
 
@@ -59,14 +59,15 @@ export interface LastPublisher {
 export async function getLastPublisher(caller: ControlCaller, topic: string): Promise<LastPublisher | null> {
   const data = await caller.call(INSPECT_API, 'getLastPublisher', { topic });
   if (!isFields(data) || typeof data.clientId !== 'string') return null;
-  return { clientId: data.clientId, at: integerOf(data.at) ?? 0 };
+  return { clientId: data.clientId, at: timeOf(data.at) ?? 0 };
 }
 
 async function topList(caller: ControlCaller, command: string, fields: Readonly<Record<string, unknown>>) {
   const data = await caller.call(INSPECT_API, command, fields);
   const known = isFields(data) ? data : {};
-  const [from, to, maxError, total] = [known.from, known.to, known.maxError, known.total].map(integerOf);
-  if (from == null || to == null)
+  const [from, to] = [timeOf(known.from), timeOf(known.to)];
+  const [maxError, total] = [known.maxError, known.total].map(integerOf);
+  if (from === null || to === null)
     throw new ServiceError('NOT_SUPPORTED_BY_BROKER', 'The broker does not report the traffic of its clients');
   const entries = listIn(data, 'entries')
     .slice(0, MAX_TOP)
