@@ -1,7 +1,15 @@
 import { seesBroker, seesWholeProject, type Viewer } from '../../platform/auth/viewer.ts';
+import { invalid } from '../../platform/errors.ts';
 import { type ListConnection, orderedConnection, type PageArguments } from '../../platform/paging.ts';
+import type { SlicedTask } from '../../platform/scheduling/sliced-task.ts';
 import type { ListOrder, Place } from '../../platform/sorting/places.ts';
-import { changedWithin, matchesProblem, type ProblemListFilter } from './model/problem-filter.ts';
+import {
+  changedWithin,
+  filterIssues,
+  type ProblemListFilter,
+  type ProblemMatcher,
+  problemMatcher,
+} from './model/problem-filter.ts';
 import { PROBLEM_SEVERITIES, type ProblemSeverity } from './model/problem-kinds.ts';
 import type { ProblemRecord } from './storage/problem-cache.ts';
 
@@ -23,7 +31,7 @@ export interface ProblemCounts {
   readonly silenced: number;
 }
 
-type Silenced = (problem: ProblemRecord) => boolean;
+type Silenced = ProblemMatcher;
 
 /** Problems of a broker, of a project for viewers of the whole project, and of the service for root administrators. */
 export function seesProblem(viewer: Viewer, { projectId, brokerId }: ProblemRecord): boolean {
@@ -33,27 +41,33 @@ export function seesProblem(viewer: Viewer, { projectId, brokerId }: ProblemReco
 }
 
 /** Errors: INVALID. */
-export function problemPage(
+export function* problemPage(
   problems: Iterable<ProblemRecord>,
   { filter, orderBy, ...page }: ProblemListQuery,
   isSilenced: Silenced,
-): ListConnection<ProblemRecord> {
+): SlicedTask<ListConnection<ProblemRecord>> {
+  const issues = filterIssues(filter ?? {});
+  if (issues.length > 0) throw invalid(issues);
+  const matches = listMatcher(filter ?? {}, isSilenced);
   const found: ProblemRecord[] = [];
-  for (const problem of problems) if (matches(filter ?? {}, problem, isSilenced)) found.push(problem);
+  for (const problem of problems) {
+    if (matches(problem)) found.push(problem);
+    yield;
+  }
   const { field, order: direction } = orderBy ?? { field: 'OPENED_AT', order: 'desc' };
   return orderedConnection(found, page, { field: `Problem.${field}`, direction }, VALUES[field]);
 }
 
-function matches(filter: ProblemListFilter, problem: ProblemRecord, silenced: Silenced): boolean {
+function listMatcher(filter: ProblemListFilter, silenced: Silenced): ProblemMatcher {
   const { projectId, isOpen = true, isAcknowledged, isSilenced } = filter;
-  return (
+  const matches = problemMatcher(filter);
+  return (problem) =>
     (projectId == null || problem.projectId === projectId) &&
     (isOpen === null || (problem.openKey !== null) === isOpen) &&
     (isAcknowledged == null || (problem.acknowledgedAt !== null) === isAcknowledged) &&
-    matchesProblem(filter, problem) &&
+    matches(problem) &&
     changedWithin(filter, problem) &&
-    (isSilenced == null || silenced(problem) === isSilenced)
-  );
+    (isSilenced == null || silenced(problem) === isSilenced);
 }
 
 const rankOf = (severity: ProblemSeverity): number => -PROBLEM_SEVERITIES.indexOf(severity);
@@ -66,9 +80,10 @@ const VALUES: Readonly<Record<ProblemSortField, (problem: ProblemRecord) => Plac
 };
 
 /** Numbers of open problems. Silenced ones are counted only as such. */
-export function countProblems(problems: Iterable<ProblemRecord>, isSilenced: Silenced): ProblemCounts {
+export function* countProblems(problems: Iterable<ProblemRecord>, isSilenced: Silenced): SlicedTask<ProblemCounts> {
   const counts = { critical: 0, warning: 0, notice: 0, silenced: 0 };
   for (const problem of problems) {
+    yield;
     if (isSilenced(problem)) counts.silenced += 1;
     else if (problem.severity === 'CRITICAL') counts.critical += 1;
     else if (problem.severity === 'WARNING') counts.warning += 1;

@@ -3,6 +3,7 @@ import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-sour
 import { type ProjectRole, requireProjectRole, requireSignedIn, type Viewer } from '../../platform/auth/viewer.ts';
 import { invalid, notFound, OutOfSight } from '../../platform/errors.ts';
 import type { ListConnection } from '../../platform/paging.ts';
+import { runInSlices, runSync } from '../../platform/scheduling/sliced-task.ts';
 import type { Changes } from '../../platform/storage/changes/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { MAX_DESCRIPTION, textIssues } from '../../platform/text/texts.ts';
@@ -61,34 +62,38 @@ export class ProblemService {
   readonly isSilenced = (problem: ProblemRecord): boolean => this.silences.isSilenced(problem);
 
   /** Problems that the viewer may see. Errors: INVALID, UNAUTHORIZED. */
-  page(query: ProblemListQuery, viewer: Viewer | null): ListConnection<ProblemRecord> {
-    const known = requireSignedIn(viewer);
+  async page(query: ProblemListQuery, viewer: Viewer | null): Promise<ListConnection<ProblemRecord>> {
     const isOpen = query.filter?.isOpen === undefined || query.filter.isOpen === true;
-    const candidates = isOpen ? this.cache.allOpen() : this.cache.all();
-    return problemPage(visibleIn(candidates, known), query, this.isSilenced);
+    return this.#pageOf(isOpen ? this.cache.allOpen() : this.cache.all(), query, viewer);
   }
 
   /** As `page`, of a project. */
-  ofProject(projectId: string, query: ProblemListQuery, viewer: Viewer | null): ListConnection<ProblemRecord> {
-    return this.page({ ...query, filter: { ...query.filter, projectId } }, viewer);
+  async ofProject(id: string, query: ProblemListQuery, viewer: Viewer | null): Promise<ListConnection<ProblemRecord>> {
+    const filter = { ...query.filter, projectId: id };
+    return this.#pageOf(this.cache.ofOwner(id), { ...query, filter }, viewer);
   }
 
   /** As `page`, of a broker. */
-  ofBroker({ id }: BrokerRecord, query: ProblemListQuery, viewer: Viewer | null): ListConnection<ProblemRecord> {
-    return this.page({ ...query, filter: { ...query.filter, brokerIds: [id] } }, viewer);
+  async ofBroker(
+    { id }: BrokerRecord,
+    query: ProblemListQuery,
+    viewer: Viewer | null,
+  ): Promise<ListConnection<ProblemRecord>> {
+    const filter = { ...query.filter, brokerIds: [id] };
+    return this.#pageOf(this.cache.ofOwner(id), { ...query, filter }, viewer);
   }
 
   /** Of all problems that the viewer may see. */
-  counts(viewer: Viewer | null): ProblemCounts {
-    return countProblems(visibleIn(this.cache.allOpen(), requireSignedIn(viewer)), this.isSilenced);
+  async counts(viewer: Viewer | null): Promise<ProblemCounts> {
+    return this.#count(visibleIn(this.cache.allOpen(), requireSignedIn(viewer)));
   }
 
-  countsOfProject(projectId: string, viewer: Viewer | null): ProblemCounts {
-    return countProblems(visibleIn(this.cache.openOfProject(projectId), requireSignedIn(viewer)), this.isSilenced);
+  async countsOfProject(projectId: string, viewer: Viewer | null): Promise<ProblemCounts> {
+    return this.#count(visibleIn(this.cache.openOfProject(projectId), requireSignedIn(viewer)));
   }
 
   countsOfBroker(broker: BrokerRecord): ProblemCounts {
-    return countProblems(this.cache.openOfBroker(broker), this.isSilenced);
+    return runSync(countProblems(this.cache.openOfBroker(broker), this.isSilenced));
   }
 
   /** Errors: NOT_FOUND, UNAUTHORIZED; NOT_ALLOWED without the role. */
@@ -159,6 +164,14 @@ export class ProblemService {
     this.#stop();
     this.#feeds.close();
     await Promise.all([this.#changes.close(), this.cache.close(), this.silences.close()]);
+  }
+
+  #pageOf(problems: Iterable<ProblemRecord>, query: ProblemListQuery, viewer: Viewer | null) {
+    return runInSlices(problemPage(visibleIn(problems, requireSignedIn(viewer)), query, this.isSilenced));
+  }
+
+  #count(problems: Iterable<ProblemRecord>): Promise<ProblemCounts> {
+    return runInSlices(countProblems(problems, this.isSilenced));
   }
 
   async #update(id: string, data: Parameters<ProblemStore['update']>[1]): Promise<ProblemRecord> {

@@ -44,6 +44,8 @@ const SEEN_MS = 60_000;
 const TIDY_MS = 3_600_000;
 /** Open problems of all projects. Further ones are not opened. */
 const MAX_OPEN = 20_000;
+/** Problems that a project, and the service itself, may have open although others have MAX_OPEN. */
+const MIN_SHARE = 100;
 const SERVICE: FactScope = { projectId: null, brokerId: null };
 
 /**
@@ -187,10 +189,15 @@ export class ProblemWatch {
     if (state.size === 0) this.#states.delete(owner);
     else this.#states.set(owner, state);
     return transitions.flatMap((transition) => {
-      if (transition.change !== 'OPEN' || this.#options.cache.openCount < MAX_OPEN) return { ...transition, scope };
+      if (transition.change !== 'OPEN' || this.#hasRoom(scope)) return { ...transition, scope };
       state.forget(transition.key);
       return [];
     });
+  }
+
+  #hasRoom({ projectId }: FactScope): boolean {
+    const { cache } = this.#options;
+    return cache.openCount < MAX_OPEN || cache.openOfProject(projectId).length < MIN_SHARE;
   }
 
   async #write(present: ReadonlyMap<string, ProblemFact>): Promise<void> {

@@ -152,6 +152,20 @@ test('who may change a broker acknowledges its problems, and a restricted token 
   expect(await codeOf(service.graphql(END, { input: { silenceId: id } }, viewer.token))).toBe('NOT_ALLOWED');
   expect((await service.graphql(END, { input: { silenceId: id } }, editor.token)).data.endSilence).toBeTruthy();
   expect(await problemsOf(service, { isSilenced: true })).toEqual([]);
+  // One that is over is deleted before the next is added.
+  const { db, changes } = service.storage;
+  const short = (await silence(editor.token)).data.silenceProblems.silence.id;
+  await db.problemSilence.update({ where: { id: short }, data: { until: new Date(0) } });
+  await changes.announce('problem-silence', short);
+  await expect.poll(() => problemsOf(service, { isSilenced: true })).toEqual([]);
+  expect(await codeOf(silence(editor.token))).toBeUndefined();
+  expect(await db.problemSilence.findMany({ select: { id: true } })).not.toContainEqual({ id: short });
+
+  const filters = [{ brokerIds: Array(1_001).fill(own) }, { kinds: Array(1_001).fill('BROKER_UNREACHABLE') }];
+  for (const filter of filters) {
+    const list = 'query ($filter: ProblemFilter) { problems(filter: $filter) { totalCount } }';
+    expect(await codeOf(service.graphql(list, { filter }))).toBe('INVALID');
+  }
 });
 
 test('thresholds have defaults, and administrators and editors of a project change them', async () => {

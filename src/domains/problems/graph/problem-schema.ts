@@ -7,6 +7,7 @@ import { ServiceError } from '../../../platform/errors.ts';
 import { pageOf } from '../../../platform/paging.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { Project } from '../../projects/project-schema.ts';
+import { MAX_FILTER_IDS } from '../model/problem-filter.ts';
 import { PROBLEM_KINDS } from '../model/problem-kinds.ts';
 import type { ProblemCounts, ProblemSortField } from '../problem-list.ts';
 import type { ProblemRecord } from '../storage/problem-cache.ts';
@@ -115,7 +116,7 @@ const CountsType = builder.objectRef<ProblemCounts>('ProblemCounts').implement({
   }),
 });
 
-const IDS = 'at most 1,000';
+const IDS = `at most ${MAX_FILTER_IDS.toLocaleString('en')}`;
 
 const ProblemFilterType = builder.inputType('ProblemFilter', {
   description: 'Problems that match all given conditions.',

@@ -1,3 +1,4 @@
+import type { InputIssue } from '../../../platform/errors.ts';
 import type { ProblemRecord } from '../storage/problem-cache.ts';
 import type { ProblemKind, ProblemSeverity } from './problem-kinds.ts';
 
@@ -21,17 +22,30 @@ export interface ProblemListFilter extends ProblemFilter {
   readonly to?: Date | null | undefined;
 }
 
-export function matchesProblem(
-  { kinds, severities, brokerIds, subjectIds }: ProblemFilter,
-  { kind, severity, brokerId, subjectId }: ProblemRecord,
-): boolean {
-  return (
-    (kinds == null || kinds.includes(kind)) &&
-    (severities == null || severities.includes(severity)) &&
-    (brokerIds == null || (brokerId !== null && brokerIds.includes(brokerId))) &&
-    (subjectIds == null || (subjectId !== null && subjectIds.includes(subjectId)))
-  );
+export type ProblemMatcher = (problem: ProblemRecord) => boolean;
+
+/** Compiled for many problems, because a filter may have a thousand ids. */
+export function problemMatcher({ kinds, severities, brokerIds, subjectIds }: ProblemFilter): ProblemMatcher {
+  const isAmong = (list: readonly (string | null)[] | null | undefined): ((value: string | null) => boolean) => {
+    if (list == null) return () => true;
+    const values = new Set(list);
+    return (value) => values.has(value);
+  };
+  const [ofKind, ofSeverity] = [isAmong(kinds), isAmong(severities)];
+  const [ofBroker, ofSubject] = [isAmong(brokerIds), isAmong(subjectIds)];
+  return ({ kind, severity, brokerId, subjectId }) =>
+    ofKind(kind) && ofSeverity(severity) && ofBroker(brokerId) && ofSubject(subjectId);
 }
+
+/** Maximum number of ids of a condition of a list. */
+export const MAX_FILTER_IDS = 1_000;
+
+export const filterIssues = (filter: ProblemFilter): InputIssue[] =>
+  (['brokerIds', 'subjectIds'] as const).flatMap((name) =>
+    (filter[name]?.length ?? 0) > MAX_FILTER_IDS
+      ? [{ path: `filter.${name}`, reason: `must have at most ${MAX_FILTER_IDS} ids` }]
+      : [],
+  );
 
 /** Whether the problem opened or closed in the time of the filter. */
 export function changedWithin({ from, to }: ProblemListFilter, { openedAt, closedAt }: ProblemRecord): boolean {

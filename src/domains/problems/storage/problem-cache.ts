@@ -19,6 +19,8 @@ type Owner = string | null;
  * problem takes about a kilobyte.
  */
 export class ProblemCache extends RowCache<Problem, ProblemRecord> {
+  /** All problems by the id of their project, and by that of their broker. `null`: those of the service. */
+  readonly #byOwner = new Map<Owner, Map<string, ProblemRecord>>();
   /** Open problems by owner, until one of them changes. */
   readonly #openOf = new Map<Owner, readonly ProblemRecord[]>();
   readonly #openByKey = new Map<string, ProblemRecord>();
@@ -55,38 +57,50 @@ export class ProblemCache extends RowCache<Problem, ProblemRecord> {
     return this.#openByKey.values();
   }
 
+  /** Open and closed ones of a project or a broker. */
+  ofOwner(id: string): Iterable<ProblemRecord> {
+    return this.#byOwner.get(id)?.values() ?? [];
+  }
+
   /** Oldest first. Returns the same array until one of them changes. */
   openOfProject(projectId: string | null): readonly ProblemRecord[] {
-    return this.#open(projectId, () => [...this.#openByKey.values()].filter((one) => one.projectId === projectId));
+    return this.#open(projectId);
   }
 
   /** As `openOfProject`. */
-  openOfBroker({ id, projectId }: { readonly id: string; readonly projectId: string }): readonly ProblemRecord[] {
-    return this.#open(id, () => this.openOfProject(projectId).filter(({ brokerId }) => brokerId === id));
+  openOfBroker({ id }: { readonly id: string }): readonly ProblemRecord[] {
+    return this.#open(id);
   }
 
   /** The owner was deleted, and the database has deleted its problems. */
   ownerRemoved(owner: { readonly brokerId?: string; readonly projectId?: string }): void {
-    const isOwned = ({ brokerId, projectId }: ProblemRecord) =>
-      owner.brokerId === undefined ? projectId === owner.projectId : brokerId === owner.brokerId;
-    for (const { id } of this.all().filter(isOwned)) this.drop(id);
+    for (const { id } of [...this.ofOwner(owner.brokerId ?? owner.projectId ?? '')]) this.drop(id);
   }
 
-  #open(owner: Owner, read: () => ProblemRecord[]): readonly ProblemRecord[] {
+  #open(owner: Owner): readonly ProblemRecord[] {
     const known = this.#openOf.get(owner);
     if (known !== undefined) return known;
-    const open = read().sort((one, other) => (one.id < other.id ? -1 : 1));
+    const all = [...(this.#byOwner.get(owner)?.values() ?? [])];
+    const open = all.filter(({ openKey }) => openKey !== null).sort((one, other) => (one.id < other.id ? -1 : 1));
     this.#openOf.set(owner, open);
     return open;
   }
 
   #index(after: ProblemRecord | null, before: ProblemRecord | null): void {
     const { key, projectId, brokerId, id } = (after ?? before) as ProblemRecord;
-    this.#openOf.delete(projectId);
-    if (brokerId !== null) this.#openOf.delete(brokerId);
+    for (const owner of brokerId === null ? [projectId] : [projectId, brokerId]) this.#own(owner, id, after);
     if (after?.openKey != null) this.#openByKey.set(key, after);
     else if (this.#openByKey.get(key)?.id === id) this.#openByKey.delete(key);
     if (after !== null && after.openKey === null) this.#closedByKey.set(key, id);
     else if (this.#closedByKey.get(key) === id) this.#closedByKey.delete(key);
+  }
+
+  #own(owner: Owner, id: string, after: ProblemRecord | null): void {
+    this.#openOf.delete(owner);
+    const owned = this.#byOwner.get(owner) ?? new Map<string, ProblemRecord>();
+    if (after === null) owned.delete(id);
+    else owned.set(id, after);
+    if (owned.size === 0) this.#byOwner.delete(owner);
+    else this.#byOwner.set(owner, owned);
   }
 }

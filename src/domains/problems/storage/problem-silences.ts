@@ -7,12 +7,13 @@ import { RowCache } from '../../../platform/storage/changes/row-cache.ts';
 import type { Database } from '../../../platform/storage/database.ts';
 import { isForeignKeyViolation } from '../../../platform/storage/prisma-errors.ts';
 import { MAX_DESCRIPTION, textIssues } from '../../../platform/text/texts.ts';
-import { matchesProblem, type ProblemFilter } from '../model/problem-filter.ts';
+import { type ProblemFilter, type ProblemMatcher, problemMatcher } from '../model/problem-filter.ts';
 import type { ProblemRecord } from './problem-cache.ts';
 
 /** A time in which problems of a project are silent. */
 export interface SilenceRecord extends Readonly<Omit<ProblemSilence, 'filter'>> {
   readonly filter: ProblemFilter | null;
+  readonly matches: ProblemMatcher;
 }
 
 export interface NewSilence {
@@ -34,10 +35,12 @@ const MAX_SILENCES = 100;
 const MAX_FILTER = 20_000;
 const MAX_MS = 366 * 86_400_000;
 
-/** The silences of all projects. Those that are over count no longer, and are deleted later. */
+/** The silences of all projects. Those that are over count no longer, and are deleted before another one is added. */
 export class ProblemSilences {
   readonly #options: ProblemSilencesOptions;
   readonly #cache: RowCache<ProblemSilence, SilenceRecord>;
+  /** In the order of creation: each problem of a list looks at those of its project. */
+  readonly #byProject = new Map<string, readonly SilenceRecord[]>();
 
   constructor(options: ProblemSilencesOptions) {
     this.#options = options;
@@ -49,6 +52,7 @@ export class ProblemSilences {
       rowsOf: (id) => db.problemSilence.findMany({ where: id === ANYTHING ? {} : { id } }),
       toEntry: toRecord,
     });
+    this.#cache.onChange((after, before) => this.#index(after, before));
   }
 
   load(): Promise<void> {
@@ -61,15 +65,12 @@ export class ProblemSilences {
 
   /** Those that are not over, in the order of creation. */
   ofProject(projectId: string, now = Date.now()): readonly SilenceRecord[] {
-    return this.#cache.all().filter((one) => one.projectId === projectId && one.until.getTime() > now);
+    return (this.#byProject.get(projectId) ?? []).filter(({ until }) => until.getTime() > now);
   }
 
   isSilenced(problem: ProblemRecord, now = Date.now()): boolean {
-    const { projectId } = problem;
-    return (
-      projectId !== null &&
-      this.ofProject(projectId, now).some(({ filter }) => filter === null || matchesProblem(filter, problem))
-    );
+    const silences = problem.projectId === null ? undefined : this.#byProject.get(problem.projectId);
+    return silences?.some(({ until, matches }) => until.getTime() > now && matches(problem)) ?? false;
   }
 
   /** The ids of those that are not over. It changes when one begins or ends. */
@@ -97,6 +98,7 @@ export class ProblemSilences {
       });
     }
     if (issues.length > 0) throw invalid(issues);
+    await this.#deleteEnded(projectId, now);
     const { db, changes } = this.#options;
     const data = { id: newId('problemSilence'), projectId, until, reason: reason.trim(), filter: text, createdBy: by };
     const row = await db.problemSilence.create({ data }).catch((error: unknown) => {
@@ -119,15 +121,34 @@ export class ProblemSilences {
   }
 
   projectRemoved(projectId: string): void {
-    for (const one of this.#cache.all()) if (one.projectId === projectId) this.#cache.drop(one.id);
+    for (const { id } of this.#byProject.get(projectId) ?? []) this.#cache.drop(id);
   }
 
   close(): Promise<void> {
     return this.#cache.close();
   }
+
+  #index(after: SilenceRecord | null, before: SilenceRecord | null): void {
+    const { id, projectId } = (after ?? before) as SilenceRecord;
+    const others = (this.#byProject.get(projectId) ?? []).filter((one) => one.id !== id);
+    const all = after === null ? others : [...others, after].sort((one, other) => (one.id < other.id ? -1 : 1));
+    if (all.length === 0) this.#byProject.delete(projectId);
+    else this.#byProject.set(projectId, all);
+  }
+
+  /** Otherwise a project could have any number of short silences. */
+  async #deleteEnded(projectId: string, now: number): Promise<void> {
+    const ended = (this.#byProject.get(projectId) ?? []).filter(({ until }) => until.getTime() <= now);
+    if (ended.length === 0) return;
+    await this.#options.db.problemSilence.deleteMany({ where: { id: { in: ended.map(({ id }) => id) } } });
+    for (const { id } of ended) {
+      this.#cache.drop(id);
+      await this.#options.changes.announce(CHANGED, id);
+    }
+  }
 }
 
-const toRecord = ({ filter, ...row }: ProblemSilence): SilenceRecord => ({
-  ...row,
-  filter: filter === null ? null : (JSON.parse(filter) as ProblemFilter),
-});
+function toRecord({ filter: text, ...row }: ProblemSilence): SilenceRecord {
+  const filter = text === null ? null : (JSON.parse(text) as ProblemFilter);
+  return { ...row, filter, matches: problemMatcher(filter ?? {}) };
+}
