@@ -47,14 +47,17 @@ export interface EventPage {
   readonly end: EventPlace | null;
 }
 
-/** Events of one broker that one page searches; the next page continues there. */
+/** Events that one page searches, in equal parts of all brokers; the next page continues there. */
 const MAX_SEARCHED = 200_000;
 const WINDOW = 20_000;
+/** Of one broker. */
+const MIN_SEARCHED = 1_000;
 
 /** A page of the events of some brokers. A page of one client or account reads its events only. */
 export async function readEvents(db: HistoryReader, request: EventPageRequest): Promise<EventPage> {
   const { brokers, count, isUpwards } = request;
-  const pages = await Promise.all(brokers.map((broker) => eventsOf(db, broker, request)));
+  const most = Math.max(MIN_SEARCHED, Math.floor(MAX_SEARCHED / Math.max(1, brokers.length)));
+  const pages = await Promise.all(brokers.map((broker) => eventsOf(db, broker, request, most)));
   const compare = isUpwards ? byPlace : (a: EventPlace, b: EventPlace) => byPlace(b, a);
   const ends = pages.flatMap(({ end }) => (end === null ? [] : [end])).sort(compare);
   const [nearest] = ends;
@@ -77,14 +80,21 @@ interface BrokerPage {
   readonly end: EventPlace | null;
 }
 
-async function eventsOf(db: HistoryReader, broker: string, request: EventPageRequest): Promise<BrokerPage> {
+/** Searches at most `most` events. */
+async function eventsOf(
+  db: HistoryReader,
+  broker: string,
+  request: EventPageRequest,
+  most: number,
+): Promise<BrokerPage> {
   const { filter, count, isUpwards } = request;
+  const step = Math.min(WINDOW, most);
   const events: EventRecord[] = [];
   let bounds = boundsOf(request, broker);
-  for (let searched = 0; ; searched += WINDOW) {
-    if (searched >= MAX_SEARCHED) return { events, end: (isUpwards ? bounds.after : bounds.before) ?? null };
+  for (let searched = 0; ; searched += step) {
+    if (searched >= most) return { events, end: (isUpwards ? bounds.after : bounds.before) ?? null };
     const scope = scopeOf(broker, filter, bounds);
-    const end = isSelective(filter) ? null : await placeOf(db, scope, isUpwards);
+    const end = isSelective(filter) ? null : await placeOf(db, scope, isUpwards, step);
     const rest = conditionsOf(filter, scope.values.length);
     // The window includes its end.
     const window =
@@ -102,7 +112,7 @@ async function eventsOf(db: HistoryReader, broker: string, request: EventPageReq
 }
 
 /** Whether an index has all conditions, so that no event is read in vain. */
-const isSelective = ({ address, listenerPort, protocol, kinds, reasons }: EventFilter): boolean =>
+export const isSelective = ({ address, listenerPort, protocol, kinds, reasons }: EventFilter): boolean =>
   [address, listenerPort, protocol, kinds, reasons].every((condition) => condition == null);
 
 interface Condition {
@@ -171,9 +181,14 @@ function conditionsOf({ address, listenerPort, protocol, kinds, reasons }: Event
 }
 
 /** The last place of a window; `null` if there are no more events than in one window. */
-async function placeOf(db: HistoryReader, { sql, values }: Condition, isUpwards: boolean): Promise<EventPlace | null> {
+async function placeOf(
+  db: HistoryReader,
+  { sql, values }: Condition,
+  isUpwards: boolean,
+  step: number,
+): Promise<EventPlace | null> {
   const [place] = await db.all<EventPlace>(
-    `SELECT at, id, broker FROM history.client_event WHERE ${sql} ORDER BY ${orderOf(isUpwards)} LIMIT 1 OFFSET ${WINDOW - 1}`,
+    `SELECT at, id, broker FROM history.client_event WHERE ${sql} ORDER BY ${orderOf(isUpwards)} LIMIT 1 OFFSET ${step - 1}`,
     values,
   );
   return place ?? null;

@@ -1,3 +1,4 @@
+import { isSelective } from '../../../data-plane/history/client-events/event-pages.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
@@ -130,7 +131,7 @@ const LISTED =
 const ClientEventConnectionType = builder.connectionObject(
   {
     name: 'ClientEventConnection',
-    description: `A page of events, the newest first: at most ${MAX_EVENTS.toLocaleString('en')} entries, 50 by default. With conditions other than the client, the account and the time, a page searches 200,000 events of a broker; it may have fewer entries than requested, and \`endCursor\` continues the search.`,
+    description: `A page of events, the newest first: at most ${MAX_EVENTS.toLocaleString('en')} entries, 50 by default. With conditions other than the client, the account and the time, a page searches 200,000 events; it may have fewer entries than requested, and \`endCursor\` continues the search.`,
     type: ClientEventType,
     fields: (t) => ({
       since: t.field({
@@ -185,13 +186,24 @@ const argumentsOf = ({
   filter: filter && { ...filter, from: filter.from?.getTime(), to: filter.to?.getTime() },
 });
 
+/** Searching 200,000 events takes some hundred milliseconds in the thread of the history. */
+const SEARCH_COST = 1_000;
+
+/** `usual`: cost of a page without a search. */
+const costOf =
+  (usual: number) =>
+  ({ filter, ...page }: { readonly filter?: FilterInput | null | undefined } & Parameters<typeof pageCost>[0]) => ({
+    ...pageCost(page),
+    field: isSelective(argumentsOf({ filter }).filter ?? {}) ? usual : SEARCH_COST,
+  });
+
 builder.interfaceFields(Broker, (t) => ({
   clientEvents: t.connection(
     {
       description:
         'What happened to the clients of the broker, from the history. The broker is not asked, so it may be unreachable.',
       type: ClientEventType,
-      complexity: (args) => ({ ...pageCost(args), field: BROKER_QUERY_COST }),
+      complexity: costOf(BROKER_QUERY_COST),
       args: { filter: t.arg(FILTER) },
       resolve: (broker, args, { services }) => services.clientEvents.page([broker], argumentsOf(args)),
     },
@@ -218,7 +230,7 @@ builder.prismaObjectFields(Project, (t) => ({
     {
       description: 'What happened to the clients of all brokers of the project that the caller may see.',
       type: ClientEventType,
-      complexity: (args) => ({ ...pageCost(args), field: PROJECT_COST }),
+      complexity: costOf(PROJECT_COST),
       args: { filter: t.arg(FILTER) },
       resolve: ({ id }, args, { services, viewer }) =>
         services.clientEvents.page(services.brokers.visibleIn(id, viewer), argumentsOf(args)),

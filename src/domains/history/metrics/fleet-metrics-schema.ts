@@ -39,7 +39,8 @@ builder.queryFields((t) => ({
     complexity: FLEET_COST,
     resolve: (_root, _args, { services, viewer }) => {
       const projects = services.projects.visibleTo(viewer);
-      return services.metricsHistory.fleetHour(projects.flatMap(({ id }) => services.brokers.visibleIn(id, viewer)));
+      const brokers = projects.flatMap(({ id }) => services.brokers.visibleIn(id, viewer));
+      return services.metricsHistory.fleetHour(brokers, viewer);
     },
   }),
 }));

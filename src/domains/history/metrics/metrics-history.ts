@@ -2,7 +2,9 @@ import type { HistoryHandle } from '../../../data-plane/history/hosting/history-
 import type { MetricSample } from '../../../data-plane/history/metrics/metric.ts';
 import type { MetricGrid } from '../../../data-plane/history/metrics/metric-grid.ts';
 import type { MetricQueries } from '../../../data-plane/history/metrics/metrics-module.ts';
-import { invalid } from '../../../platform/errors.ts';
+import type { Viewer } from '../../../platform/auth/viewer.ts';
+import { invalid, ServiceError } from '../../../platform/errors.ts';
+import { ConcurrencyLimit, QueueFull } from '../../../platform/scheduling/concurrency-limit.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import { type AddedMetrics, addMetrics } from './added-metrics.ts';
 
@@ -27,30 +29,39 @@ const MINUTE_MS = 60_000;
 const LONGEST_MS = 3_660 * 24 * HOUR_MS;
 /** Of one statement. */
 const BROKERS_AT_ONCE = 50;
+/** Readings at the same time: one of all that a document may select has about 70 MB. */
+const MAX_READING = 2;
+/** Of one caller. */
+const MAX_WAITING = 100;
 
 /**
- * The stored metrics of brokers. Reads of the same range in one turn of the event loop become one, so that a page of
- * brokers costs a constant number of statements for each BROKERS_AT_ONCE of them.
+ * The stored metrics of brokers. Reads of a caller and range in one turn of the event loop become one, so that a page
+ * of brokers costs a constant number of statements for each BROKERS_AT_ONCE of them. Callers have equal turns.
  */
 export class MetricsHistory {
   readonly #history: HistoryHandle<MetricSample, MetricQueries>;
   readonly #batches = new Map<string, Batch>();
+  /** Of the same brokers, by their ids. */
+  readonly #fleets = new Map<string, Promise<AddedMetrics>>();
+  readonly #limit = new ConcurrencyLimit({ maxRunning: MAX_READING, maxWaitingPerKey: MAX_WAITING });
 
   constructor(history: HistoryHandle<MetricSample, MetricQueries>) {
     this.#history = history;
   }
 
-  /** Errors: INVALID; those of the history. */
-  async read({ id }: BrokerRecord, range: MetricsRange): Promise<MetricGrid> {
+  /** Errors: INVALID, RATE_LIMITED; those of the history. */
+  async read({ id }: BrokerRecord, range: MetricsRange, viewer: Viewer | null): Promise<MetricGrid> {
     const now = Date.now();
     const to = range.to?.getTime() ?? Math.ceil(now / ROUNDED_MS) * ROUNDED_MS;
     const from = range.from?.getTime() ?? to - HOUR_MS;
     requireRange(from, to, range.maxPoints);
-    const key = `${from} ${to} ${range.maxPoints}`;
+    const reader = readerOf(viewer);
+    const key = `${reader} ${from} ${to} ${range.maxPoints}`;
     let batch = this.#batches.get(key);
     if (batch === undefined) {
       const brokers = new Set<string>();
-      batch = { brokers, grids: this.#readLater(key, brokers, { from, to, maxSteps: range.maxPoints, now }) };
+      const request = { from, to, maxSteps: range.maxPoints, now };
+      batch = { brokers, grids: this.#readLater(key, reader, brokers, request) };
       this.#batches.set(key, batch);
     }
     batch.brokers.add(id);
@@ -59,30 +70,37 @@ export class MetricsHistory {
     return grid;
   }
 
-  /** The last hour of brokers, added up in steps of a minute. Errors: those of the history. */
-  async fleetHour(brokers: readonly BrokerRecord[]): Promise<AddedMetrics> {
+  /** The last hour of brokers, added up in steps of a minute. Errors: RATE_LIMITED; those of the history. */
+  fleetHour(brokers: readonly BrokerRecord[], viewer: Viewer | null): Promise<AddedMetrics> {
+    const ids = brokers.map(({ id }) => id);
+    const key = ids.join(' ');
+    const known = this.#fleets.get(key);
+    if (known !== undefined) return known;
+    const reading = this.#limited(readerOf(viewer), () => this.#addHour(ids)).finally(() => this.#fleets.delete(key));
+    this.#fleets.set(key, reading);
+    return reading;
+  }
+
+  async #addHour(ids: readonly string[]): Promise<AddedMetrics> {
     const now = Date.now();
     const from = Math.floor(now / MINUTE_MS) * MINUTE_MS - HOUR_MS;
     const shape = { from, stepMs: MINUTE_MS, steps: HOUR_MS / MINUTE_MS + 1 };
-    const ids = brokers.map(({ id }) => id);
     const range = { from, to: from + shape.steps * MINUTE_MS, maxSteps: shape.steps, now };
     return addMetrics([...(await this.#readAll(ids, range)).values()], shape);
   }
 
   async #readLater(
     key: string,
+    reader: string,
     brokers: ReadonlySet<string>,
-    request: Omit<Parameters<MetricQueries['grids']>[1], 'brokers'>,
+    request: GridRange,
   ): Promise<ReadonlyMap<string, MetricGrid>> {
     await new Promise((resolve) => setImmediate(resolve));
     this.#batches.delete(key);
-    return this.#readAll([...brokers], request);
+    return this.#limited(reader, () => this.#readAll([...brokers], request));
   }
 
-  async #readAll(
-    all: readonly string[],
-    request: Omit<Parameters<MetricQueries['grids']>[1], 'brokers'>,
-  ): Promise<ReadonlyMap<string, MetricGrid>> {
+  async #readAll(all: readonly string[], request: GridRange): Promise<ReadonlyMap<string, MetricGrid>> {
     const grids = new Map<string, MetricGrid>();
     for (let first = 0; first < all.length; first += BROKERS_AT_ONCE) {
       const some = all.slice(first, first + BROKERS_AT_ONCE);
@@ -90,7 +108,26 @@ export class MetricsHistory {
     }
     return grids;
   }
+
+  #limited<T>(reader: string, read: () => Promise<T>): Promise<T> {
+    return this.#limit.run(read, { key: reader }).catch((error: unknown) => {
+      throw error instanceof QueueFull ? tooMany() : error;
+    });
+  }
 }
+
+type GridRange = Omit<Parameters<MetricQueries['grids']>[1], 'brokers'>;
+
+const readerOf = (viewer: Viewer | null): string => viewer?.credentialId ?? '';
+
+const tooMany = () =>
+  new ServiceError(
+    'RATE_LIMITED',
+    `More than ${MAX_WAITING} of your readings of stored metrics wait: try again later`,
+    {
+      info: { retryAfterSeconds: 1 },
+    },
+  );
 
 function requireRange(from: number, to: number, maxPoints: number): void {
   const issues = [];
