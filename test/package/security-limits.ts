@@ -40,9 +40,26 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'platform/text/exact-json.ts',
     'MAX_EXACT',
   ],
+  'Open problems of all projects': ['domains/problems/problem-watch.ts', 'MAX_OPEN'],
+  'Silences of a project': ['domains/problems/storage/problem-silences.ts', 'MAX_SILENCES'],
+  'Ids of a condition of a list of problems': ['domains/problems/model/problem-filter.ts', 'MAX_FILTER_IDS'],
+  'Waiting readings of stored metrics of one caller; callers have equal turns': [
+    'domains/history/metrics/metrics-history.ts',
+    'MAX_WAITING',
+  ],
+  'Events that a page of events of clients searches': [
+    'data-plane/history/client-events/event-pages.ts',
+    'MAX_SEARCHED',
+  ],
+  'Roles that `explainAccess` adds or removes': ['domains/access-control/explain/access-explainer.ts', 'MAX_ROLES'],
+  'Characters of the path of a message that passed MQTT bridges': ['data-plane/bridges/mqtt/bridge-path.ts', 'LONGEST'],
   'Notification channels of a project, and of the service itself': [
     'domains/notifications/channels/channel-service.ts',
     'MAX_CHANNELS',
+  ],
+  'Tests of notification channels by one caller, per minute': [
+    'domains/notifications/delivery/delivery-service.ts',
+    'TESTS_PER_MINUTE',
   ],
   'Messages of a notification channel that wait': ['domains/notifications/delivery/delivery-former.ts', 'MAX_PENDING'],
   'Time for one attempt of a notification': ['domains/notifications/senders/sender.ts', 'ATTEMPT_MS'],

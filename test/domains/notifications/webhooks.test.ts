@@ -170,6 +170,12 @@ test('a hostile receiver is bounded, and the response of a test is shown', async
     error: expect.stringContaining('reached'),
   });
   expect(await deliveriesOf(service, id)).toEqual([]);
+
+  // A caller may test ten times a minute.
+  const codeOfTest = async () =>
+    (await service.graphql(TEST, { input: { channelId: id } })).errors?.[0]?.extensions.code;
+  for (let tested = 2; tested < 10; tested += 1) expect(await codeOfTest()).toBeUndefined();
+  expect(await codeOfTest()).toBe('RATE_LIMITED');
 });
 
 describe('templates', () => {

@@ -1,5 +1,6 @@
 import { notFound, ServiceError } from '../../../platform/errors.ts';
 import { newId } from '../../../platform/ids.ts';
+import { RateLimit } from '../../../platform/limits/rate-limit.ts';
 import type { Changes } from '../../../platform/storage/changes/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
 import { CHANNEL_CHANGED, type Channel } from '../channels/channel.ts';
@@ -17,10 +18,13 @@ interface DeliveryServiceOptions {
 
 /** Tests that run at the same time in this process. */
 const MAX_TESTS = 4;
+/** Tests of one caller: any user may have a project, and the receivers of an e-mail did not ask for it. */
+const TESTS_PER_MINUTE = 10;
 
 /** What users do with the messages of channels. The caller has checked the rights for the channel. */
 export class DeliveryService {
   readonly #options: DeliveryServiceOptions;
+  readonly #rate = new RateLimit({ perSecond: TESTS_PER_MINUTE / 60, burst: TESTS_PER_MINUTE });
   #tests = 0;
 
   constructor(options: DeliveryServiceOptions) {
@@ -28,7 +32,13 @@ export class DeliveryService {
   }
 
   /** Sends a test immediately, past the deliveries that wait, and stores nothing. Errors: RATE_LIMITED. */
-  async test(channel: Channel, graph: GraphContext): Promise<Outcome> {
+  async test(channel: Channel, graph: GraphContext, callerId: string): Promise<Outcome> {
+    const waitMs = this.#rate.take(callerId);
+    if (waitMs > 0) {
+      const retryAfterSeconds = Math.ceil(waitMs / 1_000);
+      const text = `You may test ${TESTS_PER_MINUTE} times a minute: try again in ${retryAfterSeconds} s`;
+      throw new ServiceError('RATE_LIMITED', text, { info: { retryAfterSeconds } });
+    }
     if (this.#tests >= MAX_TESTS) {
       throw new ServiceError('RATE_LIMITED', `At most ${MAX_TESTS} tests run at a time: try again later`);
     }

@@ -255,14 +255,16 @@ builder.mutationFields((t) => ({
     },
   }),
   testNotificationChannel: t.field({
-    description: 'Sends a test message immediately, also if the channel is not active. It is not stored.',
+    description:
+      'Sends a test message immediately, also if the channel is not active. It is not stored. A caller may test 10 times a minute.',
     type: TestPayload,
     ...onChannel,
     args: inputArgument(TestInput, 'The channel to test.'),
     resolve: async (_root, { input }, context) => {
       const { notificationChannels, notificationDeliveries } = context.services;
       const notificationChannel = await notificationChannels.visible(input.channelId, context.viewer);
-      return { ...(await notificationDeliveries.test(notificationChannel, context)), notificationChannel };
+      const { id } = requireSignedIn(context.viewer);
+      return { ...(await notificationDeliveries.test(notificationChannel, context, id)), notificationChannel };
     },
   }),
   resendNotificationDelivery: t.field({
