@@ -11,6 +11,7 @@ import {
   type GraphQLInputType,
   type GraphQLLeafType,
   type GraphQLSchema,
+  getNullableType,
   isEnumType,
   isInputObjectType,
   isInputType,
@@ -142,6 +143,10 @@ class Reading {
       const { ofType } = type;
       // A list accepts one item in place of a list of one item.
       if (!Array.isArray(value)) return [this.#value(value, ofType)];
+      const item = getNullableType(ofType);
+      // Code that searches such a list relies on it.
+      if (isEnumType(item) && value.length > item.getValues().length)
+        return this.#refuse(`A list of ${item.name} must not have a value twice.`);
       this.#count(value.length);
       return value.map((item, index) => this.#at(index, item, ofType));
     }

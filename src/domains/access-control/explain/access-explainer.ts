@@ -129,8 +129,14 @@ export function checkTopic(action: AccessAction, topic: string): void {
   if (reason !== null) throw invalid([{ path: 'topic', reason }]);
 }
 
+/** Of a hypothetical change: each is compared with all roles that the account has. */
+const MAX_ROLES = 1_000;
+
 function checkRoles(policy: AccessPolicy, { username, withRoles = [], withoutRoles = [] }: AccessQuery): void {
-  for (const name of [...withRoles.map((role) => role.name), ...withoutRoles]) {
+  const names = withRoles.map(({ name }) => name);
+  for (const [path, list] of Object.entries({ withRoles: names, withoutRoles }))
+    if (list.length > MAX_ROLES) throw invalid([{ path, reason: `must have at most ${MAX_ROLES} roles` }]);
+  for (const name of [...names, ...withoutRoles]) {
     if (!policy.roles.has(name)) throw notFound('role', name);
   }
   if (withRoles.length > 0 && username === null && policy.anonymousGroup === null) {

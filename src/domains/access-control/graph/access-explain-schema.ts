@@ -28,10 +28,10 @@ builder.queryFields((t) => ({
       }),
       withRoles: t.arg({
         type: [HeldRoleInput],
-        description: 'Evaluates as if the account held these roles, too. Default priority: -1.',
+        description: 'Evaluates as if the account held these roles, too, at most 1,000. Default priority: -1.',
       }),
       withoutRoles: t.arg.stringList({
-        description: 'Evaluates as if the account held none of these roles, directly or through groups.',
+        description: 'Evaluates as if the account held none of these roles, at most 1,000, directly or through groups.',
       }),
     },
     resolve: (_root, args, { services, viewer }) => {
