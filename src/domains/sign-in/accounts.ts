@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Prisma, User } from '../../generated/sqlite/client.ts';
-import type { ServiceError } from '../../platform/errors.ts';
+import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Changes } from '../../platform/storage/changes/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
@@ -8,7 +8,7 @@ import type { Sealer } from '../../platform/storage/encryption/sealed.ts';
 import { isUniqueViolation } from '../../platform/storage/prisma-errors.ts';
 import { serializable } from '../../platform/storage/serializable.ts';
 import { isAscii, skeletonOf } from '../../platform/text/look-alike.ts';
-import { isEmailAddress, MAX_NAME } from '../../platform/text/texts.ts';
+import { faultIn, isEmailAddress, MAX_NAME } from '../../platform/text/texts.ts';
 import type { AuditService } from '../audit/audit-service.ts';
 import type { SignInProvider } from '../users/sign-in-methods.ts';
 import type { ExternalUser } from './providers.ts';
@@ -45,7 +45,10 @@ export class SignInAccounts {
     this.#options = options;
   }
 
+  /** Errors: NOT_ALLOWED (no suitable account), UNAUTHORIZED (the subject is no text). */
   async admit(external: ExternalUser): Promise<{ readonly userId: string }> {
+    const fault = faultIn(external.subject);
+    if (fault !== null) throw new ServiceError('UNAUTHORIZED', `The sign-in failed: the subject ${fault}`);
     for (let attempt = 1; ; attempt += 1) {
       try {
         const admitted = await serializable(this.#options.db, (db) => this.#admit(db, external));
@@ -152,7 +155,7 @@ function verifiedEmail({ email, isEmailVerified }: ExternalUser): string | null 
 
 function nameOf({ name }: ExternalUser, email: string): string {
   const cleaned = (name ?? '').replace(/\p{Cc}/gu, ' ').trim();
-  return cleaned.slice(0, MAX_NAME) || (email.split('@')[0] ?? email);
+  return cleaned.slice(0, MAX_NAME).toWellFormed() || (email.split('@')[0] ?? email);
 }
 
 /** Whether people would take an address for that of another account. Few addresses are not ASCII. */
