@@ -18,6 +18,8 @@ export type LineMeaning =
   | DeniedLine
   /** The broker has started. Earlier connections do not exist any longer. */
   | { readonly kind: 'STARTED' }
+  /** The broker reads its configuration again. Lines about ends that follow may be about stored sessions. */
+  | { readonly kind: 'RELOADED' }
   /** A bridge of the broker's own configuration connects. */
   | { readonly kind: 'BRIDGE'; readonly name: string; readonly address: string }
   /** A truncated line about a client, which may be the end of a connection. */

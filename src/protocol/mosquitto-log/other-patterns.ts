@@ -96,9 +96,8 @@ export const OTHER_PATTERNS: readonly LinePattern[] = [
     example: 'Websockets support available.',
   },
   {
-    pattern:
-      /^(?:Reloading config\.|Starting in local only mode\. .*|Create a configuration file .*|Using default config.*)$/,
-    example: 'Reloading config.',
+    pattern: /^(?:Starting in local only mode\. .*|Create a configuration file .*|Using default config.*)$/,
+    example: 'Using default config.',
   },
   {
     pattern: /^(?:Error creating bridge|Connection Refused): /,

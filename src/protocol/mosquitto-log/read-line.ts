@@ -23,6 +23,7 @@ const LOOKS_CONNECTED = / \(p\d, c[01], k\d+/g;
 const NEGOTIATED = /^Client (.*) negotiated (\S+) cipher (\S+)$/s;
 const EXPIRED = /^Expiring client (.*) due to timeout\.$/s;
 const STARTED = /^mosquitto version \S+ (?:starting|running)$/;
+const RELOADED = 'Reloading config.';
 const BRIDGE = /^Connecting bridge (?:\(step \d\) )?(\S{1,200}) \((.{1,300}:\d{1,5})\)$/;
 
 /** Protocol numbers in log lines: 2.0.x writes 1 and 2 for MQTT 3.1 and 3.1.1, 2.1 writes 3 and 4. */
@@ -137,6 +138,7 @@ function readBroker(text: string): LineMeaning | null {
   const [, clientid] = EXPIRED.exec(text) ?? [];
   if (clientid !== undefined) return { kind: 'EXPIRED', clientid };
   if (STARTED.test(text)) return { kind: 'STARTED' };
+  if (text === RELOADED) return { kind: 'RELOADED' };
   const [, name, address] = BRIDGE.exec(text) ?? [];
   if (name !== undefined && address !== undefined) return { kind: 'BRIDGE', name, address };
   return OTHER_PATTERNS.some(({ pattern }) => pattern.test(text)) ? { kind: 'OTHER' } : null;

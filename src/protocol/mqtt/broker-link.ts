@@ -140,14 +140,14 @@ export class BrokerLink implements BrokerSession {
     if (this.status.state === 'CLOSED') return;
     void this.#dropConnection(true);
     this.#attempts.succeeded();
-    this.#setStatus('UNREACHABLE', reason);
+    this.#setStatus('UNREACHABLE', { lastError: reason });
   }
 
   restart(reason: string): void {
     if (!this.#connection) return;
     void this.#dropConnection(true);
     this.#attempts.lost(Date.now() - Date.parse(this.status.since));
-    this.#lost({ state: 'UNREACHABLE', text: reason });
+    this.#lost({ state: 'UNREACHABLE', text: reason, isSilent: true });
   }
 
   /**
@@ -315,7 +315,7 @@ export class BrokerLink implements BrokerSession {
         this.#subscriptions.refused(shared, error),
       );
     }
-    this.#setStatus('CONNECTED', undefined, sessionPresent);
+    this.#setStatus('CONNECTED', { resumed: sessionPresent });
     // After the new filters, which may cover the same topics: so no message is lost between.
     if (this.#connection !== connection) return;
     if (sessionPresent && this.#leftOver.size > 0) connection.unsubscribe([...this.#leftOver]);
@@ -362,10 +362,10 @@ export class BrokerLink implements BrokerSession {
     else this.#lost(refusal);
   }
 
-  #lost({ state, text, isPortClosed = false }: LinkFailure): void {
+  #lost({ state, text, isPortClosed = false, isSilent = false }: LinkFailure): void {
     if (this.status.state === 'CLOSED') return;
     this.#attempts.retryLater(isPortClosed && this.#opening.hasConnected);
-    this.#setStatus(state, text);
+    this.#setStatus(state, { lastError: text, wasSilent: isSilent });
     this.#attempts.endTurn();
   }
 
@@ -379,10 +379,10 @@ export class BrokerLink implements BrokerSession {
     await ended?.catch(() => undefined);
   }
 
-  #setStatus(state: LinkState, lastError?: string, resumed?: boolean): void {
+  #setStatus(state: LinkState, about?: Pick<LinkStatus, 'lastError' | 'resumed' | 'wasSilent'>): void {
     if (this.status.state === 'CLOSED') return;
     if (state === 'CONNECTED' || state === 'CLOSED') this.#attempts.forget();
-    this.#status.set(state, lastError, resumed);
+    this.#status.set(state, about);
   }
 
   #sendSubscribe(

@@ -50,6 +50,8 @@ export interface LinkStatus {
   readonly lastError?: string;
   /** While UNREACHABLE: whether the link was connected until `since`. */
   readonly wasConnected?: boolean;
+  /** While UNREACHABLE: whether the lost connection had been silent, for at most one and a half times the keepalive. */
+  readonly wasSilent?: boolean;
   /** While CONNECTED: whether the session was resumed, so that no message of QoS 1 and 2 was lost. */
   readonly resumed?: boolean;
 }

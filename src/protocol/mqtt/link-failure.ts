@@ -9,6 +9,8 @@ export interface LinkFailure {
   readonly text: string;
   readonly isPortClosed?: boolean;
   readonly isTakenOver?: boolean;
+  /** Whether the broker sent nothing any longer. */
+  readonly isSilent?: boolean;
   /** Whether the broker closed the socket without DISCONNECT, and with unread data. */
   readonly isReset?: boolean;
 }
@@ -109,7 +111,8 @@ export function failureOf(error: unknown): LinkFailure {
   const code = codeOf(error);
   if (typeof code === 'number') return refusedConnect(code);
   const isReset = code === 'ECONNRESET' || code === 'EPIPE';
-  return { state: 'UNREACHABLE', text: textOf(code, error), isPortClosed: code === 'ECONNREFUSED', isReset };
+  const isSilent = code === 'ETIMEDOUT' || (error instanceof Error && isKeepaliveTimeout(error));
+  return { state: 'UNREACHABLE', text: textOf(code, error), isPortClosed: code === 'ECONNREFUSED', isReset, isSilent };
 }
 
 /** Texts by the code of an error of OpenSSL. The first matching row applies. */

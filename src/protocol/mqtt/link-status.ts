@@ -27,7 +27,10 @@ export class StatusOfLink {
   }
 
   /** Calls the listeners if the state is another one. */
-  set(state: LinkState, lastError?: string, resumed?: boolean): void {
+  set(
+    state: LinkState,
+    { lastError, resumed, wasSilent }: Pick<LinkStatus, 'lastError' | 'resumed' | 'wasSilent'> = {},
+  ): void {
     const { current } = this;
     const hasChanged = current.state !== state;
     const wasConnected = current.state === 'CONNECTED' || current.wasConnected === true;
@@ -37,6 +40,7 @@ export class StatusOfLink {
       ...(state === 'UNREACHABLE' ? { wasConnected } : {}),
       ...(lastError === undefined ? {} : { lastError }),
       ...(resumed === undefined ? {} : { resumed }),
+      ...(wasSilent === true && current.state === 'CONNECTED' ? { wasSilent } : {}),
     };
     for (const resolve of this.#waiting.splice(0)) resolve();
     if (!hasChanged) return;

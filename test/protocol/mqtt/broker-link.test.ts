@@ -531,5 +531,8 @@ test('a broker that sends messages is alive, even if PINGRESP is late', async ()
   link.onStatus(({ state }) => states.push(state));
   for await (const [count] of on(pinged, 'ping')) if (count === 3) break;
   expect(states).toEqual(['CONNECTED']);
-  expect((await reached(link, 'UNREACHABLE')).lastError).toMatch(/stopped responding/);
+  expect(await reached(link, 'UNREACHABLE')).toMatchObject({
+    lastError: expect.stringMatching(/stopped responding/),
+    wasSilent: true,
+  });
 });

@@ -1,4 +1,5 @@
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
+import { LATE_EVENT_MS } from '../../../protocol/apis/clients/client-events.ts';
 import type {
   ClientProtocol,
   ConnectedClientDetail,
@@ -18,17 +19,16 @@ import { type ClientEntry, detailOf, newEntry, plainAddress, setConnection, summ
 import type { KnownListener, ListenersByPort } from './client-listeners.ts';
 import { FollowedSubscriptions } from './followed-subscriptions.ts';
 import { BROKER_RESTARTED, connected, ended, type LedgerEvent } from './ledger-events.ts';
+import { OtherEnds, type OtherEndsOptions } from './other-ends.ts';
 import { TakeoverLines } from './takeover-lines.ts';
 import { UncertainClients } from './uncertain-clients.ts';
 
-interface ClientLedgerOptions {
+interface ClientLedgerOptions extends OtherEndsOptions {
   /** Maximum number of clients. Default: 200,000. Further clients are not stored, and `overflowed` is true. */
   readonly maxClients?: number;
   /** Default: MAX_SUBSCRIPTION_BYTES. */
   readonly maxSubscriptionBytes?: number;
   readonly onChange: (clientid: string) => void;
-  /** Called when a client has connected, or its connection has ended. Default: not called. */
-  readonly onEvent?: (event: LedgerEvent) => void;
 }
 
 /** A connection of this service, as the link describes it. `account` is `undefined` if the link does not report it. */
@@ -60,6 +60,7 @@ export class ClientLedger {
   #sorted: ClientEntry[] | null = null;
   /** The client whose connection was replaced by the next one that is logged. */
   #replaced: string | null = null;
+  readonly #others: OtherEnds;
   #isVersion20: boolean | null = null;
   #listeners: ListenersByPort = new Map();
   /** Number of the last connection that was logged. */
@@ -76,6 +77,7 @@ export class ClientLedger {
     this.#subscriptions = new FollowedSubscriptions(maxSubscriptionBytes);
     this.#onChange = onChange;
     this.#onEvent = onEvent;
+    this.#others = new OtherEnds(options);
   }
 
   get size(): number {
@@ -167,7 +169,8 @@ export class ClientLedger {
    */
   apply(line: LogLine, now: number): -1 | 0 | 1 {
     // The log has seconds only. The arrival time is more exact, unless the line was delayed.
-    const at = line.at === null || Math.abs(now - line.at) < 2_000 ? now : line.at;
+    const at = line.at === null || Math.abs(now - line.at) < LATE_EVENT_MS ? now : line.at;
+    this.#others.lineRead(line);
     switch (line.kind) {
       case 'OPENED':
         if (this.#opened.size >= MAX_OPENED) this.#opened.delete(this.#opened.keys().next().value ?? '');
@@ -301,6 +304,8 @@ export class ClientLedger {
     const isNewSession = setConnection(entry, line, listenerPort);
     if (isNewSession) this.#subscriptions.clear(entry);
     if (!entry.gateway) entry.protocol = this.#protocolOf(entry);
+    // The replaced connection presumably had the same protocol.
+    if (this.#others.wasReplaced(line)) this.takeovers.replaced(entry);
     entry.connection = ++this.lastConnection;
     entry.lastConnect = at;
     this.#online(entry);
@@ -314,11 +319,7 @@ export class ClientLedger {
     if (ends === 'NOT_ADMITTED' || this.takeovers.isOwnDisconnect(line) || this.takeovers.isLateDisconnect(line))
       return 0;
     const entry = this.#entries.get(clientid);
-    if (entry === undefined) {
-      if (ends !== 'ADMITTED') return 0;
-      this.#onEvent(ended(line, line.reason, at));
-      return -1;
-    }
+    if (entry === undefined) return this.#others.ended(line, at);
     // With a port, the line is certainly about the client, or about another connection.
     if (ends !== 'UNCERTAIN' || port !== null) this.#disconnect(line, at);
     else if (entry.connected) {

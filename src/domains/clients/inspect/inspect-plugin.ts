@@ -34,7 +34,6 @@ const MAX_WAIT_MS = 5_000;
 /** Interval in which changes are coalesced into one event. */
 const COALESCE_MS = 50;
 const MAX_CHANGED = 1_000;
-const NOT_FOLLOWED_MEANWHILE = 'The log of the broker was not received.';
 const NO_SUBSCRIPTIONS =
   'The broker has logged no subscription yet: it needs `log_type subscribe` and `log_type unsubscribe`, or `log_type all`';
 
@@ -97,8 +96,7 @@ class InspectPlugin implements ControlPlugin, BegunPlugin {
         // The list has this service's own connections; their events say nothing about devices.
         if (!event.clientId?.startsWith(host.session.clientId)) this.#events.add(event);
       },
-      onRestart: (from) => {
-        this.#events.add({ kind: 'GAP', from, at: Date.now(), detail: NOT_FOLLOWED_MEANWHILE });
+      onRestart: () => {
         // Receivers of events find a number missing, and list again.
         this.#sequence += 1;
         this.#sendSoon();
@@ -130,6 +128,7 @@ class InspectPlugin implements ControlPlugin, BegunPlugin {
     if (this.#changed.size > 0) this.#sendSoon();
     try {
       const problem = await this.#follower.start();
+      this.#events.since = this.#follower.state.since;
       if (problem === null) return this;
       this.close();
       // Other log lines arrive, so only the connect line may have been lost: a retry may succeed.

@@ -15,6 +15,8 @@ export type LedgerEvent = Pick<ClientEvent, 'kind' | 'at'> & Partial<ClientEvent
 
 /** Mosquitto logs no disconnects when it stops. */
 export const BROKER_RESTARTED = 'the broker restarted';
+/** Detail of a gap. */
+export const NOT_RECEIVED = 'The log of the broker was not received.';
 
 const REASONS: ReadonlyMap<string, ClientEndReason> = new Map([
   [DISCONNECTED, 'CLIENT_DISCONNECTED'],

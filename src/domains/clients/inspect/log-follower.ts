@@ -1,3 +1,4 @@
+import { LATE_EVENT_MS } from '../../../protocol/apis/clients/client-events.ts';
 import type { ListState } from '../../../protocol/apis/clients/inspect-data.ts';
 import type { CapabilityReason } from '../../../protocol/control/capability-reason.ts';
 import type { LogLine } from '../../../protocol/mosquitto-log/log-line.ts';
@@ -6,8 +7,9 @@ import type { BrokerMessage, BrokerSession, LinkStatus, Stop } from '../../../pr
 import { ClientLedger } from './client-ledger.ts';
 import { ConnectionCensus } from './connection-census.ts';
 import { DisconnectWaiters } from './disconnect-waiters.ts';
+import { EarlyLines } from './early-lines.ts';
 import { incompleteReason, unreadReason } from './incomplete-list.ts';
-import type { LedgerEvent } from './ledger-events.ts';
+import { type LedgerEvent, NOT_RECEIVED } from './ledger-events.ts';
 import { LogVerification, NO_CONNECTIONS } from './log-verification.ts';
 
 const CONNECTED_COUNT = '$SYS/broker/clients/connected';
@@ -24,12 +26,13 @@ interface LogFollowerOptions {
   readonly onCount: () => void;
   /** Called for a log line that is not understood. */
   readonly onUnread: () => void;
-  /** Called when following restarted: clients may have connected unnoticed since this time, in epoch milliseconds. */
-  readonly onRestart: (since: number) => void;
+  /** Called when following restarted: the clients are other ones. */
+  readonly onRestart: () => void;
 }
 
 /**
- * Follows the clients of a plain Mosquitto through its log, `$SYS/broker/log/#` (QoS 1), from the constructor on.
+ * Follows the clients of a plain Mosquitto through its log, `$SYS/broker/log/#` (QoS 1), from the constructor on. Lines
+ * that arrive before the version of the broker wait for it, because the same words differ in meaning between versions.
  *
  * Following restarts with an empty list if the broker did not store our session. It also restarts if the link was down
  * for longer than LINES_STORED_MS. If the broker stored the session and restarted, connections from before the loss of
@@ -45,24 +48,31 @@ export class LogFollower {
   readonly #session: BrokerSession;
   readonly #options: LogFollowerOptions;
   readonly #stops: Stop[] = [];
+  /** Since when the log is received without a gap, or is about to be received. */
   #since = Date.now();
   #isProbing = false;
   #uptime = 0;
   #lostAt: number | null = null;
+  /** When the last message arrived. */
+  #heardAt = Date.now();
   /** Number of the last connection that was logged before the link was lost. */
   #lastBeforeLoss = 0;
   #subscribed: Promise<void> = Promise.resolve();
   /** Whether the broker granted the subscription once: the link renews it after reconnects. */
   #hasLog = false;
+  /** Whether the broker granted it on this connection, or resumed the session. */
+  #isReceiving = false;
+  readonly #early = new EarlyLines((message, at) => this.#readLine(message, at));
   #isStarted = false;
   #closed = false;
 
   constructor(session: BrokerSession, options: LogFollowerOptions) {
     this.#session = session;
     this.#options = options;
-    this.ledger = new ClientLedger({ onChange: options.onChange, onEvent: options.onEvent });
+    const { onChange, onEvent } = options;
+    this.ledger = new ClientLedger({ onChange, onEvent, mayHaveOthers: () => this.census.unknown !== 0 });
     this.census = new ConnectionCensus(this.ledger);
-    this.verification = new LogVerification(session, options.lineTimeoutMs);
+    this.verification = new LogVerification(session, options.lineTimeoutMs, () => this.#granted());
     this.#stops.push(session.onStatus((status) => this.#statusChanged(status)));
     this.#begin();
     this.#subscribeLog();
@@ -73,7 +83,12 @@ export class LogFollower {
     this.#isStarted = true;
     await this.#subscribed;
     await this.#subscribeRest();
-    const problem = await this.verification.verify();
+    // After a reconnect meanwhile.
+    this.#granted();
+    // A broker without a version has lines, too.
+    const late = setTimeout(() => this.#early.release(), this.#options.lineTimeoutMs / 2);
+    const problem = await this.verification.verify().finally(() => clearTimeout(late));
+    this.#early.release();
     return problem === NO_CONNECTIONS ? (unreadReason(this.reader) ?? problem) : problem;
   }
 
@@ -98,9 +113,9 @@ export class LogFollower {
 
   /** Called first: clients that connect before this subscription remain unknown. */
   #subscribeLog(): void {
-    this.#subscribed = this.#subscribe(`${LOG_TOPIC}#`, (message) => this.#logLine(message)).then(() => {
-      this.#hasLog = true;
-    });
+    this.#subscribed = this.#subscribe(`${LOG_TOPIC}#`, (message) => this.#logLine(message)).then(() =>
+      this.#granted(),
+    );
     // `start` reports the error, but may never be called.
     this.#subscribed.catch(() => undefined);
   }
@@ -110,6 +125,7 @@ export class LogFollower {
     await this.#subscribe(VERSION_TOPIC, ({ payload }) => {
       this.reader.version = textOf(payload);
       this.ledger.version = textOf(payload);
+      this.#early.release();
     });
     await this.#subscribeNumber(UPTIME, (seconds, isRetained) => {
       // The broker stopped when the link was lost, or earlier. Times cannot be compared: the broker has its own clock.
@@ -126,13 +142,19 @@ export class LogFollower {
     return this.#subscribe(filter, ({ payload, retain }) => {
       const value = Number.parseInt(textOf(payload), 10);
       if (!Number.isSafeInteger(value)) return;
+      // The broker sends a version before it, or has none.
+      this.#early.release();
       listener(value, retain);
       this.#options.onCount();
     });
   }
 
   async #subscribe(filter: string, listener: (message: BrokerMessage) => void): Promise<void> {
-    const stop = await this.#session.subscribe(filter, listener, { qos: 1 });
+    const heard = (message: BrokerMessage) => {
+      this.#heardAt = Date.now();
+      listener(message);
+    };
+    const stop = await this.#session.subscribe(filter, heard, { qos: 1 });
     if (this.#closed) stop();
     else this.#stops.push(stop);
   }
@@ -156,14 +178,34 @@ export class LogFollower {
     });
   }
 
-  #restarted(unnoticedSince: number): void {
-    this.#since = Date.now();
-    this.#options.onRestart(unnoticedSince);
+  /** The log is received from now on. */
+  #granted(): void {
+    if (this.#isReceiving) return;
+    this.#isReceiving = true;
+    if (this.#hasLog) this.#missed(this.#since);
+    else this.#since = Date.now();
+    this.#hasLog = true;
   }
 
-  #logLine({ topic, payload }: BrokerMessage): void {
+  /** Events may be missing since `from`, in epoch milliseconds. */
+  #missed(from: number): void {
+    this.#since = Date.now();
+    this.#options.onEvent({ kind: 'GAP', from, at: this.#since, detail: NOT_RECEIVED });
+  }
+
+  #restarted(from: number): void {
+    this.#missed(from);
+    this.#options.onRestart();
+  }
+
+  #logLine(message: BrokerMessage): void {
     this.verification.lineReceived();
     this.census.messageReceived();
+    this.#granted();
+    this.#early.read(message);
+  }
+
+  #readLine({ topic, payload }: BrokerMessage, at: number): void {
     const line = this.reader.read(topic.slice(LOG_TOPIC.length), payload, (id) => this.ledger.has(id));
     if (line.kind === 'UNREAD') this.#options.onUnread();
     if (this.#isOfRestart(line)) this.ledger.removeUntil(this.#lastBeforeLoss);
@@ -176,7 +218,7 @@ export class LogFollower {
       this.ledger.describeGateway(this.#session.clientId, line);
       return;
     }
-    this.census.unknownChanged(this.ledger.apply(line, Date.now()));
+    this.census.unknownChanged(this.ledger.apply(line, at));
     this.#options.onCount();
     if ('clientid' in line) this.waiters.notify(line.clientid);
   }
@@ -186,20 +228,30 @@ export class LogFollower {
     return line.kind === 'DISCONNECTED' && line.clientid === this.#session.clientId && line.address === '(null)';
   }
 
-  #statusChanged({ state, resumed }: LinkStatus): void {
+  /** For how long the lost connection may have been dead: at most until the last message. */
+  #unheardMs(wasSilent: boolean | undefined): number {
+    if (wasSilent !== true) return 0;
+    const { keepaliveSeconds = 0 } = this.#session;
+    return Math.min(Date.now() - this.#heardAt, keepaliveSeconds * 1_500);
+  }
+
+  #statusChanged({ state, resumed, wasSilent }: LinkStatus): void {
     if (state !== 'CONNECTED') {
       if (this.#lostAt === null) this.#lastBeforeLoss = this.ledger.lastConnection;
-      this.#lostAt ??= Date.now();
+      this.#lostAt ??= Date.now() - this.#unheardMs(wasSilent);
       return;
     }
     if (!this.#hasLog) this.#subscribeLog();
     const now = Date.now();
     const lostAt = this.#lostAt ?? now;
     this.#lostAt = null;
-    if (resumed === true && now - lostAt < LINES_STORED_MS) return;
+    if (resumed === true && this.#isReceiving && now - lostAt < LINES_STORED_MS) return;
+    this.#early.readWaiting();
     this.census.reset();
     this.#begin();
-    this.#restarted(lostAt);
+    const from = this.#isReceiving ? lostAt - LATE_EVENT_MS : this.#since;
+    this.#isReceiving = false;
+    if (this.#hasLog) this.#restarted(from);
     if (this.#isStarted) void this.verification.restart();
   }
 }

@@ -28,6 +28,7 @@ export const DENIED: CapabilityReason = {
 export class LogVerification {
   readonly #session: BrokerSession;
   readonly #lineTimeoutMs: number;
+  readonly #onGranted: () => void;
   #hasLogLine = false;
   #onConnectLine: (() => void) | null = null;
   /** The current verification. The result of an earlier one, perhaps on an earlier connection, is ignored. */
@@ -35,8 +36,10 @@ export class LogVerification {
   /** Why clients cannot be followed any more. `null` again with the next log line of a connection. */
   problem: CapabilityReason | null = null;
 
-  constructor(session: BrokerSession, lineTimeoutMs: number) {
+  /** @param onGranted called when the broker has granted the subscription to the log, if it did not before */
+  constructor(session: BrokerSession, lineTimeoutMs: number, onGranted: () => void = () => undefined) {
     this.#session = session;
+    this.#onGranted = onGranted;
     this.#lineTimeoutMs = lineTimeoutMs;
   }
 
@@ -110,6 +113,7 @@ export class LogVerification {
       // Resolves when the broker has granted our subscription to the log on this connection.
       const stop = await this.#session.subscribe(`${LOG_TOPIC}#`, () => undefined, { qos: 1 });
       stop();
+      this.#onGranted();
       return await this.verify();
     } catch (error) {
       if (isDenied(error)) return DENIED;

@@ -31,7 +31,8 @@ const NOTHING = {
 /** The last events of the clients of one broker, for a reader that stores them. */
 export class ClientEventLog {
   readonly #id = crypto.randomUUID();
-  readonly #since = Date.now();
+  /** Since when all events are added, in epoch milliseconds. Default: the creation. */
+  since = Date.now();
   readonly #emit: (event: ControlEvent) => void;
   /** Oldest first. */
   #events: ClientEvent[] = [];
@@ -72,7 +73,7 @@ export class ClientEventLog {
     const from = Math.max(typeof after === 'number' ? Math.trunc(after) : 0, this.#dropped) - this.#dropped;
     return {
       log: this.#id,
-      since: this.#since,
+      since: this.since,
       first: this.#dropped + from + 1,
       sequence: this.#sequence,
       events: this.#events.slice(from, from + MAX_EVENTS_PAGE),

@@ -47,7 +47,7 @@ export interface ClientEvent {
 export interface ClientEventPage {
   /** Identifies the run of the log; the numbers of another run are not valid here. */
   readonly log: string;
-  /** Epoch milliseconds since when the provider follows clients. */
+  /** Epoch milliseconds since when the provider notices all events. */
   readonly since: number;
   /** Number of the first of `events`; the others follow without gaps. */
   readonly first: number;
@@ -57,6 +57,9 @@ export interface ClientEventPage {
 }
 
 export const MAX_EVENTS_PAGE = 1_000;
+
+/** An event may be noticed this long after it happened, because the broker, the network or this process is slow. */
+export const LATE_EVENT_MS = 2_000;
 
 /** Longer names are truncated, in UTF-16 code units. */
 const MAX_EVENT_NAME = 256;

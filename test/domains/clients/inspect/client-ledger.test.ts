@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { ClientLedger, MAX_OFFLINE } from '../../../../src/domains/clients/inspect/client-ledger.ts';
 import { ConnectionCensus } from '../../../../src/domains/clients/inspect/connection-census.ts';
 import { incompleteReason } from '../../../../src/domains/clients/inspect/incomplete-list.ts';
+import type { LedgerEvent } from '../../../../src/domains/clients/inspect/ledger-events.ts';
 import type { LogDialect } from '../../../../src/protocol/mosquitto-log/log-dialect.ts';
 import { LogReader } from '../../../../src/protocol/mosquitto-log/log-reader.ts';
 import { readLine } from '../../../../src/protocol/mosquitto-log/read-line.ts';
@@ -12,11 +13,14 @@ type Told = ReturnType<typeof ledgerOf>;
 
 interface LedgerOptions {
   readonly maxSubscriptionBytes?: number;
+  readonly mayHaveOthers?: () => boolean;
   readonly dialect?: LogDialect;
 }
 
 function ledgerOf({ dialect = '2.0.0', ...options }: LedgerOptions = {}) {
-  const ledger = new ClientLedger({ onChange: () => undefined, ...options });
+  const events: string[] = [];
+  const onEvent = ({ kind, clientId }: LedgerEvent) => events.push(`${kind} ${clientId ?? ''}`.trim());
+  const ledger = new ClientLedger({ onChange: () => undefined, onEvent, ...options });
   ledger.subscriptionsFollowed = true;
   const tell = (text: string, level = 'N') =>
     ledger.apply(
@@ -26,7 +30,7 @@ function ledgerOf({ dialect = '2.0.0', ...options }: LedgerOptions = {}) {
   const connect = (id: string, { port = 1, clean = 1, keepalive = 60, user = 'u', version = 4 } = {}) =>
     tell(`New client connected from 10.0.0.1:${port} as ${id} (p${version}, c${clean}, k${keepalive}, u'${user}').`);
   const subscribe = (id: string, filter: string) => tell(`${id} 1 ${filter}`, 'M/subscribe');
-  return { ledger, tell, connect, subscribe };
+  return { ledger, tell, connect, subscribe, events };
 }
 
 test('the subscriptions of all clients together are bounded, and an incomplete list has no number', () => {
@@ -177,6 +181,42 @@ test('the end of an unlogged connection reduces the number of unknown ones, unle
   expect(tell('Client <unknown> closed its connection.')).toBe(0);
   connect('a');
   expect(tell('Client a disconnected.')).toBe(0);
+});
+
+test('the end of a client from before the log is an event if the line is certain, and a gap if it is not', () => {
+  const { tell, connect, events } = ledgerOf();
+  tell('Client one disconnected.');
+  tell('Client two closed its connection.');
+  tell('Client three already connected, closing old connection.', 'E');
+  connect('three');
+  tell('Client <unknown> closed its connection.');
+  expect(events.splice(0)).toEqual(['DISCONNECTED one', 'DISCONNECTED two', 'TAKEN_OVER three', 'CONNECTED three']);
+  // Perhaps stored sessions.
+  tell('Reloading config.', 'I');
+  tell('Client four disconnected.');
+  connect('five');
+  tell('Client six disconnected.');
+  expect(events).toEqual(['GAP', 'CONNECTED five', 'DISCONNECTED six']);
+
+  // Perhaps a refused connection, or a session that is resumed.
+  const newer = ledgerOf({ dialect: '2.0.13' });
+  newer.tell('Client one closed its connection.');
+  newer.tell('Client two [10.0.0.1:1] disconnected: session taken over.');
+  expect(newer.events).toEqual(['GAP', 'GAP']);
+  const complete = ledgerOf({ dialect: '2.0.13', mayHaveOthers: () => false });
+  complete.tell('Client one closed its connection.');
+  expect(complete.events).toEqual([]);
+});
+
+test('the late end of a WebSocket that a client from before the log had is not the end of its next connection', () => {
+  const { ledger, tell, events } = ledgerOf();
+  ledger.version = 'mosquitto version 2.0.11';
+  tell('Client a already connected, closing old connection.', 'E');
+  tell("New client connected from ::ffff:10.0.0.1:2 as a (p2, c1, k60, u'u').");
+  tell('Client a closed its connection.');
+  expect(events).toEqual(['TAKEN_OVER a', 'CONNECTED a']);
+  tell('Client a closed its connection.');
+  expect(events.at(-1)).toBe('DISCONNECTED a');
 });
 
 test.each([

@@ -307,7 +307,10 @@ test('a restarted broker is followed again, without its earlier clients', async 
   await expect.poll(() => idsOf(controls)).toContain('old');
   const { since } = await listClients(controls);
   const events: number[] = [];
-  controls.onEvent('cedalo/inspect', ({ sequence }) => events.push(Number(sequence)));
+  controls.onEvent(
+    'cedalo/inspect',
+    ({ event, sequence }) => event === 'clientsChanged' && events.push(Number(sequence)),
+  );
   await broker.client({ clientId: 'older' });
   await expect.poll(() => events).not.toEqual([]);
   const back = reached(link, 'UNREACHABLE').then(() => reached(link, 'CONNECTED'));

@@ -1,0 +1,37 @@
+import type { BrokerMessage } from '../../../protocol/mqtt/broker-session.ts';
+
+/** Maximum number of lines that wait. Beyond it, all of them are read. */
+const MAX_EARLY = 10_000;
+
+/** Lines that arrive before it is known how to read them. Afterwards lines are read immediately. */
+export class EarlyLines {
+  readonly #read: (message: BrokerMessage, at: number) => void;
+  #waiting: { readonly message: BrokerMessage; readonly at: number }[] = [];
+  #isReleased = false;
+
+  /** `read` is called with the time of arrival, in epoch milliseconds. */
+  constructor(read: (message: BrokerMessage, at: number) => void) {
+    this.#read = read;
+  }
+
+  read(message: BrokerMessage): void {
+    const at = Date.now();
+    if (this.#isReleased) {
+      this.#read(message, at);
+      return;
+    }
+    // The link empties a message after its listeners were called.
+    this.#waiting.push({ message: { ...message, payload: Buffer.from(message.payload) }, at });
+    if (this.#waiting.length > MAX_EARLY) this.release();
+  }
+
+  readWaiting(): void {
+    for (const { message, at } of this.#waiting.splice(0)) this.#read(message, at);
+  }
+
+  /** Reads what waits, and from now on immediately. */
+  release(): void {
+    this.#isReleased = true;
+    this.readWaiting();
+  }
+}
