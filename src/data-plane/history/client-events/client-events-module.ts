@@ -125,10 +125,15 @@ async function readGaps(db: HistoryReader, { brokers, from, to }: GapRequest): P
   return [...ofStore, ...ofBrokers.flat()].sort((a, b) => b.at - a.at).slice(0, MAX_EVENT_GAPS);
 }
 
-/** Where the record of a broker's events ends: when, in epoch milliseconds, and in which log of the provider. */
+/** Where the record of a broker's events ends. Times in epoch milliseconds; 0: there is none. */
 export interface EventsEnd {
+  /** Everything until then is written, except what was noticed late. */
   readonly at: number;
+  /** The log of the provider. */
   readonly log: string | null;
+  /** The last connect or disconnect, and the last refusal, in the time of the broker. */
+  readonly lastEvent: number;
+  readonly lastRefusal: number;
 }
 
 /** Returns `null` if no event of the broker was recorded. */
@@ -137,13 +142,19 @@ async function readEnd(db: HistoryReader, { broker }: { readonly broker: string 
     'SELECT at, follower, state, log FROM history.client_follow WHERE broker = $1 ORDER BY at DESC LIMIT 1',
     [broker],
   );
-  const [{ at: last } = { at: null }] = await db.all<{ at: number | null }>(
-    'SELECT max(at) AS at FROM history.client_event WHERE broker = $1',
+  const lastEvent = await lastOf(db, broker, 'id > 0');
+  const lastRefusal = await lastOf(db, broker, 'id < 0');
+  if (note === undefined) return lastEvent === 0 ? null : { at: lastEvent, log: null, lastEvent, lastRefusal };
+  const alive = note.state === 'STOP' ? null : await lastAlive(db, note.follower);
+  return { at: Math.max(note.at, alive ?? 0), log: note.log, lastEvent, lastRefusal };
+}
+
+async function lastOf(db: HistoryReader, broker: string, condition: string): Promise<number> {
+  const [row] = await db.all<{ at: number }>(
+    `SELECT at FROM history.client_event WHERE broker = $1 AND ${condition} ORDER BY at DESC LIMIT 1`,
     [broker],
   );
-  if (note === undefined) return last === null ? null : { at: last, log: null };
-  const alive = note.state === 'STOP' ? null : await lastAlive(db, note.follower);
-  return { at: Math.max(note.at, last ?? 0, alive ?? 0), log: note.log };
+  return row?.at ?? 0;
 }
 
 async function lastAlive(db: HistoryReader, follower: string): Promise<number | null> {

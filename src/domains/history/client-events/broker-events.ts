@@ -37,7 +37,10 @@ export class BrokerEvents {
   readonly #stops: (() => void)[] = [];
   readonly #closed = new AbortController();
   #reading: Promise<void> | null = null;
-  #isReadAgain = false;
+  /** Since when there is more to read than the current reading may have read. */
+  #readAgainSince: number | null = null;
+  /** Since when there is something to read, in epoch milliseconds: events and refusals. */
+  readonly #unread = new Set<{ readonly since: number }>();
   #isListed = false;
   /** The log of the last START; `null` after a STOP. */
   #notedLog: string | null = null;
@@ -71,6 +74,11 @@ export class BrokerEvents {
     this.#refusalsSoon();
   }
 
+  /** Everything that was reported until then is written, in epoch milliseconds. */
+  get writtenUntil(): number {
+    return Math.min(Date.now(), ...Array.from(this.#unread, ({ since }) => since));
+  }
+
   /** Writes nothing more. */
   close(): void {
     if (this.#closed.signal.aborted) return;
@@ -86,27 +94,41 @@ export class BrokerEvents {
     this.#notedLog = null;
   }
 
-  #readSoon(): void {
+  #readSoon(since = Date.now()): void {
     if (this.#closed.signal.aborted || this.#isListed) return;
     if (this.#reading !== null) {
-      this.#isReadAgain = true;
+      this.#readAgainSince ??= since;
       return;
     }
-    this.#reading = this.#read()
+    this.#reading = this.#whileUnread(since, () => this.#read())
       .catch((error: unknown) => this.#failed(error))
       .finally(() => {
         this.#reading = null;
-        if (!this.#isReadAgain) return;
-        this.#isReadAgain = false;
-        this.#readSoon();
+        const again = this.#readAgainSince;
+        this.#readAgainSince = null;
+        if (again !== null) this.#readSoon(again);
       });
+  }
+
+  async #whileUnread(since: number, read: () => Promise<void>): Promise<void> {
+    const unread = { since };
+    this.#unread.add(unread);
+    try {
+      await read();
+    } finally {
+      this.#unread.delete(unread);
+    }
   }
 
   async #read(): Promise<void> {
     const { runtime } = this.#options;
     if (runtime.link.status.state !== 'CONNECTED') return;
     const { provider } = await runtime.controls.capability(INSPECT_API);
-    if (provider === 'NONE' || this.#closed.signal.aborted) return;
+    if (this.#closed.signal.aborted) return;
+    if (provider === 'NONE') {
+      this.#noteStop();
+      return;
+    }
     const isNumbered = await this.#numbered.read().catch((error: unknown) => {
       if (error instanceof ServiceError && error.code === 'NOT_SUPPORTED_BY_BROKER') return false;
       throw error;
@@ -116,7 +138,7 @@ export class BrokerEvents {
     if (!isNumbered) void this.#list();
     else if (log !== null && log !== this.#notedLog) {
       this.#notedLog = log;
-      this.#options.writer.note('START', log);
+      this.#options.writer.note('START', log, this.#numbered.completeUntil);
     }
   }
 
@@ -136,10 +158,15 @@ export class BrokerEvents {
 
   #refusalsSoon(): void {
     if (this.#closed.signal.aborted) return;
-    this.#refusalTimer ??= setTimeout(() => {
+    if (this.#refusalTimer !== null) return;
+    const whenDue = new Promise<void>((resolve) => {
+      this.#refusalTimer = setTimeout(resolve, REFUSALS_MS).unref();
+    });
+    this.#whileUnread(Date.now(), async () => {
+      await whenDue;
       this.#refusalTimer = null;
-      this.#readRefusals().catch((error: unknown) => this.#failed(error));
-    }, REFUSALS_MS).unref();
+      await this.#readRefusals();
+    }).catch((error: unknown) => this.#failed(error));
   }
 
   async #readRefusals(): Promise<void> {

@@ -23,7 +23,7 @@ interface EventRecorderOptions {
 
 /** If this process is killed, the gap until the next one begins at the last of these notes. */
 const ALIVE_MS = 5_000;
-/** Events are read and written long before this time has passed. */
+/** Reports of events are coalesced for a shorter time. */
 const WRITTEN_MS = 1_000;
 const NOTE_BYTES = 200;
 
@@ -86,8 +86,9 @@ export class EventRecorder {
 
   #alive(): void {
     if (this.#brokers.size === 0) return;
+    const written = Array.from(this.#brokers.values(), ({ writtenUntil }) => writtenUntil);
     const note = {
-      at: Date.now() - WRITTEN_MS,
+      at: Math.min(...written) - WRITTEN_MS,
       broker: '',
       follower: this.#follower,
       state: 'ALIVE',

@@ -6,6 +6,7 @@ import type {
   StoredEvent,
 } from '../../../data-plane/history/client-events/stored-events.ts';
 import type { HistoryHandle } from '../../../data-plane/history/hosting/history-thread.ts';
+import { LATE_EVENT_MS } from '../../../protocol/apis/clients/client-events.ts';
 
 export type EventHistory = HistoryHandle<EventArrival, ClientEventQueries>;
 
@@ -57,6 +58,12 @@ export class EventWriter {
     this.#history.insert({ gap: { ...gap, broker: this.#broker } }, gap.at, ROW_BYTES);
   }
 
+  /** States that the broker was not followed. Events just before `from` may have been noticed too late. */
+  notFollowed(from: number, at: number): void {
+    this.gap({ from: from - LATE_EVENT_MS, at: Math.max(from, at), reason: 'NOT_FOLLOWED', detail: null });
+  }
+
+  /** `at`: until when everything is written, in epoch milliseconds. Default: now. */
   note(state: FollowNote['state'], log: string, at = Date.now()): void {
     const note = { at, broker: this.#broker, follower: this.#follower, state, log };
     this.#history.insert({ note }, note.at, ROW_BYTES);

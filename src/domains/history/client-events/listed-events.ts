@@ -65,7 +65,7 @@ export async function writeListedEvents(
 
 async function begin(writer: EventWriter): Promise<void> {
   const end = await writer.end();
-  if (end !== null) writer.gap({ from: end.at, at: Date.now(), reason: 'NOT_FOLLOWED', detail: null });
+  if (end !== null) writer.notFollowed(end.at, Date.now());
   writer.note('START', LISTED);
 }
 

@@ -1,6 +1,7 @@
 import {
   type ClientEvent,
   type ClientEventPage,
+  LATE_EVENT_MS,
   listClientEvents,
 } from '../../../protocol/apis/clients/client-events.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
@@ -20,10 +21,11 @@ interface NumberedEventsOptions {
 export class NumberedEvents {
   readonly #options: NumberedEventsOptions;
   #log: string | null = null;
-  /** Number of the last event that was written. */
+  /** Number and time of the last event that was written. */
   #last = 0;
+  #lastEvent = 0;
   #completeUntil = Date.now();
-  /** Events of another log until then were written by the previous process. */
+  /** Events of another log until then, in the time of the broker, may have been written by the previous process. */
   #writtenUntil = 0;
 
   constructor(options: NumberedEventsOptions) {
@@ -63,11 +65,13 @@ export class NumberedEvents {
   /** Continues with another log from its first event on. */
   async #begin({ log, since }: ClientEventPage): Promise<void> {
     const { writer } = this.#options;
-    const previous = this.#log === null ? await writer.end() : { at: this.#completeUntil, log: this.#log };
+    const previous =
+      this.#log === null ? await writer.end() : { at: this.#completeUntil, log: this.#log, lastEvent: this.#lastEvent };
     this.#log = log;
-    this.#writtenUntil = previous === null || previous.log === log ? 0 : previous.at;
-    if (previous !== null && previous.log !== log && previous.at < since)
-      writer.gap({ from: previous.at, at: since, reason: 'NOT_FOLLOWED', detail: null });
+    const isOther = previous !== null && previous.log !== log;
+    // Two processes that follow the same broker notice an event at different times.
+    this.#writtenUntil = isOther ? previous.lastEvent + LATE_EVENT_MS : 0;
+    if (isOther) writer.notFollowed(previous.at, Math.max(since, this.#writtenUntil));
     this.#completeUntil = previous?.at ?? Date.now();
     this.#last = 0;
   }
@@ -87,6 +91,7 @@ export class NumberedEvents {
 
   #one({ kind, from, ...event }: ClientEvent, id: number): void {
     const { writer, isOwn } = this.#options;
+    this.#lastEvent = event.at;
     if (event.clientId !== null && isOwn(event.clientId)) return;
     if (kind === 'GAP')
       writer.gap({ from: from ?? this.#completeUntil, at: event.at, reason: 'LOG_INCOMPLETE', detail: event.detail });

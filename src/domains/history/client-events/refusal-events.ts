@@ -33,7 +33,7 @@ export class RefusalEvents {
       const end = this.#log === '' ? await this.#writer.end() : null;
       this.#log = log;
       this.#last = 0;
-      this.#writtenUntil = end?.at ?? 0;
+      this.#writtenUntil = end?.lastRefusal ?? 0;
       this.#counts = new Map();
     }
     for (const refusal of refusals) {
