@@ -26,8 +26,14 @@ const ACCOUNTS = [
 export async function embeddedBroker(): Promise<ObservedBroker> {
   const service = await startTestService({ embeddedBroker: true });
   const { id, url } = await service.storage.db.broker.findFirstOrThrow();
-  const password = readFileSync(passwordFile(service.config.dataDir, id), 'utf8');
-  const admin = await connectAsync(url ?? '', { username: 'admin', password, reconnectPeriod: 0 });
+  await letEverybodyIn(url ?? '', readFileSync(passwordFile(service.config.dataDir, id), 'utf8'));
+  await connected(service, id);
+  return { service, brokerId: id, port: Number(new URL(url ?? '').port), accounts: ACCOUNTS, isFollowed: false };
+}
+
+/** Allows an embedded broker to admit the accounts, and clients without one. */
+export async function letEverybodyIn(url: string, password: string): Promise<void> {
+  const admin = await connectAsync(url, { username: 'admin', password, reconnectPeriod: 0 });
   onTestFinished(() => admin.endAsync(true));
   await dynsecDone(
     admin,
@@ -37,8 +43,6 @@ export async function embeddedBroker(): Promise<ObservedBroker> {
     ...ACCOUNTS.flatMap((account) => (account ? [{ command: 'createClient', ...account }] : [])),
   );
   await admin.endAsync();
-  await connected(service, id);
-  return { service, brokerId: id, port: Number(new URL(url ?? '').port), accounts: ACCOUNTS, isFollowed: false };
 }
 
 export async function mosquittoBroker(): Promise<ObservedBroker & { readonly mosquitto: Mosquitto }> {
