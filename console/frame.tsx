@@ -2,9 +2,9 @@ import { Braces, LayoutDashboard, type LucideIcon, ScrollText, Users } from 'luc
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link, useRoute } from 'wouter';
 import { addressOf } from './graph/addresses.ts';
-import { onConnection } from './graph/sockets.ts';
+import { useService } from './graph/service.ts';
 import { Search } from './search/search.tsx';
-import { useViewer } from './session/session.ts';
+import { useViewer } from './session/viewer.ts';
 import { useShortcuts } from './shortcuts.ts';
 import { useTexts } from './texts/texts.ts';
 import { Logo } from './ui/logo.tsx';
@@ -24,8 +24,9 @@ export function Frame({ language, onLanguage, onSignOut, children }: FrameProps)
   const viewer = useViewer();
   const title = useShownTitle();
   useShortcuts();
+  const { live } = useService();
   const [isLost, setLost] = useState(false);
-  useEffect(() => onConnection((isOpen) => setLost(!isOpen)), []);
+  useEffect(() => live.onChange((isOpen) => setLost(!isOpen)), [live]);
   return (
     <div className="frame">
       <button type="button" className="skip" onClick={() => document.getElementById('content')?.focus()}>

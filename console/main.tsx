@@ -5,11 +5,14 @@ import { BrokerFrame } from './broker-frame.tsx';
 import { NoScreen } from './error-pages/no-screen.tsx';
 import { ScreenFailure } from './error-pages/screen-failure.tsx';
 import { Frame } from './frame.tsx';
+import { OWN_SERVICE } from './graph/own-service.ts';
+import { ServiceContext } from './graph/service.ts';
 import { ProjectFrame } from './project-frame.tsx';
 import { SCREENS } from './screens.tsx';
-import { signOut, ViewerContext } from './session/session.ts';
+import { signOut } from './session/session.ts';
 import { SignIn } from './session/sign-in.tsx';
 import { useSession } from './session/use-session.ts';
+import { ViewerContext } from './session/viewer.ts';
 import { firstLanguage, Language, storeLanguage } from './texts/texts.ts';
 import { useScreenLocation } from './ui/hash-location.ts';
 import { NoticeBoard } from './ui/notices.tsx';
@@ -74,4 +77,9 @@ function CurrentScreen() {
 
 applyTheme(storedTheme());
 const root = document.getElementById('console');
-if (root) createRoot(root).render(<Console />);
+if (root)
+  createRoot(root).render(
+    <ServiceContext.Provider value={OWN_SERVICE}>
+      <Console />
+    </ServiceContext.Provider>,
+  );

@@ -1,5 +1,5 @@
 import { Link } from 'wouter';
-import { useViewer } from '../session/session.ts';
+import { useViewer } from '../session/viewer.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { Entry } from './audit-entry.ts';
 import { auditTexts } from './texts.ts';

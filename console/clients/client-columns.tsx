@@ -1,6 +1,7 @@
 import { useContext, useMemo } from 'react';
 import { Language, type Translate, useNumbers, useTexts, useTimes } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
+import { type Place, PlaceContext } from '../ui/place.ts';
 import { clientPath } from './client-address.ts';
 import type { ClientRow } from './operations.ts';
 import type { SortField } from './selection.ts';
@@ -28,11 +29,15 @@ export function useClientColumns(brokerId: string, withDrops: boolean): readonly
   const numberText = useNumbers();
   const timeOf = useTimes();
   const language = useContext(Language);
+  const { linkTo } = useContext(PlaceContext);
   // Rows are drawn again only if their client or the columns change.
-  return useMemo(() => columnsOf({ brokerId, withDrops, text, numberText, timeOf }), [brokerId, withDrops, language]);
+  return useMemo(
+    () => columnsOf({ brokerId, withDrops, text, numberText, timeOf, linkTo }),
+    [brokerId, withDrops, language, linkTo],
+  );
 }
 
-interface ColumnsOptions {
+interface ColumnsOptions extends Pick<Place, 'linkTo'> {
   readonly brokerId: string;
   readonly withDrops: boolean;
   readonly text: ReturnType<typeof useTexts<keyof typeof clientsTexts.en>>;
@@ -40,7 +45,7 @@ interface ColumnsOptions {
   readonly timeOf: (time: string) => string;
 }
 
-function columnsOf({ brokerId, withDrops, text, numberText, timeOf }: ColumnsOptions): readonly ClientColumn[] {
+function columnsOf({ brokerId, withDrops, text, numberText, timeOf, linkTo }: ColumnsOptions): readonly ClientColumn[] {
   const count = (value: number | null | undefined) => (value == null ? '–' : numberText(value));
   return [
     {
@@ -50,7 +55,7 @@ function columnsOf({ brokerId, withDrops, text, numberText, timeOf }: ColumnsOpt
       // The table handles the keyboard. Links of wouter are too slow for a list that scrolls.
       cell: ({ clientId, ...client }) => (
         <>
-          <a href={`#${clientPath(brokerId, clientId)}`} tabIndex={-1}>
+          <a {...linkTo(clientPath(brokerId, clientId))} tabIndex={-1}>
             {clientId}
           </a>
           {client.isGateway && <small title={text('isGateway')}> {text('gateway')}</small>}

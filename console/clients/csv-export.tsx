@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
-import { ask } from '../graph/ask.ts';
 import type { RefusedError } from '../graph/refused.ts';
+import { useService } from '../graph/service.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { csvLines, saveFile } from '../ui/csv.ts';
@@ -24,6 +24,7 @@ interface CsvExportProps {
 export function CsvExport({ brokerId, name, selection, columns }: CsvExportProps) {
   const text = useTexts(clientsTexts);
   const numberText = useNumbers();
+  const { ask } = useService();
   const [progress, setProgress] = useState<{ read: number; total: number } | null>(null);
   const [error, setError] = useState<RefusedError | null>(null);
   const run = useRef<{ isCancelled: boolean }>({ isCancelled: true });

@@ -1,5 +1,5 @@
-import { ask } from '../graph/ask.ts';
 import type { RefusedError } from '../graph/refused.ts';
+import type { Service } from '../graph/service.ts';
 import { CLIENTS, type ClientPage, type ClientRow } from './operations.ts';
 import type { Selection } from './selection.ts';
 
@@ -24,6 +24,7 @@ interface CachedPage {
 }
 
 interface RowCacheOptions {
+  readonly ask: Service['ask'];
   readonly brokerId: string;
   readonly selection: Selection;
   /** `rows`: `null` if none could be read yet. */
@@ -87,7 +88,7 @@ export class RowCache {
   }
 
   async #read(number: number): Promise<void> {
-    const { brokerId, selection, onRows } = this.#options;
+    const { ask, brokerId, selection, onRows } = this.#options;
     const version = this.#version;
     const began = performance.now();
     const offset = number * PAGE_ROWS;

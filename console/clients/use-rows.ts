@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useLive } from '../graph/live.ts';
 import type { RefusedError } from '../graph/refused.ts';
+import { useService } from '../graph/service.ts';
 import { COUNTS } from './operations.ts';
 import { RowCache, type Rows } from './row-cache.ts';
 import type { Filter, Selection } from './selection.ts';
@@ -25,6 +26,7 @@ const QUEUES_MS = 1_000;
 
 /** The selected clients, live: events have the counts only, and make the visible rows be read again. */
 export function useRows(brokerId: string, selection: Selection): LiveRows {
+  const { ask } = useService();
   const [read, setRead] = useState<{ rows: Rows | null; error: RefusedError | null }>({ rows: null, error: null });
   const cache = useRef<RowCache | null>(null);
   // The first rows of another filter come before its subscription, which would make the service search twice at once.
@@ -39,6 +41,7 @@ export function useRows(brokerId: string, selection: Selection): LiveRows {
   const key = JSON.stringify([brokerId, selection]);
   useEffect(() => {
     const rows = new RowCache({
+      ask,
       brokerId,
       selection,
       onRows: (found, error) => {
@@ -52,7 +55,7 @@ export function useRows(brokerId: string, selection: Selection): LiveRows {
       clearInterval(timer);
       rows.close();
     };
-  }, [key]);
+  }, [ask, key]);
   // Each event is a new state.
   useEffect(() => cache.current?.outdate(), [state]);
   const show = useCallback((first: number, last: number) => cache.current?.show(first, last), []);

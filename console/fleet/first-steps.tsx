@@ -5,7 +5,7 @@ import { AddBroker } from '../broker/add-broker.tsx';
 import { subscribeCommand } from '../clients/subscribe-command.ts';
 import { graphql } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
-import { useViewer } from '../session/session.ts';
+import { useViewer } from '../session/viewer.ts';
 import { useTexts } from '../texts/texts.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import type { Project } from './operations.ts';

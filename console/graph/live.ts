@@ -1,6 +1,6 @@
 import type { TadaDocumentNode } from 'gql.tada';
 import { useEffect, useState } from 'react';
-import { onConnection, subscribe } from './sockets.ts';
+import { type Service, useService } from './service.ts';
 
 /** The fields that all events of subscriptions have. */
 interface LiveEvent {
@@ -39,12 +39,14 @@ export function useLive<Data, Variables extends Record<string, unknown>, Event e
   const [live, setLive] = useState<Live<State>>({ state: null, isLive: false });
   // Variables are created at each rendering, so they are compared by their text.
   const key = JSON.stringify(variables);
-  useEffect(() => follow(document, variables, { eventOf, apply, onChange: setLive }), [key]);
+  const { live: connection } = useService();
+  useEffect(() => follow(connection, document, variables, { eventOf, apply, onChange: setLive }), [connection, key]);
   return live;
 }
 
 /** Follows a subscription as `useLive` does, for components with any number of them. Returns how to stop. */
 export function follow<Data, Variables extends Record<string, unknown>, Event extends LiveEvent, State>(
+  connection: Service['live'],
   document: TadaDocumentNode<Data, Variables>,
   variables: Variables,
   { eventOf, apply, onChange }: Followed<Data, Event, State>,
@@ -61,7 +63,10 @@ export function follow<Data, Variables extends Record<string, unknown>, Event ex
     }
   };
   const lose = () => onChange(({ state }) => ({ state, isLive: false }));
-  const stops = [subscribe(document, resumable, receive, lose), onConnection((isOpen) => isOpen || lose())];
+  const stops = [
+    connection.subscribe(document, resumable, receive, lose),
+    connection.onChange((isOpen) => isOpen || lose()),
+  ];
   return () => {
     for (const stop of stops) stop();
   };

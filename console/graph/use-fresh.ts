@@ -1,7 +1,7 @@
 import type { TadaDocumentNode } from 'gql.tada';
 import { useEffect, useRef, useState } from 'react';
-import { ask } from './ask.ts';
 import type { RefusedError } from './refused.ts';
+import { useService } from './service.ts';
 
 interface Fresh<Data> {
   /** The last result, also while a newer one is on its way and if a later request failed. */
@@ -21,6 +21,7 @@ export function useFresh<Data, Variables>(
   revision: unknown,
   pauseMs = 0,
 ): Fresh<Data> {
+  const { ask } = useService();
   const key = JSON.stringify([variables, revision]);
   const [fresh, setFresh] = useState<{ data: Data | null; error: RefusedError | null; key: string }>({
     data: null,

@@ -1,7 +1,7 @@
 import type { TadaDocumentNode } from 'gql.tada';
 import { useState } from 'react';
-import { ask } from './ask.ts';
 import type { RefusedError } from './refused.ts';
+import { useService } from './service.ts';
 
 interface Mutation<Data, Variables> {
   /** Returns `null` if the service refused, and sets `error`. */
@@ -12,6 +12,7 @@ interface Mutation<Data, Variables> {
 }
 
 export function useMutation<Data, Variables>(document: TadaDocumentNode<Data, Variables>): Mutation<Data, Variables> {
+  const { ask } = useService();
   const [state, setState] = useState<{ isBusy: boolean; error: RefusedError | null }>({ isBusy: false, error: null });
   const run = async (variables: Variables) => {
     setState({ isBusy: true, error: null });

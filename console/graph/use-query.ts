@@ -1,8 +1,8 @@
 import type { TadaDocumentNode } from 'gql.tada';
 import { useEffect, useState } from 'react';
-import { ask } from './ask.ts';
 import { onReturn, pause } from './connectivity.ts';
 import type { RefusedError } from './refused.ts';
+import { type Service, useService } from './service.ts';
 
 interface Asked<Data> {
   /** The last result, also if a later request failed. */
@@ -19,14 +19,15 @@ const RETRY_MS = 2_000;
 
 /**
  * The result of a query, asked again every `everyMs` milliseconds while the page is visible. Without a response the
- * request is sent again. `send`: how the query is sent.
+ * request is sent again. `send`: how the query is sent. Default: with the credentials of the page.
  */
 export function useQuery<Data, Variables>(
   document: TadaDocumentNode<Data, Variables>,
   variables: Variables,
   everyMs: number | null = null,
-  send: typeof ask<Data, Variables> = ask,
+  send?: Service['ask'],
 ): Asked<Data> {
+  const service = useService();
   const [asked, setAsked] = useState<Result<Data>>({ data: null, error: null });
   const [changes, setChanges] = useState(0);
   // Variables are created at each rendering, so they are compared by their text.
@@ -34,7 +35,7 @@ export function useQuery<Data, Variables>(
   useEffect(() => {
     let isWanted = true;
     const renew = async () => {
-      const { data, error } = await send(document, variables);
+      const { data, error } = await (send ?? service.ask)(document, variables);
       if (!isWanted) return;
       setAsked((before) => ({ data: data ?? before.data, error }));
       if (error?.code !== 'UNREACHABLE' || everyMs !== null) return;
@@ -49,7 +50,7 @@ export function useQuery<Data, Variables>(
       clearInterval(timer);
       stop?.();
     };
-  }, [key, everyMs, changes]);
+  }, [service, key, everyMs, changes]);
   return { ...asked, renew: () => setChanges((before) => before + 1) };
 }
 

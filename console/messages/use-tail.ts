@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 import type { VariablesOf } from '../graph/graphql.ts';
-import { onConnection, subscribe } from '../graph/sockets.ts';
+import { useService } from '../graph/service.ts';
 import { MESSAGES, PAYLOAD_BYTES } from './message-graph.ts';
 import { type FilterStatus, MessageTail, type TailedMessage } from './message-tail.ts';
 
@@ -15,13 +15,14 @@ const SHOWN_MS = 200;
 
 /** The messages of some topic filters, live. At most `maxRate` per second and filter are received. */
 export function useTail(brokerId: string, filters: readonly string[], maxRate: number): Tail {
+  const { live } = useService();
   const [tail, setTail] = useState<Tail>({ messages: [], filters: [] });
   const key = JSON.stringify([brokerId, filters, maxRate]);
   useEffect(() => {
     const messages = new MessageTail(filters);
     const stops = filters.map((filter) => {
       const variables: VariablesOf<typeof MESSAGES> = { brokerId, filter, maxRate, maxPayloadBytes: PAYLOAD_BYTES };
-      return subscribe(
+      return live.subscribe(
         MESSAGES,
         variables,
         ({ messages: event }) => {
@@ -34,13 +35,13 @@ export function useTail(brokerId: string, filters: readonly string[], maxRate: n
     const show = () => setTail({ messages: messages.messages, filters: messages.statuses(performance.now()) });
     show();
     const timer = setInterval(show, SHOWN_MS);
-    const unlisten = onConnection((isOpen) => isOpen || messages.lose());
+    const unlisten = live.onChange((isOpen) => isOpen || messages.lose());
     return () => {
       clearInterval(timer);
       unlisten();
       for (const stop of stops) stop();
     };
-  }, [key]);
+  }, [live, key]);
   return tail;
 }
 

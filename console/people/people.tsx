@@ -1,5 +1,5 @@
 import { useParams } from 'wouter';
-import { useViewer } from '../session/session.ts';
+import { useViewer } from '../session/viewer.ts';
 import { useTexts } from '../texts/texts.ts';
 import { PeopleList } from './people-list.tsx';
 import { Person } from './person.tsx';

@@ -1,6 +1,6 @@
 import { graphql } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
-import { useViewer } from '../session/session.ts';
+import { useViewer } from '../session/viewer.ts';
 import { useTexts } from '../texts/texts.ts';
 import { usePageAlerts } from '../ui/page-title.ts';
 import { Refusal } from '../ui/problem.tsx';

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 import { follow, type Live } from '../graph/live.ts';
+import { useService } from '../graph/service.ts';
 import { PROBLEMS, type ProblemsEvent, SERVICE_PROBLEMS, type ShownProblem } from './operations.ts';
 
 export interface OpenProblems {
@@ -24,6 +25,7 @@ const UNKNOWN: Live<Followed> = { state: null, isLive: false };
 
 /** The open problems of projects, live; with `hasService` also those of the service itself. */
 export function useOpenProblems(projectIds: readonly string[], hasService = false): OpenProblems {
+  const { live } = useService();
   const [feeds, setFeeds] = useState<ReadonlyMap<string, Live<Followed>>>(new Map());
   const sources = hasService ? [SERVICE, ...projectIds] : projectIds;
   // The list is created at each rendering, so it is compared by its text.
@@ -34,13 +36,13 @@ export function useOpenProblems(projectIds: readonly string[], hasService = fals
       const onChange = (change: (before: Live<Followed>) => Live<Followed>) =>
         setFeeds((before) => new Map(before).set(source, change(before.get(source) ?? UNKNOWN)));
       if (source !== SERVICE)
-        return follow(PROBLEMS, { projectId: source }, { eventOf: ({ problems }) => problems, apply, onChange });
-      return follow(SERVICE_PROBLEMS, {}, { eventOf: ({ serviceProblems }) => serviceProblems, apply, onChange });
+        return follow(live, PROBLEMS, { projectId: source }, { eventOf: ({ problems }) => problems, apply, onChange });
+      return follow(live, SERVICE_PROBLEMS, {}, { eventOf: ({ serviceProblems }) => serviceProblems, apply, onChange });
     });
     return () => {
       for (const stop of stops) stop();
     };
-  }, [key]);
+  }, [live, key]);
   const known = [...feeds.values()].flatMap(({ state }) => state ?? []);
   return {
     problems: known.flatMap(({ problems }) => [...problems.values()]).sort(compare),

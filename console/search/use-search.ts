@@ -3,7 +3,7 @@ import { ask } from '../graph/ask.ts';
 import { graphql } from '../graph/graphql.ts';
 import type { RefusedError } from '../graph/refused.ts';
 import { useQuery } from '../graph/use-query.ts';
-import { useViewer } from '../session/session.ts';
+import { useViewer } from '../session/viewer.ts';
 import { type BrokerResult, searchBrokers } from './broker-search.ts';
 import { contains, type Found } from './found.ts';
 import { foundIn, usePlaces } from './places.ts';

@@ -1,29 +1,13 @@
-import { createContext, useContext } from 'react';
 import { addressOf } from '../graph/addresses.ts';
 import { ask, askWithoutSession } from '../graph/ask.ts';
-import { graphql, type ResultOf } from '../graph/graphql.ts';
+import { graphql } from '../graph/graphql.ts';
 import { RefusedError } from '../graph/refused.ts';
+import { VIEWER, type Viewer } from './viewer.ts';
 
-const VIEWER = graphql(`query Viewer {
-  viewer { kind name email isRootAdmin sessions { id isCurrent } }
-}`);
 const LOGIN = graphql(`mutation Login($input: LoginInput!) { login(input: $input) { token } }`);
 const COMPLETE = graphql(`mutation CompleteSignIn($input: CompleteSignInInput!) {
   completeSignIn(input: $input) { token }
 }`);
-
-export interface Viewer extends Omit<ResultOf<typeof VIEWER>['viewer'], 'sessions'> {
-  readonly sessionId: string;
-}
-
-export const ViewerContext = createContext<Viewer | null>(null);
-
-/** The person who is signed in. */
-export function useViewer(): Viewer {
-  const viewer = useContext(ViewerContext);
-  if (viewer === null) throw new Error('Only screens after the sign-in have a viewer');
-  return viewer;
-}
 
 /** The person whose session the browser has; `null`: the sign-in is missing. */
 export async function currentViewer(): Promise<Viewer | null> {

@@ -1,5 +1,5 @@
-import { useState } from 'react';
-import { useViewer } from './session.ts';
+import { useContext, useState } from 'react';
+import { ViewerContext } from './viewer.ts';
 
 /** What people typed and did not save, by person and form. It is lost with the page, as it may contain secrets. */
 const drafts = new Map<string, unknown>();
@@ -22,7 +22,7 @@ interface Draft<Value> {
  * `initial` is what an untouched form has.
  */
 export function useDraft<Value extends object>(form: string, initial: Value): Draft<Value> {
-  const key = `${useViewer().email} ${form}`;
+  const key = `${useContext(ViewerContext)?.email} ${form}`;
   const [{ value, isRestored }, setState] = useState(() => ({
     value: (drafts.get(key) as Value | undefined) ?? initial,
     isRestored: drafts.has(key),

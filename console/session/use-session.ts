@@ -1,11 +1,13 @@
 import { useEffect, useRef, useState } from 'react';
 import { onReturn, pause } from '../graph/connectivity.ts';
+import { OWN_SERVICE } from '../graph/own-service.ts';
 import { RefusedError } from '../graph/refused.ts';
 import { onSessionRefused } from '../graph/session-end.ts';
-import { closeConnection, openConnection } from '../graph/sockets.ts';
-import { currentViewer, onOtherTab, type Viewer } from './session.ts';
+import { currentViewer, onOtherTab } from './session.ts';
+import type { Viewer } from './viewer.ts';
 
 const RETRY_MS = 2_000;
+const { live } = OWN_SERVICE;
 
 interface Session {
   /** `undefined` until it is known; `null`: the sign-in is missing. */
@@ -33,8 +35,8 @@ export function useSession(): Session {
     try {
       const current = await currentViewer();
       const currentId = current?.sessionId ?? null;
-      if (currentId !== sessionId.current) closeConnection();
-      if (currentId !== null) openConnection();
+      if (currentId !== sessionId.current) live.close();
+      if (currentId !== null) live.open();
       setEnded(currentId === null && sessionId.current !== null);
       sessionId.current = currentId;
       // An equal viewer is the same object, so that the screens are not rendered again.

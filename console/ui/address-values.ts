@@ -1,5 +1,6 @@
-import { useMemo } from 'react';
-import { useSearch } from 'wouter';
+import { useContext, useMemo } from 'react';
+import { useRouter } from 'wouter';
+import { PlaceContext } from './place.ts';
 
 interface AddressValues {
   readonly values: URLSearchParams;
@@ -12,16 +13,17 @@ interface AddressValues {
  * here.
  */
 export function useAddressValues(): AddressValues {
-  const search = useSearch();
-  const values = useMemo(() => new URLSearchParams(location.search), [search]);
+  const router = useRouter();
+  const search = router.searchHook(router);
+  const place = useContext(PlaceContext);
+  const values = useMemo(() => new URLSearchParams(search), [search]);
   const set: AddressValues['set'] = (changes, how = 'REPLACE') => {
-    const address = new URL(location.href);
+    const query = new URLSearchParams(place.query());
     for (const [name, value] of Object.entries(changes)) {
-      if (value === '') address.searchParams.delete(name);
-      else address.searchParams.set(name, value);
+      if (value === '') query.delete(name);
+      else query.set(name, value);
     }
-    if (how === 'PUSH') history.pushState(history.state, '', address);
-    else history.replaceState(history.state, '', address);
+    place.setQuery(query, how);
   };
   return { values, set };
 }

@@ -1,5 +1,5 @@
-import { GRAPH } from '../graph/addresses.ts';
-import { textOf } from '../graph/ask.ts';
+import { textOf } from '../graph/post.ts';
+import { useService } from '../graph/service.ts';
 import { useTexts } from '../texts/texts.ts';
 import { useNotices } from './notices.tsx';
 
@@ -12,6 +12,7 @@ interface CopyAsProps {
 export function CopyAs({ document, variables }: CopyAsProps) {
   const text = useTexts();
   const notify = useNotices();
+  const { graph } = useService();
   const copy = async (value: string) => {
     await navigator.clipboard.writeText(value);
     notify(text('copied'));
@@ -23,14 +24,14 @@ export function CopyAs({ document, variables }: CopyAsProps) {
       <button type="button" onClick={() => void copy(`${query}\n# ${JSON.stringify(variables)}`)}>
         {text('copyGraphql')}
       </button>
-      <button type="button" onClick={() => void copy(curl(query, variables))}>
+      <button type="button" onClick={() => void copy(curl(graph, query, variables))}>
         {text('copyCurl')}
       </button>
     </span>
   );
 }
 
-function curl(query: string, variables: object): string {
+function curl(graph: string, query: string, variables: object): string {
   const body = JSON.stringify({ query, variables }).replaceAll("'", String.raw`'\''`);
-  return `curl ${GRAPH} -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '${body}'`;
+  return `curl ${graph} -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '${body}'`;
 }

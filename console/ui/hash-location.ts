@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from 'react';
 import { navigate, useHashLocation } from 'wouter/use-hash-location';
+import { partsOf } from './place.ts';
 
 type Location = ReturnType<typeof useHashLocation>;
 
@@ -20,7 +21,4 @@ function onReturn(listener: () => void): () => void {
 }
 
 /** Links work in new tabs as well. */
-useScreenLocation.hrefs = (href: string): string => {
-  const [path, query = ''] = href.split('?');
-  return `?${query}#${path}`;
-};
+useScreenLocation.hrefs = partsOf;

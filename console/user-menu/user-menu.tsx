@@ -1,7 +1,7 @@
 import { ChevronsUpDown, CircleUserRound } from 'lucide-react';
 import { Suspense, useRef, useState } from 'react';
 import { Link } from 'wouter';
-import { useViewer } from '../session/session.ts';
+import { useViewer } from '../session/viewer.ts';
 import { LANGUAGES, useTexts } from '../texts/texts.ts';
 import { Field } from '../ui/field.tsx';
 import { later } from '../ui/later.ts';
