@@ -14,7 +14,7 @@ const FOR_PROGRAMS = ['app/service.ts', 'platform/config/config.ts'];
 const dist = join(root, 'dist');
 rmSync(dist, { recursive: true, force: true });
 await bundle(['main.ts', ...workers(), ...FOR_PROGRAMS], dist);
-for (const page of ['console', 'graphiql']) {
+for (const page of ['console', 'embed', 'graphiql']) {
   cpSync(join(root, 'src/generated', page), join(dist, 'generated', page), { recursive: true });
 }
 chmodSync(join(dist, 'main.js'), 0o755);

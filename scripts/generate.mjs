@@ -10,7 +10,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundleConsole } from './console/bundle.mjs';
+import { bundleConsole, bundleEmbed } from './console/bundle.mjs';
 import { bundleGraphiql } from './graphiql/bundle.mjs';
 import { noteDone, root } from './stamps.mjs';
 
@@ -65,6 +65,7 @@ generator pothos {
   generate('postgresql');
   await bundleGraphiql();
   await bundleConsole();
+  await bundleEmbed();
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

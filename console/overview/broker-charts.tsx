@@ -52,6 +52,9 @@ const CHARTS: readonly ChartOf[] = [
   },
 ];
 
+/** The metrics that have a line in a chart. */
+export const CHARTED: readonly Metric[] = CHARTS.flatMap(({ lines }) => lines.map(([metric]) => metric));
+
 interface BrokerChartsProps {
   readonly broker: {
     readonly id: string;
@@ -59,10 +62,12 @@ interface BrokerChartsProps {
   };
   /** When the broker started, epoch milliseconds. `null`: unknown. */
   readonly startedAt: number | null;
+  /** The only metric that is shown. Default: those of all charts. */
+  readonly metric?: Metric;
 }
 
 /** The stored metrics of a broker over the time in the address, with what was changed then. */
-export function BrokerCharts({ broker, startedAt }: BrokerChartsProps) {
+export function BrokerCharts({ broker, startedAt, metric }: BrokerChartsProps) {
   const text = useTexts(chartsTexts);
   const numberText = useNumbers();
   const bytesText = useBytes();
@@ -73,11 +78,11 @@ export function BrokerCharts({ broker, startedAt }: BrokerChartsProps) {
   const { data, error } = useQuery(METRICS, variables);
   const { marks, isComplete } = useMarks(broker, span, startedAt);
   const metrics = data?.broker?.metrics ?? null;
-  const charts = useMemo(() => metrics && chartsOf(metrics, text), [metrics, text('connected')]);
+  const charts = useMemo(() => metrics && chartsOf(metrics, text, metric), [metrics, text('connected'), metric]);
   return (
     <section aria-label={text('history')} className="history">
       <header className="screen">
-        <h2>{text('history')}</h2>
+        {metric === undefined && <h2>{text('history')}</h2>}
         <RangePicker range={range} span={span} onRange={choose} />
       </header>
       {metrics === null && <Problem error={error} />}
@@ -110,7 +115,7 @@ export function BrokerCharts({ broker, startedAt }: BrokerChartsProps) {
   );
 }
 
-function chartsOf(metrics: Metrics, text: (key: Text) => string) {
+function chartsOf(metrics: Metrics, text: (key: Text) => string, only: Metric | undefined) {
   const steps = {
     from: Date.parse(metrics.from),
     stepMs: metrics.stepSeconds * 1_000,
@@ -119,6 +124,8 @@ function chartsOf(metrics: Metrics, text: (key: Text) => string) {
   return CHARTS.map((chart) => ({
     ...chart,
     steps,
-    lines: chart.lines.map(([metric, title]) => ({ key: metric, title: text(title), ...metrics[metric] })),
-  }));
+    lines: chart.lines
+      .filter(([metric]) => only === undefined || metric === only)
+      .map(([metric, title]) => ({ key: metric, title: text(title), ...metrics[metric] })),
+  })).filter(({ lines }) => lines.length > 0);
 }

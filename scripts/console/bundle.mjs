@@ -1,10 +1,13 @@
-/** Bundles the console to src/generated/console: a page, its scripts and one style sheet. Also writes its types. */
+/**
+ * Bundles the console to src/generated/console: a page, its scripts and one style sheet. Also writes its types, and
+ * src/generated/embed: the script with its elements for other pages.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { minifyIntrospection, outputIntrospectionFile } from '@gql.tada/internal';
 import { buildSchema, introspectionFromSchema } from 'graphql';
 import { rolldown } from 'rolldown';
-import { writePage } from '../page-files.mjs';
+import { writeFiles, writePage } from '../page-files.mjs';
 import { root } from '../stamps.mjs';
 
 const generated = join(root, 'src/generated');
@@ -19,6 +22,38 @@ const PREACT = {
 /** With `isReact`, the console is bundled with React instead of Preact. */
 export async function bundleConsole({ folder = join(generated, 'console'), isReact = false } = {}) {
   writeGraphTypes();
+  const { output, style } = await bundled('main.tsx', isReact ? {} : PREACT, [], {
+    entryFileNames: 'console-[hash].js',
+    chunkFileNames: 'console-[name]-[hash].js',
+  });
+  const preloads = output[0].imports.map((name) => `<link rel="modulepreload" href="console/${name}">`);
+  const page = readFileSync(join(root, 'console/page.html'), 'utf8').replace('$PRELOADS', preloads.join('\n'));
+  writePage(folder, { name: 'console', scripts: output, style }, (scriptName, styleName) =>
+    page.replace('$SCRIPT', scriptName).replace('$STYLE', styleName),
+  );
+}
+
+/** wouter changes `history` when this module is loaded. Elements have no address, and leave the page as it is. */
+const withoutAddress = {
+  name: 'without-address',
+  load: (id) =>
+    /wouter[\\/]src[\\/]use-browser-location\.js$/.test(id)
+      ? 'export const useBrowserLocation = undefined; export const useSearch = undefined;'
+      : null,
+};
+
+/** One script with its style sheet, which applies inside the elements only. */
+export async function bundleEmbed() {
+  const { output, style } = await bundled('embed/main.tsx', PREACT, [withoutAddress], {
+    entryFileNames: 'embed.js',
+    codeSplitting: false,
+  });
+  const sheet = JSON.stringify(style.replaceAll(':root', ':host'));
+  const code = output[0].code.replace(/(["'`])\$STYLE\1/, () => sheet);
+  writeFiles(join(generated, 'embed'), [{ ...output[0], code }]);
+}
+
+async function bundled(entry, alias, plugins, names) {
   const styles = new Map();
   const collected = {
     name: 'styles',
@@ -29,30 +64,21 @@ export async function bundleConsole({ folder = join(generated, 'console'), isRea
     },
   };
   const bundle = await rolldown({
-    input: join(root, 'console/main.tsx'),
+    input: join(root, 'console', entry),
     platform: 'browser',
-    resolve: { alias: isReact ? {} : PREACT },
+    resolve: { alias },
     transform: { jsx: { runtime: 'automatic' }, define: { 'process.env.NODE_ENV': '"production"' } },
-    plugins: [collected],
+    plugins: [collected, ...plugins],
     logLevel: 'silent',
   });
-  const { output } = await bundle.generate({
-    format: 'esm',
-    minify: true,
-    entryFileNames: 'console-[hash].js',
-    chunkFileNames: 'console-[name]-[hash].js',
-  });
+  const { output } = await bundle.generate({ format: 'esm', minify: true, ...names });
   await bundle.close();
   // Files are loaded in any order. The sheets of `ui` have the defaults, which those of the screens change.
   const style = [...styles]
     .sort(([a], [b]) => Number(isDefault(b)) - Number(isDefault(a)) || a.localeCompare(b))
     .map(([, text]) => text)
     .join('');
-  const preloads = output[0].imports.map((name) => `<link rel="modulepreload" href="console/${name}">`);
-  const page = readFileSync(join(root, 'console/page.html'), 'utf8').replace('$PRELOADS', preloads.join('\n'));
-  writePage(folder, { name: 'console', scripts: output, style }, (scriptName, styleName) =>
-    page.replace('$SCRIPT', scriptName).replace('$STYLE', styleName),
-  );
+  return { output, style };
 }
 
 const isDefault = (file) => file.includes('/console/ui/');

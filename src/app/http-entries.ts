@@ -5,7 +5,7 @@ import { SESSION_PATH, sessionEntry } from '../domains/sign-in/session-entry.ts'
 import { graphiqlFiles } from '../gateway/graphql/graphiql.ts';
 import { DEFAULT_LIMITS } from '../gateway/graphql/limits.ts';
 import { createGraphqlServer } from '../gateway/graphql/server.ts';
-import { consoleFiles, consolePage } from '../gateway/http/console-page.ts';
+import { consoleFiles, consolePage, embedScript } from '../gateway/http/console-page.ts';
 import { forOrigins } from '../gateway/http/cross-origin.ts';
 import { addressOf, type RequestOrigin } from '../gateway/http/fetch-handler.ts';
 import { Gateway } from '../gateway/http/gateway.ts';
@@ -106,6 +106,7 @@ export function httpEntries(
     graphql,
     paths: new Map([
       ['/', consolePage()],
+      ['/embed.js', forOrigins(config.corsOrigins, 'GET, HEAD', embedScript)],
       [AUDIT_PATH, auditDownload({ contextFor: restContextFor, log })],
       [SESSION_PATH, sessionEntry({ schema, cookie, contextFor, traffic, log })],
     ]),

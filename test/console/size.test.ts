@@ -8,6 +8,7 @@ const FOLDER = join(import.meta.dirname, '../../src/generated/console');
 const MAX_SIGN_IN = 60_000;
 const MAX_FIRST_LOAD = 110_000;
 const MAX_SCREEN = 160_000;
+const MAX_ELEMENTS = 100_000;
 /** Editors of code are loaded when one is opened. */
 const EDITOR = /editor|code-?mirror/i;
 
@@ -56,6 +57,14 @@ test('no screen loads much more, except for editors', () => {
 
 test('each script is loaded by the page', () => {
   expect([...loadedWith(entry, ...lazy)].sort()).toEqual(scripts.sort());
+});
+
+test('the elements for other pages are one small script, which leaves the page as it is', () => {
+  const folder = join(FOLDER, '../embed');
+  expect(readdirSync(folder).sort()).toEqual(['embed.js', 'embed.js.br', 'embed.js.gz', 'notices.txt']);
+  expect(statSync(join(folder, 'embed.js.gz')).size).toBeLessThanOrEqual(MAX_ELEMENTS);
+  const script = readFileSync(join(folder, 'embed.js'), 'utf8');
+  expect(script.match(/localStorage|sessionStorage|BroadcastChannel|document\.title|wouter_v3|\$STYLE/g)).toBeNull();
 });
 
 test('the licences of the packages in the scripts are with them', () => {

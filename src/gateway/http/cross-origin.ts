@@ -21,7 +21,7 @@ export function forOrigins(origins: readonly string[], methods: string, handler:
     }
     return after(handler(request, from), (response) => {
       // Set even without an origin: a cache must not use that response for requests with one.
-      response.headers.set('vary', 'Origin');
+      response.headers.append('vary', 'Origin');
       if (isAllowed) {
         response.headers.set('access-control-allow-origin', origin);
         response.headers.set('access-control-expose-headers', EXPOSED);

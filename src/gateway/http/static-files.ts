@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { Response } from '@whatwg-node/server';
 import { acceptedEncoding } from './accepted-encoding.ts';
@@ -9,30 +10,38 @@ const TYPES: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
 };
 
+interface File {
+  readonly body: Buffer<ArrayBuffer>;
+  /** Changes with the contents. */
+  readonly tag: string;
+}
+
 /**
- * Serves the scripts and style sheets of a folder. Their names contain a hash of their contents, so browsers never
- * request them again. Each has a copy compressed with Brotli and one with gzip. All are read at the first request.
+ * Serves the scripts and style sheets of a folder. With `hasHashes`, their names contain a hash of their contents, so
+ * browsers never request them again. Otherwise browsers ask each time whether they have changed. Each has a copy
+ * compressed with Brotli and one with gzip. All are read at the first request.
  */
-export function staticFiles(folder: URL): FetchHandler {
-  let files: ReadonlyMap<string, Buffer<ArrayBuffer>> | null = null;
+export function staticFiles(folder: URL, hasHashes = true): FetchHandler {
+  let files: ReadonlyMap<string, File> | null = null;
   return (request, { req }) => {
     const { method, headers: sent } = request;
     if (method !== 'GET' && method !== 'HEAD') return emptyResponse(405, { allow: 'GET, HEAD' });
-    files ??= new Map(readdirSync(folder).map((name) => [name, Buffer.from(readFileSync(new URL(name, folder)))]));
+    files ??= new Map(readdirSync(folder).map((name) => [name, fileOf(folder, name, hasHashes)]));
     const path = pathOf(targetOf(request));
     const name = path.slice(path.lastIndexOf('/') + 1);
     const type = TYPES[name.slice(name.lastIndexOf('.') + 1)];
     const encoding = acceptedEncoding(req?.headers['accept-encoding']);
-    const body = files.get(encoding === null ? name : `${name}${COPIES[encoding]}`);
-    if (type === undefined || body === undefined) {
+    const file = files.get(encoding === null ? name : `${name}${COPIES[encoding]}`);
+    if (type === undefined || file === undefined) {
       const message = `The path ${path} does not exist`;
       return jsonResponse(404, { message, code: 'NOT_FOUND', status: 404 });
     }
-    const etag = `"${name}${encoding === null ? '' : COPIES[encoding]}"`;
+    const { body, tag } = file;
+    const etag = `"${tag}"`;
     const headers: Record<string, string> = {
       etag,
       vary: 'Accept-Encoding',
-      'cache-control': 'public, max-age=31536000, immutable',
+      'cache-control': hasHashes ? 'public, max-age=31536000, immutable' : 'no-cache',
       'x-content-type-options': 'nosniff',
     };
     if (isCurrent(sent.get('if-none-match'), etag)) return emptyResponse(304, headers);
@@ -41,6 +50,11 @@ export function staticFiles(folder: URL): FetchHandler {
     if (encoding !== null) headers['content-encoding'] = encoding;
     return new Response(method === 'HEAD' ? null : body, { headers });
   };
+}
+
+function fileOf(folder: URL, name: string, hasHashes: boolean): File {
+  const body = Buffer.from(readFileSync(new URL(name, folder)));
+  return { body, tag: hasHashes ? name : createHash('sha256').update(body).digest('base64url') };
 }
 
 /** Whether `If-None-Match` has the tag of the current content. */

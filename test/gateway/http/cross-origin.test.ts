@@ -40,3 +40,18 @@ test('pages of other origins get no CORS header fields', async () => {
   });
   expect(preflight.headers.get('access-control-allow-origin')).toBeNull();
 });
+
+test('pages of allowed origins load the script of the elements, and ask each time whether it has changed', async () => {
+  const { url } = await startTestService({ env: { CORS_ORIGINS: PAGE } });
+  const load = (headers: Record<string, string>) => fetch(`${url}/embed.js`, { headers });
+  const script = await load({ origin: PAGE });
+  expect([script.status, script.headers.get('access-control-allow-origin')]).toEqual([200, PAGE]);
+  expect(script.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+  expect(script.headers.get('cache-control')).toBe('no-cache');
+  expect(script.headers.get('vary')).toBe('Accept-Encoding, Origin');
+  expect(await script.text()).toContain('brokergraph-clients');
+  const again = await load({ origin: PAGE, 'if-none-match': String(script.headers.get('etag')) });
+  expect([again.status, again.headers.get('access-control-allow-origin')]).toEqual([304, PAGE]);
+  const other = await load({ origin: 'https://evil.example' });
+  expect(other.headers.get('access-control-allow-origin')).toBeNull();
+});

@@ -23,8 +23,8 @@ const ACCOUNTS = [
   { username: "odd, u'name') 7", password: 'another one' },
 ] as const;
 
-export async function embeddedBroker(): Promise<ObservedBroker> {
-  const service = await startTestService({ embeddedBroker: true });
+export async function embeddedBroker(env: Readonly<Record<string, string>> = {}): Promise<ObservedBroker> {
+  const service = await startTestService({ embeddedBroker: true, env });
   const { id, url } = await service.storage.db.broker.findFirstOrThrow();
   await letEverybodyIn(url ?? '', readFileSync(passwordFile(service.config.dataDir, id), 'utf8'));
   await connected(service, id);

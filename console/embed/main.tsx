@@ -1,0 +1,87 @@
+import { createRoot, type Root } from 'react-dom/client';
+import { LANGUAGES, Language } from '../texts/texts.ts';
+import { ELEMENTS, type ElementOf } from './elements.tsx';
+import { Embedded } from './embedded.tsx';
+import '../ui/controls.css';
+import '../ui/state.css';
+import '../ui/style.css';
+import './style.css';
+
+/** The service that has served this script. */
+const OWN_SERVICE = new URL('.', import.meta.url).href;
+const SHARED = ['service', 'token', 'lang', 'query'];
+
+// The bundler puts the style sheets of all components here.
+const sheet = new CSSStyleSheet();
+sheet.replaceSync('$STYLE');
+
+/** Defines an element, unless the page has loaded the script from another service already. */
+function define(name: string, of: ElementOf): void {
+  if (customElements.get(name)) return;
+  customElements.define(
+    name,
+    class extends HTMLElement {
+      static readonly observedAttributes = [
+        ...SHARED,
+        ...Object.keys(of.screens),
+        ...Object.keys(of.query ?? {}),
+        ...(of.others ?? []),
+      ];
+      #root: Root | null = null;
+      #token: string | null = null;
+
+      constructor() {
+        super();
+        this.attachShadow({ mode: 'open' }).adoptedStyleSheets = [sheet];
+      }
+
+      /** The attribute has it only if the page has set it there. */
+      get token(): string | null {
+        return this.#token ?? this.getAttribute('token');
+      }
+
+      set token(token: string | null) {
+        this.#token = token;
+        this.#render();
+      }
+
+      connectedCallback(): void {
+        // Set before this script was loaded.
+        const early = Object.getOwnPropertyDescriptor(this, 'token');
+        if (early && Reflect.deleteProperty(this, 'token')) this.#token = early.value;
+        if (this.shadowRoot) this.#root = createRoot(this.shadowRoot);
+        this.#render();
+      }
+
+      disconnectedCallback(): void {
+        this.#root?.unmount();
+        this.#root = null;
+      }
+
+      attributeChangedCallback(): void {
+        this.#render();
+      }
+
+      #render(): void {
+        const language = this.closest('[lang]')?.getAttribute('lang')?.slice(0, 2) ?? '';
+        this.#root?.render(
+          <Language.Provider value={Object.hasOwn(LANGUAGES, language) ? language : 'en'}>
+            <Embedded
+              of={of}
+              attribute={(attribute) => this.getAttribute(attribute)}
+              service={addressOf(this.getAttribute('service') ?? OWN_SERVICE)}
+              token={this.token}
+            />
+          </Language.Provider>,
+        );
+      }
+    },
+  );
+}
+
+function addressOf(service: string): string | null {
+  const address = `${service.replace(/\/$/, '')}/`;
+  return URL.canParse(address, document.baseURI) ? new URL(address, document.baseURI).href : null;
+}
+
+for (const [name, of] of Object.entries(ELEMENTS)) define(name, of);
