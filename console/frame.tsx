@@ -1,4 +1,4 @@
-import { Braces, LayoutDashboard, type LucideIcon, ScrollText, Users } from 'lucide-react';
+import { Bell, Braces, LayoutDashboard, type LucideIcon, ScrollText, Users } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link, useRoute } from 'wouter';
 import { addressOf } from './graph/addresses.ts';
@@ -47,6 +47,11 @@ export function Frame({ language, onLanguage, onSignOut, children }: FrameProps)
         {viewer.isRootAdmin && (
           <Entry href="/audit" icon={ScrollText}>
             {text('audit')}
+          </Entry>
+        )}
+        {viewer.isRootAdmin && (
+          <Entry href="/notifications" icon={Bell}>
+            {text('notifications')}
           </Entry>
         )}
         <a href={addressOf('graphql')}>

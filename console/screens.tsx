@@ -27,6 +27,10 @@ export const SCREENS = [
   screen('/people/:user?', async () => (await import('./people/people.tsx')).People),
   screen('/account', async () => (await import('./own-account/own-account.tsx')).OwnAccount),
   screen('/explorer', async () => (await import('./explorer/explorer.tsx')).Explorer),
+  screen(
+    '/notifications/*?',
+    async () => (await import('./notifications/service-notifications.tsx')).ServiceNotifications,
+  ),
   screen('/audit', async () => (await import('./audit/service-audit.tsx')).ServiceAudit),
 ];
 

@@ -2,13 +2,13 @@ import { Ellipsis } from 'lucide-react';
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { useMutation } from '../graph/use-mutation.ts';
-import { useProject } from '../project/project-context.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Confirmation } from '../ui/confirmation.tsx';
 import { Menu } from '../ui/menu.tsx';
 import { useNotices } from '../ui/notices.tsx';
 import { Refusal } from '../ui/problem.tsx';
-import { type Channel, channelAddress, DELETE, UPDATE } from './channel-graph.ts';
+import { type Channel, DELETE, UPDATE } from './channel-graph.ts';
+import { useChannelPlace } from './channel-place.ts';
 import { TestChannel } from './test-channel.tsx';
 import { channelTexts } from './texts.ts';
 
@@ -21,7 +21,7 @@ interface ChannelActionsProps {
 export function ChannelActions({ channel, onChanged }: ChannelActionsProps) {
   const text = useTexts(channelTexts);
   const notify = useNotices();
-  const project = useProject();
+  const { channelAddress } = useChannelPlace();
   const [, navigate] = useLocation();
   const update = useMutation(UPDATE);
   const remove = useMutation(DELETE);
@@ -38,7 +38,7 @@ export function ChannelActions({ channel, onChanged }: ChannelActionsProps) {
     notify(text('deleted', { name }));
     close();
     onChanged();
-    navigate(channelAddress(project.id));
+    navigate(channelAddress());
   };
   return (
     <>
@@ -46,7 +46,7 @@ export function ChannelActions({ channel, onChanged }: ChannelActionsProps) {
         <button type="button" onClick={() => setOpen('test')}>
           {text('test')}
         </button>
-        <Link href={channelAddress(project.id, id, 'edit')}>{text('change')}</Link>
+        <Link href={channelAddress(id, 'edit')}>{text('change')}</Link>
         <button type="button" onClick={() => void turn()}>
           {text(isActive ? 'turnOff' : 'turnOn')}
         </button>

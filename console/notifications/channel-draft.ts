@@ -41,9 +41,14 @@ const EXAMPLE_DOCUMENT = `subscription ($id: ID!) {
     problems { kind severity title detail closedAt broker { name } }
   }
 }`;
+const EXAMPLE_OF_SERVICE = `subscription {
+  serviceProblems {
+    problems { kind severity title detail closedAt }
+  }
+}`;
 
 /** The form of a channel, without its secrets; `null`: a new one. */
-export function draftOf(channel: Channel | null, projectId: string): ChannelDraft {
+export function draftOf(channel: Channel | null, projectId: string | null): ChannelDraft {
   const { rules, webhook, email, mqtt } = channel ?? {};
   const unknown = (names: readonly string[] | undefined) => (names ?? []).map((name) => ({ name, value: '' }));
   const withoutDocument = webhook?.template == null ? 'PROBLEM' : 'TEMPLATE';
@@ -63,8 +68,8 @@ export function draftOf(channel: Channel | null, projectId: string): ChannelDraf
     credentials: unknown(webhook?.credentialNames),
     body: webhook?.document == null ? withoutDocument : 'DOCUMENT',
     template: webhook?.template ?? '',
-    document: webhook?.document ?? EXAMPLE_DOCUMENT,
-    variables: JSON.stringify(webhook?.variables ?? { id: projectId }),
+    document: webhook?.document ?? (projectId === null ? EXAMPLE_OF_SERVICE : EXAMPLE_DOCUMENT),
+    variables: JSON.stringify(webhook?.variables ?? (projectId === null ? {} : { id: projectId })),
     to: (email?.to ?? []).join('\n'),
     brokerId: mqtt?.broker?.id ?? '',
     topic: mqtt?.topic ?? '',

@@ -2,7 +2,6 @@ import { type FormEvent, useState } from 'react';
 import { useLocation } from 'wouter';
 import { useMutation } from '../graph/use-mutation.ts';
 import { ScopeFields } from '../problems/scope-fields.tsx';
-import { useProject } from '../project/project-context.ts';
 import { SecretOnce } from '../project/secret-once.tsx';
 import { useDraft } from '../session/use-draft.ts';
 import { useTexts } from '../texts/texts.ts';
@@ -13,7 +12,8 @@ import { Refusal } from '../ui/problem.tsx';
 import { Restored } from '../ui/restored.tsx';
 import { Trail } from '../ui/trail.tsx';
 import { draftOf, rulesOf, targetOf } from './channel-draft.ts';
-import { type Channel, CREATE, channelAddress, UPDATE } from './channel-graph.ts';
+import { type Channel, CREATE, UPDATE } from './channel-graph.ts';
+import { useChannelPlace } from './channel-place.ts';
 import { isJson } from './json-text.ts';
 import { RuleFields } from './rule-fields.tsx';
 import { signingSecret } from './signing-secret.ts';
@@ -30,7 +30,7 @@ interface ChannelFormProps {
 export function ChannelForm({ channel, onSaved }: ChannelFormProps) {
   const text = useTexts(channelTexts);
   const notify = useNotices();
-  const { id: projectId } = useProject();
+  const { projectId, channelAddress } = useChannelPlace();
   const [, navigate] = useLocation();
   const create = useMutation(CREATE);
   const update = useMutation(UPDATE);
@@ -39,7 +39,7 @@ export function ChannelForm({ channel, onSaved }: ChannelFormProps) {
   const { value, change } = draft;
   const { name, hasTarget, kind, body, variables, isSigned } = value;
   const isReady = !(hasTarget && kind === 'WEBHOOK' && body === 'DOCUMENT') || isJson(variables);
-  const address = channelAddress(projectId, ...(channel ? [channel.id] : []));
+  const address = channelAddress(...(channel ? [channel.id] : []));
   const leave = () => {
     onSaved();
     navigate(address);
@@ -61,7 +61,7 @@ export function ChannelForm({ channel, onSaved }: ChannelFormProps) {
   };
   return (
     <>
-      <Trail label={text('trail')} steps={[{ title: text('channels'), address: channelAddress(projectId) }]} />
+      <Trail label={text('trail')} steps={[{ title: text('channels'), address: channelAddress() }]} />
       <form className="channel-form" onSubmit={(event) => void save(event)}>
         <PageHeading of="OBJECT">
           {channel === null ? text('create') : text('changeOf', { name: channel.name })}

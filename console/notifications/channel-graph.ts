@@ -25,7 +25,7 @@ const DELIVERY = graphql(`fragment ShownDelivery on NotificationDelivery @_unmas
 }`);
 
 export const CHANNELS = graphql(
-  `query NotificationChannels($projectId: ID!) {
+  `query NotificationChannels($projectId: ID) {
   notificationChannels(projectId: $projectId) { ...ShownChannel deliveries(first: 1) { nodes { ...ShownDelivery } } }
 }`,
   [CHANNEL, DELIVERY],
@@ -64,7 +64,3 @@ export const RESEND = graphql(`mutation ResendNotificationDelivery($input: Resen
 type CreateInput = VariablesOf<typeof CREATE>['input'];
 export type Target = CreateInput['target'];
 export type Rules = NonNullable<CreateInput['rules']>;
-
-/** Address of the channels of a project, of one of them, and of its form. */
-export const channelAddress = (projectId: string, ...parts: readonly string[]): string =>
-  [`/projects/${projectId}/notifications`, ...parts].join('/');

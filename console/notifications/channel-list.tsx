@@ -2,7 +2,6 @@ import { BellRing } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
 import { useBrokers } from '../problems/scope-fields.tsx';
 import { useScopeWords } from '../problems/use-scope-words.ts';
-import { useProject } from '../project/project-context.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
@@ -10,7 +9,8 @@ import { Empty } from '../ui/empty.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { ChannelActions } from './channel-actions.tsx';
-import { CHANNELS, channelAddress, type ListedChannel } from './channel-graph.ts';
+import { CHANNELS, type ListedChannel } from './channel-graph.ts';
+import { useChannelPlace } from './channel-place.ts';
 import { DeliveryState } from './delivery-state.tsx';
 import { channelTexts } from './texts.ts';
 import { useTargetWords } from './use-target-words.ts';
@@ -23,10 +23,10 @@ interface ChannelListProps {
 /** Who is notified of which problems, and whether that works. */
 export function ChannelList({ channels, onChanged }: ChannelListProps) {
   const text = useTexts(channelTexts);
-  const { id } = useProject();
+  const { projectId, channelAddress } = useChannelPlace();
   const [, navigate] = useLocation();
   const targetText = useTargetWords();
-  const scopeText = useScopeWords(useBrokers(id));
+  const scopeText = useScopeWords(useBrokers(projectId));
   const lastOf = ({ deliveries }: ListedChannel) => deliveries.nodes[0];
   const columns: Column<ListedChannel>[] = [
     {
@@ -34,7 +34,7 @@ export function ChannelList({ channels, onChanged }: ChannelListProps) {
       title: text('name'),
       cell: (channel) => (
         <>
-          <Link href={channelAddress(id, channel.id)}>{channel.name}</Link>
+          <Link href={channelAddress(channel.id)}>{channel.name}</Link>
           {!channel.isActive && <span className="tag">{text('off')}</span>}
         </>
       ),
@@ -64,7 +64,7 @@ export function ChannelList({ channels, onChanged }: ChannelListProps) {
     },
   ];
   const create = (
-    <button type="button" onClick={() => navigate(channelAddress(id, 'new'))}>
+    <button type="button" onClick={() => navigate(channelAddress('new'))}>
       {text('create')}
     </button>
   );
@@ -82,7 +82,7 @@ export function ChannelList({ channels, onChanged }: ChannelListProps) {
           <Table label={text('channels')} columns={columns} rows={channels} keyOf={(channel) => channel.id} />
         </>
       )}
-      <CopyAs document={CHANNELS} variables={{ projectId: id }} />
+      <CopyAs document={CHANNELS} variables={{ projectId }} />
     </>
   );
 }

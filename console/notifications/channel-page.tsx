@@ -1,12 +1,12 @@
 import { useSearchParams } from 'wouter';
 import { useBrokers } from '../problems/scope-fields.tsx';
 import { useScopeWords } from '../problems/use-scope-words.ts';
-import { useProject } from '../project/project-context.ts';
 import { useTexts } from '../texts/texts.ts';
 import { PageHeading } from '../ui/page-heading.tsx';
 import { Trail } from '../ui/trail.tsx';
 import { ChannelActions } from './channel-actions.tsx';
-import { type Channel, channelAddress } from './channel-graph.ts';
+import type { Channel } from './channel-graph.ts';
+import { useChannelPlace } from './channel-place.ts';
 import { Deliveries } from './deliveries.tsx';
 import { channelTexts } from './texts.ts';
 import { useTargetWords } from './use-target-words.ts';
@@ -19,15 +19,15 @@ interface ChannelPageProps {
 /** A channel with its rules and its messages. */
 export function ChannelPage({ channel, onChanged }: ChannelPageProps) {
   const text = useTexts(channelTexts);
-  const { id } = useProject();
+  const { projectId, channelAddress } = useChannelPlace();
   const targetText = useTargetWords();
-  const scopeText = useScopeWords(useBrokers(id));
+  const scopeText = useScopeWords(useBrokers(projectId));
   const [search, setSearch] = useSearchParams();
   const { name, isActive, rules, webhook } = channel;
   const { changes, minimumSeconds, digestMinutes } = rules;
   return (
     <>
-      <Trail label={text('trail')} steps={[{ title: text('channels'), address: channelAddress(id) }]} />
+      <Trail label={text('trail')} steps={[{ title: text('channels'), address: channelAddress() }]} />
       <header className="screen">
         <PageHeading of="OBJECT">{name}</PageHeading>
         <span className={`state ${isActive ? 'ACTIVE' : 'stale'}`}>{text(isActive ? 'on' : 'off')}</span>

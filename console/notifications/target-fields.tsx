@@ -1,9 +1,9 @@
 import { useBrokers } from '../problems/scope-fields.tsx';
-import { useProject } from '../project/project-context.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Field } from '../ui/field.tsx';
 import { type ChannelDraft, TARGETS } from './channel-draft.ts';
 import type { Channel } from './channel-graph.ts';
+import { useChannelPlace } from './channel-place.ts';
 import { channelTexts } from './texts.ts';
 import { useTargetWords } from './use-target-words.ts';
 import { WebhookFields } from './webhook-fields.tsx';
@@ -19,6 +19,9 @@ interface TargetFieldsProps {
 export function TargetFields({ channel, draft, onChange }: TargetFieldsProps) {
   const text = useTexts(channelTexts);
   const targetText = useTargetWords();
+  const { projectId } = useChannelPlace();
+  // The service itself has no brokers.
+  const targets = TARGETS.filter((one) => one !== 'MQTT' || projectId !== null);
   const { hasTarget, kind } = draft;
   return (
     <>
@@ -46,7 +49,7 @@ export function TargetFields({ channel, draft, onChange }: TargetFieldsProps) {
                 onChange({ kind: TARGETS.find((known) => known === value) ?? kind })
               }
             >
-              {TARGETS.map((one) => (
+              {targets.map((one) => (
                 <option key={one} value={one}>
                   {text(one)}
                 </option>
@@ -75,7 +78,7 @@ const QOS = [0, 1, 2];
 
 function TopicFields({ draft, onChange }: Pick<TargetFieldsProps, 'draft' | 'onChange'>) {
   const text = useTexts(channelTexts);
-  const brokers = useBrokers(useProject().id) ?? [];
+  const brokers = useBrokers(useChannelPlace().projectId) ?? [];
   return (
     <>
       <Field label={text('broker')} hint={text('brokerHint')}>

@@ -2,6 +2,7 @@ import { catalogue } from '../texts/texts.ts';
 
 export const channelTexts = catalogue({
   en: {
+    ofService: 'Problems of the service itself: its processes, its database and its disk.',
     channels: 'Notification channels',
     trail: 'Where this channel belongs to',
     noChannel: 'This channel does not exist.',
@@ -112,6 +113,7 @@ export const channelTexts = catalogue({
     digestMinutesHint: 'Changes are collected for this time and sent in one message. Default: 0, none; at most 1,440.',
   },
   de: {
+    ofService: 'Probleme des Dienstes selbst: seiner Prozesse, seiner Datenbank und seiner Platte.',
     channels: 'Kanäle für Benachrichtigungen',
     trail: 'Wohin dieser Kanal gehört',
     noChannel: 'Diesen Kanal gibt es nicht.',

@@ -4,7 +4,7 @@ import { titleTexts } from './title-texts.ts';
 type Kind = introspection['types']['ProblemKind']['enumValues'];
 
 /** Of the service itself, so no project has them. */
-const OF_SERVICE: readonly Kind[] = [
+export const SERVICE_KINDS: readonly Kind[] = [
   'PROCESS_AWAY',
   'DATABASE_SLOW',
   'DATABASE_AWAY',
@@ -18,4 +18,4 @@ const isKind = (key: string): key is Kind => key in titleTexts.en;
 /** Kinds of problems that a project can have. */
 export const KINDS = Object.keys(titleTexts.en)
   .filter(isKind)
-  .filter((kind) => !OF_SERVICE.includes(kind));
+  .filter((kind) => !SERVICE_KINDS.includes(kind));

@@ -4,12 +4,12 @@ import { graphql } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
 import { SEVERITIES } from './open-problems.ts';
-import { KINDS } from './project-kinds.ts';
+import { KINDS, SERVICE_KINDS } from './project-kinds.ts';
 import { scopeTexts } from './scope-texts.ts';
 import { titleTexts } from './title-texts.ts';
 
-const BROKERS = graphql(`query BrokersOfScope($id: ID!) {
-  project(id: $id) { brokers(first: 1000) { nodes { id name } } }
+const BROKERS = graphql(`query BrokersOfScope($id: ID!, $hasBrokers: Boolean!) {
+  project(id: $id) @include(if: $hasBrokers) { brokers(first: 1000) { nodes { id name } } }
 }`);
 
 /** Which problems. An empty list: all. */
@@ -21,17 +21,18 @@ export interface Scope {
 
 export const EVERYTHING: Scope = { brokerIds: [], kinds: [], severities: [] };
 
-/** The brokers of a project, for choices. `null`: not known yet. */
-export const useBrokers = (projectId: string) =>
-  useQuery(BROKERS, { id: projectId }).data?.project?.brokers.nodes ?? null;
+/** The brokers of a project, for choices. `null`: not known yet, or the service itself, which has none. */
+export const useBrokers = (projectId: string | null) =>
+  useQuery(BROKERS, { id: projectId ?? '', hasBrokers: projectId !== null }).data?.project?.brokers.nodes ?? null;
 
 interface ScopeFieldsProps {
-  readonly projectId: string;
+  /** `null`: problems of the service itself, which no broker has. */
+  readonly projectId: string | null;
   readonly scope: Scope;
   readonly onChange: (part: Partial<Scope>) => void;
 }
 
-/** Which problems of a project a silence or a channel is about. */
+/** Which problems a silence or a channel is about. */
 export function ScopeFields({ projectId, scope, onChange }: ScopeFieldsProps) {
   const text = useTexts(scopeTexts);
   const titleOf = useTexts(titleTexts);
@@ -57,7 +58,7 @@ export function ScopeFields({ projectId, scope, onChange }: ScopeFieldsProps) {
       <Choices
         title={text('kinds')}
         all={text('allKinds')}
-        values={KINDS.map((value) => ({ value, label: titleOf(value) }))}
+        values={(projectId === null ? SERVICE_KINDS : KINDS).map((value) => ({ value, label: titleOf(value) }))}
         chosen={scope.kinds}
         onChange={(kinds) => onChange({ kinds })}
       />

@@ -60,7 +60,13 @@ export function usePlaces({ projects, isRootAdmin }: PlacesOptions): Places {
   return {
     named: [
       screen(text('fleet'), '/'),
-      ...(isRootAdmin ? [screen(text('audit'), '/audit'), screen(text('people'), '/people')] : []),
+      ...(isRootAdmin
+        ? [
+            screen(text('audit'), '/audit'),
+            screen(text('people'), '/people'),
+            screen(text('notifications'), '/notifications'),
+          ]
+        : []),
       screen(text('ownAccount'), '/account'),
       screen(text('explorer'), '/explorer'),
       ...projects.map(({ id, name }) => ({ kind: 'project' as const, name, of: null, address: projectAddress(id) })),

@@ -96,7 +96,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the console in German' : CHROMIUM_M
     const { service, page, check, checkScreens, signIn } = await openGerman();
     await check('sign-in');
     await signIn();
-    for (const screen of ['#/', '#/people', '#/account', '#/audit', '#/nowhere']) {
+    for (const screen of ['#/', '#/people', '#/account', '#/audit', '#/notifications', '#/nowhere']) {
       await page.goto(`${service.url}/${screen}`);
       await check(screen);
     }

@@ -129,6 +129,29 @@ describe.skipIf(!hasChromium)(hasChromium ? 'notification channels' : CHROMIUM_M
     expect(await db.notificationChannel.count()).toBe(0);
   });
 
+  test('of the service itself have the same screens for root administrators, without brokers', async () => {
+    const [service, receiver] = await Promise.all([startTestService(), startReceiver()]);
+    const page = await openFleet(service);
+    await page.getByRole('link', { name: 'Notifications' }).click();
+    await page.getByText('Problems of the service itself').waitFor();
+    await page.getByRole('button', { name: 'Create channel' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Operators');
+    await page.getByLabel(/^URL/).fill(`${receiver.url}/hook`);
+    expect(await page.getByRole('option', { name: 'E-mail' }).count()).toBe(1);
+    expect(await page.getByRole('option', { name: 'MQTT' }).count()).toBe(0);
+    expect(await page.getByLabel('A bridge is not connected').count()).toBe(0);
+    await page.getByLabel('The database does not respond').check();
+    await checkScreen(page, 'service-channel-form');
+    await page.getByRole('button', { name: 'Create channel' }).click();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await row(page, 'Operators').getByText('The database does not respond').waitFor();
+    const { projectId, rules } = await service.storage.db.notificationChannel.findFirstOrThrow();
+    expect([projectId, JSON.parse(rules).kinds]).toEqual([null, ['DATABASE_AWAY']]);
+    await page.getByRole('link', { name: 'Operators' }).click();
+    await page.getByText('The channel has no messages yet').waitFor();
+    expect(page.url()).toContain('#/notifications/');
+  });
+
   test('are not offered to viewers, who see problems, silences and thresholds but cannot change them', async () => {
     const service = await startTestService();
     const { token } = await service.person('VIEWER');
@@ -144,6 +167,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'notification channels' : CHROMIUM_M
     await open(page, service, 'silences');
     await page.getByText('Nothing is silent').waitFor();
     expect(await page.getByRole('button', { name: 'Begin a silence' }).count()).toBe(0);
+    await page.goto(`${service.url}/#/notifications`);
+    await page.getByRole('alert').waitFor();
     await open(page, service, '');
     const tokens = page.getByLabel(/^Days before a token expires/);
     expect(await tokens.isEditable()).toBe(false);
