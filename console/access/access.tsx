@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { Link, useLocation, useParams } from 'wouter';
 import { useBroker } from '../broker/broker-context.ts';
 import { graphql } from '../graph/graphql.ts';
@@ -43,8 +43,8 @@ const PARTS = [
 /** Without access control there are no events, so the query is asked again. */
 const RETRY_MS = 5_000;
 
-/** Who may connect to a broker, and what they may do on it. */
-export function Access() {
+/** Who may connect to a broker, and what they may do on it. `children`: what else has the context of the screen. */
+export function Access({ children }: { readonly children: ReactNode }) {
   const text = useTexts(accessTexts);
   const numberOf = useNumbers();
   const { id } = useBroker();
@@ -88,6 +88,7 @@ export function Access() {
       {!access.isSettled && <p className="note">{text('notSettled')}</p>}
       {access.unreadable > 0 && <p className="note">{text('unreadable', { count: access.unreadable })}</p>}
       <here.Part key={path} />
+      {children}
     </AccessContext.Provider>
   );
 }

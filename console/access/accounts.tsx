@@ -1,5 +1,6 @@
+import { RadioTower } from 'lucide-react';
 import { useId, useState } from 'react';
-import { Link } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useFresh } from '../graph/use-fresh.ts';
 import { useTexts } from '../texts/texts.ts';
@@ -12,7 +13,7 @@ import { Table } from '../ui/table.tsx';
 import { useAccess } from './access-context.ts';
 import { AccountForm } from './account-form.tsx';
 import { AccountPage } from './account-page.tsx';
-import { accessAddress, whyAddress } from './addresses.ts';
+import { accessAddress, giveAccessAddress, whyAddress } from './addresses.ts';
 import { Enabled } from './enabled.tsx';
 import { FilterInput, useFilters } from './filters.tsx';
 import { groups, HeldWords, inText, roles } from './held-words.tsx';
@@ -50,6 +51,7 @@ function AccountList() {
   const text = useTexts(accessTexts);
   const { brokerId, revision, canChange, isLive } = useAccess();
   const filters = useFilters();
+  const [, go] = useLocation();
   const [groupList, roleList] = [useId(), useId()];
   const [isCreating, setCreating] = useState(false);
   const enabled = filters.get('enabled');
@@ -135,9 +137,14 @@ function AccountList() {
           <option value="desc">{text('descending')}</option>
         </select>
         {canChange && (
-          <button type="button" onClick={() => setCreating(true)}>
-            {text('newAccount')}
-          </button>
+          <span className="buttons">
+            <button type="button" onClick={() => setCreating(true)}>
+              {text('newAccount')}
+            </button>
+            <button type="button" onClick={() => go(giveAccessAddress(brokerId))}>
+              <RadioTower aria-hidden="true" /> {text('giveAccess')}
+            </button>
+          </span>
         )}
       </div>
       <Refusal error={data === null ? null : error} />

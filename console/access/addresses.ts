@@ -11,6 +11,12 @@ const withQuery = (path: string, values: Values): string => {
 export const accessAddress = (brokerId: string, part: Part, values: Values = {}): string =>
   withQuery(`/brokers/${brokerId}/access/${part}`, values);
 
+/** The address of the form that gives a device an account, filled with what is known of the device. */
+export const giveAccessAddress = (
+  brokerId: string,
+  known: { readonly account?: string | null; readonly client?: string } = {},
+): string => accessAddress(brokerId, 'accounts', { new: 'device', ...known });
+
 /** The address of the clients of an account or a group. */
 export const clientsAddress = (
   brokerId: string,

@@ -1,6 +1,7 @@
 import { useId } from 'react';
 import { Link } from 'wouter';
-import { accessAddress } from '../access/addresses.ts';
+import { accessAddress, giveAccessAddress } from '../access/addresses.ts';
+import { accessTexts } from '../access/texts.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { AccessOfBroker } from './operations.ts';
 import { RoleList } from './role-list.tsx';
@@ -8,6 +9,7 @@ import { clientTexts } from './texts.ts';
 
 interface AccessOfClientProps {
   readonly brokerId: string;
+  readonly clientId: string;
   readonly access: AccessOfBroker;
   /** The user name of its last event, which is the only one that is known of a client that is away. */
   readonly lastUsername: string | null;
@@ -16,12 +18,14 @@ interface AccessOfClientProps {
 }
 
 /** From the account of a client over its groups and roles to their rules. */
-export function AccessOfClient({ brokerId, access, lastUsername, isReached }: AccessOfClientProps) {
+export function AccessOfClient({ brokerId, clientId, access, lastUsername, isReached }: AccessOfClientProps) {
   const text = useTexts(clientTexts);
+  const accessText = useTexts(accessTexts);
   const heading = useId();
   const { connectedClient: client, anonymousGroup } = access;
   const account = client === null ? (access.account ?? null) : client.account;
   const isAnonymous = client?.username === ANONYMOUS;
+  const named = [client?.username, lastUsername].find((name) => name != null && name !== ANONYMOUS);
   return (
     <section aria-labelledby={heading}>
       <h3 id={heading}>{text('access')}</h3>
@@ -60,6 +64,11 @@ export function AccessOfClient({ brokerId, access, lastUsername, isReached }: Ac
         <p className="quiet">
           {lastUsername === null ? text('accountUnknown') : text('accountMissing', { account: lastUsername })}
         </p>
+      )}
+      {!account && isReached && access.viewerCanChangeAccessControl && (
+        <Link href={giveAccessAddress(brokerId, { account: named ?? clientId, client: clientId })}>
+          {accessText('giveAccess')}
+        </Link>
       )}
     </section>
   );

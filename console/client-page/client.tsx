@@ -103,7 +103,13 @@ export function Client({ clientId }: ClientProps) {
       <TrafficOfClient isReached={isReached} brokerId={brokerId} clientId={clientId} numbers={known} />
       <SubscriptionsOfClient numbers={known} isReached={isReached} />
       {lastKnown && (isReached || client) && (
-        <AccessOfClient brokerId={brokerId} access={lastKnown} lastUsername={lastUsername} isReached={isReached} />
+        <AccessOfClient
+          brokerId={brokerId}
+          clientId={clientId}
+          access={lastKnown}
+          lastUsername={lastUsername}
+          isReached={isReached}
+        />
       )}
       {isReached && access.error && <Problem error={access.error} />}
       <TopicTest brokerId={brokerId} clientId={clientId} username={state && seen ? username.current : undefined} />

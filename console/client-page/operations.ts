@@ -85,6 +85,7 @@ export const ACCESS = graphql(
   `query ClientAccess($id: ID!, $clientId: String!, $username: String!, $isNamed: Boolean!) {
   broker(id: $id) {
     viewerCanControlClients
+    viewerCanChangeAccessControl
     connectedClient(clientId: $clientId) { username account { ...HeldByAccount } }
     account(username: $username) @include(if: $isNamed) { ...HeldByAccount }
     anonymousGroup {

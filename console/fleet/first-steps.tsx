@@ -1,19 +1,18 @@
 import { Check, type LucideIcon, Network, RadioTower, UserPlus } from 'lucide-react';
 import { type ReactNode, useId } from 'react';
 import { Link } from 'wouter';
+import { giveAccessAddress } from '../access/addresses.ts';
 import { AddBroker } from '../broker/add-broker.tsx';
-import { subscribeCommand } from '../clients/subscribe-command.ts';
 import { graphql } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useViewer } from '../session/viewer.ts';
 import { useTexts } from '../texts/texts.ts';
-import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import type { Project } from './operations.ts';
 import { fleetTexts } from './texts.ts';
 
 const FACTS = graphql(`query FirstSteps($id: ID!) {
   project(id: $id) {
-    own: brokers(first: 1, filter: { type: CLOUD }) { nodes { id url } }
+    own: brokers(first: 1, filter: { type: CLOUD }) { nodes { id } }
     others: brokers(first: 0, filter: { type: SELF_HOSTED }) { totalCount }
     clientEvents(first: 1, filter: { kinds: [CONNECTED] }) { nodes { at } }
     members(first: 2) { nodes { user { email } } }
@@ -51,12 +50,7 @@ export function FirstSteps({ project, onAdded }: FirstStepsProps) {
       <ol>
         <Step icon={RadioTower} isDone={hasDevice} title={text('connectDevice')}>
           <p>{text(own ? 'connectDeviceText' : 'connectDeviceLater')}</p>
-          {own && (
-            <>
-              <CommandToCopy command={subscribeCommand(own.url)} />
-              <Link href={`/brokers/${own.id}/access`}>{text('giveAccess')}</Link>
-            </>
-          )}
+          {own && <Link href={giveAccessAddress(own.id)}>{text('giveAccess')}</Link>}
         </Step>
         <Step icon={Network} isDone={hasBroker} title={text('addMosquitto')}>
           <p>{text('addMosquittoText')}</p>

@@ -2,8 +2,9 @@ import { ShieldCheck } from 'lucide-react';
 import { Link, useSearchParams } from 'wouter';
 import { accessAddress } from '../access/addresses.ts';
 import { useBroker } from '../broker/broker-context.ts';
+import { placeOf } from '../clients/broker-place.ts';
 import { clientPath } from '../clients/client-address.ts';
-import { graphql, type ResultOf } from '../graph/graphql.ts';
+import { graphql } from '../graph/graphql.ts';
 import { useLive } from '../graph/live.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts, useTimes } from '../texts/texts.ts';
@@ -15,36 +16,12 @@ import { Table } from '../ui/table.tsx';
 import { Limit } from './limit.tsx';
 import { useRefusalColumns } from './refusal-columns.tsx';
 import { RefusalPage } from './refusal-page.tsx';
+import { REFUSALS, type Refusal, type RefusalsEvent } from './refusals-live.ts';
 import { refusalTexts } from './texts.ts';
-import { ADVISED } from './use-advice.ts';
 
 const REPORTED = graphql(`query ReportedRefusals($id: ID!) {
   broker(id: $id) { refusals(first: 1) { since limit limitCode } }
 }`);
-
-const REFUSALS = graphql(
-  `subscription Refusals($brokerId: ID!, $after: SafeInt) {
-  refusals(brokerId: $brokerId, after: $after) {
-    kind
-    sequence
-    removed
-    partsLeft
-    refusals {
-      id
-      lastAt
-      kind
-      topic
-      detail
-      count
-      ...Advised
-    }
-  }
-}`,
-  [ADVISED],
-);
-
-type RefusalsEvent = ResultOf<typeof REFUSALS>['refusals'];
-type Refusal = RefusalsEvent['refusals'][number];
 
 /** By id, in the order in which they were last seen. */
 function apply(before: ReadonlyMap<string, Refusal> | null, { refusals, removed }: RefusalsEvent) {
@@ -116,6 +93,6 @@ function RefusalList() {
 }
 
 function wrongPassword(url: string | null): string {
-  const { hostname, port } = new URL(url ?? 'mqtt://127.0.0.1:1883');
-  return `mosquitto_pub -h ${hostname} -p ${port || 1883} -u nobody -P wrong -t a -m b`;
+  const { host, port } = placeOf(url);
+  return `mosquitto_pub -h ${host} -p ${port} -u nobody -P wrong -t a -m b`;
 }

@@ -1,0 +1,27 @@
+import { graphql, type ResultOf } from '../graph/graphql.ts';
+import { ADVISED } from './use-advice.ts';
+
+/** What a broker refuses, as it happens. */
+export const REFUSALS = graphql(
+  `subscription Refusals($brokerId: ID!, $after: SafeInt) {
+  refusals(brokerId: $brokerId, after: $after) {
+    kind
+    sequence
+    removed
+    partsLeft
+    refusals {
+      id
+      lastAt
+      kind
+      topic
+      detail
+      count
+      ...Advised
+    }
+  }
+}`,
+  [ADVISED],
+);
+
+export type RefusalsEvent = ResultOf<typeof REFUSALS>['refusals'];
+export type Refusal = RefusalsEvent['refusals'][number];
