@@ -5,6 +5,7 @@ import { useTexts } from '../texts/texts.ts';
 import { useNotices } from '../ui/notices.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { type Bridge, CONFIG, UPDATE } from './bridge-graph.ts';
+import { isMqtt, MqttFields } from './mqtt-fields.tsx';
 import { connectionSchemaOf, connectionsOf, emptyOf, isFields, type Schema } from './schema.ts';
 import { SchemaField } from './schema-field.tsx';
 import { bridgeTexts } from './texts.ts';
@@ -42,11 +43,15 @@ export function ConnectionForm(props: ConnectionFormProps) {
       {...props}
       title={at === -1 ? text('newConnection') : (props.name ?? '')}
       schema={ofConnection}
-      value={at === -1 ? emptyOf(ofConnection) : connections[at]}
+      value={at === -1 ? newOf(ofConnection) : connections[at]}
       configOf={configOf}
     />
   );
 }
+
+/** A new connection to another broker sends, which does no harm here. */
+const newOf = (schema: Schema): unknown =>
+  isMqtt(schema) ? { name: '', url: '', topics: [{ pattern: '', direction: 'out' }] } : emptyOf(schema);
 
 interface FormProps extends ConnectionFormProps {
   readonly title: string;
@@ -72,7 +77,11 @@ function Form({ brokerId, bridge, title, schema, value: first, configOf, onClose
     <form className="bridge-form" onSubmit={(event) => void save(event)}>
       <h2>{bridge.name}</h2>
       <p className="quiet">{text('secretsHint')}</p>
-      <SchemaField name={title} schema={schema} value={value} isRequired onChange={setValue} />
+      {isMqtt(schema) ? (
+        <MqttFields name={title} schema={schema} value={value} onChange={setValue} />
+      ) : (
+        <SchemaField name={title} schema={schema} value={value} isRequired onChange={setValue} />
+      )}
       <Refusal error={error} />
       <p className="buttons">
         <button type="button" onClick={onClose}>

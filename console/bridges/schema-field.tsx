@@ -1,5 +1,6 @@
-import { useTexts } from '../texts/texts.ts';
-import { emptyOf, type Fields, isFields, kindOf } from './schema.ts';
+import { type Catalogue, useTexts } from '../texts/texts.ts';
+import { fieldTexts } from './field-texts.ts';
+import { emptyOf, type Fields, isFields, kindOf, type Schema } from './schema.ts';
 import { bridgeTexts } from './texts.ts';
 import { ValueField, type ValueFieldProps } from './value-field.tsx';
 
@@ -12,40 +13,64 @@ export function SchemaField(props: ValueFieldProps) {
 
 /** The values of an object: the required ones, and the others behind a disclosure. */
 function ObjectField({ name, schema, value, onChange }: ValueFieldProps) {
-  const text = useTexts(bridgeTexts);
-  const fields: Fields = isFields(value) ? value : {};
-  const { properties = {}, required = [] } = schema;
-  const entries = Object.entries(properties);
-  const change = (key: string, changed: unknown) => {
-    const { [key]: _before, ...others } = fields;
-    const next = changed === undefined ? others : { ...others, [key]: changed };
-    // An optional object without values is absent.
-    onChange(Object.keys(next).length === 0 ? undefined : next);
-  };
-  const field = ([key, property]: (typeof entries)[number]) => (
-    <SchemaField
-      key={key}
-      name={key}
-      schema={property}
-      value={fields[key]}
-      isRequired={required.includes(key)}
-      onChange={(changed) => change(key, changed)}
-    />
-  );
-  const needed = entries.filter(([key]) => required.includes(key));
-  const others = entries.filter(([key]) => !required.includes(key));
+  const fields = isFields(value) ? value : {};
+  const { required = [] } = schema;
   return (
     <fieldset className="fields">
       <legend>{name}</legend>
       {schema.description && <small>{schema.description}</small>}
-      {needed.map(field)}
-      {others.length > 0 && (
-        <details>
-          <summary>{text('further', { name })}</summary>
-          <div className="fields">{others.map(field)}</div>
-        </details>
-      )}
+      <PropertyFields schema={schema} value={fields} isShown={(key) => required.includes(key)} onChange={onChange} />
+      <FurtherFields
+        name={name}
+        schema={schema}
+        value={fields}
+        isShown={(key) => !required.includes(key)}
+        onChange={onChange}
+      />
     </fieldset>
+  );
+}
+
+interface PropertyFieldsProps {
+  readonly schema: Schema;
+  readonly value: Fields;
+  readonly isShown: (key: string) => boolean;
+  readonly onChange: (value: unknown) => void;
+}
+
+/** Some values of an object. */
+function PropertyFields({ schema: { properties = {}, required = [] }, value, isShown, onChange }: PropertyFieldsProps) {
+  const text: (key: string) => string = useTexts<string>(fieldTexts as Catalogue<string>);
+  const change = (key: string, changed: unknown) => {
+    const { [key]: _before, ...others } = value;
+    const next = changed === undefined ? others : { ...others, [key]: changed };
+    // An optional object without values is absent.
+    onChange(Object.keys(next).length === 0 ? undefined : next);
+  };
+  const shown = Object.entries(properties).filter(([key]) => isShown(key));
+  return shown.map(([key, property]) => (
+    <SchemaField
+      key={key}
+      name={text(key)}
+      schema={property}
+      value={value[key]}
+      isRequired={required.includes(key)}
+      onChange={(changed) => change(key, changed)}
+    />
+  ));
+}
+
+/** Values of an object behind a disclosure. Nothing if there are none. */
+export function FurtherFields({ name, ...fields }: PropertyFieldsProps & { readonly name: string }) {
+  const text = useTexts(bridgeTexts);
+  if (!Object.keys(fields.schema.properties ?? {}).some(fields.isShown)) return null;
+  return (
+    <details>
+      <summary>{text('further', { name })}</summary>
+      <div className="fields">
+        <PropertyFields {...fields} />
+      </div>
+    </details>
   );
 }
 

@@ -33,20 +33,26 @@ async function openBridges(role: 'root' | 'VIEWER' = 'root') {
 }
 
 describe.skipIf(!hasChromium)(hasChromium ? 'the bridges' : CHROMIUM_MISSING, () => {
-  test('are configured by a form of their schema, followed live, changed and removed', async () => {
+  test('are configured by a form with presets, followed live, changed and removed', async () => {
     const { client, page, config, row } = await openBridges();
     const other = await startMosquitto();
     const { until } = await heardOn(await other.client(), 'berlin/#');
     await page.getByRole('button', { name: 'Add a connection to MQTT' }).click();
-    await page.getByLabel(/^name/).fill('headquarters');
-    await page.getByLabel(/^url/).fill(other.url);
-    await page.getByLabel(/^pattern/).fill('plant/#');
-    await page.getByLabel(/^direction/).selectOption('out');
-    await page.getByText('Further settings of topics 1').click();
-    await page.getByLabel(/^remotePrefix/).fill('berlin/');
-    await page.getByText('Further settings of New connection').click();
-    await page.getByLabel(/^username/).fill('plant');
-    await page.getByLabel(/^password/).fill('a password');
+    await page.getByRole('button', { name: 'AWS IoT Core' }).press('Enter');
+    await page.getByLabel('Address').fill('a1b2-ats.iot.eu-central-1.amazonaws.com');
+    await page.getByText('Connects to mqtts://a1b2-ats.iot.eu-central-1.amazonaws.com:8883').waitFor();
+    await page.getByLabel('Private key (PEM)').waitFor();
+    expect(await page.getByLabel('User name').isVisible()).toBe(false);
+    await checkScreen(page, 'bridge-form-aws');
+    await page.getByRole('button', { name: 'Mosquitto or another' }).click();
+    await page.getByLabel('Name').first().fill('headquarters');
+    await page.getByLabel('Address').fill(new URL(other.url).host);
+    await page.getByText(`Connects to ${other.url}`).waitFor();
+    await page.getByLabel('Topic filter').fill('plant/#');
+    await page.getByLabel('Prefix at the other broker').fill('berlin/');
+    await page.getByText('berlin/plant/#').waitFor();
+    await page.getByLabel('User name').fill('plant');
+    await page.getByLabel('Password').fill('a password');
     await checkScreen(page, 'bridge-form');
     await page.getByRole('button', { name: 'Save' }).press('Enter');
     await row('headquarters').getByText('connected', { exact: true }).waitFor();
@@ -67,8 +73,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the bridges' : CHROMIUM_MISSING, ()
     await client.publishAsync('plant/line2', 'waits', { qos: 1 });
     await expect.poll(() => row('headquarters').getByRole('cell').nth(2).textContent()).toBe('1');
     await page.getByRole('button', { name: 'Change headquarters' }).click();
-    await page.getByText('Further settings of headquarters').click();
-    await page.getByLabel(/active Whether/).uncheck();
+    await page.getByLabel('Connect after saving').uncheck();
     await page.getByRole('button', { name: 'Save' }).click();
     await row('headquarters').getByText('switched off').waitFor();
     expect(await config('mqtt-bridge')).toMatchObject([{ active: false, password: '***' }]);
@@ -96,7 +101,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the bridges' : CHROMIUM_MISSING, ()
     await row('alarms').getByText('422').waitFor();
     await checkScreen(page, 'bridges');
     await page.getByRole('button', { name: 'Change alarms' }).click();
-    await page.getByLabel(/^topics/).fill('a/#/b');
+    await page.getByLabel(/^Topics/).fill('a/#/b');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('alert').filter({ hasText: 'Request' }).waitFor();
   });
