@@ -9,12 +9,14 @@ import { OWN_SERVICE } from './graph/own-service.ts';
 import { ServiceContext } from './graph/service.ts';
 import { ProjectFrame } from './project-frame.tsx';
 import { SCREENS } from './screens.tsx';
+import { AcceptInvitation, secretInAddress } from './session/accept-invitation.tsx';
 import { signOut } from './session/session.ts';
 import { SignIn } from './session/sign-in.tsx';
 import { useSession } from './session/use-session.ts';
 import { ViewerContext } from './session/viewer.ts';
 import { firstLanguage, Language, storeLanguage } from './texts/texts.ts';
 import { useScreenLocation } from './ui/hash-location.ts';
+import { later } from './ui/later.ts';
 import { NoticeBoard } from './ui/notices.tsx';
 import { Problem } from './ui/problem.tsx';
 import './ui/controls.css';
@@ -24,9 +26,14 @@ import './ui/state.css';
 import { applyTheme, storedTheme } from './user-menu/theme.ts';
 import './ui/style.css';
 
+const RequiredSecondFactor = later(
+  async () => (await import('./own-account/required-second-factor.tsx')).RequiredSecondFactor,
+);
+
 function Console() {
   const [language, setLanguage] = useState(firstLanguage);
   const { viewer, error, hasEnded, renew } = useSession();
+  const [invitation, setInvitation] = useState(secretInAddress);
   useEffect(() => {
     document.documentElement.lang = language;
   }, [language]);
@@ -38,11 +45,27 @@ function Console() {
     await signOut();
     location.reload();
   };
+  const accepted = () => {
+    setInvitation(null);
+    renew();
+  };
+  if (invitation !== null) {
+    return (
+      <Language.Provider value={language}>
+        <AcceptInvitation secret={invitation} onAccepted={accepted} />
+      </Language.Provider>
+    );
+  }
   return (
     <Language.Provider value={language}>
       {viewer === undefined && <Problem error={error} />}
       {viewer === null && <SignIn hasEnded={hasEnded} onSignedIn={renew} />}
-      {viewer && (
+      {viewer?.isSecondFactorMissing && (
+        <Suspense>
+          <RequiredSecondFactor onClosed={renew} onSignOut={() => void leave()} />
+        </Suspense>
+      )}
+      {viewer && !viewer.isSecondFactorMissing && (
         <ViewerContext.Provider key={viewer.sessionId} value={viewer}>
           <Router hook={useScreenLocation}>
             <Frame language={language} onLanguage={choose} onSignOut={() => void leave()}>

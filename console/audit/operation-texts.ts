@@ -18,6 +18,7 @@ type Operation = Mutation | OtherEvent;
 /** What an operation does. A refused or failed one did not do it, so the texts are not in the past tense. */
 export const operationTexts = catalogue<Operation>({
   en: {
+    acceptInvitation: 'Accept an invitation',
     acknowledgeProblem: 'Acknowledge a problem',
     addAccessGroupRole: 'Give a role to a group',
     addAccountGroup: 'Add an account to a group',
@@ -73,6 +74,7 @@ export const operationTexts = catalogue<Operation>({
     endSilence: 'End a silence of problems',
     endSignIns: 'End the sessions of a user whom the directory no longer accepts',
     endUserSessions: 'End all sessions of a user',
+    inviteUser: 'Invite a person',
     joinCluster: 'Add a broker to a cluster',
     leaveCluster: 'Take a broker out of a cluster',
     login: 'Sign in',
@@ -136,6 +138,7 @@ export const operationTexts = catalogue<Operation>({
     updateUser: 'Change a user',
   },
   de: {
+    acceptInvitation: 'Einladung annehmen',
     acknowledgeProblem: 'Problem zur Kenntnis nehmen',
     addAccessGroupRole: 'Einer Gruppe eine Rolle geben',
     addAccountGroup: 'Ein Konto in eine Gruppe aufnehmen',
@@ -191,6 +194,7 @@ export const operationTexts = catalogue<Operation>({
     endSilence: 'Stummschaltung von Problemen beenden',
     endSignIns: 'Sitzungen eines Benutzers beenden, den das Verzeichnis nicht mehr zulässt',
     endUserSessions: 'Alle Sitzungen eines Benutzers beenden',
+    inviteUser: 'Jemanden einladen',
     joinCluster: 'Broker in einen Cluster aufnehmen',
     leaveCluster: 'Broker aus einem Cluster nehmen',
     login: 'Anmelden',

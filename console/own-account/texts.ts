@@ -19,6 +19,8 @@ export const ownAccountTexts = catalogue({
     passwordChanged: 'The password is changed.',
     code: 'Code of the authenticator app, or a recovery code',
     secondFactor: 'Second factor',
+    secondFactorRequired:
+      'Your account requires a code in addition to the password. Set it up with an authenticator app to continue.',
     secondFactorOff: 'The second factor is off: a password alone opens your account.',
     secondFactorOn: 'Your sign-in requires a code of your app. {count} recovery codes are left.',
     setUpSecondFactor: 'Set up a second factor',
@@ -56,6 +58,8 @@ export const ownAccountTexts = catalogue({
     passwordChanged: 'Das Passwort ist geändert.',
     code: 'Code der Authenticator-App oder ein Wiederherstellungscode',
     secondFactor: 'Zweiter Faktor',
+    secondFactorRequired:
+      'Ihr Konto verlangt zusätzlich zum Passwort einen Code. Richten Sie ihn mit einer Authenticator-App ein, um fortzufahren.',
     secondFactorOff: 'Der zweite Faktor ist aus: Ein Passwort allein öffnet Ihr Konto.',
     secondFactorOn: 'Ihre Anmeldung erfordert einen Code Ihrer App. Es gibt noch {count} Wiederherstellungscodes.',
     setUpSecondFactor: 'Zweiten Faktor einrichten',

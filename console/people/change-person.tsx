@@ -23,6 +23,7 @@ export function ChangePerson({ person, onChanged, onClose }: PersonActionProps) 
       userId: person.id,
       name: String(fields.get('name')),
       isVerified: fields.has('isVerified'),
+      isSecondFactorRequired: fields.has('isSecondFactorRequired'),
       ...(signsInBy !== before && { ssoType: signsInBy === '' ? null : signsInBy }),
     };
     if (await run({ input })) {
@@ -44,6 +45,12 @@ export function ChangePerson({ person, onChanged, onClose }: PersonActionProps) 
       </Field>
       <label className="check">
         <input name="isVerified" type="checkbox" defaultChecked={person.isVerified} /> {text('isVerified')}
+      </label>
+      <label className="choice">
+        <input name="isSecondFactorRequired" type="checkbox" defaultChecked={person.isSecondFactorRequired === true} />
+        <span>
+          {text('requireSecondFactor')} <small>{text('requireSecondFactorMeans')}</small>
+        </span>
       </label>
       <SignsInBySelect value={signsInBy} onChange={setSignsInBy} />
       {signsInBy !== before && <p className="note">{text('changeSignInMeans', { email: person.email })}</p>}

@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
+import { InvitePerson } from '../project/invite-person.tsx';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
@@ -10,12 +11,15 @@ import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { CreatePerson } from './create-person.tsx';
+import { secondFactorOf } from './managed-person.ts';
 import { peopleTexts } from './texts.ts';
 
 const PEOPLE = graphql(`query People($filter: UserFilter, $first: Int!) {
   users(filter: $filter, first: $first, orderBy: { field: EMAIL }) {
     totalCount
-    nodes { id name email isRootAdmin ssoType hasSecondFactor projectCount createdAt }
+    nodes {
+      id name email isRootAdmin ssoType hasSecondFactor isSecondFactorRequired invitedUntil projectCount createdAt
+    }
   }
 }`);
 
@@ -28,7 +32,7 @@ export function PeopleList() {
   const numberText = useNumbers();
   const [search, setSearch] = useSearchParams();
   const [first, setFirst] = useState(PAGE);
-  const [isCreating, setCreating] = useState(false);
+  const [open, setOpen] = useState<'invite' | 'create' | null>(null);
   const found = search.get('find') ?? '';
   const isRootAdmin = search.has('administrators');
   const variables = {
@@ -55,11 +59,23 @@ export function PeopleList() {
     },
     { key: 'name', title: text('name'), cell: ({ name }) => name },
     { key: 'role', title: text('role'), cell: (one) => text(one.isRootAdmin ? 'rootAdministrator' : 'person') },
-    { key: 'provider', title: text('signsInBy'), cell: ({ ssoType }) => ssoType ?? text('password') },
+    {
+      key: 'provider',
+      title: text('signsInBy'),
+      cell: ({ ssoType, invitedUntil }) =>
+        invitedUntil ? (
+          <>
+            {text('invitedUntil')} <Time at={invitedUntil} />
+          </>
+        ) : (
+          (ssoType ?? text('password'))
+        ),
+      value: ({ ssoType, invitedUntil }) => invitedUntil ?? ssoType ?? text('password'),
+    },
     {
       key: 'secondFactor',
       title: text('secondFactor'),
-      cell: ({ hasSecondFactor }) => text(hasSecondFactor ? 'yes' : 'no'),
+      cell: (one) => text(secondFactorOf(one)),
     },
     {
       key: 'projects',
@@ -93,8 +109,11 @@ export function PeopleList() {
           />{' '}
           {text('onlyRootAdministrators')}
         </label>
-        <button type="button" onClick={() => setCreating(true)}>
+        <button type="button" onClick={() => setOpen('create')}>
           {text('createPerson')}
+        </button>
+        <button type="submit" onClick={() => setOpen('invite')}>
+          {text('invite')}
         </button>
         <CopyAs document={PEOPLE} variables={variables} />
       </header>
@@ -114,7 +133,8 @@ export function PeopleList() {
           )}
         </>
       )}
-      {isCreating && <CreatePerson onCreated={renew} onClose={() => setCreating(false)} />}
+      {open === 'create' && <CreatePerson onCreated={renew} onClose={() => setOpen(null)} />}
+      {open === 'invite' && <InvitePerson onInvited={renew} onClose={() => setOpen(null)} />}
     </>
   );
 }

@@ -7,13 +7,14 @@ import { CopyAs } from '../ui/copy-as.tsx';
 import { PageHeading } from '../ui/page-heading.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Time } from '../ui/time.tsx';
+import { secondFactorOf } from './managed-person.ts';
 import { Memberships } from './memberships.tsx';
 import { PersonActions } from './person-actions.tsx';
 import { peopleTexts } from './texts.ts';
 
 const PERSON = graphql(`query Person($id: ID!) {
   user(id: $id) {
-    id name email isRootAdmin isVerified isRemovable ssoType hasSecondFactor projectCount brokerCount createdAt
+    id name email isRootAdmin isVerified isRemovable ssoType hasSecondFactor isSecondFactorRequired invitedUntil projectCount brokerCount createdAt
     identities { provider subject checkedAt }
     memberships(first: 100) {
       totalCount
@@ -56,7 +57,15 @@ export function Person({ id }: { readonly id: string }) {
           </dd>,
         ])}
         <dt>{text('secondFactor')}</dt>
-        <dd>{text(user.hasSecondFactor ? 'yes' : 'no')}</dd>
+        <dd>{text(secondFactorOf(user))}</dd>
+        {user.invitedUntil && (
+          <>
+            <dt>{text('invitedUntil')}</dt>
+            <dd>
+              <Time at={user.invitedUntil} />
+            </dd>
+          </>
+        )}
         <dt>{text('ownProjects')}</dt>
         <dd>{text('projectsWithBrokers', { projects: user.projectCount ?? 0, brokers: user.brokerCount ?? 0 })}</dd>
         <dt>{text('created')}</dt>

@@ -1,7 +1,9 @@
+import { inviteTexts } from '../project/invite-texts.ts';
 import { catalogue } from '../texts/texts.ts';
 
 export const peopleTexts = catalogue({
   en: {
+    ...inviteTexts.en,
     forRootAdministrators: 'Only root administrators see the accounts of people.',
     emailAddress: 'E-mail address',
     role: 'Role',
@@ -17,9 +19,10 @@ export const peopleTexts = catalogue({
     findPerson: 'Find by address or name',
     onlyRootAdministrators: 'Only root administrators',
     noPerson: 'No account matches the filter.',
+    invitedUntil: 'Invited until',
+    requiredAndMissing: 'required, not set up yet',
     createPerson: 'Create an account',
     create: 'Create',
-    nameDefault: 'Default: the part of the address before the @.',
     firstPassword: 'First password',
     firstPasswordHint: 'At least 8 characters. The person can change it on the page of their account.',
     isVerified: 'Address is verified',
@@ -61,6 +64,7 @@ export const peopleTexts = catalogue({
     personDeleted: 'The account {email} is deleted.',
   },
   de: {
+    ...inviteTexts.de,
     forRootAdministrators: 'Nur Hauptadministratoren sehen die Konten von Personen.',
     emailAddress: 'E-Mail-Adresse',
     role: 'Rolle',
@@ -76,9 +80,10 @@ export const peopleTexts = catalogue({
     findPerson: 'Nach Adresse oder Name suchen',
     onlyRootAdministrators: 'Nur Hauptadministratoren',
     noPerson: 'Kein Konto entspricht dem Filter.',
+    invitedUntil: 'Eingeladen bis',
+    requiredAndMissing: 'verlangt, noch nicht eingerichtet',
     createPerson: 'Konto anlegen',
     create: 'Anlegen',
-    nameDefault: 'Ohne Angabe: der Teil der Adresse vor dem @.',
     firstPassword: 'Erstes Passwort',
     firstPasswordHint: 'Mindestens 8 Zeichen. Die Person kann es auf der Seite ihres Kontos ändern.',
     isVerified: 'Adresse ist bestätigt',

@@ -5,7 +5,8 @@ export const memberTexts = catalogue({
   en: {
     ...projectTexts.en,
     ownerIs: 'The project belongs to {owner}. Root administrators are administrators of every project.',
-    noMembers: 'The project has no members. Create a user on the machine of the service, and add them here:',
+    noMembers: 'The project has no members.',
+    newPerson: 'For a person without an account:',
     email: 'E-mail address',
     emailHint: 'Of an existing user',
     role: 'Role',
@@ -32,8 +33,8 @@ export const memberTexts = catalogue({
   de: {
     ...projectTexts.de,
     ownerIs: 'Das Projekt gehört {owner}. Hauptadministratoren sind Administratoren jedes Projekts.',
-    noMembers:
-      'Das Projekt hat keine Mitglieder. Legen Sie auf dem Rechner des Dienstes einen Benutzer an, und fügen Sie ihn hier hinzu:',
+    noMembers: 'Das Projekt hat keine Mitglieder.',
+    newPerson: 'Für jemanden ohne Konto:',
     email: 'E-Mail-Adresse',
     emailHint: 'Eines vorhandenen Benutzers',
     role: 'Rolle',

@@ -1,15 +1,17 @@
 import { useState } from 'react';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
+import { useViewer } from '../session/session.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
-import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { AddMember } from './add-member.tsx';
 import { ChangeMember, type MemberChange } from './change-member.tsx';
+import { InvitePerson } from './invite-person.tsx';
+import { inviteTexts } from './invite-texts.ts';
 import { memberTexts } from './member-texts.ts';
 import { useProject } from './project-context.ts';
 import { RoleSelect } from './role-select.tsx';
@@ -35,7 +37,10 @@ const EVERY_MS = 10_000;
 /** Who has which role in a project. */
 export function Members() {
   const text = useTexts(memberTexts);
+  const inviteText = useTexts(inviteTexts);
   const { id } = useProject();
+  const { isRootAdmin } = useViewer();
+  const [isInviting, setInviting] = useState(false);
   /** Cursors of the pages before the one that is shown. */
   const [cursors, setCursors] = useState<readonly string[]>([]);
   const variables = { id, after: cursors.at(-1) ?? null };
@@ -97,12 +102,16 @@ export function Members() {
     <>
       <p className="quiet">{text('ownerIs', { owner: found.owner.name })}</p>
       {canManage && <AddMember projectId={id} onAdded={renew} />}
-      {members.nodes.length === 0 && (
-        <>
-          <p>{text('noMembers')}</p>
-          <CommandToCopy command="brokergraph user create ada@example.com" />
-        </>
+      {canManage && isRootAdmin && (
+        <p>
+          {text('newPerson')}{' '}
+          <button type="button" onClick={() => setInviting(true)}>
+            {inviteText('invite')}
+          </button>
+        </p>
       )}
+      {isInviting && <InvitePerson projectId={id} onInvited={renew} onClose={() => setInviting(false)} />}
+      {members.nodes.length === 0 && <p>{text('noMembers')}</p>}
       {members.nodes.length > 0 && (
         <Table
           label={text('members')}

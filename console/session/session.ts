@@ -9,6 +9,10 @@ const COMPLETE = graphql(`mutation CompleteSignIn($input: CompleteSignInInput!) 
   completeSignIn(input: $input) { token }
 }`);
 
+const ACCEPT = graphql(`mutation AcceptInvitation($input: AcceptInvitationInput!) {
+  acceptInvitation(input: $input) { token }
+}`);
+
 /** The person whose session the browser has; `null`: the sign-in is missing. */
 export async function currentViewer(): Promise<Viewer | null> {
   const { data, error } = await ask(VIEWER, {});
@@ -27,15 +31,25 @@ export async function signIn(email: string, password: string, code: string | nul
     input: { email, password, ...(code !== null && { code }) },
   });
   if (data === null) throw error;
-  await cookie('POST', data.login.token);
-  tabs.postMessage('signed in');
+  await open(data.login.token);
 }
 
 /** Completes a sign-in at the OpenID provider. */
 export async function completeSignIn(code: string, verifier: string): Promise<void> {
   const { data, error } = await askWithoutSession(COMPLETE, { input: { code, verifier } });
   if (data === null) throw error;
-  await cookie('POST', data.completeSignIn.token);
+  await open(data.completeSignIn.token);
+}
+
+/** Sets the first password of an invited person. */
+export async function acceptInvitation(secret: string, password: string): Promise<void> {
+  const { data, error } = await askWithoutSession(ACCEPT, { input: { secret, password } });
+  if (data === null) throw error;
+  await open(data.acceptInvitation.token);
+}
+
+async function open(token: string): Promise<void> {
+  await cookie('POST', token);
   tabs.postMessage('signed in');
 }
 

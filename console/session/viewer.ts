@@ -2,7 +2,7 @@ import { createContext, useContext } from 'react';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 
 export const VIEWER = graphql(`query Viewer {
-  viewer { kind name email isRootAdmin sessions { id isCurrent } }
+  viewer { kind name email isRootAdmin isSecondFactorMissing sessions { id isCurrent } }
 }`);
 
 export interface Viewer extends Omit<ResultOf<typeof VIEWER>['viewer'], 'sessions'> {

@@ -8,6 +8,7 @@ import '../domains/sign-in/login-schema.ts';
 import '../domains/users/viewer-schema.ts';
 import '../domains/sign-in/session-schema.ts';
 import '../domains/sign-in/identity-schema.ts';
+import '../domains/sign-in/invitation-schema.ts';
 import '../domains/sign-in/second-factor-schema.ts';
 import '../domains/sign-in/rules/sign-in-rule-schema.ts';
 import '../domains/tokens/token-schema.ts';

@@ -1,3 +1,4 @@
+import { TOTP } from 'otpauth';
 import { describe, expect, test } from 'vitest';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { PASSWORD, startTestService } from '../support/service.ts';
@@ -80,6 +81,56 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () 
     await expect.poll(() => page.getByRole('button', { name: 'Set a new password' }).count()).toBe(0);
     const { ssoType, passwordHash } = await service.storage.db.user.findUniqueOrThrow({ where: { id: ada.id } });
     expect([ssoType, passwordHash]).toEqual(['ldap', null]);
+  });
+
+  test('are invited from the members of a project by a link, with a second factor that they have to set up', async () => {
+    const service = await startTestService();
+    const page = await openFleet(service);
+    await page.goto(`${service.url}/#/projects/${service.projectId}/members`);
+    await page.getByRole('button', { name: 'Invite a person' }).press('Enter');
+    const form = page.getByRole('dialog', { name: 'Invite a person' });
+    await form.getByLabel('E-mail address').fill('grace@example.com');
+    await form.getByLabel('Role').selectOption('editor');
+    await form.getByLabel('Require a second factor').check();
+    await checkScreen(page, 'invite');
+    await page.keyboard.press('Enter');
+    const invitation = page.getByRole('dialog', { name: 'Invitation of grace@example.com' });
+    const link = (await invitation.locator('pre').textContent()) ?? '';
+    expect(link).toMatch(/#\/invitation\/bgi_\w{49}$/);
+    await invitation.getByRole('button', { name: 'Done' }).press('Enter');
+    await page.getByRole('rowheader', { name: 'grace@example.com' }).waitFor();
+    await page.getByRole('link', { name: 'People' }).click();
+    await page.getByRole('row', { name: /grace@example.com.*Invited until.*required, not set up yet/ }).waitFor();
+
+    const other = await openConsole(service);
+    await other.goto(link);
+    await other.reload();
+    await other.getByRole('heading', { name: 'You are invited' }).waitFor();
+    await checkScreen(other, 'invitation');
+    await other.getByLabel('Password').fill(PASSWORD);
+    await other.keyboard.press('Enter');
+    await other.getByText('Your account requires a code in addition to the password.').waitFor();
+    expect(other.url()).not.toContain('bgi_');
+    await checkScreen(other, 'second-factor-required');
+    await other.getByRole('button', { name: 'Set up a second factor' }).click();
+    await other.getByLabel('Current password').fill(PASSWORD);
+    await other.keyboard.press('Enter');
+    const secret = (await other.locator('code.secret').textContent()) ?? '';
+    await other.getByLabel('Code of the app').fill(new TOTP({ secret }).generate());
+    await other.keyboard.press('Enter');
+    await other.getByRole('list', { name: 'Recovery codes' }).waitFor();
+    await other.getByRole('dialog').getByRole('button').last().click();
+    await other.getByRole('heading', { name: 'Fleet' }).waitFor();
+    await other.goto(`${service.url}/#/projects/${service.projectId}/members`);
+    await other.getByRole('rowheader', { name: 'grace@example.com' }).waitFor();
+    expect(await other.getByRole('button', { name: 'Invite a person' }).count()).toBe(0);
+
+    const third = await openConsole(service);
+    await third.goto(link);
+    await third.reload();
+    await third.getByLabel('Password').fill('another password');
+    await third.keyboard.press('Enter');
+    await third.getByRole('alert').filter({ hasText: 'unknown, expired or was used' }).waitFor();
   });
 
   test('are deleted with a new owner of their projects, except for the last root administrator', async () => {

@@ -1,8 +1,8 @@
 import type { RequestContext } from '../../gateway/context.ts';
-import { builder, open, person, rootAdmin } from '../../gateway/graphql/builder.ts';
+import { account, builder, open, person, rootAdmin } from '../../gateway/graphql/builder.ts';
 import { inputArgument, payloadsWith } from '../../gateway/graphql/payloads.ts';
 import type { OpenedSession } from '../../platform/auth/sessions.ts';
-import { requirePerson, requireSignedIn } from '../../platform/auth/viewer.ts';
+import { requireKnown, requirePerson } from '../../platform/auth/viewer.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { userPayload } from '../users/user-schema.ts';
 import type { SignInOffers } from './sign-in-service.ts';
@@ -23,7 +23,7 @@ const LoginInput = builder.inputType('LoginInput', {
   }),
 });
 
-const loginPayload = payloadsWith<OpenedSession>({
+export const loginPayload = payloadsWith<OpenedSession>({
   description: 'The opened session.',
   fields: (t) => ({
     token: t.exposeString('token', {
@@ -41,7 +41,7 @@ const loginPayload = payloadsWith<OpenedSession>({
   }),
 });
 
-async function signedInAs(context: RequestContext, opened: OpenedSession): Promise<OpenedSession> {
+export async function signedInAs(context: RequestContext, opened: OpenedSession): Promise<OpenedSession> {
   context.viewer = await context.services.auth.viewerOfSecret(opened.token, context.address);
   return opened;
 }
@@ -129,9 +129,9 @@ builder.mutationFields((t) => ({
   logout: t.field({
     description: 'Ends the session of this request.',
     type: LogoutPayload,
-    ...person,
+    ...account,
     resolve: async (_root, _args, { services, viewer }) => {
-      await services.auth.logout(requireSignedIn(viewer));
+      await services.auth.logout(requireKnown(viewer));
       return { isLoggedOut: true };
     },
   }),

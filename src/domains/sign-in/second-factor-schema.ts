@@ -1,6 +1,6 @@
-import { builder, person, rootAdmin } from '../../gateway/graphql/builder.ts';
+import { account, builder, person, rootAdmin } from '../../gateway/graphql/builder.ts';
 import { inputArgument } from '../../gateway/graphql/payloads.ts';
-import { requirePerson } from '../../platform/auth/viewer.ts';
+import { requireAccount, requirePerson } from '../../platform/auth/viewer.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { User, userPayload } from '../users/user-schema.ts';
 import { ViewerType } from '../users/viewer-schema.ts';
@@ -73,10 +73,10 @@ builder.mutationFields((t) => ({
   beginSecondFactor: t.field({
     description: 'Creates a secret for an authenticator app. `confirmSecondFactor` activates it.',
     type: BeginSecondFactorPayload,
-    ...person,
+    ...account,
     args: inputArgument(BeginSecondFactorInput, 'Password of the caller.'),
     resolve: async (_root, { input: { currentPassword } }, { services: { auth }, viewer, address }) => {
-      const { id } = requirePerson(viewer);
+      const { id } = requireAccount(viewer);
       if (!(await auth.passwords.confirm(id, { password: currentPassword }, address))) {
         throw new ServiceError('NOT_ALLOWED', 'The current password is wrong');
       }
@@ -86,10 +86,10 @@ builder.mutationFields((t) => ({
   confirmSecondFactor: t.field({
     description: 'Activates the second factor and ends all other sessions. A wrong code is NOT_ALLOWED.',
     type: ConfirmSecondFactorPayload,
-    ...person,
+    ...account,
     args: inputArgument(ConfirmSecondFactorInput, 'The code of the app.'),
     resolve: async (_root, { input: { code } }, { services: { auth }, viewer, address }) => {
-      const { id, name, credentialId } = requirePerson(viewer);
+      const { id, name, credentialId } = requireAccount(viewer);
       const holder = { userId: id, account: name, sessionId: credentialId };
       return { recoveryCodes: await auth.passwords.confirmSecondFactor(holder, code, address) };
     },

@@ -32,6 +32,10 @@ const UpdateUserInput = builder.inputType('UpdateUserInput', {
     userId: t.id({ required: true, description: 'Id of the user.' }),
     name: t.string({ description: 'Display name.' }),
     isVerified: t.boolean({ description: 'Whether the e-mail address is verified.' }),
+    isSecondFactorRequired: t.boolean({
+      description:
+        'Whether a sign-in with a password here requires a second factor. Without one the user has no roles.',
+    }),
     ssoType: t.field({
       type: SignInProvider,
       description:
@@ -95,8 +99,9 @@ builder.mutationFields((t) => ({
     type: userPayload('updateUser'),
     ...rootAdmin,
     args: { input: t.arg({ type: UpdateUserInput, required: true, description: 'The user and the changes.' }) },
-    resolve: async (_root, { input: { userId, isVerified: verified, ...change } }, { services }) => {
-      await services.users.update(userId, { ...change, verified });
+    resolve: async (_root, { input }, { services }) => {
+      const { userId, isVerified: verified, isSecondFactorRequired: needsTotp, ...change } = input;
+      await services.users.update(userId, { ...change, verified, needsTotp });
       return { userId };
     },
   }),

@@ -1,4 +1,5 @@
 import type { User } from '../../generated/sqlite/client.ts';
+import { NO_INVITATION } from '../../platform/auth/invitations.ts';
 import { generatePassword, hashPassword } from '../../platform/auth/passwords.ts';
 import { invalid, notFound, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
@@ -27,7 +28,7 @@ interface NewUser extends Nullish<Record<'name' | 'firstName' | 'lastName', stri
  * Absent and null values do not change, except that null is a value of `ssoType`, for a local sign-in. A change of
  * `ssoType` deletes the password, the sessions and the external identities.
  */
-type UserChange = Nullish<Pick<User, 'name' | 'verified'> & { ssoType: SignInProvider }>;
+type UserChange = Nullish<Pick<User, 'name' | 'verified' | 'needsTotp'> & { ssoType: SignInProvider }>;
 
 export class UserService {
   readonly #db: Database;
@@ -74,20 +75,20 @@ export class UserService {
   }
 
   /** Errors: NOT_FOUND, INVALID, LAST_ADMINISTRATOR (the user could no longer sign in). */
-  async update(userId: string, { name, verified, ssoType }: UserChange): Promise<void> {
+  async update(userId: string, { name, verified, needsTotp, ssoType }: UserChange): Promise<void> {
     const issues = textIssues('input.name', name?.trim(), { min: 1, max: MAX_NAME });
     if (issues.length > 0) throw invalid(issues);
     await serializable(this.#db, async (tx) => {
       const before = await tx.user.findUnique({ where: { id: userId } });
       if (before === null) throw notFound('user', userId);
       const isMoved = ssoType !== undefined && ssoType !== before.ssoType;
-      const moved = isMoved ? { ssoType, passwordHash: null } : {};
+      const moved = isMoved ? { ssoType, passwordHash: null, ...NO_INVITATION } : {};
       if (isMoved && !this.#rootAdmins.canSignIn({ ...before, ...moved })) {
         await this.#rootAdmins.requireOthers(tx, before);
       }
       await tx.user.update({
         where: { id: userId },
-        data: { ...withoutNulls({ name: name?.trim(), verified }), ...moved },
+        data: { ...withoutNulls({ name: name?.trim(), verified, needsTotp }), ...moved },
       });
       if (!isMoved) return;
       await tx.session.deleteMany({ where: { userId } });
@@ -103,7 +104,7 @@ export class UserService {
     const others = exceptSession === undefined ? {} : { id: { not: exceptSession } };
     // In one transaction: no session may outlive the password with which it was opened.
     const [{ count }] = await this.#db.$transaction([
-      this.#db.user.updateMany({ where: { id: userId, ssoType: null }, data: { passwordHash } }),
+      this.#db.user.updateMany({ where: { id: userId, ssoType: null }, data: { passwordHash, ...NO_INVITATION } }),
       this.#db.session.deleteMany({ where: { userId, user: { ssoType: null }, ...others } }),
     ]);
     if (count === 0) throw await this.#noLocalPassword(userId);

@@ -1,5 +1,5 @@
-import { builder, signedIn } from '../../gateway/graphql/builder.ts';
-import { requireSignedIn, type Viewer } from '../../platform/auth/viewer.ts';
+import { builder, known } from '../../gateway/graphql/builder.ts';
+import { requireKnown, type Viewer } from '../../platform/auth/viewer.ts';
 
 const ViewerKind = builder.enumType('ViewerKind', {
   description: 'How the caller of a request is authenticated.',
@@ -24,6 +24,11 @@ export const ViewerType = builder.objectRef<Viewer>('Viewer').implement({
     isRootAdmin: t.exposeBoolean('isRootAdmin', {
       description: 'Whether the caller may do everything and has the role ADMIN in every project.',
     }),
+    isSecondFactorMissing: t.boolean({
+      description:
+        'Whether the account requires a second factor that is not set up. The caller then has no roles, and may only set it up or log out.',
+      resolve: ({ isSecondFactorMissing = false }) => isSecondFactorMissing,
+    }),
     expiresAt: t.field({
       description: 'When the session or the token expires, or null if it does not expire.',
       type: 'DateTime',
@@ -47,7 +52,7 @@ builder.queryFields((t) => ({
   viewer: t.field({
     description: 'The caller of this request and its rights.',
     type: ViewerType,
-    ...signedIn,
-    resolve: (_root, _args, { viewer }) => requireSignedIn(viewer),
+    ...known,
+    resolve: (_root, _args, { viewer }) => requireKnown(viewer),
   }),
 }));

@@ -8,6 +8,8 @@ import { getDatamodel } from '../../generated/pothos.ts';
 import {
   type ProjectRole,
   type RequiredRole,
+  requireAccount,
+  requireKnown,
   requireNoToken,
   requirePerson,
   requireRootAdmin,
@@ -23,7 +25,9 @@ import { PLAIN, type RoleScopes } from './type-scopes.ts';
 
 /** Scopes throw the error for the caller (401, 403 or 404) instead of returning false. */
 interface AuthScopes extends RoleScopes {
+  known: boolean;
   signedIn: boolean;
+  account: boolean;
   person: boolean;
   rootAdmin: boolean;
 }
@@ -63,7 +67,9 @@ export const builder = new SchemaBuilder<{
         }
       };
       return {
+        known: () => requireKnown(context.viewer) !== null,
         signedIn: () => requireSignedIn(context.viewer) !== null,
+        account: () => requireAccount(context.viewer) !== null,
         person: () => requirePerson(context.viewer) !== null,
         rootAdmin: () => requireRootAdmin(context.viewer) !== null,
         viewerOf: roleIn('VIEWER'),
@@ -136,6 +142,10 @@ export const open = { skipTypeScopes: true, ...requires('PUBLIC') } as const;
 export const signedIn = { authScopes: { signedIn: true }, ...requires('SIGNED_IN') } as const;
 
 export const person = { authScopes: { person: true }, ...requires('PERSON') } as const;
+
+/** Also for callers who have yet to set up a second factor. */
+export const known = { skipTypeScopes: true, authScopes: { known: true }, ...requires('SIGNED_IN') } as const;
+export const account = { skipTypeScopes: true, authScopes: { account: true }, ...requires('PERSON') } as const;
 
 export const rootAdmin = { authScopes: { rootAdmin: true }, ...requires('ROOT_ADMIN') } as const;
 

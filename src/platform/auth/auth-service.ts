@@ -7,6 +7,7 @@ import { networkOf } from '../limits/network.ts';
 import { ANYTHING, type Changes } from '../storage/changes/changes.ts';
 import type { Database, Engine } from '../storage/database.ts';
 import type { Sealer } from '../storage/encryption/sealed.ts';
+import { Invitations } from './invitations.ts';
 import { KnownNetworks } from './known-networks.ts';
 import { LoginAttempts } from './login-attempts.ts';
 import { NetworkQueue } from './network-queue.ts';
@@ -68,6 +69,7 @@ export class AuthService {
   readonly sessions: Sessions;
   readonly secondFactors: SecondFactors;
   readonly passwords: PasswordSignIn;
+  readonly invitations: Invitations;
   readonly #stops: (() => void)[];
   readonly #touching = new Set<Promise<unknown>>();
   /** Increases with each invalidation: a viewer that was read before an invalidation must not be cached after it. */
@@ -94,6 +96,8 @@ export class AuthService {
       onlyEmail,
       counts: this.signInCounts,
     });
+    const { sessions } = this;
+    this.invitations = new Invitations({ db, changes, sessions, attempts: this.#attempts, onlyEmail });
     this.#refusals = unknownSecrets(log);
     this.guards = new RightsGuards({
       read: (viewer) => this.#readAgain(viewer),

@@ -7,9 +7,10 @@ import { ServiceError } from '../errors.ts';
  * them. For 256 random bits a slow hash adds no security. Secrets of earlier versions have 43 characters of base64url
  * and no checksum.
  */
-export const SECRET_PREFIX = { session: 'bgs_', projectToken: 'bgp_' } as const;
+export const SECRET_PREFIX = { session: 'bgs_', projectToken: 'bgp_', invitation: 'bgi_' } as const;
 
-export type SecretKind = keyof typeof SECRET_PREFIX;
+/** The secrets that authenticate a request. */
+export type SecretKind = Exclude<keyof typeof SECRET_PREFIX, 'invitation'>;
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 43;
@@ -17,12 +18,12 @@ const CHECKSUM_LENGTH = 6;
 const WITH_CHECKSUM = new RegExp(`^bg[sp]_[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
 const WITHOUT_CHECKSUM = new RegExp(`^bg[sp]_[\\w-]{${RANDOM_LENGTH}}$`);
 
-export function newSecret(kind: SecretKind): string {
+export function newSecret(kind: keyof typeof SECRET_PREFIX): string {
   const text = SECRET_PREFIX[kind] + randomText(RANDOM_LENGTH);
   return text + checksumOf(text);
 }
 
-/** `null` if the text is not a secret of this service. */
+/** `null` if the text is no session and no token of this service. */
 export function kindOfSecret(secret: string): SecretKind | null {
   const isValid = WITH_CHECKSUM.test(secret)
     ? secret.endsWith(checksumOf(secret.slice(0, -CHECKSUM_LENGTH)))

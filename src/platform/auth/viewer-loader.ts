@@ -33,7 +33,10 @@ async function loadSession(db: Database, claimRoles: ClaimRoles, tokenHash: stri
   const { userId } = session;
   // At the same time, because the database may be far away.
   const [user, identities, memberships, organizations, projects] = await Promise.all([
-    db.user.findUnique({ where: { id: userId }, select: { id: true, email: true, isRoot: true, ssoType: true } }),
+    db.user.findUnique({
+      where: { id: userId },
+      select: { id: true, email: true, isRoot: true, ssoType: true, totpSince: true, needsTotp: true },
+    }),
     db.identity.findMany({ where: { userId } }),
     db.projectMember.findMany({ where: { userId }, select: { projectId: true, role: true } }),
     db.organizationMember.findMany({ where: { userId }, select: { organizationId: true, role: true } }),
@@ -45,6 +48,7 @@ async function loadSession(db: Database, claimRoles: ClaimRoles, tokenHash: stri
   if (user === null) return null;
   const signIn = validSignIn({ provider: session.provider, user: { ssoType: user.ssoType, identities } });
   if (signIn === null || signIn.endsAt <= Date.now()) return null;
+  const isSecondFactorMissing = user.needsTotp && user.totpSince === null && session.provider === null;
   const projectRoles = new Map<string, ProjectRole>();
   const grant = (projectId: string, role: ProjectRole) => {
     const held = projectRoles.get(projectId);
@@ -70,9 +74,10 @@ async function loadSession(db: Database, claimRoles: ClaimRoles, tokenHash: stri
       name: user.email,
       credentialId: session.id,
       expiresAt: Math.min(session.expiresAt.getTime(), signIn.endsAt),
-      isRootAdmin: user.isRoot,
-      projectRoles,
+      isRootAdmin: user.isRoot && !isSecondFactorMissing,
+      projectRoles: isSecondFactorMissing ? new Map() : projectRoles,
       brokers: null,
+      isSecondFactorMissing,
     },
   };
 }

@@ -27,6 +27,8 @@ export interface Viewer {
   readonly projectRoles: ReadonlyMap<string, ProjectRole>;
   /** The visible brokers of a restricted token. `null` if all brokers of the projects are visible. */
   readonly brokers: ReadonlySet<string> | null;
+  /** The account requires a second factor and has none. The caller has no roles, and may only set one up. */
+  readonly isSecondFactorMissing?: boolean;
 }
 
 const rightsKeys = new WeakMap<Viewer, string>();
@@ -81,17 +83,29 @@ export function seesBroker(
   return hasRole(viewer, broker.projectId, needed) && (viewer.brokers === null || viewer.brokers.has(broker.id));
 }
 
-export function requireSignedIn(viewer: Viewer | null): Viewer {
+/** For the few operations of callers who have yet to set up a second factor. */
+export function requireKnown(viewer: Viewer | null): Viewer {
   if (viewer === null) throw new ServiceError('UNAUTHORIZED', 'Sign in, or send a token: Authorization: Bearer …');
   if (viewer.expiresAt <= Date.now()) throw new ServiceError('UNAUTHORIZED', 'The session or token has expired');
   return viewer;
 }
 
-export function requirePerson(viewer: Viewer | null): Viewer {
-  const known = requireSignedIn(viewer);
-  if (known.kind !== 'USER')
-    throw new ServiceError('NOT_ALLOWED', 'This requires a signed-in user; project tokens are not allowed');
+export function requireSignedIn(viewer: Viewer | null): Viewer {
+  const known = requireKnown(viewer);
+  if (known.isSecondFactorMissing) {
+    throw new ServiceError('NOT_ALLOWED', 'Your account requires a second factor; set it up first');
+  }
   return known;
+}
+
+export const requirePerson = (viewer: Viewer | null): Viewer => personOf(requireSignedIn(viewer));
+
+/** A user, also one who has yet to set up a second factor. */
+export const requireAccount = (viewer: Viewer | null): Viewer => personOf(requireKnown(viewer));
+
+function personOf(viewer: Viewer): Viewer {
+  if (viewer.kind === 'USER') return viewer;
+  throw new ServiceError('NOT_ALLOWED', 'This requires a signed-in user; project tokens are not allowed');
 }
 
 export function requireRootAdmin(viewer: Viewer | null): Viewer {

@@ -123,6 +123,28 @@ export const SECRET_STEPS: readonly SecretStep[] = [
     },
   },
   {
+    name: 'an invitation',
+    covers: [
+      'InviteUserPayload.secret',
+      'AcceptInvitationInput.secret',
+      'AcceptInvitationInput.password',
+      'AcceptInvitationPayload.token',
+    ],
+    run: async ({ graph, plant, secrets }) => {
+      const INVITE = 'mutation { inviteUser(input: { email: "invited@example.com" }) { secret } }';
+      const ACCEPT = 'mutation ($i: AcceptInvitationInput!) { acceptInvitation(input: $i) { token } }';
+      const invited = (data: { inviteUser: { secret: string } }) => [
+        secrets.know('invitation', data.inviteUser.secret),
+      ];
+      const { secret } = ok(await graph(INVITE, {}, undefined, invited)).inviteUser;
+      const told = (data: { acceptInvitation?: { token: string } }) =>
+        data.acceptInvitation ? [secrets.know('session of an invited person', data.acceptInvitation.token)] : [];
+      const accept = (password: string) => graph(ACCEPT, { i: { secret, password } }, null, told);
+      ok(await accept(plant('password of an invited person')));
+      refused(await accept(plant('another password of an invited person')), 'UNAUTHORIZED');
+    },
+  },
+  {
     name: 'a second factor',
     covers: [
       'LoginInput.code',

@@ -123,7 +123,12 @@ const OPEN: Readonly<Record<string, string>> = {
   User: 'is the caller, or a user that the parent lists; fields with more rights declare them',
   Viewer: 'is the caller',
   ...ofAccounts('Session', 'EndSessionPayload', 'EndOtherSessionsPayload', 'LoginPayload', 'LogoutPayload'),
-  ...ofAccounts('ChangePasswordPayload', 'CompleteSignInPayload', 'RemoveSecondFactorPayload'),
+  ...ofAccounts(
+    'AcceptInvitationPayload',
+    'ChangePasswordPayload',
+    'CompleteSignInPayload',
+    'RemoveSecondFactorPayload',
+  ),
   ...ofAccounts('BeginSecondFactorPayload', 'ConfirmSecondFactorPayload', 'Identity'),
   SignInOffers: 'is public',
   ...ofOrganizations('Organization', 'OrganizationConnection', 'OrganizationEdge', 'OrganizationMember'),
