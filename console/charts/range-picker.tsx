@@ -1,8 +1,11 @@
 import { Moon } from 'lucide-react';
 import type { FormEvent } from 'react';
 import { useTexts } from '../texts/texts.ts';
+import { Field } from '../ui/field.tsx';
+import { localTime } from '../ui/local-time.ts';
 import { Menu } from '../ui/menu.tsx';
-import { lastNight, limited, RANGES, type Range, type RangeKey, type Span } from './range.ts';
+import { lastNight } from '../ui/ranges.ts';
+import { limited, RANGES, type Range, type RangeKey, type Span } from './range.ts';
 import { chartTexts } from './texts.ts';
 import { useTimeTexts } from './time-texts.ts';
 
@@ -19,7 +22,8 @@ export function RangePicker({ range, span, onRange }: RangePickerProps) {
   const text = useTexts(chartTexts);
   const times = useTimeTexts();
   const show = (wanted: Span) => onRange({ key: 'custom', span: limited(wanted, Date.now()) });
-  const night = lastNight(Date.now());
+  const { from, to } = lastNight(new Date());
+  const night = limited({ from: from.getTime(), to: to.getTime() }, Date.now());
   const isNight = range.key === 'custom' && range.span.from === night.from && range.span.to === night.to;
   const isOther = range.key === 'custom' && !isNight;
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -45,10 +49,9 @@ export function RangePicker({ range, span, onRange }: RangePickerProps) {
       >
         <form key={`${span.from} ${span.to}`} className="fields" onSubmit={submit}>
           {(['from', 'to'] as const).map((name) => (
-            <label key={name} className="field">
-              <span>{text(name)}</span>
+            <Field key={name} label={text(name)}>
               <input name={name} type="datetime-local" step={1} required={true} defaultValue={localTime(span[name])} />
-            </label>
+            </Field>
           ))}
           <p className="buttons">
             {/* A click on a button closes a menu, and the form is sent by then. */}
@@ -58,12 +61,4 @@ export function RangePicker({ range, span, onRange }: RangePickerProps) {
       </Menu>
     </fieldset>
   );
-}
-
-const MINUTE_MS = 60_000;
-
-/** In the form of the input: the local time without a zone. */
-function localTime(time: number): string {
-  const offset = new Date(time).getTimezoneOffset() * MINUTE_MS;
-  return new Date(time - offset).toISOString().slice(0, 'yyyy-mm-ddThh:mm:ss'.length);
 }

@@ -65,17 +65,3 @@ export function limited({ from, to }: Span, now: number): Span {
 export function zoomed({ from, to }: Span, factor: number, around: number): Span {
   return { from: around - (around - from) * factor, to: around + (to - around) * factor };
 }
-
-const NIGHT_BEGINS = 22;
-const NIGHT_ENDS = 6;
-
-/** From ten in the evening to six in the morning: the last night that is over, in the zone of the viewer. */
-export function lastNight(now: number): Span {
-  const end = new Date(now);
-  end.setHours(NIGHT_ENDS, 0, 0, 0);
-  if (end.getTime() > now) end.setDate(end.getDate() - 1);
-  const begin = new Date(end);
-  begin.setDate(begin.getDate() - 1);
-  begin.setHours(NIGHT_BEGINS, 0, 0, 0);
-  return { from: begin.getTime(), to: end.getTime() };
-}

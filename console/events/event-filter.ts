@@ -12,9 +12,8 @@ export const KINDS = [
 ] as const satisfies readonly EventKind[];
 
 export const TEXT_KEYS = ['client', 'username'] as const;
-export const TIME_KEYS = ['from', 'to'] as const;
 /** Names in the address of what selects events. */
-export const FILTER_KEYS = [...TEXT_KEYS, 'kind', ...TIME_KEYS] as const;
+export const FILTER_KEYS = [...TEXT_KEYS, 'kind', 'from', 'to'] as const;
 const PAGE_KEYS = ['after', 'before', 'nextTo'] as const;
 
 /** Entries of a page. */

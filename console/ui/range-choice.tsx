@@ -1,6 +1,6 @@
 import { useTexts } from '../texts/texts.ts';
+import { filterTexts } from './filter-texts.ts';
 import { RANGES, timesOf } from './ranges.ts';
-import { eventTexts } from './texts.ts';
 
 interface RangeChoiceProps {
   /** Called with names and values of the address. */
@@ -9,9 +9,9 @@ interface RangeChoiceProps {
 
 /** Buttons that select a time which ends now, or on this day. */
 export function RangeChoice({ onRange }: RangeChoiceProps) {
-  const text = useTexts(eventTexts);
+  const text = useTexts(filterTexts);
   return (
-    <fieldset className="events-ranges">
+    <fieldset className="presets">
       <legend className="hidden">{text('ranges')}</legend>
       {RANGES.map((range) => (
         <button
