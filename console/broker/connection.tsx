@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
+import { Facts } from '../ui/facts.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Time } from '../ui/time.tsx';
 import { useBroker, useRenewBroker } from './broker-context.ts';
@@ -27,57 +28,32 @@ export function Connection() {
   if (!settings) return <Problem error={error} />;
   const isEncrypted = /^(mqtts|wss):/.test(settings.url ?? '');
   return (
-    <section aria-label={text('connection')}>
+    <section className="card" aria-label={text('connection')}>
       <h2>{text('connection')}</h2>
-      <dl>
-        <dt>{text('kind')}</dt>
-        <dd>{text(settings.type)}</dd>
+      <Facts
+        facts={[
+          [text('kind'), text(settings.type)],
+          [text('address'), settings.url ?? '–'],
+          [text('username'), settings.username ?? text('none')],
+          [text('tls'), text(isEncrypted ? (settings.verifyCaCert ? 'verified' : 'notVerified') : 'noTls')],
+          [text('takeover'), text(settings.allowsClientTakeover ? 'yes' : 'no')],
+          [
+            text('boundSessions'),
+            'engine' in settings &&
+              settings.engine === 'EMBEDDED' &&
+              text(settings.bindsSessionsToAccounts ? 'yes' : 'no'),
+          ],
+          [text('runsOn'), 'runsOn' in settings && settings.runsOn?.host],
+          [text('cluster'), settings.cluster?.name],
+          [text('description'), settings.description],
+          [text('lastError'), connection.lastError],
+          [text('stateSince'), <Time key="since" at={connection.since} />],
+          [text('added'), <Time key="added" at={settings.createdAt} />],
+          [text('id'), <code key="id">{settings.id}</code>],
+        ]}
+      >
         {settings.type === 'CLOUD' && <RunState brokerId={id} />}
-        <dt>{text('address')}</dt>
-        <dd>{settings.url ?? '–'}</dd>
-        <dt>{text('username')}</dt>
-        <dd>{settings.username ?? text('none')}</dd>
-        <dt>{text('tls')}</dt>
-        <dd>{text(isEncrypted ? (settings.verifyCaCert ? 'verified' : 'notVerified') : 'noTls')}</dd>
-        <dt>{text('takeover')}</dt>
-        <dd>{text(settings.allowsClientTakeover ? 'yes' : 'no')}</dd>
-        {'engine' in settings && settings.engine === 'EMBEDDED' && (
-          <>
-            <dt>{text('boundSessions')}</dt>
-            <dd>{text(settings.bindsSessionsToAccounts ? 'yes' : 'no')}</dd>
-          </>
-        )}
-        {'runsOn' in settings && settings.runsOn && (
-          <>
-            <dt>{text('runsOn')}</dt>
-            <dd>{settings.runsOn.host}</dd>
-          </>
-        )}
-        {settings.cluster && (
-          <>
-            <dt>{text('cluster')}</dt>
-            <dd>{settings.cluster.name}</dd>
-          </>
-        )}
-        {settings.description && (
-          <>
-            <dt>{text('description')}</dt>
-            <dd>{settings.description}</dd>
-          </>
-        )}
-        <dt>{text('stateSince')}</dt>
-        <dd>
-          <Time at={connection.since} />
-        </dd>
-        <dt>{text('added')}</dt>
-        <dd>
-          <Time at={settings.createdAt} />
-        </dd>
-        <dt>{text('id')}</dt>
-        <dd>
-          <code>{settings.id}</code>
-        </dd>
-      </dl>
+      </Facts>
       <p className="actions">
         {settings.viewerCanUpdate && (
           <button type="button" onClick={() => setOpen('change')}>

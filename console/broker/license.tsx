@@ -1,6 +1,7 @@
 import { graphql } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
+import { Facts } from '../ui/facts.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Time } from '../ui/time.tsx';
 import { useBroker } from './broker-context.ts';
@@ -24,49 +25,24 @@ export function License({ version }: LicenseProps) {
   const { data, error } = useQuery(LICENSE, { id });
   const license = data?.broker?.license;
   return (
-    <section aria-label={text('software')}>
+    <section className="card" aria-label={text('software')}>
       <h2>{text('software')}</h2>
       {!license && <Problem error={error} />}
-      <dl>
-        <dt>{text('version')}</dt>
-        <dd>{version ?? '–'}</dd>
-        {license && (
-          <>
-            <dt>{text('edition')}</dt>
-            <dd>{license.edition}</dd>
-            <dt>{text('plan')}</dt>
-            <dd>{license.plan}</dd>
-            {license.issuedTo !== '' && (
-              <>
-                <dt>{text('issuedTo')}</dt>
-                <dd>{license.issuedTo}</dd>
-              </>
-            )}
-            {license.issuedBy !== '' && (
-              <>
-                <dt>{text('issuedBy')}</dt>
-                <dd>{license.issuedBy}</dd>
-              </>
-            )}
-            {license.validSince !== null && (
-              <>
-                <dt>{text('validSince')}</dt>
-                <dd>
-                  <Time at={license.validSince} />
-                </dd>
-              </>
-            )}
-            <dt>{text('validUntil')}</dt>
-            <dd>{license.validUntil === null ? text('unlimited') : <Time at={license.validUntil} />}</dd>
-            {license.features.length > 0 && (
-              <>
-                <dt>{text('features')}</dt>
-                <dd>{license.features.join(', ')}</dd>
-              </>
-            )}
-          </>
-        )}
-      </dl>
+      <Facts
+        facts={[
+          [text('version'), version ?? '–'],
+          [text('edition'), license?.edition],
+          [text('plan'), license?.plan],
+          [text('issuedTo'), license?.issuedTo],
+          [text('issuedBy'), license?.issuedBy],
+          [text('validSince'), license?.validSince && <Time key="since" at={license.validSince} />],
+          [
+            text('validUntil'),
+            license && (license.validUntil ? <Time key="until" at={license.validUntil} /> : text('unlimited')),
+          ],
+          [text('features'), license?.features.join(', ')],
+        ]}
+      />
     </section>
   );
 }

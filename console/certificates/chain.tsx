@@ -1,4 +1,5 @@
 import { useTexts } from '../texts/texts.ts';
+import { Facts } from '../ui/facts.tsx';
 import { Time } from '../ui/time.tsx';
 import type { Certificate } from './certificates-query.ts';
 import { certificateTexts } from './texts.ts';
@@ -10,23 +11,17 @@ export function Chain({ certificate }: { readonly certificate: Certificate }) {
   return (
     <details className="certificate">
       <summary>{name}</summary>
-      <dl>
-        <dt>{text('filename')}</dt>
-        <dd>{filename}</dd>
-        <dt>{text('subject')}</dt>
-        <dd>{subject}</dd>
-        <dt>{text('issuer')}</dt>
-        <dd>{issuer}</dd>
-        <dt>{text('serialNumber')}</dt>
-        <dd>{serialNumber}</dd>
-        <dt>{text('fingerprint')}</dt>
-        <dd>{fingerprint256}</dd>
-        <dt>{text('key')}</dt>
-        <dd>{keyBits === null ? keyType : text('bits', { keyType, keyBits })}</dd>
-        <dt>{text('validFrom')}</dt>
-        <dd>
-          <Time at={certificate.validFrom} />
-        </dd>
+      <Facts
+        facts={[
+          [text('filename'), filename],
+          [text('subject'), subject],
+          [text('issuer'), issuer],
+          [text('serialNumber'), serialNumber],
+          [text('fingerprint'), fingerprint256],
+          [text('key'), keyBits === null ? keyType : text('bits', { keyType, keyBits })],
+          [text('validFrom'), <Time key="from" at={certificate.validFrom} />],
+        ]}
+      >
         <dt>{text('chain')}</dt>
         <dd>
           {certificate.chain.length === 0 && text('noChain')}
@@ -39,7 +34,7 @@ export function Chain({ certificate }: { readonly certificate: Certificate }) {
           </ol>
           {certificate.missingIssuer !== null && text('clientsNeed', { issuer: certificate.missingIssuer })}
         </dd>
-      </dl>
+      </Facts>
     </details>
   );
 }

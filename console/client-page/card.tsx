@@ -1,11 +1,10 @@
-import { type ReactNode, useId } from 'react';
+import { useId } from 'react';
 import { useTexts } from '../texts/texts.ts';
-
-/** A title and a value, which is `null` if it is unknown. */
-export type Fact = readonly [string, ReactNode];
+import { type Fact, Facts } from '../ui/facts.tsx';
 
 interface CardProps {
   readonly title: string;
+  /** Those that are `null` are unknown. */
   readonly facts: readonly Fact[];
   /** Shown if there are no facts. */
   readonly none?: string;
@@ -16,15 +15,19 @@ export function Card({ title, facts, none }: CardProps) {
   const text = useTexts();
   const heading = useId();
   return (
-    <section aria-labelledby={heading} className="client-card">
+    <section aria-labelledby={heading} className="card client-card">
       <h3 id={heading}>{title}</h3>
       {facts.length === 0 && <p className="quiet">{none}</p>}
-      <dl>
-        {facts.map(([name, value]) => [
-          <dt key={name}>{name}</dt>,
-          <dd key={`${name} value`}>{value ?? <span className="quiet">{text('unknown')}</span>}</dd>,
+      <Facts
+        facts={facts.map(([name, value]) => [
+          name,
+          value ?? (
+            <span key={name} className="quiet">
+              {text('unknown')}
+            </span>
+          ),
         ])}
-      </dl>
+      />
     </section>
   );
 }

@@ -1,6 +1,7 @@
 import { useBytes } from '../broker/units.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
-import { Card, type Fact } from './card.tsx';
+import type { Fact } from '../ui/facts.tsx';
+import { Card } from './card.tsx';
 import type { ClientNumbers } from './operations.ts';
 import { clientTexts } from './texts.ts';
 

@@ -1,9 +1,11 @@
+import { Fragment } from 'react';
 import { Link } from 'wouter';
 import { graphql } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { SessionTable } from '../session/session-table.tsx';
 import { useTexts } from '../texts/texts.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { type Fact, Facts } from '../ui/facts.tsx';
 import { PageHeading } from '../ui/page-heading.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Time } from '../ui/time.tsx';
@@ -43,36 +45,30 @@ export function Person({ id }: { readonly id: string }) {
         <span className="quiet">{user.email}</span>
         <CopyAs document={PERSON} variables={{ id }} />
       </header>
-      <dl>
-        <dt>{text('role')}</dt>
-        <dd>{text(user.isRootAdmin ? 'rootAdministrator' : 'person')}</dd>
-        <dt>{text('isVerified')}</dt>
-        <dd>{text(user.isVerified ? 'yes' : 'no')}</dd>
-        <dt>{text('signsInBy')}</dt>
-        <dd>{user.ssoType ?? text('password')}</dd>
-        {user.identities?.map(({ provider, subject, checkedAt }) => [
-          <dt key={`${subject} term`}>{text('identity', { provider })}</dt>,
-          <dd key={subject}>
-            {subject} (<Time at={checkedAt} />)
-          </dd>,
-        ])}
-        <dt>{text('secondFactor')}</dt>
-        <dd>{text(secondFactorOf(user))}</dd>
-        {user.invitedUntil && (
-          <>
-            <dt>{text('invitedUntil')}</dt>
-            <dd>
-              <Time at={user.invitedUntil} />
-            </dd>
-          </>
-        )}
-        <dt>{text('ownProjects')}</dt>
-        <dd>{text('projectsWithBrokers', { projects: user.projectCount ?? 0, brokers: user.brokerCount ?? 0 })}</dd>
-        <dt>{text('created')}</dt>
-        <dd>
-          <Time at={user.createdAt} />
-        </dd>
-      </dl>
+      <Facts
+        facts={[
+          [text('role'), text(user.isRootAdmin ? 'rootAdministrator' : 'person')],
+          [text('isVerified'), text(user.isVerified ? 'yes' : 'no')],
+          [text('signsInBy'), user.ssoType ?? text('password')],
+          ...(user.identities ?? []).map(
+            ({ provider, subject, checkedAt }): Fact => [
+              text('identity', { provider }),
+              <Fragment key={subject}>
+                {subject} (<Time at={checkedAt} />)
+              </Fragment>,
+            ],
+          ),
+          [text('secondFactor'), text(secondFactorOf(user))],
+          ...(user.invitedUntil
+            ? [[text('invitedUntil'), <Time key="invited" at={user.invitedUntil} />] satisfies Fact]
+            : []),
+          [
+            text('ownProjects'),
+            text('projectsWithBrokers', { projects: user.projectCount ?? 0, brokers: user.brokerCount ?? 0 }),
+          ],
+          [text('created'), <Time key="created" at={user.createdAt} />],
+        ]}
+      />
       <PersonActions person={user} sessionCount={sessions.length} onChanged={renew} />
       <h2>{text('memberships')}</h2>
       {user.isRootAdmin && <p className="quiet">{text('rootIsMember')}</p>}

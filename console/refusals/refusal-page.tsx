@@ -1,4 +1,3 @@
-import { Fragment, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import { accessAddress } from '../access/addresses.ts';
 import { useBroker } from '../broker/broker-context.ts';
@@ -7,6 +6,7 @@ import { graphql } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { type Fact, Facts } from '../ui/facts.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Time } from '../ui/time.tsx';
 import { reasonTexts } from './reason-texts.ts';
@@ -57,7 +57,7 @@ export function RefusalPage({ id }: { readonly id: string }) {
     );
   }
   const { clientId, username, detail, isMerged, reason } = refusal;
-  const facts: readonly (readonly [title: string, value: ReactNode])[] = [
+  const facts: readonly Fact[] = [
     [text('refused'), text(refusal.kind)],
     [text('client'), clientId && <Link href={clientPath(broker.id, clientId)}>{clientId}</Link>],
     [
@@ -79,16 +79,7 @@ export function RefusalPage({ id }: { readonly id: string }) {
       <p>{list}</p>
       <h2>{text('becauseOf', { reason: reasonText(reason) })}</h2>
       {isMerged && <p className="note">{text('isMerged')}</p>}
-      <dl>
-        {facts.map(([title, value]) =>
-          value === null || value === '' ? null : (
-            <Fragment key={title}>
-              <dt>{title}</dt>
-              <dd>{value}</dd>
-            </Fragment>
-          ),
-        )}
-      </dl>
+      <Facts facts={facts} />
       <h3>{text('whatHelps')}</h3>
       <p>{adviceOf(refusal)}</p>
       <WhatToDo reason={reason} username={username} />

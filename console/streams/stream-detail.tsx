@@ -1,6 +1,8 @@
+import { Fragment } from 'react';
 import { useLive } from '../graph/live.ts';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
+import { type Fact, Facts } from '../ui/facts.tsx';
 import { Refusal } from '../ui/problem.tsx';
 import { Time } from '../ui/time.tsx';
 import { REPLAYED, type ReplayEvent, STOP_REPLAY, type Stream } from './stream-graph.ts';
@@ -18,34 +20,30 @@ export function StreamDetail({ brokerId, stream }: { readonly brokerId: string; 
       {textDescription && <p>{textDescription}</p>}
       {problem !== null && <p role="alert">{problem}</p>}
       {storage?.problem && <p role="alert">{storage.problem}</p>}
-      <dl>
-        <dt>{text('storedMessages')}</dt>
-        <dd>{stored === null ? '–' : numberText(stored)}</dd>
-        {storage?.oldest && (
-          <>
-            <dt>{text('storedTimes')}</dt>
-            <dd>
-              <Time at={storage.oldest} /> – <Time at={storage.newest} />
-            </dd>
-          </>
-        )}
-        {counters?.lastFiltered && (
-          <>
-            <dt>{text('lastFiltered')}</dt>
-            <dd>
-              {counters.lastFiltered.reason} (<Time at={counters.lastFiltered.at} />)
-            </dd>
-          </>
-        )}
-        {counters?.lastError && (
-          <>
-            <dt>{text('lastError')}</dt>
-            <dd>
-              {counters.lastError.reason} (<Time at={counters.lastError.at} />)
-            </dd>
-          </>
-        )}
-      </dl>
+      <Facts
+        facts={[
+          [text('storedMessages'), stored === null ? '–' : numberText(stored)],
+          [
+            text('storedTimes'),
+            storage?.oldest && (
+              <Fragment key="times">
+                <Time at={storage.oldest} /> – <Time at={storage.newest} />
+              </Fragment>
+            ),
+          ],
+          ...(['lastFiltered', 'lastError'] as const).map((key): Fact => {
+            const last = counters?.[key];
+            return [
+              text(key),
+              last && (
+                <Fragment key={key}>
+                  {last.reason} (<Time at={last.at} />)
+                </Fragment>
+              ),
+            ];
+          }),
+        ]}
+      />
       {persist && <Replay brokerId={brokerId} name={name} canStop={stream.viewerCanUpdate} />}
     </section>
   );

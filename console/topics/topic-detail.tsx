@@ -3,6 +3,7 @@ import { useFresh } from '../graph/use-fresh.ts';
 import { formatIn, payloadText } from '../messages/payload.ts';
 import { FormatChoice, PayloadView } from '../messages/payload-view.tsx';
 import { useNumbers, useTexts } from '../texts/texts.ts';
+import { Facts } from '../ui/facts.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Time } from '../ui/time.tsx';
 import { PAUSE_MS } from './pause.ts';
@@ -26,52 +27,37 @@ export function TopicDetail({ place, topic, version }: TopicDetailProps) {
   const tree = data?.broker?.topicTree;
   if (!tree) return <Problem error={error} />;
   const recorded = tree.topic;
+  const isPublished = place.kind === 'PUBLISHED';
   return (
     <>
       <h2 className="whole">{topic === '' ? text('emptyLevel') : topic}</h2>
       {recorded === null && <p className="quiet">{text('onlyBelow', { count: numberText(tree.count ?? 0) })}</p>}
-      {recorded && tree.hasPayloads && place.kind === 'PUBLISHED' && <LastPayload recorded={recorded} />}
+      {recorded && tree.hasPayloads && isPublished && <LastPayload recorded={recorded} />}
       {recorded && (
-        <dl>
-          <dt>{text('lastSeen')}</dt>
-          <dd>
-            <Time at={recorded.lastSeen} />
-          </dd>
-          <dt>{text('firstSeen')}</dt>
-          <dd>
-            <Time at={recorded.firstSeen} />
-          </dd>
-          <dt>{text(place.kind === 'PUBLISHED' ? 'messageCount' : 'subscriptionCount')}</dt>
-          <dd>{numberText(recorded.messages)}</dd>
-          {recorded.payloadBytes !== null && (
-            <>
-              <dt>{text('size')}</dt>
-              <dd>{text('bytes', { count: numberText(recorded.payloadBytes) })}</dd>
-            </>
-          )}
-          {place.kind === 'PUBLISHED' && <Publisher brokerId={place.id} topic={topic} version={version} />}
-          {place.kind === 'PUBLISHED' && tree.reportsRetain && (
-            <>
-              <dt>{text('retain')}</dt>
-              <dd>{text(recorded.retain ? 'yes' : 'no')}</dd>
-            </>
-          )}
-          {recorded.nodeIds.length > 0 && (
-            <>
-              <dt>{text('nodes')}</dt>
-              <dd>{recorded.nodeIds.join(', ')}</dd>
-            </>
-          )}
-        </dl>
+        <Facts
+          facts={[
+            [text('lastSeen'), <Time key="last" at={recorded.lastSeen} />],
+            [text('firstSeen'), <Time key="first" at={recorded.firstSeen} />],
+            [text(isPublished ? 'messageCount' : 'subscriptionCount'), numberText(recorded.messages)],
+            [
+              text('size'),
+              recorded.payloadBytes !== null && text('bytes', { count: numberText(recorded.payloadBytes) }),
+            ],
+            [text('retain'), isPublished && tree.reportsRetain && text(recorded.retain ? 'yes' : 'no')],
+            [text('nodes'), recorded.nodeIds.join(', ')],
+          ]}
+        >
+          {isPublished && <Publisher brokerId={place.id} topic={topic} version={version} />}
+        </Facts>
       )}
-      {place.kind === 'PUBLISHED' && (
+      {isPublished && (
         <>
           <WhoMay brokerId={place.id} topic={topic} action="PUBLISH" />
           <WhoMay brokerId={place.id} topic={topic} action="RECEIVE" />
           <Subscribed brokerId={place.id} topic={topic} />
         </>
       )}
-      {place.kind === 'SUBSCRIBED' && <WhoMay brokerId={place.id} topic={topic} action="SUBSCRIBE" />}
+      {!isPublished && <WhoMay brokerId={place.id} topic={topic} action="SUBSCRIBE" />}
     </>
   );
 }

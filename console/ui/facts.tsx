@@ -1,0 +1,30 @@
+import { Fragment, type ReactNode } from 'react';
+
+/** A title and a value. */
+export type Fact = readonly [title: string, value: ReactNode];
+
+interface FactsProps {
+  readonly facts: readonly Fact[];
+  /** Further titles and values. */
+  readonly children?: ReactNode;
+}
+
+/** Values with their titles. Those that are `null`, `false` or empty are not shown. */
+export function Facts({ facts, children }: FactsProps) {
+  return (
+    <dl>
+      {facts.map(
+        ([title, value]) =>
+          value != null &&
+          value !== '' &&
+          value !== false && (
+            <Fragment key={title}>
+              <dt>{title}</dt>
+              <dd>{value}</dd>
+            </Fragment>
+          ),
+      )}
+      {children}
+    </dl>
+  );
+}
