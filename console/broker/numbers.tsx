@@ -42,17 +42,17 @@ export function CurrentNumbers({ current, isLive }: CurrentNumbersProps) {
     { key: 'retained', value: show(current.retainedMessages), more: of(current.retainedMessages, 'withSys') },
     { key: 'stored', value: show(messages.stored), more: of(messages.storedBytes, 'size', bytesText) },
     { key: 'memory', value: show(heap.current, bytesText), more: of(heap.maximum, 'atMost', bytesText) },
-    { key: 'uptime', value: show(current.uptimeSeconds, durationText) },
   ] as const;
+  const known = numbers.filter(({ value }) => value !== '–');
   return (
     <section aria-label={text('numbers')}>
       <dl className={isLive && !current.isStale ? 'numbers' : 'numbers stale'}>
-        {numbers.map((number) => (
-          <div key={number.key}>
+        {known.map((number) => (
+          <div key={number.key} className="card">
             <dt>{text(number.key)}</dt>
             <dd>
               <strong>{number.value}</strong>
-              {'more' in number && number.more !== undefined && <small>{number.more}</small>}
+              {number.more !== undefined && <small>{number.more}</small>}
             </dd>
           </div>
         ))}
@@ -62,6 +62,9 @@ export function CurrentNumbers({ current, isLive }: CurrentNumbersProps) {
           <span className="live">{text('live')}</span>
         ) : (
           <Age asOf={current.asOf} isStale={true} />
+        )}
+        {current.uptimeSeconds !== null && (
+          <small>{text('uptime', { duration: durationText(current.uptimeSeconds) })}</small>
         )}
         <CopyAs document={LIVE_NUMBERS} variables={{ brokerId: id }} />
       </p>

@@ -7,7 +7,9 @@ import { type Numbers, useLiveNumbers } from '../broker/live-numbers.ts';
 import { CurrentNumbers } from '../broker/numbers.tsx';
 import { overviewTexts } from '../broker/overview-texts.ts';
 import { BrokerAttention } from '../problems/broker-attention.tsx';
+import { useProjectProblems } from '../problems/project-problems.ts';
 import { useTexts } from '../texts/texts.ts';
+import { Problem } from '../ui/problem.tsx';
 import { BrokerCharts } from './broker-charts.tsx';
 import { TopTraffic } from './top-traffic.tsx';
 import '../broker/style.css';
@@ -21,22 +23,36 @@ export function Overview() {
   const { current, reason, isLive } = useLiveNumbers(id);
   // What the broker reports once is read again after each reconnect.
   const session = `${id} ${connection.state}`;
+  // Without a connection, each part would repeat why there is none.
+  const isConnected = connection.state === 'CONNECTED';
+  const isListed = useProjectProblems().problems.some(
+    ({ kind, broker: of, isSilenced }) => of?.id === id && kind.startsWith('BROKER_UN') && !isSilenced,
+  );
   return (
     <>
       <BrokerAttention brokerId={id} />
-      {connection.lastError !== null && <p role="alert">{connection.lastError}</p>}
+      {connection.lastError !== null && !isListed && <p role="alert">{connection.lastError}</p>}
       {reason !== null && <p role="alert">{reason}</p>}
-      {current === null && reason === null && <p>{text('noNumbers')}</p>}
-      {current === undefined && <p aria-busy="true">{text('loading')}</p>}
+      {current === null && reason === null && isConnected && <p>{text('noNumbers')}</p>}
+      {current === undefined && <Problem error={null} />}
       {current && <CurrentNumbers current={current} isLive={isLive} />}
+      {!isConnected && (
+        <div className="sections">
+          <Connection />
+        </div>
+      )}
       <BrokerCharts broker={broker} startedAt={current ? startOf(current) : null} />
       <TopTraffic brokerId={id} />
-      <div className="sections">
-        <Connection />
-        <License key={`license ${session}`} version={current?.brokerVersion ?? null} />
-      </div>
-      <Listeners key={`listeners ${session}`} />
-      <Capabilities key={`capabilities ${session}`} />
+      {isConnected && (
+        <>
+          <div className="sections">
+            <Connection />
+            <License key={`license ${session}`} version={current?.brokerVersion ?? null} />
+          </div>
+          <Listeners key={`listeners ${session}`} />
+          <Capabilities key={`capabilities ${session}`} />
+        </>
+      )}
     </>
   );
 }

@@ -21,7 +21,7 @@ export function TopList({ title, top, isBytes, bytesText, nameOf }: TopListProps
   const { entries, total, from, to, isComplete, maxError } = top;
   const largest = entries[0]?.count ?? 0;
   return (
-    <section className="chart top" aria-label={title}>
+    <section className="card chart top" aria-label={title}>
       <h3>{title}</h3>
       <p className="quiet">{text('counted', { from: timeOf(from), to: timeOf(to), total: format(total) })}</p>
       {entries.length === 0 && <p>{text('noTraffic')}</p>}
