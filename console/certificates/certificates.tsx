@@ -1,3 +1,4 @@
+import { FileBadge } from 'lucide-react';
 import { useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import { useQuery } from '../graph/use-query.ts';
@@ -6,6 +7,7 @@ import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { Empty } from '../ui/empty.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
@@ -128,10 +130,9 @@ export function Certificates() {
         </p>
       )}
       {certificates.length === 0 && (
-        <>
-          <p>{text('noCertificates')}</p>
+        <Empty icon={FileBadge} title={text('noCertificates')}>
           <CommandToCopy command={SELF_SIGNED} />
-        </>
+        </Empty>
       )}
       {certificates.length > 0 && (
         <Table

@@ -1,3 +1,4 @@
+import { Network } from 'lucide-react';
 import { useState } from 'react';
 import { graphql } from '../graph/graphql.ts';
 import { useLive } from '../graph/live.ts';
@@ -6,6 +7,7 @@ import { useProject } from '../project/project-context.ts';
 import { useTexts } from '../texts/texts.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { Empty } from '../ui/empty.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { ClusterSection } from './cluster-section.tsx';
 import { apply, CLUSTER_STATUS } from './clusters-live.ts';
@@ -42,10 +44,9 @@ export function Clusters() {
         </p>
       )}
       {state.size === 0 && (
-        <>
-          <p>{text('noClusters')}</p>
+        <Empty icon={Network} title={text('noClusters')}>
           <CommandToCopy command="mosquitto_ctrl dynsec init /var/lib/mosquitto/dynamic-security.json admin" />
-        </>
+        </Empty>
       )}
       {[...state.values()].map((cluster) => (
         <ClusterSection key={cluster.id} cluster={cluster} free={free} isLive={isLive} onChange={renew} />

@@ -4,7 +4,7 @@ import { graphql } from '../graph/graphql.ts';
 import { useFresh } from '../graph/use-fresh.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Empty } from '../ui/empty.tsx';
-import { Refusal } from '../ui/problem.tsx';
+import { Problem, Refusal } from '../ui/problem.tsx';
 import { Assumptions } from './assumptions.tsx';
 import { ExplainForm } from './explain-form.tsx';
 import { Explanation } from './explanation.tsx';
@@ -41,7 +41,7 @@ function OfClient({ revision }: { readonly revision: number }) {
   const { inputs } = useWhy();
   const { clientId } = inputs;
   const { data, error, isCurrent } = useFresh(CLIENT, { id, clientId }, 0);
-  if (!isCurrent) return <p aria-busy="true">{text('loading')}</p>;
+  if (!isCurrent) return <Problem error={null} />;
   const client = data?.broker?.connectedClient;
   if (!client) {
     return (

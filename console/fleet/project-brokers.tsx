@@ -1,3 +1,4 @@
+import { RadioTower } from 'lucide-react';
 import { useId } from 'react';
 import { Link } from 'wouter';
 import { AddBroker } from '../broker/add-broker.tsx';
@@ -5,6 +6,7 @@ import { RunBroker } from '../broker/run-broker.tsx';
 import { addressOf } from '../graph/addresses.ts';
 import { useTexts } from '../texts/texts.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
+import { Empty } from '../ui/empty.tsx';
 import { Pager } from '../ui/pager.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { BrokerTable } from './broker-table.tsx';
@@ -52,10 +54,9 @@ export function ProjectBrokers({ project, onAdded }: ProjectBrokersProps) {
       {brokers === null && <Problem error={error} />}
       {brokers?.length === 0 &&
         (all.totalCount === 0 ? (
-          <>
-            <p>{text('noBrokers')}</p>
+          <Empty icon={RadioTower} title={text('noBrokers')}>
             <CommandToCopy command={addCommand(project.id)} />
-          </>
+          </Empty>
         ) : (
           <p>{text('noMatch')}</p>
         ))}

@@ -1,6 +1,7 @@
 import { CircleCheck } from 'lucide-react';
 import { useId, useState } from 'react';
 import { useTexts } from '../texts/texts.ts';
+import { Problem } from '../ui/problem.tsx';
 import { type OpenProblems, unsilenced } from './open-problems.ts';
 import type { ShownProblem } from './operations.ts';
 import { ProblemList } from './problem-list.tsx';
@@ -27,7 +28,7 @@ export function Attention({ open, isShown = () => true, isOnBroker = false, few 
   const problems = unsilenced(open.problems).filter(isShown);
   if (problems.length === 0) {
     if (isOnBroker) return null;
-    if (!open.isComplete) return <p aria-busy="true">{text('loading')}</p>;
+    if (!open.isComplete) return <Problem error={null} />;
     return (
       <p className="all-well">
         <CircleCheck aria-hidden="true" /> {text('allWell')}

@@ -8,6 +8,7 @@ import { useTexts } from '../texts/texts.ts';
 import { useAddressValues } from '../ui/address-values.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Empty } from '../ui/empty.tsx';
+import { Problem } from '../ui/problem.tsx';
 import { ClosedProblems } from './closed-problems.tsx';
 import { isWanted, type Wanted, wantedIn } from './problem-filter.ts';
 import { ProblemFilterForm } from './problem-filter-form.tsx';
@@ -34,7 +35,7 @@ function Open({ projectId, wanted }: { readonly projectId: string; readonly want
   const heading = useId();
   const { problems, isComplete, isLive } = useProjectProblems();
   const shown = problems.filter((problem) => isWanted(wanted, problem));
-  if (!isComplete) return <p aria-busy="true">{text('loading')}</p>;
+  if (!isComplete) return <Problem error={null} />;
   return (
     <section aria-labelledby={heading}>
       <header className="screen">

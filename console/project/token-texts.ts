@@ -5,8 +5,7 @@ export const tokenTexts = catalogue({
   en: {
     ...projectTexts.en,
     createToken: 'Create token',
-    noTokens:
-      'The project has no tokens. A token gives a program access. Create one here, or on the machine of the service:',
+    noTokens: 'The project has no tokens. A token gives a program access.',
     nameHint: 'The program that uses it',
     role: 'Role',
     scope: 'Brokers',
@@ -46,8 +45,7 @@ export const tokenTexts = catalogue({
   de: {
     ...projectTexts.de,
     createToken: 'Token anlegen',
-    noTokens:
-      'Das Projekt hat keine Token. Ein Token gibt einem Programm Zugang. Legen Sie eines hier an, oder auf dem Rechner des Dienstes:',
+    noTokens: 'Das Projekt hat keine Token. Ein Token gibt einem Programm Zugang.',
     nameHint: 'Das Programm, das es benutzt',
     role: 'Rolle',
     scope: 'Broker',

@@ -1,10 +1,12 @@
+import { Ban, KeyRound, RotateCw } from 'lucide-react';
 import { useState } from 'react';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
-import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { Empty } from '../ui/empty.tsx';
+import { IconButton } from '../ui/icon-button.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
@@ -82,10 +84,23 @@ export function Tokens() {
       ),
       value: ({ validUntil }) => validUntil,
     },
-    { key: 'issuer', title: text('issuer'), cell: ({ issuer }) => issuer },
+    {
+      key: 'issuer',
+      title: text('issuer'),
+      cell: ({ issuer, issuedAt }) => (
+        <>
+          <span className="whole">{issuer}</span>{' '}
+          <small>
+            <Time at={issuedAt} />
+          </small>
+        </>
+      ),
+      value: ({ issuer }) => issuer,
+    },
     {
       key: 'issued',
       title: text('issued'),
+      isHidden: true,
       cell: ({ issuedAt }) => <Time at={issuedAt} />,
       value: ({ issuedAt }) => issuedAt,
     },
@@ -95,27 +110,28 @@ export function Tokens() {
     title: text('actions'),
     cell: (token) =>
       token.viewerCanManage && (
-        <span className="actions">
-          <button
-            type="button"
-            aria-label={text('rotateOf', { name: token.name })}
+        <span className="row-actions">
+          <IconButton
+            icon={RotateCw}
+            label={text('rotateOf', { name: token.name })}
             onClick={() => setOpen({ kind: 'rotate', token })}
-          >
-            {text('rotate')}
-          </button>
-          <button
-            type="button"
-            className="danger"
-            aria-label={text('revokeOf', { name: token.name })}
+          />
+          <IconButton
+            icon={Ban}
+            label={text('revokeOf', { name: token.name })}
+            isDestructive={true}
             onClick={() => setOpen({ kind: 'revoke', token })}
-          >
-            {text('revoke')}
-          </button>
+          />
         </span>
       ),
     value: () => null,
   };
   const canManage = found.tokens.some(({ viewerCanManage }) => viewerCanManage);
+  const create = found.viewerCanCreateTokens && (
+    <button type="button" onClick={() => setOpen({ kind: 'create' })}>
+      {text('createToken')}
+    </button>
+  );
   const close = () => setOpen(null);
   const received = (name: string, secret: string) => {
     setOpen({ kind: 'secret', name, secret });
@@ -123,18 +139,11 @@ export function Tokens() {
   };
   return (
     <>
-      {found.viewerCanCreateTokens && (
-        <p>
-          <button type="button" onClick={() => setOpen({ kind: 'create' })}>
-            {text('createToken')}
-          </button>
-        </p>
-      )}
+      {found.tokens.length > 0 && <p>{create}</p>}
       {found.tokens.length === 0 && (
-        <>
-          <p>{text('noTokens')}</p>
-          <CommandToCopy command={`brokergraph token create --project ${id} --name dashboard --role viewer`} />
-        </>
+        <Empty icon={KeyRound} title={text('noTokens')}>
+          {create}
+        </Empty>
       )}
       {found.tokens.length > 0 && (
         <Table

@@ -1,11 +1,11 @@
+import { Workflow } from 'lucide-react';
 import { useSearchParams } from 'wouter';
 import { useBroker } from '../broker/broker-context.ts';
-import { GRAPH } from '../graph/addresses.ts';
 import { useLive } from '../graph/live.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
-import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { Empty } from '../ui/empty.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { StreamDetail } from './stream-detail.tsx';
 import { StreamForm } from './stream-form.tsx';
@@ -41,6 +41,12 @@ export function Streams() {
   const stream = name === null ? null : state.streams.get(name);
   const isEdited = address.has('edit');
   const open = (next: Record<string, string>) => setAddress(next);
+  const isEmpty = state.isComplete && state.streams.size === 0;
+  const create = canCreate && (
+    <button type="button" onClick={() => open({ new: 'stream' })}>
+      {text('newStream')}
+    </button>
+  );
   if (canCreate && address.has('new')) {
     return (
       <StreamForm
@@ -67,21 +73,16 @@ export function Streams() {
   return (
     <>
       <header className="screen">
-        {canCreate && (
-          <button type="button" onClick={() => open({ new: 'stream' })}>
-            {text('newStream')}
-          </button>
-        )}
+        {!isEmpty && create}
         <span className={isLive ? 'live' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
         <CopyAs document={STREAMS} variables={{ brokerId: broker.id }} />
       </header>
       {!state.isConnected && <p className="note">{text('lastKnown')}</p>}
       {data.broker?.streams?.problem && <p className="note">{data.broker.streams.problem}</p>}
-      {state.isComplete && state.streams.size === 0 && (
-        <>
-          <p>{text('noStreams')}</p>
-          {canCreate && <CommandToCopy command={createCommand(broker.id)} />}
-        </>
+      {isEmpty && (
+        <Empty icon={Workflow} title={text('noStreams')}>
+          {create}
+        </Empty>
       )}
       {state.streams.size > 0 && (
         <StreamList
@@ -97,11 +98,4 @@ export function Streams() {
       {stream === undefined && <p role="alert">{text('noStream', { name })}</p>}
     </>
   );
-}
-
-function createCommand(brokerId: string): string {
-  const input = { brokerId, name: 'fast', sourceTopic: 'plant/+/state', targetTopic: 'fast' };
-  const query = 'mutation ($input: CreateStreamInput!) { createStream(input: $input) { stream { state } } }';
-  return `curl ${GRAPH} -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\
-  -d '${JSON.stringify({ query, variables: { input } })}'`;
 }

@@ -2,6 +2,7 @@ import { Link } from 'wouter';
 import { clientPath } from '../clients/client-address.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
+import { Problem } from '../ui/problem.tsx';
 import { topicTexts } from './texts.ts';
 import { SUBSCRIBERS } from './topic-graph.ts';
 
@@ -23,7 +24,7 @@ export function Subscribed({ brokerId, topic }: SubscribedProps) {
   return (
     <>
       <h3>{text('subscribers')}</h3>
-      {!found && <p className="quiet">{error ? error.message : text('loading')}</p>}
+      {!found && <Problem error={error} />}
       {found?.totalCount === 0 && <p>{text('noSubscriber')}</p>}
       <ul>
         {found?.nodes.map(({ clientId, nodeId, filter, qos, isConnected, isGateway }) => (

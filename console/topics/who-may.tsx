@@ -1,6 +1,7 @@
 import { Link } from 'wouter';
 import { useQuery } from '../graph/use-query.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
+import { Problem } from '../ui/problem.tsx';
 import { topicTexts } from './texts.ts';
 import { WHO_CAN } from './topic-graph.ts';
 
@@ -27,7 +28,7 @@ export function WhoMay({ brokerId, topic, action }: WhoMayProps) {
         <h3>{text(action)}</h3>
         <Link href={`/brokers/${brokerId}/why?${query}`}>{text(`why${action}`)}</Link>
       </header>
-      {!grantees && <p className="quiet">{error ? error.message : text('loading')}</p>}
+      {!grantees && <Problem error={error} />}
       {grantees && (
         <p>
           {grantees.nodes.length === 0 && text('nobody')}

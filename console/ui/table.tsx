@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'react';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from './column.ts';
 import { saveCsv } from './csv.ts';
@@ -19,15 +20,26 @@ interface TableProps<Row> {
 /** A table of at most some hundred rows. */
 export function Table<Row>({ label, columns, rows, keyOf, isStale = false, hasCsv = true }: TableProps<Row>) {
   const text = useTexts();
+  const shown = columns.filter(({ isHidden }) => !isHidden);
+  const place = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const section = place.current;
+    const table = section?.querySelector('table');
+    if (!section || !table) return;
+    const sizes = new ResizeObserver(() => section.classList.toggle('fits', table.offsetWidth <= section.clientWidth));
+    sizes.observe(section);
+    sizes.observe(table);
+    return () => sizes.disconnect();
+  }, []);
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must be able to scroll it (WCAG 2.1.1) */}
-      <section className="wide" tabIndex={0} aria-label={label}>
+      <section ref={place} className="wide" tabIndex={0} aria-label={label}>
         <table className={isStale ? 'stale' : ''}>
           <caption className="hidden">{label}</caption>
           <thead>
             <tr>
-              {columns.map(({ key, title, isNumber, sort }) => (
+              {shown.map(({ key, title, isNumber, sort }) => (
                 <th
                   key={key}
                   scope="col"
@@ -42,7 +54,7 @@ export function Table<Row>({ label, columns, rows, keyOf, isStale = false, hasCs
           <tbody>
             {rows.map((row) => (
               <tr key={keyOf(row)}>
-                {columns.map(({ key, cell, isNumber }, index) =>
+                {shown.map(({ key, cell, isNumber }, index) =>
                   index === 0 ? (
                     <th key={key} scope="row">
                       {cell(row)}

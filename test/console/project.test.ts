@@ -95,7 +95,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the screens of a project' : CHROMIU
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await signIn(page);
     await openProject(page, 'Tokens');
-    await page.getByText('brokergraph token create').waitFor();
+    await page.getByText('A token gives a program access').waitFor();
     await page.getByRole('button', { name: 'Create token' }).press('Enter');
     await dialog(page).waitFor();
     await page.keyboard.type('dashboard');
