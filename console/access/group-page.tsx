@@ -1,3 +1,4 @@
+import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
@@ -5,6 +6,7 @@ import { useFresh } from '../graph/use-fresh.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { IconButton } from '../ui/icon-button.tsx';
 import { PAGE, Pager } from '../ui/pager.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
@@ -74,10 +76,10 @@ export function GroupPage({ groupName }: { readonly groupName: string }) {
       key: 'actions',
       title: text('actions'),
       cell: ({ node: { username } }) => (
-        <button
-          type="button"
-          className="danger"
-          aria-label={text('removeName', { name: username })}
+        <IconButton
+          icon={Trash2}
+          label={text('removeName', { name: username })}
+          isDestructive={true}
           onClick={() =>
             setAsked({
               title: text('removeMember', { name: username, group: groupName }),
@@ -85,9 +87,7 @@ export function GroupPage({ groupName }: { readonly groupName: string }) {
               change: { removeAccountGroup: { username, groupName } },
             })
           }
-        >
-          {text('remove')}
-        </button>
+        />
       ),
       value: () => '',
     });

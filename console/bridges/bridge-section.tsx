@@ -1,7 +1,9 @@
+import { Pencil, Trash2 } from 'lucide-react';
 import { useId, useState } from 'react';
 import { useLive } from '../graph/live.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
+import { IconButton } from '../ui/icon-button.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { type Bridge, type Connection, STATUS, type StatusEvent } from './bridge-graph.ts';
@@ -52,6 +54,11 @@ export function BridgeSection({ brokerId, bridge, onEdit }: BridgeSectionProps) 
             <span className={`state ${shown}`}>{text(shown)}</span>
             {connection.error !== null && <small className="bridge-error">{connection.error}</small>}
             {connection.loop && <small className="bridge-error">{connection.loop.reason}</small>}
+            {connection.lastRejection && (
+              <small className="bridge-error">
+                {text('lastRejection')}: {connection.lastRejection.reason} (<Time at={connection.lastRejection.at} />)
+              </small>
+            )}
           </>
         );
       },
@@ -66,14 +73,8 @@ export function BridgeSection({ brokerId, bridge, onEdit }: BridgeSectionProps) 
     {
       key: 'lastRejection',
       title: text('lastRejection'),
-      cell: ({ lastRejection }) =>
-        lastRejection ? (
-          <>
-            {lastRejection.reason} (<Time at={lastRejection.at} />)
-          </>
-        ) : (
-          '–'
-        ),
+      isHidden: true,
+      cell: () => null,
       value: ({ lastRejection }) => lastRejection?.reason,
     },
   ];
@@ -82,23 +83,19 @@ export function BridgeSection({ brokerId, bridge, onEdit }: BridgeSectionProps) 
       key: 'actions',
       title: text('actions'),
       cell: (connection) => (
-        <div className="bridge-actions">
-          <button
-            type="button"
-            aria-label={text('changeOf', { name: connection.name })}
+        <span className="row-actions">
+          <IconButton
+            icon={Pencil}
+            label={text('changeOf', { name: connection.name })}
             onClick={() => onEdit(connection.name)}
-          >
-            {text('change')}
-          </button>
-          <button
-            type="button"
-            className="danger"
-            aria-label={text('removeOf', { name: connection.name })}
+          />
+          <IconButton
+            icon={Trash2}
+            label={text('removeOf', { name: connection.name })}
+            isDestructive={true}
             onClick={() => setRemoved(connection)}
-          >
-            {text('remove')}
-          </button>
-        </div>
+          />
+        </span>
       ),
       value: () => '',
     });
@@ -109,7 +106,7 @@ export function BridgeSection({ brokerId, bridge, onEdit }: BridgeSectionProps) 
       <header className="screen">
         <h2 id={heading}>{bridge.name}</h2>
         <code>{bridge.key}</code>
-        <span className={isLive ? 'live' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
+        {!isLive && <span className="stale">{text('notLive')}</span>}
         {canChange && (
           <button
             type="button"

@@ -1,7 +1,9 @@
+import { LogOut } from 'lucide-react';
 import { useId, useState } from 'react';
 import { Link } from 'wouter';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
+import { IconButton } from '../ui/icon-button.tsx';
 import { Table } from '../ui/table.tsx';
 import { ClusterActions, type Open } from './cluster-actions.tsx';
 import type { Cluster, ClusterNode } from './clusters-live.ts';
@@ -52,7 +54,7 @@ export function ClusterSection({ cluster, free, isLive, onChange }: ClusterSecti
     key: 'actions',
     title: text('actions'),
     cell: (node) => (
-      <span className="actions">
+      <span className="row-actions">
         {node.sync?.state === 'DRIFTED' && (
           <button
             type="button"
@@ -62,14 +64,12 @@ export function ClusterSection({ cluster, free, isLive, onChange }: ClusterSecti
             {text('repair')}
           </button>
         )}
-        <button
-          type="button"
-          className="danger"
-          aria-label={text('leaveOf', { node: node.name })}
+        <IconButton
+          icon={LogOut}
+          label={text('leaveOf', { node: node.name })}
+          isDestructive={true}
           onClick={() => setOpen({ kind: 'leave', node })}
-        >
-          {text('leave')}
-        </button>
+        />
       </span>
     ),
     value: () => null,

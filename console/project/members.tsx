@@ -1,3 +1,4 @@
+import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
@@ -5,6 +6,7 @@ import { useViewer } from '../session/session.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { IconButton } from '../ui/icon-button.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
@@ -86,14 +88,12 @@ export function Members() {
     key: 'actions',
     title: text('actions'),
     cell: (member) => (
-      <button
-        type="button"
-        className="danger"
-        aria-label={text('removeOf', { email: member.user.email })}
+      <IconButton
+        icon={Trash2}
+        label={text('removeOf', { email: member.user.email })}
+        isDestructive={true}
         onClick={() => setChange(changeOf(member, null))}
-      >
-        {text('remove')}
-      </button>
+      />
     ),
     value: () => null,
   };

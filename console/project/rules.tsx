@@ -1,9 +1,11 @@
+import { Pencil, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { IconButton } from '../ui/icon-button.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
@@ -67,22 +69,18 @@ export function Rules() {
     key: 'actions',
     title: text('actions'),
     cell: (rule) => (
-      <span className="actions">
-        <button
-          type="button"
-          aria-label={text('changeOf', { pattern: rule.pattern })}
+      <span className="row-actions">
+        <IconButton
+          icon={Pencil}
+          label={text('changeOf', { pattern: rule.pattern })}
           onClick={() => setOpen({ kind: 'form', rule })}
-        >
-          {text('change')}
-        </button>
-        <button
-          type="button"
-          className="danger"
-          aria-label={text('removeOf', { pattern: rule.pattern })}
+        />
+        <IconButton
+          icon={Trash2}
+          label={text('removeOf', { pattern: rule.pattern })}
+          isDestructive={true}
           onClick={() => setOpen({ kind: 'remove', rule })}
-        >
-          {text('remove')}
-        </button>
+        />
       </span>
     ),
     value: () => null,

@@ -1,7 +1,9 @@
+import { LogOut } from 'lucide-react';
 import { graphql } from '../graph/graphql.ts';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
+import { IconButton } from '../ui/icon-button.tsx';
 import { Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
@@ -55,15 +57,13 @@ export function SessionTable({ label, sessions, onEnded }: SessionTableProps) {
         isCurrent ? (
           text('thisSession')
         ) : (
-          <button
-            type="button"
-            className="danger"
-            aria-label={text('endSessionFrom', { address: address ?? text('unknown') })}
+          <IconButton
+            icon={LogOut}
+            label={text('endSessionFrom', { address: address ?? text('unknown') })}
+            isDestructive={true}
             disabled={end.isBusy}
             onClick={() => void run(id)}
-          >
-            {text('endSession')}
-          </button>
+          />
         ),
     },
   ];

@@ -9,6 +9,7 @@ import { leaveForProvider, returnedCode } from './open-id.ts';
 import { completeSignIn, signIn } from './session.ts';
 import { sessionTexts } from './texts.ts';
 import './style.css';
+import { Field } from '../ui/field.tsx';
 import { PageHeading } from '../ui/page-heading.tsx';
 
 const OFFERS = graphql(`query SignInOffers { signInOffers { hasLocal hasLdap hasOpenIdConnect } }`);
@@ -69,19 +70,16 @@ export function SignIn({ hasEnded, onSignedIn }: SignInProps) {
       {problem !== null && <p role="alert">{problem}</p>}
       {hasPasswords && (
         <form onSubmit={submit}>
-          <label>
-            {text('email')}
+          <Field label={text('email')}>
             <input name="email" autoComplete="username" required />
-          </label>
-          <label>
-            {text('password')}
+          </Field>
+          <Field label={text('password')}>
             <input name="password" type="password" autoComplete="current-password" required />
-          </label>
+          </Field>
           {needsCode && (
-            <label>
-              {text('code')}
+            <Field label={text('code')}>
               <input name="code" autoComplete="one-time-code" required />
-            </label>
+            </Field>
           )}
           <button type="submit" disabled={isBusy}>
             {text('signIn')}

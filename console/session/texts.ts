@@ -20,7 +20,6 @@ export const sessionTexts = catalogue({
     signedInBy: 'By',
     byPassword: 'password',
     thisSession: 'this session',
-    endSession: 'End',
     endSessionFrom: 'End the session from {address}',
   },
   de: {
@@ -42,7 +41,6 @@ export const sessionTexts = catalogue({
     signedInBy: 'Durch',
     byPassword: 'Passwort',
     thisSession: 'diese Sitzung',
-    endSession: 'Beenden',
     endSessionFrom: 'Sitzung von {address} beenden',
   },
 });

@@ -1,7 +1,9 @@
+import { History, Pause, Pencil, Play, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
+import { IconButton } from '../ui/icon-button.tsx';
 import { Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { DeleteStream } from './delete-stream.tsx';
@@ -56,8 +58,18 @@ export function StreamList({ brokerId, streams, isStale, selected, onOpen, onEdi
       ),
       value: ({ state }) => state,
     },
-    { key: 'source', title: text('source'), cell: ({ sourceTopic }) => sourceTopic },
-    { key: 'target', title: text('target'), cell: ({ targetTopic }) => targetTopic ?? '–' },
+    {
+      key: 'source',
+      title: text('source'),
+      cell: ({ sourceTopic }) => <span className="whole">{sourceTopic}</span>,
+      value: ({ sourceTopic }) => sourceTopic,
+    },
+    {
+      key: 'target',
+      title: text('target'),
+      cell: ({ targetTopic }) => <span className="whole">{targetTopic ?? '–'}</span>,
+      value: ({ targetTopic }) => targetTopic,
+    },
     counter('received'),
     counter('published'),
     counter('stored'),
@@ -66,7 +78,7 @@ export function StreamList({ brokerId, streams, isStale, selected, onOpen, onEdi
     {
       key: 'actions',
       title: text('actions'),
-      cell: (stream) => <div className="stream-actions">{actionsOf(stream)}</div>,
+      cell: (stream) => <span className="row-actions">{actionsOf(stream)}</span>,
       value: () => '',
     },
   ];
@@ -77,33 +89,25 @@ export function StreamList({ brokerId, streams, isStale, selected, onOpen, onEdi
       <>
         {viewerCanUpdate && (
           <>
-            <button type="button" aria-label={text('changeOf', { name })} onClick={() => onEdit(name)}>
-              {text('change')}
-            </button>
-            <button
-              type="button"
+            <IconButton icon={Pencil} label={text('changeOf', { name })} onClick={() => onEdit(name)} />
+            <IconButton
+              icon={isActive ? Pause : Play}
+              label={text(isActive ? 'switchOffOf' : 'switchOnOf', { name })}
               disabled={switching.isBusy}
-              aria-label={text(isActive ? 'switchOffOf' : 'switchOnOf', { name })}
               onClick={() => void switching.run({ input: { brokerId, name } })}
-            >
-              {text(isActive ? 'switchOff' : 'switchOn')}
-            </button>
+            />
             {persist && (
-              <button type="button" aria-label={text('replayOf', { name })} onClick={() => setReplayed(stream)}>
-                {text('replay')}
-              </button>
+              <IconButton icon={History} label={text('replayOf', { name })} onClick={() => setReplayed(stream)} />
             )}
           </>
         )}
         {viewerCanDelete && (
-          <button
-            type="button"
-            className="danger"
-            aria-label={text('deleteOf', { name })}
+          <IconButton
+            icon={Trash2}
+            label={text('deleteOf', { name })}
+            isDestructive={true}
             onClick={() => setDeleted(stream)}
-          >
-            {text('delete')}
-          </button>
+          />
         )}
       </>
     );

@@ -1,3 +1,4 @@
+import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { ResultOf } from '../graph/graphql.ts';
 import { useFresh } from '../graph/use-fresh.ts';
@@ -5,6 +6,7 @@ import { payloadText, shortText } from '../messages/payload.ts';
 import { PayloadView } from '../messages/payload-view.tsx';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
+import { IconButton } from '../ui/icon-button.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
@@ -105,14 +107,12 @@ function RetainedList({ brokerId, node, filter, canDelete, onDeleted }: Retained
       key: 'delete',
       title: text('actions'),
       cell: ({ topic }) => (
-        <button
-          type="button"
-          className="danger"
-          aria-label={text('deleteOf', { topic })}
+        <IconButton
+          icon={Trash2}
+          label={text('deleteOf', { topic })}
+          isDestructive={true}
           onClick={() => setSelection({ topics: [topic] })}
-        >
-          {text('delete')}
-        </button>
+        />
       ),
       value: () => '',
     });
