@@ -5,8 +5,7 @@ import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
-import { saveCsv } from '../ui/csv.ts';
-import { Refusal } from '../ui/problem.tsx';
+import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import type { Entry, NewEntries } from './audit-entry.ts';
@@ -107,10 +106,10 @@ export function AuditView({ error, page, added, isLive, onSnapshot, document, va
             {text('total', { count: page.totalCount + entries.length - page.nodes.length })}
           </span>
         )}
-        {isFirst && <span className="quiet">{text(isLive ? 'live' : 'notLive')}</span>}
+        {isFirst && <span className={isLive ? 'live' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>}
         <CopyAs document={document} variables={variables} />
       </p>
-      {page === null && <p aria-busy="true">{text('loading')}</p>}
+      {page === null && <Problem error={null} />}
       {page !== null && entries.length === 0 && (
         <>
           <p>{text('noEntries')}</p>
@@ -118,23 +117,13 @@ export function AuditView({ error, page, added, isLive, onSnapshot, document, va
         </>
       )}
       {entries.length > 0 && (
-        <>
-          <Table
-            label={text('audit')}
-            columns={columns}
-            rows={entries}
-            keyOf={({ id }) => id}
-            isStale={isFirst && !isLive}
-            hasCsv={false}
-          />
-          <button
-            type="button"
-            className="quiet"
-            onClick={() => saveCsv(text('audit'), [...columns, ...onlyInFile], entries)}
-          >
-            {text('csv')}
-          </button>
-        </>
+        <Table
+          label={text('audit')}
+          columns={[...columns, ...onlyInFile.map((column) => ({ ...column, isHidden: true }))]}
+          rows={entries}
+          keyOf={({ id }) => id}
+          isStale={isFirst && !isLive}
+        />
       )}
       <p className="actions">
         {!isFirst && <Link href={`${path}?${newest}`}>{text('newest')}</Link>}

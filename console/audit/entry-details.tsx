@@ -8,6 +8,9 @@ import { useOperationName } from './what.tsx';
 
 const ELEMENTS = { same: 'span', added: 'ins', removed: 'del' } as const;
 
+/** What changed is named as long as it fits in a line. */
+const NAMED = 4;
+
 /** What an entry changed: the previous and the new values, and where the request came from. */
 export function EntryDetails({ entry }: { readonly entry: Entry }) {
   const text = useTexts(auditTexts);
@@ -29,13 +32,16 @@ export function EntryDetails({ entry }: { readonly entry: Entry }) {
   const changes = changesOf(entry);
   const isDone = entry.result === 'DONE' && !isPreview(after) && changes.length === 0;
   const differences = differencesOf({ ...entry, isDone });
-  const subjects = new Set([
-    ...changes.map((change) => operationName(change.operation)),
-    ...differences.map(({ key }) => fieldName(key)),
-  ]);
+  const subjects = [
+    ...new Set([
+      ...changes.map((change) => operationName(change.operation)),
+      ...differences.map(({ key }) => fieldName(key)),
+    ]),
+  ];
+  const named = [...subjects.slice(0, NAMED), ...(subjects.length > NAMED ? ['…'] : [])];
   return (
     <details className="entry">
-      <summary>{[text('details'), [...subjects].join(', ')].filter(Boolean).join(': ')}</summary>
+      <summary className="quiet">{[text('details'), named.join(', ')].filter(Boolean).join(': ')}</summary>
       {changes.map((change, index) => (
         <section key={index}>
           <p>

@@ -31,18 +31,19 @@ export function useRefusalColumns(brokerId: string) {
     reason: {
       key: 'reason',
       title: text('reason'),
-      cell: ({ reason, detail }) => <span title={detail ?? undefined}>{reasonText(reason)}</span>,
+      cell: (refusal) => (
+        <>
+          <span title={refusal.detail ?? undefined}>{reasonText(refusal.reason)}</span> <small>{ruleOf(refusal)}</small>{' '}
+          <Link href={addressOfWhy(brokerId, refusal)}>{text('explain')}</Link>
+        </>
+      ),
       value: ({ reason }) => reasonText(reason),
     },
     decidedBy: {
       key: 'decidedBy',
       title: text('decidedBy'),
-      cell: (refusal) => (
-        <>
-          {ruleOf(refusal)} <Link href={addressOfWhy(brokerId, refusal)}>{text('explain')}</Link>
-        </>
-      ),
-      value: ruleOf,
+      isHidden: true,
+      cell: ruleOf,
     },
     whatHelps: { key: 'whatHelps', title: text('whatHelps'), cell: adviceOf },
     times: {

@@ -51,22 +51,21 @@ function RefusalList() {
     {
       key: 'client',
       title: text('client'),
-      cell: ({ clientId, address }) =>
-        clientId ? <Link href={clientPath(broker.id, clientId)}>{clientId}</Link> : (address ?? '–'),
+      cell: (refusal) => (
+        <>
+          {refusal.clientId && <Link href={clientPath(broker.id, refusal.clientId)}>{refusal.clientId}</Link>}
+          <small className="of-client">
+            {refusal.username && (
+              <Link href={accessAddress(broker.id, 'accounts', { name: refusal.username })}>{refusal.username}</Link>
+            )}{' '}
+            {addressesOf(refusal)}
+          </small>
+        </>
+      ),
       value: ({ clientId, address }) => clientId ?? address,
     },
-    {
-      key: 'address',
-      title: text('address'),
-      cell: ({ address, takenOverBy }) => [address ?? '–', takenOverBy?.address].filter(Boolean).join(' ⇄ '),
-    },
-    {
-      key: 'account',
-      title: text('account'),
-      cell: ({ username }) =>
-        username ? <Link href={accessAddress(broker.id, 'accounts', { name: username })}>{username}</Link> : '–',
-      value: ({ username }) => username,
-    },
+    { key: 'address', title: text('address'), isHidden: true, cell: addressesOf },
+    { key: 'account', title: text('account'), isHidden: true, cell: ({ username }) => username },
     topic,
     reason,
     decidedBy,
@@ -91,6 +90,9 @@ function RefusalList() {
     </>
   );
 }
+
+const addressesOf = ({ address, takenOverBy }: Refusal): string =>
+  [address ?? '–', takenOverBy?.address].filter(Boolean).join(' ⇄ ');
 
 function wrongPassword(url: string | null): string {
   const { host, port } = placeOf(url);
