@@ -2,14 +2,20 @@ import { Bell, Braces, LayoutDashboard, type LucideIcon, ScrollText, Users } fro
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link, useRoute } from 'wouter';
 import { addressOf } from './graph/addresses.ts';
+import { graphql } from './graph/graphql.ts';
 import { useService } from './graph/service.ts';
+import { useQuery } from './graph/use-query.ts';
+import { ProblemBadge } from './problems/problem-badge.tsx';
 import { Search } from './search/search.tsx';
 import { useViewer } from './session/viewer.ts';
 import { useShortcuts } from './shortcuts.ts';
 import { useTexts } from './texts/texts.ts';
 import { Logo } from './ui/logo.tsx';
-import { useShownTitle } from './ui/page-title.ts';
+import { usePageAlerts, useShownTitle } from './ui/page-title.ts';
 import { UserMenu } from './user-menu/user-menu.tsx';
+
+const CRITICAL = graphql('query CriticalProblems { problemCounts { critical } }');
+const COUNTS_MS = 5_000;
 
 interface FrameProps {
   readonly language: string;
@@ -25,6 +31,8 @@ export function Frame({ language, onLanguage, onSignOut, children }: FrameProps)
   const title = useShownTitle();
   useShortcuts();
   const { live } = useService();
+  const critical = useQuery(CRITICAL, {}, COUNTS_MS).data?.problemCounts.critical ?? 0;
+  usePageAlerts(critical);
   const [isLost, setLost] = useState(false);
   useEffect(() => live.onChange((isOpen) => setLost(!isOpen)), [live]);
   return (
@@ -36,7 +44,7 @@ export function Frame({ language, onLanguage, onSignOut, children }: FrameProps)
         <strong>
           <Logo /> Brokergraph
         </strong>
-        <Entry href="/" icon={LayoutDashboard}>
+        <Entry href="/" icon={LayoutDashboard} badge={<ProblemBadge counts={{ critical, warning: 0, notice: 0 }} />}>
           {text('fleet')}
         </Entry>
         {viewer.isRootAdmin && (
@@ -82,15 +90,18 @@ export function Frame({ language, onLanguage, onSignOut, children }: FrameProps)
 interface EntryProps {
   readonly href: string;
   readonly icon: LucideIcon;
+  /** After the name, for example a number of problems. */
+  readonly badge?: ReactNode;
   readonly children: string;
 }
 
-function Entry({ href, icon: Icon, children }: EntryProps) {
+function Entry({ href, icon: Icon, badge, children }: EntryProps) {
   const [isHere] = useRoute(href === '/' ? href : `${href}/*?`);
   return (
     <Link href={href} aria-current={isHere ? 'page' : undefined}>
       <Icon aria-hidden="true" />
       <span>{children}</span>
+      {badge}
     </Link>
   );
 }

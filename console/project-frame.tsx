@@ -1,6 +1,6 @@
 import { useParams } from 'wouter';
 import { badgesOf } from './problems/badges.ts';
-import { numCritical, unsilenced, useOpenProblems } from './problems/open-problems.ts';
+import { unsilenced, useOpenProblems } from './problems/open-problems.ts';
 import { countsOf, ProblemBadge } from './problems/problem-badge.tsx';
 import { ProjectProblems } from './problems/project-problems.ts';
 import { OfProject } from './project/of-project.tsx';
@@ -11,7 +11,6 @@ import { PROJECT_SCREENS } from './screens.tsx';
 import { useTexts } from './texts/texts.ts';
 import './project/style.css';
 import { PageHeading } from './ui/page-heading.tsx';
-import { usePageAlerts } from './ui/page-title.ts';
 
 /** The name of a project and its menu, around each of its screens. */
 export function ProjectFrame() {
@@ -24,7 +23,6 @@ function Frame({ project }: { readonly project: Project }) {
   const { '*': rest = '' } = useParams<{ '*': string }>();
   const { id } = project;
   const problems = useOpenProblems([id]);
-  usePageAlerts(numCritical(problems.problems));
   const badges = badgesOf(problems.problems, 'PROJECT').set('problems', countsOf(unsilenced(problems.problems)));
   const isOffered: Partial<Record<(typeof PROJECT_SCREENS)[number]['key'], boolean>> = {
     audit: project.viewerCanReadAudit,

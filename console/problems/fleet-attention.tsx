@@ -2,10 +2,9 @@ import { graphql } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useViewer } from '../session/viewer.ts';
 import { useTexts } from '../texts/texts.ts';
-import { usePageAlerts } from '../ui/page-title.ts';
 import { Refusal } from '../ui/problem.tsx';
 import { Attention } from './attention.tsx';
-import { numCritical, useOpenProblems } from './open-problems.ts';
+import { useOpenProblems } from './open-problems.ts';
 import { problemTexts } from './texts.ts';
 
 /** Each is a subscription. */
@@ -39,7 +38,6 @@ function Followed({ projectIds, total, few }: FollowedProps) {
   const text = useTexts(problemTexts);
   const { isRootAdmin } = useViewer();
   const open = useOpenProblems(projectIds, isRootAdmin);
-  usePageAlerts(numCritical(open.problems));
   return (
     <>
       {total > projectIds.length && (

@@ -78,6 +78,3 @@ function compare(one: ShownProblem, other: ShownProblem): number {
 /** Those to which no silence applies. */
 export const unsilenced = (problems: readonly ShownProblem[]): ShownProblem[] =>
   problems.filter(({ isSilenced }) => !isSilenced);
-
-export const numCritical = (problems: readonly ShownProblem[]): number =>
-  unsilenced(problems).filter(({ severity }) => severity === 'CRITICAL').length;

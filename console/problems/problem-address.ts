@@ -1,5 +1,7 @@
+import { clientPath } from '../clients/client-address.ts';
 import type { ShownProblem } from './operations.ts';
 
+type Problem = Pick<ShownProblem, 'kind' | 'broker' | 'project' | 'subjectName'>;
 type Kind = ShownProblem['kind'];
 
 /** The screen of a broker on which the cause is seen. */
@@ -31,7 +33,8 @@ export function screenOf(kind: Kind, place: 'BROKER' | 'PROJECT'): string | null
 }
 
 /** Where to go from a problem; `null` for one of the service itself. */
-export function problemAddress({ kind, broker, project }: Pick<ShownProblem, 'kind' | 'broker' | 'project'>) {
+export function problemAddress({ kind, broker, project, subjectName }: Problem) {
+  if (broker && kind === 'CLIENT_FLOODING' && subjectName !== null) return clientPath(broker.id, subjectName);
   const ofProject = SCREEN_OF_PROJECT[kind];
   if (project && (ofProject !== undefined || !broker)) return `/projects/${project.id}/${ofProject ?? ''}`;
   if (broker) return `/brokers/${broker.id}/${SCREEN[kind] ?? ''}`.replace(/\/$/, '');
