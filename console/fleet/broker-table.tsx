@@ -24,9 +24,9 @@ export function BrokerTable({ project, brokers }: BrokerTableProps) {
     direction: view.orderBy.field === field ? view.orderBy.order : null,
     onSort: () => sortBy(field),
   });
-  const number = (key: NumberKey, field?: SortField): Column<Shown> => ({
+  const number = (key: NumberKey, title: string, field?: SortField): Column<Shown> => ({
     key,
-    title: text(key),
+    title,
     isNumber: true,
     cell: (broker) => <Published broker={broker} of={key} />,
     value: (broker) => numberOf(broker, key),
@@ -54,10 +54,10 @@ export function BrokerTable({ project, brokers }: BrokerTableProps) {
       value: ({ problemCounts: { critical, warning, notice } }) => critical + warning + notice,
       sort: sort('PROBLEMS'),
     },
-    number('clients', 'CLIENTS'),
-    number('received', 'MESSAGES_IN'),
+    number('clients', text('clients'), 'CLIENTS'),
+    number('received', text('receivedShort'), 'MESSAGES_IN'),
     { key: 'hour', title: text('lastHour'), cell: (broker) => <Hour broker={broker} />, value: () => null },
-    number('sent'),
+    number('sent', text('sentShort')),
     {
       key: 'denied',
       title: text('denied'),

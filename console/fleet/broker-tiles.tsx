@@ -14,7 +14,7 @@ export function BrokerTiles({ label, brokers }: BrokerTilesProps) {
   return (
     <ul className="tiles" aria-label={label}>
       {brokers.map((broker) => (
-        <li key={broker.id} className={broker.isLive ? broker.connection.state : undefined}>
+        <li key={broker.id} className={`card ${broker.isLive ? broker.connection.state : ''}`}>
           <p className="tile-head">
             <Link href={`/brokers/${broker.id}`}>{broker.name}</Link>
             <Problems broker={broker} />

@@ -48,16 +48,18 @@ export function FirstSteps({ project, onAdded }: FirstStepsProps) {
     <section className="first-steps" aria-labelledby={heading}>
       <h2 id={heading}>{text('firstSteps')}</h2>
       <ol>
-        <Step icon={RadioTower} isDone={hasDevice} title={text('connectDevice')}>
-          <p>{text(own ? 'connectDeviceText' : 'connectDeviceLater')}</p>
+        <Step
+          icon={RadioTower}
+          isDone={hasDevice}
+          title={text('connectDevice')}
+          what={text(own ? 'connectDeviceText' : 'connectDeviceLater')}
+        >
           {own && <Link href={giveAccessAddress(own.id)}>{text('giveAccess')}</Link>}
         </Step>
-        <Step icon={Network} isDone={hasBroker} title={text('addMosquitto')}>
-          <p>{text('addMosquittoText')}</p>
+        <Step icon={Network} isDone={hasBroker} title={text('addMosquitto')} what={text('addMosquittoText')}>
           <AddBroker project={project} onAdded={added} label={text('addMosquitto')} />
         </Step>
-        <Step icon={UserPlus} isDone={hasColleague} title={text('inviteColleague')}>
-          <p>{text('inviteColleagueText')}</p>
+        <Step icon={UserPlus} isDone={hasColleague} title={text('inviteColleague')} what={text('inviteColleagueText')}>
           <Link href={`/projects/${project.id}/members`}>{text('toMembers')}</Link>
         </Step>
       </ol>
@@ -68,20 +70,22 @@ export function FirstSteps({ project, onAdded }: FirstStepsProps) {
 interface StepProps {
   readonly icon: LucideIcon;
   readonly title: string;
+  readonly what: string;
   readonly isDone: boolean;
   /** How to do it. */
   readonly children: ReactNode;
 }
 
-function Step({ icon: Icon, title, isDone, children }: StepProps) {
+function Step({ icon: Icon, title, what, isDone, children }: StepProps) {
   const text = useTexts(fleetTexts);
   return (
-    <li className={isDone ? 'done' : undefined}>
+    <li className={isDone ? 'card done' : 'card'}>
       {isDone ? <Check aria-hidden="true" /> : <Icon aria-hidden="true" />}
       <div>
         <h3>
           {title} {isDone && <small>{text('stepDone')}</small>}
         </h3>
+        <p>{what}</p>
         {!isDone && children}
       </div>
     </li>

@@ -9,7 +9,7 @@ export function Toolbar() {
   const text = useTexts(fleetTexts);
   const { view, set, linkTo, sortBy } = useFleetView();
   return (
-    <search className="fleet-bar">
+    <search className="bar">
       <input
         type="search"
         aria-label={text('filterBrokers')}

@@ -80,7 +80,7 @@ interface TotalProps {
 
 function Total({ title, value, children }: TotalProps) {
   return (
-    <div>
+    <div className="card">
       <dt>{title}</dt>
       <dd>
         <strong>{value}</strong>
