@@ -113,7 +113,7 @@ function AccountList() {
   const isFiltered = filter.search !== '' || Object.keys(filter).length > 1;
   return (
     <>
-      <div className="access-filters">
+      <div className="bar">
         <FilterInput filters={filters} name="search" label={text('searchAccounts')} />
         <FilterInput filters={filters} name="group" label={text('filterGroup')} list={groupList} />
         <Suggestions id={groupList} kind="groups" typed={group} />

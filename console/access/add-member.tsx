@@ -18,7 +18,7 @@ export function AddMember({ onAdd }: AddMemberProps) {
     onAdd(name, Number(priority));
   };
   return (
-    <form className="access-filters" onSubmit={submit}>
+    <form className="bar" onSubmit={submit}>
       <input
         aria-label={text('account')}
         placeholder={text('account')}

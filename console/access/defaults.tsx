@@ -126,7 +126,7 @@ function AnonymousForm({ name, onChange }: { readonly name: string; readonly onC
     onChange(value);
   };
   return (
-    <form className="access-filters" onSubmit={submit}>
+    <form className="bar" onSubmit={submit}>
       <input
         aria-label={text('anonymousGroup')}
         list={list}

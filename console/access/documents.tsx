@@ -5,6 +5,7 @@ import { graphql } from '../graph/graphql.ts';
 import type { RefusedError } from '../graph/refused.ts';
 import { useTexts } from '../texts/texts.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { saveFile } from '../ui/csv.ts';
 import { Field } from '../ui/field.tsx';
 import { Refusal } from '../ui/problem.tsx';
 import { useAccess } from './access-context.ts';
@@ -22,7 +23,8 @@ export function Documents() {
   const save = async () => {
     const { data, error: refused } = await ask(EXPORT, { id: brokerId });
     setError(refused);
-    if (data) saveFile(`${name}.access.json`, `${JSON.stringify(data.exportAccessControl, null, 2)}\n`);
+    if (data)
+      saveFile(`${name}.access.json`, 'application/json', [`${JSON.stringify(data.exportAccessControl, null, 2)}\n`]);
   };
   return (
     <>
@@ -100,12 +102,4 @@ function sourceOf(content: string): Source | null {
   } catch {
     return null;
   }
-}
-
-function saveFile(name: string, content: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([content], { type: 'application/json' }));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
 }

@@ -81,7 +81,7 @@ function GroupList() {
   ];
   return (
     <>
-      <div className="access-filters">
+      <div className="bar">
         <FilterInput filters={filters} name="search" label={text('searchGroups')} />
         {canChange && (
           <button type="button" onClick={() => setCreating(true)}>

@@ -83,7 +83,7 @@ function RoleList() {
   ];
   return (
     <>
-      <div className="access-filters">
+      <div className="bar">
         {topic === '' && <FilterInput filters={filters} name="search" label={text('searchRoles')} />}
         <FilterInput filters={filters} name="topic" label={text('searchRuleTopics')} />
         {canChange && (

@@ -52,7 +52,7 @@ export function Chart(props: ChartProps) {
   const valuesAt = (nth: number) => lines.map(({ title: name, mean }) => `${name} ${show(mean[nth])}`).join(', ');
   const x = pointed === null ? null : shape.scale.x(steps.from + (pointed + 0.5) * steps.stepMs);
   return (
-    <figure className="chart">
+    <figure className="card chart">
       <figcaption>
         {title} <small>{pointed === null ? (last >= 0 ? text('last') : text('noValues')) : timeOf(pointed)}</small>
       </figcaption>

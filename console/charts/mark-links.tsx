@@ -11,7 +11,7 @@ interface MarkLinksProps {
 }
 
 /** Closer marks have one sign, which leads to the first of them. */
-const APART = 14;
+const APART = 20;
 const SHOWN = 5;
 
 /** The signs of marks at the top of their lines. Each shows what happened when it is pointed at, and leads to it. */
@@ -30,15 +30,15 @@ export function MarkLinks({ marks, shape: { left, width, scale } }: MarkLinksPro
     const lines = together.slice(0, SHOWN).map(({ at, text: what }) => `${times.moment(at, 0)}: ${what}`);
     if (together.length > SHOWN) lines.push(text('furtherMarks', { count: together.length - SHOWN }));
     const [first] = together;
+    const sign = together.length > 1 ? together.length : '';
     const shared = {
       // The list of marks has the same links for the keyboard, once for all charts.
       tabIndex: -1,
       className: 'mark-sign',
       title: lines.join('\n'),
-      'aria-label': lines.join('; '),
+      'aria-label': [...(sign === '' ? [] : [sign]), ...lines].join('; '),
       style: { insetInlineStart: `${left + x}px` },
     };
-    const sign = together.length > 1 ? together.length : '';
     return first?.address == null ? (
       <span key={first?.key} role="img" {...shared}>
         {sign}

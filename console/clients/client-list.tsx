@@ -53,7 +53,7 @@ export function ClientList() {
               {text('incomplete')} <Time at={rows.page.since} />
             </p>
           )}
-          <div className="clients-bar">
+          <div className="bar">
             <strong role="status">
               {connectedCount === null || selection.filter.isConnected != null
                 ? text('matching', { total: numberText(totalCount) })

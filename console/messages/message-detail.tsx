@@ -20,7 +20,7 @@ export function MessageDetail({ brokerId, message, format, onClose }: MessageDet
   const numberText = useNumbers();
   const { topic, receivedAt, payloadBytes, qos, retain, isTruncated, previous } = message;
   return (
-    <section aria-label={text('message')} className="message">
+    <section aria-label={text('message')} className="card message">
       <header className="screen">
         <h2>{topic}</h2>
         <button type="button" onClick={onClose}>

@@ -36,7 +36,7 @@ export function Publish({ brokerId }: { readonly brokerId: string }) {
     void publish(false);
   };
   return (
-    <details className="publish">
+    <details className="card publish">
       <summary>{text('publish')}</summary>
       <form className="fields" onSubmit={submit}>
         <Field label={text('topic')}>

@@ -1,3 +1,4 @@
+import { X } from 'lucide-react';
 import { useTexts } from '../texts/texts.ts';
 import type { NamedValue } from './channel-draft.ts';
 import { channelTexts } from './texts.ts';
@@ -45,7 +46,7 @@ export function NamedValues({ title, values, onChange }: NamedValuesProps) {
             aria-label={text('removeOf', { title, number: index + 1 })}
             onClick={() => onChange(values.filter((_value, nth) => nth !== index))}
           >
-            ×
+            <X aria-hidden="true" />
           </button>
         </div>
       ))}

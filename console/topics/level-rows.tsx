@@ -1,3 +1,4 @@
+import { ChevronDown, ChevronRight } from 'lucide-react';
 import { createContext, type MouseEvent, useContext, useState } from 'react';
 import { useFresh } from '../graph/use-fresh.ts';
 import { payloadText, shortText } from '../messages/payload.ts';
@@ -107,7 +108,7 @@ function LevelRow({ level, depth, isFirst, position, count }: LevelRowProps) {
         onClick={click}
       >
         <span className="marker" aria-hidden="true" onClick={toggle}>
-          {childCount === 0 ? '' : isOpen ? '▾' : '▸'}
+          {childCount > 0 && (isOpen ? <ChevronDown /> : <ChevronRight />)}
         </span>
         <span className={name === '' ? 'quiet' : undefined}>{name === '' ? text('emptyLevel') : name}</span>
         {childCount > 0 && (

@@ -96,7 +96,7 @@ export function Topics() {
             </>
           )}
           <div className="topics">
-            <section aria-label={text('topics')}>
+            <section className="card" aria-label={text('topics')}>
               {tree.count === 0 ? null : search === '' ? (
                 <TopicTree place={place} version={sequence} topic={topic} onSelect={(value) => set('topic', value)} />
               ) : (
@@ -110,7 +110,7 @@ export function Topics() {
                 />
               )}
             </section>
-            <section aria-label={text('selected')}>
+            <section className="card" aria-label={text('selected')}>
               {topic === null ? (
                 <p className="quiet">{text('nothingSelected')}</p>
               ) : (

@@ -1,3 +1,4 @@
+import { X } from 'lucide-react';
 import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
 import { useTexts } from '../texts/texts.ts';
 import './dialog.css';
@@ -33,8 +34,8 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     >
       <header>
         <h2 id={heading}>{title}</h2>
-        <button type="button" aria-label={text('close')} onClick={onClose}>
-          ×
+        <button type="button" className="icon" aria-label={text('close')} onClick={onClose}>
+          <X aria-hidden="true" />
         </button>
       </header>
       {children}

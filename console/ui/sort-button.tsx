@@ -1,3 +1,5 @@
+import { ArrowDown, ArrowUp } from 'lucide-react';
+
 interface SortButtonProps {
   readonly title: string;
   /** How the list is sorted by this column. `null`: it is not. */
@@ -10,7 +12,8 @@ export function SortButton({ title, direction, onSort }: SortButtonProps) {
   return (
     <button type="button" className="sort" onClick={onSort}>
       {title}
-      <span aria-hidden="true">{direction === null ? '' : direction === 'ASC' ? ' ▲' : ' ▼'}</span>
+      {direction === 'ASC' && <ArrowUp aria-hidden="true" />}
+      {direction === 'DESC' && <ArrowDown aria-hidden="true" />}
     </button>
   );
 }

@@ -228,8 +228,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the clients' : CHROMIUM_MISSING, ()
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       const [normalLook, openLook, confirmLook] = [
-        await look('.clients-bar button:not(.danger)'),
-        await look('.clients-bar button.danger'),
+        await look('.bar button:not(.danger)'),
+        await look('.bar button.danger'),
         await look('dialog button[type=submit]'),
       ];
       expect(openLook[0]).not.toBe(normalLook[0]);
