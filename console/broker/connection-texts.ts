@@ -38,7 +38,6 @@ export const connectionTexts = catalogue({
     bindsSessionsHint:
       'A client id that is connected or has a stored session is then refused to other accounts. Connected clients stay connected.',
     cluster: 'Cluster',
-    lastError: 'Last error',
     stateSince: 'State since',
     added: 'Added',
     id: 'Id',
@@ -104,7 +103,6 @@ export const connectionTexts = catalogue({
     bindsSessionsHint:
       'Eine Client-Id, die verbunden ist oder eine gespeicherte Sitzung hat, wird dann anderen Konten verweigert. Verbundene Clients bleiben verbunden.',
     cluster: 'Cluster',
-    lastError: 'Letzter Fehler',
     stateSince: 'Zustand seit',
     added: 'Hinzugefügt',
     id: 'Id',

@@ -46,7 +46,6 @@ export function Connection() {
           [text('runsOn'), 'runsOn' in settings && settings.runsOn?.host],
           [text('cluster'), settings.cluster?.name],
           [text('description'), settings.description],
-          [text('lastError'), connection.lastError],
           [text('stateSince'), <Time key="since" at={connection.since} />],
           [text('added'), <Time key="added" at={settings.createdAt} />],
           [text('id'), <code key="id">{settings.id}</code>],

@@ -26,7 +26,7 @@ export function Overview() {
   // Without a connection, each part would repeat why there is none.
   const isConnected = connection.state === 'CONNECTED';
   const isListed = useProjectProblems().problems.some(
-    ({ kind, broker: of, isSilenced }) => of?.id === id && kind.startsWith('BROKER_UN') && !isSilenced,
+    ({ broker: of, detail, isSilenced }) => of?.id === id && detail === connection.lastError && !isSilenced,
   );
   return (
     <>
@@ -36,23 +36,14 @@ export function Overview() {
       {current === null && reason === null && isConnected && <p>{text('noNumbers')}</p>}
       {current === undefined && <Problem error={null} />}
       {current && <CurrentNumbers current={current} isLive={isLive} />}
-      {!isConnected && (
-        <div className="sections">
-          <Connection />
-        </div>
-      )}
       <BrokerCharts broker={broker} startedAt={current ? startOf(current) : null} />
       <TopTraffic brokerId={id} />
-      {isConnected && (
-        <>
-          <div className="sections">
-            <Connection />
-            <License key={`license ${session}`} version={current?.brokerVersion ?? null} />
-          </div>
-          <Listeners key={`listeners ${session}`} />
-          <Capabilities key={`capabilities ${session}`} />
-        </>
-      )}
+      <div className="sections">
+        <Connection />
+        {isConnected && <License key={`license ${session}`} version={current?.brokerVersion ?? null} />}
+      </div>
+      {isConnected && <Listeners key={`listeners ${session}`} />}
+      {isConnected && <Capabilities key={`capabilities ${session}`} />}
     </>
   );
 }

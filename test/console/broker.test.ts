@@ -96,7 +96,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIU
     const other = await startMosquitto({ access: 'passwords' });
     await page.getByRole('button', { name: 'Change settings' }).click();
     await page.getByLabel(/^Address/).fill(other.url);
-    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByRole('dialog').getByRole('alert').getByText('is stored for another address').waitFor();
     await page.getByLabel(/^Password/).fill(ADMIN.password);
     await page.getByRole('button', { name: 'Save' }).click();
