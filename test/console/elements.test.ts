@@ -73,7 +73,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'elements in the page of another ori
 
     await problems?.getByText('Nothing is wrong').waitFor();
     await chart?.getByRole('slider', { name: 'Clients' }).waitFor();
-    await explain?.getByText('pump-1').first().waitFor();
+    await explain?.getByText('No client pump-1 is connected').waitFor();
     const account = { username: 'operator', password: 'a password' };
     const pump = await dialMqtt({
       ...{ port: mqttPort, clientId: 'pump-1', account, protocolVersion: 5, clean: true },
