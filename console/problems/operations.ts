@@ -18,30 +18,29 @@ export const PROBLEM = graphql(`fragment ShownProblem on Problem @_unmask {
   isSilenced
 }`);
 
-export const PROBLEMS = graphql(
-  `subscription OpenProblems($projectId: ID!, $after: SafeInt) {
-  problems(projectId: $projectId, after: $after) {
-    kind
-    sequence
-    partsLeft
-    problems { ...ShownProblem }
-    removed
-  }
+const EVENT = graphql(
+  `fragment ShownProblemsEvent on ProblemsEvent @_unmask {
+  kind
+  sequence
+  partsLeft
+  problems { ...ShownProblem }
+  removed
 }`,
   [PROBLEM],
 );
 
+export const PROBLEMS = graphql(
+  `subscription OpenProblems($projectId: ID!, $after: SafeInt) {
+  problems(projectId: $projectId, after: $after) { ...ShownProblemsEvent }
+}`,
+  [EVENT],
+);
+
 export const SERVICE_PROBLEMS = graphql(
   `subscription OpenServiceProblems($after: SafeInt) {
-  serviceProblems(after: $after) {
-    kind
-    sequence
-    partsLeft
-    problems { ...ShownProblem }
-    removed
-  }
+  serviceProblems(after: $after) { ...ShownProblemsEvent }
 }`,
-  [PROBLEM],
+  [EVENT],
 );
 
 export const CLOSED = graphql(
@@ -56,7 +55,7 @@ export const CLOSED = graphql(
   [PROBLEM],
 );
 
-export type ProblemsEvent = ResultOf<typeof PROBLEMS>['problems'];
+export type ProblemsEvent = ResultOf<typeof EVENT>;
 export type ShownProblem = ResultOf<typeof PROBLEM>;
 
 export const ACKNOWLEDGE = graphql(`mutation AcknowledgeProblem($input: AcknowledgeProblemInput!) {
