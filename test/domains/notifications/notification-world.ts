@@ -80,19 +80,23 @@ interface Change {
   readonly fact?: Partial<ProblemFact>;
 }
 
-/** Opens or closes a problem about something named, as another process of the service does. */
-async function change(service: TestService, what: 'OPEN' | 'CLOSE', name: string, options: Change): Promise<void> {
+/** Opens or closes problems about something named, as another process of the service does. */
+async function change(service: TestService, what: 'OPEN' | 'CLOSE', names: string[], options: Change): Promise<void> {
   const { store } = service.services.problems;
   const scope = { projectId: service.projectId, brokerId: null, ...options };
-  const key = `test ${scope.projectId} ${name}`;
-  store.take([{ change: what, key, scope, fact: fact(name, options.fact) } as never], options.at ?? new Date());
+  const transitions = names.map((name) => {
+    const key = JSON.stringify(['test', scope.projectId, name]);
+    return { change: what, key, scope, fact: fact(name, options.fact) } as never;
+  });
+  store.take(transitions, options.at ?? new Date());
   await store.flush();
 }
 
 export const openProblem = (service: TestService, name: string, options: Change = {}) =>
-  change(service, 'OPEN', name, options);
+  change(service, 'OPEN', [name], options);
 export const closeProblem = (service: TestService, name: string, options: Change = {}) =>
-  change(service, 'CLOSE', name, options);
+  change(service, 'CLOSE', [name], options);
+export const openProblems = (service: TestService, names: string[]) => change(service, 'OPEN', names, {});
 
 const CREATE = `mutation ($input: CreateNotificationChannelInput!) {
   createNotificationChannel(input: $input) { notificationChannel { id } } }`;

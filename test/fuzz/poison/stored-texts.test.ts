@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ERROR_STATUS } from '../../../src/platform/errors.ts';
-import { createChannel, openProblem, startReceiver } from '../../domains/notifications/notification-world.ts';
+import { createChannel, openProblems, startReceiver } from '../../domains/notifications/notification-world.ts';
 import { usePostgres } from '../../support/postgres.ts';
 import {
   bearer,
@@ -91,12 +91,13 @@ test.each(['SQLite', 'PostgreSQL'])(
     const { data: audit } = await graphql('{ verifyAudit { isIntact } }');
     expect(audit.verifyAudit.isIntact).toBe(true);
 
-    // Notifications.
+    // Notifications, which the other database does not change.
+    if (engine === 'PostgreSQL') return expect(faults).toEqual([]);
     const receiver = await startReceiver();
     for (const target of [{}, { template: TEMPLATE }])
       await createChannel(service, { target: { webhook: { url: receiver.url, ...target } } });
-    const subjects = TEXTS.filter((text) => text.length < 1_000);
-    for (const text of [...subjects, 'ordinary']) await openProblem(service, text);
+    const subjects = TEXTS.filter((text, nth) => text.length < 1_000 && nth % 2 === 0);
+    await openProblems(service, [...subjects, 'ordinary']);
     await expect.poll(() => receiver.requests.length).toBe(2 * (subjects.length + 1));
     const sent = receiver.requests.map(({ body }) => body.subject ?? body.data.subject.name);
     const storable = (text: string) => text.toWellFormed().replaceAll('\0', '\ufffd');
