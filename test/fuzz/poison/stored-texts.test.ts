@@ -91,8 +91,10 @@ test.each(['SQLite', 'PostgreSQL'])(
     const { data: audit } = await graphql('{ verifyAudit { isIntact } }');
     expect(audit.verifyAudit.isIntact).toBe(true);
 
+    expect(faults).toEqual([]);
+
     // Notifications, which the other database does not change.
-    if (engine === 'PostgreSQL') return expect(faults).toEqual([]);
+    if (engine === 'PostgreSQL') return;
     const receiver = await startReceiver();
     for (const target of [{}, { template: TEMPLATE }])
       await createChannel(service, { target: { webhook: { url: receiver.url, ...target } } });
