@@ -28,7 +28,7 @@ export function TopList({ title, top, isBytes, bytesText, nameOf }: TopListProps
       <ol>
         {entries.map(({ name, count, perSecond }) => (
           <li key={name}>
-            <span className="bar" style={{ inlineSize: `${(100 * count) / Math.max(1, largest)}%` }} />
+            <span className="part" style={{ inlineSize: `${(100 * count) / Math.max(1, largest)}%` }} />
             <span className="name">{nameOf(name)}</span>
             <span className="number">
               {format(count)} <small>{text('perSecond', { rate: format(perSecond) })}</small>

@@ -99,7 +99,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIU
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByRole('dialog').getByRole('alert').getByText('is stored for another address').waitFor();
     await page.getByLabel(/^Password/).fill(ADMIN.password);
-    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByRole('definition').filter({ hasText: other.url }).waitFor();
     expect((await service.storage.db.broker.findFirstOrThrow()).url).toBe(other.url);
 
