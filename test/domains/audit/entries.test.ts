@@ -441,6 +441,7 @@ test('each mutation of the graph has a target, also the next one', () => {
     'logout',
     'changePassword',
     'completeSignIn',
+    'acceptInvitation',
     'beginSecondFactor',
     'confirmSecondFactor',
     'removeSecondFactor',

@@ -53,6 +53,7 @@ const statusOf = (code: keyof typeof ERROR_STATUS | undefined) => (code === unde
 const OWN_REFUSALS: Readonly<Record<string, number>> = {
   login: 401,
   completeSignIn: 401,
+  acceptInvitation: 401,
   confirmSecondFactor: 403,
   removeSecondFactor: 403,
 };
