@@ -14,9 +14,10 @@ import { signOut } from './session/session.ts';
 import { SignIn } from './session/sign-in.tsx';
 import { useSession } from './session/use-session.ts';
 import { ViewerContext } from './session/viewer.ts';
-import { firstLanguage, Language, storeLanguage } from './texts/texts.ts';
+import { firstLanguage, type LoadedLanguage, loadLanguage, storeLanguage } from './texts/languages.ts';
+import { Language } from './texts/texts.ts';
 import { useScreenLocation } from './ui/hash-location.ts';
-import { later } from './ui/later.ts';
+import { later, loaded } from './ui/later.ts';
 import { NoticeBoard } from './ui/notices.tsx';
 import { Problem } from './ui/problem.tsx';
 import './ui/controls.css';
@@ -30,16 +31,20 @@ const RequiredSecondFactor = later(
   async () => (await import('./own-account/required-second-factor.tsx')).RequiredSecondFactor,
 );
 
-function Console() {
-  const [language, setLanguage] = useState(firstLanguage);
+const languageOf = (tag: string): Promise<LoadedLanguage> => loaded(() => loadLanguage(tag));
+
+function Console({ first }: { readonly first: LoadedLanguage }) {
+  const [language, setLanguage] = useState(first);
   const { viewer, error, hasEnded, renew } = useSession();
   const [invitation, setInvitation] = useState(secretInAddress);
   useEffect(() => {
-    document.documentElement.lang = language;
+    document.documentElement.lang = language.tag;
   }, [language]);
-  const choose = (chosen: string) => {
-    storeLanguage(chosen);
-    setLanguage(chosen);
+  const choose = async (tag: string) => {
+    storeLanguage(tag);
+    const chosen = await languageOf(tag);
+    // Another one may have been chosen while this one was loaded.
+    if (firstLanguage() === tag) setLanguage(chosen);
   };
   const leave = async () => {
     await signOut();
@@ -68,7 +73,7 @@ function Console() {
       {viewer && !viewer.isSecondFactorMissing && (
         <ViewerContext.Provider key={viewer.sessionId} value={viewer}>
           <Router hook={useScreenLocation}>
-            <Frame language={language} onLanguage={choose} onSignOut={() => void leave()}>
+            <Frame language={language.tag} onLanguage={(tag) => void choose(tag)} onSignOut={() => void leave()}>
               <NoticeBoard>
                 <CurrentScreen />
               </NoticeBoard>
@@ -101,8 +106,10 @@ function CurrentScreen() {
 applyTheme(storedTheme());
 const root = document.getElementById('console');
 if (root)
-  createRoot(root).render(
-    <ServiceContext.Provider value={OWN_SERVICE}>
-      <Console />
-    </ServiceContext.Provider>,
+  void languageOf(firstLanguage()).then((first) =>
+    createRoot(root).render(
+      <ServiceContext.Provider value={OWN_SERVICE}>
+        <Console first={first} />
+      </ServiceContext.Provider>,
+    ),
   );

@@ -1,5 +1,5 @@
-import { useContext, useMemo } from 'react';
-import { Language } from '../texts/texts.ts';
+import { useMemo } from 'react';
+import { useLanguage } from '../texts/texts.ts';
 
 interface TimeTexts {
   readonly DATE: (time: number) => string;
@@ -13,7 +13,7 @@ const MINUTE_MS = 60_000;
 
 /** Times of charts, in the zone of the viewer and in 24 hours. */
 export function useTimeTexts(): TimeTexts {
-  const language = useContext(Language);
+  const language = useLanguage();
   return useMemo(() => {
     const formatOf = (options: Intl.DateTimeFormatOptions) => {
       const format = new Intl.DateTimeFormat(language, { ...options, hourCycle: 'h23' });

@@ -1,5 +1,5 @@
 import { useContext, useMemo } from 'react';
-import { Language, type Translate, useNumbers, useTexts, useTimes } from '../texts/texts.ts';
+import { type Translate, useLanguage, useNumbers, useTexts, useTimes } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { type Place, PlaceContext } from '../ui/place.ts';
 import { clientPath } from './client-address.ts';
@@ -28,7 +28,7 @@ export function useClientColumns(brokerId: string, withDrops: boolean): readonly
   const text = useTexts(clientsTexts);
   const numberText = useNumbers();
   const timeOf = useTimes();
-  const language = useContext(Language);
+  const language = useLanguage();
   const { linkTo } = useContext(PlaceContext);
   // Rows are drawn again only if their client or the columns change.
   return useMemo(

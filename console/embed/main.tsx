@@ -1,5 +1,6 @@
 import { createRoot, type Root } from 'react-dom/client';
-import { LANGUAGES, Language } from '../texts/texts.ts';
+import { LANGUAGES, type LoadedLanguage, loadLanguage } from '../texts/languages.ts';
+import { Language } from '../texts/texts.ts';
 import { ELEMENTS, type ElementOf } from './elements.tsx';
 import { Embedded } from './embedded.tsx';
 import '../ui/controls.css';
@@ -9,6 +10,7 @@ import './style.css';
 
 /** The service that has served this script. */
 const OWN_SERVICE = new URL('.', import.meta.url).href;
+const ENGLISH: LoadedLanguage = { tag: 'en', translations: {} };
 const SHARED = ['service', 'token', 'lang', 'query'];
 
 // The bundler puts the style sheets of all components here.
@@ -29,6 +31,7 @@ function define(name: string, of: ElementOf): void {
       ];
       #root: Root | null = null;
       #token: string | null = null;
+      #language = ENGLISH;
 
       constructor() {
         super();
@@ -63,9 +66,11 @@ function define(name: string, of: ElementOf): void {
       }
 
       #render(): void {
-        const language = this.closest('[lang]')?.getAttribute('lang')?.slice(0, 2) ?? '';
+        const wanted = this.closest('[lang]')?.getAttribute('lang')?.slice(0, 2) ?? '';
+        const tag = Object.hasOwn(LANGUAGES, wanted) ? wanted : 'en';
+        if (tag !== this.#language.tag) return void this.#speak(tag);
         this.#root?.render(
-          <Language.Provider value={Object.hasOwn(LANGUAGES, language) ? language : 'en'}>
+          <Language.Provider value={this.#language}>
             <Embedded
               of={of}
               attribute={(attribute) => this.getAttribute(attribute)}
@@ -74,6 +79,12 @@ function define(name: string, of: ElementOf): void {
             />
           </Language.Provider>,
         );
+      }
+
+      /** An element whose texts cannot be loaded has the English ones. */
+      async #speak(tag: string): Promise<void> {
+        this.#language = await loadLanguage(tag).catch(() => ({ ...ENGLISH, tag }));
+        this.#render();
       }
     },
   );

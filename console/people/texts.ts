@@ -1,9 +1,9 @@
 import { inviteTexts } from '../project/invite-texts.ts';
 import { catalogue } from '../texts/texts.ts';
 
-export const peopleTexts = catalogue({
-  en: {
-    ...inviteTexts.en,
+export const peopleTexts = catalogue(
+  'people',
+  {
     forRootAdministrators: 'Only root administrators see the accounts of people.',
     emailAddress: 'E-mail address',
     role: 'Role',
@@ -63,67 +63,5 @@ export const peopleTexts = catalogue({
     handOverHint: 'Also of organizations that have no other owner.',
     personDeleted: 'The account {email} is deleted.',
   },
-  de: {
-    ...inviteTexts.de,
-    forRootAdministrators: 'Nur Hauptadministratoren sehen die Konten von Personen.',
-    emailAddress: 'E-Mail-Adresse',
-    role: 'Rolle',
-    rootAdministrator: 'Hauptadministrator',
-    person: 'Benutzer',
-    signsInBy: 'Anmeldung durch',
-    password: 'Passwort',
-    openId: 'OpenID-Anbieter',
-    directory: 'Verzeichnis (LDAP)',
-    secondFactor: 'Zweiter Faktor',
-    ownProjects: 'Eigene Projekte',
-    created: 'Angelegt',
-    findPerson: 'Nach Adresse oder Name suchen',
-    onlyRootAdministrators: 'Nur Hauptadministratoren',
-    noPerson: 'Kein Konto entspricht dem Filter.',
-    invitedUntil: 'Eingeladen bis',
-    requiredAndMissing: 'verlangt, noch nicht eingerichtet',
-    createPerson: 'Konto anlegen',
-    create: 'Anlegen',
-    firstPassword: 'Erstes Passwort',
-    firstPasswordHint: 'Mindestens 8 Zeichen. Die Person kann es auf der Seite ihres Kontos ändern.',
-    isVerified: 'Adresse ist bestätigt',
-    becomesRootAdministrator: 'Hauptadministrator: darf alles in jedem Projekt',
-    personCreated: '{email} kann sich jetzt anmelden.',
-    allPeople: 'Alle Personen',
-    unknownPerson: 'Dieses Konto gibt es nicht.',
-    identity: 'Konto bei {provider}',
-    projectsWithBrokers: '{projects}, mit {brokers} Brokern',
-    memberships: 'Projekte',
-    memberSince: 'Mitglied seit',
-    noMemberships: 'Diese Person ist in keinem Projekt Mitglied.',
-    rootIsMember: 'Ein Hauptadministrator hat in jedem Projekt die Rolle Administrator, auch ohne Mitgliedschaft.',
-    sessions: 'Sitzungen',
-    noSessions: 'Diese Person ist nicht angemeldet.',
-    notRemovable:
-      'Dieser Hauptadministrator kann nicht entfernt oder herabgestuft werden, weil der Dienst einen braucht, der sich anmelden kann.',
-    changePerson: 'Ändern',
-    changeSignInMeans: 'Das Passwort von {email} wird gelöscht, und alle Sitzungen enden.',
-    grantRoot: 'Zum Hauptadministrator machen',
-    grantRootMeans: '{email} darf dann sofort alles, in jedem Projekt.',
-    revokeRoot: 'Hauptadministration entziehen',
-    revokeRootMeans: '{email} hat dann nur noch die Rollen in einzelnen Projekten. Was mehr erfordert, endet sofort.',
-    resetPassword: 'Neues Passwort setzen',
-    resetPasswordMeans: 'Alle Sitzungen von {email} enden. Danach gilt nur das neue Passwort.',
-    newPassword: 'Neues Passwort',
-    passwordReset: '{email} hat ein neues Passwort.',
-    unlock: 'Anmeldung entsperren',
-    unlockMeans:
-      'Nach fehlgeschlagenen Anmeldungen muss {email} vor dem nächsten Versuch warten. Dies beendet die Wartezeit.',
-    resetSecondFactor: 'Zweiten Faktor zurücksetzen',
-    resetSecondFactorMeans:
-      'Alle Sitzungen von {email} enden. Danach genügt das Passwort, bis ein neuer zweiter Faktor eingerichtet ist.',
-    endSessions: 'Alle Sitzungen beenden',
-    endSessionsMeans: 'Alle Seiten und Abonnements von {email} enden sofort. Tokens von Projekten bleiben.',
-    deletePerson: 'Konto löschen',
-    deletePersonMeans:
-      'Alle Sitzungen von {email} enden, und die Rollen in Projekten gehen verloren. Das kann nicht rückgängig gemacht werden.',
-    handOverTo: 'Neuer Eigentümer der Projekte ({count})',
-    handOverHint: 'Auch von Organisationen, die keinen anderen Eigentümer haben.',
-    personDeleted: 'Das Konto {email} ist gelöscht.',
-  },
-});
+  inviteTexts,
+);

@@ -2,9 +2,9 @@ import { problemTexts } from '../problems/texts.ts';
 import { catalogue } from '../texts/texts.ts';
 
 /** Of the screen of a project. */
-export const screenTexts = catalogue({
-  en: {
-    ...problemTexts.en,
+export const screenTexts = catalogue(
+  'project-problems/screen',
+  {
     state: 'State',
     open: 'open',
     closed: 'closed',
@@ -28,29 +28,5 @@ export const screenTexts = catalogue({
     noneMatch: 'None of the {count} open problems matches the filter.',
     noneClosed: 'No closed problem matches the filter.',
   },
-  de: {
-    ...problemTexts.de,
-    state: 'Zustand',
-    open: 'offen',
-    closed: 'beendet',
-    all: 'offen und beendet',
-    severity: 'Schweregrad',
-    kind: 'Art',
-    acknowledged: 'Zur Kenntnis genommen',
-    silenced: 'Stumm',
-    from: 'Begonnen oder beendet ab',
-    to: 'bis',
-    any: 'beliebig',
-    filter: 'Filter',
-    inUse: '{count} benutzt',
-    lastDay: 'Letzte 24 Stunden',
-    lastWeek: 'Letzte 7 Tage',
-    clear: 'Filter leeren',
-    openOnes: 'Offene Probleme ({count})',
-    closedOnes: 'Beendete Probleme ({count})',
-    noneOpen: 'Nichts ist gestört',
-    noneOpenText: 'Ein Problem erscheint hier, wenn es beginnt, und geht, wenn seine Ursache behoben ist.',
-    noneMatch: 'Keines der {count} offenen Probleme passt zum Filter.',
-    noneClosed: 'Kein beendetes Problem passt zum Filter.',
-  },
-});
+  problemTexts,
+);

@@ -1,9 +1,9 @@
 import { catalogue } from '../texts/texts.ts';
 import { projectTexts } from './texts.ts';
 
-export const memberTexts = catalogue({
-  en: {
-    ...projectTexts.en,
+export const memberTexts = catalogue(
+  'project/member',
+  {
     ownerIs: 'The project belongs to {owner}. Root administrators are administrators of every project.',
     noMembers: 'The project has no members.',
     newPerson: 'For a person without an account:',
@@ -30,33 +30,5 @@ export const memberTexts = catalogue({
     previous: 'Previous page',
     next: 'Next page',
   },
-  de: {
-    ...projectTexts.de,
-    ownerIs: 'Das Projekt gehört {owner}. Hauptadministratoren sind Administratoren jedes Projekts.',
-    noMembers: 'Das Projekt hat keine Mitglieder.',
-    newPerson: 'Für jemanden ohne Konto:',
-    email: 'E-Mail-Adresse',
-    emailHint: 'Eines vorhandenen Benutzers',
-    role: 'Rolle',
-    VIEWERHint: 'Sieht das Projekt und seine Broker.',
-    EDITORHint: 'Ändert auch die Einstellungen von Brokern und liest Inhalte in Topic-Bäumen.',
-    ADMINHint: 'Fügt auch Broker, Mitglieder und Token hinzu, entfernt sie, und liest das Audit.',
-    roleOf: 'Rolle von {email}',
-    since: 'Mitglied seit',
-    addMember: 'Mitglied hinzufügen',
-    added: '{email} hat jetzt die Rolle {role}.',
-    changeRole: 'Rolle ändern',
-    changes: '{email} hat die Rolle {role} und erhält die Rolle {newRole}.',
-    loses: '{email} hat die Rolle {role} und verliert den Zugang zum Projekt und zu allen seinen Brokern.',
-    liveEnds: 'Das gilt sofort: Was geöffnet ist und nicht mehr gesehen werden darf, endet.',
-    tokensRemain:
-      'Token, die dieses Mitglied angelegt hat, bleiben gültig: {count}. Widerrufen Sie sie bei Bedarf unter Token.',
-    isRoot: 'Als Hauptadministrator bleibt der Zugang zu jedem Projekt bestehen.',
-    yourself: 'Das ist Ihre eigene Mitgliedschaft.',
-    removeMember: 'Mitglied entfernen',
-    removeOf: '{email} entfernen',
-    removed: '{email} ist kein Mitglied mehr.',
-    previous: 'Vorige Seite',
-    next: 'Nächste Seite',
-  },
-});
+  projectTexts,
+);

@@ -1,9 +1,9 @@
 import { catalogue } from '../texts/texts.ts';
 import { projectTexts } from './texts.ts';
 
-export const tokenTexts = catalogue({
-  en: {
-    ...projectTexts.en,
+export const tokenTexts = catalogue(
+  'project/token',
+  {
     createToken: 'Create token',
     noTokens: 'The project has no tokens. A token gives a program access.',
     nameHint: 'The program that uses it',
@@ -42,44 +42,5 @@ export const tokenTexts = catalogue({
     endsLater:
       'Change all programs to the new secret within this time. Then the previous secret ends, and what was opened with it. A secret that is still valid from an earlier rotation ends now.',
   },
-  de: {
-    ...projectTexts.de,
-    createToken: 'Token anlegen',
-    noTokens: 'Das Projekt hat keine Token. Ein Token gibt einem Programm Zugang.',
-    nameHint: 'Das Programm, das es benutzt',
-    role: 'Rolle',
-    scope: 'Broker',
-    allBrokers: 'alle, auch spätere',
-    restrict: 'Nur für einige Broker.',
-    restrictHint: 'Das Token sieht dann keine anderen Broker und kann das Projekt nicht ändern.',
-    lastUsed: 'Zuletzt benutzt',
-    never: 'nie',
-    validUntil: 'Gültig bis',
-    untilHint: 'Leer: ohne Enddatum',
-    unlimited: 'ohne Enddatum',
-    previousUntil: 'das vorige Geheimnis bis',
-    issuer: 'Angelegt von',
-    issued: 'Angelegt',
-    rotate: 'Neues Geheimnis',
-    rotateOf: 'Neues Geheimnis für {name}',
-    revoke: 'Widerrufen',
-    revokeOf: '{name} widerrufen',
-    revoked: '{name} ist widerrufen.',
-    revokeWhat:
-      'Programme, die das Token benutzen, verlieren sofort ihren Zugang, und was sie geöffnet haben, endet. Das Token hat die Rolle {role} auf diesen Brokern: {scope}.',
-    neverUsed: 'Das Token wurde nie benutzt.',
-    lastUse: 'Das Token wurde zuletzt um {time} benutzt.',
-    secretOf: 'Geheimnis von {name}',
-    once: 'Kopieren Sie das Geheimnis jetzt. Der Dienst speichert nur einen Hash und kann es nicht noch einmal zeigen.',
-    haveIt: 'Ich habe es kopiert',
-    overlap: 'Das vorige Geheimnis bleibt gültig für',
-    atOnce: 'keine Zeit',
-    hour: 'eine Stunde',
-    day: 'einen Tag',
-    week: '7 Tage',
-    month: '30 Tage',
-    endsAtOnce: 'Programme mit dem vorigen Geheimnis verlieren sofort ihren Zugang, und was sie geöffnet haben, endet.',
-    endsLater:
-      'Stellen Sie alle Programme in dieser Zeit auf das neue Geheimnis um. Dann endet das vorige, und was damit geöffnet wurde. Ein Geheimnis, das von einem früheren Wechsel noch gilt, endet jetzt.',
-  },
-});
+  projectTexts,
+);

@@ -1,7 +1,7 @@
 import { useContext } from 'react';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { filled, Language } from '../texts/texts.ts';
-import { type AdviceKey, adviceTexts } from './advice-texts.ts';
+import { ADVICE, type AdviceKey } from './advice-texts.ts';
 
 /** What `useAdvice` needs. */
 export const ADVISED = graphql(`fragment Advised on Refusal @_unmask {
@@ -17,25 +17,25 @@ export const ADVISED = graphql(`fragment Advised on Refusal @_unmask {
 
 export type Advised = ResultOf<typeof ADVISED>;
 
-/** What would help: the words of the service, unless the console has a translation of them. */
+/** What would help: the words of the service, unless the language has a translation of them. */
 export function useAdvice(): (refusal: Advised) => string {
-  const language = useContext(Language);
+  const texts = useContext(Language).translations[ADVICE];
   return (refusal) => {
-    const texts = language === 'de' ? adviceTexts.de : null;
-    const key = keyOf(refusal);
+    const advice = texts?.[keyOf(refusal)];
     // A reason that is newer than the console has no translation.
-    if (texts === null || !Object.hasOwn(texts, key)) return refusal.whatWouldHelp;
+    if (texts === undefined || advice === undefined) return refusal.whatWouldHelp;
+    const part = (key: AdviceKey, values = {}) => filled(texts[key] ?? '', values);
+    const named = (name: string | null) => (name === null ? '' : part('named', { name }));
     const { clientId, username, takenOverBy, decidedBy } = refusal;
     const group = decidedBy?.groupName ?? null;
-    const named = (name: string | null) => (name === null ? '' : filled(texts.named, { name }));
-    return filled(texts[key], {
+    return filled(advice, {
       name: named(username),
       id: named(clientId),
-      holder: username === null ? texts.anonymousHolder : filled(texts.accountHolder, { name: username }),
+      holder: username === null ? part('anonymousHolder') : part('accountHolder', { name: username }),
       place: placeOf(refusal),
       otherPlace: takenOverBy ? placeOf(takenOverBy) : '?',
       role: decidedBy?.roleName,
-      ofGroup: group === null ? '' : filled(texts.ofGroup, { group }),
+      ofGroup: group === null ? '' : part('ofGroup', { group }),
       filter: decidedBy?.rule?.topic,
       priority: decidedBy?.rule?.priority,
     });

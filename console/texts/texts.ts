@@ -1,42 +1,50 @@
 import { createContext, useContext } from 'react';
 import { common } from './common.ts';
+import type { LoadedLanguage } from './languages.ts';
 
-export const LANGUAGES = { en: 'English', de: 'Deutsch' } as const;
-type LanguageKey = keyof typeof LANGUAGES;
-
-/** Texts of a folder in all languages. */
-export type Catalogue<Key extends string> = Readonly<Record<LanguageKey, Readonly<Record<Key, string>>>>;
-
-/** Each language has the same keys. A text may have places for values: `{name}`. */
-export function catalogue<Key extends string>(texts: Catalogue<Key>): Catalogue<Key> {
-  return texts;
+/** English texts of a folder. Other languages have them under the same keys in a catalogue of one of the names. */
+export interface Catalogue<Key extends string> {
+  readonly names: readonly string[];
+  readonly en: Readonly<Record<Key, string>>;
 }
 
-const STORED = 'brokergraph-language';
-
-/** The language that the person has chosen, otherwise the browser's first one that the console has. */
-export function firstLanguage(): string {
-  const wanted = [localStorage.getItem(STORED) ?? '', ...navigator.languages.map((tag) => tag.slice(0, 2))];
-  return wanted.find((language) => Object.hasOwn(LANGUAGES, language)) ?? 'en';
+/**
+ * A text may have places for values: `{name}`. `name` is that of the file: `project` for `project/texts.ts`,
+ * `project/token` for `project/token-texts.ts`. Texts of `base` are included.
+ */
+export function catalogue<Key extends string, BaseKey extends string = never>(
+  name: string,
+  texts: Readonly<Record<Key, string>>,
+  base?: Catalogue<BaseKey>,
+): Catalogue<Key | BaseKey> {
+  // The compiler does not know which keys two generic objects have together.
+  const en = { ...base?.en, ...texts } as Readonly<Record<Key | BaseKey, string>>;
+  return { names: [name, ...(base?.names ?? [])], en };
 }
 
-export const storeLanguage = (language: string): void => localStorage.setItem(STORED, language);
+const COMMON = catalogue('common', common);
 
-export const Language = createContext('en');
+export const Language = createContext<LoadedLanguage>({ tag: 'en', translations: {} });
+
+/** The tag of the language, for formats of Intl. */
+export const useLanguage = (): string => useContext(Language).tag;
 
 type Values = Readonly<Record<string, string | number | null | undefined>>;
 
 export type Translate<Key extends string> = (text: Key, values?: Values) => string;
 
-type CommonKey = keyof typeof common.en;
+type CommonKey = keyof typeof common;
 
 /** Translates the keys of a catalogue and the words that all screens share. */
 export function useTexts(): Translate<CommonKey>;
 export function useTexts<Key extends string>(texts: Catalogue<Key>): Translate<Key | CommonKey>;
-export function useTexts(texts?: Catalogue<string>): Translate<string> {
-  const language = useContext(Language) as LanguageKey;
-  const known: Readonly<Record<string, string>> = { ...common[language], ...texts?.[language] };
-  return (text, values) => filled(known[text] ?? text, values);
+export function useTexts(texts: Catalogue<string> = COMMON): Translate<string> {
+  const { translations } = useContext(Language);
+  const textIn = ({ names, en }: Catalogue<string>, key: string) => {
+    const place = names.find((name) => translations[name]?.[key] !== undefined);
+    return place === undefined ? en[key] : translations[place]?.[key];
+  };
+  return (key, values) => filled(textIn(texts, key) ?? textIn(COMMON, key) ?? key, values);
 }
 
 /** A text with the values for its places. */
@@ -44,7 +52,7 @@ export const filled = (text: string, values: Values = {}): string =>
   text.replaceAll(/\{(\w+)\}/g, (_all, name: string) => String(values[name] ?? ''));
 
 export function useNumbers(): (number: number) => string {
-  const format = new Intl.NumberFormat(useContext(Language), { maximumFractionDigits: 1 });
+  const format = new Intl.NumberFormat(useLanguage(), { maximumFractionDigits: 1 });
   return (number) => format.format(number);
 }
 
@@ -52,7 +60,7 @@ const MOMENT = { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-dig
 
 /** Local date and time, in 24 hours. The year is shown if it is another one than now. */
 export function useTimes(): (time: string | number) => string {
-  const language = useContext(Language);
+  const language = useLanguage();
   const formatOf = (year?: 'numeric') => new Intl.DateTimeFormat(language, { ...MOMENT, hourCycle: 'h23', year });
   const [short, long] = [formatOf(), formatOf('numeric')];
   return (time) => {

@@ -1,5 +1,5 @@
-import { useContext, useEffect, useState } from 'react';
-import { Language, useTimes } from '../texts/texts.ts';
+import { useEffect, useState } from 'react';
+import { useLanguage, useTimes } from '../texts/texts.ts';
 
 const UNITS = [
   ['day', 86_400_000],
@@ -12,7 +12,7 @@ const EVERY_MS = 5_000;
 
 /** How long ago something was: "3 min ago". The time itself, with its zone, is shown when it is pointed at. */
 export function Ago({ at }: { readonly at: string }) {
-  const language = useContext(Language);
+  const language = useLanguage();
   const timeOf = useTimes();
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

@@ -4,11 +4,12 @@ import { pause } from '../graph/connectivity.ts';
 
 const RETRY_MS = 2_000;
 
-/** A component that is loaded when it is first shown. While the service cannot be reached, it is tried again. */
+/** A component that is loaded when it is first shown. */
 export const later = <Props>(load: () => Promise<ComponentType<Props>>) =>
   lazy(async () => ({ default: await loaded(load) }));
 
-async function loaded<Loaded>(load: () => Promise<Loaded>): Promise<Loaded> {
+/** Loads a part of the console. While the service cannot be reached, it is tried again. */
+export async function loaded<Loaded>(load: () => Promise<Loaded>): Promise<Loaded> {
   try {
     return await load();
   } catch {

@@ -1,11 +1,10 @@
-import { useContext } from 'react';
-import { Language } from '../texts/texts.ts';
+import { useLanguage } from '../texts/texts.ts';
 
 const SECONDS = { day: 86_400, hour: 3_600, minute: 60, second: 1 } as const;
 
 /** A time in seconds, in its two largest units. */
 export function useDurations(): (seconds: number) => string {
-  const language = useContext(Language);
+  const language = useLanguage();
   return (seconds) => {
     const parts: string[] = [];
     let left = Math.floor(seconds);

@@ -2,7 +2,8 @@ import { ChevronsUpDown, CircleUserRound } from 'lucide-react';
 import { Suspense, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { useViewer } from '../session/viewer.ts';
-import { LANGUAGES, useTexts } from '../texts/texts.ts';
+import { LANGUAGES } from '../texts/languages.ts';
+import { useTexts } from '../texts/texts.ts';
 import { Field } from '../ui/field.tsx';
 import { later } from '../ui/later.ts';
 import { isTyping, useKey } from '../ui/use-key.ts';
@@ -45,7 +46,7 @@ export function UserMenu({ language, onLanguage, onSignOut }: UserMenuProps) {
         <ThemeSelect />
         <Field label={text('language')}>
           <select value={language} onChange={({ currentTarget: { value } }) => onLanguage(value)}>
-            {Object.entries(LANGUAGES).map(([key, name]) => (
+            {Object.entries(LANGUAGES).map(([key, { name }]) => (
               <option key={key} value={key}>
                 {name}
               </option>

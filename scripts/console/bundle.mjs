@@ -2,7 +2,7 @@
  * Bundles the console to src/generated/console: a page, its scripts and one style sheet. Also writes its types, and
  * src/generated/embed: the script with its elements for other pages.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { minifyIntrospection, outputIntrospectionFile } from '@gql.tada/internal';
 import { buildSchema, introspectionFromSchema } from 'graphql';
@@ -42,15 +42,31 @@ const withoutAddress = {
       : null,
 };
 
-/** One script with its style sheet, which applies inside the elements only. */
+const CATALOGUES = join(root, 'console/texts/catalogues');
+
+/** Texts in other languages than English are files of their own, which elements load if their page needs them. */
+const withoutCatalogues = {
+  name: 'without-catalogues',
+  resolveId(source) {
+    const [, language] = /catalogues\/(\w+)\.json$/.exec(source) ?? [];
+    return language === undefined ? null : { id: `./embed/${language}.js`, external: true };
+  },
+};
+
+/** One script with its style sheet, which applies inside the elements only, and the texts of other languages. */
 export async function bundleEmbed() {
-  const { output, style } = await bundled('embed/main.tsx', PREACT, [withoutAddress], {
+  const { output, style } = await bundled('embed/main.tsx', PREACT, [withoutAddress, withoutCatalogues], {
     entryFileNames: 'embed.js',
     codeSplitting: false,
   });
   const sheet = JSON.stringify(style.replaceAll(':root', ':host'));
   const code = output[0].code.replace(/(["'`])\$STYLE\1/, () => sheet);
-  writeFiles(join(generated, 'embed'), [{ ...output[0], code }]);
+  const texts = readdirSync(CATALOGUES).map((name) => ({
+    fileName: name.replace('.json', '.js'),
+    code: `export default ${JSON.stringify(JSON.parse(readFileSync(join(CATALOGUES, name), 'utf8')))};`,
+    moduleIds: [],
+  }));
+  writeFiles(join(generated, 'embed'), [{ ...output[0], code }, ...texts]);
 }
 
 async function bundled(entry, alias, plugins, names) {

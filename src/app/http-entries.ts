@@ -5,7 +5,7 @@ import { SESSION_PATH, sessionEntry } from '../domains/sign-in/session-entry.ts'
 import { graphiqlFiles } from '../gateway/graphql/graphiql.ts';
 import { DEFAULT_LIMITS } from '../gateway/graphql/limits.ts';
 import { createGraphqlServer } from '../gateway/graphql/server.ts';
-import { consoleFiles, consolePage, embedScript } from '../gateway/http/console-page.ts';
+import { consoleFiles, consolePage, embedScripts } from '../gateway/http/console-page.ts';
 import { forOrigins } from '../gateway/http/cross-origin.ts';
 import { addressOf, type RequestOrigin } from '../gateway/http/fetch-handler.ts';
 import { Gateway } from '../gateway/http/gateway.ts';
@@ -102,17 +102,19 @@ export function httpEntries(
     viewerOf: (request, origin) =>
       services.auth.viewerOf(request.headers.get('authorization') ?? undefined, callerAddress(request, origin)),
   });
+  const embedFiles = forOrigins(config.corsOrigins, 'GET, HEAD', embedScripts);
   const gateway = new Gateway({
     graphql,
     paths: new Map([
       ['/', consolePage()],
-      ['/embed.js', forOrigins(config.corsOrigins, 'GET, HEAD', embedScript)],
+      ['/embed.js', embedFiles],
       [AUDIT_PATH, auditDownload({ contextFor: restContextFor, log })],
       [SESSION_PATH, sessionEntry({ schema, cookie, contextFor, traffic, log })],
     ]),
     ...(oidcSignIn && { auth: oidcEntries({ signIn: oidcSignIn, addressOf: callerAddress, log }) }),
     folders: new Map([
       ['/console/', consoleFiles],
+      ['/embed/', embedFiles],
       ['/graphiql/', graphiqlFiles],
     ]),
     rest: forOrigins(config.corsOrigins, 'GET, HEAD, POST, PUT, DELETE', rest),

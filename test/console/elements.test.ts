@@ -95,6 +95,10 @@ describe.skipIf(!hasChromium)(hasChromium ? 'elements in the page of another ori
     const untouched = { address: url, title: 'Plant 4', stored: 0, styles: 0, hasOwnHistory: true };
     expect(await page.evaluate(PAGE_STATE)).toEqual(untouched);
 
+    await page.evaluate(`document.querySelector('brokergraph-problems').lang = 'fr'`);
+    await problems?.getByText('Tout va bien').waitFor();
+    await page.evaluate(`document.querySelector('brokergraph-problems').lang = 'en'`);
+
     // An element that is removed takes no other along; the last one closes the connection.
     await page.evaluate(`document.querySelector('brokergraph-explain').remove()`);
     expect(sockets[0]?.isClosed()).toBe(false);

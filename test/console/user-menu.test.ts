@@ -12,7 +12,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the menu of the user' : CHROMIUM_MI
     await page.getByLabel('Theme').selectOption('dark');
     const background = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
     expect(await background()).toBe('rgb(15, 18, 23)');
-    await page.getByLabel('Language').selectOption('Deutsch');
+    await page.getByLabel('Language').selectOption('Español');
+    await page.getByRole('heading', { name: 'Flota' }).waitFor();
+    await page.getByLabel('Idioma').selectOption('Deutsch');
     await page.getByRole('heading', { name: 'Flotte' }).waitFor();
     await page.reload();
     await page.getByRole('heading', { name: 'Flotte' }).waitFor();

@@ -8,8 +8,8 @@ const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; " +
   "form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 
-/** The script with the elements of the console for pages of other origins. */
-export const embedScript = staticFiles(new URL('../../generated/embed/', import.meta.url), false);
+/** The script with the elements of the console for pages of other origins, and its texts in other languages. */
+export const embedScripts = staticFiles(new URL('../../generated/embed/', import.meta.url), false);
 
 /** The console in a browser, which `scripts/console` bundles. The addresses of its screens come after `#`. */
 export const consoleFiles = staticFiles(FOLDER);

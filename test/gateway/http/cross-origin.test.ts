@@ -50,6 +50,8 @@ test('pages of allowed origins load the script of the elements, and ask each tim
   expect(script.headers.get('cache-control')).toBe('no-cache');
   expect(script.headers.get('vary')).toBe('Accept-Encoding, Origin');
   expect(await script.text()).toContain('brokergraph-clients');
+  const german = await fetch(`${url}/embed/de.js`, { headers: { origin: PAGE } });
+  expect([german.status, german.headers.get('access-control-allow-origin')]).toEqual([200, PAGE]);
   const again = await load({ origin: PAGE, 'if-none-match': String(script.headers.get('etag')) });
   expect([again.status, again.headers.get('access-control-allow-origin')]).toEqual([304, PAGE]);
   const other = await load({ origin: 'https://evil.example' });

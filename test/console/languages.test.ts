@@ -1,36 +1,23 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { common } from '../../console/texts/common.ts';
 import { rawClient } from '../data-plane/broker/raw-client.ts';
 import { addBroker } from '../domains/access-control/access-service.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startClient, startMosquitto } from '../support/mosquitto.ts';
 import { ROOT, startTestService } from '../support/service.ts';
+import { englishCatalogues, translationsOf } from './catalogues.ts';
 import { checkNarrow, firstBroker, openConsole } from './page.ts';
 
-const FOLDER = join(import.meta.dirname, '../../console');
-
-type Texts = Readonly<Record<string, string>>;
-
-/** The catalogues of all screens. */
-async function catalogues(): Promise<{ readonly en: Texts; readonly de: Texts }[]> {
-  const files = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('texts.ts'));
-  const modules = await Promise.all(files.map((name) => import(join(FOLDER, name))));
-  const isCatalogue = (value: unknown) => typeof value === 'object' && value !== null && 'en' in value && 'de' in value;
-  return [common, ...modules.flatMap((module) => Object.values(module)).filter(isCatalogue)] as never;
-}
-
-/** Texts that a German page must not show: keys without a text, and texts that exist only in English. */
-async function foreignTexts(): Promise<ReadonlySet<string>> {
-  const all = await catalogues();
-  expect(all.length).toBeGreaterThan(20);
-  const german = new Set(all.flatMap(({ de }) => Object.values(de)));
+/** Texts that a page must not show in a language: keys without a text, and texts that exist only in English. */
+async function foreignTexts(language: string): Promise<ReadonlySet<string>> {
+  const english = (await englishCatalogues()).map(({ en }) => en);
+  const translated = new Set(Object.values(translationsOf(language)).flatMap((texts) => Object.values(texts)));
   // A key such as `name` is also a word.
-  const keys = all.flatMap(({ en }) => Object.keys(en)).filter((key) => /[a-z][A-Z]/.test(key));
+  const keys = english.flatMap((texts) => Object.keys(texts)).filter((key) => /[a-z][A-Z]/.test(key));
   return new Set(
-    [...keys, ...all.flatMap(({ en }) => Object.values(en))].filter((text) => !german.has(text) && !NAMES.has(text)),
+    [...keys, ...english.flatMap((texts) => Object.values(texts))].filter(
+      (text) => !translated.has(text) && !NAMES.has(text),
+    ),
   );
 }
 
@@ -54,13 +41,14 @@ const textsOf = (page: Page) =>
 const screensOf = (page: Page) =>
   page.evaluate<string[]>(`[...document.querySelectorAll('nav.tabs a')].map(({ hash }) => hash)`);
 
-async function openGerman() {
+async function openIn(language: string) {
   const service = await startTestService({ embeddedBroker: true });
-  const page = await openConsole(service, { locale: 'de-DE' });
-  const foreign = await foreignTexts();
+  const page = await openConsole(service, { locale: language });
+  const foreign = await foreignTexts(language);
+  const words = translationsOf(language);
   const check = async (name: string, sentences: readonly string[] = []) => {
     await page.locator('main h1, main h2').first().waitFor();
-    await expect.poll(() => page.getByText(common.de.loading).count()).toBe(0);
+    await expect.poll(() => page.getByText(String(words.common?.loading)).count()).toBe(0);
     const isForeign = (text: string) => foreign.has(text) || sentences.some((sentence) => text.includes(sentence));
     const found = (await textsOf(page)).filter(isForeign);
     expect({ [name]: found }).toEqual({ [name]: [] });
@@ -77,10 +65,10 @@ async function openGerman() {
     }
   };
   const signIn = async () => {
-    await page.getByLabel('E-Mail-Adresse').fill(ROOT.email);
-    await page.getByLabel('Passwort').fill(ROOT.password);
-    await page.getByRole('button', { name: 'Anmelden' }).click();
-    await page.getByRole('heading', { name: 'Flotte' }).waitFor();
+    await page.getByLabel(String(words.session?.email)).fill(ROOT.email);
+    await page.getByLabel(String(words.session?.password)).fill(ROOT.password);
+    await page.getByRole('button', { name: String(words.session?.signIn) }).click();
+    await page.getByRole('heading', { name: String(words.common?.fleet) }).waitFor();
   };
   return { service, page, check, checkScreens, signIn };
 }
@@ -91,9 +79,9 @@ interface Capability {
   readonly reasonCode: string | null;
 }
 
-describe.skipIf(!hasChromium)(hasChromium ? 'the console in German' : CHROMIUM_MISSING, () => {
+describe.skipIf(!hasChromium)(hasChromium ? 'the console in other languages' : CHROMIUM_MISSING, () => {
   test('has no English text on the screens of the service and of a project, nor one that is too wide', async () => {
-    const { service, page, check, checkScreens, signIn } = await openGerman();
+    const { service, page, check, checkScreens, signIn } = await openIn('de');
     await check('sign-in');
     await signIn();
     for (const screen of ['#/', '#/people', '#/account', '#/audit', '#/notifications', '#/nowhere']) {
@@ -103,8 +91,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the console in German' : CHROMIUM_M
     await checkScreens(`#/projects/${service.projectId}`, 7);
   });
 
-  test('says in German what would help against refusals', async () => {
-    const { service, page, check, signIn } = await openGerman();
+  test('says in Spanish what would help against refusals', async () => {
+    const { service, page, check, signIn } = await openIn('es');
     const { id, url, password } = await firstBroker(service);
     const { port } = new URL(url);
     const refused = rawClient(Number(port), { clientId: 'dev-17', username: 'nobody', password: Buffer.from('wrong') });
@@ -123,12 +111,12 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the console in German' : CHROMIUM_M
     expect(english).toHaveLength(2);
     await signIn();
     await page.goto(`${service.url}/#/brokers/${id}/refusals`);
-    await page.getByText('Legen Sie das Konto „nobody“ an').waitFor();
+    await page.getByText('Cree la cuenta «nobody»').waitFor();
     await check('refusals', english);
   });
 
   test('says in German what would help a broker that lacks capabilities', async () => {
-    const { service, page, check, checkScreens, signIn } = await openGerman();
+    const { service, page, check, checkScreens, signIn } = await openIn('de');
     const id = await addBroker(service, (await startMosquitto()).url);
     const { data } = await service.graphql(
       'query ($id: ID!) { broker(id: $id) { capabilities { api provider reason reasonCode } } }',
@@ -147,9 +135,11 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the console in German' : CHROMIUM_M
     await checkScreens(`#/brokers/${id}`, 9, english);
   });
 
-  test('has no English text on the screens of a broker, nor one that is too wide', async () => {
-    const { service, checkScreens, signIn } = await openGerman();
+  test('has no English text on the fleet and the screens of a broker in French, nor one that is too wide', async () => {
+    const { service, check, checkScreens, signIn } = await openIn('fr');
+    await check('sign-in');
     await signIn();
+    await check('fleet');
     await checkScreens(`#/brokers/${(await firstBroker(service)).id}`, 9);
   });
 });

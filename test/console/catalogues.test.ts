@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { ADVICE } from '../../console/refusals/advice-texts.ts';
+import { englishCatalogues, translatedLanguages, translationsOf } from './catalogues.ts';
+
+const placesIn = (text: string | undefined) => [...(text ?? '').matchAll(/\{\w+\}/g)].map(String).sort();
+
+/** The first language has the keys of the catalogue that exists in English only in the graph. */
+const [first = '', ...others] = translatedLanguages();
+
+test('catalogues have the names of their files', async () => {
+  const catalogues = await englishCatalogues();
+  expect(catalogues.length).toBeGreaterThan(20);
+  for (const { names, file } of catalogues) expect(file).toMatch(new RegExp(`^${names[0]}[/-]texts\\.ts$`));
+});
+
+test('each language has the texts of English, with the same places for values', async () => {
+  const catalogues = await englishCatalogues();
+  for (const language of [first, ...others]) {
+    const translations = translationsOf(language);
+    expect(Object.keys(translations)).toEqual([ADVICE, ...catalogues.map(({ names }) => names[0])].sort());
+    for (const { names, en } of catalogues) {
+      const texts = Object.assign({}, ...names.map((name) => translations[name]));
+      const places = Object.fromEntries(Object.keys(texts).map((key) => [key, placesIn(texts[key])]));
+      const expected = Object.fromEntries(Object.keys(en).map((key) => [key, placesIn(en[key])]));
+      expect({ [language]: { [`${names[0]}`]: places } }).toEqual({ [language]: { [`${names[0]}`]: expected } });
+    }
+  }
+});
+
+test('each language has the same advice', () => {
+  const placesOf = (language: string) =>
+    Object.fromEntries(
+      Object.entries(translationsOf(language)[ADVICE] ?? {}).map(([key, text]) => [key, placesIn(text)]),
+    );
+  expect(Object.keys(placesOf(first)).length).toBeGreaterThan(20);
+  expect(others.length).toBeGreaterThan(0);
+  for (const language of others) expect({ [language]: placesOf(language) }).toEqual({ [language]: placesOf(first) });
+});
