@@ -114,7 +114,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () =
     const { url, password } = await firstBroker(service);
     const page = await openFleet(service);
     const step = (name: string) => page.locator('.first-steps li').filter({ hasText: name });
-    await step('Connect a device').getByText('mosquitto_sub').waitFor();
+    await step('Connect a device').getByRole('link', { name: 'Give a device access' }).waitFor();
     expect(await page.locator('.first-steps .done').count()).toBe(0);
     await checkScreen(page, 'first-steps');
     await startClient(url, { clientId: 'dev-1', username: 'admin', password });
