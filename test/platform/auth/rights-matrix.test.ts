@@ -14,6 +14,7 @@ import {
   type Field,
   type InnerField,
   innerFields,
+  OWN_REFUSALS,
   type Refusal,
   type RootKind,
   refusalOf,
@@ -48,15 +49,6 @@ interface Asked {
 }
 
 const statusOf = (code: keyof typeof ERROR_STATUS | undefined) => (code === undefined ? 200 : ERROR_STATUS[code]);
-
-/** Refusals of theirs that are no matter of rights: wrong passwords and codes. */
-const OWN_REFUSALS: Readonly<Record<string, number>> = {
-  login: 401,
-  completeSignIn: 401,
-  acceptInvitation: 401,
-  confirmSecondFactor: 403,
-  removeSecondFactor: 403,
-};
 
 const askedField = (kind: RootKind, field: Field): Asked => ({
   name: `${kind} ${field.name}`,

@@ -18,6 +18,15 @@ import { PROJECT_ROLES, type ProjectRole } from '../../../src/platform/auth/view
 
 // What everybody gets who asks for anything: computed from what fields and routes declare, and from nothing else.
 
+/** Statuses of refusals that are no matter of rights: wrong passwords and codes. */
+export const OWN_REFUSALS: Readonly<Record<string, number>> = {
+  login: 401,
+  completeSignIn: 401,
+  acceptInvitation: 401,
+  confirmSecondFactor: 403,
+  removeSecondFactor: 403,
+};
+
 export type Field = GraphQLField<unknown, unknown>;
 export type RootKind = 'query' | 'mutation' | 'subscription';
 
