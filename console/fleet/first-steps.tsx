@@ -1,5 +1,5 @@
 import { Check, type LucideIcon, Network, RadioTower, UserPlus } from 'lucide-react';
-import { type ReactNode, useId } from 'react';
+import { type ReactNode, useEffect, useId } from 'react';
 import { Link } from 'wouter';
 import { giveAccessAddress } from '../access/addresses.ts';
 import { AddBroker } from '../broker/add-broker.tsx';
@@ -24,14 +24,20 @@ const EVERY_MS = 5_000;
 interface FirstStepsProps {
   readonly project: Project;
   readonly onAdded: () => void;
+  /** It is known whether there are steps. */
+  readonly onKnown: () => void;
 }
 
 /** What makes a new installation useful, until all of it is done. What is done is read from the graph. */
-export function FirstSteps({ project, onAdded }: FirstStepsProps) {
+export function FirstSteps({ project, onAdded, onKnown }: FirstStepsProps) {
   const text = useTexts(fleetTexts);
   const heading = useId();
   const { email } = useViewer();
-  const { data, renew } = useQuery(FACTS, { id: project.id }, EVERY_MS);
+  const { data, error, renew } = useQuery(FACTS, { id: project.id }, EVERY_MS);
+  const isKnown = data !== null || error !== null;
+  useEffect(() => {
+    if (isKnown) onKnown();
+  }, [isKnown]);
   const facts = data?.project;
   // Without one of the facts nothing is claimed.
   if (!facts?.members) return null;

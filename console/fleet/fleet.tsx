@@ -25,6 +25,7 @@ const COUNTS_MS = 5_000;
 export function Fleet() {
   const text = useTexts(fleetTexts);
   const [first, setFirst] = useState(PAGE);
+  const [isKnown, setKnown] = useState(false);
   const { data, error, renew } = useQuery(PROJECTS, { first }, COUNTS_MS);
   if (data === null) return <Problem error={error} />;
   const { nodes: projects, totalCount } = data.projects;
@@ -39,21 +40,26 @@ export function Fleet() {
         <CreateProject />
       </header>
       <Totals found={data} />
-      {ownProject && <FirstSteps project={ownProject} onAdded={renew} />}
+      {ownProject && <FirstSteps project={ownProject} onAdded={renew} onKnown={() => setKnown(true)} />}
       <FleetAttention few={FEW} />
-      {totalCount === 0 && (
-        <Empty icon={FolderPlus} title={text('noProjects')}>
-          <p>{text('noProjectsText')}</p>
-        </Empty>
-      )}
-      {hasBrokers && <Toolbar />}
-      {projects.map((project) => (
-        <ProjectBrokers key={project.id} project={project} onAdded={renew} />
-      ))}
-      {totalCount > projects.length && (
-        <button type="button" onClick={() => setFirst(first + PAGE)}>
-          {text('moreProjects', { total: totalCount })}
-        </button>
+      {/* Otherwise the steps would move what somebody is about to click. */}
+      {(isKnown || !ownProject) && (
+        <>
+          {totalCount === 0 && (
+            <Empty icon={FolderPlus} title={text('noProjects')}>
+              <p>{text('noProjectsText')}</p>
+            </Empty>
+          )}
+          {hasBrokers && <Toolbar />}
+          {projects.map((project) => (
+            <ProjectBrokers key={project.id} project={project} onAdded={renew} />
+          ))}
+          {totalCount > projects.length && (
+            <button type="button" onClick={() => setFirst(first + PAGE)}>
+              {text('moreProjects', { total: totalCount })}
+            </button>
+          )}
+        </>
       )}
     </>
   );
