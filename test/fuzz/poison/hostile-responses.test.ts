@@ -89,7 +89,7 @@ test('odd values in what a broker responds are no internal errors, and ordinary 
     await sendRequest(service, service.root, request, sending);
   }
   expect(relay.json.replaced).toBeGreaterThan(count);
-  relay.isPoisoned = false;
+  relay.heal();
   const ordinary = async (brokerId: string) => {
     const { data: read, errors } = await graphql(READ, { id: brokerId });
     return { errors, accounts: read?.broker?.accounts?.nodes };

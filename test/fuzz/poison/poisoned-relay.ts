@@ -18,6 +18,7 @@ export class PoisonedRelay {
   isPoisoned = false;
   readonly json: PoisonedJson;
   readonly #random: Random;
+  readonly #sockets = new Set<Socket>();
   #ownPort = 0;
 
   private constructor(random: Random) {
@@ -27,19 +28,29 @@ export class PoisonedRelay {
 
   static async start(port: number, random: Random): Promise<PoisonedRelay> {
     const relay = new PoisonedRelay(random);
-    const sockets = new Set<Socket>();
     const server = createServer((client) => {
       const broker = connect(port, '127.0.0.1');
-      for (const socket of [client, broker]) sockets.add(socket.on('error', () => undefined));
+      for (const socket of [client, broker]) relay.#sockets.add(socket.on('error', () => undefined));
       relay.#join(client, broker);
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     relay.#ownPort = (server.address() as AddressInfo).port;
     onTestFinished(() => {
       server.close();
-      for (const socket of sockets) socket.destroy();
+      relay.#cut();
     });
     return relay;
+  }
+
+  /** Ends all connections and replaces nothing in those that follow, so that what was read is read again. */
+  heal(): void {
+    this.isPoisoned = false;
+    this.#cut();
+  }
+
+  #cut(): void {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#sockets.clear();
   }
 
   get url(): string {
