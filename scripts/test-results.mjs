@@ -6,8 +6,10 @@ import { root } from './stamps.mjs';
 /** Maximum number of failures in the summary, so that a log's last lines contain all of it. */
 const MAX_SHOWN = 20;
 const MAX_COSTLY = 10;
-/** Processor seconds of a file without an entry in scripts/test-budgets.json. `npm test` omits files with an entry. */
+/** Processor seconds of a file without an entry in scripts/test-budgets.json. */
 const DEFAULT_BUDGET = 8;
+/** Files that take more processor seconds have an entry. `npm test` omits them. */
+const MAX_SHORT = 2.5;
 /** A file fails only far above its budget, because its processor time differs between runs. */
 const TOLERANCE = 1.5;
 
@@ -39,11 +41,11 @@ export function showResults(results, { hasBudgets }) {
 const BUDGETS = join(root, 'scripts/test-budgets.json');
 const budgets = JSON.parse(readFileSync(BUDGETS, 'utf8'));
 
-/** `--budgets`: writes the processor time of the first run of each file, and a third more, as its budget. */
+/** `--budgets`: writes the processor time of the first run of each costly file, and a third more, as its budget. */
 export function writeBudgets([{ files }]) {
   const measured = Object.entries(files)
-    .map(([file, { cpu }]) => [pathOf(file), Math.ceil(cpu * 1.33)])
-    .filter(([, budget]) => budget > DEFAULT_BUDGET)
+    .filter(([, { cpu }]) => cpu > MAX_SHORT)
+    .map(([file, { cpu }]) => [pathOf(file), Math.max(DEFAULT_BUDGET, Math.ceil(cpu * 1.33))])
     .sort(([one], [other]) => (one < other ? -1 : 1));
   writeFileSync(BUDGETS, `${JSON.stringify(Object.fromEntries(measured), null, 2)}\n`);
 }
