@@ -42,7 +42,7 @@ export function Fleet() {
       <Totals found={data} />
       {ownProject && <FirstSteps project={ownProject} onAdded={renew} onKnown={() => setKnown(true)} />}
       <FleetAttention few={FEW} />
-      {/* Otherwise the steps would move what somebody is about to click. */}
+      {/* Otherwise the steps would move a link while a user clicks it. */}
       {(isKnown || !ownProject) && (
         <>
           {totalCount === 0 && (
