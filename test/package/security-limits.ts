@@ -51,6 +51,10 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'data-plane/history/client-events/event-pages.ts',
     'MAX_SEARCHED',
   ],
+  'Bytes of log lines that wait for the version of their broker': [
+    'domains/clients/inspect/early-lines.ts',
+    'MAX_BYTES',
+  ],
   'Roles that `explainAccess` adds or removes': ['domains/access-control/explain/access-explainer.ts', 'MAX_ROLES'],
   'Characters of the path of a message that passed MQTT bridges': ['data-plane/bridges/mqtt/bridge-path.ts', 'LONGEST'],
   'Notification channels of a project, and of the service itself': [
