@@ -142,18 +142,16 @@ async function readEnd(db: HistoryReader, { broker }: { readonly broker: string 
     'SELECT at, follower, state, log FROM history.client_follow WHERE broker = $1 ORDER BY at DESC LIMIT 1',
     [broker],
   );
-  const lastEvent = await lastOf(db, broker, 'id > 0');
-  const lastRefusal = await lastOf(db, broker, 'id < 0');
+  // Their own table has the refusals, so a broker without any is not searched for them.
+  const lastEvent = await lastOf(db, 'client_event WHERE id > 0 AND broker = $1', broker);
+  const lastRefusal = await lastOf(db, 'client_refusal WHERE broker = $1', broker);
   if (note === undefined) return lastEvent === 0 ? null : { at: lastEvent, log: null, lastEvent, lastRefusal };
   const alive = note.state === 'STOP' ? null : await lastAlive(db, note.follower);
   return { at: Math.max(note.at, alive ?? 0), log: note.log, lastEvent, lastRefusal };
 }
 
-async function lastOf(db: HistoryReader, broker: string, condition: string): Promise<number> {
-  const [row] = await db.all<{ at: number }>(
-    `SELECT at FROM history.client_event WHERE broker = $1 AND ${condition} ORDER BY at DESC LIMIT 1`,
-    [broker],
-  );
+async function lastOf(db: HistoryReader, rows: string, broker: string): Promise<number> {
+  const [row] = await db.all<{ at: number }>(`SELECT at FROM history.${rows} ORDER BY at DESC LIMIT 1`, [broker]);
   return row?.at ?? 0;
 }
 
