@@ -1,4 +1,5 @@
 import { builder, open, rootAdmin } from '../../gateway/graphql/builder.ts';
+import { inputArgument } from '../../gateway/graphql/payloads.ts';
 import type { Invitation } from '../../platform/auth/invitations.ts';
 import { User } from '../users/user-schema.ts';
 import { loginPayload, signedInAs } from './login-schema.ts';
@@ -62,7 +63,7 @@ builder.mutationFields((t) => ({
       'Creates an account without a password, and a secret that sets it once, within 7 days. For a user who has no password yet it replaces the previous invitation. ALREADY_EXISTS if the user can sign in already.',
     type: InviteUserPayload,
     ...rootAdmin,
-    args: { input: t.arg({ type: InviteUserInput, required: true, description: 'The user.' }) },
+    args: inputArgument(InviteUserInput, 'The user.'),
     resolve: async (_root, { input: { email, name, isSecondFactorRequired } }, { services: { auth, users } }) => {
       auth.invitations.requirePasswords();
       const { id } = (await users.findByEmail(email)) ?? (await users.create({ email, name }));
@@ -74,9 +75,7 @@ builder.mutationFields((t) => ({
       'Sets the first password of an invited user and opens a session. Guessing is throttled. UNAUTHORIZED if the invitation is unknown, expired or was used.',
     type: loginPayload('acceptInvitation'),
     ...open,
-    args: {
-      input: t.arg({ type: AcceptInvitationInput, required: true, description: 'The invitation and the password.' }),
-    },
+    args: inputArgument(AcceptInvitationInput, 'The invitation and the password.'),
     resolve: async (_root, { input: { secret, password } }, context) =>
       signedInAs(context, await context.services.auth.invitations.accept(secret, password, context.address)),
   }),

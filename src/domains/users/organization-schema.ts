@@ -1,6 +1,6 @@
 import { builder, person, signedIn } from '../../gateway/graphql/builder.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
-import { payloadsWith } from '../../gateway/graphql/payloads.ts';
+import { idPayload, inputArgument, payloadsWith } from '../../gateway/graphql/payloads.ts';
 import {
   type RowList,
   relatedRows,
@@ -115,14 +115,12 @@ const DeleteOrganizationInput = builder.inputType('DeleteOrganizationInput', {
   description: 'The organization to delete.',
   fields: (t) => ({ organizationId: t.id({ required: true, description: ORGANIZATION_ID }) }),
 });
-const DeleteOrganizationPayload = builder
-  .objectRef<{ readonly deletedOrganizationId: string }>('DeleteOrganizationPayload')
-  .implement({
-    description: 'The organization that was deleted.',
-    fields: (t) => ({
-      deletedOrganizationId: t.exposeID('deletedOrganizationId', { description: 'Id of the deleted organization.' }),
-    }),
-  });
+const DeleteOrganizationPayload = idPayload(
+  'deleteOrganization',
+  'deletedOrganizationId',
+  'The organization that was deleted.',
+  'Id of the deleted organization.',
+);
 
 builder.queryFields((t) => ({
   organizations: t.connection(
@@ -157,7 +155,7 @@ builder.mutationFields((t) => ({
     description: 'Creates an organization. The caller becomes the first owner.',
     type: organizationPayload('createOrganization'),
     ...person,
-    args: { input: t.arg({ type: CreateOrganizationInput, required: true, description: 'The new organization.' }) },
+    args: inputArgument(CreateOrganizationInput, 'The new organization.'),
     resolve: async (_root, { input }, { services, viewer }) => ({
       organizationId: (await services.organizations.create(input.name, viewer)).id,
     }),
@@ -166,7 +164,7 @@ builder.mutationFields((t) => ({
     description: 'Adds a member or changes the role of a member. Requires an owner of the organization.',
     type: organizationPayload('setOrganizationMember'),
     ...signedIn,
-    args: { input: t.arg({ type: SetOrganizationMemberInput, required: true, description: 'The user and the role.' }) },
+    args: inputArgument(SetOrganizationMemberInput, 'The user and the role.'),
     resolve: async (_root, { input: { organizationId, email, role } }, { services, viewer }) => {
       await services.organizations.setMember(organizationId, email, role, viewer);
       return { organizationId };
@@ -176,9 +174,7 @@ builder.mutationFields((t) => ({
     description: 'Removes a member. Requires an owner of the organization. The last owner cannot be removed (IN_USE).',
     type: organizationPayload('removeOrganizationMember'),
     ...signedIn,
-    args: {
-      input: t.arg({ type: RemoveOrganizationMemberInput, required: true, description: 'The member to remove.' }),
-    },
+    args: inputArgument(RemoveOrganizationMemberInput, 'The member to remove.'),
     resolve: async (_root, { input: { organizationId, email } }, { services, viewer }) => {
       await services.organizations.removeMember(organizationId, email, viewer);
       return { organizationId };
@@ -188,9 +184,7 @@ builder.mutationFields((t) => ({
     description: 'Requires an owner of the organization. Refused while the organization owns projects (IN_USE).',
     type: DeleteOrganizationPayload,
     ...signedIn,
-    args: {
-      input: t.arg({ type: DeleteOrganizationInput, required: true, description: 'The organization to delete.' }),
-    },
+    args: inputArgument(DeleteOrganizationInput, 'The organization to delete.'),
     resolve: async (_root, { input }, { services, viewer }) => {
       await services.organizations.remove(input.organizationId, viewer);
       return { deletedOrganizationId: input.organizationId };

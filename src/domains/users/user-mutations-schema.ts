@@ -1,4 +1,5 @@
 import { builder, rootAdmin } from '../../gateway/graphql/builder.ts';
+import { inputArgument } from '../../gateway/graphql/payloads.ts';
 import { SignInProvider, USER_EMAIL, userPayload } from './user-schema.ts';
 
 const CreateUserInput = builder.inputType('CreateUserInput', {
@@ -89,7 +90,7 @@ builder.mutationFields((t) => ({
     description: 'Creates an account.',
     type: userPayload('createUser'),
     ...rootAdmin,
-    args: { input: t.arg({ type: CreateUserInput, required: true, description: 'The new account.' }) },
+    args: inputArgument(CreateUserInput, 'The new account.'),
     resolve: async (_root, { input: { isVerified: verified, ...user } }, { services }) => ({
       userId: (await services.users.create({ ...user, verified })).id,
     }),
@@ -98,7 +99,7 @@ builder.mutationFields((t) => ({
     description: 'Changes an account. Absent fields do not change.',
     type: userPayload('updateUser'),
     ...rootAdmin,
-    args: { input: t.arg({ type: UpdateUserInput, required: true, description: 'The user and the changes.' }) },
+    args: inputArgument(UpdateUserInput, 'The user and the changes.'),
     resolve: async (_root, { input }, { services }) => {
       const { userId, isVerified: verified, isSecondFactorRequired: needsTotp, ...change } = input;
       await services.users.update(userId, { ...change, verified, needsTotp });
@@ -110,13 +111,7 @@ builder.mutationFields((t) => ({
       'Refused for the last root administrator who can sign in (LAST_ADMINISTRATOR). Without `handOverTo` also refused for owners of projects and the last owner of an organization (IN_USE).',
     type: DeleteUserPayload,
     ...rootAdmin,
-    args: {
-      input: t.arg({
-        type: DeleteUserInput,
-        required: true,
-        description: 'The user and the new owner of the projects.',
-      }),
-    },
+    args: inputArgument(DeleteUserInput, 'The user and the new owner of the projects.'),
     resolve: async (_root, { input: { userId, handOverTo } }, { services }) => {
       const { projects } = await services.users.remove(userId, handOverTo ?? null);
       await services.projects.settled();
@@ -128,7 +123,7 @@ builder.mutationFields((t) => ({
       'Grants or revokes root administration immediately. Refused for the last root administrator who can sign in (LAST_ADMINISTRATOR).',
     type: userPayload('setRootAdmin'),
     ...rootAdmin,
-    args: { input: t.arg({ type: SetRootAdminInput, required: true, description: 'The user and the role.' }) },
+    args: inputArgument(SetRootAdminInput, 'The user and the role.'),
     resolve: async (_root, { input: { email, isRootAdmin } }, context) => {
       const { services, viewer } = context;
       const userId = await services.users.setRootAdmin(email, isRootAdmin);
@@ -140,9 +135,7 @@ builder.mutationFields((t) => ({
     description: 'Sets the password of a user and ends the user’s sessions. Not for users of an external provider.',
     type: userPayload('resetUserPassword'),
     ...rootAdmin,
-    args: {
-      input: t.arg({ type: ResetUserPasswordInput, required: true, description: 'The user and the new password.' }),
-    },
+    args: inputArgument(ResetUserPasswordInput, 'The user and the new password.'),
     resolve: async (_root, { input: { email, password } }, { services }) => {
       const { id } = await services.users.byEmail(email);
       await services.users.setPassword(id, password);

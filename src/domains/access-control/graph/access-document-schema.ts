@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder, onBroker, writesAccessControl } from '../../../gateway/graphql/builder.ts';
 import { WHOLE_POLICY_COST } from '../../../gateway/graphql/page-cost.ts';
-import { payloadsWith } from '../../../gateway/graphql/payloads.ts';
+import { inputArgument, payloadsWith } from '../../../gateway/graphql/payloads.ts';
 import { mayControl } from '../../../platform/auth/viewer.ts';
 import { invalid } from '../../../platform/errors.ts';
 import { replaceExactNumbers } from '../../../platform/text/exact-number.ts';
@@ -44,11 +44,7 @@ const AccessControlImportInput = builder.inputType('AccessControlImportInput', {
   }),
 });
 
-const IMPORT = {
-  description: 'The broker, and the access control to apply.',
-  type: AccessControlImportInput,
-  required: true,
-} as const;
+const importArgument = () => inputArgument(AccessControlImportInput, 'The broker, and the access control to apply.');
 
 const importPayload = payloadsWith<ImportReport>({
   description: 'The planned or executed changes. Empty `changes`: the broker already matches the source.',
@@ -121,7 +117,7 @@ builder.queryFields((t) => ({
     type: PlannedImport,
     ...onBroker('VIEWER'),
     complexity: WHOLE_POLICY_COST,
-    args: { input: t.arg(IMPORT) },
+    args: importArgument(),
     resolve: (_root, args, context) => run(args, context, true),
   }),
 }));
@@ -132,7 +128,7 @@ builder.mutationField('applyAccessControl', (t) =>
       'Brings a broker to the state of a document. Idempotent, except that `setPasswords` sets passwords again.',
     type: AppliedImport,
     ...writesAccessControl,
-    args: { input: t.arg(IMPORT) },
+    args: importArgument(),
     resolve: async (_root, args, context) => {
       const report = await run(args, context, false);
       return { ...report, ...recordOfDerived(report.requested, report) };
