@@ -57,7 +57,8 @@ const inText = ({ acls }: Role): string =>
 /** Topics of the examples: the first that the rules allow. */
 export function examplesOf({ username, clientId }: Draft, { acls }: Role) {
   const first = (start: string) => acls.find(({ aclType, allow }) => allow && aclType.startsWith(start))?.topic;
-  const named = (topic?: string) => topic?.replaceAll('%u', username).replaceAll('%c', clientId || username) ?? null;
+  const named = (topic?: string) =>
+    topic?.replaceAll('%u', () => username).replaceAll('%c', () => clientId || username) ?? null;
   const sent = named(first('PUBLISH_CLIENT_SEND'));
   return { topic: sent?.replaceAll(/[+#]/g, 'test') ?? null, filter: named(first('SUBSCRIBE')) };
 }
