@@ -21,9 +21,9 @@ const ARRIVED = graphql(`query ArrivalOfDevice($id: ID!, $username: String!) {
 const ARRIVED_MS = 1_000;
 
 interface Denials {
-  /** Whether the refusals of before are known. */
+  /** Whether the previous refusals are known. */
   readonly isReady: boolean;
-  /** The last one since then. */
+  /** The last later one. */
   readonly last: Refusal | null;
 }
 

@@ -38,7 +38,7 @@ export class QueueOutbox {
     return taken;
   }
 
-  /** Of the messages that were taken first, says which ones are still to be written, and forgets the others. */
+  /** Of the messages that were taken first, returns which ones are still to be written, and removes the others. */
   again(messages: number): readonly boolean[] {
     const sent = this.#sent.splice(0, messages);
     this.#sent.unshift(...sent.filter(({ isSettled }) => !isSettled));
