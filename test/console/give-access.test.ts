@@ -22,43 +22,43 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access of a device' : CHROMIUM_
     const page = await openFleet(service);
     await page.getByRole('link', { name: 'Give a device access' }).click();
     const form = dialog(page, 'Give a device access');
-    await form.getByLabel(/^User name/).fill('pump-7');
+    await form.getByLabel(/^User name/).fill('pump$&7');
     await form.getByText('Send and receive below a topic').waitFor();
     await checkScreen(page, 'give-access');
     await form.getByRole('button', { name: 'Review changes' }).click();
-    const review = dialog(page, 'Access of pump-7');
+    const review = dialog(page, 'Access of pump$&7');
     await review
       .getByRole('listitem')
       .filter({ hasText: 'createRole rolename devices/%u/# (send, receive)' })
       .waitFor();
     await review.getByRole('button', { name: 'Create the account' }).click();
 
-    const connect = dialog(page, 'Connect pump-7');
+    const connect = dialog(page, 'Connect pump$&7');
     const password = await passwordIn(page);
     expect(password).toMatch(/^[\w-]{24}$/);
     const { port } = new URL(url);
-    const publish = `mosquitto_pub -h 127.0.0.1 -p ${port} -u 'pump-7' -P '${password}'`;
+    const publish = `mosquitto_pub -h 127.0.0.1 -p ${port} -u 'pump$&7' -P '${password}'`;
     await connect.getByText(publish).waitFor();
-    await connect.getByText("-q 1 -t 'devices/pump-7/test' -m hello").waitFor();
+    await connect.getByText("-q 1 -t 'devices/pump$&7/test' -m hello").waitFor();
     await connect.getByText('waiting for the device …').waitFor();
-    await expect(startClient(url, { clientId: 'p7', username: 'pump-7', password: 'wrong' })).rejects.toThrow();
+    await expect(startClient(url, { clientId: 'p7', username: 'pump$&7', password: 'wrong' })).rejects.toThrow();
     await connect.getByText('Denied a connection').waitFor();
     await connect.getByText('wrong password').waitFor();
     await checkScreen(page, 'give-access-connect');
     await connect.getByRole('button', { name: 'Python' }).press('Enter');
-    await connect.getByText(`client.username_pw_set("pump-7", "${password}")`).waitFor();
+    await connect.getByText(`client.username_pw_set("pump$&7", "${password}")`).waitFor();
     await connect.getByLabel('TLS').check();
     await connect.getByRole('button', { name: 'Arduino, ESP' }).click();
     await connect.getByText('WiFiClientSecure net;').waitFor();
 
-    const client = await startClient(url, { clientId: 'p7', username: 'pump-7', password });
+    const client = await startClient(url, { clientId: 'p7', username: 'pump$&7', password });
     await connect.getByRole('link', { name: 'p7' }).waitFor();
     expect(await connect.getByText('wrong password').count()).toBe(0);
-    expect(await client.subscribeAsync('devices/pump-7/#')).toMatchObject([{ qos: 0 }]);
+    expect(await client.subscribeAsync('devices/pump$&7/#')).toMatchObject([{ qos: 0 }]);
     await expect(client.subscribeAsync('devices/other/#')).rejects.toThrow();
-    await client.publishAsync('devices/pump-7/test', 'x', { qos: 1 });
+    await client.publishAsync('devices/pump$&7/test', 'x', { qos: 1 });
     await connect.getByRole('button', { name: 'Done' }).press('Enter');
-    await page.getByRole('rowheader', { name: 'pump-7' }).waitFor();
+    await page.getByRole('rowheader', { name: 'pump$&7' }).waitFor();
     expect(await page.getByText(password).count()).toBe(0);
 
     // The next one shares the role.
@@ -72,7 +72,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access of a device' : CHROMIUM_
     await page.keyboard.press('Escape');
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
     await page.reload();
-    await page.getByRole('rowheader', { name: 'pump-7' }).waitFor();
+    await page.getByRole('rowheader', { name: 'pump$&7' }).waitFor();
     expect(await page.getByRole('dialog').count()).toBe(0);
   });
 
