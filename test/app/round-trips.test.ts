@@ -2,11 +2,9 @@ import pg from 'pg';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { UNAVAILABLE, usePostgres } from '../support/postgres.ts';
 import { ROOT, sharedDatabase, startTestService } from '../support/service.ts';
+import { ofRequests } from '../support/statements.ts';
 
 const postgres = usePostgres();
-
-/** What the process sends to the database by itself, at any time. */
-const BY_ITSELF = /"Process"|pg_logical_emit_message|"PendingChange"\s+WHERE "processId" <>/;
 
 interface Statement {
   readonly sql: string;
@@ -14,8 +12,9 @@ interface Statement {
   end: number;
 }
 
-/** Records the statements of this process on PostgreSQL with their times. */
+/** Records the statements of requests on PostgreSQL with their times. What a process does by itself is left out. */
 function recordTimes(): Statement[] {
+  const isOfRequest = ofRequests();
   const statements: Statement[] = [];
   let clock = 0;
   const query = pg.Client.prototype.query as (this: unknown, ...args: unknown[]) => unknown;
@@ -24,7 +23,7 @@ function recordTimes(): Statement[] {
     const sql = typeof first === 'string' ? first : (first as { readonly text: string }).text;
     clock += 1;
     const statement = { sql, begin: clock, end: Number.POSITIVE_INFINITY };
-    if (!BY_ITSELF.test(sql)) statements.push(statement);
+    if (isOfRequest()) statements.push(statement);
     const ended = () => {
       clock += 1;
       statement.end = clock;

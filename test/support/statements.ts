@@ -1,19 +1,42 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import diagnostics from 'node:diagnostics_channel';
 import SqliteDatabase from 'better-sqlite3';
 import pg from 'pg';
 import { onTestFinished, vi } from 'vitest';
 
-/** Records the SQL of this process until the test ends. The result returns the statements since its last call. */
+const REQUEST = 'http.server.request.start';
+
+/** Until the test ends, the result reports whether it was called for an HTTP request, not by the process itself. */
+export function ofRequests(): () => boolean {
+  const request = new AsyncLocalStorage<true>();
+  const onRequest = () => request.enterWith(true);
+  diagnostics.subscribe(REQUEST, onRequest);
+  onTestFinished(() => {
+    diagnostics.unsubscribe(REQUEST, onRequest);
+  });
+  return () => request.getStore() === true;
+}
+
+/** Records the SQL of HTTP requests until the test ends. The result returns the statements since its last call. */
 export function recordStatements(): () => string[] {
-  const sqlite = vi.spyOn(SqliteDatabase.prototype, 'prepare');
-  const postgresql = vi.spyOn(pg.Client.prototype, 'query');
+  const isOfRequest = ofRequests();
+  let statements: string[] = [];
+  const recording = (original: (...args: never[]) => unknown) =>
+    function (this: unknown, ...args: unknown[]) {
+      const [query] = args as [string | { readonly text: string }];
+      if (isOfRequest()) statements.push(typeof query === 'string' ? query : query.text);
+      return Reflect.apply(original, this, args);
+    } as never;
+  const [prepare, query] = [recording(SqliteDatabase.prototype.prepare), recording(pg.Client.prototype.query)];
+  const sqlite = vi.spyOn(SqliteDatabase.prototype, 'prepare').mockImplementation(prepare);
+  const postgresql = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(query);
   onTestFinished(() => {
     sqlite.mockRestore();
     postgresql.mockRestore();
   });
   return () => {
-    const calls: unknown[] = [...sqlite.mock.calls, ...postgresql.mock.calls].map(([query]) => query);
-    sqlite.mockClear();
-    postgresql.mockClear();
-    return calls.map((query) => (typeof query === 'string' ? query : (query as { readonly text: string }).text));
+    const found = statements;
+    statements = [];
+    return found;
   };
 }
