@@ -67,10 +67,10 @@ export default defineConfig({
     setupFiles: ['cpu-of-file', 'chromium-of-file', 'as-it-was', 'short-properties'].map(
       (name) => `test/support/${name}.ts`,
     ),
-    testTimeout: isLong ? 900_000 : 120_000,
-    hookTimeout: 120_000,
-    // The default of one second is too short for a busy machine.
-    expect: { poll: { timeout: 30_000 } },
+    // These limits only end tests that hang. They are long enough for a machine with many busy processes per processor.
+    testTimeout: isLong ? 900_000 : 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 60_000 } },
     // Files wait for other processes, so more files than processors keep all busy. Those of the short suite wait most.
     maxWorkers: Number(process.env.TEST_AT_ONCE ?? availableParallelism() + (isLong ? 0 : suite === 'short' ? 5 : 2)),
     sequence: { sequencer: LongestFirst },

@@ -116,7 +116,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the screens of a project' : CHROMIU
 
     const brokers = '{ projects { nodes { brokers { totalCount } } } }';
     expect((await service.graphql(brokers, {}, secret)).errors).toBeUndefined();
-    await expect.poll(() => rowOf(page, 'dashboard').getByText('never').count(), { timeout: 30_000 }).toBe(0);
+    await expect.poll(() => rowOf(page, 'dashboard').getByText('never').count()).toBe(0);
     await page.getByRole('button', { name: 'New secret for dashboard' }).click();
     await page.getByLabel('The previous secret remains valid for').selectOption('0');
     await dialog(page).getByText('lose their access immediately').waitFor();

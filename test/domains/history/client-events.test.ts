@@ -21,7 +21,7 @@ for (const [name, start, clients] of [
     const kinds = ['CONNECTED', 'DISCONNECTED', 'TAKEN_OVER'];
     const seen = async () =>
       (await eventsOf(service, brokerId, { kinds })).filter(({ clientId }) => clientId?.startsWith('device-'));
-    await expect.poll(async () => (await seen()).length, { timeout: 30_000 }).toBe(total);
+    await expect.poll(async () => (await seen()).length).toBe(total);
     const found = new Map<string, string[]>();
     for (const { clientId, kind, reason } of (await seen()).reverse()) {
       const list = found.get(clientId ?? '') ?? [];

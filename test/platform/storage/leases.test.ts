@@ -94,7 +94,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     await expect.poll(() => theirs.map(({ held }) => held).indexOf(true)).toBe(7);
     expect(theirs.filter(({ held }) => held)).toHaveLength(1);
     await first.close();
-    await expect.poll(() => theirs.every(({ held }) => held), { timeout: 30_000 }).toBe(true);
+    await expect.poll(() => theirs.every(({ held }) => held)).toBe(true);
     expect(await locksOf(databaseUrl)).toBeLessThan(20);
   });
 

@@ -33,7 +33,7 @@ export async function startEmbeddedDevices(services: readonly ServiceOnHost[]): 
     const input = { projectId, name: `embedded ${host.name}` };
     const { id } = (await first.graphql(CREATE, { input })).createCloudBroker.broker;
     const about = async () => (await first.graphql(BROKER, { id })).broker;
-    await expect.poll(about, { timeout: 30_000 }).toMatchObject({ isConnected: true });
+    await expect.poll(about).toMatchObject({ isConnected: true });
     const { url } = await about();
     const client = { username: 'admin', password: passwordOf(services, id), clean: false, reconnectPeriod: 500 };
     devices.push(

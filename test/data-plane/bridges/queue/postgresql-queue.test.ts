@@ -228,7 +228,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     for (const entry of delivered) queue.settle(entry);
     expect(waiting).toEqual(numbers(10));
     await cluster.startAgain();
-    await expect.poll(() => waiting.length, { timeout: 30_000 }).toBe(1_000);
+    await expect.poll(() => waiting.length).toBe(1_000);
     expect(problems.at(-1)).toBeNull();
     await cluster.kill();
     const late = push(queue, ['late']);
@@ -258,10 +258,10 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
       found.push(...texts(entries));
       for (const entry of entries) queue.settle(entry);
     }
-    await expect.poll(() => new Set(taken).size, { timeout: 30_000 }).toBe(all.length);
+    await expect.poll(() => new Set(taken).size).toBe(all.length);
     expect([...found, ...(await drained(queue))]).toEqual(all);
     expect(taken).toHaveLength(all.length);
-    await expect.poll(stored, { timeout: 30_000 }).toBe(0);
+    await expect.poll(stored).toBe(0);
   });
 
   test('a message that is settled before its statement is sent is not stored', async () => {
