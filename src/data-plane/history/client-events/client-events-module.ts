@@ -134,6 +134,8 @@ export interface EventsEnd {
   /** The last connect or disconnect, and the last refusal, in the time of the broker. */
   readonly lastEvent: number;
   readonly lastRefusal: number;
+  /** The entry of the last refusal; `null` if there is none. */
+  readonly refusalEntry: string | null;
 }
 
 /** Returns `null` if no event of the broker was recorded. */
@@ -143,16 +145,19 @@ async function readEnd(db: HistoryReader, { broker }: { readonly broker: string 
     [broker],
   );
   // Their own table has the refusals, so a broker without any is not searched for them.
-  const lastEvent = await lastOf(db, 'client_event WHERE id > 0 AND broker = $1', broker);
-  const lastRefusal = await lastOf(db, 'client_refusal WHERE broker = $1', broker);
-  if (note === undefined) return lastEvent === 0 ? null : { at: lastEvent, log: null, lastEvent, lastRefusal };
+  const [event] = await db.all<{ at: number }>(
+    'SELECT at FROM history.client_event WHERE id > 0 AND broker = $1 ORDER BY at DESC LIMIT 1',
+    [broker],
+  );
+  const lastEvent = event?.at ?? 0;
+  const [refusal] = await db.all<{ at: number; entry: string }>(
+    'SELECT at, entry FROM history.client_refusal WHERE broker = $1 ORDER BY at DESC LIMIT 1',
+    [broker],
+  );
+  const last = { lastEvent, lastRefusal: refusal?.at ?? 0, refusalEntry: refusal?.entry ?? null };
+  if (note === undefined) return lastEvent === 0 ? null : { at: lastEvent, log: null, ...last };
   const alive = note.state === 'STOP' ? null : await lastAlive(db, note.follower);
-  return { at: Math.max(note.at, alive ?? 0), log: note.log, lastEvent, lastRefusal };
-}
-
-async function lastOf(db: HistoryReader, rows: string, broker: string): Promise<number> {
-  const [row] = await db.all<{ at: number }>(`SELECT at FROM history.${rows} ORDER BY at DESC LIMIT 1`, [broker]);
-  return row?.at ?? 0;
+  return { at: Math.max(note.at, alive ?? 0), log: note.log, ...last };
 }
 
 async function lastAlive(db: HistoryReader, follower: string): Promise<number | null> {

@@ -10,6 +10,8 @@ import { LATE_EVENT_MS } from '../../../protocol/apis/clients/client-events.ts';
 
 export type EventHistory = HistoryHandle<EventArrival, ClientEventQueries>;
 
+type EndOfRecord = Pick<EventsEnd, 'at' | 'lastEvent' | 'lastRefusal'>;
+
 /** Bytes of a row without its texts. */
 const ROW_BYTES = 250;
 const REFUSAL_BYTES = 1_500;
@@ -58,9 +60,13 @@ export class EventWriter {
     this.#history.insert({ gap: { ...gap, broker: this.#broker } }, gap.at, ROW_BYTES);
   }
 
-  /** States that the broker was not followed. Events just before `from` may have been noticed too late. */
-  notFollowed(from: number, at: number): void {
-    this.gap({ from: from - LATE_EVENT_MS, at: Math.max(from, at), reason: 'NOT_FOLLOWED', detail: null });
+  /**
+   * States that the broker was not followed after a record until `at`. Events just before the end of the record may
+   * have been noticed too late, and what is noticed just after its last ones may be the same.
+   */
+  notFollowed({ at: from, lastEvent, lastRefusal }: EndOfRecord, at: number): void {
+    const until = Math.max(from, at, lastEvent + LATE_EVENT_MS, lastRefusal + LATE_EVENT_MS);
+    this.gap({ from: from - LATE_EVENT_MS, at: until, reason: 'NOT_FOLLOWED', detail: null });
   }
 
   /** `at`: until when everything is written, in epoch milliseconds. Default: now. */

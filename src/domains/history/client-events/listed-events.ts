@@ -65,7 +65,7 @@ export async function writeListedEvents(
 
 async function begin(writer: EventWriter): Promise<void> {
   const end = await writer.end();
-  if (end !== null) writer.notFollowed(end.at, Date.now());
+  if (end !== null) writer.notFollowed(end, Date.now());
   writer.note('START', LISTED);
 }
 

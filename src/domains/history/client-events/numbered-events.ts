@@ -66,12 +66,14 @@ export class NumberedEvents {
   async #begin({ log, since }: ClientEventPage): Promise<void> {
     const { writer } = this.#options;
     const previous =
-      this.#log === null ? await writer.end() : { at: this.#completeUntil, log: this.#log, lastEvent: this.#lastEvent };
+      this.#log === null
+        ? await writer.end()
+        : { at: this.#completeUntil, log: this.#log, lastEvent: this.#lastEvent, lastRefusal: 0 };
     this.#log = log;
     const isOther = previous !== null && previous.log !== log;
     // Two processes that follow the same broker notice an event at different times.
     this.#writtenUntil = isOther ? previous.lastEvent + LATE_EVENT_MS : 0;
-    if (isOther) writer.notFollowed(previous.at, Math.max(since, this.#writtenUntil));
+    if (isOther) writer.notFollowed(previous, since);
     this.#completeUntil = previous?.at ?? Date.now();
     this.#last = 0;
   }

@@ -1,5 +1,7 @@
+import type { EventsEnd } from '../../../data-plane/history/client-events/client-events-module.ts';
 import type { StoredEventKind } from '../../../data-plane/history/client-events/stored-events.ts';
 import type { Sealer } from '../../../platform/storage/encryption/sealed.ts';
+import { LATE_EVENT_MS } from '../../../protocol/apis/clients/client-events.ts';
 import type { Refusal } from '../../../protocol/apis/refusals/refusal.ts';
 import type { RefusalList } from '../../refusals/refusal-list.ts';
 import type { EventWriter } from './event-writer.ts';
@@ -18,7 +20,7 @@ export class RefusalEvents {
   readonly #writer: EventWriter;
   #log = '';
   #last = 0;
-  /** Refusals until then were written by the previous process, in epoch milliseconds. */
+  /** Refusals until then may have been written by the previous process, in epoch milliseconds. */
   #writtenUntil = 0;
   #counts = new Map<string, number>();
 
@@ -33,7 +35,7 @@ export class RefusalEvents {
       const end = this.#log === '' ? await this.#writer.end() : null;
       this.#log = log;
       this.#last = 0;
-      this.#writtenUntil = end?.lastRefusal ?? 0;
+      this.#writtenUntil = end === null ? 0 : writtenUntil(end, log);
       this.#counts = new Map();
     }
     for (const refusal of refusals) {
@@ -65,6 +67,11 @@ export class RefusalEvents {
       count,
     });
   }
+}
+
+/** Two processes that follow the same broker notice a refusal at different times. */
+function writtenUntil({ lastRefusal, refusalEntry }: EventsEnd, log: string): number {
+  return refusalEntry === null || refusalEntry.startsWith(`${log}.`) ? lastRefusal : lastRefusal + LATE_EVENT_MS;
 }
 
 function kindOf({ kind, reason }: Refusal): StoredEventKind {
