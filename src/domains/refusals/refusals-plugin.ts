@@ -165,8 +165,9 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
     return this.#verification.verify();
   }
 
-  #received({ topic, payload }: BrokerMessage): void {
+  #received({ topic, payload, isRepeated = false }: BrokerMessage): void {
     this.#verification.lineReceived();
+    if (isRepeated) return;
     // Lines about subscriptions.
     if (topic.startsWith(`${LOG_TOPIC}M/`)) return;
     const line = this.#reader.read(topic.slice(LOG_TOPIC.length), payload, (id) => this.#clients.has(id));

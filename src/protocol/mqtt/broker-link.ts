@@ -21,6 +21,7 @@ import { StatusOfLink } from './link-status.ts';
 import { LinkTakeover } from './link-takeover.ts';
 import { matchingFilters } from './matching-filters.ts';
 import type { Published } from './outgoing-messages.ts';
+import { PacketOrder } from './packet-order.ts';
 import { newReadingLimits, type ReadingLimits } from './reading-limits.ts';
 import { connectOnce } from './split-client.ts';
 import { type MessageListener, type SharedFilter, Subscriptions } from './subscriptions.ts';
@@ -54,7 +55,7 @@ export class BrokerLink implements BrokerSession {
   readonly #readingLimits: ReadingLimits;
   readonly #subscriptions: Subscriptions;
   readonly #unclaimed: UnclaimedMessages;
-  readonly #received: Set<number> | null;
+  readonly #session: { readonly received: Set<number> | null; readonly order: PacketOrder };
   /** Filters without a listener that the session may still have. */
   readonly #leftOver: Set<string>;
   #nextUnsubscribe = 0;
@@ -78,7 +79,7 @@ export class BrokerLink implements BrokerSession {
     const onStray = isClaimedByTopic ? (topic: string) => this.#unsubscribeUnwanted(topic) : undefined;
     this.#subscriptions = new Subscriptions(this.#onFault, { isLasting, onStray });
     this.#unclaimed = new UnclaimedMessages(claimMs);
-    this.#received = isLasting ? new Set() : null;
+    this.#session = { received: isLasting ? new Set() : null, order: new PacketOrder() };
     this.#attempts = new LinkAttempts(options.group ?? '', () => this.#attempt());
   }
 
@@ -282,9 +283,8 @@ export class BrokerLink implements BrokerSession {
   #attempt(): void {
     this.#takeover.clear();
     const { timeoutMs, isBoundedByCaller = false, iterationBatch } = this.#options;
-    const received = this.#received;
     try {
-      const options = { ...this.#opening.next(), timeoutMs, received, isBoundedByCaller, iterationBatch };
+      const options = { ...this.#opening.next(), ...this.#session, timeoutMs, isBoundedByCaller, iterationBatch };
       const connection = new LinkConnection(options, {
         onConnected: (packet) => this.#connected(connection, packet),
         onMessage: (message, identifiers) => {

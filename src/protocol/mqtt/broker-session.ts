@@ -5,6 +5,10 @@ export interface BrokerMessage {
   readonly payload: Uint8Array;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
+  /** Whether it was reported on an earlier connection: the broker did not receive the acknowledgement. MQTT 5 only. */
+  readonly isRepeated?: boolean;
+  /** How often the broker may have dropped messages of QoS 1 or 2 for the link before; see PacketOrder. */
+  readonly gapsBefore?: number;
   /** Encoded properties for readPublishProperties; `undefined`: none. Only on links with `isLasting`. */
   readonly properties?: Buffer | undefined;
   /** Delays the acknowledgement; see StreamMessage.hold. Only on links with `isLasting`. */

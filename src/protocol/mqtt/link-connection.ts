@@ -10,6 +10,7 @@ import { BufferedMessages } from './message-buffers.ts';
 import * as internals from './mqttjs-internals.ts';
 import { type OutgoingLimits, OutgoingMessages, type Published } from './outgoing-messages.ts';
 import { PacketIds } from './packet-ids.ts';
+import type { PacketOrder } from './packet-order.ts';
 import { type AcknowledgementName, type IncomingPublish, LARGEST_PACKET } from './packet-reader.ts';
 import { type OutgoingPacket, PacketWriter } from './packet-writer.ts';
 import { subscribeRefusal } from './refused-packet.ts';
@@ -20,6 +21,8 @@ interface ConnectionOptions extends SplitClientOptions {
   readonly timeoutMs: number;
   /** Packet identifiers of the session's QoS 2 messages. `null` if the session ends with the connection. */
   readonly received: Set<number> | null;
+  /** Of the messages of the session. */
+  readonly order: PacketOrder;
   readonly isBoundedByCaller: boolean;
   readonly iterationBatch: IterationBatch | undefined;
 }
@@ -91,7 +94,8 @@ export class LinkConnection {
     this.#split = openSplitClient({ ...options, client: clientOptions }, this.#publishing);
     this.#client = this.#split.client;
     this.#writer = new PacketWriter(this.#split.stream, options.version, options.iterationBatch);
-    this.#held = new BufferedMessages(this.#writer, options.received ?? new Set());
+    const order = options.version === 5 ? options.order : null;
+    this.#held = new BufferedMessages(this.#writer, options.received ?? new Set(), order);
     this.#listen();
     this.#cancelTimeout = loopClock.after(options.timeoutMs, () => {
       this.#failure ??= { state: 'UNREACHABLE', text: SILENT };
@@ -195,7 +199,10 @@ export class LinkConnection {
       if (packet.properties?.maximumQoS !== undefined) this.#maximumQos = packet.properties.maximumQoS === 0 ? 0 : 1;
       this.#isRetainAvailable = packet.properties?.retainAvailable !== false;
       this.#identifiers &&= packet.properties?.subscriptionIdentifiersAvailable !== false;
-      if (!packet.sessionPresent) this.#options.received?.clear();
+      if (!packet.sessionPresent) {
+        this.#options.received?.clear();
+        this.#options.order.begin();
+      }
       this.#events.onConnected(packet);
     });
     client.on('packetreceive', (packet) => {

@@ -1,5 +1,6 @@
 import type { BrokerMessage } from './broker-session.ts';
 import { Fifo } from './fifo.ts';
+import type { PacketOrder } from './packet-order.ts';
 import type { IncomingPublish } from './packet-reader.ts';
 import { type PacketWriter, PUBACK, PUBCOMP, PUBREC } from './packet-writer.ts';
 
@@ -12,17 +13,22 @@ export class BufferedMessage implements BrokerMessage {
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
   readonly id: number;
+  readonly isRepeated: boolean;
+  readonly gapsBefore: number;
   properties: Buffer | undefined;
   /** The dispatcher is the first holder. */
   #holders = 1;
   readonly #onReleased: () => void;
 
-  constructor(packet: IncomingPublish, onReleased: () => void) {
+  constructor(packet: IncomingPublish, order: PacketOrder | null, onReleased: () => void) {
     this.topic = packet.topic;
     this.payload = packet.payload;
     this.qos = packet.qos;
     this.retain = packet.retain;
     this.id = packet.messageId ?? 0;
+    const isKnown = this.qos > 0 && order?.received(this.id) === true;
+    this.isRepeated = isKnown && packet.dup;
+    this.gapsBefore = order?.gaps ?? 0;
     this.properties = packet.properties;
     this.#onReleased = onReleased;
   }
@@ -64,12 +70,15 @@ export class BufferedMessages {
   readonly #writer: PacketWriter;
   /** Identifiers of QoS 2 messages between PUBREC and PUBREL, which outlive the connection. */
   readonly #acknowledged: Set<number>;
+  readonly #order: PacketOrder | null;
   readonly #waiting = new Fifo<BufferedMessage>();
   #isClosed = false;
 
-  constructor(writer: PacketWriter, acknowledged: Set<number>) {
+  /** @param order `null`: repeated and dropped messages are not noticed */
+  constructor(writer: PacketWriter, acknowledged: Set<number>, order: PacketOrder | null = null) {
     this.#writer = writer;
     this.#acknowledged = acknowledged;
+    this.#order = order;
   }
 
   get size(): number {
@@ -78,7 +87,7 @@ export class BufferedMessages {
 
   /** The caller dispatches and releases the message. `null`: a QoS 2 message that was dispatched before. */
   received(packet: IncomingPublish): BufferedMessage | null {
-    const message = new BufferedMessage(packet, this.#flush);
+    const message = new BufferedMessage(packet, this.#order, this.#flush);
     if (message.qos === 0) return message;
     this.#waiting.push(message);
     if (message.qos === 1) return message;

@@ -31,7 +31,10 @@ async function publish(url: string, account: object, messages: number): Promise<
   await client.endAsync();
 }
 
-test('totals equal what was published, over restarts of the broker and of the service', async () => {
+/** At least six samples, and two starts. */
+const timeout = 400_000;
+
+test('totals equal what was published, over restarts of the broker and of the service', { timeout }, async () => {
   const dataDir = temporaryFolder();
   const mosquitto = await startMosquitto();
   const start = () => startTestService({ dataDir, embeddedBroker: true });

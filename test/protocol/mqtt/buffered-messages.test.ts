@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream';
 import { parser } from 'mqtt-packet';
 import { expect, test } from 'vitest';
 import { type BufferedMessage, BufferedMessages } from '../../../src/protocol/mqtt/message-buffers.ts';
+import { PacketOrder } from '../../../src/protocol/mqtt/packet-order.ts';
 import { PacketWriter } from '../../../src/protocol/mqtt/packet-writer.ts';
 
 /** What comes over a connection, and what goes back. */
@@ -87,6 +88,19 @@ test('a released message that waits for its acknowledgement does not retain its 
   const behind = held.received({ ...packet, messageId: 2, payload: Buffer.alloc(1_000) });
   behind?.release();
   expect([held.size, behind?.payload.length]).toEqual([2, 0]);
+});
+
+test('a message that an earlier connection of the session reported is marked, and another one that is sent again is not', () => {
+  const order = new PacketOrder();
+  const packet = { topic: 't', payload: Buffer.alloc(0), qos: 1, retain: false } as const;
+  const connected = () => new BufferedMessages(new PacketWriter(new PassThrough(), 5), new Set(), order);
+  const first = connected();
+  for (const messageId of [1, 2]) first.received({ ...packet, messageId, dup: false })?.release();
+  first.close();
+  const next = connected();
+  const again = [2, 3].map((messageId) => next.received({ ...packet, messageId, dup: true }));
+  expect(again.map((message) => message?.isRepeated)).toEqual([true, false]);
+  expect(next.received({ ...packet, messageId: 5, dup: false })).toMatchObject({ isRepeated: false, gapsBefore: 1 });
 });
 
 test('a message without holders is acknowledged immediately, and QoS 0 never', () => {

@@ -1,5 +1,4 @@
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
-import { LATE_EVENT_MS } from '../../../protocol/apis/clients/client-events.ts';
 import type {
   ClientProtocol,
   ConnectedClientDetail,
@@ -18,7 +17,7 @@ import { AccountIndex, type AccountUse, AdministrativeDisconnects } from './acco
 import { type ClientEntry, detailOf, newEntry, plainAddress, setConnection, summaryOf } from './client-entry.ts';
 import type { KnownListener, ListenersByPort } from './client-listeners.ts';
 import { FollowedSubscriptions } from './followed-subscriptions.ts';
-import { BROKER_RESTARTED, connected, ended, type LedgerEvent } from './ledger-events.ts';
+import { BROKER_RESTARTED, connected, ended, type LedgerEvent, timeOf } from './ledger-events.ts';
 import { OtherEnds, type OtherEndsOptions } from './other-ends.ts';
 import { TakeoverLines } from './takeover-lines.ts';
 import { UncertainClients } from './uncertain-clients.ts';
@@ -168,8 +167,7 @@ export class ClientLedger {
    * @returns change of the number of unknown connections
    */
   apply(line: LogLine, now: number): -1 | 0 | 1 {
-    // The log has seconds only. The arrival time is more exact, unless the line was delayed.
-    const at = line.at === null || Math.abs(now - line.at) < LATE_EVENT_MS ? now : line.at;
+    const at = timeOf(line, now);
     this.#others.lineRead(line);
     switch (line.kind) {
       case 'OPENED':
@@ -358,6 +356,7 @@ export class ClientLedger {
       }
       this.#onChange(clientid);
     } else {
+      this.#others.removed(entry);
       this.#remove(clientid);
     }
   }

@@ -1,9 +1,10 @@
-import type { ClientEndReason, ClientEvent } from '../../../protocol/apis/clients/client-events.ts';
+import { type ClientEndReason, type ClientEvent, LATE_EVENT_MS } from '../../../protocol/apis/clients/client-events.ts';
 import {
   BY_ADMINISTRATOR,
   CLOSED_BY_CLIENT,
   type ConnectedLine,
   DISCONNECTED,
+  type LogLine,
   NOT_AUTHORISED,
   TAKEN_OVER,
   TIMED_OUT,
@@ -17,6 +18,12 @@ export type LedgerEvent = Pick<ClientEvent, 'kind' | 'at'> & Partial<ClientEvent
 export const BROKER_RESTARTED = 'the broker restarted';
 /** Detail of a gap. */
 export const NOT_RECEIVED = 'The log of the broker was not received.';
+export const DROPPED =
+  'The broker dropped lines of its log: more of them waited for this service than it queues (`max_queued_messages`), or for too long.';
+
+/** The log has seconds only. The arrival time is more exact, unless the line was delayed. */
+export const timeOf = ({ at }: LogLine, arrivedAt: number): number =>
+  at === null || Math.abs(arrivedAt - at) < LATE_EVENT_MS ? arrivedAt : at;
 
 const REASONS: ReadonlyMap<string, ClientEndReason> = new Map([
   [DISCONNECTED, 'CLIENT_DISCONNECTED'],

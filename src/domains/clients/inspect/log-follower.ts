@@ -9,7 +9,7 @@ import { ConnectionCensus } from './connection-census.ts';
 import { DisconnectWaiters } from './disconnect-waiters.ts';
 import { EarlyLines } from './early-lines.ts';
 import { incompleteReason, unreadReason } from './incomplete-list.ts';
-import { type LedgerEvent, NOT_RECEIVED } from './ledger-events.ts';
+import { DROPPED, type LedgerEvent, NOT_RECEIVED, timeOf } from './ledger-events.ts';
 import { LogVerification, NO_CONNECTIONS } from './log-verification.ts';
 
 const CONNECTED_COUNT = '$SYS/broker/clients/connected';
@@ -17,6 +17,8 @@ const UPTIME = '$SYS/broker/uptime';
 export const LOG_FILTERS: readonly string[] = [`${LOG_TOPIC}#`, VERSION_TOPIC, UPTIME, CONNECTED_COUNT];
 /** Mosquitto drops log messages of a session that was offline for longer. */
 const LINES_STORED_MS = 20_000;
+/** Interval in which dropped lines are coalesced into one gap. */
+const COALESCE_MS = 1_000;
 
 interface LogFollowerOptions {
   readonly lineTimeoutMs: number;
@@ -38,6 +40,8 @@ interface LogFollowerOptions {
  * for longer than LINES_STORED_MS. If the broker stored the session and restarted, connections from before the loss of
  * the link are removed. A restart is known from the line that the broker logs when it starts (`log_type information`),
  * from an uptime that is lower than before, or with 2.1 from a line about this service's session.
+ *
+ * It also restarts if the broker has dropped lines, because their queue was full: nothing tells which ones.
  */
 export class LogFollower {
   readonly verification: LogVerification;
@@ -55,6 +59,13 @@ export class LogFollower {
   #lostAt: number | null = null;
   /** When the last message arrived. */
   #heardAt = Date.now();
+  /** When the event of the last line was, in epoch milliseconds; `null` if the line has no time. */
+  #lineAt: number | null = null;
+  /** `gapsBefore` of the last message. */
+  #gaps: number | null = null;
+  /** Since when lines were dropped that are in no gap yet. */
+  #droppedSince: number | null = null;
+  #dropTimer: NodeJS.Timeout | null = null;
   /** Number of the last connection that was logged before the link was lost. */
   #lastBeforeLoss = 0;
   #subscribed: Promise<void> = Promise.resolve();
@@ -105,6 +116,7 @@ export class LogFollower {
 
   close(): void {
     this.#closed = true;
+    if (this.#dropTimer) clearTimeout(this.#dropTimer);
     for (const stop of this.#stops.splice(0)) stop();
     this.verification.close();
     this.census.close();
@@ -152,7 +164,10 @@ export class LogFollower {
   async #subscribe(filter: string, listener: (message: BrokerMessage) => void): Promise<void> {
     const heard = (message: BrokerMessage) => {
       this.#heardAt = Date.now();
-      listener(message);
+      const { gapsBefore = 0 } = message;
+      if (this.#gaps !== null && gapsBefore > this.#gaps) this.#linesDropped();
+      this.#gaps = gapsBefore;
+      if (!message.isRepeated) listener(message);
     };
     const stop = await this.#session.subscribe(filter, heard, { qos: 1 });
     if (this.#closed) stop();
@@ -176,6 +191,21 @@ export class LogFollower {
       keepalive: session.keepaliveSeconds ?? null,
       lastConnect: Date.parse(session.status.since),
     });
+  }
+
+  #linesDropped(): void {
+    this.#early.readWaiting();
+    this.census.reset();
+    this.#begin();
+    this.#droppedSince ??= this.#lineAt === null ? this.#since : this.#lineAt - LATE_EVENT_MS;
+    this.#since = Date.now();
+    this.#dropTimer ??= setTimeout(() => {
+      const from = Math.min(this.#droppedSince ?? this.#since, this.#since);
+      this.#droppedSince = null;
+      this.#dropTimer = null;
+      this.#options.onEvent({ kind: 'GAP', from, at: this.#since, detail: DROPPED });
+    }, COALESCE_MS).unref();
+    this.#options.onRestart();
   }
 
   /** The log is received from now on. */
@@ -207,6 +237,7 @@ export class LogFollower {
 
   #readLine({ topic, payload }: BrokerMessage, at: number): void {
     const line = this.reader.read(topic.slice(LOG_TOPIC.length), payload, (id) => this.ledger.has(id));
+    this.#lineAt = line.at === null ? null : timeOf(line, at);
     if (line.kind === 'UNREAD') this.#options.onUnread();
     if (this.#isOfRestart(line)) this.ledger.removeUntil(this.#lastBeforeLoss);
     if (line.kind === 'SUBSCRIBED') this.ledger.subscriptionsFollowed = true;

@@ -1,3 +1,6 @@
+import { LRUCache } from 'lru-cache';
+import { entryLimit } from '../../../platform/limits/entry-limit.ts';
+import { LATE_EVENT_MS } from '../../../protocol/apis/clients/client-events.ts';
 import {
   type ConnectedLine,
   DISCONNECTED,
@@ -17,14 +20,19 @@ export interface OtherEndsOptions {
 const PERHAPS_ENDED =
   'A connection from before this service followed the log may have ended: the log line does not say so for certain.';
 
+/** Clients whose last ended connection is remembered. */
+const MAX_ENDED = 10_000;
+
 /**
  * Ends of clients that are not in the list, because they connected before the log was followed. Mosquitto 2.0 logs the
  * end of a stored session like that of a connection, but only when it reloads its configuration. What may be the end of
- * a connection and may be none is a gap.
+ * a connection and may be none is a gap. Mosquitto 2.1 logs a stored session that is resumed like a takeover, with the
+ * port of its last connection, whose end was logged before.
  */
 export class OtherEnds {
   readonly #onEvent: (event: LedgerEvent) => void;
   readonly #mayHaveOthers: () => boolean;
+  readonly #endedPorts = new LRUCache<string, number>(entryLimit(MAX_ENDED));
   #isReloading = false;
   /** The client whose connection was replaced by the next one that is logged. */
   #replaced: string | null = null;
@@ -38,12 +46,19 @@ export class OtherEnds {
     if (kind !== 'DISCONNECTED' && kind !== 'OTHER') this.#isReloading = kind === 'RELOADED';
   }
 
+  /** Call with each client that is removed from the list because its connection has ended. */
+  removed({ clientid, port }: Pick<DisconnectedLine, 'clientid' | 'port'>): void {
+    if (port !== null) this.#endedPorts.set(clientid, port);
+  }
+
   /** @returns change of the number of unknown connections */
   ended(line: DisconnectedLine, at: number): -1 | 0 {
-    const { clientid, ends, isPlaceholder, reason } = line;
+    const { clientid, ends, isPlaceholder, port, reason } = line;
+    if (port !== null && this.#endedPorts.get(clientid) === port) return 0;
+    this.removed(line);
     if (ends !== 'ADMITTED' && (isPlaceholder || !this.#mayHaveOthers())) return 0;
     if (ends !== 'ADMITTED' && (ends !== 'SESSION' || reason !== DISCONNECTED || this.#isReloading)) {
-      this.#onEvent({ kind: 'GAP', from: at, at, detail: PERHAPS_ENDED });
+      this.#onEvent({ kind: 'GAP', from: at - LATE_EVENT_MS, at, detail: PERHAPS_ENDED });
       return 0;
     }
     if (reason === TAKEN_OVER) this.#replaced = clientid;

@@ -208,6 +208,20 @@ test('the end of a client from before the log is an event if the line is certain
   expect(complete.events).toEqual([]);
 });
 
+test('Mosquitto 2.1 names the port of the last connection of a session that is resumed, which had ended before', () => {
+  const { tell, connect, events } = ledgerOf();
+  // The broker stores sessions of clients that request none, for as long as their session expiry says.
+  connect('listed', { port: 7 });
+  tell('Client listed [10.0.0.1:7] disconnected.');
+  tell('Client other [10.0.0.1:8] disconnected.');
+  expect(events.splice(0)).toEqual(['CONNECTED listed', 'DISCONNECTED listed', 'DISCONNECTED other']);
+  tell('Client listed [10.0.0.1:7] disconnected: session taken over.');
+  tell('Client other [10.0.0.1:8] disconnected: session taken over.');
+  expect(events).toEqual([]);
+  tell('Client other [10.0.0.1:9] disconnected: session taken over.');
+  expect(events).toEqual(['GAP']);
+});
+
 test('the late end of a WebSocket that a client from before the log had is not the end of its next connection', () => {
   const { ledger, tell, events } = ledgerOf();
   ledger.version = 'mosquitto version 2.0.11';

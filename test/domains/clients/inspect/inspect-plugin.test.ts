@@ -2,6 +2,7 @@ import type { MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
 import { ClientRegistry } from '../../../../src/domains/clients/inspect/client-registry.ts';
 import { inspectPluginFactory } from '../../../../src/domains/clients/inspect/inspect-plugin.ts';
+import { listClientEvents } from '../../../../src/protocol/apis/clients/client-events.ts';
 import { getClient, listClients } from '../../../../src/protocol/apis/clients/inspect-control.ts';
 import { unknownFields } from '../../../../src/protocol/apis/clients/unknown-fields.ts';
 import { BrokerControls, type BrokerControlsOptions } from '../../../../src/protocol/control/broker-controls.ts';
@@ -427,6 +428,38 @@ test('a short interruption of the link misses no client that connected or discon
   await expect.poll(() => idsOf(controls)).toEqual([link.clientId, 'came', 'stays']);
   expect((await listClients(controls)).since).toBe(since);
   expect(await getClient(controls, link.clientId)).toMatchObject({ gateway: true, connected: true });
+});
+
+test('lines that the broker drops while the link is down are in a gap, and the list starts again', async () => {
+  const broker = await startMosquitto({ logTypes: FOLLOWED_LOG, lines: ['max_queued_messages 6'] });
+  const relay = await startRelay(broker.port);
+  const { link, controls } = await followBy(await connectedLink({ url: relay.url }));
+  const events = async () => (await listClientEvents(controls, 0))?.events ?? [];
+  const gaps = async () => (await events()).filter(({ kind }) => kind === 'GAP');
+  const connectedAt = new Map<string, number>();
+  const connect = async (name: string) => {
+    connectedAt.set(name, Date.now());
+    await broker.client({ clientId: name });
+  };
+  await connect('before');
+  await expect.poll(() => idsOf(controls)).toHaveLength(2);
+  expect(await gaps()).toEqual([]);
+
+  relay.stop();
+  await reached(link, 'UNREACHABLE');
+  for (let number = 0; number < 8; number += 1) await connect(`meanwhile-${number}`);
+  await startRelay(broker.port, { at: Number(new URL(relay.url).port) });
+  await reached(link, 'CONNECTED');
+  // The next message shows that earlier ones are missing.
+  await expect.poll(gaps).toHaveLength(1);
+  const [{ from, at } = { from: null, at: 0 }] = await gaps();
+  const reported = (await events()).map(({ clientId }) => clientId);
+  const missing = [...connectedAt].filter(([name]) => !reported.includes(name));
+  expect(missing).not.toEqual([]);
+  expect(missing.filter(([, time]) => time < (from ?? 0) || time > at)).toEqual([]);
+  await connect('comes later');
+  await expect.poll(() => idsOf(controls)).toEqual([link.clientId, 'comes later']);
+  expect(await listClients(controls)).toMatchObject({ complete: false });
 });
 
 test('after random connects and disconnects the list is true', async () => {
