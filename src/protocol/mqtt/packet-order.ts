@@ -3,8 +3,8 @@ const LARGEST = 65_535;
 /**
  * Recognizes by their packet identifiers messages that were received before, and counts the places where identifiers
  * are missing. Mosquitto numbers the messages of QoS 1 and 2 of a session one after the other, also those that it drops
- * because the queue of the session is full (`max_queued_messages`), or because they expire in it. With MQTT 3.1.1 it also
- * numbers copies that it does not send.
+ * because the queue of the session is full (`max_queued_messages`), or because they expire in it. With MQTT 3.1.1 it
+ * also numbers copies that it does not send.
  */
 export class PacketOrder {
   #last: number | null = null;

@@ -41,7 +41,7 @@ interface LogFollowerOptions {
  * the link are removed. A restart is known from the line that the broker logs when it starts (`log_type information`),
  * from an uptime that is lower than before, or with 2.1 from a line about this service's session.
  *
- * It also restarts if the broker has dropped lines, because their queue was full: nothing tells which ones.
+ * It also restarts if the broker has dropped lines because their queue was full, as it does not report which ones.
  */
 export class LogFollower {
   readonly verification: LogVerification;
