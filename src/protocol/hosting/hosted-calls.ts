@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { HostedCall } from '../../generated/sqlite/client.ts';
 import { ERROR_STATUS, type ErrorCode, ServiceError } from '../../platform/errors.ts';
@@ -9,7 +10,6 @@ import type { ControlApi, ControlCommand } from '../control/envelope.ts';
 import { isFields } from '../control/fields.ts';
 import { ControlRefusal } from '../control/plugin.ts';
 import type { Stop } from '../mqtt/broker-session.ts';
-import { ExecutedCallCache } from './executed-call-cache.ts';
 import { HostedEvents } from './hosted-events.ts';
 
 interface HostedCallsOptions {
@@ -42,6 +42,11 @@ const MAX_PENDING = 1_000;
 const MAX_COMMAND_CHARACTERS = 1_000_000;
 const MAX_RESPONSE_CHARACTERS = 10_000_000;
 const MAX_AGE_MS = 600_000;
+/** Memory of executed calls, in characters of unstored responses. Each call counts as CALL_CHARACTERS more. */
+const MAX_EXECUTED_CHARACTERS = 40_000_000;
+const CALL_CHARACTERS = 2_000;
+/** In place of a response that the database has. */
+const STORED = '';
 
 /**
  * Commands for hosted plugins in another process on the same database. The caller writes a row and announces it; the
@@ -58,7 +63,15 @@ export class HostedCalls {
   /** By id; resolved with the sealed response, or `null` after the timeout. */
   readonly #pending = new Map<string, (response: string | null) => void>();
   readonly #executing = new Set<string>();
-  readonly #executed = new ExecutedCallCache(MAX_AGE_MS);
+  /**
+   * The sealed responses of executed calls, or STORED. An announcement may repeat a call whose response could not be
+   * stored, or is being stored: it must not be executed again.
+   */
+  readonly #executed = new LRUCache<string, string>({
+    maxSize: MAX_EXECUTED_CHARACTERS,
+    sizeCalculation: (response) => CALL_CHARACTERS + response.length,
+    ttl: MAX_AGE_MS,
+  });
   readonly #onUnserved = new Set<(brokerId: string, api: string) => void>();
   readonly #stops: readonly Stop[];
   #oldDeletedAt = 0;
@@ -148,19 +161,19 @@ export class HostedCalls {
   async #execute({ id, brokerId, api, command }: HostedCall): Promise<void> {
     const { db, changes, sealer } = this.#options;
     const execute = this.#served.get(`${brokerId} ${api}`);
-    if (execute === undefined || this.#executing.has(id) || this.#executed.isStored(id)) return;
+    if (execute === undefined || this.#executing.has(id) || this.#executed.get(id) === STORED) return;
     this.#executing.add(id);
     try {
-      let response = this.#executed.unstored(id);
-      if (response === null) {
+      let response = this.#executed.get(id);
+      if (response === undefined) {
         const sent = JSON.parse(sealer.open(command, contextOf({ id, brokerId, api }))) as SentCommand;
         // A copy of a row must not be executed again when no process remembers its execution.
         if (Math.abs(Date.now() - sent.at) > MAX_AGE_MS) return;
         response = sealer.seal(await this.#responseOf(api, execute, sent.command), `${id}/answer`);
-        this.#executed.add(id, response);
+        this.#executed.set(id, response);
       }
       const { count } = await db.hostedCall.updateMany({ where: { id, answer: null }, data: { answer: response } });
-      this.#executed.stored(id);
+      this.#executed.set(id, STORED, { noUpdateTTL: true });
       // 0: the caller has deleted the row after its timeout.
       if (count > 0) await changes.announce(ANSWERED, id);
     } finally {

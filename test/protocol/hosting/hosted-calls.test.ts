@@ -1,10 +1,9 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { ServiceError } from '../../../src/platform/errors.ts';
 import { ANYTHING } from '../../../src/platform/storage/changes/changes.ts';
 import { openSealer } from '../../../src/platform/storage/encryption/sealed.ts';
 import type { ControlCommand } from '../../../src/protocol/control/envelope.ts';
 import { ControlRefusal } from '../../../src/protocol/control/plugin.ts';
-import { ExecutedCallCache } from '../../../src/protocol/hosting/executed-call-cache.ts';
 import { HostedCalls } from '../../../src/protocol/hosting/hosted-calls.ts';
 import { openTestStorage, silentLog, temporaryFolder } from '../../support/database.ts';
 import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
@@ -127,26 +126,4 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     expect(count).toBe(1);
     expect(await one.db.$queryRawUnsafe('SELECT last_value::int AS attempts FROM attempts')).toEqual([{ attempts: 2 }]);
   });
-});
-
-test('executed commands are evicted beyond their age and their bounds, the oldest first', () => {
-  vi.useFakeTimers({ toFake: ['performance'] });
-  onTestFinished(() => {
-    vi.useRealTimers();
-  });
-  const executed = new ExecutedCallCache(1_000);
-  executed.add('stored', 'a');
-  executed.stored('stored');
-  expect([executed.isStored('stored'), executed.unstored('stored')]).toEqual([true, null]);
-  executed.add('large 1', 'b'.repeat(10_000_000));
-  executed.add('large 2', 'c'.repeat(10_000_000));
-  expect([executed.isStored('large 1'), executed.unstored('large 1')?.length]).toEqual([false, 10_000_000]);
-  executed.add('small', 'd');
-  expect([executed.isStored('stored'), executed.isStored('large 1')]).toEqual([false, false]);
-  expect([executed.unstored('large 1'), executed.unstored('large 2')?.length]).toEqual([null, 10_000_000]);
-  vi.advanceTimersByTime(1_001);
-  executed.add('later', 'e');
-  expect([executed.unstored('small'), executed.unstored('later')]).toEqual([null, 'e']);
-  for (let i = 0; i < 10_000; i++) executed.add(`next ${i}`, 'f');
-  expect([executed.unstored('later'), executed.unstored('next 0')]).toEqual([null, 'f']);
 });
