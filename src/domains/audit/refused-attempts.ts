@@ -1,4 +1,5 @@
 import { Bursts } from '../../platform/limits/bursts.ts';
+import { RateLimit } from '../../platform/limits/rate-limit.ts';
 import type { AuditFacts } from './audit-event.ts';
 
 /** Maximum number of refused attempts of one caller in a row with an entry each. */
@@ -51,8 +52,7 @@ export class RefusedAttempts {
   readonly #known: Bursts<Series>;
   readonly #unknown: Bursts<Series>;
   readonly #overflow = newSeries();
-  #unknownEntriesLeft = MAX_UNKNOWN_ENTRIES;
-  #refilledAt = performance.now();
+  readonly #unknownEntries = new RateLimit({ perSecond: 1, burst: MAX_UNKNOWN_ENTRIES });
 
   constructor(record: (counted: CountedAttempts) => void) {
     this.#record = record;
@@ -114,13 +114,7 @@ export class RefusedAttempts {
   }
 
   #takeUnknownEntry(): boolean {
-    const now = performance.now();
-    const refilled = this.#unknownEntriesLeft + (now - this.#refilledAt) / 1_000;
-    this.#unknownEntriesLeft = Math.min(refilled, MAX_UNKNOWN_ENTRIES);
-    this.#refilledAt = now;
-    if (this.#unknownEntriesLeft < 1) return false;
-    this.#unknownEntriesLeft -= 1;
-    return true;
+    return this.#unknownEntries.take('') === 0;
   }
 }
 

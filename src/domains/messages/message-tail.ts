@@ -1,5 +1,6 @@
 import { Broadcast, type BroadcastEvent } from '../../gateway/live/broadcast.ts';
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
+import { RateLimit } from '../../platform/limits/rate-limit.ts';
 import type { BrokerMessage } from '../../protocol/mqtt/broker-session.ts';
 
 export interface TopicMessage {
@@ -46,8 +47,8 @@ const MAX_STORED_BYTES = 4 * 1024 * 1024;
  */
 export class MessageTail {
   readonly #maxPayloadBytes: number;
-  readonly #messages: TokenBucket;
-  readonly #bytes: TokenBucket;
+  readonly #messages: RateLimit;
+  readonly #bytes = new RateLimit({ perSecond: MAX_BYTES_PER_SECOND, burst: MAX_BYTES_PER_SECOND });
   readonly #broadcast = new Broadcast<TailSnapshot, TailChange>(
     () => ({ messages: [...this.#buffer], isConnected: this.#isConnected }),
     { maxWeight: MAX_STORED_BYTES, weigh: weightOf },
@@ -60,10 +61,8 @@ export class MessageTail {
   #isConnected = true;
 
   constructor({ maxRate, maxPayloadBytes }: TailLimits) {
-    const now = performance.now();
     this.#maxPayloadBytes = maxPayloadBytes;
-    this.#messages = new TokenBucket(maxRate, now);
-    this.#bytes = new TokenBucket(MAX_BYTES_PER_SECOND, now);
+    this.#messages = new RateLimit({ perSecond: maxRate, burst: maxRate });
   }
 
   get subscriberCount(): number {
@@ -75,9 +74,8 @@ export class MessageTail {
   }
 
   readonly receive = ({ topic, payload, qos, retain }: BrokerMessage): void => {
-    const now = performance.now();
     const length = Math.min(payload.length, this.#maxPayloadBytes);
-    if (!this.#messages.take(1, now) || !this.#bytes.take(topic.length + length, now)) {
+    if (this.#messages.take('') > 0 || this.#bytes.take('', topic.length + length) > 0) {
       this.#leftOut += 1;
       this.#timer ??= setTimeout(this.#flush, LEFT_OUT_MS);
       return;
@@ -138,25 +136,3 @@ const weight = ({ topic, payload }: TopicMessage): number => OVERHEAD + topic.le
 
 const weightOf = ({ messages }: TailChange): number =>
   messages.reduce((sum, message) => sum + weight(message), OVERHEAD);
-
-/** `perSecond`, with bursts of the same size. Times in milliseconds of any clock. */
-export class TokenBucket {
-  readonly #perSecond: number;
-  #tokens: number;
-  #filledAt: number;
-
-  constructor(perSecond: number, now: number) {
-    this.#perSecond = perSecond;
-    this.#tokens = perSecond;
-    this.#filledAt = now;
-  }
-
-  /** Takes no tokens, and returns `false`, if fewer are left. */
-  take(amount: number, now: number): boolean {
-    this.#tokens = Math.min(this.#perSecond, this.#tokens + ((now - this.#filledAt) * this.#perSecond) / 1_000);
-    this.#filledAt = now;
-    if (this.#tokens < amount) return false;
-    this.#tokens -= amount;
-    return true;
-  }
-}

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { MessageTail, type TailEvent, TokenBucket } from '../../../src/domains/messages/message-tail.ts';
+import { MessageTail, type TailEvent } from '../../../src/domains/messages/message-tail.ts';
 
 // The clock of the limits stands still.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
@@ -19,15 +19,6 @@ async function next(events: AsyncIterator<TailEvent>): Promise<TailEvent> {
   if (done) throw new Error('The tail ended');
   return value;
 }
-
-test('a token bucket allows its rate, and a burst of that size after a pause', () => {
-  const bucket = new TokenBucket(10, 0);
-  const taken = (now: number) => Array.from({ length: 100 }, () => bucket.take(1, now)).filter(Boolean).length;
-  expect(taken(0)).toBe(10);
-  expect(taken(99)).toBe(0);
-  expect(taken(500)).toBe(5);
-  expect(taken(60_000)).toBe(10);
-});
 
 test('messages in quick succession share an event, and omitted ones are counted in it', async () => {
   const tail = tailOf(3);
