@@ -35,38 +35,6 @@ export function placeIn(cursor: string, order: ListOrder<string>, path = 'after'
   throw invalid([{ path, reason: 'is not a cursor of this list in this order' }]);
 }
 
-/** Collects the first `count` entries in order. Sorts about twice as many at once, not the whole list. */
-export class FirstInOrder<Entry extends Place> {
-  readonly #count: number;
-  readonly #compare: (a: Place, b: Place) => number;
-  readonly #entries: Entry[] = [];
-  #last: Entry | undefined;
-
-  constructor(count: number, compare: (a: Place, b: Place) => number) {
-    this.#count = count;
-    this.#compare = compare;
-  }
-
-  /** Whether an entry at this place may be among the first. */
-  accepts(place: Place): boolean {
-    return this.#last === undefined || this.#compare(place, this.#last) < 0;
-  }
-
-  add(entry: Entry): void {
-    if (!this.accepts(entry)) return;
-    this.#entries.push(entry);
-    if (this.#entries.length < 2 * this.#count + SPARE) return;
-    this.#entries.sort(this.#compare).length = this.#count;
-    this.#last = this.#entries[this.#count - 1];
-  }
-
-  list(): Entry[] {
-    return this.#entries.sort(this.#compare).slice(0, this.#count);
-  }
-}
-
-const SPARE = 100;
-
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

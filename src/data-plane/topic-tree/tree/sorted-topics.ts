@@ -1,4 +1,5 @@
-import { FirstInOrder, type Place, placeIn } from '../../../platform/sorting/places.ts';
+import { FirstItems } from '../../../platform/sorting/first-items.ts';
+import { type Place, placeIn } from '../../../platform/sorting/places.ts';
 import type { FindTopics, RecordedTopic, TopicOrder, TopicPage } from '../model/topic-recorder.ts';
 import { BoundedList, charactersOf } from './bounded-list.ts';
 import { NONE } from './rows.ts';
@@ -21,7 +22,7 @@ export async function sortedPage(
   const compare = topicComparison(order);
   const start = after === undefined ? null : placeIn(after, order);
   // One more shows whether there are more.
-  const found = new FirstInOrder<PlacedTopic>(offset + first + 1, compare);
+  const found = new FirstItems<PlacedTopic, Place>(offset + first + 1, compare);
   const take = (node: number) => {
     const use = levels.useOf(node);
     const numbers = { lastSeen: ticks.timeOf(uses.lastTickOf(use)), messages: uses.messagesOf(use) };
@@ -34,7 +35,7 @@ export async function sortedPage(
     return true;
   };
   const { count } = await finder.list(null, 0, take, withCount);
-  const sorted = found.list().slice(offset);
+  const sorted = found.sorted().slice(offset);
   const topics = new BoundedList<RecordedTopic>(first);
   const isShort = sorted.some(
     ({ recorded }) => !topics.take(() => (withPayloads ? withPayload(store, recorded) : recorded), charactersOf),

@@ -1,13 +1,7 @@
 import { addressKey } from '../../../platform/network/address-range.ts';
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
-import {
-  comparison,
-  cursorOf,
-  FirstInOrder,
-  type ListOrder,
-  type Place,
-  placeIn,
-} from '../../../platform/sorting/places.ts';
+import { FirstItems } from '../../../platform/sorting/first-items.ts';
+import { comparison, cursorOf, type ListOrder, type Place, placeIn } from '../../../platform/sorting/places.ts';
 import { keyOf } from '../../../protocol/apis/clients/client-key.ts';
 import { ANONYMOUS, type ConnectedClientSummary } from '../../../protocol/apis/clients/inspect-data.ts';
 import type { BacklogOf } from './client-backlogs.ts';
@@ -67,7 +61,7 @@ export function* pageInOrder(
   const compare = comparison(order.direction);
   const start = after === undefined ? null : placeIn(after, order);
   const skipped = Math.max(0, offset);
-  const first = new FirstInOrder<PlacedClient>(skipped + (count < 0 ? clients.length : count), compare);
+  const first = new FirstItems<PlacedClient, Place>(skipped + (count < 0 ? clients.length : count), compare);
   let before = 0;
   for (let index = 0; index < clients.length; index += 1) {
     const place = placeOf(clients[index] as ConnectedClientSummary);
@@ -77,7 +71,7 @@ export function* pageInOrder(
   }
   return {
     clients: first
-      .list()
+      .sorted()
       .slice(skipped)
       .map(({ client }) => client),
     totalCount: clients.length,
