@@ -1,3 +1,4 @@
+import { nearestName } from '../text/nearest-name.ts';
 import { SETTINGS } from './settings.ts';
 
 const ROWS = Object.values(SETTINGS);
@@ -25,26 +26,6 @@ export const unknownSettings = (env: Readonly<Record<string, string | undefined>
   });
 
 function nearest(name: string): string | null {
-  const most = name.length < LONG ? 1 : 2;
-  const [found] = KNOWN.filter((known) => Math.abs(known.length - name.length) <= most)
-    .map((known) => ({ known, edits: edits(name, known) }))
-    .sort((a, b) => a.edits - b.edits);
-  if (found !== undefined && found.edits <= most) return found.known;
-  return UNITS.map((unit) => `${name}_${unit}`).find((known) => KNOWN.includes(known)) ?? null;
-}
-
-/** The distance of Levenshtein, in which two exchanged letters count as one edit. */
-function edits(a: string, b: string): number {
-  const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)];
-  const at = (i: number, j: number) => rows[i]?.[j] ?? Number.POSITIVE_INFINITY;
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    rows.push(row);
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = at(i - 1, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      const isExchange = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      row.push(Math.min(replaced, at(i - 1, j) + 1, at(i, j - 1) + 1, isExchange ? at(i - 2, j - 2) + 1 : replaced));
-    }
-  }
-  return at(a.length, b.length);
+  const withUnit = () => UNITS.map((unit) => `${name}_${unit}`).find((known) => KNOWN.includes(known)) ?? null;
+  return nearestName(name, KNOWN, name.length < LONG ? 1 : 2) ?? withUnit();
 }

@@ -1,12 +1,20 @@
 /** Longer names are not compared, because the cost grows with the square of the length. */
 const MAX_LENGTH = 50;
 
-/** The known name that is most similar: at most a third of its letters differ, ignoring case. `null` if none is. */
-export function nearestName(sent: string, known: Iterable<string>): string | null {
+/**
+ * The known name that is most similar, ignoring case: at most `most` letters are missing, added, wrong or exchanged.
+ * `null` if none is. Default: a third of the letters.
+ */
+export function nearestName(
+  sent: string,
+  known: Iterable<string>,
+  most = Math.max(1, Math.floor(sent.length / 3)),
+): string | null {
   if (sent.length > MAX_LENGTH) return null;
   let nearest: string | null = null;
-  let least = Math.max(1, Math.floor(sent.length / 3)) + 1;
+  let least = most + 1;
   for (const name of known) {
+    if (Math.abs(name.length - sent.length) >= least) continue;
     const distance = editDistance(sent.toLowerCase(), name.toLowerCase());
     if (distance >= least) continue;
     nearest = name;
@@ -15,18 +23,18 @@ export function nearestName(sent: string, known: Iterable<string>): string | nul
   return nearest;
 }
 
-/** Levenshtein distance. */
+/** The distance of Levenshtein, in which two exchanged letters count as one edit. */
 function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)];
+  const at = (i: number, j: number) => rows[i]?.[j] ?? Number.POSITIVE_INFINITY;
   for (let i = 1; i <= a.length; i++) {
-    const next = [i];
+    const row = [i];
+    rows.push(row);
     for (let j = 1; j <= b.length; j++) {
-      const replaced = at(row, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, at(row, j) + 1, at(next, j - 1) + 1));
+      const replaced = at(i - 1, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const isExchange = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      row.push(Math.min(replaced, at(i - 1, j) + 1, at(i, j - 1) + 1, isExchange ? at(i - 2, j - 2) + 1 : replaced));
     }
-    row = next;
   }
-  return at(row, b.length);
+  return at(a.length, b.length);
 }
-
-const at = (row: readonly number[], index: number): number => row[index] ?? Number.POSITIVE_INFINITY;
