@@ -1,5 +1,4 @@
 import { isIP } from 'node:net';
-import { networkOf } from './addresses.ts';
 
 /** Addresses between two keys of `addressKey`, both included. */
 export interface AddressRange {
@@ -19,6 +18,12 @@ export function addressKey(text: string): string | null {
   const [left, right] = [groupsOf(head), groupsOf(tail ?? '')];
   const zeros = Array<string>(8 - left.length - right.length).fill('0000');
   return `6${[...left, ...(tail === undefined ? [] : zeros), ...right].join('')}`;
+}
+
+export function networkOf(entry: string): { readonly address: string; readonly bits: number } | null {
+  const [, address = '', bits = ''] = /^(.*)\/(\d{1,3})$/.exec(entry) ?? [];
+  const version = isIP(address);
+  return version === 0 || Number(bits) > (version === 6 ? 128 : 32) ? null : { address, bits: Number(bits) };
 }
 
 /** The addresses of a network such as `10.0.0.0/8`, or a single address. `null` if the text is neither. */

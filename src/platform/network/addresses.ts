@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { addressKey, networkOf } from './address-range.ts';
 
 const INSIDE = blockListOf([
   // This machine and its network link (RFC 6890, 2.2.2 and 2.2.3).
@@ -64,12 +65,6 @@ export function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4';
 }
 
-export function networkOf(entry: string): { readonly address: string; readonly bits: number } | null {
-  const [, address = '', bits = ''] = /^(.*)\/(\d{1,3})$/.exec(entry) ?? [];
-  const version = isIP(address);
-  return version === 0 || Number(bits) > (version === 6 ? 128 : 32) ? null : { address, bits: Number(bits) };
-}
-
 export const unbracketed = (host: string): string => host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
 
 /** Whether a text is a host name, an IP address or a network such as `10.0.0.0/8`. */
@@ -86,17 +81,8 @@ export function blockListOf(entries: readonly string[]): BlockList {
   return list;
 }
 
+/** Of an IPv6 address. */
 function embedded(address: string, group: number): string {
-  const groups = groupsOf(address);
-  const [high = 0, low = 0] = [groups[group], groups[group + 1]];
-  return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
-}
-
-function groupsOf(address: string): number[] {
-  // As URLs write it: an IPv4 address at its end has become two groups.
-  const [head = '', tail] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split('::');
-  const read = (text: string | undefined) =>
-    text === undefined || text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
-  const [left, right] = [read(head), read(tail)];
-  return [...left, ...Array<number>(8 - left.length - right.length).fill(0), ...right];
+  const digits = addressKey(address)?.slice(1 + group * 4) ?? '';
+  return [0, 2, 4, 6].map((at) => Number.parseInt(digits.slice(at, at + 2), 16)).join('.');
 }

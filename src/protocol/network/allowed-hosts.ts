@@ -1,13 +1,7 @@
 import { type LookupOptions, lookup as resolve } from 'node:dns';
 import { type BlockList, isIP, type LookupFunction } from 'node:net';
-import {
-  blockListOf,
-  familyOf,
-  isOutside,
-  literalOf,
-  networkOf,
-  unbracketed,
-} from '../../platform/network/addresses.ts';
+import { networkOf } from '../../platform/network/address-range.ts';
+import { blockListOf, familyOf, isOutside, literalOf, unbracketed } from '../../platform/network/addresses.ts';
 
 class HostNotAllowed extends Error {
   override readonly name = 'HostNotAllowed';

@@ -1,4 +1,5 @@
 import { writePublishProperties } from '../../../protocol/mqtt/publish-properties.ts';
+import { asBuffer } from '../../log/log-message.ts';
 import { copyOf, type MessageProperties } from '../store/message-properties.ts';
 
 /** Payloads of this size are written without copying. */
@@ -33,7 +34,7 @@ export class OutgoingPublish {
 
   constructor(topic: string, payload: Uint8Array | string, properties: MessageProperties | undefined) {
     this.topic = topic;
-    this.#payload = bufferOf(payload);
+    this.#payload = asBuffer(payload);
     this.properties = properties;
     this.#topicBytes = Buffer.byteLength(topic);
     const interval = properties?.messageExpiryInterval;
@@ -122,8 +123,3 @@ const NO_PROPERTIES = Buffer.alloc(1);
 
 const firstByte = ({ qos, retain, dup }: Flags): number =>
   PUBLISH | (dup ? DUP : 0) | (qos << 1) | (retain ? RETAIN : 0);
-
-function bufferOf(payload: Uint8Array | string): Buffer {
-  if (typeof payload === 'string') return Buffer.from(payload);
-  return Buffer.isBuffer(payload) ? payload : Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
-}

@@ -1,4 +1,5 @@
 import { FilterTree } from '../../../protocol/mqtt/filter-tree.ts';
+import { asBuffer } from '../../log/log-message.ts';
 import type { StreamMessage } from '../../streams/model/stream-session.ts';
 
 export interface Published {
@@ -75,7 +76,7 @@ class TappedMessage implements StreamMessage {
 
   constructor({ topic, payload, qos }: Published, subscriptions: readonly TapListener[]) {
     this.topic = topic;
-    this.payload = bufferOf(payload);
+    this.payload = asBuffer(payload);
     this.qos = qos;
     this.#subscriptions = subscriptions;
   }
@@ -107,10 +108,4 @@ class TappedMessage implements StreamMessage {
     this.#waiting = [];
     for (const callback of waiting) callback();
   }
-}
-
-function bufferOf(payload: Uint8Array | string): Buffer {
-  if (Buffer.isBuffer(payload)) return payload;
-  if (typeof payload === 'string') return Buffer.from(payload);
-  return Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
 }
