@@ -41,10 +41,9 @@ export interface HistoryHandle<Arrival, Queries extends HistoryQueries> {
 
 interface HistoryThreadOptions extends Omit<WorkerHostOptions, 'name' | 'workerUrl'>, HistorySetup {
   readonly workerUrl?: URL | undefined;
-  /** What waits to be written. Default: 16 MiB. */
-  readonly maxQueueBytes?: number;
 }
 
+/** What waits to be written. */
 const QUEUE_BYTES = 16 * 1_048_576;
 const BATCH = 2_000;
 const FLUSH_MS = 250;
@@ -72,7 +71,7 @@ export class HistoryThread extends WorkerHost<HistorySetup, HistoryCalls, Histor
   #writing: Promise<void> | null = null;
   #queries = 0;
 
-  constructor({ workerUrl, place, keepMs, maxBytes, maxQueueBytes = QUEUE_BYTES, ...options }: HistoryThreadOptions) {
+  constructor({ workerUrl, place, keepMs, maxBytes, ...options }: HistoryThreadOptions) {
     super({
       maxHeapMegabytes: HEAP_MEGABYTES,
       maxYoungMegabytes: YOUNG_MEGABYTES,
@@ -80,7 +79,7 @@ export class HistoryThread extends WorkerHost<HistorySetup, HistoryCalls, Histor
       name: 'history',
       workerUrl: workerUrl ?? new URL('./history-worker.js', import.meta.url),
     });
-    this.#queue = new HistoryQueue(maxQueueBytes);
+    this.#queue = new HistoryQueue(QUEUE_BYTES);
     this.#keepMs = keepMs;
     this.#instance = this.open({
       name: 'history',

@@ -22,8 +22,6 @@ interface HistoryCoreOptions {
   readonly maxBytes: number;
   readonly onState: (state: HistoryState) => void;
   readonly onProblem: (error: unknown) => void;
-  /** Default: 60,000. */
-  readonly maintenanceMs?: number;
 }
 
 type Refused = Pick<HistoryState, 'problem' | 'code'>;
@@ -37,6 +35,7 @@ const OF_VALUES = /^(?:(?:22|23|54)...$|SQLITE_(?:CONSTRAINT|MISMATCH|TOOBIG))/;
 /** Of the stored time, for each pass while the history is too large. */
 const CUT = 1 / 20;
 const MAX_CUTS = 20;
+const MAINTENANCE_MS = 60_000;
 
 /**
  * The history of all modules in one database: batches are written in one transaction, rows are derived and deleted once
@@ -59,11 +58,11 @@ export class HistoryCore {
 
   /** Errors: those of the database. */
   async open(): Promise<void> {
-    const { database, maintenanceMs = 60_000 } = this.#options;
+    const { database } = this.#options;
     await database.create([...this.#tables.values()]);
     this.#timer = setInterval(() => {
       this.#working = this.#working.then(() => this.maintain().catch(this.#options.onProblem));
-    }, maintenanceMs);
+    }, MAINTENANCE_MS);
   }
 
   /**

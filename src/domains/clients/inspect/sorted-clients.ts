@@ -98,8 +98,8 @@ export class SortedClients {
   }
 
   /** In the order of keys. */
-  matching(filter: ClientFilter, backlogOf: BacklogOf = listedBacklog): readonly ConnectedClientSummary[] {
-    return this.search(filter, backlogOf).clients;
+  matching(filter: ClientFilter): readonly ConnectedClientSummary[] {
+    return this.search(filter).clients;
   }
 
   /** `undecided`: number of clients that may match, because a value that the filter needs is unknown. */

@@ -11,7 +11,6 @@ import { END_MARKER, type ReadingBounds, type ReadingResult, readRetained } from
 export interface RetainedRequest {
   readonly filters: readonly string[];
   readonly qos?: 0 | 2;
-  readonly bounds?: ReadingBounds;
   /** Called before each reading: a request may need several. The result receives its messages. */
   begin(): { receive(message: BrokerMessage): void; isComplete?(): boolean };
 }
@@ -71,13 +70,13 @@ export class RetainedReadings {
   }
 
   async #readOnce(broker: BrokerRecord, runtime: BrokerRuntime, request: RetainedRequest): Promise<ReadingResult> {
-    const { filters, qos = 0, bounds = BOUNDS } = request;
+    const { filters, qos = 0 } = request;
     const { refusals, timeoutMs } = this.#options;
     const link = runtime.retained;
     const receiver = request.begin();
     const hasMarker = runtime.sys.valueOf(END_MARKER) !== null && !filters.some((filter) => filter.startsWith('$'));
     try {
-      return await readRetained({ link, filters, qos, timeoutMs, bounds, hasMarker, ...receiver });
+      return await readRetained({ link, filters, qos, timeoutMs, bounds: BOUNDS, hasMarker, ...receiver });
     } catch (error) {
       const [topic = ''] = filters;
       throw await refusals.explained(broker, error, { action: 'SUBSCRIBE', topic, clientId: link.clientId });
