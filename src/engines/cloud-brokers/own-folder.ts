@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Logger } from 'pino';
 import { BROKER_PARTS, type BrokerCache, type BrokerRecord } from '../../domains/brokers/broker-cache.ts';
 import type { BrokerService } from '../../domains/brokers/broker-service.ts';
@@ -12,8 +12,8 @@ import { folderIdFile } from '../../platform/storage/folder/folder-id.ts';
 import { folderLease } from '../../platform/storage/leases/lease-locks.ts';
 import type { Lease, Leases } from '../../platform/storage/leases/leases.ts';
 import { isNotFound } from '../../platform/storage/prisma-errors.ts';
+import { orphanedFolders } from '../../protocol/hosting/orphaned-folders.ts';
 import { endLeftOverIn } from '../mosquitto/mosquitto-broker.ts';
-import { endLeftBrokers } from './left-brokers.ts';
 
 interface OwnFolderOptions {
   readonly id: string;
@@ -122,5 +122,23 @@ export class OwnFolder {
     await endLeftOverIn(folder);
     await rm(folder, { recursive: true, force: true });
     await db.deletedCloudBroker.deleteMany({ where });
+  }
+}
+
+/** Ends processes that a killed service has left in the folders of brokers, also of deleted ones. Never rejects. */
+async function endLeftBrokers(folder: string, isThere: (id: string) => boolean, log: Logger): Promise<void> {
+  try {
+    const folders = await orphanedFolders(folder, () => false);
+    const ended = await Promise.all(folders.map(endLeftOverIn));
+    const left = folders.filter((_folder, index) => ended[index]);
+    if (left.length > 0) log.warn({ folders: left }, 'ended brokers that an earlier run of this service had left');
+    // An unknown folder may belong to another database that this service was meant to use, so it is not deleted.
+    const unknown = folders.filter((one) => !isThere(basename(one)));
+    if (unknown.length > 0) {
+      const text = 'folders of brokers that this database does not have are kept; delete what is not needed';
+      log.warn({ folders: unknown }, text);
+    }
+  } catch (error) {
+    log.error({ err: error }, 'what an earlier run of this service left could not be looked for');
   }
 }

@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
 import type { NotificationChannel } from '../../../generated/sqlite/client.ts';
 import { ServiceError } from '../../../platform/errors.ts';
+import { Backoff } from '../../../platform/scheduling/backoff.ts';
 import type { Database } from '../../../platform/storage/database.ts';
 import { toChannel } from '../channels/channel.ts';
 import type { GraphContext } from '../channels/subscription-body.ts';
 import type { NotificationContent } from '../notification-content.ts';
 import type { ChannelSender } from '../senders/channel-sender.ts';
 import { failed, type Outcome } from '../senders/sender.ts';
-import { nextAttempt } from './retry.ts';
 
 interface DeliveryQueueOptions {
   readonly db: Database;
@@ -15,6 +15,14 @@ interface DeliveryQueueOptions {
   readonly isStopped: () => boolean;
   readonly log: Logger;
 }
+
+/** How long a message is sent again. Then it is a dead letter. */
+const RETRY_MS = 24 * 3_600_000;
+/** The same for a message that the receiver refuses: the messages behind it may be accepted. */
+const REFUSED_MS = 10 * 60_000;
+const BACKOFF = { firstMs: 1_000, longestMs: 300_000, jitter: 0.1 } as const;
+/** Longer requests of a receiver are not followed. */
+const MAX_RETRY_AFTER_MS = 3_600_000;
 
 type Delivery = NonNullable<Awaited<ReturnType<Database['notificationDelivery']['findFirst']>>>;
 
@@ -80,4 +88,17 @@ export class DeliveryQueue {
       },
     });
   }
+}
+
+/**
+ * When a failed message is sent again, in milliseconds since 1970; `null` if it is a dead letter. `attempts`: so far,
+ * with this one.
+ */
+function nextAttempt(outcome: Outcome, attempts: number, startedAt: number, now: number): number | null {
+  const backoff = new Backoff(BACKOFF);
+  // The attempts are in the database, which another process may have written.
+  backoff.reset(attempts - 1);
+  const wanted = Math.min(outcome.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
+  const at = now + Math.max(wanted, backoff.next());
+  return at - startedAt > (outcome.isRefused === true ? REFUSED_MS : RETRY_MS) ? null : at;
 }
