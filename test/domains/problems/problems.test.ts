@@ -50,6 +50,12 @@ test('a killed broker opens one problem that survives a restart of the service, 
     isSilenced: false,
   });
   expect(problem.whatWouldHelp).toContain('Check that the broker runs');
+  const detailFor = async (token?: string) =>
+    (await problemsOf(service, { kinds: ['BROKER_UNREACHABLE'] }, token))[0].detail;
+  await expect.poll(() => detailFor(), SLOW).toMatch(/^Connection refused/);
+  expect(await detailFor((await service.person('EDITOR')).token)).toContain(
+    'administrators of the project see the reason',
+  );
   const { data } = await service.graphql(COUNTS, { projectId, brokerId });
   expect(data.project.broker.problemCounts.critical).toBe(1);
   expect([data.project.problemCounts.critical, data.problemCounts.critical]).toEqual([1, 1]);

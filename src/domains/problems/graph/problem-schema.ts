@@ -5,6 +5,7 @@ import { orderInput } from '../../../gateway/graphql/sort-order.ts';
 import { belongsToOwner } from '../../../gateway/graphql/type-scopes.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import { pageOf } from '../../../platform/paging.ts';
+import { statusFor } from '../../brokers/broker-info-schema.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { Project } from '../../projects/project-schema.ts';
 import { MAX_FILTER_IDS } from '../model/problem-filter.ts';
@@ -38,7 +39,16 @@ export const ProblemType = builder.objectRef<ProblemRecord>('Problem').implement
     kind: t.expose('kind', { description: 'The kind, by which clients translate `title`.', type: ProblemKindType }),
     severity: t.expose('severity', { description: 'How urgent it is.', type: ProblemSeverityType }),
     title: t.string({ description: 'What is wrong, in English.', resolve: ({ kind }) => PROBLEM_KINDS[kind].title }),
-    detail: t.exposeString('detail', { description: 'The facts, in English, at most a minute old.' }),
+    detail: t.string({
+      description:
+        'The facts, in English, at most a minute old. Only administrators of the project learn whether the host or the port of a broker can be reached.',
+      // The stored text is for everyone, so it lacks the reasons that only administrators may know.
+      resolve: ({ kind, detail, brokerId, closedAt }, _args, { services, viewer }) => {
+        if (kind !== 'BROKER_UNREACHABLE' || brokerId === null || closedAt !== null) return detail;
+        const status = statusFor(viewer, services.brokers.seen(brokerId, viewer), services.runtimes.status(brokerId));
+        return status.lastError ?? detail;
+      },
+    }),
     whatWouldHelp: t.string({
       description: 'What an operator can do about it, in English.',
       resolve: ({ kind, whatWouldHelp }) => whatWouldHelp ?? PROBLEM_KINDS[kind].whatWouldHelp,
