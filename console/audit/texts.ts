@@ -6,7 +6,7 @@ export const auditTexts = catalogue('audit', {
   actor: 'Who',
   what: 'What',
   read: 'Read {operation}',
-  furtherAttempts: '{words} ({count} further attempts)',
+  furtherAttempts: '{words} ({count} further {count:attempt|attempts})',
   toScreen: 'to the screen',
   tokenNamed: 'Token {name}',
   issuedBy: 'of {issuer}',
@@ -55,7 +55,7 @@ export const auditTexts = catalogue('audit', {
   expect: 'Hash of an earlier verification',
   expectHint: 'Optional. Proves that the entries up to this hash are still the same.',
   intact: 'All {checked} entries are intact.',
-  notIntact: 'Of {checked} entries, {count} have a problem.',
+  notIntact: 'Of {checked} {checked:entry|entries}, {count} {count:has|have} a problem.',
   problem: 'Entry {sequence}: {reason}',
   head: 'Store this hash of the newest entry ({sequence}) elsewhere, for the next verification:',
 });

@@ -8,7 +8,7 @@ export const connectionTexts = catalogue('broker/connection', {
   CLOUD: 'run by this service',
   runsOn: 'Runs on',
   url: 'Address',
-  urlHint: 'mqtt://, mqtts://, ws:// or wss:// with host and port, without credentials',
+  urlHint: 'Host and port, such as broker.example.com:1883. With TLS or WebSocket: mqtts://, ws:// or wss:// before it',
   username: 'User name',
   password: 'Password',
   emptyKeeps: 'Empty: the stored value remains. It is never shown.',
@@ -44,7 +44,7 @@ export const connectionTexts = catalogue('broker/connection', {
   changeOf: 'Settings of {name}',
   saved: 'The settings are saved.',
   reconnects:
-    'The service disconnects from the broker and connects again with these settings. Meanwhile {streams} streams and {bridges} bridges that it runs for the broker pause. Clients of the broker stay connected.',
+    'The service disconnects from the broker and connects again with these settings. Meanwhile {streams} {streams:stream|streams} and {bridges} {bridges:bridge|bridges} that it runs for the broker pause. Clients of the broker stay connected.',
   noReconnect: 'The connection to the broker remains.',
   removeBroker: 'Remove broker',
   removeOf: 'Remove {name}',
@@ -52,9 +52,9 @@ export const connectionTexts = catalogue('broker/connection', {
   inCluster:
     'The broker belongs to the cluster {cluster}. A broker of a cluster cannot be removed: remove it from the cluster first, or delete the cluster.',
   removeOwn:
-    'The service stops the broker and deletes all its data. {clients} clients are disconnected and cannot connect again.',
+    'The service stops the broker and deletes all its data. {clients} {clients:client is|clients are} disconnected and cannot connect again.',
   removeOther:
-    'The service disconnects from the broker. The broker itself continues, and its {clients} clients stay connected.',
+    'The service disconnects from the broker. The broker itself continues, and its {clients} {clients:client stays|clients stay} connected.',
   alsoRemoved: 'The following is removed as well:',
   dependentStreams: 'streams that this service runs, with their stored messages: {count}',
   dependentBridges: 'bridges that this service runs: {count}',
@@ -62,6 +62,11 @@ export const connectionTexts = catalogue('broker/connection', {
   dependentTokens: 'access by restricted tokens: {count}',
   addBroker: 'Add broker',
   addTo: 'Add a broker to {project}',
+  brokerNeeds: 'What a Mosquitto needs',
+  needsConfiguration:
+    'In mosquitto.conf: dynamic security, and the log as topics. Existing lines with log_dest remain. Restart the broker afterwards.',
+  needsAccount:
+    'An account for this service, which the administrator of dynamic security creates. The topic filter # is only for live messages and session takeover.',
   addNote: 'The service connects to the broker at once, and again after a connection is lost.',
   wasAdded: '{name} is added.',
 });

@@ -3,7 +3,7 @@ import { catalogue } from '../texts/texts.ts';
 export const overviewTexts = catalogue('broker/overview', {
   numbers: 'Numbers',
   noNumbers: 'The broker has published no numbers yet.',
-  ofSessions: '{number} sessions in total',
+  ofSessions: '{number} {number:session|sessions} in total',
   inTotal: '{number} in total',
   shared: '{number} of them shared',
   size: '{number} in total',
@@ -29,7 +29,7 @@ export const overviewTexts = catalogue('broker/overview', {
   tls: 'TLS',
   clientCertificates: 'Clients need a certificate',
   serverCertificate: 'Server certificate',
-  expiresIn: '{name}, {days} days left',
+  expiresIn: '{name}, {days} {days:day|days} left',
   notNeeded: '–',
   capabilities: 'Capabilities',
   capability: 'Control API',

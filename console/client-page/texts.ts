@@ -108,7 +108,7 @@ export const clientTexts = catalogue('client-page', {
   emptyIsAnonymous: 'Empty: without a user name',
   test: 'Test',
   refusalsOf: 'Refusals of {client}',
-  noRefusals: 'The broker refused nothing to this client since {time}.',
+  noRefusals: 'No refusal with this client id is recorded since {time}.',
   kind: 'What',
   whyUnknown: 'Why some values are unknown',
 });

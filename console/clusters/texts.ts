@@ -55,7 +55,7 @@ export const clusterTexts = catalogue('clusters', {
   leave: 'Leave',
   leaveOf: 'Leave the cluster: {node}',
   leaveEffect:
-    '{node} becomes an independent broker. It retains its accounts, roles and data, and its clients stay connected. Later changes of the cluster do not reach it. {count} nodes remain.',
+    '{node} becomes an independent broker. It retains its accounts, roles and data, and its clients stay connected. Later changes of the cluster do not reach it. {count} {count:node remains|nodes remain}.',
   join: 'Add a broker',
   joinTo: 'Add a broker to {name}',
   joinEffect:

@@ -14,7 +14,7 @@ export const eventTexts = catalogue('events', {
   REFUSED: 'denied',
   LIMIT_EXCEEDED: 'limit reached',
   CLIENT_ID_CONFLICT: 'several clients with this id',
-  timesCounted: '{what} ({count} times)',
+  timesCounted: '{what} ({count} {count:time|times})',
   onTopic: '{what} on {topic}',
   newConnection: 'A new connection used the client id.',
   ofPort: 'port {port}',

@@ -27,7 +27,7 @@ export const messageTexts = catalogue('messages', {
   payload: 'Payload',
   bytes: 'Bytes',
   retained: 'Retained',
-  size: '{count} bytes',
+  size: '{count} {count:byte|bytes}',
   showTopic: 'Show the topic',
   truncated: 'Only the beginning of the payload was read.',
   noPrevious: 'This is the first message of the topic since the screen was opened.',

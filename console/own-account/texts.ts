@@ -20,7 +20,7 @@ export const ownAccountTexts = catalogue('own-account', {
   secondFactorRequired:
     'Your account requires a code in addition to the password. Set it up with an authenticator app to continue.',
   secondFactorOff: 'The second factor is off: a password alone opens your account.',
-  secondFactorOn: 'Your sign-in requires a code of your app. {count} recovery codes are left.',
+  secondFactorOn: 'Your sign-in requires a code of your app. {count} recovery {count:code is|codes are} left.',
   setUpSecondFactor: 'Set up a second factor',
   removeSecondFactor: 'Remove the second factor',
   removeSecondFactorMeans: 'After that, the password alone is sufficient for your sign-in.',

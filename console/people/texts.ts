@@ -31,7 +31,7 @@ export const peopleTexts = catalogue(
     allPeople: 'All people',
     unknownPerson: 'This account does not exist.',
     identity: 'Account at {provider}',
-    projectsWithBrokers: '{projects}, with {brokers} brokers',
+    projectsWithBrokers: '{projects}, with {brokers} {brokers:broker|brokers}',
     memberships: 'Projects',
     memberSince: 'Member since',
     noMemberships: 'This person is no member of a project.',

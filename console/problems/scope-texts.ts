@@ -13,5 +13,5 @@ export const scopeTexts = catalogue('problems/scope', {
   chosen: '{count} chosen',
   everything: 'all problems of the project',
   deletedBroker: 'a deleted broker',
-  subjects: '{count} objects',
+  subjects: '{count} {count:object|objects}',
 });

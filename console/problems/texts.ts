@@ -11,7 +11,7 @@ export const problemTexts = catalogue('problems', {
   WARNING: 'warning',
   NOTICE: 'notice',
   began: 'Began',
-  times: '{count} times',
+  times: '{count} {count:time|times}',
   help: 'What would help: {help}',
   takenBy: 'acknowledged by {name}',
   actionsOf: 'Actions: {title}',

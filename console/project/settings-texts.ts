@@ -26,7 +26,7 @@ export const settingsTexts = catalogue('project/settings', {
   deletedWith: 'The project is deleted with all that belongs to it. This cannot be undone:',
   brokersOf: 'brokers: {count}',
   ownBrokers:
-    'of them run by this service, which stops and deletes them with all their data: {names}. {clients} clients are disconnected.',
+    'of them run by this service, which stops and deletes them with all their data: {names}. {clients} {clients:client is|clients are} disconnected.',
   clustersOf: 'clusters: {count}',
   certificatesOf: 'certificates: {count}',
   membersOf: 'members, who lose their access: {count}',

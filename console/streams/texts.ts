@@ -93,6 +93,6 @@ export const streamTexts = catalogue('streams', {
   sample: 'Sample',
   outcome: 'Result',
   output: 'Output or reason',
-  takeSamples: 'Take {count} live messages as samples',
+  takeSamples: 'Take {count} live {count:message as a sample|messages as samples}',
   samplesOf: 'Live messages of {filter} are collected.',
 });

@@ -46,7 +46,7 @@ export const common = {
   copyCurl: 'curl',
   csv: 'Save as CSV',
   request: 'Request {id}',
-  moreErrors: '(and {count} more errors)',
+  moreErrors: '(and {count} more {count:error|errors})',
   readAt: 'As of {time}',
   stale: 'Out of date',
   previousPage: 'Previous',

@@ -9,7 +9,8 @@ export interface Catalogue<Key extends string> {
 }
 
 /**
- * A text may have places for values: `{name}`. `name` is that of the file: `project` for `project/texts.ts`,
+ * A text may have places for values: `{name}`, and for words by a number: `{count:client|clients}`, first for one thing,
+ * then for other numbers, by the rules of the language. `name` is that of the file: `project` for `project/texts.ts`,
  * `project/token` for `project/token-texts.ts`. Texts of `base` are included.
  */
 export function catalogue<Key extends string, BaseKey extends string = never>(
@@ -39,17 +40,27 @@ type CommonKey = keyof typeof common;
 export function useTexts(): Translate<CommonKey>;
 export function useTexts<Key extends string>(texts: Catalogue<Key>): Translate<Key | CommonKey>;
 export function useTexts(texts: Catalogue<string> = COMMON): Translate<string> {
-  const { translations } = useContext(Language);
+  const { tag, translations } = useContext(Language);
   const textIn = ({ names, en }: Catalogue<string>, key: string) => {
     const place = names.find((name) => translations[name]?.[key] !== undefined);
     return place === undefined ? en[key] : translations[place]?.[key];
   };
-  return (key, values) => filled(textIn(texts, key) ?? textIn(COMMON, key) ?? key, values);
+  return (key, values) => filled(textIn(texts, key) ?? textIn(COMMON, key) ?? key, values, tag);
 }
 
-/** A text with the values for its places. */
-export const filled = (text: string, values: Values = {}): string =>
-  text.replaceAll(/\{(\w+)\}/g, (_all, name: string) => String(values[name] ?? ''));
+const PLACE = /\{(\w+)(?::([^|}]*)\|([^}]*))?\}/g;
+
+/** A text with the values for its places, and the words for their numbers in the language. */
+export function filled(text: string, values: Values = {}, language = 'en'): string {
+  return text.replaceAll(PLACE, (_all, name: string, one?: string, other?: string) => {
+    const value = String(values[name] ?? '');
+    return one === undefined ? value : String(isOne(value, language) ? one : other);
+  });
+}
+
+/** Numbers may be formatted already. Counts other than 0 and 1 are singular in none of the languages. */
+const isOne = (number: string, language: string): boolean =>
+  ['0', '1'].includes(number) && new Intl.PluralRules(language).select(Number(number)) === 'one';
 
 export function useNumbers(): (number: number) => string {
   const format = new Intl.NumberFormat(useLanguage(), { maximumFractionDigits: 1 });

@@ -68,7 +68,6 @@ function RetainedList({ brokerId, node, filter, canDelete, onDeleted }: Retained
   const retained = data?.broker?.retainedMessages;
   if (!retained) return <Problem error={error} />;
   const listed = listedIn(data);
-  const numUnlisted = listed && retained.nodes.filter(({ topic }) => !listed.has(topic)).length;
   const columns: Column<RetainedMessage>[] = [
     {
       key: 'topic',
@@ -131,9 +130,6 @@ function RetainedList({ brokerId, node, filter, canDelete, onDeleted }: Retained
         )}
       </p>
       <p className="quiet">{text('retainedMeans')}</p>
-      {numUnlisted !== null && numUnlisted > 0 && (
-        <p className="note">{text('retainedOnly', { count: numberText(numUnlisted) })}</p>
-      )}
       {retained.completeness !== 'COMPLETE' && <p className="note">{text(retained.completeness)}</p>}
       <Refusal error={error} />
       {retained.nodes.length > 0 && (

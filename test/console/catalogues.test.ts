@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest';
 import { ADVICE } from '../../console/refusals/advice-texts.ts';
+import { filled } from '../../console/texts/texts.ts';
 import { englishCatalogues, translatedLanguages, translationsOf } from './catalogues.ts';
 
-const placesIn = (text: string | undefined) => [...(text ?? '').matchAll(/\{\w+\}/g)].map(String).sort();
+/** The names of the values. A language may need a word for the number of a value where another does not. */
+const placesIn = (text: string | undefined) =>
+  [...new Set([...(text ?? '').matchAll(/\{(\w+)(?:\}|:[^{|}]*\|[^{|}]*\})/g)].map(([, name]) => name))].sort();
 
 /** The first language has the keys of the catalogue that exists in English only in the graph. */
 const [first = '', ...others] = translatedLanguages();
@@ -25,6 +28,12 @@ test('each language has the texts of English, with the same places for values', 
       expect({ [language]: { [`${names[0]}`]: places } }).toEqual({ [language]: { [`${names[0]}`]: expected } });
     }
   }
+});
+
+test('words follow their number by the rules of the language', () => {
+  const textIn = (language: string) => (count: string) => filled('{count} {count:client|clients}', { count }, language);
+  expect(['0', '1', '2', '1,000'].map(textIn('en'))).toEqual(['0 clients', '1 client', '2 clients', '1,000 clients']);
+  expect(['0', '1', '2'].map(textIn('fr'))).toEqual(['0 client', '1 client', '2 clients']);
 });
 
 test('each language has the same advice', () => {

@@ -92,7 +92,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () =
     await total('Clients')
       .getByRole('img', { name: /^Clients: lowest/ })
       .waitFor();
-    await total('Problems').getByText('at 1 brokers').waitFor({ timeout: 60_000 });
+    await total('Problems').getByText('at 1 broker').waitFor({ timeout: 60_000 });
     await page.getByRole('link', { name: 'Tiles' }).click();
     await expect.poll(() => page.url()).toContain('view=tiles');
     const tiles = page.locator('.tiles > li');

@@ -138,7 +138,6 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the topics' : CHROMIUM_MISSING, () 
     await page.getByText('no longer listed, even if a message of them is retained').waitFor();
     await page.getByRole('button', { name: 'Read retained messages of #' }).click();
     await page.getByText('Retained messages that match #: 1').waitFor();
-    await page.getByText('Retained messages whose topics are not in the tree: 1').waitFor();
     const row = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: 'office/old' }) });
     await row.getByRole('cell', { name: 'no', exact: true }).waitFor();
     await checkScreen(page, 'topics-retained');
@@ -149,7 +148,6 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the topics' : CHROMIUM_MISSING, () 
     await item('office').waitFor();
     await page.getByRole('button', { name: 'Read again' }).click();
     await row.getByRole('cell', { name: 'yes', exact: true }).waitFor();
-    expect(await page.getByText('not in the tree:').count()).toBe(0);
   });
 
   test('show a VIEWER which topics there are, and neither payloads nor retained messages', async () => {
