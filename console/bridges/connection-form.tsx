@@ -1,7 +1,7 @@
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useContext, useState } from 'react';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useQuery } from '../graph/use-query.ts';
-import { useTexts } from '../texts/texts.ts';
+import { Language, useTexts } from '../texts/texts.ts';
 import { useNotices } from '../ui/notices.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { type Bridge, CONFIG, UPDATE } from './bridge-graph.ts';
@@ -9,6 +9,7 @@ import { isMqtt, MqttFields } from './mqtt-fields.tsx';
 import { connectionSchemaOf, connectionsOf, emptyOf, isFields, type Schema } from './schema.ts';
 import { SchemaField } from './schema-field.tsx';
 import { bridgeTexts } from './texts.ts';
+import { HINTS, translated } from './translated.ts';
 
 interface ConnectionFormProps {
   readonly brokerId: string;
@@ -24,10 +25,12 @@ interface ConnectionFormProps {
  */
 export function ConnectionForm(props: ConnectionFormProps) {
   const text = useTexts(bridgeTexts);
+  const hints = useContext(Language).translations[HINTS];
   const { data, error } = useQuery(CONFIG, { id: props.brokerId, key: props.bridge.key });
   const found = data?.broker?.bridge;
   if (!found || !isFields(found.schema)) return <Problem error={error} />;
-  const { config, schema } = found;
+  const { config } = found;
+  const schema = translated(found.schema, hints);
   const ofConnection = connectionSchemaOf(schema);
   if (!ofConnection) {
     return <Form {...props} title={props.bridge.name} schema={schema} value={config} configOf={(value) => value} />;

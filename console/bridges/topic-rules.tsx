@@ -53,10 +53,12 @@ export function TopicRules({ schema, rules, onChange }: TopicRulesProps) {
                 onInput={({ currentTarget }) => change('remotePrefix', currentTarget.value)}
               />
             </Field>
-            <p className="quiet">
-              <code>{of('localPrefix') + of('pattern')}</code> {ARROWS[direction]}{' '}
-              <code>{of('remotePrefix') + of('pattern')}</code>
-            </p>
+            {of('pattern') !== '' && (
+              <p className="quiet">
+                <code>{of('localPrefix') + of('pattern')}</code> {ARROWS[direction]}{' '}
+                <code>{of('remotePrefix') + of('pattern')}</code>
+              </p>
+            )}
             <FurtherFields
               name={title}
               schema={schema}

@@ -9,9 +9,9 @@ export interface Catalogue<Key extends string> {
 }
 
 /**
- * A text may have places for values: `{name}`, and for words by a number: `{count:client|clients}`, first for one thing,
- * then for other numbers, by the rules of the language. `name` is that of the file: `project` for `project/texts.ts`,
- * `project/token` for `project/token-texts.ts`. Texts of `base` are included.
+ * A text may have places for values: `{name}`, and for words by a number: `{count:client|clients}`, first for one
+ * thing, then for other numbers, by the rules of the language. `name` of the catalogue is that of the file: `project`
+ * for `project/texts.ts`, `project/token` for `project/token-texts.ts`. Texts of `base` are included.
  */
 export function catalogue<Key extends string, BaseKey extends string = never>(
   name: string,

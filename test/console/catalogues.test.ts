@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
+import { HINTS } from '../../console/bridges/translated.ts';
 import { ADVICE } from '../../console/refusals/advice-texts.ts';
 import { filled } from '../../console/texts/texts.ts';
+import { mqttBridgeSchema } from '../../src/data-plane/bridges/mqtt/mqtt-bridge-schema.ts';
+import { postgresqlBridgeKind } from '../../src/data-plane/bridges/postgresql/postgresql-bridge-kind.ts';
+import { webhookBridgeKind } from '../../src/data-plane/bridges/webhook/webhook-bridge-kind.ts';
 import { englishCatalogues, translatedLanguages, translationsOf } from './catalogues.ts';
 
 /** The names of the values. A language may need a word for the number of a value where another does not. */
@@ -20,7 +24,7 @@ test('each language has the texts of English, with the same places for values', 
   const catalogues = await englishCatalogues();
   for (const language of [first, ...others]) {
     const translations = translationsOf(language);
-    expect(Object.keys(translations)).toEqual([ADVICE, ...catalogues.map(({ names }) => names[0])].sort());
+    expect(Object.keys(translations)).toEqual([ADVICE, HINTS, ...catalogues.map(({ names }) => names[0])].sort());
     for (const { names, en } of catalogues) {
       const texts = Object.assign({}, ...names.map((name) => translations[name]));
       const places = Object.fromEntries(Object.keys(texts).map((key) => [key, placesIn(texts[key])]));
@@ -28,6 +32,21 @@ test('each language has the texts of English, with the same places for values', 
       expect({ [language]: { [`${names[0]}`]: places } }).toEqual({ [language]: { [`${names[0]}`]: expected } });
     }
   }
+});
+
+test('each language has the descriptions of all values of the bridges', () => {
+  const described = new Set<string>();
+  JSON.parse(
+    JSON.stringify([mqttBridgeSchema, postgresqlBridgeKind.schema, webhookBridgeKind.schema]),
+    (key, value) => {
+      if (key === 'description' && typeof value === 'string') described.add(value);
+    },
+  );
+  expect(described.size).toBeGreaterThan(50);
+  for (const language of [first, ...others])
+    expect({ [language]: Object.keys(translationsOf(language)[HINTS] ?? {}).sort() }).toEqual({
+      [language]: [...described].sort(),
+    });
 });
 
 test('words follow their number by the rules of the language', () => {
