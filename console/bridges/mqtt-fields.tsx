@@ -1,8 +1,9 @@
 import { useState } from 'react';
 import { useTexts } from '../texts/texts.ts';
+import { addressOf } from '../ui/broker-address.ts';
 import { Field } from '../ui/field.tsx';
 import { fieldTexts } from './field-texts.ts';
-import { addressOf, PRESET_KEYS, PRESETS, type PresetKey, presetOf } from './presets.ts';
+import { PRESET_KEYS, PRESETS, type PresetKey, presetOf } from './presets.ts';
 import { isFields, type Schema } from './schema.ts';
 import { FurtherFields } from './schema-field.tsx';
 import { bridgeTexts } from './texts.ts';

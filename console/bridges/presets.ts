@@ -49,10 +49,3 @@ export function presetOf(url: string): PresetKey {
   const host = URL.canParse(url) ? new URL(url).hostname : '';
   return PRESET_KEYS.find((key) => PRESETS[key].host?.test(host)) ?? 'MOSQUITTO';
 }
-
-/** The whole address, of which a host name is enough. */
-export function addressOf(typed: string, { scheme, port }: Pick<Preset, 'scheme' | 'port'>): string {
-  const host = typed.trim();
-  if (host === '' || host.includes('://')) return host;
-  return `${scheme}://${host}${/:\d+$/.test(host) ? '' : `:${port}`}`;
-}

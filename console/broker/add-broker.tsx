@@ -4,6 +4,7 @@ import { useMutation } from '../graph/use-mutation.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Confirmation } from '../ui/confirmation.tsx';
 import { useNotices } from '../ui/notices.tsx';
+import { BrokerNeeds } from './broker-needs.tsx';
 import { ConnectionFields } from './connection-fields.tsx';
 import { changesOf, NEW_CONNECTION } from './connection-input.ts';
 import { connectionTexts } from './connection-texts.ts';
@@ -49,6 +50,7 @@ export function AddBroker({ project, onAdded, label }: AddBrokerProps) {
           onConfirm={() => void add()}
           onClose={() => setOpen(false)}
         >
+          <BrokerNeeds url={input.url} username={input.username} />
           <ConnectionFields input={input} onChange={setInput} isNew={true} hasConnection={true} />
           <p className="note">{text('addNote')}</p>
         </Confirmation>

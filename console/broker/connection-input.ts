@@ -1,3 +1,5 @@
+import { addressOf } from '../ui/broker-address.ts';
+
 /** What a form for the connection to a broker contains. Texts that were not entered are empty. */
 export interface ConnectionInput {
   readonly name: string;
@@ -45,6 +47,7 @@ export function changesOf(before: ConnectionInput, after: ConnectionInput): Chan
   for (const key of TEXTS) {
     if (after[key] !== before[key]) changes[key] = after[key] === '' && key !== 'name' ? null : after[key];
   }
+  if (typeof changes.url === 'string') changes.url = addressOf(changes.url, { scheme: 'mqtt', port: 1883 });
   for (const key of CHOICES) {
     if (after[key] !== before[key]) changes[key] = after[key];
   }
