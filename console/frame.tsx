@@ -2,9 +2,8 @@ import { Bell, Braces, LayoutDashboard, type LucideIcon, ScrollText, Users } fro
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link, useRoute } from 'wouter';
 import { addressOf } from './graph/addresses.ts';
-import { graphql } from './graph/graphql.ts';
 import { useService } from './graph/service.ts';
-import { useQuery } from './graph/use-query.ts';
+import { AskCritical, ShowCritical } from './problems/critical-count.tsx';
 import { ProblemBadge } from './problems/problem-badge.tsx';
 import { Search } from './search/search.tsx';
 import { useViewer } from './session/viewer.ts';
@@ -13,9 +12,6 @@ import { useTexts } from './texts/texts.ts';
 import { Logo } from './ui/logo.tsx';
 import { usePageAlerts, useShownTitle } from './ui/page-title.ts';
 import { UserMenu } from './user-menu/user-menu.tsx';
-
-const CRITICAL = graphql('query CriticalProblems { problemCounts { critical } }');
-const COUNTS_MS = 5_000;
 
 interface FrameProps {
   readonly language: string;
@@ -31,7 +27,8 @@ export function Frame({ language, onLanguage, onSignOut, children }: FrameProps)
   const title = useShownTitle();
   useShortcuts();
   const { live } = useService();
-  const critical = useQuery(CRITICAL, {}, COUNTS_MS).data?.problemCounts.critical ?? 0;
+  const [critical, setCritical] = useState(0);
+  const [isFleet] = useRoute('/');
   usePageAlerts(critical);
   const [isLost, setLost] = useState(false);
   useEffect(() => live.onChange((isOpen) => setLost(!isOpen)), [live]);
@@ -80,7 +77,10 @@ export function Frame({ language, onLanguage, onSignOut, children }: FrameProps)
           {title}
         </p>
         <main id="content" tabIndex={-1}>
-          {children}
+          <ShowCritical value={setCritical}>
+            {!isFleet && <AskCritical />}
+            {children}
+          </ShowCritical>
         </main>
       </div>
     </div>

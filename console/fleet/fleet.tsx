@@ -1,6 +1,7 @@
 import { FolderPlus } from 'lucide-react';
 import { useState } from 'react';
 import { useQuery } from '../graph/use-query.ts';
+import { useCritical } from '../problems/critical-count.tsx';
 import { FleetAttention } from '../problems/fleet-attention.tsx';
 import { useTexts } from '../texts/texts.ts';
 import { Empty } from '../ui/empty.tsx';
@@ -27,6 +28,7 @@ export function Fleet() {
   const [first, setFirst] = useState(PAGE);
   const [isKnown, setKnown] = useState(false);
   const { data, error, renew } = useQuery(PROJECTS, { first }, COUNTS_MS);
+  useCritical(data?.problemCounts.critical);
   if (data === null) return <Problem error={error} />;
   const { nodes: projects, totalCount } = data.projects;
   const ownProject = projects.find(
@@ -40,8 +42,8 @@ export function Fleet() {
         <CreateProject />
       </header>
       <Totals found={data} />
+      <FleetAttention few={FEW} isWell={projects.every(({ away }) => away.totalCount === 0)} />
       {ownProject && <FirstSteps project={ownProject} onAdded={renew} onKnown={() => setKnown(true)} />}
-      <FleetAttention few={FEW} />
       {/* Otherwise the steps would move a link while a user clicks it. */}
       {(isKnown || !ownProject) && (
         <>

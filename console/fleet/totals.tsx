@@ -59,7 +59,7 @@ export function Totals({ found }: { readonly found: Projects }) {
         {troubled > 0 ? (
           <Link href={linkTo({ show: 'problems' })}>{text('troubled', { count: numberText(troubled) })}</Link>
         ) : (
-          text('noTroubled')
+          away === 0 && text('noTroubled')
         )}
       </Total>
     </dl>
@@ -107,15 +107,16 @@ function Trend({ title, values, from, step }: TrendProps) {
   const first = values.findIndex(isNumber);
   const last = values.findLast(isNumber);
   const difference = (last ?? 0) - (values[first] ?? 0);
+  const change = brief(Math.abs(difference));
   const since = () => times.MINUTE(Date.parse(from ?? '') + first * (step ?? 0) * 1_000);
-  const sign = difference > 0 ? '+' : difference < 0 ? '−' : '±';
+  const sign = change === brief(0) ? '±' : difference > 0 ? '+' : '−';
   return (
     <Total title={title} value={last === undefined ? '–' : brief(last)}>
       {last === undefined ? (
         text('notMeasured')
       ) : (
         <>
-          {text('since', { change: `${sign}${brief(Math.abs(difference))}`, time: since() })}
+          {text('since', { change: `${sign}${change}`, time: since() })}
           <Sparkline title={title} values={values} format={brief} />
         </>
       )}

@@ -14,14 +14,16 @@ interface AttentionProps {
   readonly open: OpenProblems;
   /** Which of them are shown. Default: all. */
   readonly isShown?: (problem: ShownProblem) => boolean;
-  /** A broker without problems needs no sentence about it. */
   readonly isOnBroker?: boolean;
+  /** Whether all is well if there is no problem. Default: yes. */
+  readonly isWell?: boolean;
   /** How many are shown at first. Default: 50. */
   readonly few?: number;
 }
 
 /** What is wrong now, the most urgent first. */
-export function Attention({ open, isShown = () => true, isOnBroker = false, few = MAX_SHOWN }: AttentionProps) {
+export function Attention(props: AttentionProps) {
+  const { open, isShown = () => true, isOnBroker = false, isWell = true, few = MAX_SHOWN } = props;
   const text = useTexts(problemTexts);
   const heading = useId();
   const [hasAll, setHasAll] = useState(false);
@@ -29,6 +31,7 @@ export function Attention({ open, isShown = () => true, isOnBroker = false, few 
   if (problems.length === 0) {
     if (isOnBroker) return null;
     if (!open.isComplete) return <Problem error={null} />;
+    if (!isWell) return null;
     return (
       <p className="all-well">
         <CircleCheck aria-hidden="true" /> {text('allWell')}

@@ -19,14 +19,16 @@ const PROJECTS = graphql(`query ProjectsWithProblems($first: Int!) {
 interface FleetAttentionProps {
   /** How many problems are shown at first. */
   readonly few: number;
+  /** Whether all brokers are connected. A lost connection is a problem only after some seconds. */
+  readonly isWell: boolean;
 }
 
 /** What is wrong now in all projects of the person, and for root administrators in the service. */
-export function FleetAttention({ few }: FleetAttentionProps) {
+export function FleetAttention(props: FleetAttentionProps) {
   const { data, error } = useQuery(PROJECTS, { first: MAX_PROJECTS }, EVERY_MS);
   if (data === null) return <Refusal error={error} />;
   const { nodes, totalCount } = data.projects;
-  return <Followed projectIds={nodes.map(({ id }) => id)} total={totalCount} few={few} />;
+  return <Followed projectIds={nodes.map(({ id }) => id)} total={totalCount} {...props} />;
 }
 
 interface FollowedProps extends FleetAttentionProps {
@@ -34,7 +36,7 @@ interface FollowedProps extends FleetAttentionProps {
   readonly total: number;
 }
 
-function Followed({ projectIds, total, few }: FollowedProps) {
+function Followed({ projectIds, total, few, isWell }: FollowedProps) {
   const text = useTexts(problemTexts);
   const { isRootAdmin } = useViewer();
   const open = useOpenProblems(projectIds, isRootAdmin);
@@ -43,7 +45,7 @@ function Followed({ projectIds, total, few }: FollowedProps) {
       {total > projectIds.length && (
         <p className="note">{text('notAllProjects', { shown: projectIds.length, total })}</p>
       )}
-      <Attention open={open} few={few} />
+      <Attention open={open} few={few} isWell={isWell} />
     </>
   );
 }

@@ -61,6 +61,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () =
     await expect.poll(() => page.locator('.sparkline[role=img]').count()).toBeGreaterThanOrEqual(50);
     const hours = () => queries.filter(({ name }) => name === 'HoursOfBrokers');
     expect(hours()).toMatchObject([{ variables: { first: 50, offset: 0 } }]);
+    // The fleet knows the number in the menu.
+    expect(queries.some(({ name }) => name === 'CriticalProblems')).toBe(false);
     const isUnreachable = page.getByRole('cell').getByText('unreachable', { exact: true });
     await expect.poll(() => isUnreachable.count(), { interval: 250 }).toBe(50);
     await page.getByRole('button', { name: 'Next' }).click();
