@@ -34,7 +34,8 @@ export function ReplaceCertificate(props: ReplaceCertificateProps) {
   const text = useTexts(certificateTexts);
   const [values, setValues] = useState<NewCertificate>({
     filename: '',
-    name: replaced.name,
+    // The name of the replaced file would be wrong for the new one.
+    name: replaced.name === replaced.filename ? '' : replaced.name,
     cert: '',
     privateKey: '',
   });

@@ -13,12 +13,15 @@ import { SET_MEMBER } from './add-member.tsx';
 import { inviteTexts } from './invite-texts.ts';
 import { memberTexts } from './member-texts.ts';
 import { type Role, RoleSelect } from './role-select.tsx';
+import { ViewerNote } from './viewer-note.tsx';
 
 const INVITE = graphql(`mutation InviteUser($input: InviteUserInput!) {
   inviteUser(input: $input) { secret expiresAt user { email } }
 }`);
 
-const PROJECTS = graphql(`query ProjectsToJoin { projects(first: 200) { nodes { id name } } }`);
+const PROJECTS = graphql(
+  `query ProjectsToJoin { projects(first: 200) { nodes { id name settings { hasStrictRoles } } } }`,
+);
 
 type Invited = ResultOf<typeof INVITE>['inviteUser'];
 
@@ -93,6 +96,7 @@ export function InvitePerson({ projectId: fixed, onInvited, onClose }: InvitePer
             <RoleSelect value={role} onChange={setRole} />
           </Field>
         )}
+        <ViewerNote role={role} project={data?.projects.nodes.find(({ id }) => id === projectId)} />
         <label className="choice">
           <input name="isSecondFactorRequired" type="checkbox" />
           <span>

@@ -35,7 +35,9 @@ export function AcceptInvitation({ secret, onAccepted }: AcceptInvitationProps) 
   };
   return (
     <main className="sign-in">
-      <Logo />
+      <strong>
+        <Logo /> Brokergraph
+      </strong>
       <PageHeading>{text('welcome')}</PageHeading>
       <p>{text('choosePassword')}</p>
       {problem !== null && <p role="alert">{problem}</p>}

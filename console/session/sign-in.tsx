@@ -60,7 +60,9 @@ export function SignIn({ hasEnded, onSignedIn }: SignInProps) {
   const hasPasswords = data === null || data.signInOffers.hasLocal || data.signInOffers.hasLdap;
   return (
     <main className="sign-in">
-      <Logo />
+      <strong>
+        <Logo /> Brokergraph
+      </strong>
       <PageHeading>{text('signInTitle')}</PageHeading>
       {hasEnded && problem === null && (
         <p className="note" role="status">
@@ -71,14 +73,16 @@ export function SignIn({ hasEnded, onSignedIn }: SignInProps) {
       {hasPasswords && (
         <form onSubmit={submit}>
           <Field label={text('email')}>
-            <input name="email" autoComplete="username" required />
+            {/* biome-ignore lint/a11y/noAutofocus: the page has no other use */}
+            <input name="email" autoComplete="username" required autoFocus={true} />
           </Field>
           <Field label={text('password')}>
             <input name="password" type="password" autoComplete="current-password" required />
           </Field>
           {needsCode && (
             <Field label={text('code')}>
-              <input name="code" autoComplete="one-time-code" required />
+              {/* biome-ignore lint/a11y/noAutofocus: the only field that is still empty */}
+              <input name="code" autoComplete="one-time-code" required autoFocus={true} />
             </Field>
           )}
           <button type="submit" disabled={isBusy}>

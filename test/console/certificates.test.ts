@@ -89,6 +89,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the certificates of a project' : CH
       .setInputFiles([pemFile('broker-2.pem', later.cert), pemFile('broker-2.key', later.key)]);
     await expect.poll(() => page.getByLabel(/^Private key/).inputValue()).toBe(later.key.trim());
     await expect.poll(() => page.getByLabel(/^File name/).inputValue()).toBe('broker-2.pem');
+    // The previous certificate has the name of its file.
+    expect(await page.getByLabel(/^Name/).inputValue()).toBe('');
     await page.getByLabel(/^Name/).fill('broker 2');
     await page.getByLabel(/^Certificate and its chain/).fill('broker');
     await dialog(page).getByRole('button', { name: 'Compare' }).click();

@@ -90,7 +90,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () 
     await page.getByRole('button', { name: 'Invite a person' }).press('Enter');
     const form = page.getByRole('dialog', { name: 'Invite a person' });
     await form.getByLabel('E-mail address').fill('grace@example.com');
+    await form.getByText('viewers may also change access control').waitFor();
     await form.getByLabel('Role').selectOption('editor');
+    expect(await form.getByText('viewers may also change access control').count()).toBe(0);
     await form.getByLabel('Require a second factor').check();
     await checkScreen(page, 'invite');
     await page.keyboard.press('Enter');
