@@ -25,6 +25,10 @@ interface SignInAccountsOptions {
   readonly log: Logger;
 }
 
+const REFUSED = 'refused the sign-in of a user of an external provider';
+/** PostgreSQL cannot index longer texts. The names of OpenID Connect Core 2 have at most 255 bytes. */
+const MAX_SUBJECT_BYTES = 2_000;
+
 interface Admitted {
   readonly user: User;
   readonly isFirst: boolean;
@@ -45,10 +49,14 @@ export class SignInAccounts {
     this.#options = options;
   }
 
-  /** Errors: NOT_ALLOWED (no suitable account), UNAUTHORIZED (the subject is no text). */
+  /** Errors: NOT_ALLOWED (no suitable account), UNAUTHORIZED (the subject cannot be stored). */
   async admit(external: ExternalUser): Promise<{ readonly userId: string }> {
-    const fault = faultIn(external.subject);
-    if (fault !== null) throw new ServiceError('UNAUTHORIZED', `The sign-in failed: the subject ${fault}`);
+    const { provider, subject } = external;
+    const fault = subjectFault(subject);
+    if (fault !== null) {
+      this.#options.log.warn({ provider, reason: `the subject ${fault}` }, REFUSED);
+      throw new ServiceError('UNAUTHORIZED', `The sign-in failed: the subject ${fault}`);
+    }
     for (let attempt = 1; ; attempt += 1) {
       try {
         const admitted = await serializable(this.#options.db, (db) => this.#admit(db, external));
@@ -56,7 +64,7 @@ export class SignInAccounts {
         if (isChanged) await this.#options.changes.announce('user', user.id);
         if (isFirst) this.#recordFirst(user, external);
         const after = JSON.stringify(external.claims);
-        await recordRoleChanges(this.#options, { userId: user.id, provider: external.provider, before, after });
+        await recordRoleChanges(this.#options, { userId: user.id, provider, before, after });
         return { userId: user.id };
       } catch (error) {
         // A concurrent sign-in created the same account.
@@ -106,7 +114,8 @@ export class SignInAccounts {
     const email = verifiedEmail(external);
     if (email === null) {
       const isAddress = isEmailAddress(external.email?.trim().toLowerCase() ?? '');
-      throw this.#refused(isAddress ? 'EMAIL_NOT_VERIFIED' : 'EMAIL_MISSING', external);
+      const reason = external.isEmailVerified ? 'EMAIL_NOT_NORMALIZED' : 'EMAIL_NOT_VERIFIED';
+      throw this.#refused(isAddress ? reason : 'EMAIL_MISSING', external);
     }
     const known = await db.user.findUnique({ where: { email }, include: { identities: { where: { provider } } } });
     if (known !== null) {
@@ -135,12 +144,15 @@ export class SignInAccounts {
   }
 
   #refused(reason: SignInRefusal, { provider, subject }: ExternalUser): ServiceError {
-    this.#options.log.warn({ provider, subject, reason }, 'refused the sign-in of a user of an external provider');
+    this.#options.log.warn({ provider, subject, reason }, REFUSED);
     return signInRefused(reason);
   }
 }
 
 export const identityContext = (provider: SignInProvider, subject: string): string => `identity ${provider} ${subject}`;
+
+const subjectFault = (subject: string): string | null =>
+  Buffer.byteLength(subject) > MAX_SUBJECT_BYTES ? `has more than ${MAX_SUBJECT_BYTES} bytes` : faultIn(subject);
 
 /**
  * The verified address in lower case. `null` for characters that NFKC changes, such as the Kelvin sign, whose lower

@@ -4,6 +4,7 @@ import { ServiceError } from '../../platform/errors.ts';
 const SIGN_IN_REFUSALS = {
   EMAIL_MISSING: 'The provider sends no e-mail address of this user',
   EMAIL_NOT_VERIFIED: 'The provider has not verified an e-mail address of this user',
+  EMAIL_NOT_NORMALIZED: 'The e-mail address of this user has characters with another standard form (Unicode NFKC)',
   ACCOUNT_SIGNS_IN_OTHERWISE: 'The account with this e-mail address uses another sign-in method; ask an administrator',
   ACCOUNT_OF_ANOTHER_PERSON: 'The account with this e-mail address belongs to another user; ask an administrator',
   NO_ACCOUNT: 'This user has no account; ask an administrator for one',

@@ -176,6 +176,20 @@ describe.skipIf(!hasSlapd)(hasSlapd ? 'people of a directory' : SLAPD_MISSING, (
     expect((await login(service, 'bob@example.com')).code).toBe('UNAUTHORIZED');
   });
 
+  test('sign in with fewer groups where the directory limits them, and the log says so', async () => {
+    const { service, directory, lines } = await startWorld();
+    await addRule(service, { provider: 'LDAP', pattern: 'operators', role: 'EDITOR' });
+    await directory.change(async (client) => {
+      // slapd sends 500 entries to one search.
+      for (let n = 0; n < 501; n += 1) {
+        const group = { objectClass: 'groupOfNames', cn: `g${n}`, member: directory.dnOf('ada') };
+        await client.add(`cn=g${n},ou=groups,dc=example,dc=com`, group);
+      }
+    });
+    expect(await roleOf(service, (await login(service, 'ada@example.com')).token)).toBe('EDITOR');
+    expect(lines.filter(({ msg }) => msg.includes('further groups are ignored'))).toHaveLength(1);
+  });
+
   test('lose their sessions when they are removed', async () => {
     const { service, directory } = await startWorld();
     const { token } = await login(service, 'ada@example.com');

@@ -85,11 +85,16 @@ describe('a person who signs in', () => {
   });
 
   test('is refused with the reason when the provider sends no e-mail address, which may be in another claim', async () => {
-    const { service, oidc } = await startSignInWorld();
+    const { service, oidc, lines } = await startSignInWorld();
     for (const email of [undefined, '', 'not an address', ['a@example.com', 'b@example.com'], 7]) {
       oidc.people.set('eve', { email, email_verified: true, upn: 'eve@example.com' });
       expect(await refusalOf(service, 'eve')).toBe('email_missing');
     }
+    // PostgreSQL could not index it.
+    const longSubject = Array.from({ length: 1_000 }, (_, n) => String.fromCodePoint(0x4e00 + n)).join('');
+    oidc.people.set(longSubject, { email: 'eve@example.com', email_verified: true });
+    expect(await refusalOf(service, longSubject)).toBe('sign_in_failed');
+    expect(lines.at(-1)?.reason).toBe('the subject has more than 2000 bytes');
     const upn = { OIDC_EMAIL_CLAIM: 'upn' };
     for (const [env, expected] of [
       [upn, 'email_not_verified'],
@@ -142,7 +147,7 @@ test('a user of another issuer is another user with any sub, until an administra
   expect((await signIn(service, 'ada')).user.id).toBe(user.id);
   // Characters that differ in lower case: the mailbox with the Kelvin sign is not the one of mike.
   oidc.people.set('other', { email: 'mi\u212ae@example.com', email_verified: true });
-  expect(await refusalOf(service, 'other')).toBe('email_not_verified');
+  expect(await refusalOf(service, 'other')).toBe('email_not_normalized');
 });
 
 describe('roles', () => {
@@ -388,7 +393,7 @@ describe('attacks', () => {
   });
 
   test('an expired ID token, or one of another key, client, issuer, sign-in or user, is refused', async () => {
-    const { service, oidc } = await startSignInWorld();
+    const { service, oidc, lines } = await startSignInWorld();
     const keys = () => generateKeyPairSync('rsa', { modulusLength: 2_048 });
     const [{ privateKey }, other] = [keys(), keys()];
     const jwk = { ...privateKey.export({ format: 'jwk' }), kid: 'own', use: 'sig', alg: 'RS256' };
@@ -406,12 +411,15 @@ describe('attacks', () => {
       ['another issuer', signed({ iss: 'https://provider.example.com' }), 'sign_in_failed'],
       ['another sign-in', signed({ nonce: 'of another sign-in' }), 'sign_in_failed'],
       ['another person', signed({ sub: 'boss' }), 'sign_in_failed'],
+      ['a number', signed({ sub: 7 }), 'sign_in_failed'],
       ['over', signed({ iat: now - 7_200, exp: now - 3_600 }), 'sign_in_failed'],
       ['too large', signed({ much: 'x'.repeat(1_000_000) }), 'sign_in_unavailable'],
     ] as const) {
       oidc.serve(service.url, { jwks: { keys: [jwk] } } as object, idToken);
       expect([what, await refusalOf(service, 'ada')]).toEqual([what, refusal]);
     }
+    // The log names the claim that is wrong.
+    expect(JSON.stringify(lines.map(({ error }) => error))).toContain('(subject) claim type');
   });
 
   test('a person who says no comes back with that', async () => {

@@ -152,6 +152,8 @@ test('a claim path finds nested values, entries of lists, and names with dots', 
   expect(valuesAt(claims, 'https://example.com/groups')).toEqual(['x']);
   expect(valuesAt(claims, 'orgs.name')).toEqual(['one', 'two']);
   expect(valuesAt(claims, 'isStaff')).toEqual(['true']);
+  // Read as 9007199254740992, which may be another group.
+  expect(valuesAt(JSON.parse('{"groups":[9007199254740993,1e400,-7]}'), 'groups')).toEqual(['-7']);
   expect(valuesAt(claims, 'constructor.name')).toEqual([]);
   expect(valuesAt(claims, '__proto__')).toEqual([]);
 });

@@ -12,7 +12,7 @@ import type { PasswordDirectory } from '../../../platform/auth/password-director
 import { ServiceError } from '../../../platform/errors.ts';
 import type { SignInAccounts } from '../accounts.ts';
 import type { CheckedUser, CheckingProvider, ExternalUser } from '../providers.ts';
-import { limitedClaims } from '../rules/claim-values.ts';
+import { limitedClaims, OMITTED_CLAIMS } from '../rules/claim-values.ts';
 import { signInUnavailable } from '../sign-in-errors.ts';
 import { connectedTo, describeLdapError, type LdapAddress } from './ldap-connection.ts';
 import { ATTRIBUTES, first, isLocked, subjectOf } from './ldap-entry.ts';
@@ -33,6 +33,8 @@ export interface LdapDirectoryOptions extends LdapAddress {
 type LdapUser = Pick<ExternalUser, 'subject' | 'email' | 'name' | 'claims'>;
 
 const SEARCH_S = 5;
+const LIMIT_OF_DIRECTORY =
+  'a user has more groups than the LDAP directory sends to one search; further groups are ignored: raise its limit for the account of LDAP_BIND_DN';
 const MAX_GROUPS = 1_000;
 const MAX_LOGIN = 254;
 const MAX_PASSWORD = 1_024;
@@ -129,12 +131,17 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
       timeLimit: SEARCH_S,
       paged: { pageSize: 200 },
     });
-    for await (const { searchEntries } of pages) {
-      groups.push(...searchEntries);
-      if (groups.length > MAX_GROUPS) {
-        log.warn({ limit: MAX_GROUPS }, 'a user has more groups than the limit; further groups are ignored');
-        break;
+    try {
+      for await (const { searchEntries } of pages) {
+        groups.push(...searchEntries);
+        if (groups.length > MAX_GROUPS) {
+          log.warn({ limit: MAX_GROUPS }, 'a user has more groups than the limit; further groups are ignored');
+          break;
+        }
       }
+    } catch (error) {
+      if (!(error instanceof SizeLimitExceededError)) throw error;
+      log.warn({ read: groups.length }, LIMIT_OF_DIRECTORY);
     }
     return groups.slice(0, MAX_GROUPS);
   }
@@ -150,7 +157,7 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
       ...(email === null ? {} : { mail: email }),
     };
     const { included, omitted } = limitedClaims(claims, ['groups']);
-    if (omitted.length > 0) this.#options.log.warn({ claims: omitted }, 'omitted claims of a user that are too large');
+    if (omitted.length > 0) this.#options.log.warn({ claims: omitted }, OMITTED_CLAIMS);
     return { subject: subjectOf(entry), email, name: first(entry.displayName) ?? first(entry.cn), claims: included };
   }
 }

@@ -12,7 +12,11 @@ export function describeOidcError(error: unknown): string {
     const description = error.error_description?.slice(0, MAX_DESCRIPTION);
     return `the provider returned ${error.error}${description ? `: ${description}` : ''}`;
   }
-  if (error instanceof ClientError) return `${error.code ?? error.name}: ${error.message}`;
+  if (error instanceof ClientError) {
+    // The error inside names the claim or the member that is wrong, without its value.
+    const { message } = error.cause instanceof Error ? error.cause : error;
+    return `${error.code ?? error.name}: ${message}`;
+  }
   if (!(error instanceof Error)) return 'unknown';
   const problem = tlsProblem(error.cause, { name: 'the provider', ca: 'NODE_EXTRA_CA_CERTS' });
   if (problem !== null) return problem;

@@ -13,7 +13,7 @@ import {
 } from 'openid-client';
 import type { Logger } from 'pino';
 import type { CheckedUser, CheckingProvider, ExternalUser } from '../providers.ts';
-import { type Claims, limitedClaims } from '../rules/claim-values.ts';
+import { type Claims, limitedClaims, OMITTED_CLAIMS } from '../rules/claim-values.ts';
 import { signInUnavailable } from '../sign-in-errors.ts';
 import { hidesGroups, IN_PLACE_OF_GROUPS, TOO_MANY_GROUPS } from './hidden-groups.ts';
 import { type OidcClientOptions, OidcConfiguration } from './oidc-configuration.ts';
@@ -157,7 +157,7 @@ export class OidcProvider implements CheckingProvider {
     const { groupsClaim } = this.#options;
     const first = ['sub', 'email', 'email_verified', 'name', 'preferred_username', groupsClaim, ...IN_PLACE_OF_GROUPS];
     const { included, omitted } = limitedClaims(claims, first);
-    if (omitted.length > 0) this.#log.warn({ claims: omitted }, 'omitted claims of a user that are too large');
+    if (omitted.length > 0) this.#log.warn({ claims: omitted }, OMITTED_CLAIMS);
     return included;
   }
 

@@ -4,7 +4,8 @@ export type Claims = Readonly<Record<string, unknown>>;
 
 /**
  * The values at a path of member names separated by dots. A name may contain dots (`https://example.com/groups`). All
- * entries of lists are included. Numbers and booleans become strings; objects are ignored.
+ * entries of lists are included. Numbers and booleans become strings. Objects are ignored, and so are
+ * numbers beyond 2^53, of which JSON.parse has lost digits: they could equal another number.
  */
 export function valuesAt(claims: unknown, path: string): string[] {
   if (Array.isArray(claims)) return claims.flatMap((entry) => valuesAt(entry, path));
@@ -21,11 +22,13 @@ export function valuesAt(claims: unknown, path: string): string[] {
 
 function textsOf(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(textsOf);
+  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) return [];
   return ['string', 'number', 'boolean'].includes(typeof value) ? [String(value)] : [];
 }
 
 const MAX_CLAIMS = 64 * 1_024;
 const MAX_DEPTH = 6;
+export const OMITTED_CLAIMS = 'omitted claims of a user that are too large or too deeply nested';
 /** Claims about the token, not about the user. */
 const PROTOCOL_CLAIMS = new Set([
   'aud',
