@@ -1,5 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { type InputIssue, invalid } from '../../platform/errors.ts';
+import { factsOf } from './certificate-facts.ts';
 import { chainProblem, isIssuedBy, isSelfSigned, shownName } from './chain.ts';
 import { type PemBlock, pemBlocks } from './pem-blocks.ts';
 import { unusualCurve, weaknessOf } from './weakness.ts';
@@ -88,7 +89,7 @@ function blocksOf(text: string, path: string, issues: InputIssue[]): readonly Pe
     issues.push({ path, reason: `must have at most ${MAX_PEM} characters` });
     return [];
   }
-  const { blocks, problem } = pemBlocks(text);
+  const { blocks, problem } = pemBlocks(text, path === 'cert' ? 'CERTIFICATE' : 'PRIVATE KEY');
   if (problem !== null) issues.push({ path, reason: problem });
   return blocks;
 }
@@ -126,10 +127,10 @@ function readCertificates(blocks: readonly PemBlock[], issues: InputIssue[]): X5
 function parsed(text: string): X509Certificate | null {
   try {
     const certificate = new X509Certificate(text);
-    // The public key is read on demand. A key that OpenSSL does not support makes the certificate unusable.
-    void certificate.publicKey;
-    const hasTimes = !Number.isNaN(Number(certificate.validFromDate) + Number(certificate.validToDate));
-    return hasTimes ? certificate : null;
+    // OpenSSL reads names, times and the key on demand, and each may be malformed or unsupported. The service shows
+    // them, so a certificate with such a part must not be stored.
+    factsOf(certificate);
+    return certificate;
   } catch {
     return null;
   }

@@ -17,6 +17,7 @@ const WEAK_SIGNATURES: Readonly<Record<string, string>> = {
   '2a8648ce380403': 'SHA-1',
   '2b0e03021d': 'SHA-1',
 };
+const PRIME_FIELD = '2a8648ce3d0101';
 const RSA_PSS = '2a864886f70d01010a';
 const SHA_1 = '2b0e03021a';
 
@@ -38,7 +39,9 @@ export function weaknessOf(certificate: X509Certificate, isRoot: boolean): strin
 
 export function unusualCurve({ publicKey }: X509Certificate): string | null {
   if (publicKey.asymmetricKeyType !== 'ec') return null;
-  const curve = publicKey.asymmetricKeyDetails?.namedCurve;
+  // OpenSSL names a curve also where its parameters are written out, which RFC 5480, 2.1.1 forbids.
+  const isExplicit = publicKey.export({ type: 'spki', format: 'der' }).includes(Buffer.from(PRIME_FIELD, 'hex'));
+  const curve = isExplicit ? undefined : publicKey.asymmetricKeyDetails?.namedCurve;
   if (curve !== undefined && CURVES_OF_TLS.includes(curve)) return null;
   return `has a key on ${curve === undefined ? 'a curve without a name' : `the curve ${curve}`}, which TLS clients do not accept: use P-256, P-384 or P-521`;
 }

@@ -14,6 +14,7 @@ import {
   missingIssuer,
   readMaterial,
 } from '../../../src/protocol/certificates/certificate-material.ts';
+import { chainFacts } from '../../../src/protocol/certificates/chain-facts.ts';
 import { createAuthority, createSelfSigned } from '../../support/certificates.ts';
 
 const DAY_MS = 86_400_000;
@@ -138,6 +139,15 @@ describe('refused certificates', () => {
   const early = root.issue({ from: new Date('2090-01-01T00:00:00Z'), to: new Date('2091-01-01T00:00:00Z') });
   const der = openssl(server.leaf, 'x509', '-outform', 'der');
   const base64 = der.toString('base64');
+  const pkcs12 = Buffer.from(
+    made(
+      { cert: server.leaf, key: server.key },
+      'openssl pkcs12 -export -in cert -inkey key -passout pass:x | base64 -w 0',
+    ),
+    'base64',
+  );
+  const PKCS_12 = 'cert: is PKCS #12, not PEM: convert it with `openssl pkcs12 -noenc`';
+  const UTF_16 = 'cert: is PEM in UTF-16: save it as UTF-8';
   const encrypted = converted(server.key, 'pkcs8', '-topk8', '-passout', 'pass:hunter2');
   const rsa = root.issue({ key: 'rsa-2048' });
   const legacy = converted(rsa.key, 'rsa', '-traditional', '-aes128', '-passout', 'pass:hunter2');
@@ -248,6 +258,12 @@ describe('refused certificates', () => {
       ],
     ],
     ['DER as UTF-8', der.toString('utf8'), null, [expect.stringContaining('is DER') as unknown as string]],
+    ['a key in DER', server.leaf, base64, [expect.stringContaining('privateKey: is DER') as unknown as string]],
+    ['a key that is empty', server.leaf, '', ['privateKey: is not PEM: there is no line -----BEGIN PRIVATE KEY-----']],
+    ['UTF-16', Buffer.from(server.leaf, 'utf16le').toString('latin1'), null, [UTF_16]],
+    ['UTF-16 as UTF-8', `\ufffd\ufffd${Buffer.from(server.leaf, 'utf16le')}`, null, [UTF_16]],
+    ['PKCS #12', pkcs12.toString('latin1'), null, [PKCS_12]],
+    ['PKCS #12 as base64', pkcs12.toString('base64'), null, [PKCS_12]],
     ['DER as base64', base64, null, [expect.stringContaining('is DER') as unknown as string]],
     ['line ends as \\n', server.leaf.replaceAll('\n', '\\n'), null, ['cert: is not PEM: line ends are written as \\n']],
     [
@@ -334,6 +350,10 @@ describe('refused certificates', () => {
     const md5 = signed([...ec, 'ec_paramgen_curve:P-256'], '-md5');
     expect(refusal(md5.cert, md5.key)).toEqual([
       'cert: is weak: it is signed with MD5, which brokers and clients refuse',
+    ]);
+    const explicit = signed([...ec, 'ec_paramgen_curve:P-256', '-pkeyopt', 'ec_param_enc:explicit'], '-sha256');
+    expect(refusal(explicit.cert, explicit.key)).toEqual([
+      'cert: has a key on a curve without a name, which TLS clients do not accept: use P-256, P-384 or P-521',
     ]);
     const small = signed([...ec, 'ec_paramgen_curve:prime192v1'], '-sha256');
     expect(refusal(small.cert, small.key)).toEqual([
@@ -435,6 +455,23 @@ test('fields of a certificate are read, also with ambiguous names', () => {
     createHash('sha256').update(der).digest('hex'),
   );
   expect(factsOf(new X509Certificate(root.issue({ altNames: [strange] }).leaf)).subjectAltNames.length).toBeLessThan(3);
+});
+
+test('a certificate with a changed byte is either refused or has facts', () => {
+  const { raw } = new X509Certificate(server.leaf);
+  let accepted = 0;
+  for (let at = 0; at < raw.length; at++) {
+    for (const mask of [0x01, 0x80]) {
+      const changed = Buffer.from(raw);
+      changed[at] = (raw[at] ?? 0) ^ mask;
+      const cert = `-----BEGIN CERTIFICATE-----\n${changed.toString('base64')}\n-----END CERTIFICATE-----\n`;
+      if (refusal(cert, server.key).length > 0) continue;
+      expect(chainFacts(cert).subject).toBeTypeOf('string');
+      accepted++;
+    }
+  }
+  // Those of the signature, which only the issuer could verify.
+  expect(accepted).toBeGreaterThan(100);
 });
 
 test('a modified text is either accepted or refused with issues', () => {
