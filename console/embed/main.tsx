@@ -91,8 +91,12 @@ function define(name: string, of: ElementOf): void {
 }
 
 function addressOf(service: string): string | null {
-  const address = `${service.replace(/\/$/, '')}/`;
-  return URL.canParse(address, document.baseURI) ? new URL(address, document.baseURI).href : null;
+  const wanted = `${service.replace(/\/$/, '')}/`;
+  if (!URL.canParse(wanted, document.baseURI)) return null;
+  const { protocol, username, password, search, hash, href } = new URL(wanted, document.baseURI);
+  // Browsers connect to no other addresses, and paths are added at its end.
+  const isUsable = /^https?:$/.test(protocol) && `${username}${password}${search}${hash}` === '';
+  return isUsable ? href : null;
 }
 
 for (const [name, of] of Object.entries(ELEMENTS)) define(name, of);

@@ -117,5 +117,13 @@ describe.skipIf(!hasChromium)(hasChromium ? 'elements in the page of another ori
     });
     await problems?.getByText('does not accept the token').waitFor();
     expect(await page.getByText('does not accept the token').count()).toBe(4);
+
+    // Addresses that a browser cannot connect to would be errors of the page.
+    for (const address of ['javascript:alert(1)', 'data:text/html,x', `${service.url}?a#b`, 'http://a:b@127.0.0.1/']) {
+      await page.evaluate(
+        `document.querySelector('brokergraph-chart').setAttribute('service', ${JSON.stringify(address)})`,
+      );
+      await chart?.getByText(`“${address}” is not the address of a service.`).waitFor();
+    }
   });
 });
