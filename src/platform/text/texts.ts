@@ -4,9 +4,9 @@ import type { InputIssue } from '../errors.ts';
 export const MAX_NAME = 200;
 export const MAX_DESCRIPTION = 4_000;
 
-/** Whether a text has the form of an e-mail address. */
+/** Whether a text has the form of an e-mail address. Users can neither see nor type format characters. */
 export const isEmailAddress = (text: string): boolean =>
-  text.length <= 254 && /^[^\s@\p{Cc}\p{Cs}]+@[^\s@\p{Cc}\p{Cs}]+$/u.test(text);
+  text.length <= 254 && /^[^\s@\p{Cc}\p{Cf}\p{Cs}]+@[^\s@\p{Cc}\p{Cf}\p{Cs}]+$/u.test(text);
 
 /** Reason why a text with such a half cannot be used: it has no form in UTF-8. */
 export const HALF_OF_PAIR = 'must not contain half of a surrogate pair (U+D800 to U+DFFF)';

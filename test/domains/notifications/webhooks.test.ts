@@ -234,6 +234,8 @@ describe('templates', () => {
       ['{{=<% %>=}}{"a": "<%problem.title%>"}', 'must not use'],
       ['{"a": "{{problem.constructor}}"}', 'no such value'],
       ['{"a": "{{credentials.other}}"}', 'no such value'],
+      ['{"a": "{{problem.subject}}"}', 'it is no text'],
+      ['{{#problems}}{"a": "{{broker}}"}{{/problems}}', 'it is no text'],
       [`{"a": "${nested(20)}"}`, 'steps'],
       [`{"a": "${nested(12, 'x'.repeat(1_000))}"}`, 'body of more than'],
       [`{"a": "${'x'.repeat(16_000)}"}`, '16000'],

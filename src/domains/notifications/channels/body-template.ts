@@ -23,6 +23,9 @@ const NAMES = new Set(
     .split(' '),
 );
 
+/** Names of objects and lists, which would be written as `[object Object]`. */
+const OBJECTS = new Set(['problem', 'problems', 'project', 'broker', 'subject']);
+
 /**
  * Mustache that stops at the bounds of time and size. Project administrators write templates, and nested sections
  * multiply.
@@ -55,8 +58,9 @@ export function renderTemplate(template: string, content: NotificationContent, c
     JSON.parse(body);
   } catch (error) {
     // The rest of the message quotes the body, which may contain credentials.
-    const [place = 'its end'] = /position \d+/.exec(String(error)) ?? [];
-    throw new TemplateError(`does not make JSON for ${content.type}: it is not valid at ${place} of the body`);
+    const [place = null] = /position \d+|end of JSON/.exec(String(error)) ?? [];
+    const where = place === null ? '' : `: it is not valid at ${place.replace('end of JSON', 'the end')} of the body`;
+    throw new TemplateError(`does not make JSON for ${content.type}${where}`);
   }
   return body;
 }
@@ -120,6 +124,9 @@ function requireKnown(tokens: Tokens, credentials: ReadonlySet<string>): void {
         ? rest.length === 1 && credentials.has(rest[0] ?? '')
         : value.split('.').every((part) => NAMES.has(part));
     if (!isKnown) throw new TemplateError(`must not use {{${value.slice(0, 100)}}}: there is no such value`);
+    if (kind === 'name' && first !== 'credentials' && OBJECTS.has(rest.at(-1) ?? value)) {
+      throw new TemplateError(`must not use {{${value}}}: it is no text; use one of its values`);
+    }
     if (Array.isArray(inner)) requireKnown(inner as Tokens, credentials);
   }
 }
