@@ -54,7 +54,22 @@ const longProjects = [
   { name: 'long on PostgreSQL', include: ofPostgresql, ...ON_POSTGRESQL },
 ];
 
+/**
+ * Vite and Vitest list the modules of their Node in the settings of an environment, which are part of the key of each
+ * cached module. Without those lists, all versions of Node use the modules that one of them compiled.
+ */
+const sameOnAllNodes = {
+  name: 'same-on-all-nodes',
+  enforce: 'post' as const,
+  configEnvironment: {
+    order: 'post' as const,
+    handler: (_: string, { resolve }: { resolve?: { builtins?: (string | RegExp)[]; external?: true | string[] } }) =>
+      void Object.assign(resolve ?? {}, { builtins: [/^node:/], external: [] }),
+  },
+};
+
 export default defineConfig({
+  plugins: [sameOnAllNodes],
   resolve: {
     // Without this alias, Vite loads the ES build of graphql for src and Node the CommonJS build for packages. The two
     // copies reject each other's schemas.

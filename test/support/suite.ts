@@ -78,9 +78,16 @@ export const longFiles = (): string[] => ['test/**/*.long.ts', ...below(WITH_LON
 
 export const smokeFiles = (): string[] =>
   below([
-    'contract/',
-    'platform/storage/',
-    'package/node-versions',
+    'contract/operations',
+    'contract/revisions',
+    'contract/shapes',
+    'platform/storage/changes',
+    'platform/storage/crash',
+    'platform/storage/data-folder',
+    'platform/storage/migrations',
+    'platform/storage/postgresql-check',
+    'platform/storage/sealed',
+    'platform/storage/storage',
     'package/package',
     'readme',
     'data-plane/broker/embedded-broker',
