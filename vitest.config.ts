@@ -79,9 +79,7 @@ export default defineConfig({
     // Later runs reuse the modules that an earlier one compiled.
     experimental: { fsModuleCache: true },
     globalSetup: ['test/support/global-setup.ts'],
-    setupFiles: ['cpu-of-file', 'chromium-of-file', 'as-it-was', 'short-properties'].map(
-      (name) => `test/support/${name}.ts`,
-    ),
+    setupFiles: ['cpu-of-file', 'as-it-was', 'short-properties'].map((name) => `test/support/${name}.ts`),
     // These limits only end tests that hang. They are long enough for a machine with many busy processes per processor.
     testTimeout: isLong ? 900_000 : 300_000,
     hookTimeout: 300_000,

@@ -67,7 +67,7 @@ const folder = mkdtempSync(join(tmpdir(), 'brokergraph-tests-'));
 const children = new Set();
 process.once('exit', () => {
   for (const child of children) child.kill();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
 });
 // Vitest receives the signals, too.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));

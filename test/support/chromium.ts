@@ -20,27 +20,32 @@ let running: Promise<Browser> | undefined;
 /** By locale: a test seldom has two pages of its own, of which one remains. */
 const idle = new Map<string, Page>();
 
-/** The import takes long, and all test files load this module. */
 async function launch(): Promise<Browser> {
-  return (await import('playwright-core')).chromium.launch({ executablePath: chromiumProgram(), args: FLAGS });
+  // The import takes long, and all test files load this module.
+  const { chromium } = await import('playwright-core');
+  const browser = await chromium.launch({ executablePath: chromiumProgram(), args: FLAGS });
+  browser.once('disconnected', forget);
+  return browser;
 }
 
-function browserOfFile(): Promise<Browser> {
-  running ??= launch();
+/** The next test starts another one. */
+function forget(): void {
+  running = undefined;
+  idle.clear();
+}
+
+/** The browser of this process, which serves all its test files, and ends with it. */
+function browserOfProcess(): Promise<Browser> {
+  running ??= launch().catch((error) => {
+    forget();
+    throw error;
+  });
   return running;
 }
 
-/** Closes the browser at the end of a test file: chromium-of-file.ts. */
-export async function closeChromium(): Promise<void> {
-  const browser = running;
-  running = undefined;
-  idle.clear();
-  await (await browser)?.close();
-}
-
-/** A real browser without a window, one for each test file. The contexts of a test are closed after the test. */
+/** A real browser without a window. The contexts of a test are closed after the test. */
 export async function startChromium(): Promise<Browser> {
-  const browser = await browserOfFile();
+  const browser = await browserOfProcess();
   const others = browser.contexts();
   onTestFinished(async () => {
     for (const context of browser.contexts()) if (!others.includes(context)) await context.close();
@@ -53,7 +58,7 @@ export async function startChromium(): Promise<Browser> {
  * would load and compile the scripts again, which takes most of a test.
  */
 export async function openPage(locale: string): Promise<Page> {
-  const page = idle.get(locale) ?? (await (await (await browserOfFile()).newContext({ locale })).newPage());
+  const page = idle.get(locale) ?? (await (await (await browserOfProcess()).newContext({ locale })).newPage());
   idle.delete(locale);
   onTestFinished(async ({ task }) => {
     // A test that failed may still wait for its page.

@@ -3,7 +3,10 @@ import { afterAll } from 'vitest';
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** Processor time of a test file in seconds, including its threads and the child processes that have exited. */
+    /**
+     * Processor time of a test file in seconds, including its threads and the child processes that have exited. A
+     * Chromium is not included, because it serves several files.
+     */
     cpu?: number;
   }
 }

@@ -35,7 +35,8 @@ export async function setup(): Promise<() => Promise<void>> {
     const folder = folderInMemory();
     if (folder !== null) {
       process.env.TMPDIR = folder;
-      ends.push(() => rmSync(folder, { recursive: true, force: true }));
+      // A Chromium that ends with its test process may still write.
+      ends.push(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20 }));
     }
   }
   const { TEST_ENGINE, TEST_POSTGRES, TEST_POSTGRES_URL } = process.env;

@@ -70,8 +70,7 @@ test.skipIf(!hasChromium)(
     html = page(service.url, service.projectId);
     await addRule(service, { pattern: 'plant-ops' });
 
-    const browser = await startChromium();
-    const tab = await browser.newPage();
+    const tab = await (await startChromium()).newPage();
     await tab.goto(`${origin}/fleet`);
     await tab.click('#sign-in');
     await tab.fill('input[name=login]', 'ada');
@@ -84,8 +83,8 @@ test.skipIf(!hasChromium)(
     expect(await tab.textContent('#who')).toBe('ada@example.com');
     expect(await tab.textContent('#role')).toBe('EDITOR');
     // Nothing of the sign-in stays in the browser.
-    const cookies = await browser.contexts()[0]?.cookies(`${service.url}/auth/oidc/callback`);
-    expect(cookies?.filter(({ name }) => name.startsWith('brokergraph'))).toEqual([]);
+    const cookies = await tab.context().cookies(`${service.url}/auth/oidc/callback`);
+    expect(cookies.filter(({ name }) => name.startsWith('brokergraph'))).toEqual([]);
 
     oidc.people.set('ada', { email: 'ada@example.com', groups: ['staff'] });
     await checkNow(service);
