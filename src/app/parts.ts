@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { HistoryThread } from '../data-plane/history/hosting/history-thread.ts';
 import { AccessControlService } from '../domains/access-control/access-control-service.ts';
+import { AccountCopies } from '../domains/access-control/account-copies.ts';
+import { PasswordCopies } from '../domains/access-control/writing/password-copies.ts';
 import { AuditService } from '../domains/audit/audit-service.ts';
 import { Bridges } from '../domains/bridges/bridges.ts';
 import type { BrokerRecord } from '../domains/brokers/broker-cache.ts';
@@ -186,6 +188,7 @@ function openFeatures(
     }),
   );
   const accessControl = closers.keep(new AccessControlService({ ...ofBrokers, clients, log }));
+  const passwordCopies = new PasswordCopies({ runtimes, sealer });
   const { db, changes } = storage;
   const jobs = new JobStore({ db, changes, log });
   const jobService = closers.keep(new JobService({ store: jobs, changes, brokers: fleet.brokers, log }));
@@ -240,6 +243,7 @@ function openFeatures(
       store: clusterStore,
       projects,
       access: accessControl,
+      passwordCopies,
       clients,
       topics: topicTrees.service,
       streams: streams.service,
@@ -273,6 +277,7 @@ function openFeatures(
     ...published,
     refusals,
     accessControl,
+    accountCopies: new AccountCopies({ access: accessControl, passwordCopies }),
     certificates: new CertificateService({ db, cache, brokers, sealer }),
     certificateDeployer: new CertificateDeployer({
       storage,

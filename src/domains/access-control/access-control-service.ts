@@ -5,7 +5,7 @@ import { type ListConnection, listConnection, type PageArguments } from '../../p
 import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts';
 import { runInSlices } from '../../platform/scheduling/sliced-task.ts';
 import type { AccessAction, AccessQuery, Grantee } from '../../protocol/apis/access-control/access-explanation.ts';
-import type { AccessDialect } from '../../protocol/apis/access-control/access-model.ts';
+import type { AccessDialect, AccessPolicy } from '../../protocol/apis/access-control/access-model.ts';
 import { DYNSEC_API, getClient, parseConnections } from '../../protocol/control/dynamic-security.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
@@ -178,11 +178,13 @@ export class AccessControlService {
   }
 
   async exportDocument(broker: BrokerRecord): Promise<AccessDocument> {
-    // Users store and compare documents, so recent changes of other clients must be included.
-    const reader = this.#readerOf(broker);
-    const { runtimes } = this.#options;
-    const { policy } = await runtimes.ask(reader, (runtime) => this.#accessOf(reader, runtime).index.current());
-    return runInSlices(documentOf(policy));
+    return runInSlices(documentOf(await this.policy(broker)));
+  }
+
+  /** Includes recent changes of other clients: users store and compare documents. Errors: see `view`. */
+  async policy(broker: BrokerRecord): Promise<AccessPolicy> {
+    const { policy } = await (await this.ofBroker(this.#readerOf(broker))).index.current();
+    return policy;
   }
 
   async importDocument(broker: BrokerRecord, request: ImportRequest): Promise<ImportReport> {

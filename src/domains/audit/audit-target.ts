@@ -19,7 +19,7 @@ const NAMED = [
 
 const OF_BROKER = [
   [/TopicT(?:ree|tl)/, 'topicTree'],
-  [/AccessControl|DefaultAcl/, 'accessControl'],
+  [/AccessControl|DefaultAcl|copyAccounts/, 'accessControl'],
   [/Message/, 'message'],
 ] as const;
 

@@ -4,6 +4,7 @@ import type { Sealer } from '../../platform/storage/encryption/sealed.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import type { Stop } from '../../protocol/mqtt/broker-session.ts';
 import type { AccessControlService } from '../access-control/access-control-service.ts';
+import type { PasswordCopies } from '../access-control/writing/password-copies.ts';
 import type { ProjectCache } from '../projects/project-cache.ts';
 import { ClusterDrivers } from './cluster-drivers.ts';
 import { ClusterLive } from './cluster-live.ts';
@@ -13,7 +14,6 @@ import { ClusterService } from './cluster-service.ts';
 import type { ClusterStore } from './cluster-store.ts';
 import type { ContactNodes } from './contact-nodes.ts';
 import { DynsecDriver } from './dynsec/dynsec-driver.ts';
-import { PasswordCopies } from './dynsec/password-copies.ts';
 import { SyncStore } from './dynsec/sync-store.ts';
 import { HaDriver } from './ha/ha-driver.ts';
 import { ClusterServing, type ClusterServingOptions } from './serving/cluster-serving.ts';
@@ -26,6 +26,7 @@ interface ClustersOptions extends Omit<ClusterServingOptions, 'streamMutex'> {
   readonly store: ClusterStore;
   readonly projects: ProjectCache;
   readonly access: AccessControlService;
+  readonly passwordCopies: PasswordCopies;
   readonly log: Logger;
 }
 
@@ -42,7 +43,6 @@ export function openClusters(options: ClustersOptions) {
   const dynsec = new DynsecDriver({
     ...options,
     store: syncStore,
-    passwordCopies: new PasswordCopies(options),
     // A write waits for earlier writes, and each of them may take long.
     mutex: mutex('this cluster', 'cluster', timeoutMs * 6),
     storesPasswords,

@@ -141,7 +141,7 @@ function valueFor(type: GraphQLInputType, name: string, parent: string, ids: Wor
   if (isEnumType(type)) return type.getValues()[0]?.name;
   if (type.name === 'DateTime') return inAnHour().toISOString();
   if (isLeafType(type) && type.name === 'ID') {
-    if (name === 'id' && parent === 'broker') return ids.brokerId;
+    if (name === 'fromBrokerId' || (name === 'id' && parent === 'broker')) return ids.brokerId;
     if (name === 'id' && parent === 'project') return ids.projectId;
     if (name === 'id' && parent === 'job' && 'jobId' in ids) return ids.jobId;
     return name in ids ? (ids as unknown as Record<string, unknown>)[name] : 'usr_0000000000unknown';

@@ -2,10 +2,17 @@ import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { AccessDialect, AccessPolicy } from '../../../protocol/apis/access-control/access-model.ts';
 import { type AccessDiff, type DiffOptions, diffAccess } from './access-diff.ts';
 import { parseDocument } from './access-document-parser.ts';
+import { type CopiedAccounts, copyOf } from './account-copy.ts';
 import { parseMosquittoFile } from './mosquitto-file.ts';
 
-/** A document in the format of `documentOf`, or the text of a dynamic-security.json file of Mosquitto. */
-export type ImportSource = { readonly document: unknown } | { readonly mosquittoFile: string };
+/**
+ * A document in the format of `documentOf`, the text of a dynamic-security.json file of Mosquitto, or accounts of
+ * another broker.
+ */
+export type ImportSource =
+  | { readonly document: unknown }
+  | { readonly mosquittoFile: string }
+  | { readonly accounts: CopiedAccounts };
 
 export function* planImport(
   policy: AccessPolicy,
@@ -16,7 +23,8 @@ export function* planImport(
   if ('document' in source) {
     return yield* diffAccess(policy, dialect, yield* parseDocument(source.document), options);
   }
-  const { document, warnings } = yield* parseMosquittoFile(source.mosquittoFile);
+  const { document, warnings } =
+    'accounts' in source ? yield* copyOf(source.accounts, policy) : yield* parseMosquittoFile(source.mosquittoFile);
   const plan = yield* diffAccess(policy, dialect, document, options);
   return { ...plan, notes: [...warnings, ...plan.notes] };
 }

@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../../gateway/context.ts';
-import { builder, onBroker, writesAccessControl } from '../../../gateway/graphql/builder.ts';
+import { builder, type OutputFields, onBroker, writesAccessControl } from '../../../gateway/graphql/builder.ts';
 import { WHOLE_POLICY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { inputArgument, payloadsWith } from '../../../gateway/graphql/payloads.ts';
 import { mayControl } from '../../../platform/auth/viewer.ts';
@@ -13,7 +13,7 @@ import { BROKER_ID } from './access-objects-schema.ts';
 import { nodesField, writeReportFields } from './access-report-schema.ts';
 import { recordOfDerived } from './recorded-changes.ts';
 
-const AccountPasswordInput = builder.inputType('AccountPasswordInput', {
+export const AccountPasswordInput = builder.inputType('AccountPasswordInput', {
   description: 'The password of an account that the source names.',
   fields: (t) => names(t, 'username', 'password'),
 });
@@ -46,20 +46,22 @@ const AccessControlImportInput = builder.inputType('AccessControlImportInput', {
 
 const importArgument = () => inputArgument(AccessControlImportInput, 'The broker, and the access control to apply.');
 
+export const importReportFields = <Report extends ImportReport>(t: OutputFields<Report>) => ({
+  ...writeReportFields(t, 'In the order of execution.'),
+  ...nodesField(t),
+  notes: t.stringList({
+    description: 'Descriptions of differences from the source that remain.',
+    resolve: ({ notes }) => [...notes],
+  }),
+  needPassword: t.stringList({
+    description: 'New accounts without a password, which cannot be used until one is set.',
+    resolve: ({ needPassword }) => [...needPassword],
+  }),
+});
+
 const importPayload = payloadsWith<ImportReport>({
   description: 'The planned or executed changes. Empty `changes`: the broker already matches the source.',
-  fields: (t) => ({
-    ...writeReportFields(t, 'In the order of execution.'),
-    ...nodesField(t),
-    notes: t.stringList({
-      description: 'Descriptions of differences from the source that remain.',
-      resolve: ({ notes }) => [...notes],
-    }),
-    needPassword: t.stringList({
-      description: 'New accounts without a password, which cannot be used until one is set.',
-      resolve: ({ needPassword }) => [...needPassword],
-    }),
-  }),
+  fields: importReportFields,
 });
 
 const PlannedImport = importPayload('planAccessControl');
@@ -92,7 +94,7 @@ function sourceOf(document: unknown, mosquittoFile: string | null): ImportSource
   return mosquittoFile === null ? { document } : { mosquittoFile };
 }
 
-function passwordsOf(given: readonly GivenPassword[]): ReadonlyMap<string, string> {
+export function passwordsOf(given: readonly GivenPassword[]): ReadonlyMap<string, string> {
   const issues = given.flatMap(({ password }, index) => {
     const reason = passwordProblem(password);
     return reason === null ? [] : [{ path: `input.passwords.${index}.password`, reason }];

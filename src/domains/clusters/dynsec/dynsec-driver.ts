@@ -3,6 +3,7 @@ import { ServiceError } from '../../../platform/errors.ts';
 import type { LeasedMutex } from '../../../platform/scheduling/leased-mutex.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { SharedAccess } from '../../access-control/access-control-service.ts';
+import type { PasswordCopies } from '../../access-control/writing/password-copies.ts';
 import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { ClusterCache } from '../cluster-cache.ts';
@@ -17,7 +18,6 @@ import type {
 import { type NodeAccess, withLostRules } from './node-plan.ts';
 import { NodeStates } from './node-states.ts';
 import { NodeWatch } from './node-watch.ts';
-import type { PasswordCopies } from './password-copies.ts';
 import type { SyncStore } from './sync-store.ts';
 import { SyncedCluster } from './synced-cluster.ts';
 

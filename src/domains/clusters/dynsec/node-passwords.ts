@@ -1,8 +1,8 @@
 import { ServiceError } from '../../../platform/errors.ts';
+import type { PasswordCopies } from '../../access-control/writing/password-copies.ts';
 import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
-import type { PasswordCopies } from './password-copies.ts';
 import type { SyncStore } from './sync-store.ts';
 
 interface NodePasswordsOptions {

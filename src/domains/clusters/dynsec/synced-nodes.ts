@@ -6,6 +6,7 @@ import type { BrokerAccess } from '../../access-control/access-control-service.t
 import type { AccessDocument } from '../../access-control/documents/access-document.ts';
 import type { AccessChange, AccessWrite } from '../../access-control/writing/access-change.ts';
 import type { BlastRadius, WriteReport } from '../../access-control/writing/access-report.ts';
+import type { PasswordCopies } from '../../access-control/writing/password-copies.ts';
 import type { PolicyNow } from '../../access-control/writing/read-back.ts';
 import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
@@ -15,7 +16,6 @@ import { NodePasswords } from './node-passwords.ts';
 import { differencesTo, type NodeAccess, type NodePlan, objectsOf, planTowards } from './node-plan.ts';
 import type { NodeStates } from './node-states.ts';
 import { NodeVersions } from './node-versions.ts';
-import type { PasswordCopies } from './password-copies.ts';
 import type { SyncStore } from './sync-store.ts';
 
 export interface SyncedNodesOptions {

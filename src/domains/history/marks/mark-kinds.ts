@@ -12,7 +12,8 @@ const OPERATIONS: Readonly<Record<MarkKind, readonly string[]>> = {
   ],
   RESTART: ['setTargetState'],
   ACCESS: [
-    ...['applyAccessControl', 'changeAccessControl', 'repairClusterNode', 'setAnonymousGroup', 'setDefaultAcl'],
+    ...['applyAccessControl', 'changeAccessControl', 'copyAccounts', 'repairClusterNode'],
+    ...['setAnonymousGroup', 'setDefaultAcl'],
     ...['createAccount', 'updateAccount', 'putAccount', 'deleteAccount', 'setAccountEnabled', 'setAccountPassword'],
     ...['addAccountGroup', 'removeAccountGroup', 'addAccountRole', 'removeAccountRole'],
     ...['createAccessGroup', 'updateAccessGroup', 'putAccessGroup', 'deleteAccessGroup'],
