@@ -1,5 +1,5 @@
-import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { InputIssue } from '../../../platform/errors.ts';
+import { nodeHttp } from '../../../platform/network/node-http.ts';
 import { pointerStep } from '../../../platform/text/json-schema.ts';
 import type { AllowedHosts } from '../../../protocol/network/allowed-hosts.ts';
 import {
@@ -130,8 +130,8 @@ export function headerIssues(headers: Readonly<Record<string, string>>): InputIs
     if (isTwice) return [{ path, reason: 'is there twice' }];
     if (RESERVED.test(name)) return [{ path, reason: 'is set by the bridge itself' }];
     try {
-      validateHeaderName(name);
-      validateHeaderValue(name, value);
+      nodeHttp.validateHeaderName(name);
+      nodeHttp.validateHeaderValue(name, value);
       return [];
     } catch {
       return [{ path, reason: 'must be a header that HTTP can carry' }];

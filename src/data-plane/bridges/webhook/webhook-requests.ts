@@ -1,6 +1,7 @@
-import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
+import type { Agent, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
+import { nodeHttp } from '../../../platform/network/node-http.ts';
 import { keepCertificate } from '../../../platform/network/tls-failure.ts';
 import { type TlsMaterial, tlsOptions } from '../sink/tls-material.ts';
 
@@ -22,7 +23,7 @@ interface WebhookResponse {
  */
 export class WebhookRequests {
   readonly #url: URL;
-  readonly #agent: HttpAgent;
+  readonly #agent: Agent;
   readonly #bodyBytes: number;
 
   /** `bodyBytes`: of the body of each response. Default: none. */
@@ -30,13 +31,13 @@ export class WebhookRequests {
     this.#url = new URL(url);
     this.#bodyBytes = bodyBytes;
     const options = { keepAlive: true, maxSockets: 1, ...(lookup === undefined ? {} : { lookup }) };
-    this.#agent = this.#isTls ? new HttpsAgent({ ...options, ...tlsOptions(tls) }) : new HttpAgent(options);
+    this.#agent = this.#isTls ? new HttpsAgent({ ...options, ...tlsOptions(tls) }) : new nodeHttp.Agent(options);
   }
 
   /** Resolves with the status and headers, also if the body is incomplete. Errors: that of the socket; AbortError. */
   post(body: Buffer, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<WebhookResponse> {
     return new Promise((resolve, reject) => {
-      const start = this.#isTls ? requestHttps : requestHttp;
+      const start = this.#isTls ? requestHttps : nodeHttp.request;
       const length = { 'content-length': String(body.length) };
       const request = start(this.#url, {
         method: 'POST',

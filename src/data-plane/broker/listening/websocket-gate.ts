@@ -1,7 +1,8 @@
-import { createServer, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws';
+import { nodeHttp } from '../../../platform/network/node-http.ts';
 import { boundBody, readInSlices } from '../../../platform/network/sliced-reading.ts';
 
 const UPGRADE_TIMEOUT_MS = 10_000;
@@ -16,7 +17,7 @@ const SUBPROTOCOLS = ['mqtt', 'mqttv3.1'] as const;
 
 /** MQTT over WebSocket [MQTT-6.0.0]: subprotocol `mqtt` (`mqttv3.1` for old clients), any path. */
 export class WebSocketGate {
-  readonly #http = createServer((request, response) => {
+  readonly #http = nodeHttp.createServer((request, response) => {
     boundBody(request, response);
     response.writeHead(426, { 'content-type': 'text/plain' }).end('MQTT over WebSocket only\n');
   });
