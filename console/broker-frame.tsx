@@ -19,12 +19,7 @@ export function BrokerFrame() {
   return <OfBroker id={id}>{(broker, isLive) => <Frame broker={broker} isLive={isLive} />}</OfBroker>;
 }
 
-interface FrameProps {
-  readonly broker: Broker;
-  readonly isLive: boolean;
-}
-
-function Frame({ broker, isLive }: FrameProps) {
+function Frame({ broker, isLive }: { readonly broker: Broker; readonly isLive: boolean }) {
   const text = useTexts(brokerTexts);
   const { '*': rest = '' } = useParams<{ '*': string }>();
   const { id, name, project, connection } = broker;

@@ -3,12 +3,8 @@ import { useTexts } from '../texts/texts.ts';
 import { Suggestions } from './suggestions.tsx';
 import { accessTexts } from './texts.ts';
 
-interface AddMemberProps {
-  readonly onAdd: (username: string, priority: number) => void;
-}
-
 /** Adds one account to a group. */
-export function AddMember({ onAdd }: AddMemberProps) {
+export function AddMember({ onAdd }: { readonly onAdd: (username: string, priority: number) => void }) {
   const text = useTexts(accessTexts);
   const list = useId();
   const [name, setName] = useState('');

@@ -55,13 +55,8 @@ function kindOf(command: string): 'added' | 'removed' | 'changed' {
   return /^(delete|remove)/.test(command) ? 'removed' : 'changed';
 }
 
-interface ValueProps {
-  readonly name: string;
-  readonly value: unknown;
-}
-
 /** A text or a number behind its name, a list below it. */
-function Value({ name, value }: ValueProps) {
+function Value({ name, value }: { readonly name: string; readonly value: unknown }) {
   if (!Array.isArray(value) || value.length === 0) {
     return (
       <>

@@ -9,13 +9,8 @@ import { useAccess } from './access-context.ts';
 import { clientsAddress } from './addresses.ts';
 import { accessTexts } from './texts.ts';
 
-interface ClientsOfProps {
-  readonly kind: 'account' | 'group';
-  readonly name: string;
-}
-
 /** The clients of an account, or of the members of a group: how many are connected, where they are, and their end. */
-export function ClientsOf({ kind, name }: ClientsOfProps) {
+export function ClientsOf({ kind, name }: { readonly kind: 'account' | 'group'; readonly name: string }) {
   const text = useTexts(accessTexts);
   const numberText = useNumbers();
   const { brokerId } = useAccess();

@@ -6,13 +6,8 @@ import type { Held } from './held-list.tsx';
 /** That of Mosquitto, which needs no mention. */
 const DEFAULT_PRIORITY = -1;
 
-interface HeldWordsProps {
-  readonly kind: 'groups' | 'roles';
-  readonly held: readonly Held[];
-}
-
 /** Links to groups or roles, with those priorities that are not the default. */
-export function HeldWords({ kind, held }: HeldWordsProps) {
+export function HeldWords({ kind, held }: { readonly kind: 'groups' | 'roles'; readonly held: readonly Held[] }) {
   const { id } = useBroker();
   if (held.length === 0) return <>–</>;
   return (

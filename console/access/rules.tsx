@@ -28,13 +28,8 @@ export interface ListedRule extends Rule {
   readonly groupName?: string | null;
 }
 
-interface RulesProps {
-  readonly label: string;
-  readonly rules: readonly ListedRule[];
-}
-
 /** Rules in the order in which the broker evaluates them. */
-export function Rules({ label, rules }: RulesProps) {
+export function Rules({ label, rules }: { readonly label: string; readonly rules: readonly ListedRule[] }) {
   const text = useTexts(accessTexts);
   const { brokerId } = useAccess();
   if (rules.length === 0) return <p>{text('noRules')}</p>;

@@ -7,13 +7,8 @@ import { LIVE_NUMBERS, type Numbers } from './live-numbers.ts';
 import { overviewTexts } from './overview-texts.ts';
 import { type Format, useBytes } from './units.ts';
 
-interface CurrentNumbersProps {
-  readonly current: Numbers;
-  readonly isLive: boolean;
-}
-
 /** What the broker publishes about itself, as it publishes it. */
-export function CurrentNumbers({ current, isLive }: CurrentNumbersProps) {
+export function CurrentNumbers({ current, isLive }: { readonly current: Numbers; readonly isLive: boolean }) {
   const text = useTexts(overviewTexts);
   const { id } = useBroker();
   const numberText = useNumbers();

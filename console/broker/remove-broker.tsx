@@ -12,13 +12,8 @@ const DELETE = graphql(`mutation DeleteBroker($input: DeleteBrokerInput!) {
   deleteBroker(input: $input) { deletedBrokerId }
 }`);
 
-interface RemoveBrokerProps {
-  readonly settings: Settings;
-  readonly onClose: () => void;
-}
-
 /** Removes a broker from the service, after all that ends with it was shown. */
-export function RemoveBroker({ settings, onClose }: RemoveBrokerProps) {
+export function RemoveBroker({ settings, onClose }: { readonly settings: Settings; readonly onClose: () => void }) {
   const text = useTexts(connectionTexts);
   const notify = useNotices();
   const [, navigate] = useLocation();

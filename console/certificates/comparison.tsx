@@ -8,13 +8,8 @@ import { certificateTexts } from './texts.ts';
 
 type Facts = Pick<Certificate, 'subject' | 'subjectAltNames' | 'issuer' | 'validFrom' | 'validTo'>;
 
-interface ComparisonProps {
-  readonly previous: Facts;
-  readonly next: Facts;
-}
-
 /** A new certificate next to the one that it replaces. */
-export function Comparison({ previous, next }: ComparisonProps) {
+export function Comparison({ previous, next }: { readonly previous: Facts; readonly next: Facts }) {
   const text = useTexts(certificateTexts);
   const rows: readonly { readonly title: string; readonly of: (facts: Facts) => ReactNode }[] = [
     { title: text('subject'), of: ({ subject }) => subject },

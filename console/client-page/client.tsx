@@ -29,12 +29,8 @@ const NUMBERS_MS = 1_000;
 const SEEN_MS = 2_000;
 const ACCESS_MS = 5_000;
 
-interface ClientProps {
-  readonly clientId: string;
-}
-
 /** A device, also one that never connected: what it does now, what it was denied, what happened, what it may do. */
-export function Client({ clientId }: ClientProps) {
+export function Client({ clientId }: { readonly clientId: string }) {
   const text = useTexts(clientTexts);
   const listText = useTexts(clientsTexts);
   const { id: brokerId, connection } = useBroker();

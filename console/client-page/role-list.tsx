@@ -3,13 +3,8 @@ import type { HeldRole } from './operations.ts';
 import { ruleText } from './rule-text.ts';
 import { clientTexts } from './texts.ts';
 
-interface RoleListProps {
-  readonly title: string;
-  readonly roles: readonly HeldRole[];
-}
-
 /** Roles in the order of their evaluation, with their rules. */
-export function RoleList({ title, roles }: RoleListProps) {
+export function RoleList({ title, roles }: { readonly title: string; readonly roles: readonly HeldRole[] }) {
   const text = useTexts(clientTexts);
   if (roles.length === 0) return null;
   return (

@@ -2,12 +2,8 @@ import { useTexts } from '../texts/texts.ts';
 import type { ClientNumbers } from './operations.ts';
 import { clientTexts } from './texts.ts';
 
-interface UnknownFieldsProps {
-  readonly fields: NonNullable<ClientNumbers['unknownFields']>;
-}
-
 /** Why some values are unknown, and what would change that. */
-export function UnknownFields({ fields }: UnknownFieldsProps) {
+export function UnknownFields({ fields }: { readonly fields: NonNullable<ClientNumbers['unknownFields']> }) {
   const text = useTexts(clientTexts);
   const byReason = new Map<string, string[]>();
   for (const { field, reason } of fields) byReason.set(reason, [...(byReason.get(reason) ?? []), field]);

@@ -17,13 +17,8 @@ const HELD = graphql(`query HeldRoles($id: ID!, $username: String!, $isAnonymous
   }
 }`);
 
-interface AssumptionsProps {
-  readonly account: string | null;
-  readonly revision: number;
-}
-
 /** What would be if the account held further roles, or lost some. Nothing is changed. */
-export function Assumptions({ account, revision }: AssumptionsProps) {
+export function Assumptions({ account, revision }: { readonly account: string | null; readonly revision: number }) {
   const text = useTexts(whyTexts);
   const { id } = useBroker();
   const { inputs, set } = useWhy();

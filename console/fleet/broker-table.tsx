@@ -8,15 +8,10 @@ import type { Project } from './operations.ts';
 import { fleetTexts } from './texts.ts';
 import type { Shown } from './use-brokers.ts';
 
-interface BrokerTableProps {
-  readonly project: Project;
-  readonly brokers: readonly Shown[];
-}
-
 /** The service warns of certificates that expire within these days. */
 const SOON_DAYS = 14;
 
-export function BrokerTable({ project, brokers }: BrokerTableProps) {
+export function BrokerTable({ project, brokers }: { readonly project: Project; readonly brokers: readonly Shown[] }) {
   const text = useTexts(fleetTexts);
   const numberText = useNumbers();
   const { view, sortBy } = useFleetView();
