@@ -4,12 +4,7 @@ import { Hour, Problems, Published, State } from './broker-parts.tsx';
 import { fleetTexts } from './texts.ts';
 import type { Shown } from './use-brokers.ts';
 
-interface BrokerTilesProps {
-  readonly label: string;
-  readonly brokers: readonly Shown[];
-}
-
-export function BrokerTiles({ label, brokers }: BrokerTilesProps) {
+export function BrokerTiles({ label, brokers }: { readonly label: string; readonly brokers: readonly Shown[] }) {
   const text = useTexts(fleetTexts);
   return (
     <ul className="tiles" aria-label={label}>

@@ -12,13 +12,8 @@ import './style.css';
 
 const NAMES = Object.keys(SNIPPETS) as (keyof typeof SNIPPETS)[];
 
-interface ConnectDeviceProps {
-  readonly device: Device;
-  readonly onClose: () => void;
-}
-
 /** The password, programs that use it, and whether the device has connected. */
-export function ConnectDevice({ device, onClose }: ConnectDeviceProps) {
+export function ConnectDevice({ device, onClose }: { readonly device: Device; readonly onClose: () => void }) {
   const text = useTexts(giveAccessTexts);
   const { url } = useBroker();
   const [place, setPlace] = useState(() => {

@@ -12,13 +12,8 @@ import { useChannelPlace } from './channel-place.ts';
 import { TestChannel } from './test-channel.tsx';
 import { channelTexts } from './texts.ts';
 
-interface ChannelActionsProps {
-  readonly channel: Channel;
-  readonly onChanged: () => void;
-}
-
 /** Tests, changes, switches off and deletes a channel. */
-export function ChannelActions({ channel, onChanged }: ChannelActionsProps) {
+export function ChannelActions({ channel, onChanged }: { readonly channel: Channel; readonly onChanged: () => void }) {
   const text = useTexts(channelTexts);
   const notify = useNotices();
   const { channelAddress } = useChannelPlace();

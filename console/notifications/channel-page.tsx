@@ -11,13 +11,8 @@ import { Deliveries } from './deliveries.tsx';
 import { channelTexts } from './texts.ts';
 import { useTargetWords } from './use-target-words.ts';
 
-interface ChannelPageProps {
-  readonly channel: Channel;
-  readonly onChanged: () => void;
-}
-
 /** A channel with its rules and its messages. */
-export function ChannelPage({ channel, onChanged }: ChannelPageProps) {
+export function ChannelPage({ channel, onChanged }: { readonly channel: Channel; readonly onChanged: () => void }) {
   const text = useTexts(channelTexts);
   const { projectId, channelAddress } = useChannelPlace();
   const targetText = useTargetWords();

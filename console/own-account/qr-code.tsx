@@ -1,12 +1,7 @@
 import { encode } from 'uqr';
 
-interface QrCodeProps {
-  readonly value: string;
-  readonly label: string;
-}
-
 /** Dark on white in each theme, because not every camera reads inverted codes. */
-export function QrCode({ value, label }: QrCodeProps) {
+export function QrCode({ value, label }: { readonly value: string; readonly label: string }) {
   const { data, size } = encode(value, { border: 4 });
   const path = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : []))).join('');
   return (

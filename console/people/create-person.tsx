@@ -14,12 +14,7 @@ const CREATE = graphql(`mutation CreateUser($input: CreateUserInput!) {
   createUser(input: $input) { user { id email } }
 }`);
 
-interface CreatePersonProps {
-  readonly onCreated: () => void;
-  readonly onClose: () => void;
-}
-
-export function CreatePerson({ onCreated, onClose }: CreatePersonProps) {
+export function CreatePerson({ onCreated, onClose }: { readonly onCreated: () => void; readonly onClose: () => void }) {
   const text = useTexts(peopleTexts);
   const notify = useNotices();
   const { run, isBusy, error } = useMutation(CREATE);

@@ -13,13 +13,8 @@ export const SET_MEMBER = graphql(`mutation SetMember($input: SetProjectMemberIn
   setProjectMember(input: $input) { member { role user { email } } }
 }`);
 
-interface AddMemberProps {
-  readonly projectId: string;
-  readonly onAdded: () => void;
-}
-
 /** Gives a user a role in the project. */
-export function AddMember({ projectId, onAdded }: AddMemberProps) {
+export function AddMember({ projectId, onAdded }: { readonly projectId: string; readonly onAdded: () => void }) {
   const text = useTexts(memberTexts);
   const notify = useNotices();
   const { run, isBusy, error } = useMutation(SET_MEMBER);

@@ -74,12 +74,7 @@ export function Settings() {
   );
 }
 
-interface SettingsFormProps {
-  readonly found: Found;
-  readonly onSaved: () => void;
-}
-
-function SettingsForm({ found, onSaved }: SettingsFormProps) {
+function SettingsForm({ found, onSaved }: { readonly found: Found; readonly onSaved: () => void }) {
   const text = useTexts(settingsTexts);
   const notify = useNotices();
   const { run, isBusy, error } = useMutation(UPDATE);

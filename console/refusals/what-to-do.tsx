@@ -26,12 +26,7 @@ const PLACES: Partial<Record<RefusalReason, readonly Place[]>> = {
   TOO_MANY_RETAINED: ['toTopics'],
 };
 
-interface WhatToDoProps {
-  readonly reason: RefusalReason;
-  readonly username: string | null;
-}
-
-export function WhatToDo({ reason, username }: WhatToDoProps) {
+export function WhatToDo({ reason, username }: { readonly reason: RefusalReason; readonly username: string | null }) {
   const text = useTexts(refusalTexts);
   const { id, project } = useBroker();
   const ofAccount = username === null ? null : accessAddress(id, 'accounts', { name: username });

@@ -83,13 +83,8 @@ export function useSearch(term: string): Search {
   };
 }
 
-interface PeopleOptions {
-  readonly isWanted: boolean;
-  readonly term: string;
-}
-
 /** People of the service, for root administrators. */
-function usePeople({ isWanted, term }: PeopleOptions): readonly Found[] {
+function usePeople({ isWanted, term }: { readonly isWanted: boolean; readonly term: string }): readonly Found[] {
   const [all, setAll] = useState<readonly Found[]>([]);
   useEffect(() => {
     if (!isWanted || all.length > 0) return;

@@ -10,13 +10,8 @@ import './style.css';
 /** The secret of the link with which the page was opened. `null`: it is another page. */
 export const secretInAddress = (): string | null => /^#\/invitation\/(\w+)$/.exec(location.hash)?.[1] ?? null;
 
-interface AcceptInvitationProps {
-  readonly secret: string;
-  readonly onAccepted: () => void;
-}
-
 /** An invited person sets the first password, and is signed in. */
-export function AcceptInvitation({ secret, onAccepted }: AcceptInvitationProps) {
+export function AcceptInvitation({ secret, onAccepted }: { readonly secret: string; readonly onAccepted: () => void }) {
   const text = useTexts(sessionTexts);
   const [problem, setProblem] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);

@@ -6,16 +6,11 @@ import { Problem } from '../ui/problem.tsx';
 import { topicTexts } from './texts.ts';
 import { SUBSCRIBERS } from './topic-graph.ts';
 
-interface SubscribedProps {
-  readonly brokerId: string;
-  readonly topic: string;
-}
-
 const SHOWN = 20;
 const EVERY_MS = 10_000;
 
 /** The clients that subscribe to a topic, as far as the broker reports them. */
-export function Subscribed({ brokerId, topic }: SubscribedProps) {
+export function Subscribed({ brokerId, topic }: { readonly brokerId: string; readonly topic: string }) {
   const text = useTexts(topicTexts);
   const numberText = useNumbers();
   const { data, error } = useQuery(SUBSCRIBERS, { id: brokerId, topic, first: SHOWN }, EVERY_MS);

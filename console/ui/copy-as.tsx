@@ -3,13 +3,8 @@ import { useService } from '../graph/service.ts';
 import { useTexts } from '../texts/texts.ts';
 import { useNotices } from './notices.tsx';
 
-interface CopyAsProps {
-  readonly document: object;
-  readonly variables: object;
-}
-
 /** Copies the operation of a screen, for GraphiQL or for a command line. */
-export function CopyAs({ document, variables }: CopyAsProps) {
+export function CopyAs({ document, variables }: { readonly document: object; readonly variables: object }) {
   const text = useTexts();
   const notify = useNotices();
   const { graph } = useService();
