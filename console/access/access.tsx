@@ -11,6 +11,7 @@ import { accessAddress } from './addresses.ts';
 import { Defaults } from './defaults.tsx';
 import { Documents } from './documents.tsx';
 import { Groups } from './groups.tsx';
+import { Passwords } from './passwords.tsx';
 import { Roles } from './roles.tsx';
 import { accessTexts } from './texts.ts';
 import { Unavailable } from './unavailable.tsx';
@@ -36,6 +37,7 @@ const PARTS = [
   { key: 'accounts', Part: Accounts },
   { key: 'groups', Part: Groups },
   { key: 'roles', Part: Roles },
+  { key: 'passwordAges', Part: Passwords },
   { key: 'defaults', Part: Defaults },
   { key: 'documents', Part: Documents },
 ] as const;
@@ -47,7 +49,7 @@ const RETRY_MS = 5_000;
 export function Access({ children }: { readonly children: ReactNode }) {
   const text = useTexts(accessTexts);
   const numberOf = useNumbers();
-  const { id } = useBroker();
+  const { id, project } = useBroker();
   const [path] = useLocation();
   const { '*': rest = '' } = useParams<{ '*': string }>();
   const { revision, isLive } = useAccessRevision(id);
@@ -76,7 +78,7 @@ export function Access({ children }: { readonly children: ReactNode }) {
       }}
     >
       <nav className="tabs" aria-label={text('accessParts')}>
-        {PARTS.map(({ key }) => (
+        {PARTS.filter(({ key }) => key !== 'passwordAges' || project.viewerCanReadAudit).map(({ key }) => (
           <Link key={key} href={accessAddress(id, key)} aria-current={key === here.key ? 'page' : undefined}>
             {text(key)}
             {key in counts && ` (${numberOf(counts[key as keyof typeof counts])})`}

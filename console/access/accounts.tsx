@@ -14,6 +14,7 @@ import { useAccess } from './access-context.ts';
 import { AccountForm } from './account-form.tsx';
 import { AccountPage } from './account-page.tsx';
 import { accessAddress, giveAccessAddress, whyAddress } from './addresses.ts';
+import { ChoiceBar, useChoice } from './choice.tsx';
 import { Enabled } from './enabled.tsx';
 import { FilterInput, useFilters } from './filters.tsx';
 import { groups, HeldWords, inText, roles } from './held-words.tsx';
@@ -54,6 +55,7 @@ function AccountList() {
   const [, go] = useLocation();
   const [groupList, roleList] = [useId(), useId()];
   const [isCreating, setCreating] = useState(false);
+  const choice = useChoice();
   const enabled = filters.get('enabled');
   const group = filters.get('group');
   const role = filters.get('role');
@@ -73,6 +75,7 @@ function AccountList() {
   const { data, error } = useFresh(ACCOUNTS, variables, revision);
   const accounts = data?.broker?.accounts;
   const columns: Column<Listed>[] = [
+    ...(canChange ? [choice.column] : []),
     {
       key: 'account',
       title: text('account'),
@@ -155,6 +158,7 @@ function AccountList() {
           {!isFiltered && <CommandToCopy command="mosquitto_ctrl -u admin dynsec createClient meter-1" />}
         </>
       )}
+      {canChange && accounts && accounts.nodes.length > 0 && <ChoiceBar accounts={accounts.nodes} choice={choice} />}
       {accounts && accounts.nodes.length > 0 && (
         <Table
           label={text('accounts')}

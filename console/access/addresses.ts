@@ -1,4 +1,4 @@
-type Part = 'accounts' | 'groups' | 'roles' | 'defaults' | 'documents';
+type Part = 'accounts' | 'groups' | 'roles' | 'passwordAges' | 'defaults' | 'documents';
 type Values = Readonly<Record<string, string | null | undefined>>;
 
 const withQuery = (path: string, values: Values): string => {

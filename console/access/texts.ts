@@ -5,6 +5,7 @@ export const accessTexts = catalogue('access', {
   accounts: 'Accounts',
   groups: 'Groups',
   roles: 'Roles',
+  passwordAges: 'Passwords',
   defaults: 'Defaults',
   documents: 'Import and export',
   group: 'Group',

@@ -34,6 +34,7 @@ export const operationTexts = catalogue<Operation>('audit/operation', {
   completeSignIn: 'Sign in with a second factor',
   confirmSecondFactor: 'Set up a second factor',
   connectClient: 'Connect a client with wrong credentials',
+  copyAccounts: 'Copy accounts from another broker',
   createAccessGroup: 'Create a group',
   createAccessRole: 'Create an access role',
   createAccount: 'Create an account',

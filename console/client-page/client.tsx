@@ -1,4 +1,4 @@
-import { useRef, useState } from 'react';
+import { useRef } from 'react';
 import { Link } from 'wouter';
 import { whyAddress } from '../access/addresses.ts';
 import { useBroker } from '../broker/broker-context.ts';
@@ -8,6 +8,7 @@ import { clientsTexts } from '../clients/texts.ts';
 import { useLive } from '../graph/live.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
+import { useAddressValues } from '../ui/address-values.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { PageHeading } from '../ui/page-heading.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -50,7 +51,9 @@ export function Client({ clientId }: { readonly clientId: string }) {
     { id: brokerId, clientId, username: lastUsername ?? '', isNamed: lastUsername !== null },
     ACCESS_MS,
   );
-  const [isDisconnecting, setDisconnecting] = useState(false);
+  // The search leads to the dialog: `?disconnect=yes`.
+  const { values, set } = useAddressValues();
+  const isDisconnecting = values.get('disconnect') === 'yes';
   const isReached = connection.state === 'CONNECTED';
   const client = clientOf(state);
   // The form of the test stays as it is if the client leaves.
@@ -79,7 +82,7 @@ export function Client({ clientId }: { readonly clientId: string }) {
             {text('why')}
           </Link>
           {lastKnown?.viewerCanControlClients && isConnected && isReached && !client.isGateway && (
-            <button type="button" className="danger" onClick={() => setDisconnecting(true)}>
+            <button type="button" className="danger" onClick={() => set({ disconnect: 'yes' })}>
               {text('disconnect')} …
             </button>
           )}
@@ -109,14 +112,14 @@ export function Client({ clientId }: { readonly clientId: string }) {
       )}
       {isReached && access.error && <Problem error={access.error} />}
       <TopicTest brokerId={brokerId} clientId={clientId} username={state && seen ? username.current : undefined} />
-      {isDisconnecting && (
+      {isDisconnecting && lastKnown?.viewerCanControlClients && (
         <BulkDisconnect
           brokerId={brokerId}
           title={text('disconnectTitle', { client: clientId })}
           filter={{ clientIds: [clientId] }}
           totalCount={1}
           connectedCount={null}
-          onClose={() => setDisconnecting(false)}
+          onClose={() => set({ disconnect: '' })}
         />
       )}
     </>

@@ -62,11 +62,3 @@ export function examplesOf({ username, clientId }: Draft, { acls }: Role) {
   const sent = named(first('PUBLISH_CLIENT_SEND'));
   return { topic: sent?.replaceAll(/[+#]/g, 'test') ?? null, filter: named(first('SUBSCRIBE')) };
 }
-
-/** 144 random bits, in characters that no shell and no program treats specially. */
-export function newPassword(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(18));
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_');
-}

@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { useAccess } from '../access/access-context.ts';
 import type { Change } from '../access/change.ts';
 import { ChangeDialog } from '../access/change-dialog.tsx';
+import { newPassword } from '../access/new-password.ts';
 import { accessTexts } from '../access/texts.ts';
 import { ask } from '../graph/ask.ts';
 import { graphql } from '../graph/graphql.ts';
@@ -9,7 +10,7 @@ import type { RefusedError } from '../graph/refused.ts';
 import { useTexts } from '../texts/texts.ts';
 import { ConnectDevice } from './connect-device.tsx';
 import { DeviceForm } from './device-form.tsx';
-import { changesOf, type Draft, examplesOf, newPassword, type Role, roleOf } from './draft.ts';
+import { changesOf, type Draft, examplesOf, type Role, roleOf } from './draft.ts';
 import { giveAccessTexts } from './texts.ts';
 
 const ROLE = graphql(`query RoleOfDevice($id: ID!, $roleName: String!) {

@@ -8,6 +8,7 @@ import { silenceTexts } from '../problems/silence-texts.ts';
 import { useScopeWords } from '../problems/use-scope-words.ts';
 import { useProject } from '../project/project-context.ts';
 import { useTexts } from '../texts/texts.ts';
+import { useAddressValues } from '../ui/address-values.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Empty } from '../ui/empty.tsx';
@@ -32,7 +33,10 @@ export function Silences() {
   const { id, viewerCanSilenceProblems: canSilence } = project;
   const { data, error, renew } = useQuery(SILENCES, { id }, EVERY_MS);
   const scopeText = useScopeWords(useBrokers(id));
-  const [open, setOpen] = useState<'new' | Silence | null>(null);
+  // The search leads to a new silence of a broker.
+  const { values, set } = useAddressValues();
+  const broker = values.get('broker');
+  const [open, setOpen] = useState<'new' | Silence | null>(broker === null ? null : 'new');
   const silences = data?.project?.problemSilences;
   if (!silences) return <Problem error={error} />;
   const columns: Column<Silence>[] = [
@@ -57,7 +61,10 @@ export function Silences() {
     ),
     value: () => null,
   };
-  const close = () => setOpen(null);
+  const close = () => {
+    setOpen(null);
+    set({ broker: '' });
+  };
   const changed = () => {
     close();
     renew();
@@ -87,7 +94,14 @@ export function Silences() {
         </>
       )}
       <CopyAs document={SILENCES} variables={{ id }} />
-      {open === 'new' && <BeginSilence project={project} scope={EVERYTHING} onDone={changed} onClose={close} />}
+      {open === 'new' && (
+        <BeginSilence
+          project={project}
+          scope={broker === null ? EVERYTHING : { ...EVERYTHING, brokerIds: [broker] }}
+          onDone={changed}
+          onClose={close}
+        />
+      )}
       {open !== null && open !== 'new' && <EndSilence silence={open} onDone={changed} onClose={close} />}
     </>
   );

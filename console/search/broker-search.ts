@@ -1,4 +1,4 @@
-import { accessAddress } from '../access/addresses.ts';
+import { accessAddress, whyAddress } from '../access/addresses.ts';
 import { clientPath } from '../clients/client-address.ts';
 import { ask } from '../graph/ask.ts';
 import { graphql } from '../graph/graphql.ts';
@@ -11,7 +11,7 @@ const MAX_RUNNING = 4;
 
 const SEARCH = graphql(`query SearchBroker($id: ID!, $term: String!, $first: Int!) {
   broker(id: $id) {
-    connectedClients(first: $first, filter: { value: $term }) { nodes { clientId } }
+    connectedClients(first: $first, filter: { value: $term }) { nodes { clientId username } }
     refusals(first: $first, filter: { value: $term }) { nodes { id clientId username } }
     accounts(first: $first, filter: { search: $term }) { nodes { username } }
     accessGroups(first: $first, filter: { value: $term }) { nodes { groupName } }
@@ -65,14 +65,25 @@ async function searchBroker({ id, name: of }: Searched, term: string): Promise<B
     ask(HISTORY, { id, clientId: term }),
   ]);
   const broker = data?.broker;
-  const clientIds = broker?.connectedClients?.nodes.map(({ clientId }) => clientId) ?? [];
+  const clients = broker?.connectedClients?.nodes ?? [];
+  const clientIds = clients.map(({ clientId }) => clientId);
   const isConnected = clientIds.includes(term);
   const isRecorded = (history.data?.broker?.clientHistory.nodes.length ?? 0) > 0;
   const listed = (kind: Kind, names: readonly string[] | undefined, addressOf: (name: string) => string): Found[] =>
     (names ?? []).map((name) => ({ kind, name, of, address: addressOf(name) }));
   const inAccess = (part: 'accounts' | 'groups' | 'roles') => (name: string) => accessAddress(id, part, { name });
   const found = [
-    ...listed('client', isRecorded && !isConnected ? [term, ...clientIds] : clientIds, (name) => clientPath(id, name)),
+    ...listed('client', isRecorded && !isConnected ? [term] : [], (name) => clientPath(id, name)),
+    ...clients.map(({ clientId: name, username }) => ({
+      kind: 'client' as const,
+      name,
+      of,
+      address: clientPath(id, name),
+      acts: {
+        disconnect: `${clientPath(id, name)}?disconnect=yes`,
+        why: whyAddress(id, { clientId: name, ...(isNamed(username) ? { account: username } : { anonymous: 'true' }) }),
+      },
+    })),
     ...(broker?.refusals?.nodes ?? []).map(({ id: refusal, clientId, username }) => ({
       kind: 'denied' as const,
       name: clientId ?? username ?? '',
@@ -83,7 +94,7 @@ async function searchBroker({ id, name: of }: Searched, term: string): Promise<B
       'account',
       broker?.accounts?.nodes.map(({ username }) => username),
       inAccess('accounts'),
-    ),
+    ).map((one) => ({ ...one, acts: { why: whyAddress(id, { account: one.name }) } })),
     ...listed(
       'group',
       broker?.accessGroups?.nodes.map(({ groupName }) => groupName),
@@ -107,3 +118,6 @@ async function searchBroker({ id, name: of }: Searched, term: string): Promise<B
     missing: error !== null && NO_RESPONSE.has(error.code) ? of : null,
   };
 }
+
+/** The list of clients names those without a user name `<anonymous>`. */
+const isNamed = (username: string | null): boolean => username !== null && username !== '<anonymous>';

@@ -1,4 +1,9 @@
+/** First words of a text that say what to do with what is found. */
+export const VERBS = ['disconnect', 'why', 'silence'] as const;
+export type Verb = (typeof VERBS)[number];
+
 export type Kind =
+  | Verb
   | 'screen'
   | 'project'
   | 'broker'
@@ -21,6 +26,8 @@ export interface Found {
   readonly of: string | null;
   /** Address of the screen. */
   readonly address: string;
+  /** Addresses of what the verbs do with it. */
+  readonly acts?: Partial<Record<Verb, string>>;
 }
 
 const encoded = encodeURIComponent;

@@ -55,7 +55,7 @@ export function usePlaces({ projects, isRootAdmin }: PlacesOptions): Places {
   const projectText = useTexts(projectTexts);
   const screen = (name: string, address: string): Found => ({ kind: 'screen', name, of: null, address });
   const brokers = projects.flatMap((project) =>
-    project.brokers.nodes.map(({ id, name }) => ({ id, name, project: project.name })),
+    project.brokers.nodes.map(({ id, name }) => ({ id, name, projectId: project.id, project: project.name })),
   );
   return {
     named: [
@@ -70,11 +70,12 @@ export function usePlaces({ projects, isRootAdmin }: PlacesOptions): Places {
       screen(text('ownAccount'), '/account'),
       screen(text('explorer'), '/explorer'),
       ...projects.map(({ id, name }) => ({ kind: 'project' as const, name, of: null, address: projectAddress(id) })),
-      ...brokers.map(({ id, name, project: of }) => ({
+      ...brokers.map(({ id, name, projectId, project: of }) => ({
         kind: 'broker' as const,
         name,
         of,
         address: brokerAddress(id),
+        acts: { silence: `${projectAddress(projectId)}/silences?broker=${id}` },
       })),
       ...projects.flatMap(({ id, name: of, certificates }) =>
         (certificates?.nodes ?? []).map(({ filename: name }) => ({

@@ -7,6 +7,7 @@ import { useViewer } from '../session/viewer.ts';
 import { type BrokerResult, searchBrokers } from './broker-search.ts';
 import { contains, type Found } from './found.ts';
 import { foundIn, usePlaces } from './places.ts';
+import { useCommand, withActs } from './verbs.ts';
 
 const PLACES = graphql(`query SearchPlaces {
   projects(first: 100) {
@@ -42,7 +43,9 @@ interface Remote {
 }
 
 /** Screens, projects and brokers at once; what brokers have when they respond. */
-export function useSearch(term: string): Search {
+export function useSearch(typed: string): Search {
+  const command = useCommand(typed);
+  const { name: term } = command;
   const { isRootAdmin } = useViewer();
   const { data, error } = useQuery(PLACES, {});
   const [remote, setRemote] = useState<Remote>({ results: [], isBusy: false });
@@ -73,7 +76,10 @@ export function useSearch(term: string): Search {
   const isBusy = (data === null && error === null) || remote.isBusy;
   const lookUps = remote.results.flatMap(({ lookUp }) => lookUp ?? []);
   return {
-    found: [...foundIn(places, term), ...people, ...remote.results.flatMap((result) => result.found)],
+    found: withActs(
+      [...foundIn(places, term), ...people, ...remote.results.flatMap((result) => result.found)],
+      command,
+    ),
     lookUps: isBusy ? [] : lookUps.slice(0, MAX_LOOK_UPS),
     isBusy,
     error,

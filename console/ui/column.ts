@@ -9,6 +9,8 @@ export interface Column<Row> {
   /** What the CSV file contains. Default: `cell`, if it is text or a number. */
   readonly value?: (row: Row) => string | number | boolean | null | undefined;
   readonly isNumber?: boolean;
+  /** Whether it stands before the column that names the row. */
+  readonly isLeading?: boolean;
   /** Whether only the CSV file has the column. */
   readonly isHidden?: boolean;
   /** Sorts the list when its title is clicked. `direction`: how it does now; `null`: it does not. */

@@ -8,7 +8,7 @@ import './table.css';
 interface TableProps<Row> {
   /** For screen readers, and the name of the CSV file. */
   readonly label: string;
-  /** The first column names the row. */
+  /** The first column without `isLeading` names the row. */
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
@@ -21,6 +21,7 @@ interface TableProps<Row> {
 export function Table<Row>({ label, columns, rows, keyOf, isStale = false, hasCsv = true }: TableProps<Row>) {
   const text = useTexts();
   const shown = columns.filter(({ isHidden }) => !isHidden);
+  const naming = shown.findIndex(({ isLeading }) => !isLeading);
   const place = useRef<HTMLElement>(null);
   useEffect(() => {
     const section = place.current;
@@ -55,7 +56,7 @@ export function Table<Row>({ label, columns, rows, keyOf, isStale = false, hasCs
             {rows.map((row) => (
               <tr key={keyOf(row)}>
                 {shown.map(({ key, cell, isNumber }, index) =>
-                  index === 0 ? (
+                  index === naming ? (
                     <th key={key} scope="row">
                       {cell(row)}
                     </th>

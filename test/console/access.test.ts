@@ -225,6 +225,41 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     await checkScreen(page, 'access-account');
   });
 
+  test('chosen accounts move to another broker with their passwords, and are then deleted here', async () => {
+    const world = await accessWorld('the embedded broker');
+    await furnish(world);
+    const create =
+      'mutation ($p: ID!) { createCloudBroker(input: { projectId: $p, name: "second" }) { broker { id } } }';
+    const second = (await world.graph(create, { p: world.service.projectId })).createCloudBroker.broker.id;
+    const state = async () =>
+      (await world.graph('query ($s: ID!) { broker(id: $s) { isConnected url } }', { s: second })).broker;
+    await expect.poll(async () => (await state()).isConnected).toBe(true);
+    const page = await openAccess(world.service, world.brokerId);
+    const move = page.getByRole('button', { name: 'Move to another broker' });
+    await page.getByLabel('Choose meter-1').check();
+    await page.getByLabel('Choose meter-2').check();
+    expect(await page.getByLabel('Choose admin').count()).toBe(0);
+    await move.click();
+    const question = dialog(page, 'Move accounts to another broker: 2');
+    await question.getByLabel('Broker that gets the accounts').selectOption(second);
+    await question.getByText('Accounts that keep their password: 2').waitFor();
+    await checkScreen(page, 'access-move');
+    await question.getByRole('button', { name: 'Copy the accounts' }).click();
+    await dialog(page, 'The accounts are on second').getByRole('button', { name: 'Delete the accounts here' }).click();
+    await dialog(page, 'Delete accounts of this broker: 2')
+      .getByRole('button', { name: 'Delete the accounts here' })
+      .click();
+    await row(page, 'meter-1').waitFor({ state: 'detached' });
+    await row(page, 'pump').waitFor();
+    expect((await world.ask('listClients')).clients).toEqual(['admin', 'pump']);
+    await page.getByRole('link', { name: 'Passwords' }).click();
+    await row(page, 'pump').getByRole('cell', { name: 'unknown' }).waitFor();
+    await page.getByLabel('Age of the password').selectOption('365');
+    await row(page, 'pump').waitFor();
+    await checkScreen(page, 'access-passwords');
+    await startClient((await state()).url, { clientId: 'm1', username: 'meter-1', password: 'one' });
+  });
+
   test('members of a group, the default access and the anonymous group are changed after a dry run', async () => {
     const world = await accessWorld('Mosquitto 2.0');
     await furnish(world);
