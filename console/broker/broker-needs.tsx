@@ -25,10 +25,15 @@ export function BrokerNeeds({ url, username }: BrokerNeedsProps) {
 
 const LOG_TYPES = ['error', 'warning', 'notice', 'information', 'subscribe', 'unsubscribe'];
 
+const ACCOUNTS = '/var/lib/mosquitto/dynamic-security.json';
+
+/** Mosquitto 2.0 does not start without the file. */
 const CONFIGURATION = [
+  `# Before, once: mosquitto_ctrl dynsec init ${ACCOUNTS} admin`,
+  `# and: chown mosquitto: ${ACCOUNTS}`,
   'allow_anonymous false',
   'plugin /usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so',
-  'plugin_opt_config_file /var/lib/mosquitto/dynamic-security.json',
+  `plugin_opt_config_file ${ACCOUNTS}`,
   'connection_messages true',
   'log_dest topic',
   ...LOG_TYPES.map((type) => `log_type ${type}`),

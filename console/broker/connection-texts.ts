@@ -64,7 +64,7 @@ export const connectionTexts = catalogue('broker/connection', {
   addTo: 'Add a broker to {project}',
   brokerNeeds: 'What a Mosquitto needs',
   needsConfiguration:
-    'In mosquitto.conf: dynamic security, and the log as topics. Existing lines with log_dest remain. Restart the broker afterwards.',
+    'In mosquitto.conf: dynamic security, and the log as topics. Existing lines with log_dest remain. After a restart of the broker, clients without an account are refused.',
   needsAccount:
     'An account for this service, which the administrator of dynamic security creates. The topic filter # is only for live messages and session takeover.',
   addNote: 'The service connects to the broker at once, and again after a connection is lost.',
