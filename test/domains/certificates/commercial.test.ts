@@ -265,8 +265,8 @@ describe('server certificates', () => {
   });
 
   /** A broker that the service treats as one that it runs. */
-  async function ownBroker(url: string) {
-    const world = await certificateWorld();
+  async function ownBroker(url: string, env: Record<string, string> = {}) {
+    const world = await certificateWorld({ env });
     const brokerId = await world.addBroker(url);
     const { db, changes } = world.service.storage;
     await db.broker.update({
@@ -300,7 +300,7 @@ describe('server certificates', () => {
 
   test('after a lost response the state is read from the broker', async () => {
     const broker = await startCommercialCertificates({ fingerprintOf });
-    const { world, brokerId } = await ownBroker(broker.url);
+    const { world, brokerId } = await ownBroker(broker.url, { BROKER_TIMEOUT_MS: '5000' });
     const target = [{ brokerId, listeners: [{ port: 8883 }] }];
     const ids = [await world.store('server.pem', server.cert, server.key), await world.store('factory.pem', root.cert)];
     broker.instead = ({ command }) => (/^(set|delete)/.test(String(command)) ? 'SILENT' : null);
