@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { runCommand } from '../../src/app/cli/program.ts';
+import { PROCESS_ENV } from './process-env.ts';
 
 interface CommandRun {
   readonly code: number;
@@ -38,7 +39,7 @@ const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 /** Runs a command in a process that a test kills. */
 export function startCommand(args: readonly string[], env: Readonly<Record<string, string>>) {
   const child: ChildProcess = spawn(process.execPath, [main, ...args], {
-    env: { PATH: process.env.PATH, LOG_LEVEL: 'error', ...env },
+    env: { ...PROCESS_ENV, LOG_LEVEL: 'error', ...env },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   const exit = once(child, 'exit');

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { temporaryFolder } from './database.ts';
+import { PROCESS_ENV } from './process-env.ts';
 import { bearer, ROOT, startTestService } from './service.ts';
 import { onTestFinished } from './shared.ts';
 
@@ -139,7 +140,7 @@ export async function startServiceProcess(
 function spawnService(program: string, dataDir: string, more: Record<string, string>): ChildProcess {
   return spawn(process.execPath, [program, 'serve'], {
     env: {
-      PATH: process.env.PATH,
+      ...PROCESS_ENV,
       PORT: '0',
       DATA_DIR: dataDir,
       EMBEDDED_BROKER: 'off',

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { migrationsFolder, readMigrations } from '../../../src/platform/storage/migrations/migrations.ts';
 import { type Run, runHere } from '../../support/commands.ts';
 import { temporaryFolder } from '../../support/database.ts';
+import { PROCESS_ENV } from '../../support/process-env.ts';
 
 const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 
@@ -22,7 +23,7 @@ interface Running {
 
 function start(args: readonly string[], env: Record<string, string>): Running {
   const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { PATH: process.env.PATH, LOG_FORMAT: 'json', ...env },
+    env: { ...PROCESS_ENV, LOG_FORMAT: 'json', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output = { out: '', err: '' };

@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { everyCommandLine, runHere } from '../../support/commands.ts';
 import { temporaryFolder } from '../../support/database.ts';
 import { describeEngines } from '../../support/engines.ts';
+import { PROCESS_ENV } from '../../support/process-env.ts';
 
 const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 
@@ -73,7 +74,7 @@ describeEngines((engine, postgres) => {
 async function runProcess(args: readonly string[], stdio: readonly [number | 'pipe', number | 'pipe'], env: object) {
   const settings = { PORT: '0', EMBEDDED_BROKER: 'off', LOG_FORMAT: 'json' };
   const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { PATH: process.env.PATH, ...settings, ...env },
+    env: { ...PROCESS_ENV, ...settings, ...env },
     stdio: ['ignore', ...stdio],
   });
   onTestFinished(() => void child.kill('SIGKILL'));

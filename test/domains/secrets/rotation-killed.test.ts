@@ -7,6 +7,7 @@ import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSealer } from '../../../src/platform/storage/encryption/sealed.ts';
 import { openTestStorage, temporaryFolder } from '../../support/database.ts';
+import { PROCESS_ENV } from '../../support/process-env.ts';
 
 const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 const COUNT = 5_000;
@@ -26,7 +27,7 @@ test('a rotation that is killed in the middle is continued by the next one, and 
   await storage.db.hostedCall.createMany({ data: rows });
   await storage.close();
   const rotate = () => {
-    const env = { PATH: process.env.PATH, DATA_DIR: dataDir, SECRET_KEY: after, SECRET_KEY_PREVIOUS: before };
+    const env = { ...PROCESS_ENV, DATA_DIR: dataDir, SECRET_KEY: after, SECRET_KEY_PREVIOUS: before };
     const child = spawn(process.execPath, [MAIN, 'secrets', 'rotate', '--json'], {
       env,
       stdio: ['ignore', 'pipe', 'inherit'],
