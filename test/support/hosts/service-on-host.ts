@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { PROCESS_ENV } from '../process-env.ts';
 import { bearer, ROOT } from '../service.ts';
 import { mainProgram, readyUrl } from '../service-process.ts';
 import type { Host } from './network.ts';
@@ -58,7 +59,7 @@ export async function startServiceOn(host: Host, options: ServiceOptions): Promi
     child = host.spawn(process.execPath, [mainProgram, 'serve'], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
-        PATH: process.env.PATH,
+        ...PROCESS_ENV,
         HOST: host.address,
         PORT: String(PORT),
         DATA_DIR: folder,
