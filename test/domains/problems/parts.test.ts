@@ -3,72 +3,95 @@ import { expect, test } from 'vitest';
 import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService } from '../../support/service.ts';
 import { noSmallDisk, smallDisk } from '../../support/small-disk.ts';
+import { together } from '../../support/together.ts';
 import { clusterWorld } from '../clusters/cluster-world.ts';
 import { mosquittoWorld, streamWorld } from '../streams/stream-world.ts';
 import { closed, opened, problemsOf, SLOW } from './problem-world.ts';
 
-test('a stream fed with garbage and a bridge whose target is gone open problems, which close afterwards', async () => {
-  const [local, remote] = [await startMosquitto({ access: 'passwords' }), await startMosquitto()];
-  const world = await mosquittoWorld(local);
-  const { service, brokerId } = world;
-  const query = { select: [{ source: '[value]', target: '[value]' }] };
-  await world.change('createStream', { name: 'numbers', sourceTopic: 'in/#', targetTopic: 'out', query }, '__typename');
-  const config = {
-    connections: [{ name: 'up', url: remote.url, topics: [{ pattern: 'up/#', direction: 'out', qos: 1 }] }],
-  };
-  await world.change('updateBridgeConfig', { bridgeKey: 'mqtt-bridge', config }, '__typename');
-  const client = await world.client();
-  const timer = setInterval(() => void client.publishAsync('in/a', 'garbage').catch(() => undefined), 100);
-
-  const failing = await opened(service, 'STREAM_FAILING');
-  expect(failing).toMatchObject({
-    subjectName: 'numbers',
-    subject: { __typename: 'Stream' },
-    broker: { id: brokerId },
-  });
-  expect(failing.detail).toMatch(/^\d+ % of the messages of the stream "numbers" fail\. The last reason: /);
-  clearInterval(timer);
-  expect(await problemsOf(service, { kinds: ['BRIDGE_DOWN'] })).toEqual([]);
-  await remote.kill();
-  expect(await opened(service, 'BRIDGE_DOWN')).toMatchObject({
-    severity: 'CRITICAL',
-    subjectName: 'mqtt-bridge: up',
-    subject: { __typename: 'Bridge' },
-    broker: { id: brokerId },
-  });
-  await remote.start();
-  await closed(service, 'BRIDGE_DOWN');
-  await closed(service, 'STREAM_FAILING');
-
-  const list = await service.rest('GET', `/api/projects/${service.projectId}/problems?open=false`);
-  expect([list.status, list.headers.get('x-total-count')]).toEqual([200, '2']);
-  expect(list.body.map(({ kind }: { kind: string }) => kind)).toEqual(['BRIDGE_DOWN', 'STREAM_FAILING']);
-  const viewer = await service.person(null);
-  expect((await service.rest('GET', `/api/projects/${service.projectId}/problems`, viewer.token)).status).toBe(404);
-  const metrics = await (await fetch(`${service.url}/metrics`)).text();
-  expect(metrics).toContain('brokergraph_problems{kind="BRIDGE_DOWN",severity="CRITICAL"} 0');
-});
-
-test('a node of a cluster that drifted, and one that is gone, are problems of the cluster', async () => {
-  const { service, nodes, entryId } = await clusterWorld(2);
-  const [first, second] = nodes;
-  if (first === undefined || second === undefined) throw new Error('no nodes');
-  const control = (...command: readonly string[]) =>
-    execFileSync(
-      'mosquitto_ctrl',
-      ['-p', String(second.broker.port), '-u', ADMIN.username, '-P', ADMIN.password, 'dynsec', ...command],
-      { stdio: 'ignore' },
+together({
+  'a stream fed with garbage and a bridge whose target is gone open problems, which close afterwards': async () => {
+    const [local, remote] = [await startMosquitto({ access: 'passwords' }), await startMosquitto()];
+    // Three services start at the same time.
+    const world = await mosquittoWorld(local, { BROKER_TIMEOUT_MS: '60000' });
+    const { service, brokerId } = world;
+    const query = { select: [{ source: '[value]', target: '[value]' }] };
+    await world.change(
+      'createStream',
+      { name: 'numbers', sourceTopic: 'in/#', targetTopic: 'out', query },
+      '__typename',
     );
-  control('createRole', 'foreign');
-  const drifted = await opened(service, 'CLUSTER_DRIFTED');
-  expect(drifted).toMatchObject({ subjectName: 'node 2', broker: { id: entryId }, severity: 'WARNING' });
-  control('deleteRole', 'foreign');
-  await closed(service, 'CLUSTER_DRIFTED');
-  await second.broker.kill();
-  const down = await opened(service, 'CLUSTER_NODE_DOWN');
-  expect(down).toMatchObject({ subjectName: 'node 2', broker: { id: entryId }, severity: 'CRITICAL' });
-  await second.broker.start();
-  await closed(service, 'CLUSTER_NODE_DOWN');
+    const config = {
+      connections: [{ name: 'up', url: remote.url, topics: [{ pattern: 'up/#', direction: 'out', qos: 1 }] }],
+    };
+    await world.change('updateBridgeConfig', { bridgeKey: 'mqtt-bridge', config }, '__typename');
+    const client = await world.client();
+    const timer = setInterval(() => void client.publishAsync('in/a', 'garbage').catch(() => undefined), 100);
+
+    const failing = await opened(service, 'STREAM_FAILING');
+    expect(failing).toMatchObject({
+      subjectName: 'numbers',
+      subject: { __typename: 'Stream' },
+      broker: { id: brokerId },
+    });
+    expect(failing.detail).toMatch(/^\d+ % of the messages of the stream "numbers" fail\. The last reason: /);
+    clearInterval(timer);
+    expect(await problemsOf(service, { kinds: ['BRIDGE_DOWN'] })).toEqual([]);
+    await remote.kill();
+    expect(await opened(service, 'BRIDGE_DOWN')).toMatchObject({
+      severity: 'CRITICAL',
+      subjectName: 'mqtt-bridge: up',
+      subject: { __typename: 'Bridge' },
+      broker: { id: brokerId },
+    });
+    await remote.start();
+    await closed(service, 'BRIDGE_DOWN');
+    await closed(service, 'STREAM_FAILING');
+
+    const list = await service.rest('GET', `/api/projects/${service.projectId}/problems?open=false`);
+    expect([list.status, list.headers.get('x-total-count')]).toEqual([200, '2']);
+    expect(list.body.map(({ kind }: { kind: string }) => kind)).toEqual(['BRIDGE_DOWN', 'STREAM_FAILING']);
+    const viewer = await service.person(null);
+    expect((await service.rest('GET', `/api/projects/${service.projectId}/problems`, viewer.token)).status).toBe(404);
+    const metrics = await (await fetch(`${service.url}/metrics`)).text();
+    expect(metrics).toContain('brokergraph_problems{kind="BRIDGE_DOWN",severity="CRITICAL"} 0');
+  },
+
+  'a node of a cluster that drifted, and one that is gone, are problems of the cluster': async () => {
+    const { service, nodes, entryId } = await clusterWorld(2);
+    const [first, second] = nodes;
+    if (first === undefined || second === undefined) throw new Error('no nodes');
+    const control = (...command: readonly string[]) =>
+      execFileSync(
+        'mosquitto_ctrl',
+        ['-p', String(second.broker.port), '-u', ADMIN.username, '-P', ADMIN.password, 'dynsec', ...command],
+        { stdio: 'ignore' },
+      );
+    control('createRole', 'foreign');
+    const drifted = await opened(service, 'CLUSTER_DRIFTED');
+    expect(drifted).toMatchObject({ subjectName: 'node 2', broker: { id: entryId }, severity: 'WARNING' });
+    control('deleteRole', 'foreign');
+    await closed(service, 'CLUSTER_DRIFTED');
+    await second.broker.kill();
+    const down = await opened(service, 'CLUSTER_NODE_DOWN');
+    expect(down).toMatchObject({ subjectName: 'node 2', broker: { id: entryId }, severity: 'CRITICAL' });
+    await second.broker.start();
+    await closed(service, 'CLUSTER_NODE_DOWN');
+  },
+
+  'a client that floods an embedded broker is a problem that names it': async () => {
+    const { service, brokerId, client } = await streamWorld('the embedded broker');
+    const set = `mutation ($input: SetProblemThresholdsInput!) { setProblemThresholds(input: $input) { __typename } }`;
+    await service.graphql(set, { input: { projectId: service.projectId, clientMessagesPerSecond: 20 } });
+    const flooder = await client({ clientId: 'flooder' });
+    const timer = setInterval(() => {
+      for (let count = 0; count < 20; count += 1) void flooder.publishAsync('flood', 'x').catch(() => undefined);
+    }, 100);
+    const flooding = await opened(service, 'CLIENT_FLOODING');
+    clearInterval(timer);
+    expect(flooding).toMatchObject({ subjectName: 'flooder', broker: { id: brokerId } });
+    expect(flooding.subject).toMatchObject({ __typename: 'ConnectedClient', id: flooding.subjectId });
+    await closed(service, 'CLIENT_FLOODING');
+  },
 });
 
 test.skipIf(noSmallDisk !== null)('a full disk is a problem of the service, for root administrators only', async () => {
@@ -82,19 +105,4 @@ test.skipIf(noSmallDisk !== null)('a full disk is a problem of the service, for 
   expect(await problemsOf(service, {}, person.token)).toEqual([]);
   disk.free();
   await expect.poll(() => problemsOf(service, { kinds: ['DISK_LOW'] }), SLOW).toEqual([]);
-});
-
-test('a client that floods an embedded broker is a problem that names it', async () => {
-  const { service, brokerId, client } = await streamWorld('the embedded broker');
-  const set = `mutation ($input: SetProblemThresholdsInput!) { setProblemThresholds(input: $input) { __typename } }`;
-  await service.graphql(set, { input: { projectId: service.projectId, clientMessagesPerSecond: 20 } });
-  const flooder = await client({ clientId: 'flooder' });
-  const timer = setInterval(() => {
-    for (let count = 0; count < 20; count += 1) void flooder.publishAsync('flood', 'x').catch(() => undefined);
-  }, 100);
-  const flooding = await opened(service, 'CLIENT_FLOODING');
-  clearInterval(timer);
-  expect(flooding).toMatchObject({ subjectName: 'flooder', broker: { id: brokerId } });
-  expect(flooding.subject).toMatchObject({ __typename: 'ConnectedClient', id: flooding.subjectId });
-  await closed(service, 'CLIENT_FLOODING');
 });

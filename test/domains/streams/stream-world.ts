@@ -42,8 +42,8 @@ export async function streamWorld(kind: (typeof KINDS)[number]): Promise<StreamW
   return worldOf(service, id, url ?? '', { username: 'admin', password });
 }
 
-export async function mosquittoWorld({ url }: Mosquitto): Promise<StreamWorld> {
-  const service = await startTestService();
+export async function mosquittoWorld({ url }: Mosquitto, env: Record<string, string> = {}): Promise<StreamWorld> {
+  const service = await startTestService({ env });
   return worldOf(service, await addBroker(service, url), url, ADMIN);
 }
 
