@@ -13,7 +13,6 @@ const checks = [
   ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'],
   [TSC, '-p', 'tsconfig.json'],
   [TSC, '-p', 'console/tsconfig.json'],
-  [TSC, '--noEmit', '-p', 'bench/tsconfig.json'],
   ['scripts/rules.mjs'],
   ['scripts/schema-lint.mjs'],
 ];
