@@ -156,8 +156,10 @@ export class CertificateService {
   }
 
   #whereOf({ projectId, brokerId, filename }: CertificateList): Prisma.CertificateWhereInput {
+    const { unreadable } = this.#options.cache;
     return {
       projectId,
+      ...(unreadable.length === 0 ? {} : { id: { notIn: [...unreadable] } }),
       ...(brokerId == null ? {} : { deployments: { some: { brokerId, deployedAt: { not: null } } } }),
       ...(filename == null ? {} : { filename }),
     };

@@ -44,6 +44,25 @@ const list = (certificates: CertificateService, target: object = {}) =>
 describeEngines((engine, postgres) => {
   const open = async () => openTestStorage({ databaseUrl: await newDatabaseUrl(engine, postgres) });
 
+  test('a stored certificate that cannot be read is left out, and hides no other', async () => {
+    const storage = await open();
+    const { db, certificates } = await processOn(storage);
+    const projectId = await addProject(db);
+    const [good, bad] = [
+      await certificates.create(projectId, { filename: 'good.pem', cert: server.key + server.cert }),
+      await certificates.create(projectId, { filename: 'bad.pem', cert: renewed.key + renewed.cert }),
+    ];
+    await db.certificate.update({ where: { id: bad.id }, data: { cert: server.cert.replaceAll('A', 'B') } });
+    const next = await processOn(storage);
+    expect(next.cache.all().map(({ id }) => id)).toEqual([good.id]);
+    expect((await list(next.certificates)).map(({ id }) => id)).toEqual([good.id]);
+    expect(await next.certificates.count({ projectId })).toBe(1);
+
+    await db.certificate.update({ where: { id: bad.id }, data: { cert: renewed.cert } });
+    await next.changes.announce('certificate', bad.id);
+    await expect.poll(() => next.certificates.count({ projectId })).toBe(2);
+  });
+
   test('a certificate is stored, listed, changed and deleted, and its key is sealed', async () => {
     const { db, certificates } = await processOn(await open());
     const projectId = await addProject(db);

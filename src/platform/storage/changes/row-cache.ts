@@ -28,6 +28,7 @@ interface RowCacheOptions<Row, Entry> {
 export class RowCache<Row extends { readonly id: string }, Entry extends { readonly id: string }> {
   readonly #options: RowCacheOptions<Row, Entry>;
   readonly #entries = new Map<string, Entry>();
+  readonly #unreadable = new Set<string>();
   readonly #listeners = new Set<RowCacheListener<Entry>>();
   readonly #rereading: Rereading;
   readonly #stops: readonly (() => void)[];
@@ -46,7 +47,7 @@ export class RowCache<Row extends { readonly id: string }, Entry extends { reado
 
   put(row: Row): Entry {
     this.#rereading.written(row.id);
-    return this.#store(row);
+    return this.#store(this.#options.toEntry(row));
   }
 
   drop(id: string): void {
@@ -56,6 +57,11 @@ export class RowCache<Row extends { readonly id: string }, Entry extends { reado
 
   get(id: string): Entry | null {
     return this.#entries.get(id) ?? null;
+  }
+
+  /** Ids of rows that are left out, because they cannot be read. */
+  get unreadable(): readonly string[] {
+    return [...this.#unreadable];
   }
 
   /** In order of creation. Returns the same array until an entry changes. */
@@ -87,23 +93,39 @@ export class RowCache<Row extends { readonly id: string }, Entry extends { reado
 
   async #read(id: string, isOutdated: (id: string) => boolean): Promise<void> {
     const rows = await this.#options.rowsOf(id);
+    if (id === ANYTHING) this.#unreadable.clear();
     const found = new Set(rows.map((row) => row.id));
     const candidates = id === ANYTHING ? [...this.#entries.keys()] : [id];
     for (const known of candidates) if (!found.has(known) && !isOutdated(known)) this.#remove(known);
-    for (const row of rows) if (!isOutdated(row.id)) this.#store(row);
+    for (const row of rows) if (!isOutdated(row.id)) this.#storeReadable(row);
   }
 
-  #store(row: Row): Entry {
-    const before = this.get(row.id);
-    const after = this.#options.toEntry(row);
+  /** A row that cannot be read, for example because OpenSSL no longer accepts its certificate, hides only itself. */
+  #storeReadable(row: Row): void {
+    let entry: Entry;
+    try {
+      entry = this.#options.toEntry(row);
+    } catch (err) {
+      this.#options.log.error({ err, id: row.id }, 'a row of the database cannot be read, and is left out');
+      this.#remove(row.id);
+      this.#unreadable.add(row.id);
+      return;
+    }
+    this.#store(entry);
+  }
+
+  #store(after: Entry): Entry {
+    this.#unreadable.delete(after.id);
+    const before = this.get(after.id);
     const { isSame = sameJson } = this.#options;
     if (before !== null && isSame(before, after)) return before;
-    this.#entries.set(row.id, after);
+    this.#entries.set(after.id, after);
     this.#notify(after, before);
     return after;
   }
 
   #remove(id: string): void {
+    this.#unreadable.delete(id);
     const before = this.get(id);
     if (before === null) return;
     this.#entries.delete(id);
