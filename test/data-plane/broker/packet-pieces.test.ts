@@ -148,11 +148,12 @@ test('a body of many small chunks ends its connection to a WebSocket listener', 
 test('requests to a WebSocket listener are answered when the client reads late', async () => {
   const socket = createConnection(broker().wsPort ?? 0, '127.0.0.1');
   onTestFinished(() => void socket.destroy());
-  const requests = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(30_000);
-  socket.pause().write(requests);
+  // The listener ends a connection that is no WebSocket after 10 s, so few requests follow those that fill the buffers.
+  const requests = (count: number) => 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(count);
+  socket.pause().write(requests(20_000));
   await once(socket, 'readable');
-  socket.write(`${requests}GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+  socket.write(`${requests(1_000)}GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
   const texts: string[] = [];
   for await (const text of socket.setEncoding('latin1')) texts.push(text);
-  expect(texts.join('').match(/HTTP\/1.1 426/g)).toHaveLength(60_001);
+  expect(texts.join('').match(/HTTP\/1.1 426/g)).toHaveLength(21_001);
 });
