@@ -168,7 +168,7 @@ const ROWS: Readonly<Record<string, RowsUnderTest>> = {
   ),
 };
 
-/** Lists of a broker, whose pages have tests of their own: by their selections below `broker`. */
+/** Lists of a broker, whose pages have tests of their own: by their selections, those of types below `broker`. */
 const OF_BROKERS: Readonly<Record<string, string>> = {
   'Broker.accounts': 'accounts$PAGE',
   'Broker.accessGroups': 'accessGroups$PAGE',
@@ -182,6 +182,7 @@ const OF_BROKERS: Readonly<Record<string, string>> = {
   'Broker.refusals': 'refusals$PAGE',
   'Broker.retainedMessages': 'retainedMessages$PAGE',
   'Broker.streams': 'streams$PAGE',
+  'Query.accountPasswords': 'accountPasswords$PAGE',
   'TopicTree.topics': 'topicTree { topics$PAGE }',
   'TopicTree.children': 'topicTree { children$PAGE }',
 };
@@ -318,10 +319,12 @@ test('a cursor of another list, of another order or of a changed text is refused
   const lists = new Map(
     Object.entries(OF_BROKERS).map(([field, list]) => [
       field,
-      {
-        select: `broker(id: "${brokerId}") { ${list} }`,
-        args: field === 'Broker.retainedMessages' ? 'filter: "#"' : '',
-      },
+      field.startsWith('Query.')
+        ? { select: list, args: `brokerId: "${brokerId}"` }
+        : {
+            select: `broker(id: "${brokerId}") { ${list} }`,
+            args: field === 'Broker.retainedMessages' ? 'filter: "#"' : '',
+          },
     ]),
   );
   for (const [field, { select, add, orders = [''], kinds = [] }] of Object.entries(ROWS)) {

@@ -180,7 +180,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'a client' : CHROMIUM_MISSING, () =>
     await dialog.getByText('Clients that would stay connected: 1').waitFor();
     await dialog.getByText('"p-2" would be disconnected too').waitFor();
     await dialog.getByLabel('Disconnect these as well').check();
-    await dialog.getByText('1 other clients use the same accounts').waitFor();
+    await dialog.getByText('1 other client uses the same accounts').waitFor();
     await dialog.getByRole('button', { name: 'Disconnect 1 client' }).focus();
     await page.keyboard.press('Enter');
     await Promise.all(ends);

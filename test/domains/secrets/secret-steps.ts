@@ -385,6 +385,11 @@ export const SECRET_STEPS: readonly SecretStep[] = [
       await graph(APPLY, {
         i: { brokerId, document: { clients: [{ username: 'x', password: plant('in a document') }] } },
       });
+      const copied = [{ username: 'imported', password: plant('copied account') }];
+      const COPY = `mutation ($i: CopyAccountsInput!) { copyAccounts(input: $i) { outcome } }`;
+      for (const fromBrokerId of [brokerId, 'nowhere']) {
+        await graph(COPY, { i: { brokerId, fromBrokerId, usernames: ['imported'], passwords: copied } });
+      }
       const input = JSON.stringify({ imported: plant('imported by command') });
       await cli(['access', 'plan', brokerId, '/nowhere.json', '--passwords', '-'], { input });
       await cli(['access', 'apply', brokerId, '-'], { input: `{"clients":[{"password":"${plant('broken import')}"` });

@@ -64,7 +64,8 @@ describe('no secret is in a line of the log, an answer, an error, a row, a file 
 });
 
 /** Their names look like it, and they are none: partitions of streams, names of accounts, codes of errors. */
-const NO_SECRET = /(Stream(Input)?|Bridge)\.key$|\.bridgeKey$|\.needPassword$|(Error|FailedListener|AuditEvent)\.code$/;
+const NO_SECRET =
+  /(Stream(Input)?|Bridge)\.key$|\.bridgeKey$|\.(need|keep)Password$|(Error|FailedListener|AuditEvent)\.code$/;
 
 const LOOKS_SECRET = /password$|secret$|token$|^code$|codes$|key$|privatekey$|verifier$/i;
 
