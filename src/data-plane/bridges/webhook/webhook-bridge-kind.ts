@@ -128,7 +128,7 @@ export function headerIssues(headers: Readonly<Record<string, string>>): InputIs
     const isTwice = seen.has(name.toLowerCase());
     seen.add(name.toLowerCase());
     if (isTwice) return [{ path, reason: 'is there twice' }];
-    if (RESERVED.test(name)) return [{ path, reason: 'is set by the bridge itself' }];
+    if (RESERVED.test(name)) return [{ path, reason: 'is set by the service itself' }];
     try {
       nodeHttp.validateHeaderName(name);
       nodeHttp.validateHeaderValue(name, value);

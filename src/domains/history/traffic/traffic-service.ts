@@ -27,7 +27,7 @@ interface TopArguments<Measure extends TrafficMeasure = TrafficMeasure> {
 
 const DEFAULT_TOP = 10;
 const NOT_COUNTED =
-  'The broker does not report the traffic of single clients and topics; the embedded broker of this service does. Mosquitto reports publishes in no topic of its log: record its topics to see their messages (`topicTree`).';
+  'The broker does not report the traffic of single clients and topics; the embedded broker of this service does. Mosquitto publishes no log lines about messages: record its topics to see them.';
 
 /** Which clients and topics of a broker have the most traffic. Errors: NOT_SUPPORTED_BY_BROKER, those of `ask`. */
 export class TrafficService {
