@@ -46,7 +46,7 @@ async function resultOf(response: Response): Promise<PublicResult> {
   let text = '';
   for await (const chunk of (response.body as ReadableStream).pipeThrough(new TextDecoderStream())) {
     text += chunk;
-    const first = /event: next\ndata: (.*)\n\n/.exec(text)?.[1];
+    const first = /event: next\ndata: ([^\n]*)\n\n/.exec(text)?.[1];
     if (first !== undefined) return shown(JSON.parse(first));
   }
   throw new Error(`The stream has no event: ${text}`);
