@@ -150,7 +150,10 @@ const labelOf = (certificate: X509Certificate, error: object, name: string): str
     : `The certificate of ${nameOf(certificate.subject)}, on which that of ${name} depends,`;
 
 /** The common name, or the whole name without line breaks. */
-const nameOf = (subject: string): string => `"${plain(/^CN=(.+)$/m.exec(subject)?.[1] ?? subject)}"`;
+const nameOf = (subject: string): string => `"${plain(commonName(subject) ?? subject)}"`;
+
+/** `subject`: with a part in each line, as Node returns it. Only \n ends a line: a part may contain U+2028. */
+export const commonName = (subject: string): string | undefined => /(?:^|\n)CN=([^\n]+)/.exec(subject)?.[1];
 
 const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Cs}]+/gu, ' ').slice(0, MAX_TEXT);
 

@@ -1,4 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
+import { commonName } from '../../platform/network/tls-failure.ts';
 
 export const isSelfSigned = (certificate: X509Certificate): boolean => isIssuedBy(certificate, certificate);
 
@@ -14,8 +15,8 @@ export function isIssuedBy(certificate: X509Certificate, by: X509Certificate): b
 
 const MAX_SHOWN = 100;
 
-export function shownName(certificate: X509Certificate): string {
-  const name = /^CN=(.*)$/m.exec(certificate.subject ?? '')?.[1] ?? (certificate.subject ?? '').replaceAll('\n', ', ');
+export function shownName({ subject = '' }: X509Certificate): string {
+  const name = commonName(subject) ?? subject.replaceAll('\n', ', ');
   return `"${name.slice(0, MAX_SHOWN)}"`;
 }
 

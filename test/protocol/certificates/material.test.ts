@@ -14,6 +14,7 @@ import {
   missingIssuer,
   readMaterial,
 } from '../../../src/protocol/certificates/certificate-material.ts';
+import { shownName } from '../../../src/protocol/certificates/chain.ts';
 import { chainFacts } from '../../../src/protocol/certificates/chain-facts.ts';
 import { createAuthority, createSelfSigned } from '../../support/certificates.ts';
 
@@ -490,4 +491,11 @@ test('a modified text is either accepted or refused with issues', () => {
   refusal(`${'-----BEGIN CERTIFICATE-----\nA\n'.repeat(3_300)}`);
   refusal('-'.repeat(MAX_PEM));
   refusal('MII'.repeat(33_000));
+});
+
+test('a part of a subject with a line separator is not taken for its common name', () => {
+  const subject = '/O=plant\u2028CN=admin/CN=press\u2028line';
+  const request = ['req', '-x509', '-utf8', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+  const pem = execFileSync('openssl', [...request, '-keyout', '/dev/null', '-subj', subject], { stdio: 'pipe' });
+  expect(shownName(new X509Certificate(pem))).toBe('"press\u2028line"');
 });
