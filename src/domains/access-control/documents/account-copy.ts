@@ -41,13 +41,15 @@ export function* copyOf({ policy, usernames }: CopiedAccounts, to: AccessPolicy)
   for (const { username } of clients) {
     if (to.clients.has(username)) notes.add(NOTE.account, `"${username}"`);
   }
+  const ownGroups = new Map(own.groups.map((group) => [group.groupname, group]));
   for (const group of groups) {
-    const known = own.groups.find(({ groupname }) => groupname === group.groupname);
+    const known = ownGroups.get(group.groupname);
     if (known && !isDeepStrictEqual(groupIn(known), groupIn(group))) notes.add(NOTE.group, `"${group.groupname}"`);
     yield;
   }
+  const ownRoles = new Map(own.roles.map((role) => [role.rolename, role]));
   for (const role of roles) {
-    const known = own.roles.find(({ rolename }) => rolename === role.rolename);
+    const known = ownRoles.get(role.rolename);
     if (known && !isDeepStrictEqual(roleIn(known), roleIn(role))) notes.add(NOTE.role, `"${role.rolename}"`);
     yield;
   }
