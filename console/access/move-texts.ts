@@ -21,7 +21,7 @@ export const moveTexts = catalogue(
     copied: 'The accounts are on {broker}',
     savePasswords: 'Save the new passwords now. They are not shown again.',
     passwordsOf: 'New passwords at {broker}',
-    noPasswords: 'These accounts have no password, so nobody can connect with them: {names}',
+    noPasswords: 'These accounts have no password, so no client can connect with them: {names}',
     deleteHere: 'Delete the accounts here',
     deleteTitle: 'Delete accounts of this broker: {count}',
   },
