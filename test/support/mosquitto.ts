@@ -195,20 +195,30 @@ export async function startClient(url: string, options: IClientOptions = {}): Pr
 }
 
 function accessLines(access: 'dynsec' | 'anonymous' | 'passwords', folder: string, searchPath: string): string[] {
-  const settings = { stdio: 'ignore', env: { ...process.env, PATH: searchPath } } as const;
   if (access === 'anonymous') return ['allow_anonymous true'];
-  if (access === 'passwords') {
-    const args = ['-b', '-c', join(folder, 'passwords'), ADMIN.username, ADMIN.password];
-    execFileSync('mosquitto_passwd', args, settings);
-    return ['allow_anonymous false', `password_file ${folder}/passwords`];
-  }
-  const args = ['dynsec', 'init', join(folder, 'dynsec.json'), ADMIN.username, ADMIN.password];
-  execFileSync('mosquitto_ctrl', args, settings);
-  return [
-    'allow_anonymous false',
-    `plugin ${mosquittoProgram(searchPath).plugin}`,
-    `plugin_opt_config_file ${folder}/dynsec.json`,
-  ];
+  const path = join(folder, access === 'dynsec' ? 'dynsec.json' : 'passwords');
+  writeFileSync(path, accessFile(access, searchPath));
+  if (access === 'passwords') return ['allow_anonymous false', `password_file ${path}`];
+  return ['allow_anonymous false', `plugin ${mosquittoProgram(searchPath).plugin}`, `plugin_opt_config_file ${path}`];
+}
+
+const accessFiles = new Map<string, Buffer>();
+
+/** Returns the file with ADMIN, which the programs of this Mosquitto write once for all tests of this process. */
+function accessFile(access: 'dynsec' | 'passwords', searchPath: string): Buffer {
+  const key = `${access} ${searchPath}`;
+  const known = accessFiles.get(key);
+  if (known) return known;
+  const folder = mkdtempSync(join(tmpdir(), 'brokergraph-mosquitto-'));
+  const path = join(folder, 'file');
+  const settings = { stdio: 'ignore', env: { ...process.env, PATH: searchPath } } as const;
+  const { username, password } = ADMIN;
+  if (access === 'dynsec') execFileSync('mosquitto_ctrl', ['dynsec', 'init', path, username, password], settings);
+  else execFileSync('mosquitto_passwd', ['-b', '-c', path, username, password], settings);
+  const file = readFileSync(path);
+  rmSync(folder, { recursive: true });
+  accessFiles.set(key, file);
+  return file;
 }
 
 /** Creates an authority, a server certificate for `host` and a client certificate. */
