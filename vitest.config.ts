@@ -21,10 +21,10 @@ import {
 const APART = ['test/gateway/graphql/compiled-programs.test.ts', 'test/gateway/graphql/live/slow-reader.test.ts'];
 
 /** Files that a whole run runs behind a PgBouncer, on a database with unusual defaults. */
-const POOLED = ['test/contract/decisions.test.ts'];
+const isPooled = (path: string) => path.startsWith('test/contract/');
 
 const onPostgresql = process.env.TEST_ON_POSTGRESQL === 'on' ? postgresqlFiles() : [];
-const pooled = hasPgbouncer ? onPostgresql.filter((path) => POOLED.includes(path)) : [];
+const pooled = hasPgbouncer ? onPostgresql.filter(isPooled) : [];
 const all = () => ['test/**/*.test.ts'];
 const included = { short: shortFiles, smoke: smokeFiles, brokers: brokerFiles, all }[suite]();
 const ofSuite = (paths: string[]) => (suite === 'all' ? paths : paths.filter((path) => included.includes(path)));
