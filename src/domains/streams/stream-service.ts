@@ -3,16 +3,14 @@ import {
   commandStream,
   getStream,
   getStreamMessageCount,
-  listStreamPlaces,
   listStreams,
   STREAM_API,
 } from '../../data-plane/streams/control/stream-control.ts';
 import type { StreamEntry } from '../../data-plane/streams/control/stream-wire.ts';
 import type { StreamQuery } from '../../data-plane/streams/model/stream-query.ts';
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
-import { invalid, ServiceError } from '../../platform/errors.ts';
+import { ServiceError } from '../../platform/errors.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../platform/paging.ts';
-import { cursorOf, placeIn } from '../../platform/sorting/places.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
 import { unreachable } from '../../protocol/mqtt/when-connected.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
@@ -21,6 +19,7 @@ import type { BrokerRuntime } from '../brokers/broker-runtime.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import { TotalsOfBrokers } from '../brokers/broker-totals.ts';
 import { createLoopFree, modifyLoopFree, replayLoopFree } from './loop-check.ts';
+import { cursorsOf, listStreamsAfter, placeAfter } from './stream-cursor.ts';
 import {
   LIST_CONTENT,
   listSource,
@@ -82,27 +81,30 @@ export class StreamService {
     return this.#ask(broker, ({ controls }) => question(controls));
   }
 
-  /** Reads a page with one query to the broker. A cursor is a position in its list. Errors: INVALID. */
+  /** Reads a page of the list of the broker. Errors: INVALID. */
   async page(broker: BrokerRecord, args: PageArguments): Promise<StreamPage> {
     const { first, last } = checkedPage(args);
     if (last !== null || args.before != null) {
       throw new ServiceError('INVALID', 'Streams are paged forwards: use first and after');
     }
-    const offset = placeAfter(args.after) + (args.offset ?? 0);
+    const place = placeAfter(args.after);
     const count = first ?? DEFAULT_PAGE;
     const {
       items,
+      offset,
       totalCount,
       problem = null,
       provider,
     } = await this.#ask(broker, async ({ controls }) => {
       const { provider } = await controls.capability(STREAM_API);
       // An empty page requests one stream to read the total number.
-      const { items, ...rest } = await listStreamPlaces(controls, { offset, count: Math.max(1, count) });
+      const wanted = { count: Math.max(1, count), skipped: args.offset ?? 0 };
+      const { items, ...rest } = await listStreamsAfter(controls, place, wanted);
       return { items: items.slice(0, count), ...rest, provider };
     });
+    const cursors = cursorsOf(items, offset, place);
     const edges = items.flatMap((entry, index) =>
-      entry === null ? [] : [{ cursor: cursorAt(offset + index + 1), node: streamView(broker, provider, entry) }],
+      entry === null ? [] : [{ cursor: cursors[index] ?? '', node: streamView(broker, provider, entry) }],
     );
     const end = offset + items.length;
     return {
@@ -113,7 +115,7 @@ export class StreamService {
         hasPreviousPage: offset > 0,
         startCursor: edges[0]?.cursor ?? null,
         // Includes unreadable entries, so that the next page starts after them.
-        endCursor: items.length > 0 ? cursorAt(end) : null,
+        endCursor: cursors.at(-1) ?? null,
       },
       totalCount,
       problem,
@@ -244,16 +246,4 @@ async function refuseExpression({ type }: BrokerRecord, controls: ControlCaller,
   if ((await controls.capability(STREAM_API)).provider !== 'BROKER') return;
   const reason = 'The stream processing plugin of this broker has no expressions: use select and where';
   throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { api: STREAM_API, reason } });
-}
-
-/** The control API lists streams by position only, so streams that are created or deleted move the following pages. */
-const BY_POSITION = { field: 'Stream', direction: 'asc' } as const;
-
-const cursorAt = (value: number): string => cursorOf({ value, key: '' }, BY_POSITION);
-
-function placeAfter(cursor: string | null | undefined): number {
-  if (cursor == null) return 0;
-  const { value } = placeIn(cursor, BY_POSITION);
-  if (Number.isSafeInteger(value) && Number(value) > 0) return Number(value);
-  throw invalid([{ path: 'after', reason: 'is not a cursor of this list' }]);
 }

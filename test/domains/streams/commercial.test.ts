@@ -1,10 +1,7 @@
 import { expect, test } from 'vitest';
-import { cursorOf } from '../../../src/platform/sorting/places.ts';
 import { startTestService } from '../../support/service.ts';
 import { startCommercialStreams } from './commercial-streams.ts';
 import { addBroker, worldOf } from './stream-world.ts';
-
-const cursorAt = (value: number) => cursorOf({ value, key: '' }, { field: 'Stream', direction: 'asc' });
 
 test('a broker with the plugin runs its own streams: what is returned, what is sent to it, and what is refused before', async () => {
   const broker = await startCommercialStreams();
@@ -85,9 +82,9 @@ test('a broker with the plugin runs its own streams: what is returned, what is s
   expect(page).toEqual({
     totalCount: 2,
     nodes: [{ name: 'fast', messageCount: 17, targetTopic: null }],
-    pageInfo: { hasNextPage: true, endCursor: cursorAt(1) },
+    pageInfo: { hasNextPage: true, endCursor: expect.any(String) },
   });
-  const next = `query ($b: ID!) { broker(id: $b) { streams(after: "${cursorAt(1)}") { nodes { name isReplaying ttl } pageInfo { hasNextPage hasPreviousPage } } } }`;
+  const next = `query ($b: ID!) { broker(id: $b) { streams(after: "${page.pageInfo.endCursor}") { nodes { name isReplaying ttl } pageInfo { hasNextPage hasPreviousPage } } } }`;
   expect((await graph(next)).broker.streams).toEqual({
     nodes: [{ name: 'odd', isReplaying: true, ttl: 86_400 }],
     pageInfo: { hasNextPage: false, hasPreviousPage: true },
@@ -168,7 +165,7 @@ test('a list goes on behind streams that cannot be read, and counts all wherever
         { first, after, offset },
       )
     ).broker.streams;
-  const as = (names: readonly string[], hasNextPage: boolean, endCursor: string | null) => ({
+  const as = (names: readonly string[], hasNextPage: boolean, endCursor: unknown = expect.any(String)) => ({
     totalCount: broker.streams.size,
     nodes: names.map((name) => ({ name })),
     pageInfo: { hasNextPage, endCursor },
@@ -176,13 +173,15 @@ test('a list goes on behind streams that cannot be read, and counts all wherever
 
   broker.streams.set('odd', { streamname: 'odd' });
   expect(await rest('GET', '/streams')).toMatchObject({ status: 200, body: [] });
-  expect(await page(1, null)).toEqual(as([], false, cursorAt(1)));
+  expect(await page(1, null)).toEqual(as([], false));
   broker.streams.set('a', { streamname: 'a', sourcetopic: 's' });
   broker.streams.set('odder', { streamname: 'odder', sourcetopic: 5 });
   broker.streams.set('b', { streamname: 'b', sourcetopic: 's' });
-  expect(await page(1, null)).toEqual(as([], true, cursorAt(1)));
-  expect(await page(2, cursorAt(1))).toEqual(as(['a'], true, cursorAt(3)));
-  expect(await page(2, cursorAt(3))).toEqual(as(['b'], false, cursorAt(4)));
+  const first = await page(1, null);
+  expect(first).toEqual(as([], true));
+  const second = await page(2, first.pageInfo.endCursor);
+  expect(second).toEqual(as(['a'], true));
+  expect(await page(2, second.pageInfo.endCursor)).toEqual(as(['b'], false));
   expect((await rest('GET', '/streams?verbose=false')).body).toEqual(['a', 'b']);
   expect(await page(0, null)).toEqual(as([], true, null));
   expect(await page(5, null, 40)).toEqual(as([], false, null));
