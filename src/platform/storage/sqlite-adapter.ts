@@ -5,7 +5,10 @@
  * become part of it, and be lost with its ROLLBACK although its caller received success. Here it waits until the
  * transaction ends, so a transaction must use its own client only. At most MAX_WAITING statements wait; further ones
  * are refused with QueueFull.
+ *
+ * SQLite responds at once, so statements in a row would block the event loop until the last of them.
  */
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3';
 import type { IsolationLevel, SqlDriverAdapter, SqlQuery, Transaction } from '@prisma/driver-adapter-utils';
 import { ConcurrencyLimit } from '../scheduling/concurrency-limit.ts';
@@ -16,6 +19,9 @@ const BUSY_TIMEOUT_MS = 5_000;
 
 /** Limit of SQLite since 3.32. Prisma assumes 999, and then refuses sorted relations of more rows (P2029). */
 const MAX_PARAMETERS = 32_766;
+
+/** Statements between two iterations of the event loop. With the work of Prisma, one takes up to a millisecond. */
+const STATEMENTS_PER_ITERATION = 10;
 
 const PRAGMAS = `
   PRAGMA journal_mode = WAL;
@@ -45,6 +51,7 @@ class SqliteAdapter implements SqlDriverAdapter {
   readonly adapterName: string;
   readonly #connection: SqlDriverAdapter;
   readonly #mutex = new ConcurrencyLimit({ maxRunning: 1, maxWaiting: MAX_WAITING });
+  #statements = 0;
 
   constructor(connection: SqlDriverAdapter) {
     this.#connection = connection;
@@ -56,11 +63,11 @@ class SqliteAdapter implements SqlDriverAdapter {
   }
 
   queryRaw(query: SqlQuery) {
-    return this.#mutex.run(() => this.#connection.queryRaw(query));
+    return this.#mutex.run(() => this.#paced(() => this.#connection.queryRaw(query)));
   }
 
   executeRaw(query: SqlQuery) {
-    return this.#mutex.run(() => this.#connection.executeRaw(query));
+    return this.#mutex.run(() => this.#paced(() => this.#connection.executeRaw(query)));
   }
 
   executeScript(script: string) {
@@ -70,7 +77,8 @@ class SqliteAdapter implements SqlDriverAdapter {
   async startTransaction(isolationLevel?: IsolationLevel): Promise<Transaction> {
     const release = await this.#lock();
     try {
-      return releasingTransaction(await this.#connection.startTransaction(isolationLevel), release);
+      const transaction = await this.#connection.startTransaction(isolationLevel);
+      return releasingTransaction(transaction, release, (statement) => this.#paced(statement));
     } catch (error) {
       release();
       throw error;
@@ -79,6 +87,12 @@ class SqliteAdapter implements SqlDriverAdapter {
 
   dispose() {
     return this.#connection.dispose();
+  }
+
+  async #paced<T>(statement: () => Promise<T>): Promise<T> {
+    this.#statements += 1;
+    if (this.#statements % STATEMENTS_PER_ITERATION === 0) await nextIteration();
+    return statement();
   }
 
   /** Resolves with the function that unlocks the connection. */
@@ -90,13 +104,17 @@ class SqliteAdapter implements SqlDriverAdapter {
 }
 
 /** Calls `release` at the end. Prisma itself sends COMMIT or ROLLBACK before it calls these methods. */
-function releasingTransaction(transaction: Transaction, release: () => void): Transaction {
+function releasingTransaction(
+  transaction: Transaction,
+  release: () => void,
+  paced: <T>(statement: () => Promise<T>) => Promise<T>,
+): Transaction {
   return {
     provider: transaction.provider,
     adapterName: transaction.adapterName,
     options: transaction.options,
-    queryRaw: (query) => transaction.queryRaw(query),
-    executeRaw: (query) => transaction.executeRaw(query),
+    queryRaw: (query) => paced(() => transaction.queryRaw(query)),
+    executeRaw: (query) => paced(() => transaction.executeRaw(query)),
     createSavepoint: async (name) => transaction.createSavepoint?.(name),
     rollbackToSavepoint: async (name) => transaction.rollbackToSavepoint?.(name),
     releaseSavepoint: async (name) => transaction.releaseSavepoint?.(name),

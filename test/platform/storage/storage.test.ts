@@ -171,6 +171,23 @@ test('SQLite writes ahead, waits for the disk and checks foreign keys on the con
   expect((await pragma('busy_timeout')).map(Number)).toEqual([5_000]);
 });
 
+test('statements of SQLite in a row let the event loop handle other events', async () => {
+  const { db } = await openTestStorage({ databaseUrl: undefined });
+  let iterations = 0;
+  let immediate = setImmediate(function iterate() {
+    iterations += 1;
+    immediate = setImmediate(iterate);
+  });
+  for (let count = 0; count < 100; count += 1) await db.user.count();
+  const alone = iterations;
+  await db.$transaction(async (tx) => {
+    for (let count = 0; count < 100; count += 1) await tx.user.count();
+  });
+  clearImmediate(immediate);
+  expect(alone).toBeGreaterThanOrEqual(10);
+  expect(iterations - alone).toBeGreaterThanOrEqual(10);
+});
+
 test('the data folder and the database are readable by their owner only', async () => {
   const dataDir = join(temporaryFolder(), 'data');
   await openTestStorage({ dataDir, databaseUrl: undefined });
