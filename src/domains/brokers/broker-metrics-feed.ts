@@ -31,7 +31,7 @@ type SysSource = Pick<SysTopics, 'onBurst' | 'valueOf' | 'onProblem' | 'problem'
 
 /** Metrics are stale if the broker skips this many of its usual intervals. */
 const MISSED_INTERVALS = 3;
-/** Changes stored for subscribers that reconnect, of two minutes. Each broker has a feed, and a change has 1 kB. */
+/** Changes stored for subscribers that reconnect, of two minutes. A change has 1 kB. */
 const MAX_STORED_CHANGES = 12;
 /** Values that arrive this soon after a burst belong to it, in milliseconds. */
 const BURST_MS = 500;
@@ -45,7 +45,8 @@ const BURST_MS = 500;
  */
 export class BrokerMetricsFeed {
   readonly #options: Required<BrokerMetricsFeedOptions>;
-  readonly #broadcast: Broadcast<BrokerMetricsState, BrokerMetricsState>;
+  /** Exists since the first watcher: most brokers have none, and the stored changes would be most of a feed. */
+  #broadcast: Broadcast<BrokerMetricsState, BrokerMetricsState> | null = null;
   #state: BrokerMetricsState = { isConnected: false, metrics: null, reason: null };
   /** All numbers after the last burst of this connection, with the time of its beginning. */
   #last: BrokerNumbers | null = null;
@@ -56,7 +57,6 @@ export class BrokerMetricsFeed {
 
   constructor({ onSample = () => undefined, silenceMs = 30_000 }: BrokerMetricsFeedOptions = {}) {
     this.#options = { onSample, silenceMs };
-    this.#broadcast = new Broadcast(() => this.#state, { history: MAX_STORED_CHANGES });
   }
 
   get state(): BrokerMetricsState {
@@ -79,12 +79,13 @@ export class BrokerMetricsFeed {
   }
 
   watch(options: SubscriberOptions = {}): LiveSource<BrokerMetricsEvent> {
+    this.#broadcast ??= new Broadcast(() => this.#state, { history: MAX_STORED_CHANGES });
     return this.#broadcast.subscribe(options);
   }
 
   close(): void {
     this.#stop();
-    this.#broadcast.close();
+    this.#broadcast?.close();
   }
 
   #burst({ date, isLive, isSample }: SysBurst, textOf: (topic: string) => string | null): void {
@@ -131,7 +132,7 @@ export class BrokerMetricsFeed {
 
   #change(state: BrokerMetricsState): void {
     this.#state = state;
-    this.#broadcast.publish(state);
+    this.#broadcast?.publish(state);
   }
 
   #stop(): void {

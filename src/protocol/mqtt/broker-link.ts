@@ -210,10 +210,10 @@ export class BrokerLink implements BrokerSession {
     if (this.#subscriptions.size >= MAX_FILTERS && !this.#subscriptions.has(filter)) {
       throw new ServiceError('TOO_LARGE', `More than ${MAX_FILTERS} topic filters on one broker`);
     }
-    const { shared, remove } = this.#subscriptions.add(filter, listener, options);
+    const [shared, subscriber] = this.#subscriptions.add(filter, listener, options);
     this.#leftOver.delete(filter);
     const stop = () => {
-      if (!remove()) return;
+      if (!this.#subscriptions.remove(shared, subscriber)) return;
       if (this.#connection?.isConnected) this.#connection.unsubscribe([filter]);
       else this.#leftOver.add(filter);
     };

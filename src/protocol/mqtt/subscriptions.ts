@@ -22,7 +22,7 @@ export interface SharedFilter {
   isGranted: boolean;
   readonly listeners: Set<Subscriber>;
   /** Numbers of its SUBSCRIBE packets; the last one is the newest. */
-  readonly numbers: number[];
+  numbers: readonly number[];
 }
 
 interface SubscriptionsOptions {
@@ -55,7 +55,8 @@ const MAX_UNSUBSCRIBED = 1_000;
 export class Subscriptions {
   readonly #filters = new Map<string, SharedFilter>();
   readonly #byNumber = new Map<number, SharedFilter>();
-  readonly #tree = new FilterTree<SharedFilter>();
+  /** Exists since the first message without an identifier: with MQTT 5 it would be the most of what a link takes. */
+  #tree: FilterTree<SharedFilter> | null = null;
   readonly #onFault: (error: unknown) => void;
   readonly #isLasting: boolean;
   readonly #onStray: ((topic: string) => void) | undefined;
@@ -81,11 +82,7 @@ export class Subscriptions {
   }
 
   /** The caller then sends SUBSCRIBE with the number of `renumber`. */
-  add(
-    filter: string,
-    listener: MessageListener,
-    options: SubscribeOptions,
-  ): { readonly shared: SharedFilter; remove(): boolean } {
+  add(filter: string, listener: MessageListener, options: SubscribeOptions): readonly [SharedFilter, Subscriber] {
     const { qos = 0, retained = true, onRefused } = options;
     const shared = this.#filters.get(filter) ?? this.#create(filter, qos);
     if (qos > shared.qos) shared.qos = qos;
@@ -93,15 +90,14 @@ export class Subscriptions {
     shared.options = options;
     const subscriber: Subscriber = { listener, onRefused, retained, since: Number.POSITIVE_INFINITY };
     shared.listeners.add(subscriber);
-    return {
-      shared,
-      /** Returns whether the caller must unsubscribe the filter. */
-      remove: () => {
-        if (!shared.listeners.delete(subscriber) || shared.listeners.size > 0) return false;
-        this.#remove(shared);
-        return true;
-      },
-    };
+    return [shared, subscriber];
+  }
+
+  /** Returns whether the caller must unsubscribe the filter. */
+  remove(shared: SharedFilter, subscriber: Subscriber): boolean {
+    if (!shared.listeners.delete(subscriber) || shared.listeners.size > 0) return false;
+    this.#removeFilter(shared);
+    return true;
   }
 
   /** Returns the number for the next SUBSCRIBE. After a reconnect all listeners receive its retained messages. */
@@ -109,9 +105,13 @@ export class Subscriptions {
     const number = this.#isLasting ? this.#numberOf(shared) : this.#next(this.#lastNumber);
     this.#lastNumber = number;
     this.#unsubscribed.delete(number);
-    if (!shared.numbers.includes(number)) shared.numbers.push(number);
+    // `push` and spreading allocate for 17 numbers, and most filters have one.
+    if (!shared.numbers.includes(number)) shared.numbers = shared.numbers.concat(number);
     this.#byNumber.set(number, shared);
-    if (shared.numbers.length > MAX_NUMBERS) this.#byNumber.delete(shared.numbers.shift() ?? 0);
+    if (shared.numbers.length > MAX_NUMBERS) {
+      this.#byNumber.delete(shared.numbers[0] ?? 0);
+      shared.numbers = shared.numbers.slice(1);
+    }
     for (const subscriber of shared.listeners) {
       if (isReconnect || subscriber.since === Number.POSITIVE_INFINITY) subscriber.since = number;
     }
@@ -152,6 +152,7 @@ export class Subscriptions {
   }
 
   #dispatchToMatching(message: BrokerMessage): boolean {
+    this.#tree ??= this.#newTree();
     const matching = this.#tree.match(message.topic);
     for (const shared of matching) this.#deliver(shared, message, 0);
     return matching.length > 0;
@@ -180,13 +181,19 @@ export class Subscriptions {
       numbers: [],
     };
     this.#filters.set(filter, shared);
-    this.#tree.add(filter, shared);
+    this.#tree?.add(filter, shared);
     return shared;
   }
 
-  #remove(shared: SharedFilter): void {
+  #newTree(): FilterTree<SharedFilter> {
+    const tree = new FilterTree<SharedFilter>();
+    for (const [filter, shared] of this.#filters) tree.add(filter, shared);
+    return tree;
+  }
+
+  #removeFilter(shared: SharedFilter): void {
     this.#filters.delete(shared.filter);
-    this.#tree.remove(shared.filter, shared);
+    this.#tree?.remove(shared.filter, shared);
     for (const number of shared.numbers) {
       this.#byNumber.delete(number);
       this.#unsubscribed.add(number);
