@@ -31,14 +31,13 @@ export function openProblemWatch(
   const { runtimes, problems, cloudBrokers, refusals, audit, clusters } = services;
   const { brokers, projects, certificates } = caches;
   const { db, changes, leases, speed } = storage;
-  const onChange = () => watch.checkSoon();
   const isConnected = (id: string) => runtimes.isConnected(id);
-  const lease = leases.want('problems', onChange);
+  const lease = leases.want('problems', () => undefined);
   const others = processesSource({ list: () => services.processes.list() });
   const watch = new ProblemWatch({
     sources: {
       brokers: [
-        linkSource({ runtimes, onChange }),
+        linkSource({ runtimes, onChange: (id) => watch.checkSoon(id) }),
         capabilitySource({ runtimes }),
         cloudSource({ stateOf: (broker) => cloudBrokers.stateOf(broker) }),
         bridgeSource({ bridges: bridges.service, runs: (id) => bridges.runs(id), isConnected, brokers }),

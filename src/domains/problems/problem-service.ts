@@ -145,7 +145,7 @@ export class ProblemService {
   }
 
   /** See `ProblemChanges.onChange`. */
-  onChange(listener: (change: ProblemChange) => void): () => void {
+  onChange(listener: () => void): () => void {
     return this.#changes.onChange(listener);
   }
 

@@ -37,6 +37,8 @@ interface ProblemWatchOptions {
   readonly log: Logger;
 }
 
+type Take = (owner: string, reading: Reading, open: readonly ProblemRecord[]) => void;
+
 const CHECK_MS = 2_000;
 const SOON_MS = 200;
 /** How often it is written that facts are still there. */
@@ -61,6 +63,8 @@ export class ProblemWatch {
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> | null = null;
   #soon: NodeJS.Timeout | null = null;
+  /** Ids of brokers that the next check within SOON_MS reads. */
+  readonly #changed = new Set<string>();
   #seenAt = performance.now();
   #tidiedAt = Number.NEGATIVE_INFINITY;
 
@@ -80,29 +84,54 @@ export class ProblemWatch {
     this.check();
   }
 
-  /** A source has learnt a fact: the next check is within SOON_MS. */
-  readonly checkSoon = (): void => {
+  /** A source has learnt a fact about a broker, which is checked within SOON_MS. */
+  readonly checkSoon = (brokerId: string): void => {
     if (this.#timer === null) return;
+    this.#changed.add(brokerId);
     this.#soon ??= setTimeout(() => {
       this.#soon = null;
-      this.check();
+      const changed = [...this.#changed].flatMap((id) => this.#options.brokers.get(id) ?? []);
+      this.#changed.clear();
+      this.check(changed);
     }, SOON_MS).unref();
   };
 
-  check(): void {
-    const { sources, cache, store, lease, projects, brokers, isMine } = this.#options;
-    for (const source of allOf(sources)) void this.#reader.refresh(source);
+  /** Checks everything, or only some brokers: thousands of links that change one after the other must not check all. */
+  check(only: readonly BrokerRecord[] | null = null): void {
+    const { sources, cache, store, brokers, isMine } = this.#options;
+    if (only === null) for (const source of allOf(sources)) void this.#reader.refresh(source);
     const now = performance.now();
     const transitions: ScopedTransition[] = [];
     const present = new Map<string, ProblemFact>();
-    const take = (owner: string, reading: Reading, open: readonly ProblemRecord[]) => {
+    const take: Take = (owner, reading, open) => {
       for (const [key, fact] of reading.facts) present.set(key, fact);
       transitions.push(...this.#transitions(owner, reading, open, now));
     };
-    for (const broker of brokers.all()) {
+    for (const broker of only ?? brokers.all()) {
       if (isMine(broker.id)) take(broker.id, this.#ofBroker(broker), cache.openOfBroker(broker));
       else this.#states.delete(broker.id);
     }
+    if (only === null) this.#takeOthers(take);
+    store.take(transitions, new Date());
+    this.#writing ??= this.#write(only === null ? present : null).finally(() => {
+      this.#writing = null;
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    if (this.#soon !== null) clearTimeout(this.#soon);
+    this.#timer = null;
+    for (const stop of this.#stops) stop();
+    const { sources, lease } = this.#options;
+    for (const source of allOf(sources)) source.close?.();
+    await this.#writing;
+    await lease.release();
+  }
+
+  /** Of this process, of projects, and of the service. */
+  #takeOthers(take: Take): void {
+    const { cache, lease, projects } = this.#options;
     const ofService = cache.openOfProject(null);
     take(
       'process',
@@ -120,21 +149,6 @@ export class ProblemWatch {
         ofService.filter((one) => this.#isOfService(one)),
       );
     }
-    store.take(transitions, new Date());
-    this.#writing ??= this.#write(present).finally(() => {
-      this.#writing = null;
-    });
-  }
-
-  async close(): Promise<void> {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    if (this.#soon !== null) clearTimeout(this.#soon);
-    this.#timer = null;
-    for (const stop of this.#stops) stop();
-    const { sources, lease } = this.#options;
-    for (const source of allOf(sources)) source.close?.();
-    await this.#writing;
-    await lease.release();
   }
 
   #ofBroker(broker: BrokerRecord): Reading {
@@ -200,13 +214,14 @@ export class ProblemWatch {
     return cache.openCount < MAX_OPEN || cache.openOfProject(projectId).length < MIN_SHARE;
   }
 
-  async #write(present: ReadonlyMap<string, ProblemFact>): Promise<void> {
+  /** `present`: all present facts; `null` if only some are known. */
+  async #write(present: ReadonlyMap<string, ProblemFact> | null): Promise<void> {
     const { store, log, lease, tidy } = this.#options;
     try {
       const dropped = await store.flush();
       if (dropped > 0) log.warn({ dropped }, 'changes of problems were dropped while the database was away');
       const now = performance.now();
-      if (now - this.#seenAt >= SEEN_MS) {
+      if (present !== null && now - this.#seenAt >= SEEN_MS) {
         this.#seenAt = now;
         await store.seen(present, new Date());
       }

@@ -45,22 +45,26 @@ export class SourceReader {
     const facts = new Map<string, ProblemFact>();
     const unknown = new Set<ProblemKind>();
     for (const source of sources) {
-      const found = this.#factsOf(source, () => factsOf(source));
+      const found = this.#factsOf(source, factsOf);
       if (found === null) for (const kind of source.kinds) unknown.add(kind);
       else for (const fact of found.slice(0, MAX_FACTS)) facts.set(keyOf(fact, scope), fact);
     }
     return { scope, facts, unknown };
   }
 
-  #factsOf({ kinds }: Source, read: () => readonly ProblemFact[] | null): readonly ProblemFact[] | null {
+  /** Called for each source and broker every two seconds. */
+  #factsOf<One extends Source>(
+    source: One,
+    factsOf: (source: One) => readonly ProblemFact[] | null,
+  ): readonly ProblemFact[] | null {
     // A kind belongs to one source.
-    const key = `read ${kinds[0]}`;
+    const key = source.kinds[0] ?? '';
     try {
-      const found = read();
-      this.#outages.up(key, { kinds });
+      const found = factsOf(source);
+      this.#outages.up(key, { kinds: source.kinds });
       return found;
     } catch (error) {
-      this.#outages.down(key, { kinds, err: error });
+      this.#outages.down(key, { kinds: source.kinds, err: error });
       return null;
     }
   }

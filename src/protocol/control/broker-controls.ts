@@ -147,9 +147,10 @@ export class BrokerControls implements ControlCaller {
     return capabilityOf(await this.#resolution(api));
   }
 
-  /** The APIs that are resolved now, without asking the broker. */
-  known(): ControlCapability[] {
-    return [...this.#resolutions.values()].flatMap(({ done }) => (done === null ? [] : capabilityOf(done)));
+  /** Without asking the broker. `null`: not resolved now. */
+  known(api: ControlApi): ControlCapability | null {
+    const done = this.#resolutions.get(api)?.done ?? null;
+    return done && capabilityOf(done);
   }
 
   capabilities(): Promise<ControlCapability[]> {

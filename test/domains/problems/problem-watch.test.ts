@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { BrokerCache } from '../../../src/domains/brokers/broker-cache.ts';
 import type { ProblemFact } from '../../../src/domains/problems/model/problem-fact.ts';
-import type { ServiceSource } from '../../../src/domains/problems/model/problem-source.ts';
+import type { BrokerSource, ServiceSource } from '../../../src/domains/problems/model/problem-source.ts';
 import { ProblemWatch } from '../../../src/domains/problems/problem-watch.ts';
 import { ProblemCache } from '../../../src/domains/problems/storage/problem-cache.ts';
 import { ProblemStore } from '../../../src/domains/problems/storage/problem-store.ts';
@@ -52,4 +52,48 @@ test('a source that throws closes nothing and stops no other one, and is logged 
     [40, ['BRIDGE_LOOP']],
     [40, ['DISK_LOW']],
   ]);
+});
+
+test('a broker whose link has changed is checked at once, and the others are not read', async () => {
+  const { db, changes, leases } = await openTestStorage();
+  const parts = { db, changes, log: pino({ level: 'silent' }) };
+  const [brokers, projects, cache] = [new BrokerCache(parts), new ProjectCache(parts), new ProblemCache(parts)];
+  await db.project.create({ data: { id: 'prj_1', name: 'plant' } });
+  for (const id of ['brk_1', 'brk_2'])
+    await db.broker.create({ data: { id, projectId: 'prj_1', name: id, type: 'SELF_HOSTED' } });
+  await Promise.all([brokers.load(), projects.load()]);
+  const read: string[] = [];
+  let refreshes = 0;
+  let onRead = () => {};
+  const source: BrokerSource = {
+    kinds: ['BROKER_UNREACHABLE'],
+    refresh: () => {
+      refreshes += 1;
+    },
+    of: ({ id }) => {
+      read.push(id);
+      onRead();
+      return [];
+    },
+  };
+  const watch = new ProblemWatch({
+    ...{ brokers, projects, cache, log: parts.log },
+    sources: { brokers: [source], projects: [], process: [], service: [] },
+    store: new ProblemStore({ db, changes, cache }),
+    isMine: () => true,
+    lease: leases.want('test', () => undefined),
+    host: 'here',
+    hosts: () => null,
+    tidy: async () => undefined,
+  });
+  watch.start();
+  expect([read.splice(0), refreshes]).toEqual([['brk_1', 'brk_2'], 1]);
+  const reading = new Promise<void>((resolve) => {
+    onRead = resolve;
+  });
+  for (let changed = 0; changed < 10; changed += 1) watch.checkSoon('brk_2');
+  await reading;
+  await watch.close();
+  await Promise.all([brokers.close(), projects.close(), cache.close()]);
+  expect([read, refreshes]).toEqual([['brk_2'], 1]);
 });

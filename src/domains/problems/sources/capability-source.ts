@@ -21,7 +21,7 @@ const KINDS: Readonly<Partial<Record<CapabilityReasonCode, ProblemKind>>> = {
 };
 
 /** Others belong to commercial plugins, or add details only: most brokers never grant them. */
-const APIS: ReadonlySet<ControlApi> = new Set<ControlApi>(['dynamic-security', 'cedalo/inspect']);
+const APIS: readonly ControlApi[] = ['dynamic-security', 'cedalo/inspect'];
 
 /** How often an API with a problem is resolved again, which may ask the broker. */
 const AGAIN_MS = 20_000;
@@ -44,9 +44,9 @@ export function capabilitySource({ runtimes }: { readonly runtimes: BrokerRuntim
       const runtime = runtimes.find(broker.id);
       if (runtime === null) return [];
       if (runtime.link.status.state !== 'CONNECTED') return null;
-      const limited = runtime.controls
-        .known()
-        .filter(({ api, reasonCode }) => APIS.has(api) && reasonCode && KINDS[reasonCode]);
+      const limited = APIS.flatMap((api) => runtime.controls.known(api) ?? []).filter(
+        ({ reasonCode }) => reasonCode && KINDS[reasonCode],
+      );
       askAgain(runtime, limited);
       const { problem } = runtime.sys;
       return [

@@ -97,11 +97,7 @@ async function countsOf({ id }: BrokerRecord, runtimes: BrokerRuntimes): Promise
 /** Lists of clients that this service makes from the log of a broker. They are read in this process. */
 export function listSource({ runtimes, brokers }: ClientSourceOptions): BrokerSource {
   const isFollowed = (id: string) =>
-    runtimes.isConnected(id) &&
-    runtimes
-      .find(id)
-      ?.controls.known()
-      .some(({ api, provider }) => api === INSPECT_API && provider === 'GATEWAY') === true;
+    runtimes.isConnected(id) && runtimes.find(id)?.controls.known(INSPECT_API)?.provider === 'GATEWAY';
   const reasons = new PolledReadings<string>({
     everyMs: LIST_MS,
     read: async ({ id }) => {

@@ -6,8 +6,8 @@ import type { BrokerSource } from '../model/problem-source.ts';
 
 interface LinkSourceOptions {
   readonly runtimes: BrokerRuntimes;
-  /** Called when the state of a link has changed. */
-  readonly onChange: () => void;
+  /** Called when the state of the link to a broker has changed. */
+  readonly onChange: (brokerId: string) => void;
 }
 
 const KINDS = { UNREACHABLE: 'BROKER_UNREACHABLE', UNAUTHORIZED: 'BROKER_UNAUTHORIZED' } as const;
@@ -42,7 +42,7 @@ export function linkSource({ runtimes, onChange }: LinkSourceOptions): BrokerSou
         wasConnected = false;
         losses.set(id, { state, lastError, times: (losses.get(id)?.times ?? 0) + 1 });
       }
-      onChange();
+      onChange(id);
     });
   });
   return {

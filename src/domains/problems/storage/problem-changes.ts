@@ -19,7 +19,7 @@ interface ProblemChangesOptions {
   readonly log: StorageLog;
 }
 
-type Listener = (change: ProblemChange) => void;
+type Listener = () => void;
 
 const PAGE = 500;
 /** A process that ends after a write announces nothing. */
@@ -36,7 +36,7 @@ export class ProblemChanges {
   readonly #rereading: Rereading;
   readonly #stop: () => void;
   #timer: NodeJS.Timeout | null = null;
-  /** The last change that listeners have got. `null`: unknown until the first reading. */
+  /** The last change that listeners know of. `null`: unknown until the first reading. */
   #position: number | null = null;
 
   constructor(options: ProblemChangesOptions) {
@@ -67,8 +67,8 @@ export class ProblemChanges {
   }
 
   /**
-   * Calls the listener with each later change, in order, within ten seconds of the writes of other processes. It begins
-   * within that time, so read `since` after this call, and again in the listener, to miss nothing. It must not throw.
+   * Calls the listener after later changes, within ten seconds of the writes of other processes. It begins within that
+   * time, so read `since` after this call, and again in the listener, to miss nothing. It must not throw.
    */
   onChange(listener: Listener): () => void {
     this.#listeners.add(listener);
@@ -89,17 +89,9 @@ export class ProblemChanges {
   }
 
   async #read(): Promise<void> {
-    if (this.#position === null) {
-      this.#position = await this.last();
-      return;
-    }
-    for (;;) {
-      const found = await this.since(this.#position);
-      for (const change of found) {
-        this.#position = change.sequence;
-        for (const listener of this.#listeners) listener(change);
-      }
-      if (found.length < PAGE) return;
-    }
+    const last = await this.last();
+    const isLater = this.#position !== null && last > this.#position;
+    this.#position = last;
+    if (isLater) for (const listener of this.#listeners) listener();
   }
 }

@@ -20,8 +20,8 @@ export type ScopedTransition = Transition & { readonly scope: FactScope };
 const REOPENS_MS = 10 * 60_000;
 /** More changed problems at once are announced as one change of all. */
 const MAX_ANNOUNCED = 20;
-/** In a transaction. */
-const BATCH = 500;
+/** In a transaction, during which other statements of SQLite wait. */
+const BATCH = 50;
 const MAX_UNWRITTEN = 5_000;
 const COUNTER = { id: 1 } as const;
 
@@ -56,13 +56,17 @@ export class ProblemStore {
    * later ones are dropped, and their facts are taken again. Returns how many were dropped since the last call.
    */
   async flush(): Promise<number> {
-    const rows = this.#unwritten.slice(0, BATCH);
-    if (rows.length > 0) {
-      await this.#writeAll(rows);
-      this.#unwritten.splice(0, rows.length);
-      await this.#announce(rows.map(({ after }) => after.id));
+    const written = new Set<string>();
+    try {
+      while (this.#unwritten.length > 0) {
+        const rows = this.#unwritten.slice(0, BATCH);
+        await this.#writeAll(rows);
+        this.#unwritten.splice(0, rows.length);
+        for (const { after } of rows) written.add(after.id);
+      }
+    } finally {
+      await this.#announce([...written]);
     }
-    if (this.#unwritten.length > 0) return this.flush();
     const dropped = this.#dropped;
     this.#dropped = 0;
     return dropped;
