@@ -4,6 +4,7 @@ import { isAbsolute, relative, resolve } from 'node:path';
 import { type InputIssue, invalid, ServiceError } from '../../platform/errors.ts';
 import { controlCharacterIssues, textIssues } from '../../platform/text/texts.ts';
 import type { Nullish } from '../../platform/without-nulls.ts';
+import { certificatesProblem, plainPem } from '../../protocol/certificates/connection-pem.ts';
 import { AllowedHosts, type InsideRule } from '../../protocol/network/allowed-hosts.ts';
 import type { LeadsToOwnBroker } from './own-listeners.ts';
 
@@ -49,11 +50,11 @@ export async function checkConnection(input: BrokerConnectionInput, rules: Conne
   }
   if (input.url) check('url', urlProblem(input.url, rules));
   for (const name of ['caCert', 'clientCert'] as const) {
-    if (!isReadable(input[name], (pem) => new X509Certificate(pem))) check(name, 'must be a PEM certificate');
+    check(name, input[name] ? certificatesProblem(input[name]) : null);
   }
   if (!isReadable(input.clientKey, createPrivateKey)) check('clientKey', 'must be an unencrypted PEM private key');
   if (issues.length === 0 && input.clientCert && input.clientKey) {
-    const isPair = new X509Certificate(input.clientCert).checkPrivateKey(createPrivateKey(input.clientKey));
+    const isPair = new X509Certificate(plainPem(input.clientCert)).checkPrivateKey(createPrivateKey(input.clientKey));
     if (!isPair) check('clientKey', 'does not belong to clientCert');
   }
   for (const name of ['caCertFile', 'clientCertFile', 'clientKeyFile'] as const) {

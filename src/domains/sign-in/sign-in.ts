@@ -7,6 +7,7 @@ import type { Config } from '../../platform/config/config.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { Sealer } from '../../platform/storage/encryption/sealed.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
+import { certificatesProblem, plainPem } from '../../protocol/certificates/connection-pem.ts';
 import type { AuditService } from '../audit/audit-service.ts';
 import type { ProjectCache } from '../projects/project-cache.ts';
 import type { SignInMethods } from '../users/sign-in-methods.ts';
@@ -155,7 +156,7 @@ export function ldapOptions(config: Config): Omit<LdapDirectoryOptions, 'account
   return {
     url,
     startTls: config.ldapStartTls,
-    ca: config.ldapCaFile === undefined ? null : textOf(config.ldapCaFile),
+    ca: config.ldapCaFile === undefined ? null : authoritiesIn(config.ldapCaFile),
     bind: dn === undefined || password === undefined ? null : { dn, password },
     userBase,
     userFilter: config.ldapUserFilter,
@@ -164,10 +165,14 @@ export function ldapOptions(config: Config): Omit<LdapDirectoryOptions, 'account
   };
 }
 
-function textOf(file: string): string {
+function authoritiesIn(file: string): string {
+  let pem: string;
   try {
-    return readFileSync(file, 'utf8');
+    pem = readFileSync(file, 'utf8');
   } catch (error) {
     throw new ServiceError('INVALID', `LDAP_CA_FILE cannot be read: ${file}`, { cause: error });
   }
+  const problem = certificatesProblem(pem);
+  if (problem !== null) throw new ServiceError('INVALID', `LDAP_CA_FILE ${problem}: ${file}`);
+  return plainPem(pem);
 }

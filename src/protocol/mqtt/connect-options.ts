@@ -2,6 +2,7 @@ import type { LookupFunction } from 'node:net';
 import type { IClientOptions } from 'mqtt';
 import { invalid } from '../../platform/errors.ts';
 import { withoutNulls } from '../../platform/without-nulls.ts';
+import { plainPem } from '../certificates/connection-pem.ts';
 import { AllowedHosts, type InsideRule } from '../network/allowed-hosts.ts';
 
 export interface BrokerAddress {
@@ -62,7 +63,11 @@ export function connectOptions(address: BrokerAddress): ConnectOptions {
 function tlsOptions({ ca, cert, key, verifyCa = true }: BrokerAddress): IClientOptions {
   return {
     rejectUnauthorized: verifyCa,
-    ...withoutNulls({ ca: ca && Buffer.from(ca), cert: cert && Buffer.from(cert), key: key && Buffer.from(key) }),
+    ...withoutNulls({
+      ca: ca && Buffer.from(plainPem(ca)),
+      cert: cert && Buffer.from(plainPem(cert)),
+      key: key && Buffer.from(key),
+    }),
   };
 }
 

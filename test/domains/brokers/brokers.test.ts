@@ -206,6 +206,10 @@ test('bad connection settings are refused with every path and reason, and nothin
   expect(
     (await refuse({ url: 'ftp://host', ca_cert: 'no certificate', client_key: 'no key here' })).map(({ path }) => path),
   ).toEqual(['/url', '/ca_cert', '/client_key']);
+  const { leaf, key } = createAuthority();
+  const cert = { client_cert: `${leaf}${key}`, client_key: key };
+  const [issue] = await refuse({ url: 'mqtts://host', ...cert });
+  expect(issue).toEqual({ path: '/client_cert', reason: 'contains a PRIVATE KEY, which is not a certificate' });
   await refuse({ url: 'mqtt://user:secret@host' });
   await refuse({ url: 'mqtt://host', ca_cert_file: '/etc/passwd' });
   await refuse({ url: 5 });

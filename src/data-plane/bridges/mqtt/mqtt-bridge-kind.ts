@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { InputIssue } from '../../../platform/errors.ts';
 import { controlCharacterIssues } from '../../../platform/text/texts.ts';
+import { certificatesProblem, plainPem } from '../../../protocol/certificates/connection-pem.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import type { AllowedHosts } from '../../../protocol/network/allowed-hosts.ts';
 import { type BridgeKind, type BridgeRules, hostsOf, hrefOf } from '../model/bridge-kind.ts';
@@ -79,8 +80,8 @@ function urlProblem(text: string, hosts: AllowedHosts): string | null {
 function certificateIssues({ ca, cert, key }: MqttConnectionConfig, path: string): InputIssue[] {
   const issues: InputIssue[] = [];
   for (const [name, pem] of Object.entries({ ca, cert })) {
-    if (pem !== undefined && !isUsable(() => new X509Certificate(pem)))
-      issues.push({ path: `${path}/${name}`, reason: 'must be a certificate in PEM' });
+    const reason = pem === undefined ? null : certificatesProblem(pem);
+    if (reason !== null) issues.push({ path: `${path}/${name}`, reason });
   }
   if (key !== undefined && !isUsable(() => createPrivateKey(key)))
     issues.push({ path: `${path}/key`, reason: 'must be a private key in PEM, without a passphrase' });
@@ -90,7 +91,7 @@ function certificateIssues({ ca, cert, key }: MqttConnectionConfig, path: string
       reason: 'needs the other one of cert and key',
     });
   else if (cert !== undefined && key !== undefined && issues.length === 0) {
-    if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
+    if (!new X509Certificate(plainPem(cert)).checkPrivateKey(createPrivateKey(key)))
       issues.push({ path: `${path}/key`, reason: 'is not that of the client certificate' });
   }
   return issues;

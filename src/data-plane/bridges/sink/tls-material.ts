@@ -1,7 +1,7 @@
-import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import type { InputIssue } from '../../../platform/errors.ts';
 import { withoutNulls } from '../../../platform/without-nulls.ts';
+import { certificatesProblem, plainPem } from '../../../protocol/certificates/connection-pem.ts';
 import { flagSchema, type JsonSchema, textSchema } from '../model/bridge-kind.ts';
 
 export interface TlsMaterial {
@@ -23,7 +23,7 @@ export const tlsProperties: Readonly<Record<keyof TlsMaterial, JsonSchema>> = {
 
 export const tlsOptions = ({ verifyCa = true, ca, cert, key }: TlsMaterial) => ({
   rejectUnauthorized: verifyCa,
-  ...withoutNulls({ ca, cert, key }),
+  ...withoutNulls({ ca: ca && plainPem(ca), cert: cert && plainPem(cert), key }),
   // Each certificate of `ca` is trusted by itself, also that of an intermediate authority without its root.
   ...(ca === undefined ? {} : { allowPartialTrustChain: true }),
 });
@@ -35,10 +35,13 @@ export function tlsMaterialIssues({ ca, cert, key }: TlsMaterial): InputIssue[] 
     ];
   }
   const issues: InputIssue[] = [];
-  if (ca !== undefined && !isUsable(() => new X509Certificate(ca)))
-    issues.push({ path: '/ca', reason: 'must be certificates in PEM' });
-  if (cert !== undefined && key !== undefined && !isUsable(() => createSecureContext({ cert, key }))) {
-    issues.push({ path: '/cert', reason: 'must be a certificate in PEM, and "key" its key' });
+  for (const [name, pem] of Object.entries({ ca, cert })) {
+    const reason = pem === undefined ? null : certificatesProblem(pem);
+    if (reason !== null) issues.push({ path: `/${name}`, reason });
+  }
+  if (issues.length > 0 || cert === undefined || key === undefined) return issues;
+  if (!isUsable(() => createSecureContext({ cert: plainPem(cert), key }))) {
+    issues.push({ path: '/key', reason: 'must be a private key in PEM, that of "cert"' });
   }
   return issues;
 }

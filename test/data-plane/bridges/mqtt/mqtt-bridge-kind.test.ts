@@ -92,7 +92,11 @@ test('a client certificate and its key belong together', () => {
     '/connections/0/key: is not that of the client certificate',
   ]);
   expect(withTls({ cert: one.cert })).toEqual([expect.stringContaining('/connections/0/cert')]);
-  expect(withTls({ ca: 'no PEM' })).toEqual(['/connections/0/ca: must be a certificate in PEM']);
+  const notPem = 'is not PEM: there is no line -----BEGIN CERTIFICATE-----';
+  expect(withTls({ ca: 'no PEM' })).toEqual([`/connections/0/ca: ${notPem}`]);
+  expect(withTls({ ca: one.cert + other.key })).toEqual([
+    expect.stringContaining('/connections/0/ca: contains a PRIV'),
+  ]);
   expect(withTls({ cert: one.cert, key: 'no PEM' })).toEqual([expect.stringContaining('/connections/0/key')]);
 });
 

@@ -159,7 +159,7 @@ describe('a connection to PostgreSQL', () => {
       '/key: is needed: a certificate and its key go together',
     ]);
     expect(problems(postgresqlBridgeKind, database({ cert: 'x', key: 'y' }))).toEqual([
-      '/cert: must be a certificate in PEM, and "key" its key',
+      '/cert: is not PEM: there is no line -----BEGIN CERTIFICATE-----',
     ]);
   });
 });
@@ -209,7 +209,12 @@ describe('a webhook', () => {
     expect(problems(webhookBridgeKind, hook({ ca: 'x', cert }))).toEqual([
       '/key: is needed: a certificate and its key go together',
     ]);
-    expect(problems(webhookBridgeKind, hook({ ca: 'x' }))).toEqual(['/ca: must be certificates in PEM']);
+    expect(problems(webhookBridgeKind, hook({ ca: 'x' }))).toEqual([
+      '/ca: is not PEM: there is no line -----BEGIN CERTIFICATE-----',
+    ]);
+    expect(problems(webhookBridgeKind, hook({ ca: leaf + key }))).toEqual([
+      '/ca: contains a PRIVATE KEY, which is not a certificate',
+    ]);
     expect(problems(webhookBridgeKind, hook({ url: 'http://hooks.example/in', ca: leaf }))).toEqual([
       '/ca: needs a "url" with https',
     ]);
