@@ -28,7 +28,8 @@ interface RowCacheOptions<Row, Entry> {
 export class RowCache<Row extends { readonly id: string }, Entry extends { readonly id: string }> {
   readonly #options: RowCacheOptions<Row, Entry>;
   readonly #entries = new Map<string, Entry>();
-  readonly #unreadable = new Set<string>();
+  /** By id: the row as JSON, so that it is logged again only if it has changed. */
+  readonly #unreadable = new Map<string, string>();
   readonly #listeners = new Set<RowCacheListener<Entry>>();
   readonly #rereading: Rereading;
   readonly #stops: readonly (() => void)[];
@@ -61,7 +62,7 @@ export class RowCache<Row extends { readonly id: string }, Entry extends { reado
 
   /** Ids of rows that are left out, because they cannot be read. */
   get unreadable(): readonly string[] {
-    return [...this.#unreadable];
+    return [...this.#unreadable.keys()];
   }
 
   /** In order of creation. Returns the same array until an entry changes. */
@@ -93,9 +94,8 @@ export class RowCache<Row extends { readonly id: string }, Entry extends { reado
 
   async #read(id: string, isOutdated: (id: string) => boolean): Promise<void> {
     const rows = await this.#options.rowsOf(id);
-    if (id === ANYTHING) this.#unreadable.clear();
     const found = new Set(rows.map((row) => row.id));
-    const candidates = id === ANYTHING ? [...this.#entries.keys()] : [id];
+    const candidates = id === ANYTHING ? [...this.#entries.keys(), ...this.#unreadable.keys()] : [id];
     for (const known of candidates) if (!found.has(known) && !isOutdated(known)) this.#remove(known);
     for (const row of rows) if (!isOutdated(row.id)) this.#storeReadable(row);
   }
@@ -106,9 +106,11 @@ export class RowCache<Row extends { readonly id: string }, Entry extends { reado
     try {
       entry = this.#options.toEntry(row);
     } catch (err) {
-      this.#options.log.error({ err, id: row.id }, 'a row of the database cannot be read, and is left out');
+      const isKnown = this.#unreadable.get(row.id) === JSON.stringify(row);
+      if (!isKnown)
+        this.#options.log.error({ err, id: row.id }, 'a row of the database cannot be read, and is left out');
       this.#remove(row.id);
-      this.#unreadable.add(row.id);
+      this.#unreadable.set(row.id, JSON.stringify(row));
       return;
     }
     this.#store(entry);
