@@ -98,7 +98,7 @@ function sourceOf(content: string): Source | null {
   try {
     const document: unknown = JSON.parse(content);
     if (typeof document !== 'object' || document === null) return null;
-    return 'format' in document ? { document } : { mosquittoFile: content };
+    return 'format' in document ? { document: content } : { mosquittoFile: content };
   } catch {
     return null;
   }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { invalid, ServiceError } from '../../platform/errors.ts';
+import { requireUniqueKeys } from '../../platform/text/repeated-key.ts';
 import type { Terminal } from './terminal.ts';
 
 /** File name that stands for standard input. */
@@ -24,15 +25,21 @@ export const readText = ({ readInput }: Terminal, file: string): Promise<string>
   file === STANDARD_INPUT ? readInput() : readTextFile(file);
 
 export const readTextFile = (file: string): Promise<string> =>
-  readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new ServiceError('INVALID', `The file ${file} cannot be read`, { cause });
-  });
+  readFile(file, 'utf8').then(
+    (text) => text.replace(/^\uFEFF/, ''),
+    (cause: unknown) => {
+      throw new ServiceError('INVALID', `The file ${file} cannot be read`, { cause });
+    },
+  );
 
 export function parseJson(file: string, text: string): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch (cause) {
     const what = file === STANDARD_INPUT ? 'Standard input' : `The file ${file}`;
     throw new ServiceError('INVALID', `${what} is not valid JSON`, { cause });
   }
+  requireUniqueKeys(text);
+  return value;
 }

@@ -81,7 +81,8 @@ const MANY = 16;
 /** From here on JavaScript writes an exponent. */
 const TINY = '0.000000';
 
-function endOfString(text: string, from: number): number {
+/** The closing quote of the string whose first character is at `from`. */
+export function endOfString(text: string, from: number): number {
   const quote = text.indexOf('"', from);
   if (text.charCodeAt(quote - 1) !== BACKSLASH) return quote;
   // One search for each escaped quote would take three times as long as JSON.parse.

@@ -3,11 +3,12 @@ import type { AccessDialect, AccessPolicy } from '../../../protocol/apis/access-
 import { type AccessDiff, type DiffOptions, diffAccess } from './access-diff.ts';
 import { parseDocument } from './access-document-parser.ts';
 import { type CopiedAccounts, copyOf } from './account-copy.ts';
+import { parseFile } from './json-file.ts';
 import { parseMosquittoFile } from './mosquitto-file.ts';
 
 /**
- * A document in the format of `documentOf`, the text of a dynamic-security.json file of Mosquitto, or accounts of
- * another broker.
+ * A document in the format of `documentOf` or its text, the text of a dynamic-security.json file of Mosquitto, or
+ * accounts of another broker.
  */
 export type ImportSource =
   | { readonly document: unknown }
@@ -21,7 +22,8 @@ export function* planImport(
   options: DiffOptions,
 ): SlicedTask<AccessDiff> {
   if ('document' in source) {
-    return yield* diffAccess(policy, dialect, yield* parseDocument(source.document), options);
+    const value = typeof source.document === 'string' ? parseFile(source.document) : source.document;
+    return yield* diffAccess(policy, dialect, yield* parseDocument(value), options);
   }
   const { document, warnings } =
     'accounts' in source ? yield* copyOf(source.accounts, policy) : yield* parseMosquittoFile(source.mosquittoFile);

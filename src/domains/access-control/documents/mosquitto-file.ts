@@ -18,6 +18,7 @@ import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import { type AccessDocument, documentOf } from './access-document.ts';
 import { parseDocument } from './access-document-parser.ts';
 import { AccessNotes } from './access-notes.ts';
+import { parseFile } from './json-file.ts';
 
 interface ImportedFile {
   readonly document: AccessDocument;
@@ -46,18 +47,11 @@ export function* parseMosquittoFile(text: string): SlicedTask<ImportedFile> {
   return { document: yield* parseDocument(document), warnings: reader.warnings() };
 }
 
-/** The values of an object by key in lower case. The first one of several equal keys is used. */
+/** The values of an object by key in lower case. */
 type Entry = ReadonlyMap<string, unknown>;
 
 function readFile(text: string): Entry {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // The message of JSON.parse quotes the file, which contains password hashes.
-    throw invalid([{ path: '/', reason: 'is not JSON' }], 'The file is not JSON');
-  }
-  const file = entryOf(value);
+  const file = entryOf(parseFile(text, (name) => name.toLowerCase()));
   if (!file || !['defaultaclaccess', 'clients', 'groups', 'roles'].some((key) => file.has(key))) {
     throw invalid([{ path: '/', reason: 'is not a dynamic-security.json file of Mosquitto' }]);
   }
@@ -192,11 +186,7 @@ function defaultAclOf(value: unknown): DefaultAcl {
 
 function entryOf(value: unknown): Entry | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
-  const entry = new Map<string, unknown>();
-  for (const [key, part] of Object.entries(value)) {
-    if (!entry.has(key.toLowerCase())) entry.set(key.toLowerCase(), part);
-  }
-  return entry;
+  return new Map(Object.entries(value).map(([key, part]) => [key.toLowerCase(), part]));
 }
 
 function textOf(from: Entry, key: string): string | null {

@@ -23,7 +23,7 @@ const AccessControlImportInput = builder.inputType('AccessControlImportInput', {
   fields: (t) => ({
     brokerId: t.id(BROKER_ID),
     projectId: t.id({ description: 'If given, the broker must be in this project.' }),
-    document: t.field({ type: 'JSON', description: 'A document in the format of exportAccessControl.' }),
+    document: t.field({ type: 'JSON', description: 'A document in the format of exportAccessControl, or its text.' }),
     mosquittoFile: t.string({
       description: 'The text of a dynamic-security.json file. Its password hashes cannot be imported.',
     }),

@@ -17,6 +17,7 @@ import type { Viewer } from '../../../platform/auth/viewer.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import { parseExactJson } from '../../../platform/text/exact-json.ts';
 import { hasFewShapes, TOO_MANY_SHAPES } from '../../../platform/text/json-bounds.ts';
+import { requireUniqueKeys } from '../../../platform/text/repeated-key.ts';
 import type { RequestContext } from '../../context.ts';
 import { type Endpoint, textOf } from '../endpoint.ts';
 import { factsOf, type TransportOptions } from '../http.ts';
@@ -122,7 +123,8 @@ export class WebSocketConnection {
     try {
       message = exactMessage(text);
     } catch (error) {
-      this.#socket.close(CloseCode.BadRequest, `The message ${(error as Error).message}`);
+      const problem = error instanceof RangeError ? error.message : 'has an object with a repeated name';
+      this.#socket.close(CloseCode.BadRequest, `The message ${problem}`);
       return;
     }
     try {
@@ -307,12 +309,16 @@ function authorizationOf(params: ConnectionParams | undefined): string | undefin
   return typeof token === 'string' ? `Bearer ${token}` : undefined;
 }
 
-/** graphql-ws accepts a parsed message, and refuses a text that is not JSON. Errors: RangeError, as parseExactJson. */
+/** graphql-ws accepts a parsed message, and refuses a text that is not JSON. Errors: RangeError, as
+ * parseExactJson, and INVALID for a name that an object has twice. */
 function exactMessage(text: string): string {
+  let message: string;
   try {
-    return parseExactJson(text) as string;
+    message = parseExactJson(text) as string;
   } catch (error) {
     if (error instanceof SyntaxError) return text;
     throw error;
   }
+  requireUniqueKeys(text);
+  return message;
 }

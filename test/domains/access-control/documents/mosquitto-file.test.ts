@@ -182,3 +182,15 @@ test('what is no such file is INVALID, whatever it is', () => {
     { numRuns: runs(300) },
   );
 });
+
+test.each([
+  ['{"roles":[],"roles":[]}', '/roles', 'is present more than once'],
+  [
+    '{"clients":[{"username":"ann","Disabled":true,"disabled":false}]}',
+    '/clients/0/disabled',
+    'is present more than once',
+  ],
+  [`{"roles":[],"x":{${Array.from({ length: 20_000 }, (_, index) => `"k${index}":0`)}}}`, '/', expect.any(String)],
+])('a file with repeated keys, or too many names, is refused (%#)', (text, path, reason) => {
+  expect(() => parseMosquittoFile(text)).toThrow(expect.objectContaining({ info: { issues: [{ path, reason }] } }));
+});
