@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import {
   type Client,
+  ConstraintViolationError,
   type Entry,
   Filter,
+  InappropriateAuthError,
   InvalidCredentialsError,
   NoSuchObjectError,
   SizeLimitExceededError,
+  UnwillingToPerformError,
 } from 'ldapts';
 import type { Logger } from 'pino';
 import type { PasswordDirectory } from '../../../platform/auth/password-directory.ts';
@@ -15,7 +18,7 @@ import type { CheckedUser, CheckingProvider, ExternalUser } from '../providers.t
 import { limitedClaims, OMITTED_CLAIMS } from '../rules/claim-values.ts';
 import { signInUnavailable } from '../sign-in-errors.ts';
 import { connectedTo, describeLdapError, type LdapAddress } from './ldap-connection.ts';
-import { ATTRIBUTES, first, isLocked, subjectOf } from './ldap-entry.ts';
+import { ATTRIBUTES, first, isLocked, subjectOf, withPlainNames } from './ldap-entry.ts';
 
 export interface LdapDirectoryOptions extends LdapAddress {
   /** Account for searches. `null` for anonymous searches. */
@@ -35,6 +38,8 @@ type LdapUser = Pick<ExternalUser, 'subject' | 'email' | 'name' | 'claims'>;
 const SEARCH_S = 5;
 const LIMIT_OF_DIRECTORY =
   'a user has more groups than the LDAP directory sends to one search; further groups are ignored: raise its limit for the account of LDAP_BIND_DN';
+/** How servers refuse the bind of an account that is locked, deactivated or without a password. */
+const REFUSALS = [ConstraintViolationError, InappropriateAuthError, UnwillingToPerformError];
 const MAX_GROUPS = 1_000;
 const MAX_LOGIN = 254;
 const MAX_PASSWORD = 1_024;
@@ -60,7 +65,7 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
       // An unknown user must take as long as a wrong password.
       const dn = entry?.dn ?? `cn=${randomUUID()},${this.#options.userBase}`;
       if (!(await this.#accepts(dn, password))) return entry === null ? 'UNKNOWN' : 'WRONG';
-      return entry === null || isLocked(entry) ? 'WRONG' : this.#read(client, entry, login);
+      return entry === null || isLocked(entry, true) ? 'WRONG' : this.#read(client, entry, login);
     });
     if (typeof result === 'string') return result;
     const handle = JSON.stringify({ login });
@@ -100,7 +105,9 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
     } catch (error) {
       // Most servers report an unknown name as InvalidCredentials, some as NoSuchObject.
       if (error instanceof InvalidCredentialsError || error instanceof NoSuchObjectError) return false;
-      throw error;
+      if (!REFUSALS.some((refusal) => error instanceof refusal)) throw error;
+      this.#options.log.info({ dn, reason: describeLdapError(error) }, 'the LDAP directory refuses an account');
+      return false;
     }
   }
 
@@ -116,7 +123,7 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
       log.warn('several users of the LDAP directory match the same log-in name; the sign-in is refused');
       return null;
     }
-    return searchEntries[0] ?? null;
+    return searchEntries[0] === undefined ? null : withPlainNames(searchEntries[0]);
   }
 
   async #groupsOf(client: Client, dn: string, login: string): Promise<readonly Entry[]> {
