@@ -36,6 +36,8 @@ const RESPONSE_ONLY: Accepted = { type: RESPONSE_TYPE, events: 'NONE' };
 export function accepted(accept: string | null | undefined): Accepted {
   if (accept === undefined || accept === null || accept === '*/*' || accept === JSON_TYPE) return JSON_ONLY;
   if (accept === RESPONSE_TYPE) return RESPONSE_ONLY;
+  // An empty list allows as much as no list.
+  if (/^[\s,]*$/.test(accept)) return JSON_ONLY;
   const weights = weightsOf(accept);
   const any = weights.get('application/*') ?? weights.get('*/*') ?? 0;
   const json = weights.get(JSON_TYPE) ?? any;

@@ -113,6 +113,7 @@ export async function startHttpServer({
   };
   const server = createServer(LIMITS, (req, res) => {
     boundBody(req, res);
+    toOriginForm(req);
     if (res.socket === null) pipelined.add(req, res, () => start(req, res));
     else start(req, res);
   });
@@ -123,6 +124,7 @@ export async function startHttpServer({
   server.on('upgrade', (req, socket, head) => {
     // Node passes the socket without an error listener: a connection reset would end the process.
     socket.on('error', () => socket.destroy());
+    toOriginForm(req);
     const path = pathOf(req.url ?? '/');
     if (isMisdirected(req, path, knownHosts)) refuseConnection(socket, '421 Misdirected Request', misdirected(req));
     else if (!served?.upgrade || path !== '/graphql') refuseConnection(socket, '404 Not Found');
@@ -158,6 +160,15 @@ export async function startHttpServer({
 }
 
 /** Probes are exempt: orchestrators send them with the address of a container or an internal name. */
+/** A target with scheme and host counts as its path, and replaces the Host header: RFC 9112, section 3.2.2. */
+function toOriginForm(req: IncomingMessage): void {
+  if (req.url === undefined || req.url.startsWith('/')) return;
+  const [, host, rest] = /^https?:\/\/([^/?#@]+)(.*)$/i.exec(req.url) ?? [];
+  if (host === undefined || rest === undefined) return;
+  req.url = rest.startsWith('/') ? rest : `/${rest}`;
+  req.headers.host = host;
+}
+
 function isMisdirected({ headers }: IncomingMessage, path: string, knownHosts: KnownHosts | undefined): boolean {
   if (knownHosts === undefined || knownHosts.accepts(headers.host)) return false;
   return path !== '/healthz' && path !== '/readyz';

@@ -59,5 +59,7 @@ function fileOf(folder: URL, name: string, hasHashes: boolean): File {
 
 /** Whether `If-None-Match` has the tag of the current content. */
 export function isCurrent(condition: string | null, etag: string): boolean {
-  return (condition ?? '').split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+  return (
+    condition?.trim() === '*' || (condition ?? '').split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
+  );
 }

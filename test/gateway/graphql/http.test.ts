@@ -303,3 +303,24 @@ test('a rate limit has the same Retry-After by POST and by GET', async () => {
     [429, '7'],
   ]);
 });
+
+test('an empty Accept allows as much as none', async () => {
+  const server = await startGraphqlServer();
+  for (const accept of ['', ' ', ',', ' , ,']) {
+    expect((await post(server, { query: '{ hello }' }, { accept })).status, JSON.stringify(accept)).toBe(200);
+  }
+});
+
+test('a name that repeats in JSON, and a repeated parameter, are refused with the path', async () => {
+  const server = await startGraphqlServer();
+  const twice = '{"query":"{ hello }","variables":{"a":{"b":1,"b":2}}}';
+  const { status, json } = await post(server, Buffer.from(twice));
+  expect([status, json]).toMatchObject([400, { errors: [{ message: '/variables/a/b: is present more than once' }] }]);
+  for (const [query, message] of [
+    ['query={hello}&variables={"a":1,"a":2}', '/a: is present more than once'],
+    ['query={hello}&query={whoami}', '"query" must not be repeated'],
+  ] as const) {
+    const response = await send(server, 'GET', { path: `/graphql?${encodeURI(query)}`, headers: {} });
+    expect([response.status, response.json]).toMatchObject([400, { errors: [{ message }] }]);
+  }
+});

@@ -77,3 +77,19 @@ test('an unknown expectation gets 417 with the error body', async () => {
   ]);
   expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
 });
+
+test('a target with scheme and host is served as its path, and its host counts [RFC 9112 3.2.2]', async () => {
+  const { port } = await startTestService();
+  const statusOf = async (target: string, host: string) => {
+    const socket = await connection(port);
+    const text = received(socket);
+    socket.write(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    return Number((await text).split(' ')[1]);
+  };
+  const own = `127.0.0.1:${port}`;
+  expect(await statusOf(`http://${own}/healthz`, own)).toBe(200);
+  expect(await statusOf(`HTTPS://${own}/healthz?x=1`, 'elsewhere.example')).toBe(200);
+  expect(await statusOf('http://elsewhere.example/api', own)).toBe(421);
+  expect(await statusOf(`http://${own}@elsewhere.example/healthz`, own)).toBe(404);
+  expect(await statusOf(`ftp://${own}/healthz`, own)).toBe(404);
+});

@@ -1,6 +1,7 @@
 import type { GraphQLParams } from 'graphql-yoga';
 import { ServiceError } from '../../../platform/errors.ts';
 import { QueueFull } from '../../../platform/scheduling/concurrency-limit.ts';
+import { requireUniqueKeys } from '../../../platform/text/repeated-key.ts';
 import type { Traffic } from '../../http/traffic.ts';
 import { readParams } from '../request-params.ts';
 import { callerOf, type YogaPlugin } from './yoga-plugin.ts';
@@ -15,7 +16,9 @@ export function operationTurn({ starts }: Traffic): YogaPlugin {
       if (requestParser === undefined) return;
       const parse = async () => {
         try {
-          return readParams(await requestParser(request)) as GraphQLParams;
+          const params = readParams(await requestParser(request)) as GraphQLParams;
+          if (request.method === 'GET') requireUnique(new URL(request.url).searchParams);
+          return params;
         } catch (error) {
           // Yoga's parser of the query string throws the error of JSON.parse.
           throw error instanceof SyntaxError ? new ServiceError('INVALID', NOT_JSON, { cause: error }) : error;
@@ -32,6 +35,15 @@ export function operationTurn({ starts }: Traffic): YogaPlugin {
       );
     },
   };
+}
+
+/** Yoga uses the last one of equal parameters or names. */
+function requireUnique(parameters: URLSearchParams): void {
+  for (const name of ['query', 'variables', 'operationName', 'extensions']) {
+    const [text, ...others] = parameters.getAll(name);
+    if (others.length > 0) throw new ServiceError('INVALID', `"${name}" must not be repeated`);
+    if (text && name !== 'query' && name !== 'operationName') requireUniqueKeys(text);
+  }
 }
 
 const NOT_JSON = 'The query parameters "variables" and "extensions" must be JSON';
