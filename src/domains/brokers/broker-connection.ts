@@ -5,6 +5,7 @@ import { type InputIssue, invalid, ServiceError } from '../../platform/errors.ts
 import { controlCharacterIssues, textIssues } from '../../platform/text/texts.ts';
 import type { Nullish } from '../../platform/without-nulls.ts';
 import { certificatesProblem, plainPem } from '../../protocol/certificates/connection-pem.ts';
+import { portOrPathProblem } from '../../protocol/mqtt/connect-options.ts';
 import { AllowedHosts, type InsideRule } from '../../protocol/network/allowed-hosts.ts';
 import type { LeadsToOwnBroker } from './own-listeners.ts';
 
@@ -82,7 +83,7 @@ function urlProblem(url: string, { allowedHosts, inside }: ConnectionRules): str
   if (parsed.username !== '' || parsed.password !== '') {
     return 'must not contain credentials; use username and password';
   }
-  return new AllowedHosts(allowedHosts, inside).refusal(parsed.hostname);
+  return portOrPathProblem(parsed) ?? new AllowedHosts(allowedHosts, inside).refusal(parsed.hostname);
 }
 
 function isReadable(pem: string | null | undefined, read: (pem: string) => unknown): boolean {

@@ -60,6 +60,14 @@ export function connectOptions(address: BrokerAddress): ConnectOptions {
   };
 }
 
+/** Why a broker cannot have a URL with this port or path; `null` if it can. */
+export function portOrPathProblem({ protocol, port, pathname, search, hash }: URL): string | null {
+  if (port === '0') return 'must have a port from 1 to 65535';
+  if (hash !== '') return 'must not have a fragment';
+  const hasPath = (pathname !== '' && pathname !== '/') || search !== '';
+  return hasPath && !protocol.startsWith('ws') ? 'must not have a path: only ws and wss use one' : null;
+}
+
 function tlsOptions({ ca, cert, key, verifyCa = true }: BrokerAddress): IClientOptions {
   return {
     rejectUnauthorized: verifyCa,

@@ -211,6 +211,7 @@ test('bad connection settings are refused with every path and reason, and nothin
   const [issue] = await refuse({ url: 'mqtts://host', ...cert });
   expect(issue).toEqual({ path: '/client_cert', reason: 'contains a PRIVATE KEY, which is not a certificate' });
   await refuse({ url: 'mqtt://user:secret@host' });
+  for (const url of ['mqtt://host:0', 'mqtts://host/path', 'mqtt://host?x', 'ws://host/mqtt#x']) await refuse({ url });
   await refuse({ url: 'mqtt://host', ca_cert_file: '/etc/passwd' });
   await refuse({ url: 5 });
   await refuse({ url: 'mqtt://host', colour: 'red' });
