@@ -7,7 +7,7 @@ const NEVER = 2n ** 63n - 1n;
 /** 1970 in the unit of `accountExpires`: 100 ns since 1601. */
 const EPOCH = 116_444_736_000_000_000n;
 /** Value of `pwdAccountLockedTime` if an administrator has locked the account (draft-behera-ldap-password-policy). */
-const LOCKED_FOR_GOOD = '000001010000Z';
+const PERMANENTLY_LOCKED = '000001010000Z';
 export const ATTRIBUTES = [
   'mail',
   'displayName',
@@ -54,7 +54,7 @@ export function isLocked(entry: Entry, isAccepted = false): boolean {
   if ((Number(first(entry.userAccountControl) ?? 0) & ACCOUNT_DISABLED) !== 0) return true;
   if (['nsAccountLock', 'loginDisabled', 'msDS-UserAccountDisabled'].some((name) => isTrue(entry[name]))) return true;
   const lockedAt = first(entry.pwdAccountLockedTime);
-  if (isAccepted ? lockedAt === LOCKED_FOR_GOOD : lockedAt !== null) return true;
+  if (isAccepted ? lockedAt === PERMANENTLY_LOCKED : lockedAt !== null) return true;
   return hasExpired(first(entry.accountExpires));
 }
 
