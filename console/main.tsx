@@ -20,6 +20,7 @@ import { useScreenLocation } from './ui/hash-location.ts';
 import { later, loaded } from './ui/later.ts';
 import { NoticeBoard } from './ui/notices.tsx';
 import { Problem } from './ui/problem.tsx';
+import './font/font.css';
 import './ui/controls.css';
 import './ui/navigation.css';
 import './ui/print.css';

@@ -2,7 +2,8 @@
  * Bundles the console to src/generated/console: a page, its scripts and one style sheet. Also writes its types, and
  * src/generated/embed: the script with its elements for other pages.
  */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { appendFileSync, copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { minifyIntrospection, outputIntrospectionFile } from '@gql.tada/internal';
 import { buildSchema, introspectionFromSchema } from 'graphql';
@@ -11,6 +12,9 @@ import { writeFiles, writePage } from '../page-files.mjs';
 import { root } from '../stamps.mjs';
 
 const generated = join(root, 'src/generated');
+/** Latin letters, digits and signs of Inter, from weight 400 to 600. */
+const FONT = join(root, 'console/font/inter.woff2');
+const FONT_LICENCE = join(root, 'console/font/licence.txt');
 /** The code is written for React, which is five times as large. */
 const PREACT = {
   react: 'preact/compat',
@@ -28,9 +32,13 @@ export async function bundleConsole({ folder = join(generated, 'console'), isRea
   });
   const preloads = output[0].imports.map((name) => `<link rel="modulepreload" href="console/${name}">`);
   const page = readFileSync(join(root, 'console/page.html'), 'utf8').replace('$PRELOADS', preloads.join('\n'));
-  writePage(folder, { name: 'console', scripts: output, style }, (scriptName, styleName) =>
+  const font = `console-inter-${createHash('sha256').update(readFileSync(FONT)).digest('hex').slice(0, 16)}.woff2`;
+  const sheet = style.replace('inter.woff2', font);
+  writePage(folder, { name: 'console', scripts: output, style: sheet }, (scriptName, styleName) =>
     page.replace('$SCRIPT', scriptName).replace('$STYLE', styleName),
   );
+  copyFileSync(FONT, join(folder, font));
+  appendFileSync(join(folder, 'notices.txt'), `\n----\n\nInter (OFL-1.1)\n\n${readFileSync(FONT_LICENCE, 'utf8')}`);
 }
 
 /** wouter changes `history` when this module is loaded. Elements have no address, and leave the page as it is. */

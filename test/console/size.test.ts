@@ -9,6 +9,7 @@ const MAX_SIGN_IN = 45_000;
 const MAX_FIRST_LOAD = 75_000;
 const MAX_SCREEN = 100_000;
 const MAX_ELEMENTS = 100_000;
+const MAX_FONT = 22_000;
 /** Editors of code are loaded when one is opened. */
 const EDITOR = /editor|code-?mirror/i;
 
@@ -44,6 +45,13 @@ test('the sign-in is small, and so is the first load with the fleet and its char
   const size = sizeOf(loadedWith(entry, String(fleet)));
   expect(size).toBeGreaterThan(20_000);
   expect(size).toBeLessThanOrEqual(MAX_FIRST_LOAD);
+});
+
+test('the typeface is a small file that the style sheet names', () => {
+  const sheets = readdirSync(FOLDER).filter((name) => name.endsWith('.css'));
+  const fonts = namesIn(textOf(String(sheets[0])), /url\("(console-[\w-]+\.woff2)"\)/g);
+  expect(fonts).toHaveLength(1);
+  expect(statSync(join(FOLDER, String(fonts[0]))).size).toBeLessThanOrEqual(MAX_FONT);
 });
 
 test('no screen loads much more, except for editors', () => {

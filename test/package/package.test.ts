@@ -56,7 +56,7 @@ function installPackage(): { folder: string; env: NodeJS.ProcessEnv } {
 
 /** The pages, each with its scripts and style sheet and their compressed copies. */
 const PAGES =
-  /^dist\/generated\/(console|embed|graphiql)\/(page\.html|notices\.txt|(embed|de|es|fr|(console|graphiql)-[\w-]+)\.(js|css)(\.br|\.gz)?)$/;
+  /^dist\/generated\/(console|embed|graphiql)\/(page\.html|notices\.txt|(embed|de|es|fr|(console|graphiql)-[\w-]+)\.(js|css|woff2)(\.br|\.gz)?)$/;
 
 /** Milliseconds. npm is slow on a busy machine. */
 const TIMEOUT = 240_000;

@@ -5,8 +5,8 @@ import { staticFiles } from './static-files.ts';
 const FOLDER = new URL('../../generated/console/', import.meta.url);
 
 const CONTENT_SECURITY_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; " +
-  "form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 
 /** The script with the elements of the console for pages of other origins, and its texts in other languages. */
 export const embedScripts = staticFiles(new URL('../../generated/embed/', import.meta.url), false);

@@ -8,6 +8,7 @@ const COPIES = { br: '.br', gzip: '.gz' } as const;
 const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
+  woff2: 'font/woff2',
 };
 
 interface File {
@@ -17,9 +18,9 @@ interface File {
 }
 
 /**
- * Serves the scripts and style sheets of a folder. With `hasHashes`, their names contain a hash of their contents, so
- * browsers never request them again. Otherwise browsers ask each time whether they have changed. Each has a copy
- * compressed with Brotli and one with gzip. All are read at the first request.
+ * Serves the scripts, style sheets and fonts of a folder. With `hasHashes`, their names contain a hash of their
+ * contents, so browsers never request them again. Otherwise browsers ask each time whether they have changed. Each but
+ * a font has a copy compressed with Brotli and one with gzip. All are read at the first request.
  */
 export function staticFiles(folder: URL, hasHashes = true): FetchHandler {
   let files: ReadonlyMap<string, File> | null = null;
@@ -30,8 +31,10 @@ export function staticFiles(folder: URL, hasHashes = true): FetchHandler {
     const path = pathOf(targetOf(request));
     const name = path.slice(path.lastIndexOf('/') + 1);
     const type = TYPES[name.slice(name.lastIndexOf('.') + 1)];
-    const encoding = acceptedEncoding(req?.headers['accept-encoding']);
-    const file = files.get(encoding === null ? name : `${name}${COPIES[encoding]}`);
+    const accepted = acceptedEncoding(req?.headers['accept-encoding']);
+    const copy = accepted === null ? undefined : files.get(`${name}${COPIES[accepted]}`);
+    const encoding = copy === undefined ? null : accepted;
+    const file = copy ?? files.get(name);
     if (type === undefined || file === undefined) {
       const message = `The path ${path} does not exist`;
       return jsonResponse(404, { message, code: 'NOT_FOUND', status: 404 });
