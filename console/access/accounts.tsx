@@ -81,9 +81,15 @@ function AccountList() {
       title: text('account'),
       cell: ({ username }) => <Link href={accessAddress(brokerId, 'accounts', { name: username })}>{username}</Link>,
       value: ({ username }) => username,
+      sort: { direction: order, onSort: () => filters.set('sort', order === 'ASC' ? 'desc' : '') },
     },
     { key: 'name', title: text('name'), cell: ({ textName }) => textName ?? '–' },
-    { key: 'client', title: text('onlyClientId'), cell: ({ clientId }) => clientId ?? text('any') },
+    {
+      key: 'client',
+      title: text('onlyClientId'),
+      cell: ({ clientId }) => clientId ?? <span className="quiet">{text('any')}</span>,
+      value: ({ clientId }) => clientId ?? text('any'),
+    },
     {
       key: 'enabled',
       title: text('enabled'),
@@ -131,20 +137,12 @@ function AccountList() {
           <option value="yes">{text('onlyEnabled')}</option>
           <option value="no">{text('onlyDisabled')}</option>
         </select>
-        <select
-          aria-label={text('order')}
-          value={order === 'DESC' ? 'desc' : ''}
-          onChange={({ currentTarget: { value } }) => filters.set('sort', value)}
-        >
-          <option value="">{text('ascending')}</option>
-          <option value="desc">{text('descending')}</option>
-        </select>
         {canChange && (
           <span className="buttons">
             <button type="button" onClick={() => setCreating(true)}>
               {text('newAccount')}
             </button>
-            <button type="button" onClick={() => go(giveAccessAddress(brokerId))}>
+            <button type="button" className="primary" onClick={() => go(giveAccessAddress(brokerId))}>
               <RadioTower aria-hidden="true" /> {text('giveAccess')}
             </button>
           </span>

@@ -64,10 +64,14 @@ export function ChoiceBar({ accounts, choice: { chosen, choose } }: ChoiceBarPro
         />{' '}
         {text('choosePage')}
       </label>
-      <span className="quiet">{text('chosen', { count: chosen.size })}</span>
-      <button type="button" disabled={chosen.size === 0} onClick={() => setMoving([...chosen].sort())}>
-        {text('move')} …
-      </button>
+      {chosen.size > 0 && (
+        <>
+          <span className="quiet">{text('chosen', { count: chosen.size })}</span>
+          <button type="button" onClick={() => setMoving([...chosen].sort())}>
+            {text('move')} …
+          </button>
+        </>
+      )}
       {moving && <MoveAccounts usernames={moving} onClose={close} />}
     </div>
   );

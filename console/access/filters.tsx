@@ -32,8 +32,8 @@ export function FilterInput({ filters, name, label, list }: FilterInputProps) {
       type="search"
       aria-label={label}
       placeholder={label}
-      // Wide enough for the placeholder, and for the sign that opens the suggestions.
-      size={label.length + 4}
+      // Wide enough for the placeholder.
+      size={Math.ceil(label.length * 0.9)}
       list={list}
       value={filters.get(name)}
       onInput={({ currentTarget: { value } }) => filters.set(name, value)}

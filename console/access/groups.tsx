@@ -84,7 +84,7 @@ function GroupList() {
       <div className="bar">
         <FilterInput filters={filters} name="search" label={text('searchGroups')} />
         {canChange && (
-          <button type="button" onClick={() => setCreating(true)}>
+          <button type="button" className="primary" onClick={() => setCreating(true)}>
             {text('newGroup')}
           </button>
         )}

@@ -87,7 +87,7 @@ function RoleList() {
         {topic === '' && <FilterInput filters={filters} name="search" label={text('searchRoles')} />}
         <FilterInput filters={filters} name="topic" label={text('searchRuleTopics')} />
         {canChange && (
-          <button type="button" onClick={() => setCreating(true)}>
+          <button type="button" className="primary" onClick={() => setCreating(true)}>
             {text('newRole')}
           </button>
         )}

@@ -38,7 +38,7 @@ export function AddBroker({ project, onAdded, label }: AddBrokerProps) {
   };
   return (
     <>
-      <button type="button" onClick={() => setOpen(true)}>
+      <button type="button" className="primary" onClick={() => setOpen(true)}>
         {label ?? text('addBroker')}
       </button>
       {isOpen && (

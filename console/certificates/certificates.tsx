@@ -124,7 +124,7 @@ export function Certificates() {
     <>
       {found.viewerCanCreateCertificates && (
         <p>
-          <button type="button" onClick={() => setOpen({ kind: 'upload' })}>
+          <button type="button" className="primary" onClick={() => setOpen({ kind: 'upload' })}>
             {text('upload')}
           </button>
         </p>

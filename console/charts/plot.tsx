@@ -46,7 +46,7 @@ interface PlotProps {
   readonly marks: readonly Mark[];
 }
 
-/** Axes, gaps, bands from minimum to maximum, lines of means, and marks. */
+/** Axes, gaps, areas below the lines, bands from minimum to maximum, lines of means, and marks. */
 export const Plot = memo(({ lines, steps, span, shape, format, marks }: PlotProps) => {
   const times = useTimeTexts();
   const { left, width, height, ticks, scale } = shape;
@@ -89,6 +89,9 @@ export const Plot = memo(({ lines, steps, span, shape, format, marks }: PlotProp
       {marks.map(({ key, at }) => (
         <line key={key} className="mark" x1={scale.x(at)} x2={scale.x(at)} y1={0} y2={height} />
       ))}
+      {lines.slice(0, 2).map(({ key, mean }, nth) => (
+        <path key={key} className={`area series-${nth + 1}`} d={bandPath(mean.map(zero), mean, steps, scale)} />
+      ))}
       {lines.map(({ key, min, max }, nth) => (
         <path key={key} className={`band series-${nth + 1}`} d={bandPath(min, max, steps, scale)} />
       ))}
@@ -98,6 +101,8 @@ export const Plot = memo(({ lines, steps, span, shape, format, marks }: PlotProp
     </g>
   );
 });
+
+const zero = (value: number | null): number | null => value && 0;
 
 /** A text at the edge would leave the picture. */
 const EDGE_PIXELS = 22;

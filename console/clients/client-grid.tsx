@@ -86,7 +86,7 @@ export function ClientGrid(props: ClientGridProps) {
     <div
       ref={scroller}
       className="clients-scroller"
-      style={{ height: `min(65vh, 50rem, ${(totalCount + 2) * ROW_HEIGHT}px)` }}
+      style={{ height: `max(20rem, min(100dvh - 17rem, ${(totalCount + 1) * ROW_HEIGHT + 2}px))` }}
     >
       <table
         // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: the keyboard moves through its rows

@@ -37,26 +37,26 @@ export function FilterForm({ brokerId, values, set }: FilterFormProps) {
           ['offline', text('offline')],
         ]}
       />
-      <Choice
-        name="sort"
-        value={values.get('sort') ?? ''}
-        onValue={set}
-        label={text('sort')}
-        options={SORT_FIELDS.map((field) => [field, text(field)])}
-      />
-      <Choice
-        name="order"
-        value={values.get('order') ?? ''}
-        onValue={set}
-        label={text('order')}
-        options={[
-          ['ASC', text('ASC')],
-          ['DESC', text('DESC')],
-        ]}
-      />
       <details open={isOpen}>
         <summary>{text('moreConditions')}</summary>
         <div className="clients-filter">
+          <Choice
+            name="sort"
+            value={values.get('sort') ?? ''}
+            onValue={set}
+            label={text('sort')}
+            options={SORT_FIELDS.map((field) => [field, text(field)])}
+          />
+          <Choice
+            name="order"
+            value={values.get('order') ?? ''}
+            onValue={set}
+            label={text('order')}
+            options={[
+              ['ASC', text('ASC')],
+              ['DESC', text('DESC')],
+            ]}
+          />
           <Field label={text('account')}>
             <Input {...props('username')} type="search" />
           </Field>

@@ -117,7 +117,7 @@ function Trend({ title, values, from, step }: TrendProps) {
       ) : (
         <>
           {text('since', { change: `${sign}${change}`, time: since() })}
-          <Sparkline title={title} values={values} format={brief} />
+          <Sparkline title={title} values={values.slice(first)} format={brief} />
         </>
       )}
     </Total>

@@ -64,7 +64,7 @@ export function ChannelList({ channels, onChanged }: ChannelListProps) {
     },
   ];
   const create = (
-    <button type="button" onClick={() => navigate(channelAddress('new'))}>
+    <button type="button" className="primary" onClick={() => navigate(channelAddress('new'))}>
       {text('create')}
     </button>
   );

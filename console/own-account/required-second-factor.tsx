@@ -24,7 +24,7 @@ export function RequiredSecondFactor({ onClosed, onSignOut }: RequiredSecondFact
       <PageHeading>{text('secondFactor')}</PageHeading>
       <p>{text('secondFactorRequired')}</p>
       <p className="buttons">
-        <button type="submit" onClick={() => setOpen(true)}>
+        <button type="button" className="primary" onClick={() => setOpen(true)}>
           {text('setUpSecondFactor')}
         </button>
         <button type="button" onClick={onSignOut}>

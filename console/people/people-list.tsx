@@ -112,7 +112,7 @@ export function PeopleList() {
         <button type="button" onClick={() => setOpen('create')}>
           {text('createPerson')}
         </button>
-        <button type="submit" onClick={() => setOpen('invite')}>
+        <button type="button" className="primary" onClick={() => setOpen('invite')}>
           {text('invite')}
         </button>
         <CopyAs document={PEOPLE} variables={variables} />

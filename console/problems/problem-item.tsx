@@ -57,8 +57,8 @@ export function ProblemItem({ problem, within }: ProblemItemProps) {
         </p>
         <p lang="en">{detail}</p>
         {closedAt === null && <p className="quiet">{text('help', { help })}</p>}
-        <Facts problem={problem} />
       </div>
+      <Facts problem={problem} />
       {closedAt === null && <Actions problem={problem} title={title} />}
     </li>
   );
@@ -68,7 +68,7 @@ function Facts({ problem: { openedAt, closedAt, count, acknowledgement } }: { re
   const text = useTexts(problemTexts);
   const durationText = useDurations();
   return (
-    <p className="quiet">
+    <p className="problem-facts">
       {closedAt === null ? (
         <>
           {text('began')} <Ago at={openedAt} />

@@ -128,7 +128,7 @@ export function Tokens() {
   };
   const canManage = found.tokens.some(({ viewerCanManage }) => viewerCanManage);
   const create = found.viewerCanCreateTokens && (
-    <button type="button" onClick={() => setOpen({ kind: 'create' })}>
+    <button type="button" className="primary" onClick={() => setOpen({ kind: 'create' })}>
       {text('createToken')}
     </button>
   );

@@ -43,7 +43,7 @@ export function Streams() {
   const open = (next: Record<string, string>) => setAddress(next);
   const isEmpty = state.isComplete && state.streams.size === 0;
   const create = canCreate && (
-    <button type="button" onClick={() => open({ new: 'stream' })}>
+    <button type="button" className="primary" onClick={() => open({ new: 'stream' })}>
       {text('newStream')}
     </button>
   );
