@@ -233,7 +233,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the clients' : CHROMIUM_MISSING, ()
         await look('dialog button[type=submit]'),
       ];
       expect(openLook[0]).not.toBe(normalLook[0]);
-      expect(openLook[1]).toBe(normalLook[1]);
+      expect(openLook[1]).not.toBe(confirmLook[1]);
       // The colour that the opener is written in fills the button that confirms.
       expect(confirmLook[1]).toBe(openLook[0]);
       expect(confirmLook[0]).not.toBe(confirmLook[1]);
