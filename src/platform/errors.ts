@@ -73,6 +73,14 @@ export class ServiceError extends Error {
   }
 }
 
+/** For `catch`: `null` instead of an error with the code. Errors: others. */
+export const nullOn =
+  (code: ErrorCode) =>
+  (error: unknown): null => {
+    if (error instanceof ServiceError && error.code === code) return null;
+    throw error;
+  };
+
 /** The message of anything that was thrown. */
 export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
 

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
-import { notFound, ServiceError } from '../../platform/errors.ts';
+import { notFound, nullOn, ServiceError } from '../../platform/errors.ts';
 import { type ListConnection, listConnection, type PageArguments } from '../../platform/paging.ts';
 import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts';
 import { runInSlices } from '../../platform/scheduling/sliced-task.ts';
@@ -263,12 +263,7 @@ export class AccessControlService {
 
 async function readAddresses(controls: ControlCaller, username: string): Promise<readonly (string | null)[] | null> {
   const { command, fields } = getClient(username);
-  try {
-    return parseConnections(await controls.call(DYNSEC_API, command, fields));
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === 'NOT_FOUND') return null;
-    throw error;
-  }
+  return controls.call(DYNSEC_API, command, fields).then(parseConnections).catch(nullOn('NOT_FOUND'));
 }
 
 /** The message does not name the cluster, because the caller may not have access to its other nodes. */

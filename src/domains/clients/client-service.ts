@@ -1,6 +1,6 @@
 import { stateIn } from '../../gateway/live/broadcast.ts';
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
-import { invalid, ServiceError } from '../../platform/errors.ts';
+import { invalid, nullOn, ServiceError } from '../../platform/errors.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../platform/paging.ts';
 import type { ClientRef } from '../../protocol/apis/clients/client-key.ts';
 import { getClient } from '../../protocol/apis/clients/inspect-control.ts';
@@ -237,12 +237,7 @@ async function detailOf(
   { controls }: BrokerRuntime,
   { clientid, node }: ClientRef,
 ): Promise<ConnectedClientDetail | null> {
-  try {
-    return await getClient(controls, clientid, node);
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === 'NOT_FOUND') return null;
-    throw error;
-  }
+  return getClient(controls, clientid, node).catch(nullOn('NOT_FOUND'));
 }
 
 async function sourceOf(

@@ -9,7 +9,7 @@ import {
 import type { StreamEntry } from '../../data-plane/streams/control/stream-wire.ts';
 import type { StreamQuery } from '../../data-plane/streams/model/stream-query.ts';
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
-import { ServiceError } from '../../platform/errors.ts';
+import { nullOn, ServiceError } from '../../platform/errors.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../platform/paging.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
 import { unreachable } from '../../protocol/mqtt/when-connected.ts';
@@ -123,15 +123,10 @@ export class StreamService {
   }
 
   async find(broker: BrokerRecord, name: string): Promise<StreamView | null> {
-    try {
-      return await this.#ask(broker, async ({ controls }) => {
-        const { provider } = await controls.capability(STREAM_API);
-        return streamView(broker, provider, await getStream(controls, name));
-      });
-    } catch (error) {
-      if (error instanceof ServiceError && error.code === 'NOT_FOUND') return null;
-      throw error;
-    }
+    return this.#ask(broker, async ({ controls }) => {
+      const { provider } = await controls.capability(STREAM_API);
+      return streamView(broker, provider, await getStream(controls, name));
+    }).catch(nullOn('NOT_FOUND'));
   }
 
   /** The number of stored messages, `null` if the stream stores none. Other brokers may estimate it. */

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../platform/errors.ts';
+import { nullOn } from '../../../platform/errors.ts';
 import { INSPECT_API } from '../../../protocol/apis/clients/inspect-control.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { AccountUse } from './account-index.ts';
@@ -24,12 +24,9 @@ export async function followedClient(
   clientid: string,
   timeoutMs = 0,
 ): Promise<FollowedClient | null> {
-  try {
-    return await caller.call<FollowedClient>(INSPECT_API, 'describeConnection', { clientid, patienceMs: timeoutMs });
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === 'NOT_FOUND') return null;
-    throw error;
-  }
+  return caller
+    .call<FollowedClient>(INSPECT_API, 'describeConnection', { clientid, patienceMs: timeoutMs })
+    .catch(nullOn('NOT_FOUND'));
 }
 
 /** Resolves when the log reports the end of the connection and of a takeover of its session, or at timeout. */

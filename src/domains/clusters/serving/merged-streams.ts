@@ -1,6 +1,6 @@
 import { getStream, listStreams } from '../../../data-plane/streams/control/stream-control.ts';
 import type { StreamEntry } from '../../../data-plane/streams/control/stream-wire.ts';
-import { ServiceError } from '../../../platform/errors.ts';
+import { nullOn } from '../../../platform/errors.ts';
 import { type CallNode, type ClusterNodes, failureText, type NodeEntry, type NodeFailure } from './cluster-nodes.ts';
 import { mergedStream, type NodeWithoutStream } from './stream-merge.ts';
 import type { NodeValue } from './topic-merge.ts';
@@ -45,7 +45,7 @@ export class MergedStreams {
   async find(name: string): Promise<FoundStream> {
     const { nodes, call } = this.#options;
     const { results, failures } = await nodes.callAll((node) =>
-      call(node, (controls) => getStream(controls, name)).catch(nullIfNotFound),
+      call(node, (controls) => getStream(controls, name)).catch(nullOn('NOT_FOUND')),
     );
     return {
       name,
@@ -95,8 +95,3 @@ const failedOn = (failure: NodeFailure): NodeWithoutStream => ({
   isUnknown: !isUnsupported(failure),
   problem: failure.error.message,
 });
-
-function nullIfNotFound(error: unknown): null {
-  if (error instanceof ServiceError && error.code === 'NOT_FOUND') return null;
-  throw error;
-}
