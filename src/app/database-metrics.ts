@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
+import { readGauge } from '../platform/read-metrics.ts';
 import { throttledRead } from '../platform/scheduling/throttled-read.ts';
 import { within } from '../platform/scheduling/within.ts';
 import type { Storage } from '../platform/storage/storage.ts';
@@ -20,17 +21,15 @@ export function registerDatabaseMetrics({ ping, pool }: Storage, registry: Regis
     registers,
   });
   if (pool !== null) {
-    new Gauge({
+    readGauge(registry, {
       name: 'brokergraph_database_connections',
       help: 'Connections of this process to PostgreSQL, and statements that wait for one',
       labelNames: ['state'],
-      registers,
-      collect() {
-        const { totalCount, idleCount, waitingCount } = pool;
-        this.set({ state: 'busy' }, totalCount - idleCount);
-        this.set({ state: 'idle' }, idleCount);
-        this.set({ state: 'waiting' }, waitingCount);
-      },
+      read: () => [
+        [{ state: 'busy' }, pool.totalCount - pool.idleCount],
+        [{ state: 'idle' }, pool.idleCount],
+        [{ state: 'waiting' }, pool.waitingCount],
+      ],
     });
   }
   return throttledRead(async () => {

@@ -12,6 +12,7 @@ import type { RequestKind, RequestMetrics } from '../gateway/http/gateway.ts';
 import { type HttpMetricSource, registerHttpMetrics } from '../gateway/http/http-metrics.ts';
 import type { RequestSignals } from '../gateway/request-signals.ts';
 import type { Build } from '../platform/build.ts';
+import { readGauge } from '../platform/read-metrics.ts';
 import { registerDatabaseMetrics } from './database-metrics.ts';
 import type { Parts } from './parts.ts';
 import type { Readiness } from './readiness.ts';
@@ -102,69 +103,61 @@ export class Metrics implements RequestMetrics {
       ),
       registerClusterMetrics(() => services.clusters.statuses(), registry),
     ];
-    new Gauge({
+    readGauge(registry, {
       name: 'brokergraph_brokers',
       help: 'Broker entries by whether they are connected',
       labelNames: ['connected'],
-      registers,
-      collect() {
+      read: () => {
         const connected = brokersWith(({ id }) => services.runtimes.isConnected(id)).length;
-        this.set({ connected: 'true' }, connected);
-        this.set({ connected: 'false' }, caches.brokers.all().length - connected);
+        return [
+          [{ connected: 'true' }, connected],
+          [{ connected: 'false' }, caches.brokers.all().length - connected],
+        ];
       },
     });
-    new Gauge({
+    readGauge(registry, {
       name: 'brokergraph_broker_connected',
       help: `1 if the broker is connected, else 0; stopped brokers are left out, and beyond ${MAX_BROKERS} brokers connected ones`,
       labelNames: ['broker', 'name'],
-      registers,
-      collect() {
-        this.reset();
+      read: () => {
         const states = caches.brokers
           .all()
           .map(({ id, name }) => ({ id, name, state: services.runtimes.status(id).state }));
         const wanted = states.filter(({ state }) => state !== 'CLOSED');
         wanted.sort((one, other) => Number(one.state === 'CONNECTED') - Number(other.state === 'CONNECTED'));
-        for (const { id, name, state } of wanted.slice(0, MAX_BROKERS)) {
-          this.set({ broker: id, name: name.slice(0, MAX_NAME) }, state === 'CONNECTED' ? 1 : 0);
-        }
+        return wanted
+          .slice(0, MAX_BROKERS)
+          .map(({ id, name, state }) => [{ broker: id, name: name.slice(0, MAX_NAME) }, state === 'CONNECTED' ? 1 : 0]);
       },
     });
-    new Gauge({
+    readGauge(registry, {
       name: 'brokergraph_cloud_brokers',
       help: 'Brokers that this service runs, by their state; error: the engine cannot run, and is tried again',
       labelNames: ['state'],
-      registers,
-      collect() {
-        this.reset();
+      read: () => [
         // The series exists before anything fails, so that alerts can compare values.
-        this.set({ state: 'error' }, 0);
-        for (const broker of brokersWith(({ type }) => type === 'CLOUD')) {
+        [{ state: 'error' }, 0],
+        ...brokersWith(({ type }) => type === 'CLOUD').map((broker) => {
           const { state } = services.cloudBrokers.stateOf(broker);
-          this.inc({ state: (state ?? 'NEW').toLowerCase() });
-        }
-      },
+          return [{ state: (state ?? 'NEW').toLowerCase() }, 1] as const;
+        }),
+      ],
     });
-    const gauge = (name: string, help: string, read: () => number) =>
-      new Gauge({
-        name,
-        help,
-        registers,
-        collect() {
-          this.set(read());
-        },
-      });
-    gauge(
-      'brokergraph_subscriptions',
-      'Subscriptions of the graph that are open, over WebSocket and server-sent events',
-      () => services.auth.guards.count,
-    );
-    gauge(
-      'brokergraph_cloud_broker_disk_faults',
-      'Brokers of this process that run and cannot store, for example because the disk is full',
-      () => services.cloudBrokers.diskFaults,
-    );
-    gauge('brokergraph_websockets', 'WebSockets of the graph that are open', webSockets);
+    readGauge(registry, {
+      name: 'brokergraph_subscriptions',
+      help: 'Subscriptions of the graph that are open, over WebSocket and server-sent events',
+      read: () => services.auth.guards.count,
+    });
+    readGauge(registry, {
+      name: 'brokergraph_cloud_broker_disk_faults',
+      help: 'Brokers of this process that run and cannot store, for example because the disk is full',
+      read: () => services.cloudBrokers.diskFaults,
+    });
+    readGauge(registry, {
+      name: 'brokergraph_websockets',
+      help: 'WebSockets of the graph that are open',
+      read: webSockets,
+    });
   }
 
   get contentType(): string {

@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs';
 import type { Logger } from 'pino';
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { readGauge } from '../platform/read-metrics.ts';
 import { diskFaultOf } from '../platform/storage/folder/disk-faults.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import { MIB } from './brokers.ts';
@@ -47,13 +48,10 @@ export class Readiness {
 
   register(registry: Registry): void {
     const { dataDir } = this.#options;
-    new Gauge({
+    readGauge(registry, {
       name: 'brokergraph_data_free_bytes',
       help: 'Free space of the data folder',
-      registers: [registry],
-      collect() {
-        this.set(freeBytes(dataDir));
-      },
+      read: () => freeBytes(dataDir),
     });
   }
 

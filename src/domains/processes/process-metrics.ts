@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { readGauge } from '../../platform/read-metrics.ts';
 
 const SAMPLE_MS = 5_000;
 
@@ -11,21 +12,14 @@ setInterval(() => {
 }, SAMPLE_MS).unref();
 
 export function registerProcessMetrics(brokers: () => number, registry: Registry): void {
-  const registers = [registry];
-  new Gauge({
+  readGauge(registry, {
     name: 'brokergraph_process_load',
     help: 'Share of the last 10 to 15 s in which the main thread was busy, 0 to 1',
-    registers,
-    collect() {
-      this.set(performance.eventLoopUtilization(samples[0]).utilization);
-    },
+    read: () => performance.eventLoopUtilization(samples[0]).utilization,
   });
-  new Gauge({
+  readGauge(registry, {
     name: 'brokergraph_process_brokers',
     help: 'Brokers whose streams, bridges and topics run in this process',
-    registers,
-    collect() {
-      this.set(brokers());
-    },
+    read: brokers,
   });
 }

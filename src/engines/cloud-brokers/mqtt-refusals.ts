@@ -1,11 +1,12 @@
 import type { Logger } from 'pino';
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { REFUSAL_REASONS, type RefusalReason } from '../../data-plane/broker/connecting/connect-refusal.ts';
 import type { RefusalMessage } from '../../data-plane/broker/listening/refused-connects.ts';
 import { NOBODY } from '../../domains/audit/audit-event.ts';
 import type { AuditService } from '../../domains/audit/audit-service.ts';
 import type { BrokerCache } from '../../domains/brokers/broker-cache.ts';
 import { namedNodeId } from '../../gateway/named-node-id.ts';
+import { readCounter } from '../../platform/read-metrics.ts';
 
 interface MqttRefusalsOptions {
   readonly brokerCache: Pick<BrokerCache, 'get'>;
@@ -55,17 +56,15 @@ export class MqttRefusals {
   register(registry: Registry): void {
     const { brokerCache } = this.#options;
     const all = this.#counts;
-    new Counter({
+    readCounter(registry, {
       name: 'brokergraph_mqtt_refused_total',
       help: 'CONNECTs that embedded brokers refused, by reason',
       labelNames: ['broker', 'reason'],
-      registers: [registry],
-      collect() {
-        this.reset();
-        for (const [broker, counts] of all) {
-          if (brokerCache.get(broker) === null) all.delete(broker);
-          else for (const [reason, count] of counts) this.inc({ broker, reason }, count);
-        }
+      read: () => {
+        for (const broker of all.keys()) if (brokerCache.get(broker) === null) all.delete(broker);
+        return [...all].flatMap(([broker, counts]) =>
+          [...counts].map(([reason, count]) => [{ broker, reason }, count] as const),
+        );
       },
     });
   }

@@ -1,5 +1,6 @@
 import pg from 'pg';
-import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { readCounter, readGauge } from '../read-metrics.ts';
 import type { StorageLog } from './storage-log.ts';
 
 const SLOW_MS = 500;
@@ -48,24 +49,15 @@ export class DatabaseSpeed {
   }
 
   register(registry: Registry): void {
-    const registers = [registry];
-    const [isSlow, count] = [() => Number(this.#slow !== null), () => this.#count];
-    new Gauge({
+    readGauge(registry, {
       name: 'brokergraph_database_slow',
       help: '1 while statements on PostgreSQL take longer than 500 ms, otherwise 0',
-      registers,
-      collect() {
-        this.set(isSlow());
-      },
+      read: () => Number(this.#slow !== null),
     });
-    new Counter({
+    readCounter(registry, {
       name: 'brokergraph_database_slow_statements_total',
       help: 'Number of statements and heartbeats on PostgreSQL that took longer than 500 ms',
-      registers,
-      collect() {
-        this.reset();
-        this.inc(count());
-      },
+      read: () => this.#count,
     });
   }
 
