@@ -145,7 +145,6 @@ export const accessControlRoutes: readonly Route[] = [
     summary: 'Read the default ACL',
     keywords: 'permissions policy anonymous',
     operation: DEFAULTS,
-    variables: ({ params }) => params,
     pick: 'project.broker.defaultAcl',
     spell: { DefaultAclType: DEFAULT_ACL_SPELLING },
     response: DEFAULT_ACL,

@@ -64,7 +64,6 @@ export const bridgeRoutes: readonly Route[] = [
     operation: `query ($projectId: ID!, $brokerId: ID!) {
   project(id: $projectId) { broker(id: $brokerId) { bridges { id: key isActive } } }
 }`,
-    variables: ({ params }) => params,
     pick: 'project.broker.bridges',
     total: 'project.broker.bridges',
     response: BRIDGES,
@@ -80,7 +79,6 @@ export const bridgeRoutes: readonly Route[] = [
     keywords: 'settings connector forward',
     description: `Secrets are replaced by \`***\`. ${LIMITED}`,
     operation: read('config(strict: true)'),
-    variables: ({ params }) => params,
     pick: 'project.broker.bridge.config',
     notFound: noBridge,
     response: BRIDGE_CONFIG,
@@ -112,7 +110,6 @@ export const bridgeRoutes: readonly Route[] = [
     summary: 'Read the status of a bridge',
     keywords: 'state health connector',
     operation: read('status'),
-    variables: ({ params }) => params,
     pick: 'project.broker.bridge.status',
     notFound: noBridge,
     response: BRIDGE_STATUS,

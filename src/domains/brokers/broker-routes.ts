@@ -109,7 +109,6 @@ export const brokerRoutes: readonly Route[] = [
     summary: 'Read a broker',
     keywords: 'get server connected status',
     operation: READ,
-    variables: ({ params }) => params,
     pick: 'project.broker',
     spell: BROKER_SPELLING,
     response: BROKER,
@@ -152,7 +151,6 @@ export const brokerRoutes: readonly Route[] = [
     description:
       'Tries to connect if the broker is not connected, at most every 500 ms. If this fails: the last known values, with isConnected false.',
     operation: INFO,
-    variables: ({ params }) => params,
     pick: 'project.broker.restInfo',
     omitNull: ['licenseInfo', 'url'],
     values: {
@@ -172,7 +170,6 @@ export const brokerRoutes: readonly Route[] = [
     summary: 'Read the licence of a broker',
     keywords: 'license edition features plan',
     operation: READ_LICENSE,
-    variables: ({ params }) => params,
     pick: 'project.broker.license',
     values: LICENSE_DATES,
     response: LICENSE,

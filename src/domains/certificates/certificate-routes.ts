@@ -162,7 +162,6 @@ export const certificateRoutes: readonly Route[] = [
     keywords: 'ports addresses endpoints',
     description: '405 NOT_SUPPORTED_BY_BROKER if the broker does not report its listeners.',
     operation: READ_LISTENERS,
-    variables: ({ params }) => params,
     pick: 'project.broker.listeners',
     total: 'project.broker.listeners',
     spell: { BrokerListenerProtocol: LISTENER_PROTOCOLS },

@@ -160,7 +160,6 @@ export const clusterRoutes: readonly Route[] = [
     summary: 'Read the raft status of each cluster',
     keywords: 'health state leader lag',
     operation: STATUS,
-    variables: ({ params }) => params,
     pick: 'project.clusterHealth',
     total: 'project.clusterHealth',
     status: 207,

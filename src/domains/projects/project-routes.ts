@@ -52,7 +52,6 @@ export const projectRoutes: readonly Route[] = [
     summary: 'Read the settings of a project with its brokers',
     keywords: 'configuration services',
     operation: SETTINGS,
-    variables: ({ params }) => params,
     pick: 'project.restSettings',
     omitNull: ['project.owner.userId', 'project.owner.organizationId', 'owner.userId', 'owner.organizationId'],
     spell: BROKER_SPELLING,

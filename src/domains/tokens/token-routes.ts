@@ -51,7 +51,6 @@ export const tokenRoutes: readonly Route[] = [
     keywords: 'api keys credentials',
     description: 'A restricted token sees only itself.',
     operation: LIST,
-    variables: ({ params }) => params,
     pick: 'project.tokens',
     total: 'project.tokenCount',
     spell: SPELL,

@@ -164,7 +164,6 @@ export const userRoutes: readonly Route[] = [
     summary: 'Read a user',
     keywords: 'get person',
     operation: READ,
-    variables: ({ params }) => params,
     pick: 'user',
     values: NO_SALES,
     notFound: ({ params }) => `There is no user "${params.userId}"`,

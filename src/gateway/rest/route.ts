@@ -53,6 +53,7 @@ export interface Route extends Existence {
   /** Field of the operation's input that has the keys of the request. Default: the input itself. */
   readonly inputKey?: string;
   readonly operation: string;
+  /** Default: the path parameters. */
   readonly variables?: (input: RouteInput) => Record<string, unknown>;
   /**
    * Path with dots from `data` to the body; the first of several that leads to a value. `null`: the body is an empty

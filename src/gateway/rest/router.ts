@@ -174,7 +174,7 @@ class RestRouter {
   #run(call: Call, context: RequestContext): ValueOrPromise<Response> {
     const { prepared, input } = call;
     const { stream, variables: variablesOf } = prepared.route;
-    let variables = variablesOf ? variablesOf(input) : NOTHING;
+    let variables: Readonly<Record<string, unknown>> = variablesOf ? variablesOf(input) : input.params;
     let pages: Pages | null = null;
     if (stream) {
       const wanted = stream.when(input) ? Number.POSITIVE_INFINITY : Number(variables.first);
