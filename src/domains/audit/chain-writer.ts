@@ -1,7 +1,6 @@
 import { join, raw, sqltag as sql } from '@prisma/client/runtime/client';
 import type { Logger } from 'pino';
 import type { AuditEntry, AuditMark, Prisma } from '../../generated/sqlite/client.ts';
-import { insertRows } from '../../platform/storage/bulk-insert.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { isTransactionConflict, isUniqueViolation } from '../../platform/storage/prisma-errors.ts';
 import { type ChainPosition, COLUMNS, chained, GENESIS, type Marks, type UnchainedEntry } from './audit-chain.ts';
@@ -159,4 +158,21 @@ export class ChainWriter {
 function typed(column: (typeof STORED_COLUMNS)[number], value: string | number | Date | null) {
   if (column === 'sequence') return sql`${value}::int`;
   return column === 'at' ? sql`${value}::timestamp` : sql`${value}`;
+}
+
+type ColumnValue = string | number | Date | null;
+
+/**
+ * Inserts rows in one statement, with a parameter for each value: at most 32,766. Takes a fraction of the processor
+ * time of Prisma's `createMany`, which was most of the time of a small mutation. Errors: see `isUniqueViolation`.
+ */
+function insertRows<Column extends string>(
+  db: Pick<Database, '$executeRaw'>,
+  table: string,
+  columns: readonly Column[],
+  rows: readonly Readonly<Record<Column, ColumnValue>>[],
+) {
+  const names = raw(columns.map((column) => `"${column}"`).join(', '));
+  const values = join(rows.map((row) => sql`(${join(columns.map((column) => row[column]))})`));
+  return db.$executeRaw(sql`INSERT INTO ${raw(`"${table}"`)} (${names}) VALUES ${values}`);
 }

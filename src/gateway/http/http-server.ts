@@ -1,12 +1,12 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { boundBody, readInSlices } from '../../platform/network/sliced-reading.ts';
 import { Connections, type RefusalReason } from './connections.ts';
 import { pathOf } from './fetch-handler.ts';
 import { entryWhileStarting, NOT_READY, type Served } from './gateway.ts';
 import type { KnownHosts } from './known-hosts.ts';
-import { listen } from './listen.ts';
 import { PipelinedRequests } from './pipelined-requests.ts';
 import { refuseConnection, refuseExpectation, refuseMalformed, writeJson } from './raw-response.ts';
 import { identify } from './request-id.ts';
@@ -235,4 +235,11 @@ async function drain(
   const deadline = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
   await closed;
   clearTimeout(deadline);
+}
+
+/** Resolves with the port when the server accepts connections. Errors: those of the socket, for example EADDRINUSE. */
+async function listen(server: Server, host: string, port: number): Promise<number> {
+  server.listen(port, host);
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
 }

@@ -3,7 +3,7 @@ import { ExactNumber, isComparable } from '../../../platform/text/exact-number.t
 import { pointerStep } from '../../../platform/text/json-schema.ts';
 import { nearestName } from '../../../platform/text/nearest-name.ts';
 import { type Fields, isFields } from '../../../protocol/control/fields.ts';
-import { expressionProblem } from '../expression/expression-problem.ts';
+import { parseExpression } from '../expression/cel.ts';
 import { OPERATORS, SELECT_FUNCTIONS } from '../model/stream-query.ts';
 import { parsePath } from './json-path.ts';
 
@@ -276,3 +276,16 @@ function meantBy(path: string, names: Iterable<string>): string | null {
 }
 
 const WORD = /^[^[\]]{1,50}$/;
+
+/** Why a filter or an output is invalid; `null` if it is valid. */
+function expressionProblem(name: 'filter' | 'output', source: unknown): string | null {
+  if (typeof source !== 'string') return 'must be a text with an expression';
+  try {
+    const { type } = parseExpression(source);
+    if (name === 'output' || type === 'bool' || type === 'dyn') return null;
+    return `must be true or false, but is of type ${type}`;
+  } catch (error) {
+    if (error instanceof SyntaxError) return error.message;
+    throw error;
+  }
+}
