@@ -1,10 +1,12 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import type { RequestContext, Transport } from '../../gateway/context.ts';
 import { builder, requires, rootAdmin } from '../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../gateway/graphql/described-enum.ts';
 import { ErrorCode as ErrorCodeType } from '../../gateway/graphql/error-code.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
 import { rowConnection } from '../../gateway/graphql/row-connection.ts';
 import { orderInput } from '../../gateway/graphql/sort-order.ts';
+import { totalCount } from '../../gateway/graphql/total-count.ts';
 import { belongsToProject } from '../../gateway/graphql/type-scopes.ts';
 import { viewerCan } from '../../gateway/graphql/viewer-can.ts';
 import type { Prisma } from '../../generated/sqlite/client.ts';
@@ -17,36 +19,27 @@ import type { ACTOR_KINDS, AUDIT_RESULTS } from './audit-event.ts';
 import { countEntries, findEntries, searchCondition } from './audit-search.ts';
 import type { AuditVerification } from './audit-verification.ts';
 
-const ActorKind = builder.enumType('AuditActorKind', {
-  description: 'The kind of an actor.',
-  values: {
-    USER: { description: 'A signed-in user.' },
-    TOKEN: { description: 'A project token.' },
-    OPERATOR: { description: 'The owner of the data folder, at the command line.' },
-    SERVICE: { description: 'This service.' },
-    NOBODY: { description: 'An unknown caller, without credentials or with wrong ones.' },
-  } satisfies Record<(typeof ACTOR_KINDS)[number], object>,
+const ActorKind = describedEnum<(typeof ACTOR_KINDS)[number]>('AuditActorKind', 'The kind of an actor.', {
+  USER: 'A signed-in user.',
+  TOKEN: 'A project token.',
+  OPERATOR: 'The owner of the data folder, at the command line.',
+  SERVICE: 'This service.',
+  NOBODY: 'An unknown caller, without credentials or with wrong ones.',
 });
 
-const Result = builder.enumType('AuditResult', {
-  description: 'The result of an operation.',
-  values: {
-    DONE: { description: 'The operation succeeded. Parts that failed are in `after.outcome`.' },
-    REFUSED: { description: 'The caller has no right to the operation, or was rate limited.' },
-    FAILED: { description: 'The input was invalid, or the operation failed.' },
-    UNKNOWN: { description: 'The process ended during the operation, which may have succeeded.' },
-  } satisfies Record<(typeof AUDIT_RESULTS)[number], object>,
+const Result = describedEnum<(typeof AUDIT_RESULTS)[number]>('AuditResult', 'The result of an operation.', {
+  DONE: 'The operation succeeded. Parts that failed are in `after.outcome`.',
+  REFUSED: 'The caller has no right to the operation, or was rate limited.',
+  FAILED: 'The input was invalid, or the operation failed.',
+  UNKNOWN: 'The process ended during the operation, which may have succeeded.',
 });
 
-const TransportEnum = builder.enumType('AuditWay', {
-  description: 'The transport of a request.',
-  values: {
-    GRAPHQL: { description: 'GraphQL over HTTP, WebSocket or SSE.' },
-    REST: { description: 'REST. The operation is the operation of the graph that the REST interface runs.' },
-    MQTT: { description: 'MQTT, at a broker that this service runs.' },
-    OPERATOR: { description: 'The command line.' },
-    SERVICE: { description: 'No request: an action of this service.' },
-  } satisfies Record<Transport, object>,
+const TransportEnum = describedEnum<Transport>('AuditWay', 'The transport of a request.', {
+  GRAPHQL: 'GraphQL over HTTP, WebSocket or SSE.',
+  REST: 'REST. The operation is the operation of the graph that the REST interface runs.',
+  MQTT: 'MQTT, at a broker that this service runs.',
+  OPERATOR: 'The command line.',
+  SERVICE: 'No request: an action of this service.',
 });
 
 const parsed = (text: string | null): unknown => (text === null ? null : JSON.parse(text));
@@ -180,9 +173,8 @@ export const AuditFilter = builder.inputType('AuditFilter', {
   }),
 });
 
-const AuditSortField = builder.enumType('AuditSortField', {
-  description: 'Sort field of a list of entries.',
-  values: { TIME: { description: 'The order in which the entries were written.' } } as const,
+const AuditSortField = describedEnum('AuditSortField', 'Sort field of a list of entries.', {
+  TIME: 'The order in which the entries were written.',
 });
 
 const AuditOrder = orderInput('AuditOrder', AuditSortField);
@@ -272,11 +264,7 @@ builder.queryFields((t) => ({
       args: { filter: t.arg({ type: AuditFilter, description: 'Default: all entries.' }), orderBy: t.arg(orderBy) },
       resolve: (_root, args, context, info) => auditPage(whereOf(args.filter, context), args, context, info),
     },
-    {
-      name: 'AuditEventConnection',
-      description: 'A page of the audit.',
-      fields: (connection) => ({ totalCount: connection.exposeInt('totalCount', { description: FOUND }) }),
-    },
+    { name: 'AuditEventConnection', description: 'A page of the audit.', fields: (page) => totalCount(page, FOUND) },
     { name: 'AuditEventEdge' },
   ),
   verifyAudit: t.field({
@@ -311,7 +299,7 @@ builder.prismaObjectFields(Project, (t) => ({
     {
       name: 'ProjectAuditEventConnection',
       description: 'A page of the audit of a project.',
-      fields: (connection) => ({ totalCount: connection.exposeInt('totalCount', { description: FOUND }) }),
+      fields: (page) => totalCount(page, FOUND),
     },
     { name: 'ProjectAuditEventEdge' },
   ),

@@ -1,4 +1,5 @@
 import { builder } from '../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../gateway/graphql/described-enum.ts';
 import { timeField } from '../../gateway/graphql/time-field.ts';
 import { withBroker } from '../../gateway/graphql/type-scopes.ts';
 import { seesBroker, type Viewer } from '../../platform/auth/viewer.ts';
@@ -13,15 +14,12 @@ import type { BrokerInfoData } from './broker-runtimes.ts';
 import { CapabilityReasonType } from './capability-reason-schema.ts';
 import type { SysTopicsSample } from './sys-topics.ts';
 
-const ConnectionState = builder.enumType('BrokerConnectionState', {
-  description: 'The state of this service’s connection to a broker.',
-  values: {
-    CONNECTING: { description: 'The first attempt to connect, also after a change of settings.' },
-    CONNECTED: { description: 'The broker accepted the connection.' },
-    UNAUTHORIZED: { description: 'The broker refuses the credentials.' },
-    UNREACHABLE: { description: 'The connection failed or was lost. The service reconnects.' },
-    CLOSED: { description: 'The service does not connect to the broker.' },
-  } as const,
+const ConnectionState = describedEnum('BrokerConnectionState', 'The state of this service’s connection to a broker.', {
+  CONNECTING: 'The first attempt to connect, also after a change of settings.',
+  CONNECTED: 'The broker accepted the connection.',
+  UNAUTHORIZED: 'The broker refuses the credentials.',
+  UNREACHABLE: 'The connection failed or was lost. The service reconnects.',
+  CLOSED: 'The service does not connect to the broker.',
 });
 
 export const BrokerConnectionStatus = builder.objectRef<LinkStatus>('BrokerConnectionStatus').implement({
@@ -46,14 +44,15 @@ export const statusFor = (
 ): LinkStatus =>
   viewer !== null && broker !== null && seesBroker(viewer, broker, 'ADMIN') ? status : withoutReachability(status);
 
-export const ControlProvider = builder.enumType('ControlProvider', {
-  description: 'The component that executes the commands of a control API of a broker.',
-  values: {
-    BROKER: { description: 'The broker itself.' },
-    GATEWAY: { description: 'A plugin of this service. If it is limited, the reason names the limits and the remedy.' },
-    NONE: { description: 'The API is not available. The reason names the remedy.' },
-  } as const,
-});
+export const ControlProvider = describedEnum(
+  'ControlProvider',
+  'The component that executes the commands of a control API of a broker.',
+  {
+    BROKER: 'The broker itself.',
+    GATEWAY: 'A plugin of this service. If it is limited, the reason names the limits and the remedy.',
+    NONE: 'The API is not available. The reason names the remedy.',
+  },
+);
 
 export const BrokerPluginType = builder.objectRef<BrokerPlugin>('BrokerPlugin').implement({
   description: 'A plugin of a broker.',

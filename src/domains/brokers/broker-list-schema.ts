@@ -1,7 +1,9 @@
 import type { Services } from '../../gateway/context.ts';
 import { builder } from '../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../gateway/graphql/described-enum.ts';
 import { pageCost } from '../../gateway/graphql/page-cost.ts';
 import { orderInput } from '../../gateway/graphql/sort-order.ts';
+import { totalCount } from '../../gateway/graphql/total-count.ts';
 import { pageOf } from '../../platform/paging.ts';
 import { Project } from '../projects/project-schema.ts';
 import { type BrokerFacts, type BrokerSortField, brokerPage } from './broker-list.ts';
@@ -23,20 +25,19 @@ const BrokerFilter = builder.inputType('BrokerFilter', {
 
 const BrokerOrder = orderInput(
   'BrokerOrder',
-  builder.enumType('BrokerSortField', {
-    description: 'Sort field of a list of brokers. Brokers with equal values are in the order of creation.',
-    values: {
-      CREATED_AT: { description: 'Time of creation.' },
-      NAME: { description: 'Name, in any case (UTF-16 code units).' },
-      IS_CONNECTED: { description: 'Whether this service is connected. Ascending: brokers that are not, first.' },
-      PROBLEMS: {
-        description:
-          'Open problems to which no silence applies: numbers of critical ones, then of warnings, then of notices. Descending: the most urgent first.',
-      },
-      CLIENTS: { description: 'Connected clients, as the broker last published. Unknown numbers are last.' },
-      MESSAGES_IN: { description: 'Messages that clients publish, per second. Unknown numbers are last.' },
-    } as const satisfies Record<BrokerSortField, object>,
-  }),
+  describedEnum<BrokerSortField>(
+    'BrokerSortField',
+    'Sort field of a list of brokers. Brokers with equal values are in the order of creation.',
+    {
+      CREATED_AT: 'Time of creation.',
+      NAME: 'Name, in any case (UTF-16 code units).',
+      IS_CONNECTED: 'Whether this service is connected. Ascending: brokers that are not, first.',
+      PROBLEMS:
+        'Open problems to which no silence applies: numbers of critical ones, then of warnings, then of notices. Descending: the most urgent first.',
+      CLIENTS: 'Connected clients, as the broker last published. Unknown numbers are last.',
+      MESSAGES_IN: 'Messages that clients publish, per second. Unknown numbers are last.',
+    },
+  ),
 );
 
 /** Filtering and sorting 10,000 brokers takes about 10 ms. */
@@ -69,11 +70,8 @@ builder.prismaObjectFields(Project, (t) => ({
     {
       name: 'BrokerConnection',
       description: pageOf('brokers'),
-      fields: (connection) => ({
-        totalCount: connection.exposeInt('totalCount', {
-          description: 'Number of brokers of the filtered list that the caller may see, on all pages.',
-        }),
-      }),
+      fields: (page) =>
+        totalCount(page, 'Number of brokers of the filtered list that the caller may see, on all pages.'),
     },
     { name: 'BrokerEdge' },
   ),

@@ -1,4 +1,5 @@
 import { builder, checkedByService } from '../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../gateway/graphql/described-enum.ts';
 import { guarded } from '../../gateway/graphql/guarded.ts';
 import { eventFields, resumable, resumeArgument } from '../../gateway/graphql/live-event.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
@@ -12,23 +13,17 @@ import type { ListedJob } from './job.ts';
 import type { JobEvent } from './job-service.ts';
 import { MAX_ENDED } from './job-store.ts';
 
-const JobKindType = builder.enumType('JobKind', {
-  description: 'What a job does.',
-  values: {
-    STREAM_REPLAY: { description: 'Publishes stored messages of a stream: `replayStream`.' },
-    RETAINED_DELETION: { description: 'Deletes retained messages: `deleteRetainedMessages`.' },
-  } as const satisfies Record<JobKind, object>,
+const JobKindType = describedEnum<JobKind>('JobKind', 'What a job does.', {
+  STREAM_REPLAY: 'Publishes stored messages of a stream: `replayStream`.',
+  RETAINED_DELETION: 'Deletes retained messages: `deleteRetainedMessages`.',
 });
 
-const JobStateType = builder.enumType('JobState', {
-  description: 'Whether a job runs.',
-  values: {
-    RUNNING: { description: 'The job runs, or is continued within seconds if its process has just ended.' },
-    PAUSED: { description: 'The job waits for the broker or for a process: see `problem`. It continues by itself.' },
-    DONE: { description: 'The job has ended.' },
-    STOPPED: { description: 'The job was stopped, or what it works on was deleted.' },
-    FAILED: { description: 'The job cannot continue: see `problem`.' },
-  } as const satisfies Record<JobState, object>,
+const JobStateType = describedEnum<JobState>('JobState', 'Whether a job runs.', {
+  RUNNING: 'The job runs, or is continued within seconds if its process has just ended.',
+  PAUSED: 'The job waits for the broker or for a process: see `problem`. It continues by itself.',
+  DONE: 'The job has ended.',
+  STOPPED: 'The job was stopped, or what it works on was deleted.',
+  FAILED: 'The job cannot continue: see `problem`.',
 });
 
 const Job = builder.objectRef<ListedJob>('Job').implement({

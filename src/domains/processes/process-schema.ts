@@ -1,16 +1,14 @@
 import { builder, rootAdmin } from '../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../gateway/graphql/described-enum.ts';
 import { inputArgument } from '../../gateway/graphql/payloads.ts';
 import { isEngine } from '../../protocol/hosting/broker-engine.ts';
 import { CloudBrokerEngine } from '../brokers/broker-types-schema.ts';
 import type { ServiceProcess } from './process-service.ts';
 
-const Role = builder.enumType('ProcessRole', {
-  description: 'What a process of the service does.',
-  values: {
-    ALL: { description: 'Requests of clients, and streams, bridges and topics of its brokers.' },
-    API: { description: 'Requests of clients only.' },
-    WORKER: { description: 'Streams, bridges and topics of its brokers only.' },
-  } as const,
+const Role = describedEnum('ProcessRole', 'What a process of the service does.', {
+  ALL: 'Requests of clients, and streams, bridges and topics of its brokers.',
+  API: 'Requests of clients only.',
+  WORKER: 'Streams, bridges and topics of its brokers only.',
 });
 
 const Process = builder.objectRef<ServiceProcess>('ServiceProcess').implement({

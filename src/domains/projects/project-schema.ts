@@ -1,7 +1,9 @@
 import { builder, checkedByService, requires, rootAdmin, signedIn } from '../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../gateway/graphql/described-enum.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
 import { pageCost } from '../../gateway/graphql/page-cost.ts';
 import { type RowList, relatedRows, rowPage, SHORT_PAGES } from '../../gateway/graphql/row-connection.ts';
+import { totalCount } from '../../gateway/graphql/total-count.ts';
 import { belongsToProject } from '../../gateway/graphql/type-scopes.ts';
 import { ofProject, viewerCan } from '../../gateway/graphql/viewer-can.ts';
 import { requireSignedIn, requireWholeProject } from '../../platform/auth/viewer.ts';
@@ -9,20 +11,17 @@ import { listConnection } from '../../platform/paging.ts';
 import { User } from '../users/user-schema.ts';
 import type { ProjectRecord } from './project-cache.ts';
 
-export const ProjectRole = builder.enumType('ProjectRole', {
-  description: 'A role in a project. A higher role includes the lower ones: VIEWER < EDITOR < ADMIN.',
-  values: {
-    ADMIN: {
-      description:
-        'Also adds and removes brokers, members and tokens, changes access rules on `$CONTROL/` topics, and reads the audit. Owners of the project have this role.',
-    },
-    EDITOR: { description: 'Also changes the settings of brokers, and reads payloads in topic trees.' },
-    VIEWER: {
-      description:
-        'Reads the project and its brokers. Without `hasStrictRoles` also changes what a broker stores, such as its access control.',
-    },
-  } as const,
-});
+export const ProjectRole = describedEnum(
+  'ProjectRole',
+  'A role in a project. A higher role includes the lower ones: VIEWER < EDITOR < ADMIN.',
+  {
+    ADMIN:
+      'Also adds and removes brokers, members and tokens, changes access rules on `$CONTROL/` topics, and reads the audit. Owners of the project have this role.',
+    EDITOR: 'Also changes the settings of brokers, and reads payloads in topic trees.',
+    VIEWER:
+      'Reads the project and its brokers. Without `hasStrictRoles` also changes what a broker stores, such as its access control.',
+  },
+);
 
 const OWNER_USER = 'Id of the user who owns the project. Null if an organization owns it.';
 
@@ -110,9 +109,7 @@ builder.prismaObjectFields(Project, (t) => ({
     {
       name: 'ProjectMemberConnection',
       description: 'A page of the members of a project.',
-      fields: (connection) => ({
-        totalCount: connection.exposeInt('totalCount', { description: 'Number of members on all pages.' }),
-      }),
+      fields: (page) => totalCount(page, 'Number of members on all pages.'),
     },
     { name: 'ProjectMemberEdge' },
   ),
@@ -135,9 +132,7 @@ builder.prismaObjectFields(User, (t) => ({
     {
       name: 'MembershipConnection',
       description: 'A page of the memberships of a user.',
-      fields: (connection) => ({
-        totalCount: connection.exposeInt('totalCount', { description: 'Number of memberships on all pages.' }),
-      }),
+      fields: (page) => totalCount(page, 'Number of memberships on all pages.'),
     },
     { name: 'MembershipEdge' },
   ),
@@ -216,11 +211,7 @@ builder.queryFields((t) => ({
     {
       name: 'ProjectConnection',
       description: 'A page of projects.',
-      fields: (connection) => ({
-        totalCount: connection.exposeInt('totalCount', {
-          description: 'Number of projects in which the caller has a role, on all pages.',
-        }),
-      }),
+      fields: (page) => totalCount(page, 'Number of projects in which the caller has a role, on all pages.'),
     },
     { name: 'ProjectEdge' },
   ),

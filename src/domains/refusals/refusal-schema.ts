@@ -3,7 +3,7 @@ import { builder } from '../../gateway/graphql/builder.ts';
 import { findsNamedNode, Node } from '../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../gateway/graphql/page-cost.ts';
 import { withBroker } from '../../gateway/graphql/type-scopes.ts';
-import { ServiceError } from '../../platform/errors.ts';
+import { nullOn } from '../../platform/errors.ts';
 import type { Rival } from '../../protocol/apis/refusals/client-id-fights.ts';
 import { DecisionReason, LookedAtType } from '../access-control/graph/access-explanation-schema.ts';
 import { Account } from '../access-control/graph/access-objects-schema.ts';
@@ -145,12 +145,7 @@ findsNamedNode('refusal', async (broker, name, { services }) => {
 
 /** Returns `null` if the broker has no dynamic security. */
 async function accessOf({ broker }: RefusalView, { services }: RequestContext): Promise<AccessView | null> {
-  try {
-    return await services.accessControl.view(broker);
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === 'NOT_SUPPORTED_BY_BROKER') return null;
-    throw error;
-  }
+  return services.accessControl.view(broker).catch(nullOn('NOT_SUPPORTED_BY_BROKER'));
 }
 
 export const REFUSALS =

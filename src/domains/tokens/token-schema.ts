@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../gateway/context.ts';
 import { builder, inProject, requires } from '../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../gateway/graphql/described-enum.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
 import { idPayload, inputArgument } from '../../gateway/graphql/payloads.ts';
 import { belongsToProject } from '../../gateway/graphql/type-scopes.ts';
@@ -14,13 +15,14 @@ const NAME = 'Name of the token: 1 to 200 characters. It need not be unique.';
 const INSIDE_PROJECT = 'If set, the token must belong to this project.';
 const TOKEN_ID = 'Id of the token.';
 
-const TokenType = builder.enumType('TokenType', {
-  description: 'Whether a token has access to all brokers of its project or only to its own list (RESTRICTED).',
-  values: {
-    RESTRICTED: { description: 'Access to the brokers in `brokerIds` only.' },
-    UNRESTRICTED: { description: 'Access to all brokers of the project, also later ones.' },
-  } as const,
-});
+const TokenType = describedEnum(
+  'TokenType',
+  'Whether a token has access to all brokers of its project or only to its own list (RESTRICTED).',
+  {
+    RESTRICTED: 'Access to the brokers in `brokerIds` only.',
+    UNRESTRICTED: 'Access to all brokers of the project, also later ones.',
+  },
+);
 
 const previousEnd = ({ previousValidUntil }: Pick<ProjectToken, 'previousValidUntil'>): Date | null =>
   previousValidUntil !== null && previousValidUntil.getTime() > Date.now() ? previousValidUntil : null;

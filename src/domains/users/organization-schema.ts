@@ -1,4 +1,5 @@
 import { builder, person, signedIn } from '../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../gateway/graphql/described-enum.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
 import { idPayload, inputArgument, payloadsWith } from '../../gateway/graphql/payloads.ts';
 import {
@@ -8,19 +9,19 @@ import {
   rowPage,
   SHORT_PAGES,
 } from '../../gateway/graphql/row-connection.ts';
+import { totalCount } from '../../gateway/graphql/total-count.ts';
 import { OutOfSight } from '../../platform/errors.ts';
 import { USER_EMAIL } from './user-schema.ts';
 
-const OrganizationRole = builder.enumType('OrganizationRole', {
-  description: 'A role in an organization, from which the role in its projects follows.',
-  values: {
-    OWNER: {
-      description:
-        'Changes the members, creates projects for the organization, and has the role ADMIN in the projects of the organization.',
-    },
-    MEMBER: { description: 'Has the role VIEWER in the projects of the organization.' },
-  } as const,
-});
+const OrganizationRole = describedEnum(
+  'OrganizationRole',
+  'A role in an organization, from which the role in its projects follows.',
+  {
+    OWNER:
+      'Changes the members, creates projects for the organization, and has the role ADMIN in the projects of the organization.',
+    MEMBER: 'Has the role VIEWER in the projects of the organization.',
+  },
+);
 
 const ORGANIZATION_ID = 'Id of the organization: `org_…`.';
 const NAME = 'Name of the organization: 1 to 200 characters. It is unique.';
@@ -58,9 +59,7 @@ const Organization = builder.prismaObject('Organization', {
       {
         name: 'OrganizationMemberConnection',
         description: 'A page of the members of an organization.',
-        fields: (connection) => ({
-          totalCount: connection.exposeInt('totalCount', { description: 'Number of members on all pages.' }),
-        }),
+        fields: (page) => totalCount(page, 'Number of members on all pages.'),
       },
       { name: 'OrganizationMemberEdge' },
     ),
@@ -140,11 +139,7 @@ builder.queryFields((t) => ({
     {
       name: 'OrganizationConnection',
       description: 'A page of organizations.',
-      fields: (connection) => ({
-        totalCount: connection.exposeInt('totalCount', {
-          description: 'Number of organizations that the caller may see, on all pages.',
-        }),
-      }),
+      fields: (page) => totalCount(page, 'Number of organizations that the caller may see, on all pages.'),
     },
     { name: 'OrganizationEdge' },
   ),

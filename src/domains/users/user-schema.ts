@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../gateway/context.ts';
 import { builder, requires, rootAdmin } from '../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../gateway/graphql/described-enum.ts';
 import { findsNode, Node } from '../../gateway/graphql/node.ts';
 import { pageCost } from '../../gateway/graphql/page-cost.ts';
 import { payloadsWith } from '../../gateway/graphql/payloads.ts';
@@ -99,13 +100,10 @@ export const userPayload = payloadsWith<{ readonly userId: string }>({
   }),
 });
 
-const UserSortField = builder.enumType('UserSortField', {
-  description: 'Sort field of a list of users.',
-  values: {
-    CREATED_AT: { description: 'Time of creation.' },
-    NAME: { description: 'Name, in the collation of the database.' },
-    EMAIL: { description: 'E-mail address.' },
-  } as const,
+const UserSortField = describedEnum('UserSortField', 'Sort field of a list of users.', {
+  CREATED_AT: 'Time of creation.',
+  NAME: 'Name, in the collation of the database.',
+  EMAIL: 'E-mail address.',
 });
 
 const UserOrder = orderInput('UserOrder', UserSortField);

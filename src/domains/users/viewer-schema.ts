@@ -1,13 +1,11 @@
 import { builder, known } from '../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../gateway/graphql/described-enum.ts';
 import { requireKnown, type Viewer } from '../../platform/auth/viewer.ts';
 
-const ViewerKind = builder.enumType('ViewerKind', {
-  description: 'How the caller of a request is authenticated.',
-  values: {
-    USER: { description: 'A user with a session.' },
-    TOKEN: { description: 'A program with a token of a project.' },
-    OPERATOR: { description: 'The operator at the command line of the service.' },
-  } as const,
+const ViewerKind = describedEnum('ViewerKind', 'How the caller of a request is authenticated.', {
+  USER: 'A user with a session.',
+  TOKEN: 'A program with a token of a project.',
+  OPERATOR: 'The operator at the command line of the service.',
 });
 
 export const ViewerType = builder.objectRef<Viewer>('Viewer').implement({

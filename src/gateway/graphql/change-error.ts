@@ -1,5 +1,5 @@
 import type { ErrorCode as Code, ServiceError } from '../../platform/errors.ts';
-import { builder } from './builder.ts';
+import { builder, type OutputFields } from './builder.ts';
 import { ErrorCode } from './error-code.ts';
 
 /** An error as a field value. GraphQL would treat an Error object as a failure of the field. */
@@ -24,3 +24,9 @@ export const ChangeError = builder.objectRef<ErrorView>('ChangeError').implement
     }),
   }),
 });
+
+/** The error that an entry of a result has. */
+export const errorField = <Parent extends { readonly error: ServiceError | null }>(
+  t: OutputFields<Parent>,
+  description: string,
+) => t.field({ description, type: ChangeError, nullable: true, resolve: ({ error }) => errorView(error) });

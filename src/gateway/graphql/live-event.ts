@@ -1,13 +1,11 @@
-import { builder, type OutputFields } from './builder.ts';
+import type { OutputFields } from './builder.ts';
+import { describedEnum } from './described-enum.ts';
 
-const LiveEventKind = builder.enumType('LiveEventKind', {
-  description: 'How a subscriber applies an event to its state.',
-  values: {
-    SNAPSHOT: { description: 'The complete state, which replaces the state of the subscriber.' },
-    CHANGE: { description: 'A difference, which the subscriber applies to its state.' },
-    RESUMED: { description: 'No change since `after` was missed. The changes since then follow.' },
-    GAP: { description: 'The subscriber read too slowly, so changes were left out. A SNAPSHOT follows.' },
-  } as const,
+const LiveEventKind = describedEnum('LiveEventKind', 'How a subscriber applies an event to its state.', {
+  SNAPSHOT: 'The complete state, which replaces the state of the subscriber.',
+  CHANGE: 'A difference, which the subscriber applies to its state.',
+  RESUMED: 'No change since `after` was missed. The changes since then follow.',
+  GAP: 'The subscriber read too slowly, so changes were left out. A SNAPSHOT follows.',
 });
 
 /** Fields of all live events; see BroadcastEvent. */

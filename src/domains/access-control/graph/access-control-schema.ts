@@ -1,11 +1,12 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
+import { totalCount } from '../../../gateway/graphql/total-count.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { pageOf } from '../../../platform/paging.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { ConnectedClient } from '../../clients/graph/client-schema.ts';
 import { AccessGroupFilter, AccessRoleFilter, AccountFilter, AccountOrder } from './access-filter-schema.ts';
-import { AccessGroup, AccessRole, Account, OFFSET, totalCount } from './access-objects-schema.ts';
+import { AccessGroup, AccessRole, Account, OFFSET } from './access-objects-schema.ts';
 import { DefaultAcl } from './access-rules-schema.ts';
 import type { AccessView } from './access-view.ts';
 

@@ -1,11 +1,12 @@
 import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
 import { EXPLANATION_COST, pageCost, WHOLE_POLICY_COST } from '../../../gateway/graphql/page-cost.ts';
+import { totalCount } from '../../../gateway/graphql/total-count.ts';
 import { invalid } from '../../../platform/errors.ts';
 import { pageOf } from '../../../platform/paging.ts';
 import { DEFAULT_MEMBERSHIP_PRIORITY } from '../../../protocol/apis/access-control/access-model.ts';
 import { HeldRoleInput } from './access-change-inputs.ts';
 import { AccessAction, AccessExplanation, GranteeType } from './access-explanation-schema.ts';
-import { BROKER_ID, OFFSET, totalCount } from './access-objects-schema.ts';
+import { BROKER_ID, OFFSET } from './access-objects-schema.ts';
 
 const ACTION = 'The operation of the client.';
 

@@ -1,5 +1,6 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
-import { ChangeError, errorView } from '../../../gateway/graphql/change-error.ts';
+import { errorField } from '../../../gateway/graphql/change-error.ts';
+import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
 import type { Explanation, Grantee, LookedAtRule } from '../../../protocol/apis/access-control/access-explanation.ts';
 import type { ClusterExplanation, NodeDecision } from '../explain/node-decisions.ts';
@@ -7,42 +8,32 @@ import { AccessGroup, AccessRole, Account } from './access-objects-schema.ts';
 import { AclRule, DefaultAclType } from './access-rules-schema.ts';
 import { type Viewed, withView } from './access-view.ts';
 
-export const AccessAction = builder.enumType('AccessAction', {
-  description: 'An operation of MQTT that access control allows or denies.',
-  values: {
-    PUBLISH: { description: 'The client publishes to a topic.' },
-    RECEIVE: { description: 'The client receives a message on a topic.' },
-    SUBSCRIBE: { description: 'The client subscribes to a topic filter.' },
-    UNSUBSCRIBE: { description: 'The client unsubscribes from a topic filter.' },
-  } as const,
+export const AccessAction = describedEnum(
+  'AccessAction',
+  'An operation of MQTT that access control allows or denies.',
+  {
+    PUBLISH: 'The client publishes to a topic.',
+    RECEIVE: 'The client receives a message on a topic.',
+    SUBSCRIBE: 'The client subscribes to a topic filter.',
+    UNSUBSCRIBE: 'The client unsubscribes from a topic filter.',
+  },
+);
+
+const RuleVerdict = describedEnum('RuleVerdict', 'The result of the evaluation of a rule.', {
+  MATCHED: 'The rule matched and decided.',
+  NOT_MATCHED: 'The rule did not match.',
+  UNDECIDABLE: 'The rule has %c or %u, and the query does not have the value.',
+  WILDCARD_DENIED: 'The role denies subscriptions with wildcards; there is no rule.',
 });
 
-const RuleVerdict = builder.enumType('RuleVerdict', {
-  description: 'The result of the evaluation of a rule.',
-  values: {
-    MATCHED: { description: 'The rule matched and decided.' },
-    NOT_MATCHED: { description: 'The rule did not match.' },
-    UNDECIDABLE: { description: 'The rule has %c or %u, and the query does not have the value.' },
-    WILDCARD_DENIED: { description: 'The role denies subscriptions with wildcards; there is no rule.' },
-  } as const,
-});
-
-export const DecisionReason = builder.enumType('AccessDecisionReason', {
-  description: 'The part of the access control that decided.',
-  values: {
-    BROKER: {
-      description:
-        'The broker refuses before it evaluates rules, or closes the connection for an invalid shared subscription.',
-    },
-    RULE: { description: 'A rule decided, or a role that denies wildcards.' },
-    DEFAULT: { description: 'No rule matched, so the default ACL decided.' },
-    CONTROL_TOPIC: { description: 'No rule matched, and the default ACL never allows $CONTROL topics.' },
-    UNKNOWN_USER: {
-      description: 'The account does not exist, or the client has no user name and the broker has no anonymous group.',
-    },
-    DISABLED: { description: 'The account cannot connect.' },
-    CLIENT_ID: { description: 'The account cannot connect with this client id.' },
-  } as const,
+export const DecisionReason = describedEnum('AccessDecisionReason', 'The part of the access control that decided.', {
+  BROKER: 'The broker refuses before it evaluates rules, or closes the connection for an invalid shared subscription.',
+  RULE: 'A rule decided, or a role that denies wildcards.',
+  DEFAULT: 'No rule matched, so the default ACL decided.',
+  CONTROL_TOPIC: 'No rule matched, and the default ACL never allows $CONTROL topics.',
+  UNKNOWN_USER: 'The account does not exist, or the client has no user name and the broker has no anonymous group.',
+  DISABLED: 'The account cannot connect.',
+  CLIENT_ID: 'The account cannot connect with this client id.',
 });
 
 export const LookedAtType = builder.objectRef<Viewed<LookedAtRule>>('LookedAtRule').implement({
@@ -90,12 +81,7 @@ const NodeDecisionType = builder.objectRef<NodeDecision>('AccessNodeDecision').i
       type: DecisionReason,
       nullable: true,
     }),
-    error: t.field({
-      description: 'Why the decision is not known; otherwise `null`.',
-      type: ChangeError,
-      nullable: true,
-      resolve: ({ error }) => errorView(error),
-    }),
+    error: errorField(t, 'Why the decision is not known; otherwise `null`.'),
   }),
 });
 

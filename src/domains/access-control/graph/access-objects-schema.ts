@@ -2,6 +2,7 @@ import type { RequestContext } from '../../../gateway/context.ts';
 import { builder, type OutputFields } from '../../../gateway/graphql/builder.ts';
 import { findsNamedNode, Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
+import { totalCount } from '../../../gateway/graphql/total-count.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
 import { type NamedNodeKind, namedNodeId } from '../../../gateway/named-node-id.ts';
 import { listConnection, pageOf } from '../../../platform/paging.ts';
@@ -45,11 +46,6 @@ function membershipsIn(
 ): ViewedMembership[] {
   return walk(context, memberships).map((membership) => ({ view, membership }));
 }
-
-export const totalCount = <T extends { readonly totalCount: number }>(
-  t: OutputFields<T>,
-  description = 'Number of entries in the whole list.',
-) => ({ totalCount: t.int({ description, resolve: (page) => page.totalCount }) });
 
 interface HolderList<Parent> {
   readonly name: string;

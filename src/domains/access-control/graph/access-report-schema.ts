@@ -1,5 +1,6 @@
 import { builder, type OutputFields } from '../../../gateway/graphql/builder.ts';
-import { ChangeError, errorView } from '../../../gateway/graphql/change-error.ts';
+import { errorField } from '../../../gateway/graphql/change-error.ts';
+import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import type {
   BlastRadius as BlastRadiusData,
   CHANGE_OUTCOMES,
@@ -9,27 +10,21 @@ import type {
   WriteReport,
 } from '../writing/access-report.ts';
 
-const ChangeOutcome = builder.enumType('ChangeOutcome', {
-  description: 'The outcome of a change.',
-  values: {
-    APPLIED: { description: 'The broker executed the change.' },
-    UNCHANGED: { description: 'The broker already had this state; no command was sent.' },
-    PARTLY_APPLIED: { description: 'The states of the commands show which part was executed.' },
-    REJECTED: { description: 'No part was executed; the error says why.' },
-    UNKNOWN: { description: 'The response was lost, and the result could not be read back.' },
-    PLANNED: { description: 'A dry run; no command was sent.' },
-  } as const satisfies Record<(typeof CHANGE_OUTCOMES)[number], object>,
+const ChangeOutcome = describedEnum<(typeof CHANGE_OUTCOMES)[number]>('ChangeOutcome', 'The outcome of a change.', {
+  APPLIED: 'The broker executed the change.',
+  UNCHANGED: 'The broker already had this state; no command was sent.',
+  PARTLY_APPLIED: 'The states of the commands show which part was executed.',
+  REJECTED: 'No part was executed; the error says why.',
+  UNKNOWN: 'The response was lost, and the result could not be read back.',
+  PLANNED: 'A dry run; no command was sent.',
 });
 
-const CommandState = builder.enumType('CommandState', {
-  description: 'The state of a command.',
-  values: {
-    PLANNED: { description: 'A dry run; the command was not sent.' },
-    APPLIED: { description: 'The broker executed the command.' },
-    REJECTED: { description: 'The broker refused the command.' },
-    UNKNOWN: { description: 'The response was lost, and the result could not be read back.' },
-    NOT_SENT: { description: 'An earlier command failed.' },
-  } as const,
+const CommandState = describedEnum('CommandState', 'The state of a command.', {
+  PLANNED: 'A dry run; the command was not sent.',
+  APPLIED: 'The broker executed the command.',
+  REJECTED: 'The broker refused the command.',
+  UNKNOWN: 'The response was lost, and the result could not be read back.',
+  NOT_SENT: 'An earlier command failed.',
 });
 
 const COMMANDS = 'The commands of the change, in the order of execution. Empty if none was necessary or allowed.';
@@ -44,12 +39,7 @@ const AccessCommand = builder.objectRef<CommandReport>('AccessCommand').implemen
       resolve: ({ fields }) => fields,
     }),
     state: t.expose('state', { description: 'Whether the broker executed the command.', type: CommandState }),
-    error: t.field({
-      description: 'Why the command failed or its result is unknown; otherwise `null`.',
-      type: ChangeError,
-      nullable: true,
-      resolve: ({ error }) => errorView(error),
-    }),
+    error: errorField(t, 'Why the command failed or its result is unknown; otherwise `null`.'),
   }),
 });
 
@@ -58,12 +48,10 @@ const AccessChangeReport = builder.objectRef<ChangeReport>('AccessChangeReport')
   fields: (t) => ({
     outcome: t.expose('outcome', { description: 'How much of the change the broker executed.', type: ChangeOutcome }),
     commands: t.field({ description: COMMANDS, type: [AccessCommand], resolve: ({ commands }) => [...commands] }),
-    error: t.field({
-      description: 'Why the change or a part of it was not executed, or why its result is unknown; otherwise `null`.',
-      type: ChangeError,
-      nullable: true,
-      resolve: ({ error }) => errorView(error),
-    }),
+    error: errorField(
+      t,
+      'Why the change or a part of it was not executed, or why its result is unknown; otherwise `null`.',
+    ),
   }),
 });
 
@@ -111,12 +99,7 @@ const AccessNodeReport = builder.objectRef<NodeReport>('AccessNodeReport').imple
       description: 'REJECTED: not executed. An unreachable node gets the changes after it reconnects.',
       type: ChangeOutcome,
     }),
-    error: t.field({
-      description: 'Why the changes were not executed. null: they were.',
-      type: ChangeError,
-      nullable: true,
-      resolve: ({ error }) => errorView(error),
-    }),
+    error: errorField(t, 'Why the changes were not executed. null: they were.'),
   }),
 });
 
@@ -155,12 +138,7 @@ export const reportFields = <T extends ChangeReport>(t: ReportFields<T>) => ({
     resolve: ({ outcome }) => outcome,
   }),
   commands: t.field({ description: COMMANDS, type: [AccessCommand], resolve: ({ commands }) => [...commands] }),
-  error: t.field({
-    description: 'With PARTLY_APPLIED: why the other commands were not executed.',
-    type: ChangeError,
-    nullable: true,
-    resolve: ({ error }) => errorView(error),
-  }),
+  error: errorField(t, 'With PARTLY_APPLIED: why the other commands were not executed.'),
   blastRadius: t.field({ description: BLAST_RADIUS, type: BlastRadius, resolve: ({ blastRadius }) => blastRadius }),
   ...nodesField(t),
 });

@@ -5,6 +5,7 @@ import {
 } from '../../../data-plane/bridges/model/bridge-status.ts';
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { findsNamedNode, Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { sizeOf } from '../../../gateway/graphql/response-limit.ts';
@@ -30,14 +31,15 @@ const BridgeConnectionStateType = builder.enumType('BridgeConnectionState', {
   } as const,
 });
 
-const BridgeOriginType = builder.enumType('BridgeOrigin', {
-  description: 'The broker whose configuration file contains a bridge that Mosquitto runs.',
-  values: {
-    OWN: { description: 'This broker.' },
-    OTHER: { description: 'Another broker, which connects to this one.' },
-    UNKNOWN: { description: 'Not known: the log of the broker has not named it while this service was connected.' },
-  } as const satisfies Record<SysBridgeOrigin, object>,
-});
+const BridgeOriginType = describedEnum<SysBridgeOrigin>(
+  'BridgeOrigin',
+  'The broker whose configuration file contains a bridge that Mosquitto runs.',
+  {
+    OWN: 'This broker.',
+    OTHER: 'Another broker, which connects to this one.',
+    UNKNOWN: 'Not known: the log of the broker has not named it while this service was connected.',
+  },
+);
 
 const NOT_REPORTED = 'Null if its provider does not report it.';
 const reported = (description: string) => ({ description: `${description} ${NOT_REPORTED}`, nullable: true }) as const;

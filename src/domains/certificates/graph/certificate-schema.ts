@@ -1,8 +1,10 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder, type OutputFields } from '../../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { findsNamedNode, findsNode, Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { type RowList, rowConnection } from '../../../gateway/graphql/row-connection.ts';
+import { totalCount } from '../../../gateway/graphql/total-count.ts';
 import { belongsToBroker, belongsToProject, withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
 import { namedNodeId } from '../../../gateway/named-node-id.ts';
@@ -169,14 +171,15 @@ builder.prismaObjectFields(Certificate, (t) => ({
 /** Identifies a listener at its broker, as in the rows of deployments. */
 const keyOf = ({ port, bindAddress, socketPath }: ListenerView): string => `${port}/${socketPath ?? bindAddress ?? ''}`;
 
-const BrokerListenerProtocol = builder.enumType('BrokerListenerProtocol', {
-  description: 'What a listener of a broker accepts.',
-  values: {
-    MQTT: { description: 'MQTT over TCP, TLS or a Unix domain socket.' },
-    WEBSOCKET: { description: 'MQTT over WebSocket.' },
-    HTTP_API: { description: 'The HTTP interface of Mosquitto 2.1. MQTT clients cannot connect to it.' },
-  } as const satisfies Record<NonNullable<ListenerView['protocol']>, object>,
-});
+const BrokerListenerProtocol = describedEnum<NonNullable<ListenerView['protocol']>>(
+  'BrokerListenerProtocol',
+  'What a listener of a broker accepts.',
+  {
+    MQTT: 'MQTT over TCP, TLS or a Unix domain socket.',
+    WEBSOCKET: 'MQTT over WebSocket.',
+    HTTP_API: 'The HTTP interface of Mosquitto 2.1. MQTT clients cannot connect to it.',
+  },
+);
 
 /** What was chosen when the broker was created. */
 const settingsOf = ({ broker, id }: ListenerView) => broker.listeners.find(({ number }) => number === id);
@@ -281,9 +284,7 @@ builder.prismaObjectFields(Project, (t) => ({
     {
       name: 'CertificateConnection',
       description: 'A page of certificates.',
-      fields: (connection) => ({
-        totalCount: connection.exposeInt('totalCount', { description: 'Number of all certificates.' }),
-      }),
+      fields: (page) => totalCount(page, 'Number of all certificates.'),
     },
     { name: 'CertificateEdge' },
   ),

@@ -1,5 +1,6 @@
 import { builder, type InputFields, type OutputFields, writesOnBroker } from '../../../gateway/graphql/builder.ts';
-import { ChangeError, errorView } from '../../../gateway/graphql/change-error.ts';
+import { errorField } from '../../../gateway/graphql/change-error.ts';
+import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { inputArgument } from '../../../gateway/graphql/payloads.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
@@ -11,13 +12,10 @@ import type { BulkDisconnectReport, ClientReport, DisconnectReport } from '../co
 import { ConnectedClientFilter } from './client-filter-schema.ts';
 import { ConnectedClient } from './client-schema.ts';
 
-const DisconnectMethod = builder.enumType('DisconnectMethod', {
-  description: 'How a client was disconnected.',
-  values: {
-    BROKER: { description: 'The broker ended only this connection.' },
-    ACCOUNT: { description: 'The broker ended every connection of the account.' },
-    TAKEOVER: { description: 'A connection of this service took over the session, and disconnected.' },
-  } as const,
+const DisconnectMethod = describedEnum('DisconnectMethod', 'How a client was disconnected.', {
+  BROKER: 'The broker ended only this connection.',
+  ACCOUNT: 'The broker ended every connection of the account.',
+  TAKEOVER: 'A connection of this service took over the session, and disconnected.',
 });
 
 const SendRetain = builder.enumType('SendRetain', {
@@ -29,21 +27,18 @@ const SendRetain = builder.enumType('SendRetain', {
   } as const,
 });
 
-const DisconnectStatusType = builder.enumType('DisconnectStatus', {
-  description: 'The result for one selected client.',
-  values: {
-    DISCONNECTED: { description: 'The broker confirmed that it disconnected the client.' },
-    WOULD_DISCONNECT: { description: 'A dry run: the client was not disconnected.' },
-    REFUSED: {
-      description:
-        'The client was not disconnected: see `error`. Its `info.clients` lists other clients that would be disconnected, too.',
-    },
-    NOT_FOUND: { description: 'The client is not connected, or does not match the filter.' },
-    FAILED: {
-      description: 'The broker is unreachable, or its response was lost; then it may have disconnected the client.',
-    },
-  } as const satisfies Record<(typeof DISCONNECT_STATUSES)[number], object>,
-});
+const DisconnectStatusType = describedEnum<(typeof DISCONNECT_STATUSES)[number]>(
+  'DisconnectStatus',
+  'The result for one selected client.',
+  {
+    DISCONNECTED: 'The broker confirmed that it disconnected the client.',
+    WOULD_DISCONNECT: 'A dry run: the client was not disconnected.',
+    REFUSED:
+      'The client was not disconnected: see `error`. Its `info.clients` lists other clients that would be disconnected, too.',
+    NOT_FOUND: 'The client is not connected, or does not match the filter.',
+    FAILED: 'The broker is unreachable, or its response was lost; then it may have disconnected the client.',
+  },
+);
 
 const BROKER = 'The broker of the client.';
 
@@ -82,12 +77,7 @@ const DisconnectResultType = builder.objectRef<DisconnectResult>('DisconnectResu
   fields: (t) => ({
     clientId: t.exposeString('clientId', { description: 'Id of a selected client.' }),
     status: t.expose('status', { description: 'Whether the client was disconnected.', type: DisconnectStatusType }),
-    error: t.field({
-      description: 'The reason of REFUSED, NOT_FOUND or FAILED; otherwise null.',
-      type: ChangeError,
-      nullable: true,
-      resolve: ({ error }) => errorView(error),
-    }),
+    error: errorField(t, 'The reason of REFUSED, NOT_FOUND or FAILED; otherwise null.'),
   }),
 });
 

@@ -1,4 +1,5 @@
 import { builder, type InputFields } from '../../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { orderInput } from '../../../gateway/graphql/sort-order.ts';
 import { MAX_CLIENT_IDS } from '../client-selection.ts';
 import type { ClientOrder } from '../inspect/client-order.ts';
@@ -60,16 +61,17 @@ export const ConnectedClientFilter = builder.inputType('ConnectedClientFilter', 
   }),
 });
 
-const ConnectedClientSortField = builder.enumType('ConnectedClientSortField', {
-  description: 'Sort field of a list of clients. Clients with equal values are in the order of their client ids.',
-  values: {
-    CLIENT_ID: { description: 'Client id, by code units.' },
-    USERNAME: { description: 'User name, by code units. Clients without one are last.' },
-    CONNECTED_AT: { description: 'Time of the last connect.' },
-    ADDRESS: { description: 'IP address by number, IPv4 before IPv6.' },
-    QUEUED_MESSAGES: { description: 'Number of queued messages (`queues.messagesOut`) at the time of the request.' },
-    DROPPED_MESSAGES: { description: 'Number of dropped messages (`numDropped`) at the time of the request.' },
-  } as const satisfies Record<ClientOrder['field'], object>,
-});
+const ConnectedClientSortField = describedEnum<ClientOrder['field']>(
+  'ConnectedClientSortField',
+  'Sort field of a list of clients. Clients with equal values are in the order of their client ids.',
+  {
+    CLIENT_ID: 'Client id, by code units.',
+    USERNAME: 'User name, by code units. Clients without one are last.',
+    CONNECTED_AT: 'Time of the last connect.',
+    ADDRESS: 'IP address by number, IPv4 before IPv6.',
+    QUEUED_MESSAGES: 'Number of queued messages (`queues.messagesOut`) at the time of the request.',
+    DROPPED_MESSAGES: 'Number of dropped messages (`numDropped`) at the time of the request.',
+  },
+);
 
 export const ConnectedClientOrder = orderInput('ConnectedClientOrder', ConnectedClientSortField);

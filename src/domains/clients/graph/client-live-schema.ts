@@ -1,4 +1,5 @@
 import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { guardedBroker } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, partsLeftField, resumable, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import { stateIn } from '../../../gateway/live/broadcast.ts';
@@ -66,12 +67,9 @@ const ConnectedClientsEvent = builder.objectRef<ClientsEvent>('ConnectedClientsE
   }),
 });
 
-const ConnectedClientsForm = builder.enumType('ConnectedClientsForm', {
-  description: 'What the events of `connectedClients` contain.',
-  values: {
-    CLIENTS: { description: 'Counts, ids and clients.' },
-    COUNTS: { description: 'Counts, and the ids of changed and removed clients. The snapshot has only the counts.' },
-  } as const,
+const ConnectedClientsForm = describedEnum('ConnectedClientsForm', 'What the events of `connectedClients` contain.', {
+  CLIENTS: 'Counts, ids and clients.',
+  COUNTS: 'Counts, and the ids of changed and removed clients. The snapshot has only the counts.',
 });
 
 builder.subscriptionFields((t) => ({

@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { mayQueryBroker } from '../../../gateway/graphql/walk-limit.ts';
 import type {
   ClientListener,
@@ -27,12 +28,9 @@ export const ClientProtocolVersion = builder.enumType('ClientProtocolVersion', {
     V5: { value: 'v5', description: 'MQTT 5.0, protocol version 5.' },
   } as const,
 });
-export const ClientSource = builder.enumType('ClientSource', {
-  description: 'The source of information about clients.',
-  values: {
-    BROKER: { description: 'The broker’s own inspect API.' },
-    LOG_FEED: { description: 'The broker’s log: only clients that connected after `since` are known.' },
-  } as const,
+export const ClientSource = describedEnum('ClientSource', 'The source of information about clients.', {
+  BROKER: 'The broker’s own inspect API.',
+  LOG_FEED: 'The broker’s log: only clients that connected after `since` are known.',
 });
 
 /** Reads a field of the detail. A client in a list reads its detail from the broker, once for all its fields. */

@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
-import { ChangeError, errorView } from '../../../gateway/graphql/change-error.ts';
+import { ChangeError, errorField, errorView } from '../../../gateway/graphql/change-error.ts';
 import { findsNamedNode, Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { belongsToBroker } from '../../../gateway/graphql/type-scopes.ts';
@@ -22,12 +22,7 @@ export const NodeOutcomeType = builder.objectRef<NodeOutcome>('ClusterNodeOutcom
       description: 'Whether the operation succeeded on this node. False if this node or another node failed.',
       resolve: ({ error, isSkipped }) => error === null && !isSkipped,
     }),
-    error: t.field({
-      description: 'Error of this node. Null if it did not fail.',
-      type: ChangeError,
-      nullable: true,
-      resolve: ({ error }) => errorView(error),
-    }),
+    error: errorField(t, 'Error of this node. Null if it did not fail.'),
   }),
 });
 

@@ -1,10 +1,12 @@
 import { swapClusterId } from '../../../gateway/cluster-id.ts';
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
-import { ChangeError, errorView } from '../../../gateway/graphql/change-error.ts';
+import { ChangeError, errorField, errorView } from '../../../gateway/graphql/change-error.ts';
+import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { findsNode, Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { type RowList, rowConnection } from '../../../gateway/graphql/row-connection.ts';
+import { totalCount } from '../../../gateway/graphql/total-count.ts';
 import { belongsToBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
 import { ERROR_STATUS, ServiceError } from '../../../platform/errors.ts';
@@ -16,21 +18,15 @@ import type { ClusterResult } from '../cluster-service.ts';
 import type { ClusterRecord, ClusterStatus } from '../model/cluster.ts';
 import { ClusterNode, NodeOutcomeType, nodeView, nodeViews } from './cluster-node-schema.ts';
 
-export const ClusterState = builder.enumType('ClusterState', {
-  description: 'State of a cluster.',
-  values: {
-    ACTIVE: { description: 'All nodes are reachable and without errors.' },
-    DEGRADED: { description: 'The cluster works with errors.' },
-    INACTIVE: { description: 'The cluster does not work.' },
-  } as const,
+export const ClusterState = describedEnum('ClusterState', 'State of a cluster.', {
+  ACTIVE: 'All nodes are reachable and without errors.',
+  DEGRADED: 'The cluster works with errors.',
+  INACTIVE: 'The cluster does not work.',
 });
 
-const ClusterKeeper = builder.enumType('ClusterKeeper', {
-  description: 'Who synchronizes the nodes of a cluster.',
-  values: {
-    BROKER: { description: 'The brokers, with `cedalo/ha`.' },
-    GATEWAY: { description: 'This service synchronizes the access control of the nodes.' },
-  } as const,
+const ClusterKeeper = describedEnum('ClusterKeeper', 'Who synchronizes the nodes of a cluster.', {
+  BROKER: 'The brokers, with `cedalo/ha`.',
+  GATEWAY: 'This service synchronizes the access control of the nodes.',
 });
 
 const ENTRY_ID = 'Id of the broker entry that represents the cluster.';
@@ -51,12 +47,7 @@ export const ClusterResultType = builder.objectRef<ClusterResult>('ClusterResult
       description: 'Whether the operation succeeded.',
       resolve: ({ error }) => error === null,
     }),
-    error: t.field({
-      description: 'Why the operation failed. Null if it succeeded.',
-      type: ChangeError,
-      nullable: true,
-      resolve: ({ error }) => errorView(error),
-    }),
+    error: errorField(t, 'Why the operation failed. Null if it succeeded.'),
     nodes: t.field({
       description: 'Result on each node, sorted by `nodeId`.',
       type: [NodeOutcomeType],
@@ -202,9 +193,7 @@ builder.prismaObjectFields(Project, (t) => ({
     {
       name: 'ClusterConnection',
       description: 'A page of clusters.',
-      fields: (connection) => ({
-        totalCount: connection.exposeInt('totalCount', { description: 'Number of all clusters.' }),
-      }),
+      fields: (page) => totalCount(page, 'Number of all clusters.'),
     },
     { name: 'ClusterEdge' },
   ),

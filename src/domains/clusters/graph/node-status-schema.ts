@@ -1,70 +1,48 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import type { VersionFeature, VersionRule } from '../../../protocol/apis/access-control/version-rules.ts';
 import { AclType } from '../../access-control/graph/access-rules-schema.ts';
 import type { NodeDifference, NodeRaft, NodeSync } from '../model/cluster.ts';
 
-const RaftState = builder.enumType('RaftState', {
-  description: 'Raft state of a node.',
-  values: {
-    UNAVAILABLE: { description: 'The node does not take part in the cluster.' },
-    FOLLOWER: { description: 'The node follows a leader.' },
-    CANDIDATE: { description: 'The node is a candidate in an election.' },
-    LEADER: { description: 'The node is the leader.' },
-  } as const,
+const RaftState = describedEnum('RaftState', 'Raft state of a node.', {
+  UNAVAILABLE: 'The node does not take part in the cluster.',
+  FOLLOWER: 'The node follows a leader.',
+  CANDIDATE: 'The node is a candidate in an election.',
+  LEADER: 'The node is the leader.',
 });
 
-const RaftRole = builder.enumType('RaftRole', {
-  description: 'Raft role of a node.',
-  values: {
-    STANDBY: { description: 'The node has the data and no vote.' },
-    VOTER: { description: 'The node has the data and a vote.' },
-    SPARE: { description: 'The node has neither data nor a vote.' },
-  } as const,
+const RaftRole = describedEnum('RaftRole', 'Raft role of a node.', {
+  STANDBY: 'The node has the data and no vote.',
+  VOTER: 'The node has the data and a vote.',
+  SPARE: 'The node has neither data nor a vote.',
 });
 
-const NodeSyncState = builder.enumType('NodeSyncState', {
-  description: "Synchronization state of a node's access control.",
-  values: {
-    EQUAL: { description: 'The node has the access control of the cluster.' },
-    BEHIND: {
-      description:
-        'The node lacks changes, because it was away or refused them. It is synchronized as soon as it is reachable.',
-    },
-    DRIFTED: {
-      description:
-        'Another client changed the access control of the node, or the version of its broker cannot keep a rule.',
-    },
-    UNKNOWN: { description: 'The node is not reachable, or was not compared yet.' },
-  } as const,
+const NodeSyncState = describedEnum('NodeSyncState', "Synchronization state of a node's access control.", {
+  EQUAL: 'The node has the access control of the cluster.',
+  BEHIND: 'The node lacks changes, because it was away or refused them. It is synchronized as soon as it is reachable.',
+  DRIFTED: 'Another client changed the access control of the node, or the version of its broker cannot keep a rule.',
+  UNKNOWN: 'The node is not reachable, or was not compared yet.',
 });
 
-const DifferenceKind = builder.enumType('AccessObjectKind', {
-  description: 'Kind of an access control object.',
-  values: {
-    ROLE: { description: 'A role with its ACLs.' },
-    GROUP: { description: 'A group with its roles and clients.' },
-    CLIENT: { description: 'An account. Its password cannot be compared.' },
-    DEFAULT_ACL: { description: 'The default ACL access.' },
-    ANONYMOUS_GROUP: { description: 'The group of clients without a user name.' },
-  } as const satisfies Record<NodeDifference['kind'], object>,
+const DifferenceKind = describedEnum<NodeDifference['kind']>('AccessObjectKind', 'Kind of an access control object.', {
+  ROLE: 'A role with its ACLs.',
+  GROUP: 'A group with its roles and clients.',
+  CLIENT: 'An account. Its password cannot be compared.',
+  DEFAULT_ACL: 'The default ACL access.',
+  ANONYMOUS_GROUP: 'The group of clients without a user name.',
 });
 
-const VersionFeatureType = builder.enumType('VersionFeature', {
-  description: 'What brokers before Mosquitto 2.1 evaluate differently.',
-  values: {
-    SUBSTITUTION: {
-      description: 'The rule has %c or %u, which an older broker does not replace. The older broker cannot keep it.',
-    },
-    WILDCARD_FLAG: {
-      description:
-        'The role denies subscriptions with wildcards, which an older broker does not support. The older broker cannot keep it.',
-    },
-    FILTER_MATCHING: {
-      description:
-        'A rule for subscriptions that begins with a wildcard, or is /# or not a valid filter. On an older broker it also matches filters that begin with $, such as shared subscriptions, or that are wider than the rule.',
-    },
-  } as const satisfies Record<VersionFeature, object>,
-});
+const VersionFeatureType = describedEnum<VersionFeature>(
+  'VersionFeature',
+  'What brokers before Mosquitto 2.1 evaluate differently.',
+  {
+    SUBSTITUTION: 'The rule has %c or %u, which an older broker does not replace. The older broker cannot keep it.',
+    WILDCARD_FLAG:
+      'The role denies subscriptions with wildcards, which an older broker does not support. The older broker cannot keep it.',
+    FILTER_MATCHING:
+      'A rule for subscriptions that begins with a wildcard, or is /# or not a valid filter. On an older broker it also matches filters that begin with $, such as shared subscriptions, or that are wider than the rule.',
+  },
+);
 
 const DifferingRule = builder.objectRef<VersionRule>('DifferingRule').implement({
   description: 'A rule of a cluster that a node evaluates otherwise than newer nodes, or cannot keep.',

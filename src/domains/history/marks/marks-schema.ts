@@ -1,4 +1,5 @@
 import { builder, requires } from '../../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import type { AuditEntry } from '../../../generated/sqlite/client.ts';
 import { requireSignedIn, requireWholeProject } from '../../../platform/auth/viewer.ts';
 import { invalid } from '../../../platform/errors.ts';
@@ -11,15 +12,12 @@ import { kindOf, MARK_KINDS, type MarkKind, operationsOf } from './mark-kinds.ts
 const MAX_MARKS = 1_000;
 const DAY_MS = 86_400_000;
 
-const MarkKindType = builder.enumType('MarkKind', {
-  description: 'What was changed at a mark.',
-  values: {
-    DEPLOYMENT: { description: 'Brokers, listeners, bridges, streams, recorded topics or clusters.' },
-    RESTART: { description: 'A broker that this service runs was started or stopped.' },
-    ACCESS: { description: 'The access control of a broker.' },
-    DISCONNECT: { description: 'Clients were disconnected.' },
-    CERTIFICATE: { description: 'A certificate, or where it is deployed.' },
-  } as const satisfies Record<MarkKind, object>,
+const MarkKindType = describedEnum<MarkKind>('MarkKind', 'What was changed at a mark.', {
+  DEPLOYMENT: 'Brokers, listeners, bridges, streams, recorded topics or clusters.',
+  RESTART: 'A broker that this service runs was started or stopped.',
+  ACCESS: 'The access control of a broker.',
+  DISCONNECT: 'Clients were disconnected.',
+  CERTIFICATE: 'A certificate, or where it is deployed.',
 });
 
 const Mark = builder.objectRef<AuditEntry>('Mark').implement({

@@ -1,8 +1,9 @@
 import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
 import { pageCost, WHOLE_POLICY_COST } from '../../../gateway/graphql/page-cost.ts';
+import { totalCount } from '../../../gateway/graphql/total-count.ts';
 import { listConnection, pageOf } from '../../../platform/paging.ts';
 import { byCodeUnits } from '../../../platform/sorting/by-code-units.ts';
-import { Account, BROKER_ID, OFFSET, totalCount } from '../../access-control/graph/access-objects-schema.ts';
+import { Account, BROKER_ID, OFFSET } from '../../access-control/graph/access-objects-schema.ts';
 import type { AccessView } from '../../access-control/graph/access-view.ts';
 import { type PasswordTimes, readPasswordTimes } from './password-times.ts';
 

@@ -1,4 +1,5 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import type {
@@ -29,12 +30,9 @@ const TopicMeasureType = builder.enumType('TopicTrafficMeasure', {
   values: PUBLISHED,
 });
 
-const TrafficWindowType = builder.enumType('TrafficWindow', {
-  description: 'A time that ends now.',
-  values: {
-    MINUTE: { description: 'The last minute, in steps of ten seconds.' },
-    HOUR: { description: 'The last hour, in steps of five minutes.' },
-  } as const satisfies Readonly<Record<TrafficWindow, object>>,
+const TrafficWindowType = describedEnum<TrafficWindow>('TrafficWindow', 'A time that ends now.', {
+  MINUTE: 'The last minute, in steps of ten seconds.',
+  HOUR: 'The last hour, in steps of five minutes.',
 });
 
 interface TopEntry {

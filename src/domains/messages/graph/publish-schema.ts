@@ -1,4 +1,5 @@
 import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { inputArgument } from '../../../gateway/graphql/payloads.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { ofBroker, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
@@ -6,21 +7,18 @@ import { Broker } from '../../brokers/broker-schema.ts';
 import { MAX_USER_PROPERTIES } from '../publishing/publish-input.ts';
 import type { PUBLISH_OUTCOMES, PublishReport } from '../publishing/publish-service.ts';
 
-const PublishOutcome = builder.enumType('PublishOutcome', {
-  description: 'What is known about a published message.',
-  values: {
-    ACKNOWLEDGED: {
-      description:
-        'The broker acknowledged the message. Brokers with MQTT 3.1.1 also acknowledge messages that they drop.',
-    },
-    NO_MATCHING_SUBSCRIBERS: {
-      description:
-        'The broker acknowledged the message, and has no subscription that matches the topic (MQTT 5, reason code 16). Not all brokers report this.',
-    },
-    SENT: { description: 'The message was sent with QoS 0, which brokers do not acknowledge.' },
-    NOT_PUBLISHED: { description: 'A dry run: nothing was sent.' },
-  } as const satisfies Record<(typeof PUBLISH_OUTCOMES)[number], object>,
-});
+const PublishOutcome = describedEnum<(typeof PUBLISH_OUTCOMES)[number]>(
+  'PublishOutcome',
+  'What is known about a published message.',
+  {
+    ACKNOWLEDGED:
+      'The broker acknowledged the message. Brokers with MQTT 3.1.1 also acknowledge messages that they drop.',
+    NO_MATCHING_SUBSCRIBERS:
+      'The broker acknowledged the message, and has no subscription that matches the topic (MQTT 5, reason code 16). Not all brokers report this.',
+    SENT: 'The message was sent with QoS 0, which brokers do not acknowledge.',
+    NOT_PUBLISHED: 'A dry run: nothing was sent.',
+  },
+);
 
 const MessagePayloadInput = builder.inputType('MessagePayloadInput', {
   description: 'The payload of a message. Exactly one field is required.',

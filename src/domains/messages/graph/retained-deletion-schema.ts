@@ -1,5 +1,6 @@
 import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
-import { ChangeError, errorView } from '../../../gateway/graphql/change-error.ts';
+import { errorField } from '../../../gateway/graphql/change-error.ts';
+import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { guardedBroker } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, resumable, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import { inputArgument } from '../../../gateway/graphql/payloads.ts';
@@ -33,18 +34,13 @@ const RetainedDeletionStatus = builder.enumType('RetainedDeletionStatus', {
   >,
 });
 
-const RetainedDeletionState = builder.enumType('RetainedDeletionState', {
-  description: 'Whether a deletion runs.',
-  values: {
-    READING: { description: 'Retained messages are read from the broker, to find or to check them.' },
-    DELETING: { description: 'Deletions are sent to the broker.' },
-    WAITING: {
-      description:
-        'The broker is not connected, or the process that deletes ends. The deletion continues if the broker returns within a minute.',
-    },
-    DONE: { description: 'The deletion has ended. The counts show what was deleted.' },
-    FAILED: { description: 'The deletion has ended early: see `problem`. The counts show what was deleted.' },
-  } as const satisfies Record<DeletionState, object>,
+const RetainedDeletionState = describedEnum<DeletionState>('RetainedDeletionState', 'Whether a deletion runs.', {
+  READING: 'Retained messages are read from the broker, to find or to check them.',
+  DELETING: 'Deletions are sent to the broker.',
+  WAITING:
+    'The broker is not connected, or the process that deletes ends. The deletion continues if the broker returns within a minute.',
+  DONE: 'The deletion has ended. The counts show what was deleted.',
+  FAILED: 'The deletion has ended early: see `problem`. The counts show what was deleted.',
 });
 
 const RetainedTopicResult = builder.objectRef<TopicResult>('RetainedTopicResult').implement({
@@ -52,12 +48,7 @@ const RetainedTopicResult = builder.objectRef<TopicResult>('RetainedTopicResult'
   fields: (t) => ({
     topic: t.exposeString('topic', { description: 'Name of the topic, without wildcards.' }),
     status: t.expose('status', { description: 'Whether the message was deleted.', type: RetainedDeletionStatus }),
-    error: t.field({
-      description: 'Why the broker refused the deletion. For the first 100, `info` names the rule that decided.',
-      type: ChangeError,
-      nullable: true,
-      resolve: ({ error }) => errorView(error),
-    }),
+    error: errorField(t, 'Why the broker refused the deletion. For the first 100, `info` names the rule that decided.'),
   }),
 });
 

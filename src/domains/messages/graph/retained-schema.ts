@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder, requires } from '../../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { selects } from '../../../gateway/graphql/document.ts';
 import { pageCost, SEARCH_COST } from '../../../gateway/graphql/page-cost.ts';
 import { timeField } from '../../../gateway/graphql/time-field.ts';
@@ -10,17 +11,16 @@ import { Broker } from '../../brokers/broker-schema.ts';
 import type { Completeness } from '../retained/retained-readings.ts';
 import { MAX_FIRST, MAX_PREVIEW_BYTES, type RetainedMessage, type RetainedView } from '../retained/retained-service.ts';
 
-const RetainedCompleteness = builder.enumType('RetainedCompleteness', {
-  description: 'Whether a reading found all retained messages that match.',
-  values: {
-    COMPLETE: { description: 'All messages that the account of this service may read.' },
-    LIMITED: { description: 'The reading ended at 1,000,000 messages, 512 MiB or 30 seconds. Use a narrower filter.' },
-    UNPROVEN: {
-      description:
-        'Repeated readings differ: the broker drops messages for this service, because the network is slow, or messages change. Use a narrower filter.',
-    },
-  } as const satisfies Record<Completeness, object>,
-});
+const RetainedCompleteness = describedEnum<Completeness>(
+  'RetainedCompleteness',
+  'Whether a reading found all retained messages that match.',
+  {
+    COMPLETE: 'All messages that the account of this service may read.',
+    LIMITED: 'The reading ended at 1,000,000 messages, 512 MiB or 30 seconds. Use a narrower filter.',
+    UNPROVEN:
+      'Repeated readings differ: the broker drops messages for this service, because the network is slow, or messages change. Use a narrower filter.',
+  },
+);
 
 const UNREAD = 'Null if the message could not be read again: it was deleted, or the broker allows only the filter.';
 const FOR_PAYLOADS = `Also null if the project stores no payloads of topic trees. ${UNREAD}`;

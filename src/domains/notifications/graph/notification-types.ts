@@ -1,7 +1,9 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { findsNode, Node } from '../../../gateway/graphql/node.ts';
 import { pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { type RowList, rowConnection, SHORT_PAGES } from '../../../gateway/graphql/row-connection.ts';
+import { totalCount } from '../../../gateway/graphql/total-count.ts';
 import { belongsToProject } from '../../../gateway/graphql/type-scopes.ts';
 import type { DeliveryState, NotificationKind } from '../../../generated/sqlite/client.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
@@ -13,32 +15,27 @@ import type { EmailTarget, MqttTarget, WebhookTarget } from '../channels/channel
 import type { NOTIFIED_CHANGES, NotificationRules } from '../channels/notification-rules.ts';
 import { MAX_ENDED } from '../delivery/delivery-former.ts';
 
-const Kind = builder.enumType('NotificationKind', {
-  description: 'How a channel sends.',
-  values: {
-    WEBHOOK: { description: 'By HTTP POST, with the headers of Standard Webhooks.' },
-    EMAIL: { description: 'By e-mail, with the SMTP server of the service.' },
-    MQTT: { description: 'By a message to a topic of a broker.' },
-  } satisfies Record<NotificationKind, object>,
+const Kind = describedEnum<NotificationKind>('NotificationKind', 'How a channel sends.', {
+  WEBHOOK: 'By HTTP POST, with the headers of Standard Webhooks.',
+  EMAIL: 'By e-mail, with the SMTP server of the service.',
+  MQTT: 'By a message to a topic of a broker.',
 });
 
-const State = builder.enumType('NotificationDeliveryState', {
-  description: 'Whether a message has arrived.',
-  values: {
-    PENDING: { description: 'The message waits, for its first attempt or for the next one.' },
-    DELIVERED: { description: 'The receiver has accepted the message.' },
-    DEAD: { description: 'The message is not sent again by itself: see `error`. `resendNotificationDelivery` does.' },
-  } satisfies Record<DeliveryState, object>,
+const State = describedEnum<DeliveryState>('NotificationDeliveryState', 'Whether a message has arrived.', {
+  PENDING: 'The message waits, for its first attempt or for the next one.',
+  DELIVERED: 'The receiver has accepted the message.',
+  DEAD: 'The message is not sent again by itself: see `error`. `resendNotificationDelivery` does.',
 });
 
-export const NotifiedChanges = builder.enumType('NotifiedChanges', {
-  description: 'Which changes of problems a channel sends.',
-  values: {
-    OPENED: { description: 'That a problem opened.' },
-    CLOSED: { description: 'That a problem closed.' },
-    BOTH: { description: 'That a problem opened or closed.' },
-  } satisfies Record<(typeof NOTIFIED_CHANGES)[number], object>,
-});
+export const NotifiedChanges = describedEnum<(typeof NOTIFIED_CHANGES)[number]>(
+  'NotifiedChanges',
+  'Which changes of problems a channel sends.',
+  {
+    OPENED: 'That a problem opened.',
+    CLOSED: 'That a problem closed.',
+    BOTH: 'That a problem opened or closed.',
+  },
+);
 
 const Rules = builder.objectRef<NotificationRules>('NotificationRules').implement({
   description: 'Which changes of problems a channel sends, and when. Silenced problems are not sent.',
@@ -238,9 +235,7 @@ export const NotificationChannel = builder.objectRef<Channel>('NotificationChann
       {
         name: 'NotificationDeliveryConnection',
         description: 'A page of messages.',
-        fields: (connection) => ({
-          totalCount: connection.exposeInt('totalCount', { description: 'Number of messages in the state.' }),
-        }),
+        fields: (page) => totalCount(page, 'Number of messages in the state.'),
       },
       { name: 'NotificationDeliveryEdge' },
     ),

@@ -1,13 +1,11 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { PROBLEM_KINDS, type ProblemKind, type ProblemSeverity, problemKinds } from '../model/problem-kinds.ts';
 
-export const ProblemSeverityType = builder.enumType('ProblemSeverity', {
-  description: 'How urgent a problem is.',
-  values: {
-    CRITICAL: { description: 'Something does not work now, or messages are lost.' },
-    WARNING: { description: 'Something works badly, or soon does not work.' },
-    NOTICE: { description: 'Something is limited.' },
-  } satisfies Record<ProblemSeverity, object>,
+export const ProblemSeverityType = describedEnum<ProblemSeverity>('ProblemSeverity', 'How urgent a problem is.', {
+  CRITICAL: 'Something does not work now, or messages are lost.',
+  WARNING: 'Something works badly, or soon does not work.',
+  NOTICE: 'Something is limited.',
 });
 
 export const ProblemKindType = builder.enumType('ProblemKind', {

@@ -1,4 +1,5 @@
 import { builder, signedIn } from '../../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { findNode, findsNode, Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { orderInput } from '../../../gateway/graphql/sort-order.ts';
@@ -149,16 +150,16 @@ const ProblemFilterType = builder.inputType('ProblemFilter', {
 
 const ProblemOrder = orderInput(
   'ProblemOrder',
-  builder.enumType('ProblemSortField', {
-    description:
-      'Sort field of a list of problems. Problems with equal values are in the order of their first opening.',
-    values: {
-      OPENED_AT: { description: 'Time of the first opening.' },
-      CLOSED_AT: { description: 'Time of the closing. Open problems are last.' },
-      SEVERITY: { description: 'Descending: critical problems first.' },
-      COUNT: { description: 'How often the fact has appeared.' },
-    } as const satisfies Record<ProblemSortField, object>,
-  }),
+  describedEnum<ProblemSortField>(
+    'ProblemSortField',
+    'Sort field of a list of problems. Problems with equal values are in the order of their first opening.',
+    {
+      OPENED_AT: 'Time of the first opening.',
+      CLOSED_AT: 'Time of the closing. Open problems are last.',
+      SEVERITY: 'Descending: critical problems first.',
+      COUNT: 'How often the fact has appeared.',
+    },
+  ),
 );
 
 /** Filtering and sorting 20,000 problems takes about 20 ms. */

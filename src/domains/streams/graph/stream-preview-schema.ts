@@ -1,21 +1,21 @@
 import { PREVIEW_LIMITS, type PreviewedSample, previewQuery } from '../../../data-plane/streams/query/preview-query.ts';
 import { builder, signedIn } from '../../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { COUNTED_BY_PAGE } from '../../../gateway/graphql/page-cost.ts';
 import { characterBudget } from '../../../gateway/graphql/walk-limit.ts';
 import { ServiceError, withPlaces } from '../../../platform/errors.ts';
 import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 
-const StreamOutcome = builder.enumType('StreamOutcome', {
-  description: 'The result of a query for one message.',
-  values: {
-    PASS: { description: 'The message passes: the output would be published and stored.' },
-    FILTERED: { description: 'A selected path is missing, or the message does not meet `where` or `filter`.' },
-    FAILED: {
-      description:
-        'The message is not JSON, has no number where one is required, or an expression cannot be evaluated for it.',
-    },
-  } as const satisfies Record<PreviewedSample['outcome'], object>,
-});
+const StreamOutcome = describedEnum<PreviewedSample['outcome']>(
+  'StreamOutcome',
+  'The result of a query for one message.',
+  {
+    PASS: 'The message passes: the output would be published and stored.',
+    FILTERED: 'A selected path is missing, or the message does not meet `where` or `filter`.',
+    FAILED:
+      'The message is not JSON, has no number where one is required, or an expression cannot be evaluated for it.',
+  },
+);
 
 const StreamPreviewResult = builder.objectRef<PreviewedSample>('StreamPreviewResult').implement({
   description: 'The result for one sample.',

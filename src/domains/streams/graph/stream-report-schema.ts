@@ -7,46 +7,31 @@ import type {
   StreamStorage,
 } from '../../../data-plane/streams/model/stream-report.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { timeField } from '../../../gateway/graphql/time-field.ts';
 
-export const StreamStateType = builder.enumType('StreamState', {
-  description: 'The state of a stream.',
-  values: {
-    RUNNING: { description: 'The stream receives the messages of its source.' },
-    INACTIVE: { description: 'The stream is switched off.' },
-    WAITING: {
-      description: 'The broker is not connected, or the subscription is in progress. The stream continues by itself.',
-    },
-    REFUSED: { description: 'The broker refuses the subscription of the source.' },
-    FAILED: { description: 'The stream cannot run, or its messages cannot be stored.' },
-  } as const satisfies Record<StreamState, object>,
+export const StreamStateType = describedEnum<StreamState>('StreamState', 'The state of a stream.', {
+  RUNNING: 'The stream receives the messages of its source.',
+  INACTIVE: 'The stream is switched off.',
+  WAITING: 'The broker is not connected, or the subscription is in progress. The stream continues by itself.',
+  REFUSED: 'The broker refuses the subscription of the source.',
+  FAILED: 'The stream cannot run, or its messages cannot be stored.',
 });
 
-const StorageStateType = builder.enumType('StreamStorageState', {
-  description: 'Whether messages of a stream are stored.',
-  values: {
-    OFF: { description: 'The stream does not store messages.' },
-    STORING: { description: 'Messages are stored.' },
-    FULL: {
-      description:
-        'The limit of disk use is reached. Messages are not stored until space is free again. The stream itself continues.',
-    },
-    FAILED: { description: 'The disk failed.' },
-  } as const satisfies Record<StorageState, object>,
+const StorageStateType = describedEnum<StorageState>('StreamStorageState', 'Whether messages of a stream are stored.', {
+  OFF: 'The stream does not store messages.',
+  STORING: 'Messages are stored.',
+  FULL: 'The limit of disk use is reached. Messages are not stored until space is free again. The stream itself continues.',
+  FAILED: 'The disk failed.',
 });
 
-const ReplayStateType = builder.enumType('StreamReplayState', {
-  description: 'The state of a replay.',
-  values: {
-    RUNNING: { description: 'Messages are published.' },
-    PAUSED: {
-      description:
-        'The broker is not connected, the database does not respond, or the streams of the broker start in another process. The replay then continues at the same position.',
-    },
-    DONE: { description: 'All messages were published.' },
-    STOPPED: { description: 'The replay was stopped.' },
-    FAILED: { description: 'The replay cannot continue.' },
-  } as const satisfies Record<ReplayState, object>,
+const ReplayStateType = describedEnum<ReplayState>('StreamReplayState', 'The state of a replay.', {
+  RUNNING: 'Messages are published.',
+  PAUSED:
+    'The broker is not connected, the database does not respond, or the streams of the broker start in another process. The replay then continues at the same position.',
+  DONE: 'All messages were published.',
+  STOPPED: 'The replay was stopped.',
+  FAILED: 'The replay cannot continue.',
 });
 
 const StreamReasonType = builder.objectRef<Reason>('StreamReason').implement({

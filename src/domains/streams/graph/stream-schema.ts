@@ -1,5 +1,6 @@
 import type { StreamNodeState } from '../../../data-plane/streams/model/stream-nodes.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { findsNamedNode, Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
@@ -17,18 +18,17 @@ const nullIf = (reason: string) => (description: string) =>
 const onNode = nullIf('the node does not have the stream or does not report it');
 const reported = nullIf('the broker runs its own streams and does not report it');
 
-const StreamNodeStateType = builder.enumType('StreamNodeState', {
-  description: 'How a stream of a cluster on one node compares with the first node that has the stream.',
-  values: {
-    EQUAL: { description: 'The same settings.' },
-    DIFFERENT: {
-      description:
-        'Other settings: the stream was changed on the node, or the node was not reachable when the stream was changed.',
-    },
-    MISSING: { description: 'The node does not have the stream.' },
-    UNKNOWN: { description: 'The node cannot be queried.' },
-  } as const satisfies Record<StreamNodeState, object>,
-});
+const StreamNodeStateType = describedEnum<StreamNodeState>(
+  'StreamNodeState',
+  'How a stream of a cluster on one node compares with the first node that has the stream.',
+  {
+    EQUAL: 'The same settings.',
+    DIFFERENT:
+      'Other settings: the stream was changed on the node, or the node was not reachable when the stream was changed.',
+    MISSING: 'The node does not have the stream.',
+    UNKNOWN: 'The node cannot be queried.',
+  },
+);
 
 export const StreamNode = builder.objectRef<StreamOnNodeView>('StreamNode').implement({
   ...withBroker,

@@ -1,5 +1,6 @@
 import type { TopicOrder as SortedBy } from '../../../data-plane/topic-tree/model/topic-recorder.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { selects } from '../../../gateway/graphql/document.ts';
 import { BROKER_QUERY_COST, COUNTED_BY_PAGE, pageCost, SEARCH_COST } from '../../../gateway/graphql/page-cost.ts';
 import { orderInput } from '../../../gateway/graphql/sort-order.ts';
@@ -8,14 +9,15 @@ import { countsOf } from '../topic-view.ts';
 import { kindArgument, selectsPayloads, Topic } from './topic-schema.ts';
 import { PREFIX, TopicTree, UNSEEN } from './topic-tree-schema.ts';
 
-const TopicSortField = builder.enumType('TopicSortField', {
-  description: 'Sort field of a list of topics. Topics with equal values are in the order of their names.',
-  values: {
-    TOPIC: { description: 'Level by level in the order of their names. A topic precedes the topics below it.' },
-    LAST_SEEN: { description: 'Time of the last use.' },
-    MESSAGES: { description: 'Number of messages, or of subscriptions.' },
-  } as const satisfies Record<SortedBy['field'], object>,
-});
+const TopicSortField = describedEnum<SortedBy['field']>(
+  'TopicSortField',
+  'Sort field of a list of topics. Topics with equal values are in the order of their names.',
+  {
+    TOPIC: 'Level by level in the order of their names. A topic precedes the topics below it.',
+    LAST_SEEN: 'Time of the last use.',
+    MESSAGES: 'Number of messages, or of subscriptions.',
+  },
+);
 
 const TopicOrder = orderInput('TopicOrder', TopicSortField);
 

@@ -2,6 +2,7 @@ import type { GraphQLResolveInfo } from 'graphql';
 import type { TopicKind } from '../../../data-plane/topic-tree/model/topic-recorder.ts';
 import type { RequestContext } from '../../../gateway/context.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { selects } from '../../../gateway/graphql/document.ts';
 import { findsNamedNode, Node } from '../../../gateway/graphql/node.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
@@ -10,12 +11,9 @@ import { namedNodeId } from '../../../gateway/named-node-id.ts';
 import { payloadText } from '../../../platform/text/payload-text.ts';
 import type { TopicView } from '../topic-view.ts';
 
-export const TopicKindType = builder.enumType('TopicKind', {
-  description: 'What a topic was used for.',
-  values: {
-    PUBLISHED: { description: 'Topics of messages.' },
-    SUBSCRIBED: { description: 'Topic filters of subscriptions.' },
-  } as const satisfies Record<TopicKind, object>,
+export const TopicKindType = describedEnum<TopicKind>('TopicKind', 'What a topic was used for.', {
+  PUBLISHED: 'Topics of messages.',
+  SUBSCRIBED: 'Topic filters of subscriptions.',
 });
 
 export const kindArgument = {

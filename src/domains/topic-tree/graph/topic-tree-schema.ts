@@ -1,6 +1,7 @@
 import type { RecorderState } from '../../../data-plane/topic-tree/model/topic-recorder.ts';
 import type { TopicSettings } from '../../../data-plane/topic-tree/model/topic-settings.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
+import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
 import { timeField } from '../../../gateway/graphql/time-field.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
@@ -9,17 +10,12 @@ import { countsOf, kindsIn, reasonOf, type TopicTreeView } from '../topic-view.t
 import { IN_ORDER, levelsOf, TopicLevel, TopicLevelConnection } from './topic-level-schema.ts';
 import { kindArgument, Topic, TopicKindType } from './topic-schema.ts';
 
-export const TopicTreeState = builder.enumType('TopicTreeState', {
-  description: 'Whether topics are recorded.',
-  values: {
-    STOPPED: { description: 'No client has requested topics for some time.' },
-    STARTING: { description: 'The broker has not responded yet.' },
-    RECORDING: { description: 'All selected topics are recorded.' },
-    DENIED: {
-      description: 'The broker refuses filters, see `deniedFilters`. Topics of the allowed filters are recorded.',
-    },
-    UNREACHABLE: { description: 'The broker cannot be reached. Recorded topics stay listed until they expire.' },
-  } as const satisfies Record<RecorderState, object>,
+export const TopicTreeState = describedEnum<RecorderState>('TopicTreeState', 'Whether topics are recorded.', {
+  STOPPED: 'No client has requested topics for some time.',
+  STARTING: 'The broker has not responded yet.',
+  RECORDING: 'All selected topics are recorded.',
+  DENIED: 'The broker refuses filters, see `deniedFilters`. Topics of the allowed filters are recorded.',
+  UNREACHABLE: 'The broker cannot be reached. Recorded topics stay listed until they expire.',
 });
 
 const oneKind = { type: TopicKindType, description: 'Only topics of this kind. Default: both kinds.' } as const;
