@@ -1,6 +1,6 @@
 import { builder } from '../../gateway/graphql/builder.ts';
 import { describedEnum } from '../../gateway/graphql/described-enum.ts';
-import { timeField } from '../../gateway/graphql/time-field.ts';
+import { knownTimeField, timeField } from '../../gateway/graphql/time-field.ts';
 import { withBroker } from '../../gateway/graphql/type-scopes.ts';
 import { seesBroker, type Viewer } from '../../platform/auth/viewer.ts';
 import { type LicenseInformation, NO_END, NO_START } from '../../protocol/apis/license.ts';
@@ -76,11 +76,7 @@ export const Capability = builder.objectRef<ControlCapability>('BrokerCapability
       description: 'Name of the control API: the levels between `$CONTROL/` and `/v1`, such as `cedalo/inspect`.',
     }),
     provider: t.expose('provider', { description: 'The component that executes the commands.', type: ControlProvider }),
-    since: t.field({
-      description: 'Time at which the service determined the provider.',
-      type: 'DateTime',
-      resolve: ({ since }) => new Date(since),
-    }),
+    since: knownTimeField(t, 'Time at which the service determined the provider.', ({ since }) => since),
     reason: t.string({
       description: 'Why the API is limited or not available, and the remedy. Null if it is completely available.',
       nullable: true,

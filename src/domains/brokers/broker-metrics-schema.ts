@@ -1,6 +1,7 @@
 import { builder, onBroker } from '../../gateway/graphql/builder.ts';
 import { guardedBroker } from '../../gateway/graphql/guarded.ts';
 import { eventFields, resumable, resumeArgument } from '../../gateway/graphql/live-event.ts';
+import { knownTimeField } from '../../gateway/graphql/time-field.ts';
 import { stateIn } from '../../gateway/live/broadcast.ts';
 import type { BrokerMetrics, BrokerNumbers } from './broker-metrics.ts';
 import type { BrokerMetricsEvent } from './broker-metrics-feed.ts';
@@ -119,11 +120,7 @@ const Rates = numbersType<BrokerMetrics['rates']>(
 const BrokerMetricsType = builder.objectRef<BrokerMetrics>('BrokerMetrics').implement({
   description: `The numbers that a broker publishes below $SYS. ${UNKNOWN}`,
   fields: (t) => ({
-    asOf: t.field({
-      description: 'The time of the last value.',
-      type: 'DateTime',
-      resolve: ({ asOf }) => new Date(asOf),
-    }),
+    asOf: knownTimeField(t, 'The time of the last value.', ({ asOf }) => asOf),
     ageSeconds: t.float({
       description: 'Time from `asOf` until this response.',
       resolve: ({ asOf }) => Math.max(0, Date.now() - asOf) / 1_000,

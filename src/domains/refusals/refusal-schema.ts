@@ -2,6 +2,7 @@ import type { RequestContext } from '../../gateway/context.ts';
 import { builder } from '../../gateway/graphql/builder.ts';
 import { findsNamedNode, Node } from '../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../gateway/graphql/page-cost.ts';
+import { knownTimeField } from '../../gateway/graphql/time-field.ts';
 import { withBroker } from '../../gateway/graphql/type-scopes.ts';
 import { nullOn } from '../../platform/errors.ts';
 import type { Rival } from '../../protocol/apis/refusals/client-id-fights.ts';
@@ -48,16 +49,8 @@ export const RefusalType = builder.objectRef<RefusalView>('Refusal').implement({
       description: 'What an operator can do about it.',
       resolve: ({ refusal }) => whatWouldHelp(refusal),
     }),
-    firstAt: t.field({
-      description: 'The time of the first of these refusals.',
-      type: 'DateTime',
-      resolve: ({ refusal }) => new Date(refusal.firstAt),
-    }),
-    lastAt: t.field({
-      description: 'The time of the last of these refusals.',
-      type: 'DateTime',
-      resolve: ({ refusal }) => new Date(refusal.lastAt),
-    }),
+    firstAt: knownTimeField(t, 'The time of the first of these refusals.', ({ refusal }) => refusal.firstAt),
+    lastAt: knownTimeField(t, 'The time of the last of these refusals.', ({ refusal }) => refusal.lastAt),
     count: t.int({ description: 'Number of these refusals.', resolve: ({ refusal }) => refusal.count }),
     isMerged: t.boolean({
       description:
@@ -175,11 +168,11 @@ builder.interfaceFields(Broker, (t) => ({
       description: 'A page of the refusals of a broker.',
       fields: (connection) => ({
         totalCount: connection.exposeInt('totalCount', { description: 'Size of the whole filtered list.' }),
-        since: connection.field({
-          description: 'The time since which the refusals of the broker are followed.',
-          type: 'DateTime',
-          resolve: ({ list }) => new Date(list.since),
-        }),
+        since: knownTimeField(
+          connection,
+          'The time since which the refusals of the broker are followed.',
+          ({ list }) => list.since,
+        ),
         droppedCount: connection.int({
           description: 'Number of entries that were dropped because there were more than 1,000.',
           resolve: ({ list }) => list.dropped,

@@ -15,3 +15,10 @@ export const timeField = <Parent extends object>(
       return epochMs === null ? null : new Date(epochMs);
     },
   });
+
+/** A DateTime that is never unknown. `timeOf` returns epoch milliseconds. */
+export const knownTimeField = <Parent extends object>(
+  t: OutputFields<Parent>,
+  description: string,
+  timeOf: (parent: Parent) => number,
+) => t.field({ description, type: 'DateTime', resolve: (parent) => new Date(timeOf(parent)) });

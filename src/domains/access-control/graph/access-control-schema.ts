@@ -1,5 +1,6 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
+import { knownTimeField } from '../../../gateway/graphql/time-field.ts';
 import { totalCount } from '../../../gateway/graphql/total-count.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { pageOf } from '../../../platform/paging.ts';
@@ -16,11 +17,7 @@ export const AccessControlSummary = builder.objectRef<AccessView>('AccessControl
   ...withBroker,
   description: 'Size and age of the access control of a broker, and the features that the broker supports.',
   fields: (t) => ({
-    asOf: t.field({
-      description: 'Time at which this state was last confirmed.',
-      type: 'DateTime',
-      resolve: ({ snapshot }) => new Date(snapshot.asOf),
-    }),
+    asOf: knownTimeField(t, 'Time at which this state was last confirmed.', ({ snapshot }) => snapshot.asOf),
     changeIndex: t.field({
       type: 'SafeInt',
       description:

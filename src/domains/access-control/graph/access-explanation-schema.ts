@@ -1,6 +1,7 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { errorField } from '../../../gateway/graphql/change-error.ts';
 import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
+import { knownTimeField } from '../../../gateway/graphql/time-field.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
 import type { Explanation, Grantee, LookedAtRule } from '../../../protocol/apis/access-control/access-explanation.ts';
 import type { ClusterExplanation, NodeDecision } from '../explain/node-decisions.ts';
@@ -134,11 +135,11 @@ export const AccessExplanation = builder.objectRef<Viewed<ClusterExplanation>>('
       type: [NodeDecisionType],
       resolve: ({ nodes }) => [...nodes],
     }),
-    asOf: t.field({
-      description: 'Time at which the evaluated access control was last confirmed.',
-      type: 'DateTime',
-      resolve: ({ view }) => new Date(view.snapshot.asOf),
-    }),
+    asOf: knownTimeField(
+      t,
+      'Time at which the evaluated access control was last confirmed.',
+      ({ view }) => view.snapshot.asOf,
+    ),
   }),
 });
 

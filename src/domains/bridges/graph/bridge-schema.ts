@@ -9,7 +9,7 @@ import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { findsNamedNode, Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { sizeOf } from '../../../gateway/graphql/response-limit.ts';
-import { timeField } from '../../../gateway/graphql/time-field.ts';
+import { knownTimeField, timeField } from '../../../gateway/graphql/time-field.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { characterBudget, mayQueryBroker, spendCharacters, walk } from '../../../gateway/graphql/walk-limit.ts';
 import { namedNodeId } from '../../../gateway/named-node-id.ts';
@@ -47,7 +47,7 @@ const reported = (description: string) => ({ description: `${description} ${NOT_
 const Rejection = builder.objectRef<BridgeRejection>('BridgeRejection').implement({
   description: 'A message that cannot be delivered.',
   fields: (t) => ({
-    at: t.field({ description: 'When it was rejected.', type: 'DateTime', resolve: ({ at }) => new Date(at) }),
+    at: knownTimeField(t, 'When it was rejected.', ({ at }) => at),
     reason: t.exposeString('reason', { description: 'The reason, without the content of the message.' }),
   }),
 });
@@ -58,7 +58,7 @@ const Loop = builder.objectRef<BridgeLoop>('BridgeLoop').implement({
   fields: (t) => ({
     topic: t.exposeString('topic', { description: 'The topic of the message by which it was noticed.' }),
     reason: t.string({ description: 'What happens, and what would end it.', resolve: describeLoop }),
-    since: t.field({ description: 'When it was noticed.', type: 'DateTime', resolve: ({ since }) => new Date(since) }),
+    since: knownTimeField(t, 'When it was noticed.', ({ since }) => since),
     perSecond: t.exposeFloat('perSecond', {
       description: 'Messages that came back, on average over the last 10 seconds.',
     }),

@@ -1,5 +1,6 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST, pageCost, SORT_COST } from '../../../gateway/graphql/page-cost.ts';
+import { knownTimeField, timeField } from '../../../gateway/graphql/time-field.ts';
 import { pageOf } from '../../../platform/paging.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { ConnectedClientFilter, ConnectedClientOrder } from './client-filter-schema.ts';
@@ -37,17 +38,12 @@ builder.interfaceFields(Broker, (t) => ({
           description: 'Why `isComplete` is false; null if it is true, or if the broker does not report why.',
           nullable: true,
         }),
-        since: connection.field({
-          description: 'The time since which clients are followed; null if the broker lists them itself.',
-          type: 'DateTime',
-          nullable: true,
-          resolve: ({ since }) => (since === null ? null : new Date(since)),
-        }),
-        asOf: connection.field({
-          description: 'The time at which the list was last confirmed.',
-          type: 'DateTime',
-          resolve: ({ asOf }) => new Date(asOf),
-        }),
+        since: timeField(
+          connection,
+          'The time since which clients are followed; null if the broker lists them itself.',
+          ({ since }) => since,
+        ),
+        asOf: knownTimeField(connection, 'The time at which the list was last confirmed.', ({ asOf }) => asOf),
       }),
     },
     { name: 'ConnectedClientEdge', description: 'A client and its cursor.' },

@@ -2,6 +2,7 @@ import type { RequestContext } from '../../../gateway/context.ts';
 import { builder, type OutputFields } from '../../../gateway/graphql/builder.ts';
 import { findsNamedNode, Node } from '../../../gateway/graphql/node.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
+import { knownTimeField } from '../../../gateway/graphql/time-field.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { mayQueryBroker } from '../../../gateway/graphql/walk-limit.ts';
 import { namedNodeId } from '../../../gateway/named-node-id.ts';
@@ -168,11 +169,7 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
       description: 'Whether the broker reports the client, or this service follows it in the log.',
       type: ClientSource,
     }),
-    asOf: t.field({
-      description: 'The time of this information.',
-      type: 'DateTime',
-      resolve: ({ asOf }) => new Date(asOf),
-    }),
+    asOf: knownTimeField(t, 'The time of this information.', ({ asOf }) => asOf),
     nodeId: t.int(
       summary((known) => known.node, 'The node of the client, in a cluster whose nodes have clients of their own.'),
     ),

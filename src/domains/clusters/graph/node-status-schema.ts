@@ -1,5 +1,6 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
+import { knownTimeField } from '../../../gateway/graphql/time-field.ts';
 import type { VersionFeature, VersionRule } from '../../../protocol/apis/access-control/version-rules.ts';
 import { AclType } from '../../access-control/graph/access-rules-schema.ts';
 import type { NodeDifference, NodeRaft, NodeSync } from '../model/cluster.ts';
@@ -75,11 +76,7 @@ export const NodeSyncType = builder.objectRef<NodeSync>('NodeSync').implement({
   description: "Synchronization of a node's access control.",
   fields: (t) => ({
     state: t.expose('state', { description: 'Result of the last comparison.', type: NodeSyncState }),
-    since: t.field({
-      description: 'When the node entered this state.',
-      type: 'DateTime',
-      resolve: ({ since }) => new Date(since),
-    }),
+    since: knownTimeField(t, 'When the node entered this state.', ({ since }) => since),
     differences: t.field({
       description: 'The first 100 differences from the access control of the cluster.',
       type: [NodeDifferenceType],

@@ -1,6 +1,7 @@
 import { isSelective } from '../../../data-plane/history/client-events/event-pages.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { BROKER_QUERY_COST, pageCost } from '../../../gateway/graphql/page-cost.ts';
+import { knownTimeField } from '../../../gateway/graphql/time-field.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { seesWholeProject } from '../../../platform/auth/viewer.ts';
 import { AuditEvent } from '../../audit/audit-schema.ts';
@@ -24,11 +25,11 @@ const ClientEventType = builder.objectRef<ClientEventView>('ClientEvent').implem
     'Something that happened to a client of a broker. Names are truncated to 256 characters. Fields that the broker does not report are null.',
   fields: (t) => ({
     broker: t.field({ description: 'Where it happened.', type: Broker, resolve: ({ broker }) => broker }),
-    at: t.field({
-      description: 'The time at which the broker or, without such a time, this service noticed it.',
-      type: 'DateTime',
-      resolve: ({ event }) => new Date(event.at),
-    }),
+    at: knownTimeField(
+      t,
+      'The time at which the broker or, without such a time, this service noticed it.',
+      ({ event }) => event.at,
+    ),
     kind: t.field({ description: 'What happened.', type: ClientEventKindType, resolve: ({ event }) => event.kind }),
     clientId: t.string({
       description: 'The MQTT client id.',
@@ -99,8 +100,8 @@ const EventGapType = builder.objectRef<EventGapView>('ClientEventGap').implement
       nullable: true,
       resolve: ({ broker }) => broker,
     }),
-    from: t.field({ description: 'The beginning.', type: 'DateTime', resolve: ({ gap }) => new Date(gap.from) }),
-    to: t.field({ description: 'The end.', type: 'DateTime', resolve: ({ gap }) => new Date(gap.at) }),
+    from: knownTimeField(t, 'The beginning.', ({ gap }) => gap.from),
+    to: knownTimeField(t, 'The end.', ({ gap }) => gap.at),
     reason: t.field({ description: 'The cause.', type: EventGapReasonType, resolve: ({ gap }) => gap.reason }),
     detail: t.string({
       description: 'What was lost, if it is known.',

@@ -1,6 +1,7 @@
 import { METRICS, type Metric } from '../../../data-plane/history/metrics/metric.ts';
 import { gridTotal, gridValues, type MetricGrid } from '../../../data-plane/history/metrics/metric-grid.ts';
 import { builder, type OutputFields } from '../../../gateway/graphql/builder.ts';
+import { knownTimeField } from '../../../gateway/graphql/time-field.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { MAX_POINTS } from './metrics-history.ts';
 
@@ -59,11 +60,7 @@ export const DESCRIPTIONS: Readonly<Record<Metric, string>> = {
 
 /** The fields of what is stored in equal steps. */
 export const stepFields = <Of extends { readonly from: number; readonly stepMs: number }>(t: OutputFields<Of>) => ({
-  from: t.field({
-    type: 'DateTime',
-    description: 'Beginning of the first step.',
-    resolve: ({ from }) => new Date(from),
-  }),
+  from: knownTimeField(t, 'Beginning of the first step.', ({ from }) => from),
   stepSeconds: t.int({
     description: 'Duration of each step.',
     resolve: ({ stepMs }) => stepMs / 1_000,

@@ -1,6 +1,7 @@
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { BROKER_QUERY_COST } from '../../../gateway/graphql/page-cost.ts';
+import { knownTimeField } from '../../../gateway/graphql/time-field.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import type {
   LastPublisher,
@@ -74,12 +75,12 @@ const TopTrafficType = builder.objectRef<TopListView>('TopTraffic').implement({
       description: 'Whether the counts are exact and no client or topic with more traffic is missing.',
       resolve: ({ maxError }) => maxError === 0,
     }),
-    from: t.field({
-      description: 'When counting of this list began: up to a step earlier than requested, or the start of the broker.',
-      type: 'DateTime',
-      resolve: ({ from }) => new Date(from),
-    }),
-    to: t.field({ description: 'The end of the time.', type: 'DateTime', resolve: ({ to }) => new Date(to) }),
+    from: knownTimeField(
+      t,
+      'When counting of this list began: up to a step earlier than requested, or the start of the broker.',
+      ({ from }) => from,
+    ),
+    to: knownTimeField(t, 'The end of the time.', ({ to }) => to),
   }),
 });
 
@@ -87,11 +88,7 @@ const LastPublisherType = builder.objectRef<LastPublisher>('LastPublisher').impl
   description: 'The client that published to a topic last.',
   fields: (t) => ({
     clientId: t.exposeString('clientId', { description: 'The MQTT client id.' }),
-    at: t.field({
-      description: 'The time of the message, exact to ten seconds.',
-      type: 'DateTime',
-      resolve: ({ at }) => new Date(at),
-    }),
+    at: knownTimeField(t, 'The time of the message, exact to ten seconds.', ({ at }) => at),
   }),
 });
 

@@ -1,6 +1,7 @@
 import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
 import { guardedBroker } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, resumable, resumeArgument } from '../../../gateway/graphql/live-event.ts';
+import { knownTimeField } from '../../../gateway/graphql/time-field.ts';
 import { viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { stateIn } from '../../../gateway/live/broadcast.ts';
 import { payloadText } from '../../../platform/text/payload-text.ts';
@@ -34,11 +35,7 @@ const TopicMessageType = builder.objectRef<TopicMessage>('TopicMessage').impleme
     retain: t.exposeBoolean('retain', {
       description: 'Whether this is a retained message, sent because of the new subscription.',
     }),
-    receivedAt: t.field({
-      description: 'By the clock of this service.',
-      type: 'DateTime',
-      resolve: ({ receivedAt }) => new Date(receivedAt),
-    }),
+    receivedAt: knownTimeField(t, 'By the clock of this service.', ({ receivedAt }) => receivedAt),
   }),
 });
 

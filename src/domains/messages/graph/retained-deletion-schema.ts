@@ -4,7 +4,7 @@ import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { guardedBroker } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, resumable, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import { inputArgument } from '../../../gateway/graphql/payloads.ts';
-import { timeField } from '../../../gateway/graphql/time-field.ts';
+import { knownTimeField, timeField } from '../../../gateway/graphql/time-field.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { ofBroker, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { stateIn } from '../../../gateway/live/broadcast.ts';
@@ -84,11 +84,7 @@ const RetainedDeletion = builder.objectRef<DeletionProgress>('RetainedDeletion')
         description: 'Why the deletion waits or failed. Null if there is no problem.',
         nullable: true,
       }),
-      startedAt: t.field({
-        description: 'Start of the deletion.',
-        type: 'DateTime',
-        resolve: ({ startedAt }) => new Date(startedAt),
-      }),
+      startedAt: knownTimeField(t, 'Start of the deletion.', ({ startedAt }) => startedAt),
       endedAt: timeField(t, 'End of the deletion. Null while it runs.', ({ endedAt }) => endedAt),
       results: t.field({
         description: `Results of single topics, at most ${MAX_RESULTS}. Topics that were not deleted come first. Subscriptions leave out results beyond 256 KiB. Empty while the deletion runs.`,

@@ -2,6 +2,7 @@ import { PREVIEW_LIMITS, type PreviewedSample, previewQuery } from '../../../dat
 import { builder, signedIn } from '../../../gateway/graphql/builder.ts';
 import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { COUNTED_BY_PAGE } from '../../../gateway/graphql/page-cost.ts';
+import { knownTimeField } from '../../../gateway/graphql/time-field.ts';
 import { characterBudget } from '../../../gateway/graphql/walk-limit.ts';
 import { ServiceError, withPlaces } from '../../../platform/errors.ts';
 import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
@@ -39,11 +40,7 @@ const StreamPreviewResult = builder.objectRef<PreviewedSample>('StreamPreviewRes
       description: 'Why the sample does not pass. Null if it passes.',
       nullable: true,
     }),
-    at: t.field({
-      description: 'The assumed time of arrival.',
-      type: 'DateTime',
-      resolve: ({ at }) => new Date(at),
-    }),
+    at: knownTimeField(t, 'The assumed time of arrival.', ({ at }) => at),
   }),
 });
 

@@ -8,7 +8,7 @@ import type {
 } from '../../../data-plane/streams/model/stream-report.ts';
 import { builder } from '../../../gateway/graphql/builder.ts';
 import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
-import { timeField } from '../../../gateway/graphql/time-field.ts';
+import { knownTimeField, timeField } from '../../../gateway/graphql/time-field.ts';
 
 export const StreamStateType = describedEnum<StreamState>('StreamState', 'The state of a stream.', {
   RUNNING: 'The stream receives the messages of its source.',
@@ -37,7 +37,7 @@ const ReplayStateType = describedEnum<ReplayState>('StreamReplayState', 'The sta
 const StreamReasonType = builder.objectRef<Reason>('StreamReason').implement({
   description: 'Why a stream filtered or lost a message. Contains no part of the payload.',
   fields: (t) => ({
-    at: t.field({ description: 'The time.', type: 'DateTime', resolve: ({ at }) => new Date(at) }),
+    at: knownTimeField(t, 'The time.', ({ at }) => at),
     reason: t.exposeString('reason', { description: 'The reason as text.' }),
   }),
 });
@@ -45,11 +45,7 @@ const StreamReasonType = builder.objectRef<Reason>('StreamReason').implement({
 export const StreamCountersType = builder.objectRef<StreamCounters>('StreamCounters').implement({
   description: 'Numbers of messages since the stream was started.',
   fields: (t) => ({
-    since: t.field({
-      description: 'When the stream was started.',
-      type: 'DateTime',
-      resolve: ({ since }) => new Date(since),
-    }),
+    since: knownTimeField(t, 'When the stream was started.', ({ since }) => since),
     received: t.expose('received', { type: 'SafeInt', description: 'Received messages.' }),
     published: t.expose('published', {
       type: 'SafeInt',
@@ -147,11 +143,7 @@ export const StreamReplayType = builder.objectRef<ReplayProgress>('StreamReplay'
       'When the last published message was stored. Null if none was published yet.',
       ({ position }) => position,
     ),
-    startedAt: t.field({
-      description: 'When the replay started.',
-      type: 'DateTime',
-      resolve: ({ startedAt }) => new Date(startedAt),
-    }),
+    startedAt: knownTimeField(t, 'When the replay started.', ({ startedAt }) => startedAt),
     endedAt: timeField(t, 'When the replay ended. Null if it has not ended.', ({ endedAt }) => endedAt),
     problem: t.exposeString('problem', {
       description: 'Why the replay is PAUSED or FAILED. Null in other states.',

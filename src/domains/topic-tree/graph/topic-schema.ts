@@ -5,6 +5,7 @@ import { builder } from '../../../gateway/graphql/builder.ts';
 import { describedEnum } from '../../../gateway/graphql/described-enum.ts';
 import { selects } from '../../../gateway/graphql/document.ts';
 import { findsNamedNode, Node } from '../../../gateway/graphql/node.ts';
+import { knownTimeField } from '../../../gateway/graphql/time-field.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { mayReturnText } from '../../../gateway/graphql/walk-limit.ts';
 import { namedNodeId } from '../../../gateway/named-node-id.ts';
@@ -63,16 +64,8 @@ export const Topic = builder.objectRef<TopicView>('Topic').implement({
       type: 'SafeInt',
       description: 'Number of messages since the topic was listed. SUBSCRIBED: number of subscriptions to it.',
     }),
-    firstSeen: t.field({
-      description: 'Time since which the topic is listed.',
-      type: 'DateTime',
-      resolve: ({ firstSeen }) => new Date(firstSeen),
-    }),
-    lastSeen: t.field({
-      description: 'Time of the last use.',
-      type: 'DateTime',
-      resolve: ({ lastSeen }) => new Date(lastSeen),
-    }),
+    firstSeen: knownTimeField(t, 'Time since which the topic is listed.', ({ firstSeen }) => firstSeen),
+    lastSeen: knownTimeField(t, 'Time of the last use.', ({ lastSeen }) => lastSeen),
     qos: t.exposeInt('qos', {
       description:
         'QoS of the last message as it was recorded, or of the last subscription. The gateway receives all messages with QoS 0.',
