@@ -153,6 +153,7 @@ class InspectPlugin implements ControlPlugin, BegunPlugin {
       case 'listsubscribers':
         return this.#subscribers({ command, ...fields });
       case 'listclientevents':
+        this.#follower.reportDropped();
         return this.#events.execute({ command, ...fields });
       case 'describeconnection':
         return this.#describe(fields);

@@ -199,13 +199,18 @@ export class LogFollower {
     this.#begin();
     this.#droppedSince ??= this.#lineAt === null ? this.#since : this.#lineAt - LATE_EVENT_MS;
     this.#since = Date.now();
-    this.#dropTimer ??= setTimeout(() => {
-      const from = Math.min(this.#droppedSince ?? this.#since, this.#since);
-      this.#droppedSince = null;
-      this.#dropTimer = null;
-      this.#options.onEvent({ kind: 'GAP', from, at: this.#since, detail: DROPPED });
-    }, COALESCE_MS).unref();
+    this.#dropTimer ??= setTimeout(() => this.reportDropped(), COALESCE_MS).unref();
     this.#options.onRestart();
+  }
+
+  /** Reports dropped lines before a reader takes the events, because its record is complete until then. */
+  reportDropped(): void {
+    if (this.#droppedSince === null) return;
+    if (this.#dropTimer) clearTimeout(this.#dropTimer);
+    const from = Math.min(this.#droppedSince, this.#since);
+    this.#droppedSince = null;
+    this.#dropTimer = null;
+    this.#options.onEvent({ kind: 'GAP', from, at: this.#since, detail: DROPPED });
   }
 
   /** The log is received from now on. */
