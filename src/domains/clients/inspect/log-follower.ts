@@ -61,6 +61,8 @@ export class LogFollower {
   #heardAt = Date.now();
   /** When the event of the last line was, in epoch milliseconds; `null` if the line has no time. */
   #lineAt: number | null = null;
+  /** The delay of lines since the log is received, in milliseconds. The shortest one is that of the broker's clock. */
+  #delay: { readonly shortest: number; readonly last: number } | null = null;
   /** `gapsBefore` of the last message. */
   #gaps: number | null = null;
   /** Since when lines were dropped that are in no gap yet. */
@@ -243,6 +245,10 @@ export class LogFollower {
   #readLine({ topic, payload }: BrokerMessage, at: number): void {
     const line = this.reader.read(topic.slice(LOG_TOPIC.length), payload, (id) => this.ledger.has(id));
     this.#lineAt = line.at === null ? null : timeOf(line, at);
+    if (line.at !== null) {
+      const last = at - line.at;
+      this.#delay = { last, shortest: Math.min(last, this.#delay?.shortest ?? last) };
+    }
     if (line.kind === 'UNREAD') this.#options.onUnread();
     if (this.#isOfRestart(line)) this.ledger.removeUntil(this.#lastBeforeLoss);
     if (line.kind === 'SUBSCRIBED') this.ledger.subscriptionsFollowed = true;
@@ -262,6 +268,11 @@ export class LogFollower {
   /** Mosquitto 2.1 logs that this session was not connected in this process: it was stored by an earlier one. */
   #isOfRestart(line: LogLine): boolean {
     return line.kind === 'DISCONNECTED' && line.clientid === this.#session.clientId && line.address === '(null)';
+  }
+
+  /** How long lines waited in the broker: if it ends, it loses those that wait. */
+  get #behindMs(): number {
+    return this.#delay === null ? 0 : this.#delay.last - this.#delay.shortest;
   }
 
   /** For how long the lost connection may have been dead: at most until the last message. */
@@ -285,8 +296,9 @@ export class LogFollower {
     this.#early.readWaiting();
     this.census.reset();
     this.#begin();
-    const from = this.#isReceiving ? lostAt - LATE_EVENT_MS : this.#since;
+    const from = this.#isReceiving ? Math.max(lostAt - this.#behindMs, this.#since) - LATE_EVENT_MS : this.#since;
     this.#isReceiving = false;
+    this.#delay = null;
     if (this.#hasLog) this.#restarted(from);
     if (this.#isStarted) void this.verification.restart();
   }

@@ -2,7 +2,7 @@ import type { MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
 import { ClientRegistry } from '../../../../src/domains/clients/inspect/client-registry.ts';
 import { inspectPluginFactory } from '../../../../src/domains/clients/inspect/inspect-plugin.ts';
-import { listClientEvents } from '../../../../src/protocol/apis/clients/client-events.ts';
+import { LATE_EVENT_MS, listClientEvents } from '../../../../src/protocol/apis/clients/client-events.ts';
 import { getClient, listClients } from '../../../../src/protocol/apis/clients/inspect-control.ts';
 import { unknownFields } from '../../../../src/protocol/apis/clients/unknown-fields.ts';
 import { BrokerControls, type BrokerControlsOptions } from '../../../../src/protocol/control/broker-controls.ts';
@@ -362,11 +362,8 @@ async function followedScript(options: Partial<BrokerControlsOptions>) {
   const broker = await startScriptedBroker(() => []);
   const link = await connectedLink({ url: broker.url, sessionExpirySeconds: 0 });
   const script = { tellsConnections: true };
-  const connection = (clientId: string) =>
-    broker.publish(
-      '$SYS/broker/log/N',
-      `1700000000: New client connected from 127.0.0.1:1 as ${clientId} (p5, c1, k60).`,
-    );
+  const connection = (clientId: string, at = 1_700_000_000) =>
+    broker.publish('$SYS/broker/log/N', `${at}: New client connected from 127.0.0.1:1 as ${clientId} (p5, c1, k60).`);
   const knock = link.knock.bind(link);
   link.knock = async () => {
     const clientId = await knock();
@@ -409,6 +406,21 @@ test('missing connect lines are verified again at a later request', async () => 
   await expect.poll(() => controls.capability('cedalo/inspect')).toMatchObject(UNTOLD);
   script.tellsConnections = true;
   await expect.poll(() => idsOf(controls).catch(() => [])).toHaveLength(1);
+});
+
+test('lines that waited in the broker when it ended are in a gap', async () => {
+  const { connection, controls, reconnect } = await followedScript({});
+  expect(await controls.capability('cedalo/inspect')).toMatchObject({ provider: 'GATEWAY' });
+  const now = Math.floor(Date.now() / 1_000);
+  await connection('soon', now);
+  await expect.poll(() => idsOf(controls)).toContain('soon');
+  const { since = 0 } = await listClients(controls);
+  // Later by the clock of the test than the broker logged them.
+  await connection('late', now - 3_600);
+  await expect.poll(() => idsOf(controls)).toContain('late');
+  await reconnect();
+  const begins = async () => (await listClientEvents(controls, 0))?.events.map(({ from }) => from);
+  await expect.poll(begins).toContain(since - LATE_EVENT_MS);
 });
 
 test('a short interruption of the link misses no client that connected or disconnected meanwhile', async () => {
