@@ -2,9 +2,12 @@ import { connectAsync } from 'mqtt';
 import { expect, test } from 'vitest';
 import { createAuthority } from '../../support/certificates.ts';
 import { ADMIN, FOLLOWED_LOG, startMosquitto } from '../../support/mosquitto.ts';
+import { startRelay } from '../../support/relay.ts';
 import { startTestService } from '../../support/service.ts';
 import { addBroker } from '../messages/message-world.ts';
 import { closed, opened, problemsOf, SLOW } from './problem-world.ts';
+
+const WRONG = { username: ADMIN.username, password: 'wrong' };
 
 const every = (ms: number, work: () => void) => {
   const timer = setInterval(work, ms);
@@ -54,6 +57,41 @@ test('wrong passwords, two clients with one id and withdrawn rights each open th
   expect(rights.whatWouldHelp).not.toBe('');
   await control({ command: 'deleteRole', ...role });
   await closed(service, 'BROKER_RIGHTS_MISSING');
+});
+
+test('refused credentials, a log that is not published and clients from before each open a problem, which closes afterwards', async () => {
+  const [mosquitto, silent] = await Promise.all([
+    startMosquitto({ access: 'passwords', logTypes: FOLLOWED_LOG }),
+    startMosquitto(),
+  ]);
+  const early = await mosquitto.client({ clientId: 'early' });
+  const service = await startTestService();
+  const followedId = await addBroker(service, mosquitto.url, ADMIN);
+  const path = `/api/projects/${service.projectId}/brokers`;
+  const { body } = await service.rest('POST', path, service.root, { name: 'r', url: mosquitto.url, ...WRONG });
+  const relay = await startRelay(silent.port);
+  const silentId = await addBroker(service, relay.url);
+
+  const refused = await opened(service, 'BROKER_UNAUTHORIZED');
+  expect(refused).toMatchObject({ subjectId: body.id, severity: 'CRITICAL', broker: { id: body.id } });
+  expect(refused.whatWouldHelp).toContain('Correct the user name and the password');
+  await service.rest('PUT', `${path}/${body.id}`, service.root, ADMIN);
+  await closed(service, 'BROKER_UNAUTHORIZED');
+
+  const missing = await opened(service, 'CAPABILITY_MISSING');
+  expect(missing).toMatchObject({ subjectId: silentId, severity: 'NOTICE' });
+  expect(missing.whatWouldHelp).toContain('log_dest topic');
+  relay.stop();
+  await startRelay(mosquitto.port, { at: Number(new URL(relay.url).port) });
+  await service.rest('PUT', `${path}/${silentId}`, service.root, ADMIN);
+  await closed(service, 'CAPABILITY_MISSING');
+
+  const incomplete = await opened(service, 'LIST_INCOMPLETE', { brokerIds: [followedId] });
+  expect(incomplete.whatWouldHelp).toContain('connect again');
+  await early.endAsync();
+  await service.rest('DELETE', `${path}/${body.id}`);
+  await service.rest('DELETE', `${path}/${silentId}`);
+  await closed(service, 'LIST_INCOMPLETE');
 });
 
 test('a certificate of three days and a token of two open problems, and none is left when they are gone', async () => {
