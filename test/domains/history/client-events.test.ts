@@ -1,8 +1,11 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { LATE_EVENT_MS } from '../../../src/protocol/apis/clients/client-events.ts';
+import { startScriptedBroker } from '../../support/aedes-broker.ts';
 import { startTestService } from '../../support/service.ts';
 import { codeOf } from '../clients/graph/operations.ts';
 import { embeddedBroker, mosquittoBroker } from '../clients/truth/observed-broker.ts';
 import { dialMqtt } from '../clients/truth/raw-client.ts';
+import { addBroker } from '../messages/message-world.ts';
 import { coverageOf, eventsOf } from './event-pages.ts';
 import { takeRandomSteps } from './random-steps.ts';
 
@@ -152,4 +155,37 @@ test('events and refusals survive a restart of the service, and the time without
   const [merged, ...others] = await refusals(service);
   expect(others).toEqual([]);
   expect(merged).toMatchObject({ reason: 'UNKNOWN_ACCOUNT', clientId: 'lost', count: 4, firstAt: old.firstAt });
+});
+
+test('if events are noticed late, the gap of a restart begins where the last timely ones ended', async () => {
+  const broker = await startScriptedBroker(() => []);
+  const before = await startTestService();
+  const brokerId = await addBroker(before, broker.url);
+  await expect.poll(() => broker.filters).toContain('$SYS/broker/log/#');
+  let lines = 0;
+  const line = (at = Math.floor(Date.now() / 1_000)) => {
+    lines += 1;
+    const text = `${at}: New client connected from 127.0.0.1:1 as device-${lines} (p5, c1, k60).`;
+    return broker.publish('$SYS/broker/log/N', text);
+  };
+  const logs = () => {
+    const timer = setInterval(() => void line(), 200);
+    onTestFinished(() => clearInterval(timer));
+    return timer;
+  };
+  const logging = logs();
+  const ids = async () => (await eventsOf(before, brokerId)).map(({ clientId }) => clientId);
+  await expect.poll(ids).not.toEqual([]);
+  clearInterval(logging);
+  await expect.poll(ids).toContain(`device-${lines}`);
+  const lateFrom = Date.now();
+  await line(Math.floor(lateFrom / 1_000) - 30);
+  await expect.poll(ids).toContain(`device-${lines}`);
+  await before.close();
+
+  logs();
+  const service = await startTestService({ dataDir: before.config.dataDir });
+  const gaps = async () => (await coverageOf(service, brokerId)).gaps;
+  await expect.poll(gaps).toMatchObject([{ reason: 'NOT_FOLLOWED' }]);
+  expect(Date.parse((await gaps())[0].from)).toBeLessThanOrEqual(lateFrom - LATE_EVENT_MS);
 });

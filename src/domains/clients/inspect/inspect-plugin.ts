@@ -154,7 +154,7 @@ class InspectPlugin implements ControlPlugin, BegunPlugin {
         return this.#subscribers({ command, ...fields });
       case 'listclientevents':
         this.#follower.reportDropped();
-        return this.#events.execute({ command, ...fields });
+        return { ...this.#events.execute({ command, ...fields }), lateMs: this.#follower.behindMs };
       case 'describeconnection':
         return this.#describe(fields);
       case 'awaitend':

@@ -271,7 +271,7 @@ export class LogFollower {
   }
 
   /** How long lines waited in the broker: if it ends, it loses those that wait. */
-  get #behindMs(): number {
+  get behindMs(): number {
     return this.#delay === null ? 0 : this.#delay.last - this.#delay.shortest;
   }
 
@@ -296,7 +296,7 @@ export class LogFollower {
     this.#early.readWaiting();
     this.census.reset();
     this.#begin();
-    const from = this.#isReceiving ? Math.max(lostAt - this.#behindMs, this.#since) - LATE_EVENT_MS : this.#since;
+    const from = this.#isReceiving ? Math.max(lostAt - this.behindMs, this.#since) - LATE_EVENT_MS : this.#since;
     this.#isReceiving = false;
     this.#delay = null;
     if (this.#hasLog) this.#restarted(from);

@@ -74,9 +74,9 @@ export class BrokerEvents {
     this.#refusalsSoon();
   }
 
-  /** Everything that was reported until then is written, in epoch milliseconds. */
+  /** Everything until then is written, in epoch milliseconds, except events that are late by up to LATE_EVENT_MS. */
   get writtenUntil(): number {
-    return Math.min(Date.now(), ...Array.from(this.#unread, ({ since }) => since));
+    return Math.min(Date.now(), ...Array.from(this.#unread, ({ since }) => since)) - this.#numbered.lateMs;
   }
 
   /** Writes nothing more. */

@@ -25,6 +25,7 @@ export class NumberedEvents {
   #last = 0;
   #lastEvent = 0;
   #completeUntil = Date.now();
+  #lateMs = 0;
   /** Events of another log until then, in the time of the broker, may have been written by the previous process. */
   #writtenUntil = 0;
 
@@ -42,6 +43,11 @@ export class NumberedEvents {
     return this.#completeUntil;
   }
 
+  /** By how much more than LATE_EVENT_MS events were late at the last reading. */
+  get lateMs(): number {
+    return this.#lateMs;
+  }
+
   /**
    * Writes what is new. Returns `false` if the provider has no numbered events. Errors: as `ControlCaller`, and those
    * of the store.
@@ -57,7 +63,8 @@ export class NumberedEvents {
       }
       this.#write(page);
       if (this.#last < page.sequence && page.events.length > 0) continue;
-      this.#completeUntil = readAt;
+      this.#lateMs = page.lateMs ?? 0;
+      this.#completeUntil = Math.max(this.#completeUntil, readAt - this.#lateMs);
       return true;
     }
   }

@@ -54,9 +54,13 @@ export interface ClientEventPage {
   /** Number of the last event of the log. */
   readonly sequence: number;
   readonly events: readonly ClientEvent[];
+  /** By how much more than LATE_EVENT_MS the provider notices events late now, in milliseconds. Default: 0. */
+  readonly lateMs?: number;
 }
 
 export const MAX_EVENTS_PAGE = 1_000;
+/** A longer delay is an error of the provider. */
+const MAX_LATE_MS = 60_000;
 
 /** An event may be noticed this long after it happened, because the broker, the network or this process is slow. */
 export const LATE_EVENT_MS = 2_000;
@@ -82,7 +86,8 @@ export async function listClientEvents(caller: ControlCaller, after: number): Pr
   const [first, sequence] = [data.first, data.sequence].map(integerOf);
   if (since === null || first == null || sequence == null) return null;
   const events = listIn(data, 'events').slice(0, MAX_EVENTS_PAGE).map(eventOf);
-  return { log: data.log.slice(0, MAX_EVENT_NAME), since, first, sequence, events };
+  const lateMs = Math.min(Math.max(0, integerOf(data.lateMs) ?? 0), MAX_LATE_MS);
+  return { log: data.log.slice(0, MAX_EVENT_NAME), since, first, sequence, events, lateMs };
 }
 
 /** A value of a wrong type counts as missing. Numbers of events stay right: what is no event is a GAP. */
