@@ -1,5 +1,7 @@
-import { describe, test } from 'vitest';
-import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { NodeHandler } from '../../src/gateway/http/fetch-handler.ts';
+import { startHttpServer } from '../../src/gateway/http/http-server.ts';
+import { CHROMIUM_MISSING, hasChromium, openPage } from '../support/chromium.ts';
 import { startTestService } from '../support/service.ts';
 import { checkScreen, openConsole, openFleet, signIn } from './page.ts';
 
@@ -40,5 +42,23 @@ describe.skipIf(!hasChromium)(hasChromium ? 'failures of the console' : CHROMIUM
     await page.getByText('The service does not respond').waitFor();
     await page.unroute(`${service.url}/graphql`);
     await page.getByRole('link', { name: 'Test', exact: true }).waitFor();
+  });
+
+  test('of a service that starts are a page that becomes the requested one by itself', async () => {
+    const server = await startHttpServer({ host: '127.0.0.1', port: 0 });
+    onTestFinished(server.close);
+    const url = `http://127.0.0.1:${server.port}`;
+    const page = await openPage('en-GB');
+    const refused: string[] = [];
+    page.on('console', (message) => message.text().includes('Content Security Policy') && refused.push(message.text()));
+    await page.goto(`${url}/#/brokers/x`);
+    await page.getByRole('heading', { name: 'The service is starting' }).waitFor();
+    const program = await fetch(`${url}/api/projects`);
+    expect([program.status, await program.json()]).toMatchObject([503, { code: 'STARTING' }]);
+    const shown = '<!doctype html><title>Started</title><h1>Started</h1>';
+    const handle: NodeHandler = (_req, res) => res.setHeader('content-type', 'text/html').end(shown);
+    server.serve({ entryOf: () => ({ kind: undefined, fetch: () => new Response(), handle }) });
+    await page.getByRole('heading', { name: 'Started' }).waitFor();
+    expect([page.url(), refused]).toEqual([`${url}/#/brokers/x`, []]);
   });
 });

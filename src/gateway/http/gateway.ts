@@ -3,6 +3,8 @@ import type { Duplex } from 'node:stream';
 import { compressed } from './compressed-handler.ts';
 import { Compression } from './compression.ts';
 import { type FetchHandler, jsonResponse, type NodeHandler, onNode, pathOf, targetOf } from './fetch-handler.ts';
+import { wantsPage } from './page.ts';
+import { plainPage } from './plain-page.ts';
 
 export type RequestKind = 'graphql' | 'rest';
 
@@ -68,9 +70,15 @@ const readiness = (reason: string | null, fields: () => object = () => ({})) =>
     : jsonResponse(503, { status: 'not ready', reason });
 /** What /readyz serves while the service shuts down. */
 export const NOT_READY = entry(() => readiness('the service shuts down'));
-const STARTING = entry(() =>
-  jsonResponse(503, { message: 'The service is starting', code: 'STARTING', status: 503 }, { 'retry-after': '1' }),
-);
+/** A header or an element `refresh` does not reload an address with a fragment in Chromium. */
+const RELOAD = 'setTimeout(() => location.reload(), 1000)';
+const STARTING = entry((request) => {
+  const message = 'The service is starting';
+  const headers = { 'retry-after': '1' };
+  if (!wantsPage(request)) return jsonResponse(503, { message, code: 'STARTING', status: 503 }, headers);
+  const text = 'This page reloads when it has started.';
+  return plainPage(503, { title: message, text, script: RELOAD, headers });
+});
 const UNKNOWN = entry((request) => {
   const message = `The path ${pathOf(targetOf(request))} does not exist`;
   return jsonResponse(404, { message, code: 'NOT_FOUND', status: 404 });

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import { Response } from '@whatwg-node/server';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { cookieValue } from '../../../gateway/http/cookie-value.ts';
 import { type FetchHandler, type RequestOrigin, targetOf } from '../../../gateway/http/fetch-handler.ts';
+import { PLAIN_HEADERS, plainPage } from '../../../gateway/http/plain-page.ts';
 import { hashSecret } from '../../../platform/auth/secrets.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import { networkOf } from '../../../platform/limits/network.ts';
@@ -79,17 +79,8 @@ const cookieOf = (state: string): string => `brokergraph_sign_in_${hashSecret(st
 const UNKNOWN_SIGN_IN =
   'This sign-in is unknown: it was used before, has expired, or began in another browser. Begin again.';
 
-const STYLE = 'body { font-family: system-ui, sans-serif; max-width: 32rem; margin: 4rem auto; padding: 0 1rem }';
-
-const SAFE = {
-  'cache-control': 'no-store',
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-  'content-security-policy': `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; frame-ancestors 'none'`,
-} as const;
-
 const redirect = (location: string, cookie: string): Response =>
-  new Response(null, { status: 302, headers: { ...SAFE, location, 'set-cookie': cookie } });
+  new Response(null, { status: 302, headers: { ...PLAIN_HEADERS, location, 'set-cookie': cookie } });
 
 function refusal(error: unknown, log: Logger): Response {
   if (error instanceof ServiceError && error.code !== 'INTERNAL_ERROR') {
@@ -102,9 +93,5 @@ function refusal(error: unknown, log: Logger): Response {
 }
 
 /** `text` must not contain input of the caller. */
-function page(status: number, text: string, headers: Readonly<Record<string, string>> = {}): Response {
-  return new Response(
-    `<!doctype html><html lang="en"><meta charset="utf-8"><title>Sign in</title><style>${STYLE}</style><body><h1>Sign in</h1><p>${text}</p>`,
-    { status, headers: { ...SAFE, 'content-type': 'text/html; charset=utf-8', ...headers } },
-  );
-}
+const page = (status: number, text: string, headers: Readonly<Record<string, string>> = {}): Response =>
+  plainPage(status, { title: 'Sign in', text, headers });
