@@ -18,6 +18,7 @@ import '../domains/brokers/cloud-broker-schema.ts';
 import '../domains/brokers/broker-status-schema.ts';
 import '../domains/brokers/broker-list-schema.ts';
 import '../domains/brokers/broker-metrics-schema.ts';
+import '../domains/history/access-changes/access-changes-schema.ts';
 import '../domains/history/marks/marks-schema.ts';
 import '../domains/history/passwords/account-passwords-schema.ts';
 import '../domains/history/metrics/fleet-metrics-schema.ts';

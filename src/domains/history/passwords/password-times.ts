@@ -1,6 +1,7 @@
 import { runInSlices, type SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { Database } from '../../../platform/storage/database.ts';
 import { findEntries } from '../../audit/audit-search.ts';
+import { changesIn, type RecordedEntry } from '../access-changes/recorded-changes.ts';
 import { operationsOf } from '../marks/mark-kinds.ts';
 
 /** An entry has at most 16 kB, so these take less than a second. */
@@ -16,13 +17,6 @@ export interface PasswordTimes {
   readonly partEntries: number;
 }
 
-interface Entry {
-  readonly at: Date;
-  readonly operation: string;
-  readonly result: string;
-  readonly after: string | null;
-}
-
 /** Passwords themselves are masked in the audit. The newest entry of an account counts. */
 export async function readPasswordTimes(db: Database, brokerId: string): Promise<PasswordTimes> {
   const where = { brokerId, operation: { in: operationsOf(['ACCESS']) }, result: { in: ['DONE', 'UNKNOWN'] } };
@@ -34,7 +28,7 @@ export async function readPasswordTimes(db: Database, brokerId: string): Promise
   return { ...(await runInSlices(timesIn(entries))), recordedSince: oldest?.at ?? null };
 }
 
-function* timesIn(entries: readonly Entry[]): SlicedTask<Omit<PasswordTimes, 'recordedSince'>> {
+function* timesIn(entries: readonly RecordedEntry[]): SlicedTask<Omit<PasswordTimes, 'recordedSince'>> {
   const setAt = new Map<string, Date | null>();
   let partEntries = 0;
   for (const entry of entries) {
@@ -50,33 +44,3 @@ function* timesIn(entries: readonly Entry[]): SlicedTask<Omit<PasswordTimes, 're
   }
   return { setAt, partEntries };
 }
-
-type Values = Readonly<Record<string, unknown>>;
-
-interface RecordedChanges {
-  /** What the broker executed, with the name of the mutation of each change. */
-  readonly changes: [string, Values][];
-  readonly isWhole: boolean;
-}
-
-function changesIn({ operation, result, after }: Entry): RecordedChanges {
-  if (result === 'UNKNOWN') return { changes: [], isWhole: false };
-  const input = valuesOf(after === null ? null : JSON.parse(after));
-  if (input.dryRun === true) return { changes: [], isWhole: true };
-  if (!Array.isArray(input.changes)) {
-    const isWhole = 'change' in input || operation.endsWith('Acl') || operation === 'setAnonymousGroup';
-    return { changes: [[operation, valuesOf(input.change)]], isWhole };
-  }
-  const outcomes = Array.isArray(input.outcomes) ? input.outcomes : [];
-  const changes = input.changes.flatMap((change: unknown, index): [string, Values][] =>
-    outcomes[index] === 'APPLIED'
-      ? Object.entries(valuesOf(change)).map(([mutation, values]) => [mutation, valuesOf(values)])
-      : [],
-  );
-  // The audit replaces the end of a long list by a text.
-  const isWhole = [...input.changes, ...changes.map(([, values]) => values)].every((part) => typeof part === 'object');
-  const isClear = outcomes.every((outcome) => outcome !== 'PARTLY_APPLIED' && outcome !== 'UNKNOWN');
-  return { changes, isWhole: isWhole && isClear && outcomes.length >= input.changes.length };
-}
-
-const valuesOf = (value: unknown): Values => (typeof value === 'object' && value !== null ? (value as Values) : {});

@@ -1,0 +1,85 @@
+import type { AuditEntry, Prisma } from '../../../generated/sqlite/client.ts';
+import { runInSlices, type SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
+import type { Database } from '../../../platform/storage/database.ts';
+import { findEntries } from '../../audit/audit-search.ts';
+import { operationsOf } from '../marks/mark-kinds.ts';
+import { changesIn } from './recorded-changes.ts';
+
+/** An entry has at most 16 kB, so these take less than a second. */
+const MAX_ENTRIES = 1_000;
+/** Entries before the time of which the newest with a change is searched. */
+const MAX_EARLIER = 50;
+/** What a new password changes decides nothing. */
+const OPERATIONS = operationsOf(['ACCESS']).filter((operation) => operation !== 'setAccountPassword');
+/** Changes of which nodes a cluster has, which may change the access control of a node. */
+const OF_CLUSTERS = ['createCluster', 'joinCluster', 'leaveCluster', 'deleteCluster', 'repairClusterNode'];
+
+export interface AccessChanges {
+  /** The newest first. */
+  readonly changes: readonly AuditEntry[];
+  /** The last change before them. */
+  readonly previous: AuditEntry | null;
+  /** Earlier changes are not known. */
+  readonly knownSince: Date;
+  readonly usernames: ReadonlySet<string>;
+  readonly groupNames: ReadonlySet<string>;
+  readonly roleNames: ReadonlySet<string>;
+  /** Whether the answer may differ for every client. */
+  readonly concernsAll: boolean;
+}
+
+interface ChangedBroker {
+  readonly id: string;
+  readonly projectId: string;
+  readonly createdAt: string;
+  /** The cluster of the broker and its nodes, which have the same access control. */
+  readonly together: readonly string[];
+}
+
+/** What this service changed in the access control of a broker since a time, as far as the audit records it. */
+export async function readAccessChanges(db: Database, broker: ChangedBroker, since: Date): Promise<AccessChanges> {
+  const named = { contains: broker.id };
+  const where: Prisma.AuditEntryWhereInput = {
+    result: { in: ['DONE', 'UNKNOWN'] },
+    OR: [
+      { brokerId: { in: [broker.id, ...broker.together] }, operation: { in: OPERATIONS } },
+      { projectId: broker.projectId, operation: { in: OF_CLUSTERS }, OR: [{ before: named }, { after: named }] },
+      { projectId: broker.projectId, operation: 'deleteClusters' },
+    ],
+  };
+  const entries = await findEntries(db, { AND: [where, { at: { gte: since } }] }, { take: MAX_ENTRIES });
+  const earlier = await findEntries(db, { AND: [where, { at: { lt: since } }] }, { take: MAX_EARLIER });
+  const oldest = await db.auditEntry.findFirst({ orderBy: { sequence: 'asc' }, select: { at: true } });
+  const limit = entries.length === MAX_ENTRIES ? entries.at(-1) : null;
+  const known = [oldest?.at ?? new Date(), new Date(broker.createdAt), limit?.at ?? new Date(0)];
+  return {
+    ...(await runInSlices(namesIn(entries))),
+    previous: earlier.find((entry) => isChange(entry)) ?? null,
+    knownSince: new Date(Math.max(...known.map(Number))),
+  };
+}
+
+function isChange(entry: AuditEntry): boolean {
+  const { changes, isWhole } = changesIn(entry);
+  return changes.length > 0 || !isWhole;
+}
+
+/** A change names the object that it changes first. What it gives to that object is not changed itself. */
+function* namesIn(entries: readonly AuditEntry[]): SlicedTask<Omit<AccessChanges, 'previous' | 'knownSince'>> {
+  const found = { username: new Set<string>(), groupName: new Set<string>(), roleName: new Set<string>() };
+  const made: AuditEntry[] = [];
+  let concernsAll = false;
+  for (const entry of entries) {
+    const { changes, isWhole } = changesIn(entry);
+    if (changes.length > 0 || !isWhole) made.push(entry);
+    concernsAll ||= !isWhole;
+    for (const [mutation, change] of changes) {
+      const key = (['username', 'groupName', 'roleName'] as const).find((one) => typeof change[one] === 'string');
+      if (key === undefined || mutation === 'setAnonymousGroup') concernsAll = true;
+      else found[key].add(String(change[key]));
+    }
+    yield;
+  }
+  const { username: usernames, groupName: groupNames, roleName: roleNames } = found;
+  return { changes: made, usernames, groupNames, roleNames, concernsAll };
+}
