@@ -20,6 +20,13 @@ export const settingsTexts = catalogue('project/settings', {
   storesTopicPayloadsHint: 'The beginning of the last payload of each topic.',
   storesTopicPayloadsOn: 'Editors see the last payloads of all recorded topics.',
   storesTopicPayloadsOff: 'The stored payloads are deleted.',
+  history: 'History of brokers',
+  historyMeans:
+    'Metrics, events of clients and refusals are stored for all projects together, by settings of the service: the oldest are deleted first.',
+  historyDays: 'Stored for days',
+  historySince: 'Begins',
+  historySize: 'Size',
+  historyOf: '{bytes} of at most {most}',
   deleteProject: 'Delete project',
   deleteOf: 'Delete {name}',
   deleted: '{name} is deleted.',

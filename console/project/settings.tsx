@@ -9,6 +9,7 @@ import { useNotices } from '../ui/notices.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Time } from '../ui/time.tsx';
 import { DeleteProject } from './delete-project.tsx';
+import { HistoryStorage } from './history-storage.tsx';
 import { useProject, useRenewProject } from './project-context.ts';
 import { settingsTexts } from './settings-texts.ts';
 
@@ -61,6 +62,7 @@ export function Settings() {
           <code>{found.id}</code>
         </dd>
       </dl>
+      <HistoryStorage />
       <ProblemThresholds projectId={id} />
       {found.viewerCanDelete && (
         <p>

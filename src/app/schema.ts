@@ -22,6 +22,7 @@ import '../domains/history/access-changes/access-changes-schema.ts';
 import '../domains/history/marks/marks-schema.ts';
 import '../domains/history/passwords/account-passwords-schema.ts';
 import '../domains/history/metrics/fleet-metrics-schema.ts';
+import '../domains/history/storage/history-storage-schema.ts';
 import '../domains/history/metrics/metrics-history-schema.ts';
 import '../domains/clients/graph/client-schema.ts';
 import '../domains/clients/graph/client-lists-schema.ts';

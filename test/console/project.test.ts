@@ -24,6 +24,10 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the screens of a project' : CHROMIU
     await page.keyboard.press('Space');
     await page.getByText('Viewers, and tokens with this role, can no longer change').waitFor();
     await page.getByLabel('Description').fill('The plant in the north');
+    await page
+      .getByRole('region', { name: 'History of brokers' })
+      .getByText(/ of at most 2\.1.GB HISTORY_MAX_MB/)
+      .waitFor();
     await checkScreen(page, 'project-settings');
     await page.getByLabel('Name').press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Plant 1' }).waitFor();

@@ -64,9 +64,10 @@ const YOUNG_MEGABYTES = 4;
 export class HistoryThread extends WorkerHost<HistorySetup, HistoryCalls, HistoryEvent> {
   readonly #instance: WorkerInstance<HistorySetup, HistoryCalls, HistoryEvent>;
   readonly #queue: HistoryQueue;
-  readonly #keepMs: number;
+  readonly keepMs: number;
+  readonly maxBytes: number;
   readonly #retried = new AbortController();
-  #state: HistoryState = { problem: null, code: null, bytes: null };
+  #state: HistoryState = { problem: null, code: null, bytes: null, oldest: null };
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<void> | null = null;
   #queries = 0;
@@ -80,7 +81,8 @@ export class HistoryThread extends WorkerHost<HistorySetup, HistoryCalls, Histor
       workerUrl: workerUrl ?? new URL('./history-worker.js', import.meta.url),
     });
     this.#queue = new HistoryQueue(QUEUE_BYTES);
-    this.#keepMs = keepMs;
+    this.keepMs = keepMs;
+    this.maxBytes = maxBytes;
     this.#instance = this.open({
       name: 'history',
       setup: { place, keepMs, maxBytes },
@@ -110,7 +112,7 @@ export class HistoryThread extends WorkerHost<HistorySetup, HistoryCalls, Histor
     return {
       insert: (arrival, at, bytes) => {
         const now = Date.now();
-        if (at < now - this.#keepMs) return;
+        if (at < now - this.keepMs) return;
         if (at <= now + MAX_AHEAD_MS)
           this.#queue.add({ module: name, arrival, at, bytes }, this.state.code ?? 'QUEUE_FULL');
         else this.#queue.lose(name, now);

@@ -7,4 +7,6 @@ export interface HistoryState {
   readonly code: HistoryGapReason | null;
   /** Size of the stored history, at the last check; `null` before it. */
   readonly bytes: number | null;
+  /** Epoch milliseconds of the oldest rows, or earlier, at the last check; `null` before it and without rows. */
+  readonly oldest: number | null;
 }

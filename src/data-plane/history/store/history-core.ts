@@ -45,7 +45,7 @@ export class HistoryCore {
   readonly #options: HistoryCoreOptions;
   readonly #modules: ReadonlyMap<string, AnyModule>;
   readonly #tables: ReadonlyMap<string, HistoryTable>;
-  #state: HistoryState = { ...WRITTEN, bytes: null };
+  #state: HistoryState = { ...WRITTEN, bytes: null, oldest: null };
   #timer: NodeJS.Timeout | undefined;
   #working: Promise<unknown> = Promise.resolve();
 
@@ -86,12 +86,13 @@ export class HistoryCore {
   /** Derives rows, and deletes what is too old or too much. Errors: those of the database. */
   async maintain(now = Date.now()): Promise<void> {
     const { database } = this.#options;
+    let oldest = now;
     await database.alone(async () => {
       if (database.lowSpace() === null) await this.#rollUp(now);
       for (const table of this.#tables.values()) await this.#deleteBefore(table, now - this.#keepMs(table));
-      await this.#limitSize(now);
+      oldest = await this.#limitSize(now);
     });
-    this.#change({ ...this.#state, bytes: await database.bytes() });
+    this.#change({ ...this.#state, bytes: await database.bytes(), oldest: oldest < now ? oldest : null });
   }
 
   async close(): Promise<void> {
@@ -153,14 +154,24 @@ export class HistoryCore {
     while (await this.#options.database.deleteBefore(table, time)) await nextIteration();
   }
 
-  async #limitSize(now: number): Promise<void> {
+  /** Returns the time of the oldest rows, or an earlier one; `now` if there are none. */
+  async #limitSize(now: number): Promise<number> {
     const { database, maxBytes } = this.#options;
-    let oldest = now;
-    for (const table of this.#tables.values()) oldest = Math.min(oldest, (await database.oldest(table)) ?? now);
+    const oldest = await this.#oldest(now);
     const span = now - oldest;
-    for (let cut = 1; cut <= MAX_CUTS && (await database.bytes()) > maxBytes; cut++) {
-      for (const table of this.#tables.values()) await this.#deleteBefore(table, oldest + span * CUT * cut);
+    let cuts = 0;
+    while (cuts < MAX_CUTS && (await database.bytes()) > maxBytes) {
+      cuts += 1;
+      for (const table of this.#tables.values()) await this.#deleteBefore(table, oldest + span * CUT * cuts);
     }
+    return cuts === 0 ? oldest : this.#oldest(now);
+  }
+
+  async #oldest(now: number): Promise<number> {
+    let oldest = now;
+    for (const table of this.#tables.values())
+      oldest = Math.min(oldest, (await this.#options.database.oldest(table)) ?? now);
+    return oldest;
   }
 
   #change(state: HistoryState): void {
