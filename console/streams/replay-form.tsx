@@ -4,7 +4,9 @@ import { useTexts } from '../texts/texts.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { DialogButtons } from '../ui/dialog-buttons.tsx';
 import { Field } from '../ui/field.tsx';
+import { localTime } from '../ui/local-time.ts';
 import { Refusal } from '../ui/problem.tsx';
+import { RangeChoice } from '../ui/range-choice.tsx';
 import { REPLAY, type Stream } from './stream-graph.ts';
 import { streamTexts } from './texts.ts';
 
@@ -53,6 +55,7 @@ export function ReplayForm({ brokerId, stream, onClose, onStarted }: ReplayFormP
       <form className="fields" onSubmit={(event) => void start(event)}>
         <p>{text('replayHint')}</p>
         <Field label={text('replayTopic')}>{input('topic', 'text')}</Field>
+        <RangeChoice onRange={({ from, to }) => change({ from: localTime(from), to: localTime(to) })} />
         <Field label={text('from')} hint={text('fromHint')}>
           {input('from', 'datetime-local')}
         </Field>

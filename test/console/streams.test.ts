@@ -150,7 +150,15 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the streams' : CHROMIUM_MISSING, ()
     await page.getByRole('button', { name: 'Replay stored' }).click();
     await page.getByLabel('Topic of the replay').fill('replay/stored');
     await page.getByLabel('Speed').fill('');
-    await page.keyboard.press('Enter');
+    // A night that has ended has none of these messages; the last hour has all.
+    const times = page.getByRole('dialog').locator('input[type=datetime-local]');
+    await page.getByRole('button', { name: 'Last night' }).click();
+    expect(await times.last().inputValue()).toMatch(/T08:00/);
+    await page.getByRole('button', { name: 'Last hour' }).click();
+    expect(await times.last().inputValue()).toBe('');
+    expect(await times.first().inputValue()).not.toBe('');
+    await checkScreen(page, 'stream-replay');
+    await page.getByLabel('Speed').press('Enter');
     await page.getByText('Messages: 50 of 50.').waitFor();
     expect(await until(50)).toHaveLength(50);
     await checkScreen(page, 'streams');
