@@ -39,4 +39,10 @@ export const chartsTexts = catalogue('overview', {
   exact: 'Exact and complete.',
   inexact: 'Estimated: each count may be up to {error} higher, and what has less may be missing.',
   topSource: 'Counted by the broker itself, from messages of clients. Topics are compared by what is published.',
+  notCounted:
+    'This broker does not report which client sends a message. Mosquitto names the client and the topic in its own log, in lines with “Received PUBLISH from”: set log_type debug and log_dest file or stdout in mosquitto.conf for a short time.',
+  recordTopics: 'Record topics, to see which have the most messages',
+  recordedTopics: 'Recorded topics with the most messages',
+  noTopics: 'No message yet.',
+  recordedSince: 'Messages since the topic was recorded first, and when that was.',
 });

@@ -6,6 +6,7 @@ import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { Uncounted } from './recorded-topics.tsx';
 import { chartsTexts } from './texts.ts';
 import { TopList } from './top-list.tsx';
 import { TOP_TRAFFIC } from './traffic.ts';
@@ -26,31 +27,37 @@ export function TopTraffic({ brokerId }: { readonly brokerId: string }) {
   const { topClients, topTopics } = data?.broker ?? {};
   // The screen says already that the broker cannot be reached.
   if (error?.code === 'BROKER_UNREACHABLE' && !topClients) return null;
+  const isUncounted = error?.code === 'NOT_SUPPORTED_BY_BROKER';
   const shared = { isBytes, bytesText };
   return (
     <section aria-label={text('topTraffic')} className="top-traffic">
       <header className="screen">
         <h2>{text('topTraffic')}</h2>
-        <fieldset className="choices" aria-label={text('topTime')}>
-          {WINDOWS.map((one) => (
-            <button key={one} type="button" aria-pressed={last === one} onClick={() => setLast(one)}>
-              {text(one)}
-            </button>
-          ))}
-        </fieldset>
-        <select
-          aria-label={text('topBy')}
-          value={by}
-          onChange={({ currentTarget: { value } }) => setBy(CLIENT_MEASURES.find((one) => one === value) ?? by)}
-        >
-          {CLIENT_MEASURES.map((one) => (
-            <option key={one} value={one}>
-              {text(one)}
-            </option>
-          ))}
-        </select>
+        {!isUncounted && (
+          <>
+            <fieldset className="choices" aria-label={text('topTime')}>
+              {WINDOWS.map((one) => (
+                <button key={one} type="button" aria-pressed={last === one} onClick={() => setLast(one)}>
+                  {text(one)}
+                </button>
+              ))}
+            </fieldset>
+            <select
+              aria-label={text('topBy')}
+              value={by}
+              onChange={({ currentTarget: { value } }) => setBy(CLIENT_MEASURES.find((one) => one === value) ?? by)}
+            >
+              {CLIENT_MEASURES.map((one) => (
+                <option key={one} value={one}>
+                  {text(one)}
+                </option>
+              ))}
+            </select>
+          </>
+        )}
       </header>
-      {!(topClients && topTopics) && <Problem error={error} />}
+      {isUncounted && <Uncounted brokerId={brokerId} />}
+      {!(isUncounted || (topClients && topTopics)) && <Problem error={error} />}
       {topClients && topTopics && (
         <>
           <div className="charts">

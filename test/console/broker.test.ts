@@ -51,6 +51,18 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIU
     const capability = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: 'dynamic-security' }) });
     await capability.getByText('not available').waitFor();
     expect((await capability.getByRole('cell').last().textContent())?.length).toBeGreaterThan(10);
+    // Which client floods is not known, what would name it is said, and which topics do so is known if they are recorded.
+    await page.getByText('set log_type debug and log_dest file or stdout').waitFor();
+    await page.getByRole('button', { name: 'Record topics' }).click();
+    const client = await startClient(mosquitto.url, { clientId: 'noisy' });
+    const recorded = page.getByRole('region', { name: 'Recorded topics with the most messages' });
+    await expect
+      .poll(async () => {
+        await client.publishAsync('plant/noise', 'loud', { qos: 1 });
+        return recorded.getByText('plant/noise').count();
+      })
+      .toBe(1);
+    await checkScreen(page, 'broker-uncounted');
     await mosquitto.stop();
     await expect.poll(() => state.textContent()).toBe('unreachable');
     await page.locator('.numbers.stale').waitFor();
