@@ -26,6 +26,7 @@ function Frame({ project }: { readonly project: Project }) {
   const badges = badgesOf(problems.problems, 'PROJECT').set('problems', countsOf(unsilenced(problems.problems)));
   const isOffered: Partial<Record<(typeof PROJECT_SCREENS)[number]['key'], boolean>> = {
     audit: project.viewerCanReadAudit,
+    passwords: project.viewerCanReadAudit,
     notifications: project.viewerCanManageNotifications,
   };
   const screens = PROJECT_SCREENS.filter(({ key }) => isOffered[key] !== false);

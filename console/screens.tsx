@@ -58,6 +58,7 @@ export const PROJECT_SCREENS = [
   ofProject('tokens', async () => (await import('./project/tokens.tsx')).Tokens),
   ofProject('rules', async () => (await import('./project/rules.tsx')).Rules),
   ofProject('certificates', async () => (await import('./certificates/certificates.tsx')).Certificates),
+  ofProject('passwords', async () => (await import('./access/project-passwords.tsx')).ProjectPasswords),
   ofProject('clusters', async () => (await import('./clusters/clusters.tsx')).Clusters),
   ofProject('events', async () => (await import('./events/project-events.tsx')).ProjectEvents),
   ofProject('audit', async () => (await import('./audit/project-audit.tsx')).ProjectAudit),

@@ -16,6 +16,8 @@ export const passwordsTexts = catalogue(
     parts:
       '{count} entries of the audit do not say which of their changes were made, so an age that is shown as unknown or older may be younger.',
     noOldPassword: 'No account has such an old password.',
+    broker: 'Broker',
+    furtherAccounts: '{count} further {count:account|accounts} in its own list',
   },
   accessTexts,
 );

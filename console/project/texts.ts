@@ -15,6 +15,7 @@ export const projectTexts = catalogue('project', {
   tokens: 'Tokens',
   rules: 'Sign-in rules',
   certificates: 'Certificates',
+  passwords: 'Passwords',
   clusters: 'Clusters',
   audit: 'Audit',
 });

@@ -6,7 +6,7 @@ import { type AccessWorld, accessWorld, addBroker, KINDS } from '../domains/acce
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startClient, startMosquitto } from '../support/mosquitto.ts';
 import { startTestService, type TestService } from '../support/service.ts';
-import { checkScreen, makeStrict, openFleet } from './page.ts';
+import { addBroker as addNamed, checkScreen, makeStrict, openFleet } from './page.ts';
 
 /** Two meters hold a role, through a group or directly; a pump holds nothing. */
 async function furnish({ ask }: AccessWorld): Promise<void> {
@@ -258,6 +258,34 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     await row(page, 'pump').waitFor();
     await checkScreen(page, 'access-passwords');
     await startClient((await state()).url, { clientId: 'm1', username: 'meter-1', password: 'one' });
+  });
+
+  test('the passwords of all brokers of a project are one list, by their age', async () => {
+    const world = await accessWorld('the embedded broker');
+    await furnish(world);
+    const { service } = world;
+    await addBroker(service, (await startMosquitto({ access: 'dynsec' })).url);
+    await addNamed(service, 'mqtt://127.0.0.1:1', { name: 'away' });
+    const change = 'setAccountPassword(input: { brokerId: $b, change: { username: "pump", password: "new" } })';
+    await world.graph(`mutation ($b: ID!) { ${change} { outcome } }`);
+    const page = await openFleet(service);
+    await page.goto(`${service.url}/#/projects/${service.projectId}/passwords`);
+    await row(page, 'pump').getByRole('cell', { name: / ago$/ }).waitFor();
+    await row(page, 'meter-1').filter({ hasText: 'Embedded broker' }).getByRole('cell', { name: 'unknown' }).waitFor();
+    await row(page, 'admin').filter({ has: page.getByRole('link', { name: 'm', exact: true }) }).waitFor();
+    // A broker whose accounts are not known is named.
+    await page.getByRole('listitem').filter({ hasText: /^away: / }).waitFor();
+    expect(await page.getByRole('rowheader').last().textContent()).toBe('pump');
+    await checkScreen(page, 'project-passwords');
+    await page.getByLabel('Age of the password').selectOption('90');
+    await row(page, 'pump').waitFor({ state: 'detached' });
+    await row(page, 'meter-1').getByRole('link', { name: 'meter-1' }).click();
+    await page.getByRole('heading', { name: 'meter-1' }).waitFor();
+    const { token } = await service.person('EDITOR');
+    const editor = await openFleet(service, token);
+    await editor.goto(`${service.url}/#/projects/${service.projectId}`);
+    await editor.getByRole('link', { name: 'Members' }).waitFor();
+    expect(await editor.getByRole('link', { name: 'Passwords' }).count()).toBe(0);
   });
 
   test('members of a group, the default access and the anonymous group are changed after a dry run', async () => {
