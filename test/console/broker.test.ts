@@ -51,7 +51,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIU
     const capability = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: 'dynamic-security' }) });
     await capability.getByText('not available').waitFor();
     expect((await capability.getByRole('cell').last().textContent())?.length).toBeGreaterThan(10);
-    // Which client floods is not known, what would name it is said, and which topics do so is known if they are recorded.
+    // Which client floods is not known. The setting that names it is said, and recorded topics are listed.
     await page.getByText('set log_type debug and log_dest file or stdout').waitFor();
     await page.getByRole('button', { name: 'Record topics' }).click();
     const client = await startClient(mosquitto.url, { clientId: 'noisy' });
