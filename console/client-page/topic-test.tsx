@@ -39,6 +39,7 @@ export function TopicTest({ brokerId, clientId, username }: TopicTestProps) {
     topic,
     withRoles: role === '' ? [] : [{ name: role, priority: -1 }],
     withoutRoles: [],
+    day: '',
   };
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();

@@ -17,6 +17,8 @@ export interface Inputs {
   readonly clientId: string;
   readonly action: Action;
   readonly topic: string;
+  /** The day in the past for which the list is asked, as in `2026-01-31`. Empty: today. */
+  readonly day: string;
   /** Roles that the account is assumed to hold, too. */
   readonly withRoles: readonly Role[];
   /** Roles that it is assumed not to hold. */
@@ -24,8 +26,8 @@ export interface Inputs {
 }
 
 /**
- * The inputs of the address: `account`, `anonymous=true`, `clientId`, `action` and `topic`; `with` and `priority`, once
- * for each assumed role in the same order; `without`.
+ * The inputs of the address: `account`, `anonymous=true`, `clientId`, `action`, `topic` and `day`; `with` and
+ * `priority`, once for each assumed role in the same order; `without`.
  */
 export function useWhy(): { readonly inputs: Inputs; readonly set: (part: Partial<Inputs>) => void } {
   const { values: search } = useAddressValues();
@@ -38,6 +40,7 @@ export function useWhy(): { readonly inputs: Inputs; readonly set: (part: Partia
     clientId: search.get('clientId') ?? '',
     action,
     topic: search.get('topic') ?? '',
+    day: search.get('day') ?? '',
     withRoles: search.getAll('with').map((name, index) => ({ name, priority: priorities[index] ?? -1 })),
     withoutRoles: search.getAll('without'),
   };
@@ -52,6 +55,7 @@ function queryOf(inputs: Inputs): URLSearchParams {
     clientId: inputs.clientId,
     action: inputs.action,
     topic: inputs.topic,
+    day: inputs.day,
   };
   for (const [key, value] of Object.entries(texts)) if (value !== '') query.set(key, value);
   for (const { name, priority } of inputs.withRoles) {

@@ -9,9 +9,12 @@ import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Empty } from '../ui/empty.tsx';
+import { Field } from '../ui/field.tsx';
+import { localTime } from '../ui/local-time.ts';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { ActionField } from './action-field.tsx';
+import { beginOf, ChangesSince } from './changes-since.tsx';
 import { DecidingRule } from './looked-at.tsx';
 import { whyTexts } from './texts.ts';
 import { TopicField } from './topic-field.tsx';
@@ -38,7 +41,7 @@ const PAGE = 100;
 export function WhoCan({ revision }: { readonly revision: number }) {
   const text = useTexts(whyTexts);
   const { inputs } = useWhy();
-  const key = `${inputs.action} ${inputs.topic}`;
+  const key = `${inputs.action} ${inputs.topic} ${inputs.day}`;
   return (
     <>
       <WhoForm key={`form ${key}`} />
@@ -55,7 +58,8 @@ export function WhoCan({ revision }: { readonly revision: number }) {
 function WhoForm() {
   const text = useTexts(whyTexts);
   const { inputs, set } = useWhy();
-  const [values, setValues] = useState({ action: inputs.action, topic: inputs.topic });
+  const { project } = useBroker();
+  const [values, setValues] = useState({ action: inputs.action, topic: inputs.topic, day: inputs.day });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     set(values);
@@ -64,6 +68,16 @@ function WhoForm() {
     <form className="why-form" onSubmit={submit}>
       <ActionField value={values.action} onChange={(action) => setValues({ ...values, action })} />
       <TopicField value={values.topic} onChange={(topic) => setValues({ ...values, topic })} />
+      {project.viewerCanReadAudit && (
+        <Field label={text('onDay')}>
+          <input
+            type="date"
+            max={localTime(Date.now()).slice(0, 'yyyy-mm-dd'.length)}
+            value={values.day}
+            onInput={({ currentTarget: { value } }) => setValues({ ...values, day: value })}
+          />
+        </Field>
+      )}
       <button type="submit">{text('whoCan')}</button>
     </form>
   );
@@ -74,7 +88,8 @@ function Grantees({ revision }: { readonly revision: number }) {
   const numberOf = useNumbers();
   const { id } = useBroker();
   const { inputs } = useWhy();
-  const { action, topic } = inputs;
+  const { action, topic, day } = inputs;
+  const begin = beginOf(day);
   const [first, setFirst] = useState(PAGE);
   const variables = { brokerId: id, action, topic, first };
   const { data, error, isCurrent } = useFresh(WHO, variables, revision);
@@ -123,6 +138,7 @@ function Grantees({ revision }: { readonly revision: number }) {
       <div role="status">
         <h2>{text('whoMay', { count: numberOf(totalCount), action: text(action), topic })}</h2>
       </div>
+      {begin !== null && <ChangesSince begin={begin} revision={revision} />}
       {remarks.map((remark) => (
         <p key={remark} className="note">
           {remark}

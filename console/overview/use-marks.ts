@@ -1,4 +1,5 @@
 import { useMemo } from 'react';
+import { entryAddress } from '../audit/entry-address.ts';
 import { useOperationName } from '../audit/what.tsx';
 import type { Mark } from '../charts/line.ts';
 import type { Span } from '../charts/range.ts';
@@ -22,8 +23,6 @@ interface Marks {
   /** Whether the time has no further ones. */
   readonly isComplete: boolean;
 }
-
-const SECOND_MS = 1_000;
 
 /**
  * What was changed in a time at a broker, or in its project and at no broker, from the audit; and the start of the
@@ -53,13 +52,11 @@ export function useMarks(
       if (event.brokerId !== null && event.brokerId !== id) continue;
       const { operation, actorName, targetId, targetName } = event;
       const target = targetId === id || targetName === null ? '' : `: ${targetName}`;
-      const time = Date.parse(at);
-      const address = new URLSearchParams({ operation, from: at, to: new Date(time + SECOND_MS).toISOString() });
       found.push({
         key: event.id,
-        at: time,
+        at: Date.parse(at),
         text: `${nameOf(operation)}${target}${actorName === null ? '' : ` (${actorName})`}`,
-        address: `/projects/${project.id}/audit?${address}`,
+        address: entryAddress(project.id, { operation, at }),
       });
     }
     if (startedAt !== null && startedAt >= from && startedAt <= to)

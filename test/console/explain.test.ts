@@ -133,4 +133,43 @@ describe.skipIf(!hasChromium)(hasChromium ? 'why' : CHROMIUM_MISSING, () => {
       await verdict(tab, 'Allowed: meter-1, publish, plant/secret/door').waitFor();
     },
   );
+
+  test('who could on a day: the list of today holds, or each change since then is named with its entry', async () => {
+    const world = await accessWorld('the embedded broker');
+    await furnish(world);
+    const { service, brokerId: id, graph } = world;
+    // The service has known the broker for years.
+    const [db, at] = [service.storage.db, new Date('2020-01-01T00:00:00Z')];
+    await db.broker.update({ where: { id }, data: { createdAt: at } });
+    await graph('mutation ($b: ID!) { updateBroker(input: { brokerId: $b, description: "x" }) { broker { id } } }');
+    const { sequence } = await db.auditEntry.findFirstOrThrow({ orderBy: { sequence: 'asc' } });
+    await db.auditEntry.update({ where: { sequence }, data: { at } });
+    const query = new URLSearchParams({ topic: 'plant/secret/door' });
+    const page = await open(world, 'why/who-can', query.toString());
+    await page.getByRole('rowheader', { name: 'writer-1' }).waitFor();
+    await page.getByLabel('On the day (optional)').fill('2026-01-15');
+    await page.getByRole('button', { name: 'Who can' }).click();
+    await page.getByText(/The list also holds for Thursday, .*15.* 2026/).waitFor();
+    await page.getByText('No earlier change is recorded.').waitFor();
+    await checkScreen(page, 'who-could');
+
+    const give = 'addAccountRole(input: { brokerId: $b, change: { username: "meter-1", roleName: "writer" } })';
+    await graph(`mutation ($b: ID!) { ${give} { outcome } }`);
+    await page.getByText('may have been different for:').waitFor();
+    await page.getByText('the accounts meter-1', { exact: true }).waitFor();
+    const change = page.getByRole('row').filter({ hasText: 'Give a role to an account: meter-1' });
+    await change.getByText('root@example.com').waitFor();
+    await checkScreen(page, 'who-could-changed');
+    // On paper it is complete: the question is in the heading, the form is not.
+    await page.emulateMedia({ media: 'print' });
+    await page.getByText('may have been different for:').waitFor();
+    expect(await page.getByLabel('On the day (optional)').isVisible()).toBe(false);
+    await page.emulateMedia({ media: 'screen' });
+    await change.getByRole('link').first().click();
+    await page.getByText('1 in total').waitFor();
+
+    // What was before the broker was added is not known.
+    await page.goto(`${service.url}/?${query}&day=2019-12-31#/brokers/${id}/why/who-can`);
+    await page.getByText(/Whether the list holds for Tuesday, .*31.* 2019 is not known/).waitFor();
+  });
 });
