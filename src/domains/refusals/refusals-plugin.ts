@@ -217,9 +217,10 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
   }
 
   #disconnected(line: DisconnectedLine, cause: CauseLine | null): void {
-    // A stored session, or a bridge of the broker's own configuration.
-    if (line.address === '(null)') return;
     const { address, port, clientid, isPlaceholder } = line;
+    // A stored session, or a bridge of the broker's own configuration. A missing PROXY header leaves no id either.
+    const isUnknown = address === '(null)';
+    if (isUnknown && clientid !== address) return;
     const isOpen = address !== null && port !== null && this.#connections.has(address, port);
     const isAdmitted = !isPlaceholder && !isOpen && line.reason !== NOT_AUTHORISED;
     const explained = explainEnd(line, isAdmitted, cause);
@@ -232,7 +233,11 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
       address === null || port === null ? this.#connections.closed() : this.#connections.identified(address, port);
     if (explained === null) return;
     const named = isPlaceholder ? null : clientid;
-    this.#refused('CONNECT', explained, { clientid: named, ...(address !== null && { address }), ...opened });
+    this.#refused('CONNECT', explained, {
+      clientid: named,
+      ...(address !== null && !isUnknown && { address }),
+      ...opened,
+    });
   }
 
   /**

@@ -35,6 +35,10 @@ export const CAUSE_PATTERNS: readonly LinePattern[] = [
     example: 'Bad client twice sending multiple CONNECT messages.',
   },
   {
+    pattern: /^(?<detail>Connection rejected, corrupt PROXY header\.)$/,
+    example: 'Connection rejected, corrupt PROXY header.',
+  },
+  {
     pattern: /^(?<detail>.* sent CONNECT with missing keepalive\.)$/s,
     example: '(null) sent CONNECT with missing keepalive.',
   },
@@ -73,6 +77,11 @@ export const OTHER_PATTERNS: readonly LinePattern[] = [
   {
     pattern: /^Broker: .* \| (?:listListeners|listPlugins)$/s,
     example: 'Broker: control/gateway | listListeners',
+  },
+  {
+    // What a proxy reports of a connection that is not admitted yet.
+    pattern: /^Connection from \S+:\d+ negotiated \S+ cipher \S+$/,
+    example: 'Connection from 203.0.113.9:55555 negotiated TLSv1.3 cipher TLS_AES_256_GCM_SHA384',
   },
   {
     pattern: /^Outgoing messages are being dropped for client .*\.$/s,

@@ -174,6 +174,25 @@ describe.each(RECORDED_VERSIONS)('Mosquitto %s', (name) => {
   });
 });
 
+test('connections without a valid PROXY header are refused, and have neither client nor address', async () => {
+  const { refusalsOf } = await startRefusals('mosquitto version 2.1.2');
+  const rejected = 'Connection rejected, corrupt PROXY header.';
+  const end = 'Client (null) [(null):0] disconnected: bad socket read/write: Invalid input';
+  const unknown = { kind: 'CONNECT', reason: 'PROTOCOL_ERROR', clientId: null, address: null, listenerPort: null };
+  const others = [
+    'Client (null) [(null):0] disconnected: connection closed by client.',
+    'Client stored [(null):0] disconnected.',
+    'Connection from 203.0.113.9:55555 negotiated TLSv1.3 cipher TLS_AES_256_GCM_SHA384',
+  ];
+  expect(await refusalsOf(others.map((text) => ['N', text]))).toEqual([]);
+  // Version 1 of the PROXY protocol.
+  expect(await refusalsOf([rejected, end].map((text) => ['N', text]))).toMatchObject([
+    { ...unknown, detail: rejected },
+  ]);
+  // Version 2.
+  expect(await refusalsOf([['N', end]])).toMatchObject([{ ...unknown, detail: 'Invalid input' }]);
+});
+
 test('the address of a refused connection is reported only if it is certain', () => {
   const connections = new UnidentifiedConnections();
   connections.opened('10.0.0.1', 1, 1883);
