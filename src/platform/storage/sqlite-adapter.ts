@@ -20,8 +20,8 @@ const BUSY_TIMEOUT_MS = 5_000;
 /** Limit of SQLite since 3.32. Prisma assumes 999, and then refuses sorted relations of more rows (P2029). */
 const MAX_PARAMETERS = 32_766;
 
-/** Statements between two iterations of the event loop. With the work of Prisma, one takes up to a millisecond. */
-const STATEMENTS_PER_ITERATION = 10;
+/** Longest time of statements in a row. Other statements wait for an iteration of the event loop, too. */
+const MAX_IN_A_ROW_MS = 50;
 
 const PRAGMAS = `
   PRAGMA journal_mode = WAL;
@@ -51,7 +51,8 @@ class SqliteAdapter implements SqlDriverAdapter {
   readonly adapterName: string;
   readonly #connection: SqlDriverAdapter;
   readonly #mutex = new ConcurrencyLimit({ maxRunning: 1, maxWaiting: MAX_WAITING });
-  #statements = 0;
+  /** When the first statement of this iteration of the event loop began. */
+  #begunAt: number | null = null;
 
   constructor(connection: SqlDriverAdapter) {
     this.#connection = connection;
@@ -90,8 +91,13 @@ class SqliteAdapter implements SqlDriverAdapter {
   }
 
   async #paced<T>(statement: () => Promise<T>): Promise<T> {
-    this.#statements += 1;
-    if (this.#statements % STATEMENTS_PER_ITERATION === 0) await nextIteration();
+    const now = performance.now();
+    if (this.#begunAt === null) {
+      this.#begunAt = now;
+      setImmediate(() => {
+        this.#begunAt = null;
+      });
+    } else if (now - this.#begunAt > MAX_IN_A_ROW_MS) await nextIteration();
     return statement();
   }
 

@@ -178,14 +178,15 @@ test('statements of SQLite in a row let the event loop handle other events', asy
     iterations += 1;
     immediate = setImmediate(iterate);
   });
-  for (let count = 0; count < 100; count += 1) await db.user.count();
+  const query = async ({ user }: Pick<typeof db, 'user'>) => {
+    for (const begunAt = performance.now(); performance.now() - begunAt < 500; ) await user.count();
+  };
+  await query(db);
   const alone = iterations;
-  await db.$transaction(async (tx) => {
-    for (let count = 0; count < 100; count += 1) await tx.user.count();
-  });
+  await db.$transaction(query);
   clearImmediate(immediate);
-  expect(alone).toBeGreaterThanOrEqual(10);
-  expect(iterations - alone).toBeGreaterThanOrEqual(10);
+  expect(alone).toBeGreaterThan(0);
+  expect(iterations).toBeGreaterThan(alone);
 });
 
 test('the data folder and the database are readable by their owner only', async () => {
