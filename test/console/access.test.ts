@@ -272,9 +272,14 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     await page.goto(`${service.url}/#/projects/${service.projectId}/passwords`);
     await row(page, 'pump').getByRole('cell', { name: / ago$/ }).waitFor();
     await row(page, 'meter-1').filter({ hasText: 'Embedded broker' }).getByRole('cell', { name: 'unknown' }).waitFor();
-    await row(page, 'admin').filter({ has: page.getByRole('link', { name: 'm', exact: true }) }).waitFor();
+    await row(page, 'admin')
+      .filter({ has: page.getByRole('link', { name: 'm', exact: true }) })
+      .waitFor();
     // A broker whose accounts are not known is named.
-    await page.getByRole('listitem').filter({ hasText: /^away: / }).waitFor();
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: /^away: / })
+      .waitFor();
     expect(await page.getByRole('rowheader').last().textContent()).toBe('pump');
     await checkScreen(page, 'project-passwords');
     await page.getByLabel('Age of the password').selectOption('90');
