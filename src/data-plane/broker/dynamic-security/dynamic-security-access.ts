@@ -37,7 +37,6 @@ export const EMBEDDED_DIALECT: AccessDialect = {
   substitution: true,
   wildcardFlag: true,
   wildcardsExcludeDollar: true,
-  invalidRulesDeny: false,
   disconnectsOnRoleAcls: true,
   changeIndex: true,
   isSoleAuthority: true,

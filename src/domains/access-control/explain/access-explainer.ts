@@ -52,7 +52,7 @@ export function* explainAccess(
     identity,
   );
   const byDefault = defaultAllows(policy.defaultAcl, action, topic);
-  const ruled = decidedBy === null ? byDefault : decidedBy.verdict === 'MATCHED' && decidedBy.rule?.allow === true;
+  const ruled = decidedBy === null ? byDefault : (decidedBy.rule?.allow ?? false);
 
   const reason = reasonOf(policy, dialect, query, account, decidedBy);
   const oppositeIds = [...byClientId].flatMap(([clientId, allowed]) => (allowed === ruled ? [] : [clientId]));
@@ -99,7 +99,7 @@ function* evaluate(
       for (const match of matcher.evaluate(role)) {
         lookedAtTotal += 1;
         const verdict = verdictOn(match, identity);
-        const decides = verdict !== 'NOT_MATCHED' && verdict !== 'UNDECIDABLE';
+        const decides = verdict === 'MATCHED' || verdict === 'WILDCARD_DENIED';
         if (decides || lookedAt.length < MAX_LOOKED_AT) {
           const { rolename, group, priority } = source;
           const at = { rolename, group, priority, rule: match.rule, verdict };
@@ -117,9 +117,8 @@ function* evaluate(
   return { lookedAt, lookedAtTotal, decidedBy: null, byClientId };
 }
 
-function verdictOn({ rule, condition, isInvalid }: RuleMatch, { username, clientId }: AccessIdentity): RuleVerdict {
+function verdictOn({ rule, condition }: RuleMatch, { username, clientId }: AccessIdentity): RuleVerdict {
   if (rule === null) return 'WILDCARD_DENIED';
-  if (isInvalid) return 'INVALID_DENIED';
   if (condition === null || (condition.username !== null && condition.username !== username)) return 'NOT_MATCHED';
   if (condition.clientId === null || condition.clientId === clientId) return 'MATCHED';
   return clientId === null ? 'UNDECIDABLE' : 'NOT_MATCHED';

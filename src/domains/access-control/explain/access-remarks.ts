@@ -137,13 +137,10 @@ const REMARKS: readonly Remark[] = [
       ? 'A shared subscription is compared by its full name. A rule for its topics alone does not match; a rule that begins with $share/+/ does.'
       : null,
   ({ result, dialect }) => {
-    const { decidedBy } = result;
-    if (decidedBy?.verdict === 'INVALID_DENIED' && decidedBy.rule !== null)
-      return `${invalidFilter(decidedBy.rule)} Mosquitto 2.1 denies what it compares with such a rule: remove it.`;
     const rule = rulesOf(result).find(({ topic }) => filterProblem(topic) !== null);
     if (rule === undefined) return null;
     const text = invalidFilter(rule);
-    return mayDeny(rule, dialect) && decidedBy?.rule !== rule
+    return mayDenyAtInvalidFilters(dialect) && result.decidedBy?.rule !== rule
       ? `${text} Mosquitto 2.1 may deny this at that rule, whatever later rules allow: remove it.`
       : text;
   },
@@ -162,8 +159,9 @@ export function* remarksOnGrantees(
   action: AccessAction,
 ): SlicedTask<string[]> {
   const remarks: string[] = [];
+  if (!mayDenyAtInvalidFilters(dialect)) return remarks;
   for (const role of policy.roles.values()) {
-    const rule = patternsOf(role, action).find((one) => filterProblem(one.topic) !== null && mayDeny(one, dialect));
+    const rule = patternsOf(role, action).find(({ topic }) => filterProblem(topic) !== null);
     if (rule !== undefined)
       remarks.push(
         `${invalidFilter(rule)} Mosquitto 2.1 may deny clients with the role "${role.rolename}" at that rule, whatever later rules allow: remove it.`,
@@ -174,9 +172,9 @@ export function* remarksOnGrantees(
   return remarks;
 }
 
-/** With `%c` or `%u`, a client whose name only begins the level comes to what is invalid, too. */
-const mayDeny = ({ topic }: AclRule, dialect: AccessDialect): boolean =>
-  dialect.invalidRulesDeny && substitutionOf(topic) !== null;
+/** libcommon/topic_common.c of 2.1.2: it depends on the topic whether the comparison comes to what is invalid. */
+const mayDenyAtInvalidFilters = ({ wildcardsExcludeDollar, isSoleAuthority }: AccessDialect): boolean =>
+  wildcardsExcludeDollar && !isSoleAuthority;
 
 const invalidFilter = (rule: AclRule): string =>
   `${nameOf(rule)} is not a valid topic filter (${filterProblem(rule.topic)}).`;

@@ -7,9 +7,8 @@ import {
   literalsOf,
   patternsOf,
 } from '../../../protocol/apis/access-control/acl-evaluation.ts';
-import { compareInvalid, isAllowedAt, substitutionOf } from '../../../protocol/apis/access-control/acl-filter.ts';
+import { isAllowedAt } from '../../../protocol/apis/access-control/acl-filter.ts';
 import { filterMatches, hasWildcard } from '../../../protocol/mqtt/filter-match.ts';
-import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 
 /** Number of rules that are evaluated before other work runs. */
 export const RULES_PER_STEP = 64;
@@ -24,8 +23,6 @@ export interface RuleMatch {
   /** `null` for the wildcard flag of the role. */
   readonly rule: AclRule | null;
   readonly allow: boolean;
-  /** Denies because the rule is no valid filter. */
-  readonly isInvalid?: boolean;
   readonly condition: MatchCondition | null;
 }
 
@@ -59,17 +56,10 @@ export class RuleMatcher {
       return;
     }
     for (const rule of patternsOf(role, this.#action)) {
-      const match = this.#matchOf(rule);
-      yield match;
-      if (match.condition === EVERY_CLIENT) return;
+      const condition = this.#conditionOf(rule);
+      yield { rule, allow: rule.allow, condition };
+      if (condition === EVERY_CLIENT) return;
     }
-  }
-
-  #matchOf(rule: AclRule): RuleMatch {
-    if (!isComparedInvalid(rule, this.#dialect)) return { rule, allow: rule.allow, condition: this.#conditionOf(rule) };
-    const matches = compareInvalid(rule.topic, this.#topic, this.#matches !== filterMatches);
-    const isInvalid = matches === null;
-    return { rule, allow: rule.allow && !isInvalid, isInvalid, condition: matches === false ? null : EVERY_CLIENT };
   }
 
   #conditionOf(rule: AclRule): MatchCondition | null {
@@ -91,9 +81,6 @@ export class RuleMatcher {
     return { username: found['%u'], clientId: found['%c'] };
   }
 }
-
-const isComparedInvalid = ({ topic }: AclRule, dialect: AccessDialect): boolean =>
-  dialect.invalidRulesDeny && filterProblem(topic) !== null && substitutionOf(topic) === null;
 
 const EVERY_CLIENT: MatchCondition = { username: null, clientId: null };
 const PLACEHOLDER = /(?<=^|\/)%[cu](?=\/|$)/g;

@@ -79,7 +79,7 @@ builder.queryFields((t) => ({
         ...totalCount(page),
         remarks: page.stringList({
           description:
-            'Rules with %c or %u at which Mosquitto 2.1 may deny clients of the list, because the topic filter of the rule is not valid. At most 20.',
+            'Rules at which Mosquitto 2.1 may deny clients of the list, because the topic filter of the rule is not valid. At most 20.',
           resolve: ({ remarks }) => [...remarks],
         }),
       }),

@@ -86,8 +86,6 @@ export interface AccessDialect {
   readonly wildcardFlag: boolean;
   /** Whether a leading wildcard excludes topics that begin with `$` in subscribe rules, too. */
   readonly wildcardsExcludeDollar: boolean;
-  /** Whether a rule that is no valid filter denies what is compared with it: see `compareInvalid`. */
-  readonly invalidRulesDeny: boolean;
   /** Whether `modifyRole` with ACLs disconnects the holders of the role. */
   readonly disconnectsOnRoleAcls: boolean;
   /** Whether `getDetails` returns a number that grows with each write. */

@@ -60,34 +60,3 @@ function splitFinalHash(filter: string): { levels: string[]; endsInHash: boolean
   levels.pop();
   return { levels: levels.length === 0 ? [''] : levels, endsInHash: true };
 }
-
-/**
- * Compares as Mosquitto 2.1 does (libcommon/topic_common.c), for a rule that is no valid filter and has no `%c` or
- * `%u`. `null`: the comparison notices that the rule is not valid, so that Mosquitto denies. A mismatch looks for a `#`
- * in all of the rest.
- */
-export function compareInvalid(rule: string, topic: string, isFilter: boolean): boolean | null {
-  if (rule.startsWith('$') !== topic.startsWith('$')) return false;
-  const startsLevel = (index: number) => index === 0 || rule[index - 1] === '/';
-  let at = 0;
-  let position = 0;
-  while (at < rule.length) {
-    const char = rule[at];
-    if (char === topic[position]) {
-      at += 1;
-      position += 1;
-      if (position < topic.length) continue;
-      if (at === rule.length || rule.slice(at) === '/#') return true;
-      if (rule.slice(at) === '+') return startsLevel(at) ? true : null;
-    } else if (char === '+') {
-      if (isFilter && topic[position] === '#') return false;
-      if (!startsLevel(at) || (rule[at + 1] ?? '/') !== '/') return null;
-      at += 1;
-      while (position < topic.length && topic[position] !== '/') position += 1;
-      if (position === topic.length && at === rule.length) return true;
-    } else if (char === '#') return startsLevel(at) && at + 1 === rule.length ? true : null;
-    else if (position === topic.length && rule[at - 1] === '+' && rule.startsWith('/#', at)) return true;
-    else return /#./s.test(rule.slice(at)) ? null : false;
-  }
-  return false;
-}

@@ -9,7 +9,6 @@ import {
   decide,
   defaultAllows,
 } from '../../../../src/protocol/apis/access-control/acl-evaluation.ts';
-import { compareInvalid } from '../../../../src/protocol/apis/access-control/acl-filter.ts';
 import { MOSQUITTO_2_0, MOSQUITTO_2_1 } from '../dialects.ts';
 import { NOTHING, rule } from './policy-builder.ts';
 
@@ -117,35 +116,6 @@ test.each([
   expect(ask([`subscribe ${filter}`], 'SUBSCRIBE', subscription, MOSQUITTO_2_0)).toBe(old || null);
   expect(ask([`unsubscribe ${filter}`], 'UNSUBSCRIBE', subscription, MOSQUITTO_2_0)).toBe(old || null);
   expect(ask([`subscribe ${filter}`], 'SUBSCRIBE', subscription, MOSQUITTO_2_1)).toBe(current || null);
-});
-
-test.each([
-  // Results of mosquitto_topic_matches_sub and mosquitto_sub_matches_acl of Mosquitto 2.1.2.
-  ['a/#/b', 'other', false, null],
-  ['a/#/b', '$SYS/x', false, false],
-  ['a/#/b', 'a', false, null],
-  ['a/#/b', 'a/#', true, false],
-  ['a#', 'a', false, null],
-  ['a#', 'ab', false, null],
-  ['a#', 'b', false, false],
-  ['a+', 'a', false, null],
-  ['a+', 'ab', false, null],
-  ['a+', 'b', false, false],
-  ['+a', 'a', false, null],
-  ['+a', '/a', false, null],
-  ['#/a', 'b', false, null],
-  ['+/#x', 'b', false, true],
-  ['+/#x', 'b/c', false, null],
-  ['+/#/#', 'a', false, true],
-  ['a/+/#x', 'a/b', false, true],
-  ['x/+#', 'x/y', false, null],
-  ['a/+b', 'a/#', true, false],
-  ['a/+b/c', 'a/+b/c', true, true],
-  ['a/b#', 'a/b', true, null],
-  ['a/#x', 'b/#', true, null],
-  ['a/x+', 'a/#', true, false],
-])('Mosquitto 2.1 compares the invalid rule %j with %j (a filter: %j): %j', (filter, topic, isFilter, result) => {
-  expect(compareInvalid(filter, topic, isFilter)).toBe(result);
 });
 
 describe('%c and %u', () => {
