@@ -61,6 +61,9 @@ export async function listStreamsAfter(
     return { ...overlapping, offset: position + skipped, items: items.slice(skipped) };
   }
   const { items: all } = await listStreamPlaces(controls);
-  const isKnown = (entry: StreamEntry | null) => entry !== null && marks.includes(markOf(entry));
-  return from(all.slice(0, position).findLastIndex(isKnown) + 1 + skipped);
+  const isKnown = all.map((entry) => marks.includes(markOf(entry)));
+  // A stream that was created again is at the end, after others that the caller does not know.
+  const begin = marks.length < position ? Math.max(0, isKnown.indexOf(true)) : 0;
+  const end = isKnown.indexOf(false, begin);
+  return from((end === -1 ? all.length : end) + skipped);
 }
