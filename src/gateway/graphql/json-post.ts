@@ -4,7 +4,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '../../platform/errors.ts';
 import { parseExactJson } from '../../platform/text/exact-json.ts';
 import { hasFewShapes, TOO_MANY_SHAPES } from '../../platform/text/json-bounds.ts';
-import { requireUniqueKeys } from '../../platform/text/repeated-key.ts';
 import { proceed } from '../../platform/value-or-promise.ts';
 import type { RequestContext } from '../context.ts';
 import { readBody } from '../http/read-body.ts';
@@ -57,15 +56,11 @@ function mayBeAnonymous({ headers }: IncomingMessage): boolean {
 export function parseBody(body: Buffer): unknown {
   if (!hasFewShapes(body)) throw new ServiceError('TOO_LARGE', TOO_MANY_SHAPES);
   if (!isUtf8(body)) throw new ServiceError('INVALID', 'The body is not valid UTF-8');
-  // RFC 8259, section 8.1: a byte order mark may be ignored.
-  const text = body.toString().replace(/^\uFEFF/, '');
-  let value: unknown;
   try {
-    value = parseExactJson(text);
+    // RFC 8259, section 8.1: a byte order mark may be ignored.
+    return parseExactJson(body.toString().replace(/^\uFEFF/, ''));
   } catch (cause) {
     const problem = cause instanceof RangeError ? cause.message : 'is not valid JSON';
     throw new ServiceError('INVALID', `The body ${problem}`, { cause });
   }
-  requireUniqueKeys(text);
-  return value;
 }

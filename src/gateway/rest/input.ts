@@ -5,7 +5,6 @@ import { parseExactJson } from '../../platform/text/exact-json.ts';
 import { ExactNumber, replaceExactNumbers, sameNumber } from '../../platform/text/exact-number.ts';
 import { issuesOf, pointerStep } from '../../platform/text/json-schema.ts';
 import { nearestName } from '../../platform/text/nearest-name.ts';
-import { requireUniqueKeys } from '../../platform/text/repeated-key.ts';
 import { faultIn } from '../../platform/text/texts.ts';
 import type { JsonSchema } from './route.ts';
 
@@ -130,10 +129,7 @@ const MAX_DEPTH = 100;
 /** Only an escape can be U+0000 or half of a surrogate pair: the text is decoded UTF-8. */
 const SUSPECT = /\\u(?:0000|d[89a-f])/i;
 
-/**
- * Errors: INVALID if the text is not JSON, is nested too deeply, repeats a name, or contains U+0000 or half of a
- * surrogate pair.
- */
+/** Errors: INVALID if the text is not JSON, is nested too deeply, or contains U+0000 or half of a surrogate pair. */
 export function parseJson(text: string): unknown {
   let value: unknown;
   try {
@@ -144,7 +140,6 @@ export function parseJson(text: string): unknown {
       text.trim() === '' ? 'The request has no body: send a JSON body' : 'The body is not valid JSON',
     );
   }
-  requireUniqueKeys(text);
   const issues: InputIssue[] = [];
   findFaults(value, { path: '', depth: 0, hasSuspects: SUSPECT.test(text) }, issues);
   if (issues.length > 0) throw invalid(issues);

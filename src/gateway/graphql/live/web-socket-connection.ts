@@ -17,7 +17,6 @@ import type { Viewer } from '../../../platform/auth/viewer.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import { parseExactJson } from '../../../platform/text/exact-json.ts';
 import { hasFewShapes, TOO_MANY_SHAPES } from '../../../platform/text/json-bounds.ts';
-import { requireUniqueKeys } from '../../../platform/text/repeated-key.ts';
 import type { RequestContext } from '../../context.ts';
 import { type Endpoint, textOf } from '../endpoint.ts';
 import { factsOf, type TransportOptions } from '../http.ts';
@@ -123,8 +122,7 @@ export class WebSocketConnection {
     try {
       message = exactMessage(text);
     } catch (error) {
-      const problem = error instanceof RangeError ? error.message : 'has an object with a repeated name';
-      this.#socket.close(CloseCode.BadRequest, `The message ${problem}`);
+      this.#socket.close(CloseCode.BadRequest, `The message ${(error as Error).message}`);
       return;
     }
     try {
@@ -309,16 +307,12 @@ function authorizationOf(params: ConnectionParams | undefined): string | undefin
   return typeof token === 'string' ? `Bearer ${token}` : undefined;
 }
 
-/** graphql-ws accepts a parsed message, and refuses a text that is not JSON. Errors: RangeError, as
- * parseExactJson, and INVALID for a name that an object has twice. */
+/** graphql-ws accepts a parsed message, and refuses a text that is not JSON. Errors: RangeError, as parseExactJson. */
 function exactMessage(text: string): string {
-  let message: string;
   try {
-    message = parseExactJson(text) as string;
+    return parseExactJson(text) as string;
   } catch (error) {
     if (error instanceof SyntaxError) return text;
     throw error;
   }
-  requireUniqueKeys(text);
-  return message;
 }
