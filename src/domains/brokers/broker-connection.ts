@@ -83,7 +83,7 @@ function urlProblem(url: string, { allowedHosts, inside }: ConnectionRules): str
   if (parsed.username !== '' || parsed.password !== '') {
     return 'must not contain credentials; use username and password';
   }
-  return portOrPathProblem(parsed) ?? new AllowedHosts(allowedHosts, inside).refusal(parsed.hostname);
+  return new AllowedHosts(allowedHosts, inside).refusal(parsed.hostname) ?? portOrPathProblem(parsed);
 }
 
 function isReadable(pem: string | null | undefined, read: (pem: string) => unknown): boolean {
