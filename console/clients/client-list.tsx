@@ -67,7 +67,7 @@ export function ClientList() {
             </span>
             <span className="space" />
             {canDisconnect && isReached && totalCount > 0 && connectedCount !== 0 && (
-              <button type="button" className="danger" onClick={() => setDisconnecting(true)}>
+              <button type="button" className={isFiltered ? 'danger' : 'ghost'} onClick={() => setDisconnecting(true)}>
                 {kicked === 1 ? text('disconnectOne') : text('disconnectThese', { count: numberText(kicked) })} …
               </button>
             )}

@@ -35,6 +35,7 @@ const OF_PROJECT = [
   'members',
   'tokens',
   'rules',
+  'passwords',
   'certificates',
   'clusters',
   'events',

@@ -126,13 +126,16 @@ const ALL_RULES = {
 };
 const RULES_OF_COLOURS = { ...RESULTS, runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] } };
 const OTHER_RULES = { ...ALL_RULES, rules: { 'color-contrast': { enabled: false } } };
+const EXTENT = `{
+  width: document.documentElement.scrollWidth,
+  wide: [...document.querySelectorAll('body *')]
+    .filter((one) => one.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
+    .map((one) => one.tagName + '.' + one.className + ' ' + Math.round(one.getBoundingClientRect().right)),
+}`;
 const checkOf = (rules: object) => `axe.run(${JSON.stringify(rules)})
   .then(({ violations }) => ({
     found: violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')),
-    width: document.documentElement.scrollWidth,
-    wide: [...document.querySelectorAll('body *')]
-      .filter((one) => one.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
-      .map((one) => one.tagName + '.' + one.className + ' ' + Math.round(one.getBoundingClientRect().right)),
+    ...${EXTENT},
   }))`;
 const WIDE = { width: 1280, height: 800 };
 const NARROW = { width: 360, height: 740 };
@@ -143,11 +146,13 @@ const LOOKS = [
   { look: 'dark', colorScheme: 'dark', size: WIDE, rules: RULES_OF_COLOURS },
   IN_NARROW,
 ] as const;
+/** The widths between, which have the colours and elements of the others. */
+const OTHER_WIDTHS = [768, 1024, 1440];
 type Look = Omit<(typeof LOOKS)[number], 'rules'> & { readonly rules: object };
 
 /**
  * Checks the screen that is shown in light, dark and on a narrow display: the rules of axe, and that the page does not
- * scroll sideways. With SCREENSHOTS it also saves a picture of each to docs/console.
+ * scroll sideways, also at the widths between. With SCREENSHOTS it also saves a picture of each look to docs/console.
  */
 export async function checkScreen(page: Page, name: string): Promise<void> {
   for (const look of LOOKS) {
@@ -156,6 +161,10 @@ export async function checkScreen(page: Page, name: string): Promise<void> {
     const folder = join(import.meta.dirname, '../../docs/console');
     mkdirSync(folder, { recursive: true });
     await page.screenshot({ path: join(folder, `${name}-${look.look}.png`) });
+  }
+  for (const width of OTHER_WIDTHS) {
+    await page.setViewportSize({ ...WIDE, width });
+    expectWithin(name, width, (await page.evaluate(`(${EXTENT})`)) as Extent);
   }
   await page.emulateMedia({ colorScheme: 'light' });
   await page.setViewportSize(WIDE);
@@ -169,11 +178,17 @@ async function checkLook(page: Page, name: string, { look, colorScheme, size, ru
   await page.emulateMedia({ colorScheme });
   await page.setViewportSize(size);
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(AXE);
-  const { found, width, wide } = (await page.evaluate(checkOf(rules))) as {
-    found: string[];
-    width: number;
-    wide: string[];
-  };
+  const { found, ...extent } = (await page.evaluate(checkOf(rules))) as Extent & { readonly found: string[] };
   expect(found, `${name}, ${look}`).toEqual([]);
-  expect(width, `${name}, ${look}, beyond the edge: ${wide.join(', ')}`).toBeLessThanOrEqual(size.width);
+  expectWithin(`${name}, ${look}`, size.width, extent);
+}
+
+interface Extent {
+  readonly width: number;
+  /** What is beyond the right edge. */
+  readonly wide: readonly string[];
+}
+
+function expectWithin(name: string, available: number, { width, wide }: Extent): void {
+  expect(width, `${name}, ${available} px, beyond the edge: ${wide.join(', ')}`).toBeLessThanOrEqual(available);
 }
