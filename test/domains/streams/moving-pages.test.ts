@@ -48,6 +48,6 @@ test('pages have each stream that remains once, while others are deleted and cre
       const remaining = [...broker.streams.keys()].filter((name) => !changed.has(name));
       expect(seen.filter((name) => remaining.includes(name))).toEqual(remaining);
     }),
-    { numRuns: runs(60) },
+    { numRuns: runs(30) },
   );
 });
