@@ -12,11 +12,10 @@ import type { Entry, NewEntries } from './audit-entry.ts';
 import { useAuditFilter } from './audit-filter.ts';
 import { codeTexts } from './code-texts.ts';
 import { isPreview } from './differences.ts';
-import { EntryDetails } from './entry-details.tsx';
+import { useEntryColumns } from './entry-columns.tsx';
 import { FilterForm } from './filter-form.tsx';
 import { auditTexts } from './texts.ts';
-import { targetText, useOperation, What } from './what.tsx';
-import { Who } from './who.tsx';
+import { targetText } from './what.tsx';
 import './style.css';
 
 interface AuditViewProps {
@@ -40,7 +39,6 @@ interface AuditViewProps {
 export function AuditView({ error, page, added, isLive, onSnapshot, document, variables }: AuditViewProps) {
   const text = useTexts(auditTexts);
   const reason = useTexts(codeTexts);
-  const operationOf = useOperation();
   const [path] = useLocation();
   const { after, search } = useAuditFilter();
   const since = added?.since;
@@ -53,23 +51,7 @@ export function AuditView({ error, page, added, isLive, onSnapshot, document, va
   const entries = [...all.values()].sort((a, b) => b.sequence - a.sequence);
   const columns: Column<Entry>[] = [
     { key: 'at', title: text('time'), cell: ({ at }) => <Time at={at} />, value: ({ at }) => at },
-    {
-      key: 'actor',
-      title: text('actor'),
-      cell: (entry) => <Who entry={entry} />,
-      value: ({ actorName, actorKind }) => actorName ?? text(actorKind),
-    },
-    {
-      key: 'what',
-      title: text('what'),
-      cell: (entry) => (
-        <>
-          <What entry={entry} />
-          <EntryDetails entry={entry} />
-        </>
-      ),
-      value: operationOf,
-    },
+    ...useEntryColumns(),
     {
       key: 'result',
       title: text('result'),

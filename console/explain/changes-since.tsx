@@ -1,10 +1,8 @@
 import { Link } from 'wouter';
 import { ENTRY, type Entry } from '../audit/audit-entry.ts';
 import { entryAddress } from '../audit/entry-address.ts';
-import { EntryDetails } from '../audit/entry-details.tsx';
-import { auditTexts } from '../audit/texts.ts';
-import { useOperationName, What } from '../audit/what.tsx';
-import { Who } from '../audit/who.tsx';
+import { useEntryColumns } from '../audit/entry-columns.tsx';
+import { useOperationName } from '../audit/what.tsx';
 import { useBroker } from '../broker/broker-context.ts';
 import { graphql } from '../graph/graphql.ts';
 import { useFresh } from '../graph/use-fresh.ts';
@@ -43,10 +41,10 @@ interface ChangesSinceProps {
   readonly revision: number;
 }
 
-/** Whether an answer of today also holds for a day, for which clients it may not, and each change since then. */
+/** Whether the current list also holds for a day, for which clients it may not, and each change since then. */
 export function ChangesSince({ begin, revision }: ChangesSinceProps) {
   const text = useTexts(whyTexts);
-  const audit = useTexts(auditTexts);
+  const entryColumns = useEntryColumns();
   const timeOf = useTimes();
   const operationName = useOperationName();
   const day = new Intl.DateTimeFormat(useLanguage(), { dateStyle: 'full' }).format(begin);
@@ -69,23 +67,7 @@ export function ChangesSince({ begin, revision }: ChangesSinceProps) {
       cell: (entry) => <Link href={entryAddress(project.id, entry)}>{timeOf(entry.at)}</Link>,
       value: ({ at }) => at,
     },
-    {
-      key: 'actor',
-      title: audit('actor'),
-      cell: (entry) => <Who entry={entry} />,
-      value: ({ actorName, actorKind }) => actorName ?? audit(actorKind),
-    },
-    {
-      key: 'what',
-      title: audit('what'),
-      cell: (entry) => (
-        <>
-          <What entry={entry} />
-          <EntryDetails entry={entry} />
-        </>
-      ),
-      value: ({ operation }) => operationName(operation),
-    },
+    ...entryColumns,
   ];
   return (
     <>

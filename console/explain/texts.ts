@@ -93,7 +93,7 @@ export const whyTexts = catalogue('explain', {
   someClientIds: 'not for all client ids',
   onDay: 'On the day (optional)',
   dayHolds: 'The list also holds for {day}: this service has recorded no change of the access control since then.',
-  dayDiffers: 'The list is the answer of today. On {day} it may have been different for:',
+  dayDiffers: 'The list is that of today. On {day} it may have been different for:',
   dayUnknown: 'Whether the list holds for {day} is not known. Changes are recorded since {time}.',
   everybody: 'all clients',
   differsAccounts: 'the accounts {names}',
