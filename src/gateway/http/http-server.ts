@@ -159,7 +159,6 @@ export async function startHttpServer({
   };
 }
 
-/** Probes are exempt: orchestrators send them with the address of a container or an internal name. */
 /** A target with scheme and host counts as its path, and replaces the Host header: RFC 9112, section 3.2.2. */
 function toOriginForm(req: IncomingMessage): void {
   if (req.url === undefined || req.url.startsWith('/')) return;
@@ -169,6 +168,7 @@ function toOriginForm(req: IncomingMessage): void {
   req.headers.host = host;
 }
 
+/** Probes are exempt: orchestrators send them with the address of a container or an internal name. */
 function isMisdirected({ headers }: IncomingMessage, path: string, knownHosts: KnownHosts | undefined): boolean {
   if (knownHosts === undefined || knownHosts.accepts(headers.host)) return false;
   return path !== '/healthz' && path !== '/readyz';
