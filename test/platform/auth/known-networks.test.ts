@@ -183,12 +183,13 @@ test('a flood of log-ins from one network delays another network by its turn, no
   const service = await start();
   const { email } = await service.person(null);
   const finished: string[] = [];
-  const flood = Array.from({ length: 60 }, async (_, i) => {
+  // One more than are checked before the network has to wait: refusals would only delay the other request.
+  const flood = Array.from({ length: 26 }, async (_, i) => {
     finished.push(await loginFrom(service, ELSEWHERE, `nobody-${i}@example.com`, 'a guess'));
   });
   await Promise.race(flood);
   expect(await loginFrom(service, HOME, email)).toBe('IN');
-  // 25 are checked before the network has to wait; all of them before the other network, first come first served.
-  expect(finished.filter((code) => code === 'UNAUTHORIZED').length).toBeLessThan(25);
+  // First come first served, all 25 would be checked before.
+  expect(finished.filter((code) => code === 'UNAUTHORIZED').length).toBeLessThan(15);
   await Promise.all(flood);
 });
