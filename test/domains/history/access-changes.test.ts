@@ -13,7 +13,7 @@ const PASSWORD =
 const DEFAULTS =
   'mutation ($b: ID!) { setDefaultAcl(input: { brokerId: $b, change: { publishClientSend: true } }) { outcome } }';
 
-test('what an answer of today may not hold for, by the changes since then', async () => {
+test('the changes since a time name what may have been different then', async () => {
   const { service, brokerId, graph, refused, ask } = await accessWorld('the embedded broker');
   const change = (changes: object[], dryRun = false) => graph(CHANGE, { changes, dryRun });
   const since = async (time: string, more: object = {}) => (await graph(SINCE, { since: time, ...more })).accessChanges;

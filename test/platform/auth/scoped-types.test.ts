@@ -109,7 +109,7 @@ const ofOrganizations = (...names: string[]) => because('is visible to members o
 
 /** Types that callers without a role in a project reach, and why their values are no secret of a project. */
 const OPEN: Readonly<Record<string, string>> = {
-  HistoryStorage: 'tells how long and how much this service stores, of all projects together',
+  HistoryStorage: 'describes how long and how much this service stores, of all projects together',
   FleetMetrics: 'adds up brokers that the caller may see',
   PageInfo: 'contains cursors',
   ProblemConnection: 'contains problems, which have a scope',

@@ -14,7 +14,7 @@ interface ShownChanges extends AccessChanges {
 
 const AccessChangesType = builder.objectRef<ShownChanges>('AccessChanges').implement({
   description:
-    'What this service changed in the access control of a broker since a time. If it changed nothing, an answer of today also holds for that time, except for changes by other clients of the broker and in its files, which are not recorded.',
+    'What this service changed in the access control of a broker since a time. If it changed nothing, the current access control also holds for that time, except for changes by other clients of the broker and in its files, which are not recorded.',
   fields: (t) => ({
     changes: t.field({
       description: 'The entries of the audit, the newest first. New passwords of accounts are omitted.',
@@ -40,20 +40,20 @@ const AccessChangesType = builder.objectRef<ShownChanges>('AccessChanges').imple
       resolve: ({ knownSince, since }) => knownSince <= since,
     }),
     usernames: t.stringList({
-      description: 'Accounts that were changed. For these an answer of today may not hold.',
+      description: 'Accounts that were changed. The access of these accounts may have been different.',
       resolve: ({ usernames }) => [...usernames].sort(),
     }),
     groupNames: t.stringList({
-      description: 'Groups that were changed. An answer may not hold for accounts that are or were in them.',
+      description: 'Groups that were changed. The access of accounts that are or were in them may have been different.',
       resolve: ({ groupNames }) => [...groupNames].sort(),
     }),
     roleNames: t.stringList({
-      description: 'Roles that were changed. An answer may not hold for accounts that have or had them.',
+      description: 'Roles that were changed. The access of accounts that have or had them may have been different.',
       resolve: ({ roleNames }) => [...roleNames].sort(),
     }),
     concernsAll: t.exposeBoolean('concernsAll', {
       description:
-        'Whether an answer may not hold for any client: the default access, the group of anonymous clients or a cluster was changed, or an entry does not name all of its changes.',
+        'Whether the access of every client may have been different: the default access, the group of anonymous clients or a cluster was changed, or an entry does not name all of its changes.',
     }),
   }),
 });

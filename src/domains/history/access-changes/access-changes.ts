@@ -24,7 +24,7 @@ export interface AccessChanges {
   readonly usernames: ReadonlySet<string>;
   readonly groupNames: ReadonlySet<string>;
   readonly roleNames: ReadonlySet<string>;
-  /** Whether the answer may differ for every client. */
+  /** Whether the access of every client may have been different. */
   readonly concernsAll: boolean;
 }
 
