@@ -60,7 +60,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () =
     await expect.poll(() => page.getByRole('rowheader').count()).toBe(50);
     await expect.poll(() => page.locator('.sparkline[role=img]').count()).toBeGreaterThanOrEqual(50);
     const hours = () => queries.filter(({ name }) => name === 'HoursOfBrokers');
-    expect(hours()).toMatchObject([{ variables: { first: 50, offset: 0 } }]);
+    // It is sent again if the order of the problems, which are found meanwhile, brings another broker to the page.
+    expect(hours()).not.toHaveLength(0);
+    for (const { variables } of hours()) expect(variables).toMatchObject({ first: 50, offset: 0 });
     // The fleet knows the number in the menu.
     expect(queries.some(({ name }) => name === 'CriticalProblems')).toBe(false);
     const isUnreachable = page.getByRole('cell').getByText('unreachable', { exact: true });
