@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import { startTestService } from '../../support/service.ts';
@@ -7,6 +8,7 @@ import {
   createChannel,
   deliveriesOf,
   openProblem,
+  openProblems,
   SECRET,
   seenIn,
   startReceiver,
@@ -176,6 +178,26 @@ test('a hostile receiver is bounded, and the response of a test is shown', async
     (await service.graphql(TEST, { input: { channelId: id } })).errors?.[0]?.extensions.code;
   for (let tested = 2; tested < 10; tested += 1) expect(await codeOfTest()).toBeUndefined();
   expect(await codeOfTest()).toBe('RATE_LIMITED');
+});
+
+test('slow receivers of one project delay those of another by an attempt', async () => {
+  const [service, slow, quick] = await Promise.all([startTestService(), startReceiver(), startReceiver()]);
+  const held: ServerResponse[] = [];
+  slow.respond = (response) => void held.push(response);
+  for (let nth = 0; nth < 16; nth += 1) await createChannel(service, { target: { webhook: { url: slow.url } } });
+  const { data } = await service.graphql('mutation { createProject(input: { name: "other" }) { project { id } } }');
+  const projectId = data.createProject.project.id;
+  await createChannel(service, { projectId, target: { webhook: { url: quick.url } } });
+  await openProblems(service, ['a', 'b', 'c']);
+  await expect.poll(() => slow.requests.length).toBe(16);
+  await openProblem(service, 'x', { projectId });
+  const where = { channel: { projectId } };
+  await expect.poll(() => service.storage.db.notificationDelivery.count({ where })).toBe(1);
+  const respondOnce = () => held.shift()?.writeHead(204).end();
+  await expect.poll(() => respondOnce() && seenIn(quick)).toEqual(['OPENED x']);
+  // Of 48.
+  const slowOnes = { state: 'DELIVERED', channel: { projectId: service.projectId } } as const;
+  expect(await service.storage.db.notificationDelivery.count({ where: slowOnes })).toBeLessThan(16);
 });
 
 describe('templates', () => {

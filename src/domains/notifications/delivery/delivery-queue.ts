@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { NotificationChannel } from '../../../generated/sqlite/client.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import { Backoff } from '../../../platform/scheduling/backoff.ts';
+import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
 import type { Database } from '../../../platform/storage/database.ts';
 import { toChannel } from '../channels/channel.ts';
 import type { GraphContext } from '../channels/subscription-body.ts';
@@ -16,6 +17,11 @@ interface DeliveryQueueOptions {
   readonly log: Logger;
 }
 
+/** A channel with messages. `projectId`: `null` for those of the service. */
+export type SendingChannel = Pick<NotificationChannel, 'id' | 'projectId'>;
+
+/** Attempts at the same time. */
+const MAX_SENDING = 16;
 /** How long a message is sent again. Then it is a dead letter. */
 const RETRY_MS = 24 * 3_600_000;
 /** The same for a message that the receiver refuses: the messages behind it may be accepted. */
@@ -29,30 +35,39 @@ type Delivery = NonNullable<Awaited<ReturnType<Database['notificationDelivery'][
 /**
  * Sends the deliveries of a channel in order, one at a time. The outcome is written after the attempt: a process that
  * ends in between sends the message again. An attempt that fails because of a bug counts as one that the receiver
- * refuses, so that the messages behind it follow. Errors: those of the database.
+ * refuses, so that the messages behind it follow. Projects take turns after each attempt, so slow receivers of one delay
+ * another by an attempt at most. Errors: those of the database.
  */
 export class DeliveryQueue {
   readonly #options: DeliveryQueueOptions;
+  readonly #limit = new ConcurrencyLimit({ maxRunning: MAX_SENDING });
 
   constructor(options: DeliveryQueueOptions) {
     this.#options = options;
   }
 
   /** Sends what is due. Returns when the next attempt is due, in milliseconds since 1970; `null` if nothing waits. */
-  async run(channelId: string, graph: GraphContext): Promise<number | null> {
-    const { db, isStopped } = this.#options;
-    while (!isStopped()) {
-      // Read each time, because a user may change both.
-      const row = await db.notificationChannel.findUnique({ where: { id: channelId, isActive: true } });
-      const where = { channelId, state: 'PENDING' } as const;
-      const head = row && (await db.notificationDelivery.findFirst({ where, orderBy: { number: 'asc' } }));
-      if (row === null || head === null) return null;
-      if (head.nextAttemptAt.getTime() > Date.now()) return head.nextAttemptAt.getTime();
-      const startedAt = Date.now();
-      const outcome = await this.#attempt(row, head, graph);
-      await this.#write(head, outcome, startedAt);
+  async run({ id, projectId }: SendingChannel, graph: GraphContext): Promise<number | null> {
+    for (;;) {
+      const next = await this.#limit.run(() => this.#sendHead(id, graph), { key: projectId ?? '' });
+      if (next === null || next > Date.now()) return next;
     }
-    return null;
+  }
+
+  /** Sends the first message if it is due. Returns when the next attempt is due, as `run`; 0 after an attempt. */
+  async #sendHead(channelId: string, graph: GraphContext): Promise<number | null> {
+    const { db, isStopped } = this.#options;
+    if (isStopped()) return null;
+    // Read each time, because a user may change both.
+    const row = await db.notificationChannel.findUnique({ where: { id: channelId, isActive: true } });
+    const where = { channelId, state: 'PENDING' } as const;
+    const head = row && (await db.notificationDelivery.findFirst({ where, orderBy: { number: 'asc' } }));
+    if (row === null || head === null) return null;
+    if (head.nextAttemptAt.getTime() > Date.now()) return head.nextAttemptAt.getTime();
+    const startedAt = Date.now();
+    const outcome = await this.#attempt(row, head, graph);
+    await this.#write(head, outcome, startedAt);
+    return 0;
   }
 
   /** Never rejects. */

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
 import { settledWithin } from '../../../platform/scheduling/within.ts';
 import { ANYTHING, type Changes, type Stop } from '../../../platform/storage/changes/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
@@ -11,7 +10,7 @@ import type { Names } from '../notification-content.ts';
 import type { ChannelSender } from '../senders/channel-sender.ts';
 import { ChangeCollector } from './change-collector.ts';
 import { DeliveryFormer } from './delivery-former.ts';
-import { DeliveryQueue } from './delivery-queue.ts';
+import { DeliveryQueue, type SendingChannel } from './delivery-queue.ts';
 
 interface NotificationRunnerOptions {
   readonly db: Database;
@@ -27,8 +26,6 @@ interface NotificationRunnerOptions {
 const BUSY_MS = 1_000;
 /** Otherwise: an announcement may be lost with its process. */
 const IDLE_MS = 10_000;
-/** Channels that send at the same time. */
-const MAX_SENDING = 16;
 /** An attempt that takes longer is repeated by the next process. */
 const CLOSE_MS = 2_000;
 
@@ -41,7 +38,6 @@ export class NotificationRunner {
   readonly #collector: ChangeCollector;
   readonly #former: DeliveryFormer;
   readonly #queue: DeliveryQueue;
-  readonly #limit = new ConcurrencyLimit({ maxRunning: MAX_SENDING });
   /** Channels that send now. */
   readonly #sending = new Map<string, Promise<void>>();
   /** When the next attempt of a channel is due, in milliseconds since 1970. */
@@ -112,23 +108,32 @@ export class NotificationRunner {
 
   /** Returns whether something waits to be sent. */
   async #sendDue(): Promise<boolean> {
-    const where = { state: 'PENDING', channel: { isActive: true } } as const;
-    const pending = await this.#options.db.notificationDelivery.groupBy({ by: ['channelId'], where });
-    for (const { channelId } of pending) {
-      if (this.#sending.has(channelId) || (this.#nextAt.get(channelId) ?? 0) > Date.now()) continue;
-      this.#nextAt.delete(channelId);
-      const sending = this.#limit.run(() => this.#send(channelId)).finally(() => this.#sending.delete(channelId));
-      this.#sending.set(channelId, sending);
+    const where = { isActive: true, deliveries: { some: { state: 'PENDING' } } } as const;
+    const pending = await this.#options.db.notificationChannel.findMany({
+      where,
+      select: { id: true, projectId: true },
+    });
+    for (const channel of pending) {
+      const { id } = channel;
+      if (this.#sending.has(id) || (this.#nextAt.get(id) ?? 0) > Date.now()) continue;
+      this.#nextAt.delete(id);
+      this.#sending.set(
+        id,
+        this.#send(channel).finally(() => this.#sending.delete(id)),
+      );
     }
     return pending.length > 0;
   }
 
-  async #send(channelId: string): Promise<void> {
+  async #send(channel: SendingChannel): Promise<void> {
     try {
-      const next = this.#graph && (await this.#queue.run(channelId, this.#graph));
-      if (next !== null) this.#nextAt.set(channelId, next);
+      const next = this.#graph && (await this.#queue.run(channel, this.#graph));
+      if (next !== null) this.#nextAt.set(channel.id, next);
     } catch (error) {
-      this.#options.log.warn({ err: error, channelId }, 'a notification could not be delivered; this is tried again');
+      this.#options.log.warn(
+        { err: error, channelId: channel.id },
+        'a notification could not be delivered; this is tried again',
+      );
     }
   }
 }
