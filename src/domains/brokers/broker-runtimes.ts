@@ -60,7 +60,8 @@ export class BrokerRuntimes {
   #replacement: PluginsOf<GatewayPlugins | null> = () => null;
   readonly #stop: () => void;
   /** Whether brokers wait because of `maxLinks`, which is one line of the log. */
-  #isFull = false;
+  /** Whether the log says that brokers wait for a link. */
+  #isShortageLogged = false;
   #opening: 'NONE' | 'ALL' | 'ON_DEMAND' = 'NONE';
 
   constructor(options: BrokerRuntimesOptions) {
@@ -114,7 +115,7 @@ export class BrokerRuntimes {
 
   /** Whether brokers have no link because of `maxLinks`. */
   get isFull(): boolean {
-    return this.#isFull;
+    return this.#shares.hasWaiting;
   }
 
   /** Errors: BROKER_UNREACHABLE (the broker has no address, is stopped, or has invalid settings). */
@@ -292,8 +293,8 @@ export class BrokerRuntimes {
   #waitForLink(id: string): void {
     const broker = this.#options.brokers.get(id);
     if (broker === null) return;
-    if (!this.#isFull) {
-      this.#isFull = true;
+    if (!this.#isShortageLogged) {
+      this.#isShortageLogged = true;
       const { log, maxLinks } = this.#options;
       log.warn({ maxLinks, brokerId: id, name: broker.name }, 'MAX_BROKER_LINKS is reached: further brokers wait');
     }
@@ -303,7 +304,7 @@ export class BrokerRuntimes {
 
   #releaseLink(id: string): void {
     const next = this.#shares.release(id);
-    if (next === null) this.#isFull = false;
+    if (!this.#shares.hasWaiting) this.#isShortageLogged = false;
     if (next === null || this.#opening === 'NONE') return;
     this.#enqueue(next, async () => {
       const broker = this.#options.brokers.get(next);

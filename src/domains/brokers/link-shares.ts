@@ -27,6 +27,11 @@ export class LinkShares {
     this.#downMs = downMs;
   }
 
+  /** Whether a broker waits for a link. */
+  get hasWaiting(): boolean {
+    return this.#waiting.size > 0;
+  }
+
   holds(id: string): boolean {
     return this.#held.has(id);
   }

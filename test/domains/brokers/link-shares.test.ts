@@ -60,6 +60,7 @@ test('after any claims and releases the links never exceed the bound, and no own
     expect(held.length).toBe(Math.min(10, claims.size));
     const countOf = (owner: string) => held.filter((claim) => claim.owner === owner).length;
     const waiting = [...claims.values()].filter((claim) => !shares.holds(claim.id));
+    expect(shares.hasWaiting).toBe(waiting.length > 0);
     for (const { owner } of waiting) {
       for (const other of ['o0', 'o1', 'o2', 'o3']) expect(countOf(other)).toBeLessThanOrEqual(countOf(owner) + 1);
     }
