@@ -30,7 +30,8 @@ export const helpTexts = catalogue<Kind>('problems/help', {
   CLUSTER_NODE_DOWN: 'Start the node, or check the network between this service and the node.',
   CLUSTER_DRIFTED: 'Repair the node: this writes the access control of the cluster to it, or adopts that of the node.',
   CLOUD_BROKER_ERROR: 'Correct the cause that is named, then start the broker again.',
-  PROCESS_AWAY: 'Start the process again. If it was removed on purpose, nothing needs to be done.',
+  PROCESS_AWAY:
+    'Start the process again. If it was removed on purpose, acknowledge the problem, which closes after a day.',
   DATABASE_SLOW: 'Check the load and the disk of the database, and the network to it.',
   DATABASE_AWAY: 'Start the database, or check the network to it. Nothing can be changed until then.',
   DISK_LOW: 'Free space on the disk of the data folder, or shorten how long messages are stored.',

@@ -30,7 +30,7 @@ export const titleTexts = catalogue<Kind>('problems/title', {
   PROCESS_AWAY: 'A process of the service is not there',
   DATABASE_SLOW: 'The database is slow',
   DATABASE_AWAY: 'The database does not respond',
-  DISK_LOW: 'The data folder has little free space',
+  DISK_LOW: 'A disk has little free space, or cannot be written',
   AUDIT_WAITING: 'Audit entries cannot be written',
   LINK_LIMIT: 'The service has no connection for further brokers',
 });

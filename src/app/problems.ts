@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { ProblemWatch } from '../domains/problems/problem-watch.ts';
 import { bridgeSource } from '../domains/problems/sources/bridge-source.ts';
@@ -56,7 +55,7 @@ export function openProblemWatch(
       process: [
         databaseSource({ speed, ping: () => db.$queryRaw`SELECT 1` }),
         ownSource({
-          space: () => readiness.space,
+          disk: readiness,
           minFreeMb: config.minFreeMb,
           audit: audit.backlog,
           isFull: () => runtimes.isFull,
@@ -71,8 +70,8 @@ export function openProblemWatch(
     store: problems.store,
     isMine: (brokerId) => processes.placement.isMine(brokerId),
     lease,
-    host: hostname(),
-    hosts: others.hosts,
+    self: processes.self,
+    alive: others.alive,
     tidy: () => deleteOldProblems({ db, changes, days: config.problemRetentionDays }, new Date()),
     log,
   });

@@ -21,11 +21,11 @@ export function openProcesses(
   { runtimes, cloudBrokers }: ProcessesOptions,
 ) {
   const { db, changes, leases, engine } = storage;
-  const about = { host: hostname(), ...BUILD, role: config.role.toUpperCase() as ProcessRole };
+  const about = { host: hostname(), folderId, ...BUILD, role: config.role.toUpperCase() as ProcessRole };
   const engines = () => cloudBrokers.available;
   if (engine === 'sqlite') {
     const placement: Placement = new SolePlacement(leases);
-    return { table: null, placement, service: new ProcessService({ table: null, about, engines }) };
+    return { self: about, table: null, placement, service: new ProcessService({ table: null, about, engines }) };
   }
   const messagesPerSecond = (id: string) => {
     const perMinute = Number(runtimes.sysTopics(id)?.valueOf(MESSAGES_PER_MINUTE) ?? 0);
@@ -37,7 +37,6 @@ export function openProcesses(
     leases,
     log,
     ...about,
-    folderId,
     engines,
     load: () => {
       const { held } = placement;
@@ -45,5 +44,5 @@ export function openProcesses(
     },
   });
   const placement = new SharedPlacement(leases, table);
-  return { table, placement, service: new ProcessService({ table, about, engines }) };
+  return { self: about, table, placement, service: new ProcessService({ table, about, engines }) };
 }

@@ -20,12 +20,15 @@ type Space = 'ENOUGH' | 'LITTLE' | 'TOO_LITTLE';
 const CHECK_MS = 10_000;
 /** A result is used for as long, because any client may request it, and it costs a write. */
 const FRESH_MS = 1_000;
+/** How often `look` writes. */
+const LOOK_MS = 5_000;
 
 /** Whether the service can do its work: the database can be written, and the data folder has free space. */
 export class Readiness {
   readonly #options: ReadinessOptions;
   readonly #timer: NodeJS.Timeout;
   #space: Space = 'ENOUGH';
+  #diskFault: string | null = null;
   #last: { readonly at: number; readonly reason: Promise<string | null> } | null = null;
 
   constructor(options: ReadinessOptions) {
@@ -46,6 +49,16 @@ export class Readiness {
     return this.#checkSpace();
   }
 
+  /** Why the database could not be written when that was last tried, such as “the disk is full”. */
+  get diskFault(): string | null {
+    return this.#diskFault;
+  }
+
+  /** Tries to write if nobody asked `whyNot` recently. */
+  async look(): Promise<void> {
+    if (this.#last === null || performance.now() - this.#last.at > LOOK_MS) await this.whyNot();
+  }
+
   register(registry: Registry): void {
     const { dataDir } = this.#options;
     readGauge(registry, {
@@ -63,10 +76,12 @@ export class Readiness {
     if (this.#checkSpace() === 'TOO_LITTLE') return 'the data folder has less free space than MIN_FREE_MB';
     try {
       await this.#options.storage.ping();
+      this.#diskFault = null;
       return null;
     } catch (error) {
-      const fault = diskFaultOf(error);
-      return fault === null ? 'the database does not respond' : `the database cannot store changes: ${fault}`;
+      this.#diskFault = diskFaultOf(error);
+      if (this.#diskFault === null) return 'the database does not respond';
+      return `the database cannot store changes: ${this.#diskFault}`;
     }
   }
 

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { closed, opened } from '../domains/problems/problem-world.ts';
 import { runHere } from '../support/command.ts';
 import { temporaryFolder } from '../support/database.ts';
 import { connected, ROOT, startTestService, type TestService } from '../support/service.ts';
@@ -75,10 +76,13 @@ describe.skipIf(noSmallDisk !== null)('on a small disk', () => {
     await expect.poll(publish).toMatchObject([{ extensions: { info: { reasonCode: 0x97 } } }]);
     await expect.poll(problem).toBe('It cannot store: the disk is full. It serves only what need not be stored');
     expect(await metric(service, 'cloud_broker_disk_faults')).toBe(1);
+    const low = { severity: 'CRITICAL', detail: expect.stringContaining('cannot store changes: the disk is full') };
+    expect(await opened(service, 'DISK_LOW')).toMatchObject(low);
     disk.free();
     await expect.poll(publish).toEqual({ outcome: 'ACKNOWLEDGED' });
     await expect.poll(problem).toBeNull();
     expect(await metric(service, 'cloud_broker_disk_faults')).toBe(0);
+    await closed(service, 'DISK_LOW');
   });
 
   test('commands say in one sentence that a disk is full, and what they leave', async () => {

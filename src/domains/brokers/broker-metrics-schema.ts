@@ -165,7 +165,7 @@ const BrokerMetricsType = builder.objectRef<BrokerMetrics>('BrokerMetrics').impl
 });
 
 const REFUSED_TOPICS =
-  'the topics below $SYS that the broker does not let this service read, and the permissions that its account needs. They are subscribed again when access control changes, and every 30 seconds. Null if the broker has refused none.';
+  'the topics below $SYS that the broker does not let this service read, and the permissions that its account needs. They are subscribed again when access control changes, and every 15 seconds. Null if the broker has refused none.';
 
 builder.interfaceFields(Broker, (t) => ({
   currentMetrics: t.field({

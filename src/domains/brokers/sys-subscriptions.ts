@@ -18,7 +18,7 @@ export const SYS_FILTERS: readonly string[] = [
   ...['cluster/#', 'ha/#', 'metrics/#'],
 ].map((filter) => `$SYS/broker/${filter}`);
 
-const REFUSED_MS = 30_000;
+const REFUSED_MS = 15_000;
 /** Minimum time between two attempts, however often access control changes. */
 const PAUSE_MS = 1_000;
 

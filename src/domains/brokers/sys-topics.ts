@@ -108,6 +108,12 @@ export class SysTopics {
     return this.#values.get(topic)?.text ?? null;
   }
 
+  /** As `valueOf`, but only what was received over the present connection. */
+  receivedValueOf(topic: string): string | null {
+    const value = this.#values.get(topic);
+    return value?.connection === this.#connection ? value.text : null;
+  }
+
   current(): SysTopicsSample {
     this.#current ??= {
       topics: treeOf(Array.from(this.#values, ([topic, { text }]) => [topic, text])),

@@ -4,9 +4,15 @@ import type { Lease } from '../../platform/storage/leases/leases.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { ProjectCache } from '../projects/project-cache.ts';
 import { Hysteresis } from './model/hysteresis.ts';
-import type { FactScope, ProblemFact } from './model/problem-fact.ts';
+import { type FactScope, keyOf, type ProblemFact } from './model/problem-fact.ts';
 import type { ProblemKind } from './model/problem-kinds.ts';
-import type { BrokerSource, ProcessSource, ProjectSource, ServiceSource } from './model/problem-source.ts';
+import type {
+  BrokerSource,
+  ProcessPlace,
+  ProcessSource,
+  ProjectSource,
+  ServiceSource,
+} from './model/problem-source.ts';
 import { thresholdsOf } from './model/problem-thresholds.ts';
 import { type Reading, SourceReader } from './source-reader.ts';
 import type { ProblemCache, ProblemRecord } from './storage/problem-cache.ts';
@@ -29,9 +35,9 @@ interface ProblemWatchOptions {
   readonly isMine: (brokerId: string) => boolean;
   /** Its holder finds the problems of projects and of the service. */
   readonly lease: Lease;
-  readonly host: string;
-  /** The machines of all processes that are there; `null` if they are not known. */
-  readonly hosts: () => ReadonlySet<string> | null;
+  readonly self: ProcessPlace;
+  /** All processes that are there; `null` if they are not known. */
+  readonly alive: () => readonly ProcessPlace[] | null;
   /** Called about once an hour by the holder of the lease. Errors: those of the database. */
   readonly tidy: () => Promise<void>;
   readonly log: Logger;
@@ -131,22 +137,26 @@ export class ProblemWatch {
 
   /** Of this process, of projects, and of the service. */
   #takeOthers(take: Take): void {
-    const { cache, lease, projects } = this.#options;
+    const { cache, lease, projects, self, alive } = this.#options;
     const ofService = cache.openOfProject(null);
+    const own = this.#keysOf([self]);
     take(
       'process',
       this.#ofProcess(),
-      ofService.filter((one) => this.#isOfThisProcess(one)),
+      ofService.filter(({ key }) => own.has(key)),
     );
     if (lease.held) {
       for (const project of projects.all()) {
         const open = cache.openOfProject(project.id).filter(({ brokerId }) => brokerId === null);
         take(project.id, this.#ofProject(project.id), open);
       }
+      // Also problems of a process that is there no longer: nothing else would close them.
+      const processes = alive();
+      const others = processes && this.#keysOf(processes);
       take(
         'service',
         this.#ofService(),
-        ofService.filter((one) => this.#isOfService(one)),
+        ofService.filter(({ kind, key }) => !this.#isOfProcesses(kind) || others?.has(key) === false),
       );
     }
   }
@@ -168,21 +178,31 @@ export class ProblemWatch {
   }
 
   #ofProcess(): Reading {
-    const { sources, host } = this.#options;
-    return this.#reader.read(SERVICE, sources.process, (source) => source.ofProcess(host));
+    const { sources, self } = this.#options;
+    const part = self.folderId ?? '';
+    return this.#reader.read(
+      SERVICE,
+      sources.process,
+      (source) => source.ofProcess(self.host)?.map((fact) => ({ ...fact, part })) ?? null,
+    );
   }
 
   #ofService(): Reading {
     return this.#reader.read(SERVICE, this.#options.sources.service, (source) => source.ofService());
   }
 
-  #isOfThisProcess({ kind, subjectName }: ProblemRecord): boolean {
-    return this.#isOfProcesses(kind) && subjectName === this.#options.host;
-  }
-
-  /** Also problems of a process on a machine where there is none any longer: nothing else would close them. */
-  #isOfService({ kind, subjectName }: ProblemRecord): boolean {
-    return !this.#isOfProcesses(kind) || this.#options.hosts()?.has(subjectName) === false;
+  /** The keys that problems of processes have, also those from before each process of a machine had its own. */
+  #keysOf(processes: readonly ProcessPlace[]): ReadonlySet<string> {
+    const kinds = this.#options.sources.process.flatMap((source) => source.kinds);
+    return new Set(
+      processes.flatMap(({ host, folderId }) =>
+        kinds.flatMap((kind) =>
+          [folderId ?? '', ''].map((part) =>
+            keyOf({ kind, subjectId: null, subjectName: host, part, detail: '' }, SERVICE),
+          ),
+        ),
+      ),
+    );
   }
 
   #isOfProcesses(kind: ProblemKind): boolean {

@@ -8,13 +8,13 @@ import type { ListedProcess, ProcessTable } from '../../protocol/hosting/placeme
 interface ProcessServiceOptions {
   /** `null`: this process is the only one. */
   readonly table: ProcessTable | null;
-  readonly about: Build & { readonly host: string; readonly role: ProcessRole };
+  readonly about: Build & { readonly host: string; readonly folderId: string; readonly role: ProcessRole };
   /** Engines with which this process can run brokers at the moment. */
   readonly engines: () => readonly string[];
 }
 
 export interface ServiceProcess
-  extends Pick<ListedProcess, 'id' | 'host' | keyof Build | 'role' | 'engines' | 'startedAt'> {
+  extends Pick<ListedProcess, 'id' | 'host' | 'folderId' | keyof Build | 'role' | 'engines' | 'startedAt'> {
   readonly isAlive: boolean;
   readonly isDraining: boolean;
   /** `null`: the process has all brokers. */

@@ -40,6 +40,20 @@ test('values remain while the broker is unreachable', async () => {
   expect(sys.current().topics).toMatchObject({ broker: { version: `mosquitto version ${mosquittoVersion()}` } });
 });
 
+test('a value of the former connection is known as such', async () => {
+  const broker = await startScriptedBroker(() => []);
+  const relay = await startRelay(Number(new URL(broker.url).port));
+  const link = await connectedLink({ url: relay.url });
+  const sys = follow(link);
+  const topic = '$SYS/broker/publish/messages/dropped';
+  await expect.poll(() => broker.publish(topic, '100').then(() => sys.receivedValueOf(topic))).toBe('100');
+  const lost = reached(link, 'UNREACHABLE');
+  relay.cut();
+  await lost;
+  await expect.poll(() => link.status.state).toBe('CONNECTED');
+  expect([sys.valueOf(topic), sys.receivedValueOf(topic)]).toEqual(['100', null]);
+});
+
 test('invalid numbers, long payloads and hostile topic names do no harm', async () => {
   const broker = await startScriptedBroker(() => []);
   const link = await connectedLink({ url: broker.url });

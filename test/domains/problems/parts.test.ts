@@ -82,6 +82,8 @@ together({
     const { service, brokerId, client } = await streamWorld('the embedded broker');
     const set = `mutation ($input: SetProblemThresholdsInput!) { setProblemThresholds(input: $input) { __typename } }`;
     await service.graphql(set, { input: { projectId: service.projectId, clientMessagesPerSecond: 20 } });
+    // It is the last one of many.
+    await Promise.all(Array.from({ length: 201 }, (_, nth) => client({ clientId: `client-${nth}` })));
     const flooder = await client({ clientId: 'flooder' });
     const timer = setInterval(() => {
       for (let count = 0; count < 20; count += 1) void flooder.publishAsync('flood', 'x').catch(() => undefined);

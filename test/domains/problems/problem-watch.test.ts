@@ -2,14 +2,25 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { BrokerCache } from '../../../src/domains/brokers/broker-cache.ts';
 import type { ProblemFact } from '../../../src/domains/problems/model/problem-fact.ts';
-import type { BrokerSource, ServiceSource } from '../../../src/domains/problems/model/problem-source.ts';
+import type {
+  BrokerSource,
+  ProcessPlace,
+  ProcessSource,
+  ServiceSource,
+} from '../../../src/domains/problems/model/problem-source.ts';
 import { ProblemWatch } from '../../../src/domains/problems/problem-watch.ts';
 import { ProblemCache } from '../../../src/domains/problems/storage/problem-cache.ts';
 import { ProblemStore } from '../../../src/domains/problems/storage/problem-store.ts';
 import { ProjectCache } from '../../../src/domains/projects/project-cache.ts';
 import { openTestStorage } from '../../support/database.ts';
 
-const factOf = (kind: ProblemFact['kind']): ProblemFact => ({ kind, subjectId: null, subjectName: 'it', detail: 'x' });
+const SELF = { host: 'here', folderId: 'one' };
+const factOf = (kind: ProblemFact['kind']): ProblemFact => ({
+  kind,
+  subjectId: null,
+  subjectName: 'here',
+  detail: 'x',
+});
 
 test('a source that throws closes nothing and stops no other one, and is logged once until it works again', async () => {
   const { db, changes, leases } = await openTestStorage();
@@ -36,8 +47,8 @@ test('a source that throws closes nothing and stops no other one, and is logged 
     store: new ProblemStore({ db, changes, cache }),
     isMine: () => true,
     lease: leases.want('test', () => undefined),
-    host: 'here',
-    hosts: () => null,
+    self: SELF,
+    alive: () => null,
     tidy: async () => undefined,
   });
   const open = () => cache.openOfProject(null).map(({ kind }) => kind);
@@ -82,8 +93,8 @@ test('a broker whose link has changed is checked at once, and the others are not
     store: new ProblemStore({ db, changes, cache }),
     isMine: () => true,
     lease: leases.want('test', () => undefined),
-    host: 'here',
-    hosts: () => null,
+    self: SELF,
+    alive: () => null,
     tidy: async () => undefined,
   });
   watch.start();
@@ -96,4 +107,42 @@ test('a broker whose link has changed is checked at once, and the others are not
   await watch.close();
   await Promise.all([brokers.close(), projects.close(), cache.close()]);
   expect([read, refreshes]).toEqual([['brk_2'], 1]);
+});
+
+test('a process leaves the problems of another one on its machine open until that one has gone', async () => {
+  const { db, changes, leases } = await openTestStorage();
+  const parts = { db, changes, log: pino({ level: 'silent' }) };
+  const [brokers, projects, cache] = [new BrokerCache(parts), new ProjectCache(parts), new ProblemCache(parts)];
+  const processes = [SELF, { ...SELF, folderId: 'two' }];
+  let isFull = true;
+  // Of a kind that opens and closes at once.
+  const source: ProcessSource = {
+    kinds: ['TOKEN_EXPIRING'],
+    ofProcess: () => (isFull ? [factOf('TOKEN_EXPIRING')] : []),
+  };
+  const watchOf = (self: ProcessPlace, process: readonly ProcessSource[]) =>
+    new ProblemWatch({
+      ...{ brokers, projects, cache, self, log: parts.log },
+      sources: { brokers: [], projects: [], process, service: [] },
+      store: new ProblemStore({ db, changes, cache }),
+      isMine: () => true,
+      lease: leases.want(self.folderId ?? '', () => undefined),
+      alive: () => processes,
+      tidy: async () => undefined,
+    });
+  const one = watchOf(SELF, [source]);
+  const two = watchOf({ ...SELF, folderId: 'two' }, [{ ...source, ofProcess: () => [] }]);
+  one.check();
+  two.check();
+  expect(cache.openOfProject(null)).toMatchObject([{ subjectName: 'here' }]);
+  isFull = false;
+  one.check();
+  expect(cache.openOfProject(null)).toEqual([]);
+  isFull = true;
+  one.check();
+  processes.shift();
+  two.check();
+  expect(cache.openOfProject(null)).toEqual([]);
+  await Promise.all([one.close(), two.close()]);
+  await Promise.all([brokers.close(), projects.close(), cache.close()]);
 });

@@ -32,3 +32,16 @@ test('a counter that is new begins at 0, and one that is not among all of them i
   growth.noteAll([['new', 3]], { areNew: true, now: 200 });
   expect([growth.of('known', 200), growth.of('new', 200)]).toEqual([0, 3]);
 });
+
+test('a counter that was not noted for a minute begins again, unless it is noted only when it changes', () => {
+  const [polled, paused] = [new RecentGrowth(10_000), new RecentGrowth(10_000, { maxGapMs: Number.POSITIVE_INFINITY })];
+  for (const growth of [polled, paused]) {
+    growth.note('a', 5, { now: 0 });
+    growth.note('a', 7, { now: 60_000 });
+    expect(growth.of('a', 60_000)).toBe(2);
+    growth.note('a', 5_000, { now: 120_001 });
+  }
+  expect([polled.of('a', 120_001), paused.of('a', 120_001)]).toEqual([0, 4_993]);
+  paused.note('a', 5_000, { now: 121_001 });
+  expect(paused.quietMs('a', 121_001)).toBe(1_000);
+});

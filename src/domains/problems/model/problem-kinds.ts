@@ -45,6 +45,7 @@ export const PROBLEM_KINDS = kinds({
     severity: 'WARNING',
     title: 'The account of this service lacks rights',
     whatWouldHelp: 'Give the missing rights to the account with which this service connects.',
+    closesAfterS: 10,
   },
   CAPABILITY_MISSING: {
     scope: 'BROKER',
@@ -64,7 +65,7 @@ export const PROBLEM_KINDS = kinds({
     severity: 'NOTICE',
     title: 'The list of clients is incomplete',
     whatWouldHelp: 'Clients that connected before this service are listed when they connect again.',
-    opensAfterS: 60,
+    opensAfterS: 18,
   },
   BRIDGE_DOWN: {
     scope: 'BROKER',
@@ -86,7 +87,7 @@ export const PROBLEM_KINDS = kinds({
     whatWouldHelp:
       'Check the queue and the rejected messages of the bridge: messages were dropped or cannot be delivered.',
     opensAfterS: 0,
-    closesAfterS: 25,
+    closesAfterS: 10,
   },
   BRIDGE_LOOP: {
     scope: 'BROKER',
@@ -94,28 +95,27 @@ export const PROBLEM_KINDS = kinds({
     title: 'Messages of a bridge go in a circle',
     whatWouldHelp: 'Remove the topic from one direction of the bridges, or give the directions different prefixes.',
     opensAfterS: 0,
-    closesAfterS: 25,
+    closesAfterS: 10,
   },
   STREAM_FAILING: {
     scope: 'BROKER',
     severity: 'WARNING',
     title: 'A stream cannot process messages',
     whatWouldHelp: 'Compare the query of the stream with the messages: they may not be JSON, or lack a number.',
-    closesAfterS: 25,
+    closesAfterS: 10,
   },
   STREAM_NOT_STORING: {
     scope: 'BROKER',
     severity: 'CRITICAL',
     title: 'A stream does not store messages',
     whatWouldHelp: 'Free disk space, raise STREAM_STORAGE_MAX_MB, or shorten how long messages are stored.',
-    closesAfterS: 25,
+    closesAfterS: 10,
   },
   REFUSALS_RISING: {
     scope: 'BROKER',
     severity: 'WARNING',
     title: 'The broker refuses many clients',
     whatWouldHelp: 'The refusals of the broker list each reason, and what would help.',
-    closesAfterS: 20,
   },
   CLIENT_ID_CONFLICT: {
     scope: 'BROKER',
@@ -123,14 +123,12 @@ export const PROBLEM_KINDS = kinds({
     title: 'Several clients use one client id',
     whatWouldHelp: 'Configure another client id in all of these clients but one.',
     opensAfterS: 0,
-    closesAfterS: 25,
   },
   CLIENT_FLOODING: {
     scope: 'BROKER',
     severity: 'WARNING',
     title: 'A client sends very many messages',
     whatWouldHelp: 'Check the program of the client, disconnect it or disable its account, or raise the threshold.',
-    closesAfterS: 25,
   },
   QUEUES_DROPPING: {
     scope: 'BROKER',
@@ -139,7 +137,7 @@ export const PROBLEM_KINDS = kinds({
     whatWouldHelp:
       'Check clients with long queues: they are slow or not connected. Delete their sessions, set a session expiry, or raise the limit of queued messages.',
     opensAfterS: 0,
-    closesAfterS: 25,
+    closesAfterS: 5,
   },
   RETAINED_LIMIT: {
     scope: 'BROKER',
@@ -147,7 +145,6 @@ export const PROBLEM_KINDS = kinds({
     title: 'The broker stores no further retained messages',
     whatWouldHelp: 'Delete retained messages that are not used: the limit of retained messages is reached.',
     opensAfterS: 0,
-    closesAfterS: 25,
   },
   CERTIFICATE_EXPIRING: {
     scope: 'PROJECT',
@@ -188,7 +185,8 @@ export const PROBLEM_KINDS = kinds({
     scope: 'SERVICE',
     severity: 'WARNING',
     title: 'A process of the service is not there',
-    whatWouldHelp: 'Start the process again. If it was removed on purpose, nothing needs to be done.',
+    whatWouldHelp:
+      'Start the process again. If it was removed on purpose, acknowledge the problem, which closes after a day.',
     opensAfterS: 0,
   },
   DATABASE_SLOW: {
@@ -209,7 +207,7 @@ export const PROBLEM_KINDS = kinds({
   DISK_LOW: {
     scope: 'SERVICE',
     severity: 'WARNING',
-    title: 'The data folder has little free space',
+    title: 'A disk has little free space, or cannot be written',
     whatWouldHelp: 'Free space on the disk of the data folder, or shorten how long messages are stored.',
     opensAfterS: 2,
     closesAfterS: 10,

@@ -25,6 +25,13 @@ export interface ProjectSource extends Source {
   ofProject(project: ProjectRecord, thresholds: Thresholds): Facts;
 }
 
+/** A machine may have several processes, each with a data folder of its own. */
+export interface ProcessPlace {
+  readonly host: string;
+  /** `null`: a process of an earlier version. */
+  readonly folderId: string | null;
+}
+
 /** Facts about this process, which each process finds itself, with `host` as the name of the subject. */
 export interface ProcessSource extends Source {
   ofProcess(host: string): Facts;

@@ -24,7 +24,7 @@ interface Connection {
 
 const READ_MS = 3_000;
 /** A loss is a fact for so long. */
-const LOSS_MS = 15_000;
+const LOSS_MS = 10_000;
 const KINDS = ['BRIDGE_DOWN', 'BRIDGE_QUEUE_FILLING', 'BRIDGE_DROPPING', 'BRIDGE_LOOP'] as const;
 const DOWN: ReadonlySet<string> = new Set(['UNREACHABLE', 'UNAUTHORISED', 'FAILED']);
 
@@ -88,7 +88,7 @@ function factsOf(broker: BrokerRecord, connection: Connection, lost: number, thr
     ...(queuedMessages > thresholds.bridgeQueuedMessages
       ? [fact('BRIDGE_QUEUE_FILLING', `${named} has ${queuedMessages} messages in its queue.`)]
       : []),
-    ...(lost > 0 ? [fact('BRIDGE_DROPPING', `${named} lost messages in the last 15 s: ${lost}.${reason}`)] : []),
+    ...(lost > 0 ? [fact('BRIDGE_DROPPING', `${named} lost messages in the last 10 s: ${lost}.${reason}`)] : []),
     ...(loop === undefined ? [] : [fact('BRIDGE_LOOP', `${named} gets its own messages back, on "${loop.topic}".`)]),
   ];
 }

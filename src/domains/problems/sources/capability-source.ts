@@ -24,7 +24,7 @@ const KINDS: Readonly<Partial<Record<CapabilityReasonCode, ProblemKind>>> = {
 const APIS: readonly ControlApi[] = ['dynamic-security', 'cedalo/inspect'];
 
 /** How often an API with a problem is resolved again, which may ask the broker. */
-const AGAIN_MS = 20_000;
+const AGAIN_MS = 10_000;
 
 /** Missing rights and functions, as far as they are known: nothing is asked of a broker without such a problem. */
 export function capabilitySource({ runtimes }: { readonly runtimes: BrokerRuntimes }): BrokerSource {

@@ -1,4 +1,5 @@
 import { getClient, INSPECT_API, listClients } from '../../../protocol/apis/clients/inspect-control.ts';
+import { listTopClients } from '../../../protocol/apis/clients/traffic-control.ts';
 import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import { clientNodeId } from '../../clients/graph/client-schema.ts';
@@ -16,9 +17,9 @@ const RECEIVED = '$SYS/broker/publish/messages/received';
 /** Brokers publish their numbers every 10 s. */
 const WINDOW_MS = 25_000;
 const READ_MS = 4_000;
-/** Clients of a broker whose counters are read. With more, a single one is not looked for. */
-const MAX_READ = 200;
-const LIST_MS = 30_000;
+/** Clients whose counters are read: those that sent most in the last minute. */
+const MAX_READ = 20;
+const LIST_MS = 10_000;
 
 interface Rate {
   readonly clientId: string;
@@ -26,8 +27,8 @@ interface Rate {
 }
 
 /**
- * A client that sends very many messages. Only embedded brokers count the messages of each client: these counters are
- * read while the whole broker receives more than a client may send.
+ * A client that sends very many messages. Only embedded brokers count the messages of each client: the counters of the
+ * busiest ones are read while the whole broker receives more than a client may send.
  */
 export function floodSource({ runtimes, brokers }: ClientSourceOptions): BrokerSource {
   const received = new RecentGrowth(WINDOW_MS);
@@ -40,9 +41,10 @@ export function floodSource({ runtimes, brokers }: ClientSourceOptions): BrokerS
       const last = before.get(broker.id);
       before.set(broker.id, { at, counts });
       if (last === undefined) return [];
-      return [...counts].map(([clientId, count]) => {
-        const grown = Math.max(0, count - (last.counts.get(clientId) ?? 0));
-        return { clientId, perSecond: Math.round((grown * 1_000) / (at - last.at)) };
+      return [...counts].flatMap(([clientId, count]) => {
+        const known = last.counts.get(clientId);
+        if (known === undefined) return [];
+        return [{ clientId, perSecond: Math.round((Math.max(0, count - known) * 1_000) / (at - last.at)) }];
       });
     },
   });
@@ -61,7 +63,7 @@ export function floodSource({ runtimes, brokers }: ClientSourceOptions): BrokerS
     of: (broker, { clientMessagesPerSecond: most }) => {
       if (broker.engine !== 'embedded') return [];
       if (!runtimes.isConnected(broker.id)) return null;
-      const count = Number(runtimes.sysTopics(broker.id)?.valueOf(RECEIVED) ?? Number.NaN);
+      const count = Number(runtimes.sysTopics(broker.id)?.receivedValueOf(RECEIVED) ?? Number.NaN);
       if (Number.isSafeInteger(count)) received.note(broker.id, count);
       if ((received.of(broker.id) * 1_000) / WINDOW_MS < most / 2) {
         suspected.delete(broker.id);
@@ -82,13 +84,12 @@ const flood = (broker: BrokerRecord, { clientId, perSecond }: Rate): ProblemFact
   detail: `The client "${clientId}" sends ${perSecond} messages per second.`,
 });
 
-/** Numbers of messages that the connected clients have sent. Errors: those of the broker. */
+/** Numbers of messages that the busiest clients have sent since they connected. Errors: those of the broker. */
 async function countsOf({ id }: BrokerRecord, runtimes: BrokerRuntimes): Promise<ReadonlyMap<string, number>> {
   const controls = runtimes.find(id)?.controls;
   if (controls === undefined) return new Map();
-  const { clients } = await listClients(controls, { count: MAX_READ });
-  const connected = clients.filter((client) => client.connected !== false);
-  const details = await Promise.all(connected.map(({ clientid }) => getClient(controls, clientid).catch(() => null)));
+  const { entries } = await listTopClients(controls, { by: 'MESSAGES_IN', last: 'MINUTE', count: MAX_READ });
+  const details = await Promise.all(entries.map(({ name }) => getClient(controls, name).catch(() => null)));
   return new Map(
     details.flatMap((client) => (client?.numPublished === undefined ? [] : [[client.clientid, client.numPublished]])),
   );

@@ -2,7 +2,7 @@ import { within } from '../../../platform/scheduling/within.ts';
 import type { ServiceProcess } from '../../processes/process-service.ts';
 import type { ProblemFact } from '../model/problem-fact.ts';
 import type { ProblemKind } from '../model/problem-kinds.ts';
-import type { ProcessSource, ServiceSource } from '../model/problem-source.ts';
+import type { ProcessPlace, ProcessSource, ServiceSource } from '../model/problem-source.ts';
 
 const factOf = (kind: ProblemKind, host: string, detail: string): ProblemFact => ({
   kind,
@@ -51,24 +51,35 @@ export function databaseSource({ speed, ping }: DatabaseSourceOptions): ProcessS
 }
 
 interface OwnSourceOptions {
-  readonly space: () => 'ENOUGH' | 'LITTLE' | 'TOO_LITTLE';
+  /** `diskFault`: why the database cannot be written; `null` if it can. `look` tries to write. */
+  readonly disk: {
+    readonly space: 'ENOUGH' | 'LITTLE' | 'TOO_LITTLE';
+    readonly diskFault: string | null;
+    look(): Promise<void>;
+  };
   readonly minFreeMb: number;
   readonly audit: { readonly isFailing: boolean; readonly waiting: number };
   readonly isFull: () => boolean;
   readonly maxLinks: number;
 }
 
+const MEND_DISK = 'Free space on the disk of the database, or mend the disk. Nothing can be changed until then.';
+
 /** The disk, the audit and the links of this process. */
-export const ownSource = ({ space, minFreeMb, audit, isFull, maxLinks }: OwnSourceOptions): ProcessSource => ({
+export const ownSource = ({ disk, minFreeMb, audit, isFull, maxLinks }: OwnSourceOptions): ProcessSource => ({
   kinds: ['DISK_LOW', 'AUDIT_WAITING', 'LINK_LIMIT'],
+  refresh: () => disk.look(),
   ofProcess: (host) => {
     const facts: ProblemFact[] = [];
-    const free = space();
-    if (free === 'LITTLE') {
-      facts.push(factOf('DISK_LOW', host, `The data folder on ${host} has less free space than ${2 * minFreeMb} MB.`));
-    } else if (free === 'TOO_LITTLE') {
+    const { space, diskFault } = disk;
+    if (space === 'TOO_LITTLE') {
       const detail = `The data folder on ${host} has less free space than MIN_FREE_MB (${minFreeMb} MB), so the process is not ready.`;
       facts.push({ ...factOf('DISK_LOW', host, detail), severity: 'CRITICAL' });
+    } else if (diskFault !== null) {
+      const detail = `The database of ${host} cannot store changes: ${diskFault}.`;
+      facts.push({ ...factOf('DISK_LOW', host, detail), severity: 'CRITICAL', whatWouldHelp: MEND_DISK });
+    } else if (space === 'LITTLE') {
+      facts.push(factOf('DISK_LOW', host, `The data folder on ${host} has less free space than ${2 * minFreeMb} MB.`));
     }
     if (audit.isFailing) {
       facts.push(factOf('AUDIT_WAITING', host, `Entries that wait on ${host}: ${audit.waiting}.`));
@@ -89,15 +100,15 @@ interface ProcessesSourceOptions {
 
 const LIST_MS = 4_000;
 
-/** The other processes on the database, and which machines have one. */
+/** The other processes on the database. `alive`: those that are there; `null` if they are not known. */
 export function processesSource({ list }: ProcessesSourceOptions): ServiceSource & {
-  readonly hosts: () => ReadonlySet<string> | null;
+  readonly alive: () => readonly ProcessPlace[] | null;
 } {
   let known: readonly ServiceProcess[] | null = null;
   let readAt = Number.NEGATIVE_INFINITY;
   return {
     kinds: ['PROCESS_AWAY'],
-    hosts: () => known && new Set(known.filter(({ isAlive }) => isAlive).map(({ host }) => host)),
+    alive: () => known?.filter(({ isAlive }) => isAlive) ?? null,
     refresh: async () => {
       if (performance.now() - readAt < LIST_MS) return;
       readAt = performance.now();

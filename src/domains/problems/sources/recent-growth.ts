@@ -1,5 +1,6 @@
 interface Counted {
   count: number;
+  notedAt: number;
   /** Of the window, the oldest first. */
   readonly grown: { readonly at: number; readonly by: number }[];
 }
@@ -11,21 +12,30 @@ interface NoteOptions {
   readonly now?: number;
 }
 
+/** Counters are usually noted every few seconds. */
+const MAX_GAP_MS = 60_000;
+
 /** How much counters have grown within the last `windowMs`. The caller bounds their number. */
 export class RecentGrowth {
   readonly #windowMs: number;
+  readonly #maxGapMs: number;
   readonly #counters = new Map<string, Counted>();
 
-  constructor(windowMs: number) {
+  /** `maxGapMs`: a counter that was not noted for longer begins again, because it may have grown long ago. */
+  constructor(windowMs: number, { maxGapMs = MAX_GAP_MS } = {}) {
     this.#windowMs = windowMs;
+    this.#maxGapMs = maxGapMs;
   }
 
   /** A lower count than before is a counter that began again at 0. */
   note(key: string, count: number, { areNew = false, now = performance.now() }: NoteOptions = {}): void {
-    const known = this.#counters.get(key) ?? { count: areNew ? 0 : count, grown: [] };
+    const before = this.#counters.get(key);
+    const isContinued = before !== undefined && now - before.notedAt <= this.#maxGapMs;
+    const known = isContinued ? before : { count: areNew ? 0 : count, notedAt: now, grown: [] };
     this.#counters.set(key, known);
     const by = count < known.count ? count : count - known.count;
     known.count = count;
+    known.notedAt = now;
     this.#dropOld(known, now);
     if (by > 0) known.grown.push({ at: now, by });
   }
@@ -42,6 +52,11 @@ export class RecentGrowth {
     if (known === undefined) return 0;
     this.#dropOld(known, now);
     return known.grown.reduce((sum, { by }) => sum + by, 0);
+  }
+
+  /** How long a counter has not grown; infinite beyond the window. */
+  quietMs(key: string, now = performance.now()): number {
+    return now - (this.#counters.get(key)?.grown.at(-1)?.at ?? Number.NEGATIVE_INFINITY);
   }
 
   delete(key: string): void {

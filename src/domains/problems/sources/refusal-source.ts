@@ -35,7 +35,8 @@ const KINDS = ['REFUSALS_RISING', 'CLIENT_ID_CONFLICT', 'RETAINED_LIMIT'] as con
 export function refusalSource({ refusals, runtimes }: RefusalSourceOptions): BrokerSource {
   const followed = new Map<string, Followed>();
   const begin = (id: string) => {
-    const growth = new RecentGrowth(WINDOW_MS);
+    // The list is read only after a refusal.
+    const growth = new RecentGrowth(WINDOW_MS, { maxGapMs: Number.POSITIVE_INFINITY });
     followed.set(id, { growth, entries: [], log: null, isOutdated: true, isReading: false });
   };
   runtimes.onRuntime(({ id, controls, link }, change) => {
