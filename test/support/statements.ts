@@ -17,14 +17,16 @@ export function ofRequests(): () => boolean {
   return () => request.getStore() === true;
 }
 
-/** Records the SQL of HTTP requests until the test ends. The result returns the statements since its last call. */
-export function recordStatements(): () => string[] {
-  const isOfRequest = ofRequests();
+/**
+ * Records SQL until the test ends, by default that of HTTP requests. The result returns the statements since its last
+ * call.
+ */
+export function recordStatements(isWanted = ofRequests()): () => string[] {
   let statements: string[] = [];
   const recording = (original: (...args: never[]) => unknown) =>
     function (this: unknown, ...args: unknown[]) {
       const [query] = args as [string | { readonly text: string }];
-      if (isOfRequest()) statements.push(typeof query === 'string' ? query : query.text);
+      if (isWanted()) statements.push(typeof query === 'string' ? query : query.text);
       return Reflect.apply(original, this, args);
     } as never;
   const [prepare, query] = [recording(SqliteDatabase.prototype.prepare), recording(pg.Client.prototype.query)];

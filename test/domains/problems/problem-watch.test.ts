@@ -13,6 +13,7 @@ import { ProblemCache } from '../../../src/domains/problems/storage/problem-cach
 import { ProblemStore } from '../../../src/domains/problems/storage/problem-store.ts';
 import { ProjectCache } from '../../../src/domains/projects/project-cache.ts';
 import { openTestStorage } from '../../support/database.ts';
+import { recordStatements } from '../../support/statements.ts';
 
 const SELF = { host: 'here', folderId: 'one' };
 const factOf = (kind: ProblemFact['kind']): ProblemFact => ({
@@ -145,4 +146,38 @@ test('a process leaves the problems of another one on its machine open until tha
   expect(cache.openOfProject(null)).toEqual([]);
   await Promise.all([one.close(), two.close()]);
   await Promise.all([brokers.close(), projects.close(), cache.close()]);
+});
+
+test('what is still wrong is noted by one statement, and only the other processes read it', async () => {
+  const { db, changes } = await openTestStorage();
+  const parts = { db, changes, log: pino({ level: 'silent' }) };
+  const [cache, other] = [new ProblemCache(parts), new ProblemCache(parts)];
+  const store = new ProblemStore({ db, changes, cache });
+  const scope = { projectId: null, brokerId: null };
+  const detailOf = (key: string, at: Date) => `'${key}' at ${at.toISOString()}`;
+  const factsAt = (at: Date) =>
+    new Map(
+      Array.from({ length: 250 }, (_, n) => [
+        String(n),
+        { ...factOf('BRIDGE_LOOP'), detail: detailOf(String(n), at) } satisfies ProblemFact,
+      ]),
+    );
+  const opened = [...factsAt(new Date(0))].map(([key, fact]) => ({ change: 'OPEN' as const, key, fact, scope }));
+  store.take(opened, new Date());
+  const statements = recordStatements(() => true);
+  await store.flush();
+  await Promise.all([cache.settled(), other.settled()]);
+  const reads = () => statements().filter((sql) => sql.startsWith('SELECT') && sql.includes('whatWouldHelp'));
+  // Each process reads 100 rows at a time.
+  expect([other.openCount, reads().length]).toEqual([250, 6]);
+
+  const at = new Date(Date.now() + 60_000);
+  await store.seen(factsAt(at), at);
+  await Promise.all([cache.settled(), other.settled()]);
+
+  expect(reads()).toHaveLength(1);
+  for (const { key, detail, lastSeenAt, severity } of other.all())
+    expect([detail, lastSeenAt, severity]).toEqual([detailOf(key, at), at, 'CRITICAL']);
+  expect(other.all()).toEqual(cache.all());
+  await Promise.all([cache.close(), other.close()]);
 });

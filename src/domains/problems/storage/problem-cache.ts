@@ -8,8 +8,9 @@ export type ProblemRecord = Readonly<
   Omit<Problem, 'kind' | 'severity'> & { kind: ProblemKind; severity: ProblemSeverity }
 >;
 
-/** The kind of announced changes. */
+/** The kind of announced changes. The id is ANYTHING, ids with spaces between, or SEEN with a time (`seenAt`). */
 export const PROBLEM_CHANGED = 'problem';
+const SEEN = 'seen ';
 
 /** The owner of problems: a broker, a project, or `null` for the service. */
 type Owner = string | null;
@@ -26,14 +27,16 @@ export class ProblemCache extends RowCache<Problem, ProblemRecord> {
   readonly #openByKey = new Map<string, ProblemRecord>();
   /** Ids of the last closed problem by key. */
   readonly #closedByKey = new Map<string, string>();
+  /** What this process announced last, and needs not read. */
+  #ownSeen = '';
 
   constructor({ db, changes, log }: CacheParts) {
-    const known = { kind: { in: [...problemKinds] } };
+    const kind = { in: [...problemKinds] };
     super({
       changes,
       log,
       kinds: [PROBLEM_CHANGED],
-      rowsOf: (id) => db.problem.findMany({ where: id === ANYTHING ? known : { id, ...known } }),
+      rowsOf: async (id) => (id === this.#ownSeen ? [] : db.problem.findMany({ where: { kind, ...changedBy(id) } })),
       toEntry: (row) => row as ProblemRecord,
     });
     // Registered first, so that later listeners see the new state.
@@ -47,6 +50,12 @@ export class ProblemCache extends RowCache<Problem, ProblemRecord> {
   lastClosedWithKey(key: string): ProblemRecord | null {
     const id = this.#closedByKey.get(key);
     return id === undefined ? null : this.get(id);
+  }
+
+  /** The id that announces which problems were seen at a time. This process has noted them already. */
+  seenAt(at: Date): string {
+    this.#ownSeen = `${SEEN}${at.toISOString()}`;
+    return this.#ownSeen;
   }
 
   get openCount(): number {
@@ -103,4 +112,9 @@ export class ProblemCache extends RowCache<Problem, ProblemRecord> {
     if (owned.size === 0) this.#byOwner.delete(owner);
     else this.#byOwner.set(owner, owned);
   }
+}
+
+function changedBy(id: string) {
+  if (id === ANYTHING) return {};
+  return id.startsWith(SEEN) ? { lastSeenAt: new Date(id.slice(SEEN.length)) } : { id: { in: id.split(' ') } };
 }

@@ -1,6 +1,7 @@
+import { sqltag as sql } from '@prisma/client/runtime/client';
 import type { Prisma, Problem } from '../../../generated/sqlite/client.ts';
 import { newId } from '../../../platform/ids.ts';
-import { ANYTHING, type Changes } from '../../../platform/storage/changes/changes.ts';
+import type { Changes } from '../../../platform/storage/changes/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
 import { isForeignKeyViolation, isUniqueViolation } from '../../../platform/storage/prisma-errors.ts';
 import type { Transition } from '../model/hysteresis.ts';
@@ -18,8 +19,8 @@ export type ScopedTransition = Transition & { readonly scope: FactScope };
 
 /** A problem that appears again within this time after it was closed is opened again, with its acknowledgement. */
 const REOPENS_MS = 10 * 60_000;
-/** More changed problems at once are announced as one change of all. */
-const MAX_ANNOUNCED = 20;
+/** Ids in one announcement: 3,100 bytes. Beyond 4,000 bytes all problems would be announced. */
+const MAX_ANNOUNCED = 100;
 /** In a transaction, during which other statements of SQLite wait. */
 const BATCH = 50;
 const MAX_UNWRITTEN = 5_000;
@@ -74,23 +75,22 @@ export class ProblemStore {
 
   /** Notes that the facts of open problems are still there, with their present details. Not while `take` waits. */
   async seen(facts: ReadonlyMap<string, ProblemFact>, at: Date): Promise<void> {
-    const open = [...facts].flatMap(([key, fact]) => {
-      const known = this.#options.cache.openWithKey(key);
-      return known === null ? [] : [{ known, fact }];
+    const { db, changes, cache } = this.#options;
+    const texts: Record<string, ReturnType<typeof textsOf>> = {};
+    const records = [...facts].flatMap(([key, fact]) => {
+      const known = cache.openWithKey(key);
+      if (known === null) return [];
+      texts[known.id] = textsOf(fact);
+      return { ...known, ...texts[known.id], lastSeenAt: at };
     });
-    const same = open.filter(({ known, fact }) => known.detail === detailOf(fact)).map(({ known }) => known);
-    const { db, cache } = this.#options;
-    if (same.length > 0) {
-      await db.problem.updateMany({ where: { id: { in: same.map(({ id }) => id) } }, data: { lastSeenAt: at } });
-    }
-    for (const known of same) cache.put({ ...known, lastSeenAt: at });
-    const changed = open.filter(({ known, fact }) => known.detail !== detailOf(fact));
-    for (const { known, fact } of changed) {
-      const data = { ...textsOf(fact), lastSeenAt: at };
-      await db.problem.updateMany({ where: { id: known.id }, data });
-      cache.put({ ...known, ...data });
-    }
-    await this.#announce(open.map(({ known }) => known.id));
+    if (records.length === 0) return;
+    // One statement for both engines, however many problems are open.
+    await db.$executeRaw(sql`
+      UPDATE "Problem" SET "lastSeenAt" = ${at}, "severity" = seen."value" ->> 'severity',
+        "detail" = seen."value" ->> 'detail', "whatWouldHelp" = seen."value" ->> 'whatWouldHelp'
+      FROM json_each(${JSON.stringify(texts)}) AS seen WHERE "Problem"."id" = seen."key"`);
+    for (const record of records) cache.put(record);
+    await changes.announce(PROBLEM_CHANGED, cache.seenAt(at));
   }
 
   async update(id: string, data: Prisma.ProblemUpdateManyMutationInput): Promise<ProblemRecord | null> {
@@ -154,8 +154,8 @@ export class ProblemStore {
 
   async #announce(ids: readonly string[]): Promise<void> {
     const { changes } = this.#options;
-    if (ids.length > MAX_ANNOUNCED) await changes.announce(PROBLEM_CHANGED, ANYTHING);
-    else for (const id of ids) await changes.announce(PROBLEM_CHANGED, id);
+    for (let from = 0; from < ids.length; from += MAX_ANNOUNCED)
+      await changes.announce(PROBLEM_CHANGED, ids.slice(from, from + MAX_ANNOUNCED).join(' '));
   }
 }
 
@@ -213,11 +213,9 @@ const newRow = (key: string, fact: ProblemFact, { projectId, brokerId }: FactSco
   acknowledgedNote: null,
 });
 
-const detailOf = ({ detail }: ProblemFact): string => storable(detail);
-
 const textsOf = (fact: ProblemFact) => ({
   severity: fact.severity ?? PROBLEM_KINDS[fact.kind].severity,
-  detail: detailOf(fact),
+  detail: storable(fact.detail),
   whatWouldHelp: fact.whatWouldHelp === undefined ? null : storable(fact.whatWouldHelp),
 });
 
