@@ -4,7 +4,7 @@ import { throttledRead } from '../platform/scheduling/throttled-read.ts';
 import { within } from '../platform/scheduling/within.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 
-/** A scrape does not wait longer for the database, which then counts as down. */
+/** Without a response in this time the database counts as down. */
 const TIMEOUT_MS = 2_000;
 
 /** Registers the state of the database. Returns a function to await before each scrape, which never rejects. */
@@ -12,12 +12,14 @@ export function registerDatabaseMetrics({ ping, pool }: Storage, registry: Regis
   const registers = [registry];
   const up = new Gauge({
     name: 'brokergraph_database_up',
-    help: `1 if the database responded to the last scrape within ${TIMEOUT_MS / 1_000} s, else 0`,
+    help: `1 if the database last responded within ${TIMEOUT_MS / 1_000} s, else 0`,
     registers,
   });
+  // Until the first response: the service starts only with its database.
+  up.set(1);
   const seconds = new Gauge({
     name: 'brokergraph_database_response_seconds',
-    help: 'How long the database took for the last scrape, with waiting for a free connection',
+    help: 'How long the last response of the database took, with waiting for a free connection',
     registers,
   });
   if (pool !== null) {

@@ -13,6 +13,7 @@ import { type HttpMetricSource, registerHttpMetrics } from '../gateway/http/http
 import type { RequestSignals } from '../gateway/request-signals.ts';
 import type { Build } from '../platform/build.ts';
 import { readGauge } from '../platform/read-metrics.ts';
+import { settledWithin } from '../platform/scheduling/within.ts';
 import { registerDatabaseMetrics } from './database-metrics.ts';
 import type { Parts } from './parts.ts';
 import type { Readiness } from './readiness.ts';
@@ -32,6 +33,7 @@ interface MetricsOptions {
 /** Of the series for single brokers. */
 const MAX_BROKERS = 1_000;
 const MAX_NAME = 100;
+const MAX_READ_MS = 250;
 
 let ofProcess: Registry | null = null;
 
@@ -50,7 +52,7 @@ function processMetrics(): Registry {
 /** Prometheus metrics of one service. */
 export class Metrics implements RequestMetrics {
   readonly #registry = new Registry();
-  /** Awaited before each scrape. */
+  /** A scrape waits for them, at most MAX_READ_MS: then it has their values of the scrape before. */
   readonly #reads: readonly (() => Promise<void>)[];
   readonly #requests: Record<RequestKind, Record<string, { observe(seconds: number): void }>>;
 
@@ -169,7 +171,10 @@ export class Metrics implements RequestMetrics {
   }
 
   async text(): Promise<string> {
-    await Promise.all(this.#reads.map((read) => read()));
+    await settledWithin(
+      MAX_READ_MS,
+      this.#reads.map((read) => read()),
+    );
     return this.#registry.metrics();
   }
 }

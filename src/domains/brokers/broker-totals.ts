@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { SlicedCalls } from '../../platform/scheduling/sliced-task.ts';
 import { throttledRead } from '../../platform/scheduling/throttled-read.ts';
 import { settledWithin } from '../../platform/scheduling/within.ts';
 import type { BrokerRecord } from './broker-cache.ts';
@@ -38,6 +39,7 @@ export class TotalsOfBrokers<Count extends string, Size extends string> {
   /** Ids of brokers whose reading has not ended. */
   readonly #reading = new Set<string>();
   readonly #known = new Map<string, { sums: BrokerSums<Count, Size>; last: BrokerTotals<Count, Size> }>();
+  readonly #calls = new SlicedCalls();
 
   constructor(metrics: PartMetrics<Count, Size>) {
     this.#metrics = metrics;
@@ -52,13 +54,16 @@ export class TotalsOfBrokers<Count extends string, Size extends string> {
     readParts: (broker: BrokerRecord) => Promise<readonly Reading<Count, Size>[]>,
   ): Promise<TotalsByBroker<Count, Size>> {
     const read = async (broker: BrokerRecord) => {
-      this.#reading.add(broker.id);
       const readings = await readParts(broker).finally(() => this.#reading.delete(broker.id));
       const sums = this.#known.get(broker.id)?.sums ?? new BrokerSums(this.#metrics);
       const last = sums.take(readings);
       if (readings.length > 0 || this.#known.has(broker.id)) this.#known.set(broker.id, { sums, last });
     };
-    await settledWithin(MAX_READ_MS, brokers.filter(({ id }) => !this.#reading.has(id)).map(read));
+    const begin = (broker: BrokerRecord) => {
+      this.#reading.add(broker.id);
+      return new Promise<void>((ended) => this.#calls.add(() => void read(broker).then(ended, () => ended())));
+    };
+    await settledWithin(MAX_READ_MS, brokers.filter(({ id }) => !this.#reading.has(id)).map(begin));
     return new Map(
       brokers.flatMap(({ id }) => {
         const known = this.#known.get(id);

@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { BUILD } from '../../../src/platform/build.ts';
+import { useSqlite } from '../../support/database.ts';
 import { startMosquitto } from '../../support/mosquitto.ts';
 import { hasPromtool, PROMTOOL_MISSING } from '../../support/promtool.ts';
 import { bearer, connected, PASSWORD, startTestService } from '../../support/service.ts';
@@ -167,4 +168,19 @@ test('single brokers, the database and its connections have metrics, and the loa
     const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' });
     expect([status, stdout, stderr]).toEqual([0, '', '']);
   } else console.info(`    ${PROMTOOL_MISSING}`);
+});
+
+test('a scrape does not wait for statements of others, and a database that does not respond is down', async () => {
+  useSqlite();
+  const { port, storage } = await startTestService();
+  const up = () => lines(port, /^brokergraph_database_up/);
+  await storage.db.$transaction(
+    async (busy) => {
+      await busy.$queryRaw`SELECT 1`;
+      expect(await up()).toEqual(['brokergraph_database_up 1']);
+      await expect.poll(up, { timeout: 60_000 }).toEqual(['brokergraph_database_up 0']);
+    },
+    { timeout: 120_000 },
+  );
+  await expect.poll(up, { timeout: 60_000 }).toEqual(['brokergraph_database_up 1']);
 });

@@ -1,3 +1,4 @@
+import { SlicedCalls } from '../../../platform/scheduling/sliced-task.ts';
 import { within } from '../../../platform/scheduling/within.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 
@@ -17,13 +18,14 @@ export class PolledReadings<Value> {
   readonly #values = new Map<string, { readonly at: number; readonly value: Value }>();
   readonly #startedAt = new Map<string, number>();
   readonly #running = new Set<string>();
+  readonly #calls = new SlicedCalls();
 
   constructor(options: PolledReadingsOptions<Value>) {
     this.#options = options;
   }
 
-  /** Reads those of the brokers that are due. Forgets all others. Never rejects. */
-  async refresh(brokers: readonly BrokerRecord[]): Promise<void> {
+  /** Begins to read those of the brokers that are due. Forgets all others. */
+  refresh(brokers: readonly BrokerRecord[]): void {
     const ids = new Set(brokers.map(({ id }) => id));
     for (const known of [this.#values, this.#startedAt]) {
       for (const id of known.keys()) if (!ids.has(id)) known.delete(id);
@@ -31,7 +33,12 @@ export class PolledReadings<Value> {
     const now = performance.now();
     const isDue = ({ id }: BrokerRecord) =>
       !this.#running.has(id) && now - (this.#startedAt.get(id) ?? Number.NEGATIVE_INFINITY) >= this.#options.everyMs;
-    await Promise.all(brokers.filter(isDue).map((broker) => this.#read(broker, now)));
+    for (const broker of brokers.filter(isDue)) {
+      this.#startedAt.set(broker.id, now);
+      this.#running.add(broker.id);
+      // Thousands of readings that begin at once would block the event loop.
+      this.#calls.add(() => void this.#read(broker));
+    }
   }
 
   /** `null` if it is not known, or too old. */
@@ -41,10 +48,8 @@ export class PolledReadings<Value> {
     return performance.now() - known.at > LIVES * this.#options.everyMs + MAX_READ_MS ? null : known.value;
   }
 
-  async #read(broker: BrokerRecord, now: number): Promise<void> {
+  async #read(broker: BrokerRecord): Promise<void> {
     const { id } = broker;
-    this.#startedAt.set(id, now);
-    this.#running.add(id);
     const late = () => new Error('The broker took too long');
     try {
       const value = await within(MAX_READ_MS, this.#options.read(broker), late);
