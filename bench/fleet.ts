@@ -4,15 +4,17 @@
  * below `$SYS` every 10 s. The results are the time until all connections exist, the connections that the brokers have
  * accepted for each one that was needed, processor time, the highest memory, and the slowest response of `/metrics`.
  *
- * `node bench/run.mjs fleet [quarter|full]`. Linux only, as root, with `ulimit -n` above 10,000. Run in the folder of
- * another build (`cd <build> && node <this>/bench/dist/bench/fleet.js`), it measures that one.
+ * `node bench/run.mjs fleet [quarter|full]`: both limits, or one of them in about 3 minutes. Linux only, as root, with
+ * `ulimit -n` above 10,000. Run in the folder of another build (`cd <build> && node <this>/bench/dist/bench/fleet.js`),
+ * it measures that one. On a machine with other load, compare processor times: the results name how long the main
+ * thread waited for a processor, or for its limit.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { loadavg, tmpdir } from 'node:os';
+import { loadavg, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createControlGroup } from './support/cgroup.ts';
-import { cpuSeconds } from './support/cpu-time.ts';
+import { cpuSeconds, waitedSeconds } from './support/cpu-time.ts';
 import { startIdleBrokers } from './support/idle-brokers.ts';
 import { rssOf } from './support/memory.ts';
 import { type Product, SERVE, startProduct } from './support/product.ts';
@@ -27,6 +29,10 @@ const STABLE_MS = 1_000;
 const GIVE_UP_MS = 240_000;
 const IDLE_MS = 60_000;
 const ADDING_AT_ONCE = 8;
+/** Only for adding brokers and streams, which takes longer than the default on a machine with other load. */
+const PREPARATION_TIMEOUT_MS = 60_000;
+/** Above other programs, as a control group. */
+const PRIORITY = -10;
 const MAX_ATTEMPTS = 1.3;
 const MAX_PEAK_MEGABYTES = 700;
 const MAX_IDLE_MEGABYTES = 300;
@@ -36,6 +42,8 @@ const PROJECT = 'mutation ($input: CreateProjectInput!) { createProject(input: $
 const ADD = 'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }';
 const STREAM = 'mutation ($input: CreateStreamInput!) { createStream(input: $input) { stream { state } } }';
 
+// Also of the brokers, which this process starts.
+setPriority(PRIORITY);
 Object.assign(process.env, { RATE_REQUESTS: 'off', MAX_BROKER_LINKS: String(2 * BROKERS) });
 const folder = mkdtempSync(join(tmpdir(), 'brokergraph-fleet-'));
 const brokers = await startIdleBrokers(BROKERS, { sendsSys: true });
@@ -43,7 +51,11 @@ const [part] = process.argv.slice(2);
 let good = true;
 try {
   console.log(`load of the machine: ${loadavg()[0]?.toFixed(1)}`);
-  await prepare();
+  process.env.BROKER_TIMEOUT_MS = String(PREPARATION_TIMEOUT_MS);
+  const product = await startProduct(folder);
+  await prepare(product).finally(() => product.close());
+  delete process.env.BROKER_TIMEOUT_MS;
+  console.log(`prepared after ${seconds(performance.now())} s`);
   if (part !== 'full') await measure('0.25 CPU', 0.25, 120_000);
   if (part !== 'quarter') await measure('1 CPU', 1, 20_000);
   console.log(`\nload of the machine: ${loadavg()[0]?.toFixed(1)}`);
@@ -53,8 +65,7 @@ try {
 }
 if (!good) process.exitCode = 1;
 
-async function prepare(): Promise<void> {
-  const product = await startProduct(folder);
+async function prepare(product: Product): Promise<void> {
   const token = await product.login();
   // biome-ignore lint/suspicious/noExplicitAny: the type depends on the query.
   const graphql = async (query: string, input: object): Promise<any> => {
@@ -78,10 +89,18 @@ async function prepare(): Promise<void> {
   });
   // A broker that is not connected refuses a stream.
   while ((await brokers.counts()).open < BROKERS) await delay(POLL_MS);
-  await each(ids.slice(0, BROKERS / 2), async (brokerId) => {
-    await graphql(STREAM, { brokerId, name: 'stream', sourceTopic: 'in/+', targetTopic: 'out', persist: true });
-  });
-  await product.close();
+  const addStream = async (brokerId: string): Promise<void> => {
+    try {
+      await graphql(STREAM, { brokerId, name: 'stream', sourceTopic: 'in/+', targetTopic: 'out', persist: true });
+    } catch (error) {
+      // On a machine with other load a broker may be late, and its connection lost.
+      if (String(error).includes('ALREADY_EXISTS')) return;
+      if (!/BROKER_(UNREACHABLE|TIMEOUT)/.test(String(error))) throw error;
+      await delay(POLL_MS);
+      await addStream(brokerId);
+    }
+  };
+  await each(ids.slice(0, BROKERS / 2), addStream);
 }
 
 async function each<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
@@ -125,7 +144,7 @@ async function measure(name: string, cpus: number, maxMs: number): Promise<void>
 /** Measures until all connections exist and still exist a second later. */
 async function converge(what: string, product: Product, maxMs: number, from: number, before: number) {
   const pid = pidOf(product);
-  const cpu = what === 'start' ? 0 : cpuSeconds(pid);
+  const [cpu, waited] = what === 'start' ? [0, 0] : [cpuSeconds(pid), waitedSeconds(pid)];
   // Linux then reports the highest memory since now.
   if (what !== 'start') writeFileSync(`/proc/${pid}/clear_refs`, '5');
   const stop = new AbortController();
@@ -147,8 +166,11 @@ async function converge(what: string, product: Product, maxMs: number, from: num
   const peak = Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
   const metricsMs = await metrics;
   const used = cpuSeconds(pid) - cpu;
+  const others = waitedSeconds(pid) - waited;
   const text = reachedAt === null ? `${counts.open} of ${CONNECTIONS} after ${seconds(GIVE_UP_MS)} s` : seconds(ms);
-  console.log(`       ${what}: ${used.toFixed(1)} CPU s, ${rssOf(pid).toFixed(0)} MB at its end`);
+  console.log(
+    `       ${what}: ${used.toFixed(1)} CPU s, ${rssOf(pid).toFixed(0)} MB at its end, ${others.toFixed(1)} s waited for a processor, load ${loadavg()[0]?.toFixed(1)}`,
+  );
   check(`${what}: all connected after ${text} s, at most ${seconds(maxMs)}`, ms <= maxMs);
   check(`${what}: ${ratio.toFixed(2)} attempts for each connection, at most ${MAX_ATTEMPTS}`, ratio <= MAX_ATTEMPTS);
   check(`${what}: at most ${peak.toFixed(0)} MB, below ${MAX_PEAK_MEGABYTES}`, peak < MAX_PEAK_MEGABYTES);
