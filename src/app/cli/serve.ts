@@ -8,7 +8,7 @@ import { within } from '../../platform/scheduling/within.ts';
 import type { StartReport } from '../first-broker.ts';
 import { startService } from '../service.ts';
 import { type Cli, NegativeResult } from './terminal.ts';
-import { endStart } from './v8-flags.ts';
+import { endStart, returnMemory } from './v8-flags.ts';
 
 export async function serve({ config, out, isTerminal, isOutTerminal, stop, onBug }: Cli): Promise<void> {
   const log = await createLog(config, isTerminal);
@@ -16,6 +16,7 @@ export async function serve({ config, out, isTerminal, isOutTerminal, stop, onBu
   onBug((error) => log.fatal({ err: error }, 'exiting after an uncaught error'));
   const { report, close } = await startService(config, { log });
   endStart();
+  const endReturns = returnMemory();
   const isText = (config.logFormat ?? (isOutTerminal ? 'pretty' : 'json')) === 'pretty';
   // What is not for a terminal is stored as a log, which more people read than may have the password.
   if (isText && isOutTerminal) out(startMessage(report));
@@ -26,6 +27,7 @@ export async function serve({ config, out, isTerminal, isOutTerminal, stop, onBu
   }
   if (!stop.aborted) await once(stop, 'abort');
   log.info('stopping');
+  endReturns();
   const maxMs = config.shutdownDelayMs + STOP_MS;
   const late = new Error(`The service did not stop within ${maxMs / 1_000} s`);
   try {
