@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { ASTNode, ParseResult } from '@marcbachmann/cel-js';
+import type { ASTNode, Environment, ParseResult } from '@marcbachmann/cel-js';
 import { lazily } from '../../../platform/lazily.ts';
 
 /** What an expression may use of a message. */
@@ -58,8 +58,23 @@ const language = lazily(() => {
     environment.registerOperator(`double ${operator} int: double`, handler);
   }
   environment.registerOperator('double % double: double', MIXED['%']);
+  readTypesOnce(environment);
   return { environment, EvaluationError: library.EvaluationError };
 });
+
+/**
+ * Operators and calls look up the types of what they get. The library reads the first entries of all levels for it,
+ * lists all keys on the way, and stores each type that it has met, such as that of a list in a list in a list.
+ */
+function readTypesOnce(environment: Environment): void {
+  const parsed = environment.parse('null');
+  Object.defineProperty(parsed.ast, 'evaluate', {
+    value(evaluator: { debugType(value: unknown): unknown; debugTypeDeep(value: unknown): unknown }) {
+      evaluator.debugTypeDeep = evaluator.debugType;
+    },
+  });
+  parsed({});
+}
 
 interface Expression {
   /** The type of the result; `dyn` if it depends on the message. */

@@ -1,5 +1,6 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { isNode } from './cel.ts';
+import { boundedCall } from './text-functions.ts';
 
 /** Steps of one evaluation: about 10 ms of processor time. */
 export const MAX_STEPS = 50_000;
@@ -8,6 +9,7 @@ const CHARACTERS = 64;
 /** Functions of a time read a calendar, also that of a time zone. */
 const CALENDAR_STEPS = 500;
 const CALENDAR = /^get[A-Z]/;
+const ERROR_STEPS = 100;
 
 export class TooManySteps extends Error {}
 
@@ -17,7 +19,14 @@ export class StepMeter {
 
   /** `ast` is counted from its first evaluation on. */
   constructor(ast: ASTNode) {
-    for (const node of nodesOf(ast)) this.#count(node);
+    const nodes = nodesOf(ast);
+    // Calls read all entries of what they are called with.
+    const read = new Set(nodes.filter(isCall).flatMap(({ args }) => [args].flat(2)));
+    for (const node of nodes) {
+      this.#count(node, read.has(node));
+      if (isCall(node)) boundCall(node);
+      else if (COMPARISONS.has(node.op)) this.#countComparison(node);
+    }
   }
 
   start(): void {
@@ -36,16 +45,57 @@ export class StepMeter {
     else this.spend(Array.isArray(value) ? 1 + value.length : 1);
   }
 
+  #spendOnKeys(value: unknown): void {
+    if (isObject(value) && !Array.isArray(value)) this.spend(Object.keys(value).length);
+  }
+
+  #countComparison(node: ASTNode): void {
+    const handled = node as Handled;
+    const { handle } = handled;
+    if (handle === undefined) return;
+    handled.handle = (left, right, ...rest) => {
+      if (isObject(left) && isObject(right)) {
+        const times = node.op === 'in' && Array.isArray(right) ? right.length : 1;
+        const size = this.#spendOnAll(left);
+        this.spend(size * (times - 1));
+        this.#spendOnAll(right);
+      }
+      return handle(left, right, ...rest);
+    };
+  }
+
+  /** Spends a step for each entry of each level. */
+  #spendOnAll(root: object): number {
+    const left = this.#left;
+    const open: object[] = [root];
+    for (let value = open.pop(); value !== undefined; value = open.pop()) {
+      if (ArrayBuffer.isView(value)) this.spend(value.byteLength / CHARACTERS);
+      else {
+        const entries = Object.values(value);
+        this.spend(1 + entries.length);
+        for (const entry of entries) if (isObject(entry)) open.push(entry);
+      }
+    }
+    return left - this.#left;
+  }
+
   /** The library calls `evaluate` of each node, and replaces it when the node is evaluated for the first time. */
-  #count(node: ASTNode): void {
+  #count(node: ASTNode, isRead: boolean): void {
     const counted = node as unknown as { evaluate: EvaluateNode };
     let { evaluate } = counted;
     const steps = node.op === 'rcall' && CALENDAR.test(String(node.args[0])) ? CALENDAR_STEPS : 0;
     const count: EvaluateNode = (evaluator, ast, context) => {
       this.spend(steps);
-      const value = evaluate.call(node, evaluator, ast, context);
-      this.spendOn(value);
-      return value;
+      try {
+        const value = evaluate.call(node, evaluator, ast, context);
+        this.spendOn(value);
+        if (isRead) this.#spendOnKeys(value);
+        return value;
+      } catch (error) {
+        // Lists go on after an error. Making one takes as long as many steps.
+        if (!(error instanceof TooManySteps)) this.spend(ERROR_STEPS);
+        throw error;
+      }
     };
     Object.defineProperty(counted, 'evaluate', {
       get: () => count,
@@ -56,9 +106,29 @@ export class StepMeter {
   }
 }
 
+/** Operators that compare whole values. */
+const COMPARISONS: ReadonlySet<string> = new Set(['==', '!=', 'in']);
+const CALLS: ReadonlySet<string> = new Set(['call', 'rcall']);
+const isCall = ({ op }: ASTNode): boolean => CALLS.has(op);
+
+/** The library calls `handle` of a call with the values of its arguments, and that of an operator with both sides. */
+interface Handled {
+  handle?: (...args: readonly unknown[]) => unknown;
+}
+
+function boundCall(node: ASTNode): void {
+  const handled = node as Handled;
+  const { handle } = handled;
+  const name = String([node.args].flat()[0]);
+  if (handle === undefined) return;
+  handled.handle = (values, ...rest) => boundedCall(name, values as readonly unknown[]) ?? handle(values, ...rest);
+}
+
 type EvaluateNode = (this: unknown, evaluator: unknown, ast: unknown, context: unknown) => unknown;
 
 function nodesOf(part: unknown): ASTNode[] {
   if (Array.isArray(part)) return part.flatMap(nodesOf);
   return isNode(part) ? [part, ...nodesOf(part.args)] : [];
 }
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;

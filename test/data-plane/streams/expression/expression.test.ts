@@ -100,7 +100,23 @@ test('an expression stands alone', () => {
 const doubled = (times: number): string =>
   times === 0 ? 'text' : `cel.bind(x${times}, ${doubled(times - 1)}, x${times} + x${times})`;
 
+/** A map, a list of maps, and texts that are searched slowly. */
+const LARGE = JSON.stringify({
+  m: Object.fromEntries(Array.from({ length: 14_000 }, (_, n) => [`k${n}`, 1])),
+  l: Array.from({ length: 3_000 }, () => ({})),
+  x: [...'x'.repeat(200)],
+  a: 'a'.repeat(300_000),
+});
+const often = (condition: string): string => `payload.x.all(a, payload.x.all(b, ${condition}))`;
+
 test.each([
+  ['compared maps', often('payload.m != {"a": 1}'), LARGE],
+  ['ordered maps', often('payload.m < 1'), LARGE],
+  ['maps in lists', often('!(payload.m in payload.l)'), LARGE],
+  ['sizes of maps', often('size(payload.m) > 1'), LARGE],
+  ['keys of maps', often('payload.m.exists(k, true)'), LARGE],
+  ['compared bytes', `cel.bind(b, bytes(payload.a), cel.bind(c, bytes(payload.a), ${often('b == c')}))`, LARGE],
+  ['errors', often('payload.none'), LARGE],
   ['lists within lists', 'payload.map(a, payload.map(b, payload.map(c, a + b + c)))', `[${'1,'.repeat(2_000)}1]`],
   ['conditions within lists', 'payload.all(a, payload.all(b, payload.all(c, c > 0)))', `[${'1,'.repeat(2_000)}1]`],
   ['doubled texts', doubled(20), `"${'x'.repeat(1_000)}"`],
@@ -122,6 +138,44 @@ test.each([
     });
   }
   expect(busyMs() - since).toBeLessThan(1_500);
+});
+
+test.each([
+  'payload.a.contains(payload.b)',
+  'payload.a.indexOf(payload.b) > 0',
+  'payload.a.lastIndexOf(payload.b) > 0',
+  'size(payload.a.split(payload.b)) > 1',
+  'duration(payload.digits) > duration("1s")',
+])('%s takes linear time', (filter) => {
+  const half = 'a'.repeat(40_000);
+  const payload = JSON.stringify({ a: half.repeat(5), b: `${half}b${half}`, digits: '1'.repeat(2_000) });
+  const since = busyMs();
+  expect(outcome({ filter }, payload)).toMatch(/the filter/);
+  expect(busyMs() - since).toBeLessThan(700);
+});
+
+test('long parts of texts are found as JavaScript finds them', () => {
+  const text = fc.string({ unit: fc.constantFrom('a', 'a', 'b'), maxLength: 200 });
+  const part = fc.tuple(fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 3 }), fc.nat(20));
+  fc.assert(
+    fc.property(text, part, fc.integer({ min: 0, max: 5 }), (a, [unit, times], n) => {
+      const b = unit.repeat(10) + 'a'.repeat(times);
+      const whole = `${a}${b}${a}${b}${b}`;
+      const payload = JSON.stringify({ whole, b, n });
+      const results = ['contains', 'indexOf', 'lastIndexOf', 'split'].map((name) => `payload.whole.${name}(payload.b)`);
+      const output = `[${results}, payload.whole.indexOf(payload.b, ${n}), payload.whole.split(payload.b, ${n})]`;
+      const parts = whole.split(b);
+      expect(JSON.parse(outcome({ output }, payload) ?? '')).toEqual([
+        true,
+        whole.indexOf(b),
+        whole.lastIndexOf(b),
+        parts,
+        whole.indexOf(b, n),
+        n === 0 ? [] : parts.length <= n ? parts : [...parts.slice(0, n - 1), parts.slice(n - 1).join(b)],
+      ]);
+    }),
+    { numRuns: runs(200) },
+  );
 });
 
 test('no expression and no payload makes a stream throw', () => {
