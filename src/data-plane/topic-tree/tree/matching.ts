@@ -1,3 +1,4 @@
+import { includesText, isLongPart } from '../../../platform/text/text-search.ts';
 import { NONE } from './rows.ts';
 import type { TopicLevels } from './topic-levels.ts';
 
@@ -66,7 +67,7 @@ export class SearchMatching implements Matching {
   readonly #levels: TopicLevels;
   readonly #text: string;
   readonly #parts: readonly string[];
-  /** The text in bytes, for names with one byte per unit. `null` if the text spans levels. */
+  /** The text in bytes, for names with one byte per unit. `null` if the text spans levels, or is long. */
   readonly #folded: FoldedText | null;
   /** For each name, a bit mask of the parts that it matches. 0: not compared yet. */
   #fits = new Uint8Array(0);
@@ -79,7 +80,7 @@ export class SearchMatching implements Matching {
     this.#levels = levels;
     this.#text = text.toLowerCase();
     this.#parts = this.#text.split('/');
-    this.#folded = this.#parts.length === 1 ? new FoldedText(this.#text) : null;
+    this.#folded = this.#parts.length === 1 && !isLongPart(this.#text) ? new FoldedText(this.#text) : null;
   }
 
   renew(): void {
@@ -95,7 +96,7 @@ export class SearchMatching implements Matching {
 
   enter(node: number, name: number, depth: number): number {
     if (this.#parts.length > MAX_PARTS) {
-      return this.#levels.topicOf(node).toLowerCase().includes(this.#text) ? ALL : BELOW;
+      return includesText(this.#levels.topicOf(node).toLowerCase(), this.#text) ? ALL : BELOW;
     }
     let fits = this.#fits[name] as number;
     if (fits === 0) {
@@ -122,7 +123,7 @@ export class SearchMatching implements Matching {
     const text = names.text(name).toLowerCase();
     const parts = this.#parts;
     const last = parts.length - 1;
-    if (last === 0) return text.includes(this.#text) ? COMPARED | 1 : COMPARED;
+    if (last === 0) return includesText(text, this.#text) ? COMPARED | 1 : COMPARED;
     let fits = COMPARED;
     if (text.endsWith(parts[0] as string)) fits |= 1;
     for (let part = 1; part < last; part += 1) if (text === parts[part]) fits |= 1 << part;

@@ -1,4 +1,5 @@
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
+import { includesText, isLongPart } from '../../../platform/text/text-search.ts';
 import type { Account } from '../../../protocol/apis/access-control/access-model.ts';
 
 /** An account must match all conditions. `null` and an empty `search` are no conditions. */
@@ -24,13 +25,21 @@ export function matcherOf(conditions: AccountConditions): ((account: Account) =>
 }
 
 function searched(search: string): (account: Account) => boolean {
-  // Without copies of all texts in lower case.
-  const pattern = new RegExp(search.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu');
+  const fits = isLongPart(search) ? longPattern(search) : shortPattern(search);
   return ({ username, clientId, textName, textDescription }) =>
-    pattern.test(username) ||
-    (clientId !== null && pattern.test(clientId)) ||
-    (textName !== null && pattern.test(textName)) ||
-    (textDescription !== null && pattern.test(textDescription));
+    fits(username) || [clientId, textName, textDescription].some((text) => text !== null && fits(text));
+}
+
+/** Without copies of all texts in lower case. */
+function shortPattern(search: string): (text: string) => boolean {
+  const pattern = new RegExp(search.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu');
+  return (text) => pattern.test(text);
+}
+
+/** A pattern of many characters is refused, and its time is not linear. */
+function longPattern(search: string): (text: string) => boolean {
+  const part = search.toLowerCase();
+  return (text) => includesText(text.toLowerCase(), part);
 }
 
 export function* matching<T>(list: readonly T[], matches: (entry: T) => boolean): SlicedTask<readonly T[]> {

@@ -1,5 +1,6 @@
 import { byCodeUnits } from '../../../platform/sorting/by-code-units.ts';
 import { FirstItems } from '../../../platform/sorting/first-items.ts';
+import { includesText } from '../../../platform/text/text-search.ts';
 
 /** The first topics in order behind a cursor, of any number of topics. Stores at most twice as many as the page has. */
 export class TopicPage {
@@ -19,7 +20,7 @@ export class TopicPage {
   }
 
   add(topic: string): void {
-    if (this.#search !== '' && !topic.toLowerCase().includes(this.#search)) return;
+    if (this.#search !== '' && !includesText(topic.toLowerCase(), this.#search)) return;
     this.count += 1;
     if (this.#after === null || topic > this.#after) this.#topics.add(topic);
   }

@@ -4,6 +4,7 @@ import { MAX_RESPONSE_CHARACTERS } from '../../../../src/data-plane/topic-tree/m
 import { TopicFinder } from '../../../../src/data-plane/topic-tree/tree/topic-finder.ts';
 import { TopicLevels } from '../../../../src/data-plane/topic-tree/tree/topic-levels.ts';
 import { TopicTree, type TopicTreeOptions } from '../../../../src/data-plane/topic-tree/tree/topic-tree.ts';
+import { busyMs } from '../../../support/busy-time.ts';
 import { chance, compareByLevel } from './topic-model.ts';
 
 const T0 = 1_700_000_000_000;
@@ -78,6 +79,20 @@ test('a search text of more levels than are compared one by one is found', async
 
   expect(topics.map(({ topic }) => topic)).toEqual([long]);
   expect(totalCount).toBe(1);
+});
+
+test('a search for a long text takes linear time, in each kind of name', async () => {
+  const half = 'a'.repeat(16_000);
+  for (const begin of ['', 'ā', 'b/'.repeat(10)]) {
+    const topic = `${begin}${half.repeat(4)}`;
+    const tree = treeOf([topic, `${topic}b`]);
+    const since = busyMs();
+    const { topics } = await tree.find({ first: 10, search: `${half}b${half}` });
+    expect(topics).toEqual([]);
+    expect(busyMs() - since).toBeLessThan(200);
+    const found = await tree.find({ first: 10, search: `${half}B` });
+    expect(found.topics.map((one) => one.topic)).toEqual([`${topic}b`]);
+  }
 });
 
 test('[MQTT-4.7.2-1] a filter that begins with a wildcard does not match topics that begin with $', async () => {
