@@ -123,6 +123,15 @@ test('a project has the events of its brokers, in pages of both directions, filt
 const REFUSALS = `query ($id: ID!) { broker(id: $id) { refusals { nodes { id reason clientId username count firstAt } } } }`;
 const NODE = 'query ($id: ID!) { node(id: $id) { ... on Refusal { reason } } }';
 
+test('a condition with a text that no database stores is one', async () => {
+  const { service, brokerId } = await embeddedBroker();
+  for (const condition of ['clientId', 'username', 'address']) {
+    expect(await eventsOf(service, brokerId, { [condition]: 'a\0b' })).toEqual([]);
+  }
+  const { data } = await service.graphql(HISTORY, { id: brokerId, clientId: '\0' });
+  expect(data.broker.clientHistory.nodes).toEqual([]);
+});
+
 test('events and refusals survive a restart of the service, and the time without it is a gap', async () => {
   const before = await embeddedBroker();
   const { brokerId } = before;

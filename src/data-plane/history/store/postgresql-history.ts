@@ -43,7 +43,7 @@ export class PostgresqlHistory implements HistoryDatabase {
   }
 
   async all<Row>(sql: string, values: readonly HistoryValue[] = []): Promise<Row[]> {
-    return (await this.#pool.query(sql, [...values])).rows;
+    return readerOf(this.#pool).all(sql, values);
   }
 
   transaction<Result>(work: (transaction: HistoryTransaction) => Promise<Result>): Promise<Result> {
@@ -168,12 +168,12 @@ export class PostgresqlHistory implements HistoryDatabase {
   }
 }
 
-/** Brokers may report texts with U+0000, which PostgreSQL refuses. */
+/** Brokers may report texts with U+0000, and users search for them. PostgreSQL refuses it. */
 const storable = (value: HistoryValue | undefined): HistoryValue | undefined =>
   typeof value === 'string' ? value.replaceAll('\0', '\u{FFFD}') : value;
 
-const readerOf = (client: ClientBase): HistoryReader => ({
-  all: async (sql, values = []) => (await client.query(sql, [...values])).rows,
+const readerOf = (client: ClientBase | pg.Pool): HistoryReader => ({
+  all: async (sql, values = []) => (await client.query(sql, values.map(storable))).rows,
 });
 
 function tableSql({ name, columns, key, indexes = [] }: HistoryTable): string {
