@@ -126,16 +126,16 @@ export class ProjectService {
   async setMember(projectId: string, email: string, role: ProjectRole): Promise<MemberWithUser> {
     if (!this.exists(projectId)) throw notFound('project', projectId);
     const user = await this.#options.users.byEmail(email);
+    // With `include` it would be two statements, of which the second fails if another request inserts the row.
     const member = await this.#options.db.projectMember
       .upsert({
         where: { projectId_userId: { projectId, userId: user.id } },
         create: { projectId, userId: user.id, role },
         update: { role },
-        include: { user: true },
       })
       .catch(missingAsNotFound('project', projectId));
     await this.#options.changes.announce('user', user.id);
-    return member;
+    return { ...member, user };
   }
 
   async removeMember(projectId: string, email: string): Promise<User> {

@@ -32,6 +32,16 @@ test('the creator of a project owns it, and sees it in the graph and by REST', a
   ]);
 });
 
+test('requests that add a member at the same time all succeed', async () => {
+  const { graphql, person, projectId, root } = await startTestService();
+  for (let round = 0; round < 5; round += 1) {
+    const { email } = await person(null);
+    const roles = ['VIEWER', 'EDITOR', 'ADMIN', 'VIEWER', 'EDITOR', 'ADMIN'];
+    const set = (role: string) => graphql(SET_MEMBER, { input: { projectId, email, role } }, root);
+    for (const { errors } of await Promise.all(roles.map(set))) expect(errors).toBeUndefined();
+  }
+});
+
 test('members get the role they are given, and lose the project when they are removed', async () => {
   const { graphql, rest, person, projectId } = await startTestService();
   const { token, email } = await person(null);
