@@ -12,7 +12,7 @@ import type { LinkStatus } from '../../protocol/mqtt/broker-session.ts';
 import type { BrokerLinkOptions } from '../../protocol/mqtt/link-options.ts';
 import { newReadingLimits } from '../../protocol/mqtt/reading-limits.ts';
 import { ReadingTimeLimit } from '../../protocol/mqtt/reading-time-limit.ts';
-import { unreachable, whenConnected } from '../../protocol/mqtt/when-connected.ts';
+import { awayReason, unreachable, whenConnected } from '../../protocol/mqtt/when-connected.ts';
 import type { BrokerCache, BrokerRecord } from './broker-cache.ts';
 import { type BrokerRuntime, closeRuntime, createRuntime, noResponse } from './broker-runtime.ts';
 import { withoutAddress } from './broker-service.ts';
@@ -125,7 +125,7 @@ export class BrokerRuntimes {
     if (url === null) throw withoutAddress(name);
     const isStopped = type === 'CLOUD' && state === 'INACTIVE' && problem === null;
     const reason = isStopped ? `The broker "${name}" is stopped: start it first` : 'Not connected yet';
-    throw new ServiceError('BROKER_UNREACHABLE', this.status(id).lastError ?? reason);
+    throw new ServiceError('BROKER_UNREACHABLE', awayReason(this.status(id), reason));
   }
 
   /**

@@ -12,6 +12,7 @@ import { roleIn, roleIncludes, type Viewer } from '../../platform/auth/viewer.ts
 import { invalid, ServiceError, withPlaces } from '../../platform/errors.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../platform/paging.ts';
 import { cursorOf, type ListOrder, placeIn } from '../../platform/sorting/places.ts';
+import { awayReason } from '../../protocol/mqtt/when-connected.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime } from '../brokers/broker-runtime.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
@@ -112,7 +113,7 @@ export class TopicService {
     if (provider !== 'BROKER') return { status, isByBroker: false };
     // The mirrored topics of a broker are returned for some time without a request to it.
     const isAway = status.state === 'RECORDING' && link.status.state !== 'CONNECTED';
-    const reason = link.status.lastError ?? 'The broker is away';
+    const reason = awayReason(link.status, 'The broker is away');
     return { status: isAway ? { ...status, state: 'UNREACHABLE' as const, reason } : status, isByBroker: true };
   }
 

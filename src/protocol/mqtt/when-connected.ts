@@ -1,8 +1,15 @@
 import { ServiceError } from '../../platform/errors.ts';
 import type { BrokerSession, LinkStatus } from './broker-session.ts';
+import { withoutReachability } from './link-failure.ts';
 
-export function unreachable({ state, lastError }: LinkStatus): ServiceError {
-  const reason = lastError ?? (state === 'CLOSED' ? 'The link to the broker was closed' : 'Not connected yet');
+/** Why a link is not connected, for every caller: errors and reports without a caller to check use it. */
+export const awayReason = (status: LinkStatus, fallback = 'Not connected yet'): string =>
+  withoutReachability(status).lastError ?? fallback;
+
+/** The error for every caller. Only `BrokerConnectionStatus.lastError` has the reasons for administrators. */
+export function unreachable(status: LinkStatus): ServiceError {
+  const { state } = status;
+  const reason = awayReason(status, state === 'CLOSED' ? 'The link to the broker was closed' : undefined);
   return new ServiceError('BROKER_UNREACHABLE', reason, { info: { state } });
 }
 

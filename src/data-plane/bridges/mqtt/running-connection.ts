@@ -2,6 +2,7 @@ import { messageOf } from '../../../platform/errors.ts';
 import { withoutNulls } from '../../../platform/without-nulls.ts';
 import type { LinkState } from '../../../protocol/mqtt/broker-session.ts';
 import { filtersOverlap } from '../../../protocol/mqtt/filter-match.ts';
+import { awayReason } from '../../../protocol/mqtt/when-connected.ts';
 import { type BridgeOptions, bridgeClientId } from '../hosting/bridge-options.ts';
 import { MqttBridgeSession } from '../link/mqtt-bridge-session.ts';
 import { SourceSubscriptions } from '../link/source-subscriptions.ts';
@@ -249,10 +250,11 @@ export class RunningConnection {
   #error(): string | null {
     if (this.#failure !== null) return this.#failure;
     if (this.config.active === false) return null;
-    for (const [name, { status }] of this.#sides) {
+    for (const [name, session] of this.#sides) {
+      const { status } = session;
       if (stateOfLink(status.state) !== this.#state || status.lastError === undefined) continue;
       const problem = this.#queueProblem === null ? '' : `; ${this.#queueProblem}`;
-      return `${name}: ${status.lastError}${problem}`;
+      return `${name}: ${session === this.#local ? awayReason(status) : status.lastError}${problem}`;
     }
     return this.#refusal ?? this.#queueProblem;
   }

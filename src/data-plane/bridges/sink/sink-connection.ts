@@ -1,3 +1,4 @@
+import { awayReason } from '../../../protocol/mqtt/when-connected.ts';
 import { type ArrivedMessage, type BridgeSessionOptions, MqttBridgeSession } from '../link/mqtt-bridge-session.ts';
 import { type SourceFilter, SourceSubscriptions } from '../link/source-subscriptions.ts';
 import {
@@ -187,7 +188,7 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
     if (link !== undefined && link.state !== 'CONNECTED' && link.state !== 'CLOSED') {
       return {
         state: stateOfLink(link.state),
-        error: link.lastError === undefined ? null : `The broker: ${link.lastError}`,
+        error: link.lastError === undefined ? null : `The broker: ${awayReason(link)}`,
       };
     }
     const refusal = this.#subscriptions?.refusal ?? null;

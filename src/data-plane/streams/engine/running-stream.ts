@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../../../platform/errors.ts';
 import type { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
 import type { LinkStatus } from '../../../protocol/mqtt/broker-session.ts';
+import { awayReason } from '../../../protocol/mqtt/when-connected.ts';
 import type { TimeBounds } from '../../log/log-message.ts';
 import type { LogStore } from '../../log/log-store.ts';
 import type { MessageLog } from '../../log/message-log.ts';
@@ -236,7 +237,7 @@ export class RunningStream {
     if (!this.#definition.active) return { state: 'INACTIVE', problem: null };
     if (this.#fault !== null) return { state: 'FAILED', problem: this.#fault };
     if (status.state !== 'CONNECTED')
-      return { state: 'WAITING', problem: status.lastError ?? 'The broker is being connected to' };
+      return { state: 'WAITING', problem: awayReason(status, 'The broker is being connected to') };
     if (source.isRefused) return { state: 'REFUSED', problem: source.problem };
     if (!source.isSubscribed) return { state: 'WAITING', problem: source.problem ?? 'Its source is being subscribed' };
     const storage = this.#storage();

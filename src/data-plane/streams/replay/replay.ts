@@ -2,6 +2,7 @@ import { ServiceError } from '../../../platform/errors.ts';
 import { Backoff, type BackoffTimes } from '../../../platform/scheduling/backoff.ts';
 import { after, attempt, type ValueOrPromise } from '../../../platform/value-or-promise.ts';
 import type { LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts';
+import { awayReason } from '../../../protocol/mqtt/when-connected.ts';
 import { type StoredMessage, storedAt } from '../../log/log-message.ts';
 import type { MessageLog } from '../../log/message-log.ts';
 import { publishRefusal } from '../engine/refusals.ts';
@@ -348,5 +349,5 @@ export class Replay {
   }
 }
 
-const away = ({ state, lastError }: LinkStatus): string =>
-  lastError ?? (state === 'CLOSED' ? 'The link to the broker was closed' : 'The broker is not connected');
+const away = (status: LinkStatus): string =>
+  awayReason(status, status.state === 'CLOSED' ? 'The link to the broker was closed' : 'The broker is not connected');

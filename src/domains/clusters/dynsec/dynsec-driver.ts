@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { ServiceError } from '../../../platform/errors.ts';
 import type { LeasedMutex } from '../../../platform/scheduling/leased-mutex.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
+import { awayReason } from '../../../protocol/mqtt/when-connected.ts';
 import type { SharedAccess } from '../../access-control/access-control-service.ts';
 import type { PasswordCopies } from '../../access-control/writing/password-copies.ts';
 import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
@@ -159,7 +160,7 @@ export class DynsecDriver implements ClusterDriver {
     const isBehind = node.revision !== record.revision;
     const rules = isReachable ? cluster.differingRules(record, node) : null;
     const differences = withLostRules(found.differences, rules ?? []);
-    const lastError = this.#options.runtimes.status(brokerId).lastError ?? 'The node is not reachable';
+    const reason = awayReason(this.#options.runtimes.status(brokerId), 'The node is not reachable');
     return {
       nodeId,
       brokerId,
@@ -175,7 +176,7 @@ export class DynsecDriver implements ClusterDriver {
         differingRules: rules?.slice(0, MAX_DIFFERENCES) ?? null,
         missingPasswords,
       },
-      error: isReachable ? found.error : new ServiceError('BROKER_UNREACHABLE', lastError),
+      error: isReachable ? found.error : new ServiceError('BROKER_UNREACHABLE', reason),
     };
   }
 

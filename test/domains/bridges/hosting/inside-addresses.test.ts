@@ -296,6 +296,26 @@ test('only administrators of the project learn whether a port of a broker is ope
   };
   expect(await seen(admin.token)).toEqual([expect.stringContaining('in time'), expect.stringContaining('refused')]);
   for (const { token } of [editor, viewer]) expect(new Set(await seen(token)).size).toBe(1);
+
+  const CLIENTS = 'query ($id: ID!) { broker(id: $id) { connectedClients { totalCount } } }';
+  const TOPICS = 'query ($id: ID!) { broker(id: $id) { topicTree { reason } } }';
+  const PUBLISH =
+    'mutation ($id: ID!) { publishMessage(input: { brokerId: $id, topic: "a", payload: { text: "" } }) { outcome } }';
+  const results = (id: string, token: string) =>
+    Promise.all([
+      ...[CLIENTS, TOPICS, PUBLISH].map((text) => service.graphql(text, { id }, token)),
+      service.rest('GET', `/api/projects/${service.projectId}/brokers/${id}/client-inspect`, token),
+    ]);
+  for (const { token } of [viewer, editor, admin]) {
+    const [ofSilent = '', ofClosed] = await Promise.all(
+      ids.map(async (id) => {
+        const found = await results(id, token);
+        return JSON.stringify(found.map(({ headers: _headers, ...rest }: any) => rest)).replaceAll(id, 'id');
+      }),
+    );
+    expect(ofClosed).toBe(ofSilent);
+    expect(ofSilent.split('administrators of the project see the reason').length).toBeGreaterThan(3);
+  }
 });
 
 /** All input fields and arguments for a host, a URL or a JSON document. VIEWER tokens were refused above. */
