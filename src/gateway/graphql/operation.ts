@@ -96,19 +96,27 @@ export class Operation {
   execute(context: OperationContext, variables: Variables = NO_VARIABLES, toText = false): ValueOrPromise<TextResult> {
     const coerced = this.#admit(context, variables);
     if (isRefusal(coerced)) return { errors: coerced };
-    if (this.#isSchemaOnly) return this.#introspected();
+    if (this.#isSchemaOnly) return this.#introspected(context);
     const program = toText ? this.#textProgram : this.#program;
     return bounded(context, () => program.run(undefined, context, variables, coerced));
   }
 
   /** The same for all callers. An introspection of the whole schema takes 80 ms, and its text has 800 KB. */
-  #introspected(): TextResult {
-    const { schema, introspections } = this.#options;
+  #introspected(context: OperationContext): TextResult {
+    const { schema, introspections, preparation } = this.#options;
     const known = introspections.get(this.#document);
     if (known !== undefined) return known;
-    const { data = null, errors } = executeSync({ schema, document: this.#document });
-    if (errors) return { data, errors };
-    const result = { data, dataText: JSON.stringify(data) };
+    const execute = (): TextResult => {
+      const { data = null, errors } = executeSync({ schema, document: this.#document });
+      return errors ? { data, errors } : { data, dataText: JSON.stringify(data) };
+    };
+    let result: TextResult;
+    try {
+      result = preparation === null ? execute() : preparation.run(context, execute);
+    } catch (error) {
+      return { errors: [asGraphQLError(error)] };
+    }
+    if (result.errors) return result;
     introspections.set(this.#document, result);
     return result;
   }

@@ -22,7 +22,7 @@ const MAX_WAITING = 1_000;
 const MAX_WAITING_PER_CALLER = 200;
 
 /**
- * Bounds the time for parsing, validating and compiling documents that are not cached: each user, token, and network
+ * Bounds the time for parsing, validating, compiling and introspections of documents that are not cached: each user, token, and network
  * without credentials has a budget in milliseconds, charged after the work. Documents are prepared round robin over
  * callers, with other requests in between. Errors: RATE_LIMITED with `retryAfterSeconds`.
  */
@@ -56,6 +56,13 @@ export class Preparation {
       };
       this.#queue.run(prepare, { key }).catch((error) => reject(error instanceof QueueFull ? refusal(1) : error));
     });
+  }
+
+  /** Does work of which the result depends on the document only. Errors: RATE_LIMITED, and those of `work`. */
+  run<T>(caller: PreparationCaller, work: () => T): T {
+    const key = keyOf(caller);
+    this.#check(key);
+    return this.#charged(key, work);
   }
 
   /** Returns null if the budget of the caller or of this iteration is used up; graphql-js then executes. */

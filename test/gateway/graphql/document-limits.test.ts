@@ -86,6 +86,21 @@ test('a caller with too many new documents is refused; other callers and cached 
   expect((await service.graphql('{ viewer { user { id } } } # new', {}, token)).errors).toBeUndefined();
 });
 
+test('a caller whose introspections differ by a space is refused, and cached introspections are served', async () => {
+  const service = await startTestService({ env: { QUERY_PREPARATION_MS: '50' } });
+  const { token } = await service.person('VIEWER');
+  const introspection = '{__schema{types{name description fields{name description args{name description}}}}}';
+  const codeOf = async (text: string) => (await service.graphql(text, {}, token)).errors?.[0]?.extensions.code;
+  // The preparation of each takes a few milliseconds at most, its execution many times as long.
+  const codes: unknown[] = [];
+  for (let blanks = 0; blanks < 200 && codes.at(-1) === undefined; blanks++)
+    codes.push(await codeOf(introspection + ' '.repeat(blanks)));
+  expect(codes.at(-1)).toBe('RATE_LIMITED');
+  const { errors } = await service.graphql(introspection, {}, service.root);
+  expect(errors).toBeUndefined();
+  expect(await codeOf(introspection + ' '.repeat(codes.length - 2))).toBeUndefined();
+});
+
 test('new documents are prepared one per event loop iteration, round robin over callers', async () => {
   const operations = new Operations({ schema });
   const order: string[] = [];
