@@ -123,6 +123,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Packet from a broker to a bridge, a stream or a topic recorder': [
     'protocol/mqtt/packet-limits.ts',
     'MESSAGE_LINK_LIMITS.packet',
+  'Packet from a broker that is no PUBLISH, on each link': ['protocol/mqtt/packet-limits.ts', 'OTHER_PACKET'],
   ],
   'Unthrottled reading time of one link in the main thread, per second': [
     'protocol/mqtt/reading-time-limit.ts',

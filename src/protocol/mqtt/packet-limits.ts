@@ -2,7 +2,14 @@ const MIB = 1_048_576;
 /** Bytes for topic and properties in addition to the payload. */
 const HEADER = 65_536;
 
+/**
+ * Limit of every packet but PUBLISH, on all links. mqtt-packet 9 creates an object for each property and each reason
+ * code. A SUBACK has one byte for each requested filter.
+ */
+export const OTHER_PACKET = 65_536;
+
 export interface PacketLimits {
+  /** Limit of PUBLISH. */
   readonly packet: number;
   /** Limit of PUBLISH on topics below `$CONTROL/`. Default: `packet`. */
   readonly control?: number;

@@ -1,4 +1,4 @@
-import { LinkLimitExceeded, largestOf, type PacketLimits } from './packet-limits.ts';
+import { LinkLimitExceeded, largestOf, OTHER_PACKET, type PacketLimits } from './packet-limits.ts';
 import {
   type Identifiers,
   MalformedPacket,
@@ -196,15 +196,17 @@ export class PacketReader {
 
   /** `available`: received bytes of the packet. */
   #assertAllowed(bytes: Buffer, from: number, available: number, size: number): void {
-    const { packet } = this.#limits;
+    const isPublish = (bytes[from] as number) >> 4 === PUBLISH;
+    const packet = isPublish ? this.#limits.packet : Math.min(this.#limits.packet, OTHER_PACKET);
     if (size <= packet) return;
+    if (!isPublish) throw tooLarge(size, packet);
     if (size > this.#largest) throw tooLarge(size, this.#largest);
     let at = from + 1;
     while ((bytes[at] as number) >= 0x80) at += 1;
     const topicAt = at + 3;
     const isKnown = topicAt + CONTROL.length <= from + available;
     const isControl = () => bytes.compare(CONTROL, 0, CONTROL.length, topicAt, topicAt + CONTROL.length) === 0;
-    if ((bytes[from] as number) >> 4 !== PUBLISH || (isKnown && !isControl())) throw tooLarge(size, packet);
+    if (isKnown && !isControl()) throw tooLarge(size, packet);
   }
 
   #report(bytes: Buffer, from: number, to: number): void {

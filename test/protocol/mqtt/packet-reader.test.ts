@@ -232,6 +232,30 @@ test.each([1_000, 65_536, 10_000_000])('in pieces of %i bytes only control respo
   expect(told.slice(2)).toEqual(['b 10 7']);
 });
 
+test.each([
+  ['CONNACK', 0x20],
+  ['PUBACK', 0x40],
+  ['SUBACK', 0x90],
+  ['DISCONNECT', 0xe0],
+  ['AUTH', 0xf0],
+])('a %s is at most 64 KiB long on every link', (_name, first) => {
+  const others: number[] = [];
+  const listener = {
+    onPublish: () => undefined,
+    onAcknowledgement: () => undefined,
+    onRelease: () => undefined,
+    onOther: ({ length }: Buffer) => void others.push(length),
+  };
+  // Four bytes of Remaining Length for 16,000,000, three for 65,532.
+  const limits = { packet: 16_842_752 };
+  const large = Buffer.from([first, 0x80, 0xc8, 0xd0, 0x07]);
+  expect(() => new PacketReader({ version: 5, limits }, listener).read(large)).toThrow(LinkLimitExceeded);
+  const allowed = Buffer.concat([Buffer.from([first, 0xfc, 0xff, 0x03]), Buffer.alloc(65_532, 1)]);
+  if (first === 0x40) return;
+  new PacketReader({ version: 5, limits }, listener).read(allowed);
+  expect(others).toEqual([65_536]);
+});
+
 test('memory grows with the received bytes, not with the Remaining Length', () => {
   const listener = {
     onPublish: () => undefined,
