@@ -8,6 +8,10 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Expected wait of a network without credentials until the operations of all such networks that came before have started':
     ['platform/limits/operation-starts.ts', 'MAX_WAIT_MS'],
   'Addresses that credentials came from, in memory': ['platform/limits/operation-starts.ts', 'MAX_KNOWN'],
+  'Of them, addresses that the credentials of one user or token came from': [
+    'platform/limits/operation-starts.ts',
+    'MAX_KNOWN_OF_ACCOUNT',
+  ],
   'Bytes of values in the audit entries of one caller, per minute': [
     'domains/audit/audit-service.ts',
     'BYTES_PER_MINUTE',

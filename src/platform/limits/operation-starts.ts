@@ -9,6 +9,8 @@ const SLICE_MS = 10;
 const MAX_WAIT_MS = 1_000;
 /** Addresses of callers with credentials that are remembered. The oldest is forgotten first. */
 const MAX_KNOWN = 10_000;
+/** Of them, those of one user or token: credentials do not make any number of addresses known. */
+const MAX_KNOWN_OF_ACCOUNT = 16;
 /** Weight of the last slice in the average of a group. */
 const WEIGHT = 0.1;
 
@@ -42,7 +44,11 @@ interface Group {
 export class OperationStarts {
   readonly #known: Group = { waiting: new Map(), sliceMs: 0 };
   readonly #unknown: Group = { waiting: new Map(), sliceMs: 0 };
-  readonly #knownAddresses = new Set<string>();
+  /** By the id of the user or token, the oldest first. */
+  readonly #addresses = new Map<string, Set<string>>();
+  /** Numbers of users and tokens in `#addresses`. */
+  readonly #knownAddresses = new Map<string, number>();
+  #addressCount = 0;
   waitingCount = 0;
   #isBusy = false;
   /** When the slice of this event loop iteration ends. 0 if no operation has started in it. */
@@ -89,10 +95,25 @@ export class OperationStarts {
   }
 
   #remember({ viewer, address }: StartingCaller): void {
-    if (viewer === null || this.#knownAddresses.has(address)) return;
-    const [oldest] = this.#knownAddresses;
-    if (oldest !== undefined && this.#knownAddresses.size >= MAX_KNOWN) this.#knownAddresses.delete(oldest);
-    this.#knownAddresses.add(address);
+    if (viewer === null) return;
+    const own = this.#addresses.get(viewer.id) ?? new Set();
+    if (own.has(address)) return;
+    if (own.size >= MAX_KNOWN_OF_ACCOUNT) this.#forgetOldest(viewer.id, own);
+    const [oldest] = this.#addresses;
+    if (oldest !== undefined && this.#addressCount >= MAX_KNOWN) this.#forgetOldest(...oldest);
+    this.#addresses.set(viewer.id, own.add(address));
+    this.#knownAddresses.set(address, (this.#knownAddresses.get(address) ?? 0) + 1);
+    this.#addressCount += 1;
+  }
+
+  #forgetOldest(id: string, own: Set<string>): void {
+    const [address = ''] = own;
+    own.delete(address);
+    if (own.size === 0) this.#addresses.delete(id);
+    const left = (this.#knownAddresses.get(address) ?? 0) - 1;
+    if (left > 0) this.#knownAddresses.set(address, left);
+    else this.#knownAddresses.delete(address);
+    this.#addressCount -= 1;
   }
 
   /** Expected time until each waiting network had its turn. */
