@@ -5,7 +5,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Connections to the listener of `METRICS_HOST`': ['app/ports.ts', 'MAX_METRICS_CONNECTIONS'],
   'Time for the headers of a request': ['gateway/http/http-server.ts', 'headersTimeout'],
   'Chunks of a request body that may have any size': ['platform/network/sliced-reading.ts', 'FREE_CHUNKS'],
-  'Expected wait of a network without credentials until the operations of all such networks that came before have started':
+  'Expected wait of a network without credentials until the operations of all such networks, and its own, that came before have started':
     ['platform/limits/operation-starts.ts', 'MAX_WAIT_MS'],
   'Addresses that credentials came from, in memory': ['platform/limits/operation-starts.ts', 'MAX_KNOWN'],
   'Of them, addresses that the credentials of one user or token came from': [
@@ -123,11 +123,11 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Sign-in rules of one project': ['domains/sign-in/rules/sign-in-rule-service.ts', 'MAX_RULES'],
   'Incomplete packets of all links to brokers': ['protocol/mqtt/reading-limits.ts', 'MAX_BYTES'],
   'Packet from a broker to a link that observes messages': ['protocol/mqtt/packet-limits.ts', 'packet'],
+  'Packet from a broker that is no PUBLISH, on each link': ['protocol/mqtt/packet-limits.ts', 'OTHER_PACKET'],
   'Control response from a broker': ['protocol/mqtt/packet-limits.ts', 'control'],
   'Packet from a broker to a bridge, a stream or a topic recorder': [
     'protocol/mqtt/packet-limits.ts',
     'MESSAGE_LINK_LIMITS.packet',
-  'Packet from a broker that is no PUBLISH, on each link': ['protocol/mqtt/packet-limits.ts', 'OTHER_PACKET'],
   ],
   'Unthrottled reading time of one link in the main thread, per second': [
     'protocol/mqtt/reading-time-limit.ts',

@@ -31,6 +31,8 @@ interface Group {
   readonly waiting: Map<string, Operation[]>;
   /** Average time of a slice. */
   sliceMs: number;
+  /** Average time of an operation. */
+  operationMs: number;
 }
 
 /**
@@ -42,8 +44,8 @@ interface Group {
  * group if credentials came from its address before, so that known users can sign in.
  */
 export class OperationStarts {
-  readonly #known: Group = { waiting: new Map(), sliceMs: 0 };
-  readonly #unknown: Group = { waiting: new Map(), sliceMs: 0 };
+  readonly #known: Group = { waiting: new Map(), sliceMs: 0, operationMs: 0 };
+  readonly #unknown: Group = { waiting: new Map(), sliceMs: 0, operationMs: 0 };
   /** By the id of the user or token, the oldest first. */
   readonly #addresses = new Map<string, Set<string>>();
   /** Numbers of users and tokens in `#addresses`. */
@@ -81,7 +83,7 @@ export class OperationStarts {
     const key = viewer?.id ?? networkOf(address);
     const group = viewer !== null || this.#knownAddresses.has(address) ? this.#known : this.#unknown;
     const waiting = group.waiting.get(key);
-    if (waiting === undefined && group === this.#unknown && this.#roundMs() > MAX_WAIT_MS)
+    if (group === this.#unknown && this.#expectedWaitMs(waiting?.length ?? 0) > MAX_WAIT_MS)
       return Promise.reject(overloaded());
     return new Promise((done, refuse) => {
       const operation = { start, isWanted, done, refuse };
@@ -116,10 +118,11 @@ export class OperationStarts {
     this.#addressCount -= 1;
   }
 
-  /** Expected time until each waiting network had its turn. */
-  #roundMs(): number {
-    const { waiting, sliceMs } = this.#unknown;
-    return waiting.size * (sliceMs + (this.#known.waiting.size > 0 ? this.#known.sliceMs : 0));
+  /** Expected time until each waiting network had the turns that a network with `queued` operations needs. */
+  #expectedWaitMs(queued: number): number {
+    const { waiting, sliceMs, operationMs } = this.#unknown;
+    const roundMs = waiting.size * (sliceMs + (this.#known.waiting.size > 0 ? this.#known.sliceMs : 0));
+    return roundMs * (1 + Math.floor(queued * Math.min(1, operationMs / SLICE_MS)));
   }
 
   async #startWaiting(): Promise<void> {
@@ -140,15 +143,19 @@ export class OperationStarts {
     const [[key, operations] = ['', []]] = waiting;
     const begun = performance.now();
     let operation = operations.shift();
+    let started = 0;
     while (operation !== undefined) {
       this.waitingCount -= 1;
+      started += 1;
       await this.#start(operation);
       operation = performance.now() < begun + SLICE_MS ? operations.shift() : undefined;
     }
     // To the end: every other caller of the group is served first.
     waiting.delete(key);
     if (operations.length > 0) waiting.set(key, operations);
-    group.sliceMs += WEIGHT * (performance.now() - begun - group.sliceMs);
+    const sliceMs = performance.now() - begun;
+    group.sliceMs += WEIGHT * (sliceMs - group.sliceMs);
+    group.operationMs += WEIGHT * (sliceMs / started - group.operationMs);
   }
 
   async #start({ start, isWanted, done, refuse }: Operation): Promise<void> {

@@ -130,6 +130,18 @@ test('a network that would wait longer than a second is refused, and callers wit
   expect(starts.waitingCount).toBe(0);
 });
 
+test('a network with queued operations is refused further ones that would wait longer than a second', async () => {
+  const starts = new OperationStarts();
+  await Promise.all(Array.from({ length: 60 }, () => starts.run(stranger(0), hold)));
+  const results = await Promise.allSettled(Array.from({ length: 300 }, () => starts.run(stranger(0), hold)));
+  const fulfilled = results.filter(({ status }) => status === 'fulfilled');
+  // A second for operations of 15 ms, and more on a busy machine.
+  expect(fulfilled.length).toBeGreaterThan(1);
+  expect(fulfilled.length).toBeLessThan(100);
+  const small = Array.from({ length: 60 }, () => starts.run(callerOf('user'), hold));
+  expect((await Promise.allSettled(small)).every(({ status }) => status === 'fulfilled')).toBe(true);
+});
+
 test('credentials make the last 16 addresses of their account known, and no others', async () => {
   const starts = new OperationStarts();
   for (let n = 0; n < 250; n++) await starts.run({ ...stranger(n), viewer: { id: 'token' } }, () => {});
