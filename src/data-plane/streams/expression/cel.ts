@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type { ASTNode, Environment, ParseResult } from '@marcbachmann/cel-js';
 import { lazily } from '../../../platform/lazily.ts';
+import { compareNumbers, ExactNumber, type JsonNumber } from '../../../platform/text/exact-number.ts';
 
 /** What an expression may use of a message. */
 export type ExpressionInput = {
@@ -58,6 +59,7 @@ const language = lazily(() => {
     environment.registerOperator(`double ${operator} int: double`, handler);
   }
   environment.registerOperator('double % double: double', MIXED['%']);
+  registerExact(environment);
   readTypesOnce(environment);
   return { environment, EvaluationError: library.EvaluationError };
 });
@@ -75,6 +77,39 @@ function readTypesOnce(environment: Environment): void {
   });
   parsed({});
 }
+
+/** Numbers that `double` would round: compared with all their digits, and rounded by arithmetic. */
+function registerExact(environment: Environment): void {
+  environment.registerType('exact', ExactNumber);
+  const pairs = ['int', 'uint', 'double'].flatMap((type) => [['exact', type] as const, [type, 'exact'] as const]);
+  for (const [left, right] of [['exact', 'exact'] as const, ...pairs]) {
+    for (const [operator, compute] of Object.entries(MIXED))
+      environment.registerOperator(`${left} ${operator} ${right}: double`, (one: unknown, other: unknown) =>
+        compute(Number(one), Number(other)),
+      );
+    for (const [operator, holds] of Object.entries(COMPARED))
+      environment.registerOperator(`${left} ${operator} ${right}`, (one: unknown, other: unknown) =>
+        holds(compareNumbers(comparable(one), comparable(other))),
+      );
+    if (left === 'exact')
+      environment.registerOperator(
+        `${left} == ${right}`,
+        (one: unknown, other: unknown) => compareNumbers(comparable(one), comparable(other)) === 0,
+      );
+  }
+  environment.registerOperator('-exact: double', (value: unknown) => -Number(value));
+  environment.registerFunction('double(exact): double', Number);
+  environment.registerFunction('string(exact): string', String);
+}
+
+const comparable = (value: unknown): JsonNumber => (typeof value === 'number' ? value : new ExactNumber(String(value)));
+
+const COMPARED = {
+  '<': (order: number) => order < 0,
+  '<=': (order: number) => order <= 0,
+  '>': (order: number) => order > 0,
+  '>=': (order: number) => order >= 0,
+} as const;
 
 interface Expression {
   /** The type of the result; `dyn` if it depends on the message. */
