@@ -123,6 +123,14 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Sign-in rules of one project': ['domains/sign-in/rules/sign-in-rule-service.ts', 'MAX_RULES'],
   'Incomplete packets of all links to brokers': ['protocol/mqtt/reading-limits.ts', 'MAX_BYTES'],
   'Packet from a broker to a link that observes messages': ['protocol/mqtt/packet-limits.ts', 'packet'],
+  'Message from a PostgreSQL server to a bridge': [
+    'data-plane/bridges/postgresql/message-bounds.ts',
+    'MAX_MESSAGE_BYTES',
+  ],
+  'Messages from a PostgreSQL server to a bridge, per second; each counts as 256 bytes more': [
+    'data-plane/bridges/postgresql/message-bounds.ts',
+    'BYTES_PER_SECOND',
+  ],
   'Packet from a broker that is no PUBLISH, on each link': ['protocol/mqtt/packet-limits.ts', 'OTHER_PACKET'],
   'Control response from a broker': ['protocol/mqtt/packet-limits.ts', 'control'],
   'Packet from a broker to a bridge, a stream or a topic recorder': [

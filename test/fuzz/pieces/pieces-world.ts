@@ -19,6 +19,7 @@ export interface PiecesWorld {
   readonly account: { readonly username: string; readonly password: string };
   readonly viewer: string;
   readonly webhook: Responder;
+  readonly postgresql: Responder;
   readonly ldap: Responder;
   readonly oidc: Responder;
   /** Why the service or a healthy client has failed. */
@@ -32,6 +33,7 @@ const CREATE_TOKEN = 'mutation ($i: CreateTokenInput!) { createToken(input: $i) 
 
 export async function startPiecesWorld(): Promise<PiecesWorld> {
   const [webhook, ldap, oidc] = [await Responder.start(), await Responder.start(), await Responder.start()];
+  const postgresql = await Responder.start();
   const stallsFile = join(temporaryFolder(), 'stalls');
   writeFileSync(stallsFile, '');
   const service = await startServiceProcess({
@@ -76,7 +78,7 @@ export async function startPiecesWorld(): Promise<PiecesWorld> {
   onTestFinished(async () => {
     isClosed = true;
     await healthy.close();
-    for (const responder of [webhook, ldap, oidc]) responder.close();
+    for (const responder of [webhook, postgresql, ldap, oidc]) responder.close();
   });
   return {
     ...found,
@@ -84,6 +86,7 @@ export async function startPiecesWorld(): Promise<PiecesWorld> {
     account,
     viewer: createToken.secret,
     webhook,
+    postgresql,
     ldap,
     oidc,
     faults,
@@ -118,9 +121,24 @@ export async function configureWebhook(
   const secret = `whsec_${Buffer.alloc(24, 'a secret').toString('base64')}`;
   const url = `http://127.0.0.1:${webhook.port}/${path}`;
   const config = { connections: [{ name: 'pieces', url, secret, topics: [topic] }] };
+  await configure(service, brokerId, 'webhook-bridge', config);
+}
+
+/** Connects a bridge to the server, as a user of its own, so that earlier failures do not delay it. */
+export async function configurePostgresql(
+  { service, postgresql, brokerId }: Pick<PiecesWorld, 'service' | 'postgresql' | 'brokerId'>,
+  user: number,
+): Promise<void> {
+  const url = `postgresql://u${user}:p@127.0.0.1:${postgresql.port}/d?sslmode=disable`;
+  const mapping = { name: 'm', topics: ['pieces/rows'], table: 't', columns: [{ column: 'c', source: 'payload' }] };
+  const config = { connections: [{ name: 'pieces', url, mappings: [mapping] }] };
+  await configure(service, brokerId, 'postgresql-bridge', config);
+}
+
+async function configure(service: ServiceProcess, brokerId: string, bridgeKey: string, config: object): Promise<void> {
   await service.graphql(
     'mutation ($input: UpdateBridgeConfigInput!) { updateBridgeConfig(input: $input) { __typename } }',
-    { input: { brokerId, bridgeKey: 'webhook-bridge', config } },
+    { input: { brokerId, bridgeKey, config } },
   );
 }
 

@@ -4,13 +4,21 @@ import { bearer } from '../../support/service.ts';
 import type { Random } from '../random.ts';
 import { startHostileBroker } from './hostile-broker.ts';
 import { jsonPieces } from './json-pieces.ts';
-import { configureWebhook, HTTP_PATHS, type PiecesWorld, patiently, write } from './pieces-world.ts';
+import {
+  configurePostgresql,
+  configureWebhook,
+  HTTP_PATHS,
+  type PiecesWorld,
+  patiently,
+  write,
+} from './pieces-world.ts';
 import {
   connectPieces,
   framePieces,
   ldapPieces,
   mqttPieces,
   type Pieces,
+  postgresqlPieces,
   requestPieces,
   responsePieces,
 } from './wire-pieces.ts';
@@ -321,6 +329,16 @@ export const TARGETS: readonly PiecesTarget[] = [
       const served = world.webhook.respond(bytes);
       await configureWebhook(world, random.int(1, 1e9), 'pieces/hook');
       await write(world.mqttPort, connectPacket(world, 4, 'pieces-hook'), publish('pieces/hook', 'x', 4));
+      await patiently(served);
+    },
+  },
+  {
+    name: 'messages of a PostgreSQL server',
+    run: async (world, random, report) => {
+      const { bytes, what } = postgresqlPieces(random, 8 * MIB);
+      report(what);
+      const served = world.postgresql.respond(bytes);
+      await configurePostgresql(world, random.int(1, 1e9));
       await patiently(served);
     },
   },

@@ -193,6 +193,29 @@ export function ldapPieces(random: Random, maxBytes: number): Pieces {
   };
 }
 
+/** Messages of a PostgreSQL server after the log-in of a client, and the beginnings of messages without end. */
+export function postgresqlPieces(random: Random, maxBytes: number): Pieces {
+  const unit = random.pick([
+    '4e0000000500',
+    '450000000500',
+    '4e0000000b534100004d6100',
+    '530000000661006200',
+    '540000000600ff',
+    '44000000060000',
+    '5a0000000549',
+    '4300000008534554',
+    '4e7fffffff',
+    '44ffffffff',
+    '52000000080000000a',
+    '4700000000',
+  ]);
+  const count = random.int(1, Math.floor((2 * maxBytes) / unit.length));
+  return {
+    bytes: Buffer.concat([many('5200000008000000005a0000000549', 1), many(unit, count)]),
+    what: `${count} messages of PostgreSQL ${unit}`,
+  };
+}
+
 const nested = (levels: number): Buffer =>
   Buffer.concat([many('3084003d0900', Math.floor(levels / 6)), Buffer.alloc(100)]);
 

@@ -1,4 +1,5 @@
 import { type LookupFunction, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import pg, { type ClientConfig } from 'pg';
 import { keepCertificate } from '../../../platform/network/tls-failure.ts';
 import type { AllowedHosts } from '../../../protocol/network/allowed-hosts.ts';
@@ -7,6 +8,7 @@ import type { BridgeMessage } from '../model/bridge-message.ts';
 import { BadBatch, type Delivered, type Sink, SinkFailure } from '../sink/sink.ts';
 import { tlsOptions } from '../sink/tls-material.ts';
 import { MessageParts, type SqlValue } from './column-value.ts';
+import { boundMessages } from './message-bounds.ts';
 import { type MappingConfig, type PostgresqlConnectionConfig, STATEMENT_TIMEOUT_MS } from './postgresql-config.ts';
 import { failureOf, openReason } from './postgresql-errors.ts';
 import { dialledHost, isAddress, serverAddress } from './server-address.ts';
@@ -17,6 +19,9 @@ const END_TIMEOUT_MS = 1_000;
 const KEEP_ALIVE_MS = 10_000;
 /** How much longer than the server's statement timeout the client waits before it closes the connection. */
 const ANSWER_GRACE_MS = 5_000;
+
+/** Not in the types of pg 8. */
+type PgConnection = pg.Connection & { attachListeners(stream: Duplex): void };
 
 interface BatchRows {
   readonly rows: ReadonlyMap<TableInsert, readonly (readonly SqlValue[])[]>;
@@ -49,14 +54,23 @@ export class PostgresqlSink implements Sink {
   async open(): Promise<void> {
     const client = new pg.Client(clientConfig(this.#config, this.#hosts.lookup));
     this.#client = client;
+    let lost: Error | null = null;
     client.on('error', (error) => {
+      lost ??= error;
       if (this.#client === client) this.#onLost(passing(error));
     });
     client.on('end', () => {
       if (this.#client === client) this.#onLost(new SinkFailure('UNREACHABLE', 'PostgreSQL ended the connection'));
     });
     try {
-      client.connection.once('sslconnect', () => keepCertificate(client.connection.stream));
+      const connection = client.connection as PgConnection;
+      connection.once('sslconnect', () => keepCertificate(connection.stream));
+      // pg calls it with the socket, or with the TLS stream once there is one, immediately before it reads.
+      const attach = connection.attachListeners.bind(connection);
+      connection.attachListeners = (stream) => {
+        boundMessages(stream);
+        attach(stream);
+      };
       await client.connect();
       const inserts: TableInsert[] = [];
       for (const mapping of this.#config.mappings) {
@@ -65,7 +79,8 @@ export class PostgresqlSink implements Sink {
       }
       this.#inserts = inserts;
     } catch (error) {
-      throw passing(error);
+      // A query on a lost connection fails without its reason.
+      throw passing(lost ?? error);
     }
   }
 
@@ -112,7 +127,7 @@ export class PostgresqlSink implements Sink {
     this.#client = null;
     if (client === null) return;
     // pg has no method that closes the connection to a server that does not respond.
-    const { connection } = client as unknown as { connection: { stream: { destroy(): void } } };
+    const { connection } = client;
     const timer = setTimeout(() => connection.stream.destroy(), END_TIMEOUT_MS);
     await client.end().catch(() => undefined);
     clearTimeout(timer);

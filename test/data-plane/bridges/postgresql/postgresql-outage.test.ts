@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -123,4 +124,54 @@ describe.skipIf(!postgres.available)(`an outage of PostgreSQL (${postgres.availa
     const { rows } = await database.query('SELECT payload FROM messages GROUP BY payload ORDER BY min(n)');
     expect(rows.map(({ payload }) => Number(payload))).toEqual(Array.from({ length: 3_000 }, (_, index) => index));
   });
+});
+
+const NOTICE = Buffer.from('4e00000005', 'hex');
+test.each([
+  [
+    'a message that announces 2 GiB',
+    Buffer.from('4e7fffffff', 'hex'),
+    Buffer.alloc(65_536),
+    /length of at most 33554432/,
+  ],
+  [
+    'a message without a valid length',
+    Buffer.from('4e00000000', 'hex'),
+    Buffer.alloc(65_536),
+    /without a valid length|invalid response/,
+  ],
+  [
+    'messages without end',
+    Buffer.alloc(0),
+    Buffer.concat(Array(10_000).fill(Buffer.concat([NOTICE, Buffer.alloc(1)]))),
+    /bytes per second/,
+  ],
+])('the connection to a server that sends %s is closed', async (_what, first, endless, reason) => {
+  const sent: number[] = [];
+  const server = createServer((socket) => {
+    const index = sent.push(0) - 1;
+    socket.on('error', () => undefined);
+    const send = () => {
+      while (!socket.destroyed && socket.write(endless)) sent[index] = socket.bytesWritten;
+      sent[index] = socket.bytesWritten;
+    };
+    socket.on('drain', send);
+    socket.once('data', () => {
+      // AuthenticationOk and ReadyForQuery.
+      socket.write(Buffer.concat([Buffer.from('5200000008000000005a0000000549', 'hex'), first]));
+      send();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const mosquitto = await startMosquitto();
+  const url = `postgresql://u:p@127.0.0.1:${port}/d?sslmode=disable`;
+  const { until } = await runBridge(
+    startPostgresqlBridge,
+    bridgeOptions('postgresql-bridge', mosquitto.url, newFolder()),
+    { connections: [{ name: 'history', url, mappings: [ALL] }] },
+  );
+  expect((await until(({ state }) => state === 'UNREACHABLE')).error).toMatch(reason);
+  expect(Math.max(...sent)).toBeLessThan(100_000_000);
 });
