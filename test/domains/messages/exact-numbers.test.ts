@@ -55,6 +55,10 @@ test('a published JSON payload has the numbers of the request, given as a variab
     for (const _ of [1, 2]) await send(world, inline);
     sent.push(...Array<string>(5).fill(text));
   }
+  // As the schema describes it.
+  const keys = `{"input":{"brokerId":${id},"topic":"n","payload":{"json":{"b":1,"10":1.0,"9":2,"b":3}}}}`;
+  await send(world, PUBLISH, keys);
+  sent.push('{"9":2,"10":1.0,"b":3}');
   const socket = new WebSocket(`${world.service.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
   onTestFinished(() => socket.close());
   await once(socket, 'open');

@@ -30,7 +30,7 @@ const MessagePayloadInput = builder.inputType('MessagePayloadInput', {
     }),
     json: t.field({
       description:
-        'A JSON value, sent as compact JSON text. Numbers are sent as they are written in the request, for example `21.20`. Use `text` to send the text unchanged, with blanks and repeated keys.',
+        'A JSON value, sent as compact JSON text. Numbers are sent as they are written in the request, for example `21.20`. Keys that are whole numbers, such as `"1"`, are sent before the other keys of their object, and only the last one of equal keys is sent. Use `text` to send the text unchanged.',
       type: 'JSON',
       extensions: { content: 'json' },
     }),
