@@ -1,5 +1,7 @@
 import type { LookupAddress } from 'node:dns';
-import { expect, test } from 'vitest';
+import { syncBuiltinESMExports } from 'node:module';
+import os from 'node:os';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { isOutside } from '../../../src/platform/network/addresses.ts';
 import { AllowedHosts, type InsideRule, isLocalHost } from '../../../src/protocol/network/allowed-hosts.ts';
 
@@ -106,4 +108,29 @@ test('the addresses of a name are checked at each connection', async () => {
 test('a host that is only reachable from its own machine is recognized', () => {
   for (const host of ['127.0.0.1', '::1', '[::1]', 'localhost', '127.0.0.2']) expect(isLocalHost(host)).toBe(true);
   for (const host of ['0.0.0.0', '::', '10.0.0.1', 'example.com', '']) expect(isLocalHost(host)).toBe(false);
+});
+
+test('the addresses of the interfaces of this machine are read again after a minute', () => {
+  const { networkInterfaces } = os;
+  const setInterfaces = (read: typeof networkInterfaces) => {
+    os.networkInterfaces = read;
+    syncBuiltinESMExports();
+  };
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+    setInterfaces(networkInterfaces);
+  });
+  vi.advanceTimersByTime(3_600_000);
+  const added = '8.8.4.4';
+  expect(isOutside(added)).toBe(true);
+  const eth9 = { address: added, netmask: '255.0.0.0', mac: '', internal: false, cidr: null } as const;
+  setInterfaces(() => ({ ...networkInterfaces(), eth9: [{ ...eth9, family: 'IPv4' }] }));
+  vi.advanceTimersByTime(59_999);
+  expect(isOutside(added)).toBe(true);
+  vi.advanceTimersByTime(1);
+  expect(isOutside(added)).toBe(false);
+  setInterfaces(networkInterfaces);
+  vi.advanceTimersByTime(60_000);
+  expect(isOutside(added)).toBe(true);
 });
