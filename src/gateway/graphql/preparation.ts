@@ -22,9 +22,9 @@ const MAX_WAITING = 1_000;
 const MAX_WAITING_PER_CALLER = 200;
 
 /**
- * Bounds the time for parsing, validating, compiling and introspections of documents that are not cached: each user, token, and network
- * without credentials has a budget in milliseconds, charged after the work. Documents are prepared round robin over
- * callers, with other requests in between. Errors: RATE_LIMITED with `retryAfterSeconds`.
+ * Bounds the time for documents that are not cached: parsing, validating, compiling, and executing introspections. Each
+ * user, token, and network without credentials has a budget in milliseconds, charged after the work. Documents are
+ * prepared round robin over callers, with other requests in between. Errors: RATE_LIMITED with `retryAfterSeconds`.
  */
 export class Preparation {
   readonly #time: RateLimit;
