@@ -7,7 +7,7 @@ import type { Database } from '../../platform/storage/database.ts';
 import type { Sealer } from '../../platform/storage/encryption/sealed.ts';
 import { isUniqueViolation } from '../../platform/storage/prisma-errors.ts';
 import { serializable } from '../../platform/storage/serializable.ts';
-import { isAscii, skeletonOf } from '../../platform/text/look-alike.ts';
+import { isAscii, mixesScripts, skeletonOf } from '../../platform/text/look-alike.ts';
 import { faultIn, isEmailAddress, MAX_NAME } from '../../platform/text/texts.ts';
 import type { AuditService } from '../audit/audit-service.ts';
 import type { SignInProvider } from '../users/sign-in-methods.ts';
@@ -170,9 +170,10 @@ function nameOf({ name }: ExternalUser, email: string): string {
   return cleaned.slice(0, MAX_NAME).toWellFormed() || (email.split('@')[0] ?? email);
 }
 
-/** Whether people would take an address for that of another account. Few addresses are not ASCII. */
+/** Whether people would take an address for that of another account, or for another one. Few are not ASCII. */
 async function looksLikeAnother(db: Prisma.TransactionClient, email: string, userId = ''): Promise<boolean> {
   if (isAscii(email)) return false;
+  if (mixesScripts(email)) return true;
   const others = await db.user.findMany({ where: { id: { not: userId } }, select: { email: true } });
   const skeleton = skeletonOf(email);
   return others.some((other) => skeletonOf(other.email) === skeleton);

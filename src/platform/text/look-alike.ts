@@ -6,6 +6,7 @@ const LATIN: ReadonlyMap<string, string> = new Map(
     c: 'сϲ',
     d: 'ԁ',
     e: 'еεҽ',
+    f: 'ƒքϝ',
     g: 'ɡց',
     h: 'һհн',
     i: 'ıіιɩ',
@@ -36,5 +37,16 @@ export const skeletonOf = (text: string): string =>
     .toLowerCase()
     .replace(/[\p{Mark}\p{Default_Ignorable_Code_Point}]/gu, '')
     .replace(/[^\p{ASCII}]/gu, (letter) => LATIN.get(letter) ?? letter);
+
+/** Scripts with letters that look like Latin ones, of which LATIN has the most frequent. */
+const LIKE_LATIN =
+  /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Coptic}\p{Script=Cherokee}\p{Script=Georgian}\p{Script=Lisu}]/u;
+
+/** Whether a word has Latin letters and letters that look like them, which no language does. */
+export const mixesScripts = (text: string): boolean =>
+  text
+    .normalize('NFKD')
+    .split(/[^\p{Letter}\p{Mark}\p{Number}]+/u)
+    .some((word) => /\p{Script=Latin}/u.test(word) && LIKE_LATIN.test(word));
 
 export const isAscii = (text: string): boolean => !/[^\p{ASCII}]/u.test(text);

@@ -65,10 +65,19 @@ describe('a person who signs in', () => {
     await signIn(service, 'ada');
     oidc.people.set('second', { email: 'ADA@example.com', email_verified: true });
     expect(await refusalOf(service, 'second')).toBe('account_of_another_person');
-    for (const email of ['АDA@example.com', 'adα@example.com', 'ada@ехample.com', 'ádа@example.com']) {
+    // Their letters are Cyrillic, Greek, Armenian and Latin ones. Words of two scripts are refused.
+    const alike = ['АDA@example.com', 'adα@example.com', 'ada@ехample.com', 'ádа@example.com', 'ɑda@example.com'];
+    const mixed = ['miкe@example.com', 'gold.ѳ1a@example.com', 'x@exꭰmple.com', 'sigma.aω@example.com'];
+    for (const email of [...alike, ...mixed]) {
       oidc.people.set('second', { email, email_verified: true });
       expect(await refusalOf(service, 'second')).toBe('account_of_another_person');
     }
+    await service.services.users.create({ email: 'admin@localhost' });
+    oidc.people.set('second', { email: 'admın@localhost', email_verified: true });
+    expect(await refusalOf(service, 'second')).toBe('account_of_another_person');
+    // Each word has one script.
+    oidc.people.set('ivan', { email: 'иван.ivanov@example.com', email_verified: true });
+    expect((await signIn(service, 'ivan')).user).toMatchObject({ email: 'иван.ivanov@example.com' });
     for (const email_verified of [false, undefined]) {
       oidc.people.set('vague', {
         email: 'vague@example.com',
@@ -76,12 +85,12 @@ describe('a person who signs in', () => {
       });
       expect(await refusalOf(service, 'vague')).toBe('email_not_verified');
     }
-    expect(await db.identity.count()).toBe(1);
+    expect(await db.identity.count()).toBe(2);
     expect(await db.user.count({ where: { email: { startsWith: 'vague' } } })).toBe(0);
-    await expect.poll(() => db.auditEntry.count({ where: { operation: 'signIn', result: 'REFUSED' } })).toBe(9);
+    await expect.poll(() => db.auditEntry.count({ where: { operation: 'signIn', result: 'REFUSED' } })).toBe(15);
     const entry = await db.auditEntry.findFirstOrThrow({ where: { operation: 'signIn' } });
     expect([entry.actorKind, entry.code, entry.address]).toEqual(['NOBODY', 'NOT_ALLOWED', '127.0.0.1']);
-    await expect.poll(() => db.auditEntry.count({ where: { operation: 'signInFirst' } })).toBe(1);
+    await expect.poll(() => db.auditEntry.count({ where: { operation: 'signInFirst' } })).toBe(2);
   });
 
   test('is refused with the reason when the provider sends no e-mail address, which may be in another claim', async () => {
