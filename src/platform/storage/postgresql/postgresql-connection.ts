@@ -21,7 +21,7 @@ const CLOSE_TIMEOUT_MS = 2_000;
  */
 export const SESSION_SETTINGS = `SET DateStyle = ISO; SET IntervalStyle = postgres; SET TimeZone = 'UTC';
   SET client_encoding = UTF8; SET standard_conforming_strings = on; SET bytea_output = hex;
-  SET default_transaction_isolation = 'read committed'`;
+  SET default_transaction_isolation = 'read committed'; SET statement_timeout = 0`;
 
 /**
  * The pool of queries. The server cancels a statement after STATEMENT_TIMEOUT_MS, and ends a transaction that is idle
