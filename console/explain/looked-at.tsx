@@ -10,7 +10,7 @@ export interface LookedAt {
   readonly roleName: string;
   readonly groupName: string | null;
   readonly priority: number;
-  readonly verdict: 'MATCHED' | 'NOT_MATCHED' | 'UNDECIDABLE' | 'WILDCARD_DENIED';
+  readonly verdict: 'MATCHED' | 'NOT_MATCHED' | 'UNDECIDABLE' | 'WILDCARD_DENIED' | 'INVALID_DENIED';
   /** `null`: the role denies subscriptions with wildcards. */
   readonly rule: {
     readonly aclType: AclType;
@@ -23,13 +23,13 @@ export interface LookedAt {
 /** The rule that decided, in a sentence. */
 export function DecidingRule({ decidedBy }: { readonly decidedBy: LookedAt }) {
   const text = useTexts(whyTexts);
-  const { rule, roleName, groupName } = decidedBy;
+  const { rule, roleName, groupName, verdict } = decidedBy;
   const through = groupName === null ? '' : ` ${text('throughGroupName', { group: groupName })}`;
   return (
     <p className="why-rule">
       {rule === null
         ? text('wildcardsOfRole', { role: roleName })
-        : text(rule.allow ? 'ruleAllows' : 'ruleDenies', {
+        : text(verdict === 'INVALID_DENIED' ? 'ruleIsInvalid' : rule.allow ? 'ruleAllows' : 'ruleDenies', {
             role: roleName,
             kind: text(rule.aclType),
             topic: rule.topic,
@@ -71,10 +71,10 @@ export function RulesLookedAt({ rules }: { readonly rules: readonly LookedAt[] }
       key: 'verdict',
       title: text('verdict'),
       cell: ({ verdict }) =>
-        verdict === 'MATCHED' || verdict === 'WILDCARD_DENIED' ? (
-          <strong>{text(verdict)}</strong>
-        ) : (
+        verdict === 'NOT_MATCHED' || verdict === 'UNDECIDABLE' ? (
           <span className="quiet">{text(verdict)}</span>
+        ) : (
+          <strong>{text(verdict)}</strong>
         ),
       value: ({ verdict }) => verdict,
     },

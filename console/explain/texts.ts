@@ -54,6 +54,8 @@ export const whyTexts = catalogue('explain', {
   helpUNKNOWN_USER: 'creating the account, or a group of anonymous clients.',
   ruleAllows: 'Role {role}: allow to {kind} {topic} (priority {priority})',
   ruleDenies: 'Role {role}: deny to {kind} {topic} (priority {priority})',
+  ruleIsInvalid:
+    'Role {role}: the rule to {kind} {topic} (priority {priority}) is not a valid filter, so the broker denies',
   wildcardsOfRole: 'Role {role} denies subscriptions with wildcards',
   throughGroupName: 'through the group {group}',
   throughGroup: 'Through the group',
@@ -79,6 +81,7 @@ export const whyTexts = catalogue('explain', {
   NOT_MATCHED: 'does not match',
   UNDECIDABLE: 'depends on the client id',
   WILDCARD_DENIED: 'denies wildcards',
+  INVALID_DENIED: 'is not valid, denies',
   defaultAllows: 'Without a matching rule, the default access for “{kind}” allows.',
   defaultDenies: 'Without a matching rule, the default access for “{kind}” denies.',
   PUBLISH_CLIENT_SEND: 'publish to',

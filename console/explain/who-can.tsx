@@ -23,7 +23,6 @@ import { useWhy } from './use-why.ts';
 const WHO = graphql(`query WhoCan($brokerId: ID!, $action: AccessAction!, $topic: String!, $first: Int!) {
   whoCan(brokerId: $brokerId, action: $action, topic: $topic, first: $first) {
     totalCount
-    remarks
     nodes {
       username
       conditional
@@ -94,7 +93,7 @@ function Grantees({ revision }: { readonly revision: number }) {
   const variables = { brokerId: id, action, topic, first };
   const { data, error, isCurrent } = useFresh(WHO, variables, revision);
   if (data === null) return <Problem error={error} />;
-  const { nodes, totalCount, remarks } = data.whoCan;
+  const { nodes, totalCount } = data.whoCan;
   const columns: Column<Grantee>[] = [
     {
       key: 'account',
@@ -139,11 +138,6 @@ function Grantees({ revision }: { readonly revision: number }) {
         <h2>{text('whoMay', { count: numberOf(totalCount), action: text(action), topic })}</h2>
       </div>
       {begin !== null && <ChangesSince begin={begin} revision={revision} />}
-      {remarks.map((remark) => (
-        <p key={remark} className="note">
-          {remark}
-        </p>
-      ))}
       {nodes.length > 0 && (
         <Table
           label={text('whoCan')}

@@ -17,7 +17,6 @@ import type { AccessDiff, DiffOptions } from './documents/access-diff.ts';
 import { type AccessDocument, documentOf } from './documents/access-document.ts';
 import { type ImportSource, planImport } from './documents/access-import.ts';
 import { explainAccess } from './explain/access-explainer.ts';
-import { remarksOnGrantees } from './explain/access-remarks.ts';
 import { type ClusterExplanation, type NodeDecision, nodeRemarks } from './explain/node-decisions.ts';
 import { whoCan } from './explain/who-can.ts';
 import { AccessView, ANONYMOUS, type Viewed } from './graph/access-view.ts';
@@ -168,13 +167,12 @@ export class AccessControlService {
     action: AccessAction,
     topic: string,
     args: PageArguments,
-  ): Promise<ListConnection<Viewed<Grantee>> & { readonly remarks: readonly string[] }> {
+  ): Promise<ListConnection<Viewed<Grantee>>> {
     const view = await this.view(broker);
     const { policy, snapshot } = view;
     const grantees = await runInSlices(whoCan(policy, snapshot.dialect, action, topic));
-    const remarks = await runInSlices(remarksOnGrantees(policy, snapshot.dialect, action));
     const { edges, ...page } = listConnection(grantees.map(listed), args, 'Grantee');
-    return { ...page, remarks, edges: edges.map(({ cursor, node }) => ({ cursor, node: { ...node.grantee, view } })) };
+    return { ...page, edges: edges.map(({ cursor, node }) => ({ cursor, node: { ...node.grantee, view } })) };
   }
 
   async exportDocument(broker: BrokerRecord): Promise<AccessDocument> {

@@ -37,6 +37,7 @@ export const EMBEDDED_DIALECT: AccessDialect = {
   substitution: true,
   wildcardFlag: true,
   wildcardsExcludeDollar: true,
+  invalidRulesDeny: false,
   disconnectsOnRoleAcls: true,
   changeIndex: true,
   isSoleAuthority: true,

@@ -26,7 +26,7 @@ import {
 } from '../../../protocol/apis/access-control/acl-evaluation.ts';
 import { filterProblem, topicProblem } from '../../../protocol/mqtt/topics.ts';
 import { elsewhereOf, remarksOn } from './access-remarks.ts';
-import { RULES_PER_STEP, type RuleMatch, RuleMatcher } from './rule-matcher.ts';
+import { clientIdsOf, hasClientId, hasUsername, RULES_PER_STEP, type RuleMatch, RuleMatcher } from './rule-matcher.ts';
 
 /**
  * `otherPlugins`: names of other plugins that may decide; `null` if they are unknown. Errors: INVALID (the topic or
@@ -50,9 +50,10 @@ export function* explainAccess(
     new RuleMatcher(dialect, action, topic),
     sources,
     identity,
+    topic.split('/'),
   );
   const byDefault = defaultAllows(policy.defaultAcl, action, topic);
-  const ruled = decidedBy === null ? byDefault : (decidedBy.rule?.allow ?? false);
+  const ruled = decidedBy === null ? byDefault : decidedBy.verdict === 'MATCHED' && decidedBy.rule?.allow === true;
 
   const reason = reasonOf(policy, dialect, query, account, decidedBy);
   const oppositeIds = [...byClientId].flatMap(([clientId, allowed]) => (allowed === ruled ? [] : [clientId]));
@@ -84,6 +85,7 @@ function* evaluate(
   matcher: RuleMatcher,
   sources: readonly RoleSource[],
   identity: AccessIdentity,
+  levels: readonly string[],
 ): SlicedTask<Evaluation> {
   const lookedAt: LookedAtRule[] = [];
   const byClientId = new Map<string, boolean>();
@@ -99,15 +101,16 @@ function* evaluate(
       for (const match of matcher.evaluate(role)) {
         lookedAtTotal += 1;
         const verdict = verdictOn(match, identity);
-        const decides = verdict === 'MATCHED' || verdict === 'WILDCARD_DENIED';
+        const decides = verdict !== 'NOT_MATCHED' && verdict !== 'UNDECIDABLE';
         if (decides || lookedAt.length < MAX_LOOKED_AT) {
           const { rolename, group, priority } = source;
           const at = { rolename, group, priority, rule: match.rule, verdict };
           if (lookedAt.length < MAX_LOOKED_AT) lookedAt.push(at);
           if (decides) return { lookedAt, lookedAtTotal, decidedBy: at, byClientId };
         }
-        const clientId = verdict === 'UNDECIDABLE' ? match.condition?.clientId : null;
-        if (typeof clientId === 'string' && !byClientId.has(clientId)) byClientId.set(clientId, match.allow);
+        if (verdict === 'UNDECIDABLE')
+          for (const [clientId, allowed] of decisionsByClientId(match, identity, levels))
+            if (!byClientId.has(clientId)) byClientId.set(clientId, allowed);
         if (lookedAtTotal % RULES_PER_STEP === 0) yield;
       }
       counts.set(source.rolename, lookedAtTotal - before);
@@ -117,11 +120,23 @@ function* evaluate(
   return { lookedAt, lookedAtTotal, decidedBy: null, byClientId };
 }
 
-function verdictOn({ rule, condition }: RuleMatch, { username, clientId }: AccessIdentity): RuleVerdict {
+function verdictOn({ rule, cases }: RuleMatch, { username, clientId }: AccessIdentity): RuleVerdict {
   if (rule === null) return 'WILDCARD_DENIED';
-  if (condition === null || (condition.username !== null && condition.username !== username)) return 'NOT_MATCHED';
-  if (condition.clientId === null || condition.clientId === clientId) return 'MATCHED';
-  return clientId === null ? 'UNDECIDABLE' : 'NOT_MATCHED';
+  const possible = cases.filter((one) => hasUsername(one, username));
+  const decisive = possible.find((one) => hasClientId(one, clientId));
+  if (decisive !== undefined) return decisive.isInvalid ? 'INVALID_DENIED' : 'MATCHED';
+  return clientId === null && possible.length > 0 ? 'UNDECIDABLE' : 'NOT_MATCHED';
+}
+
+function* decisionsByClientId(
+  { rule, cases }: RuleMatch,
+  { username }: AccessIdentity,
+  levels: readonly string[],
+): Generator<readonly [string, boolean]> {
+  for (const one of cases) {
+    if (!hasUsername(one, username)) continue;
+    for (const clientId of clientIdsOf(one, levels)) yield [clientId, rule?.allow === true && !one.isInvalid];
+  }
 }
 
 export function checkTopic(action: AccessAction, topic: string): void {

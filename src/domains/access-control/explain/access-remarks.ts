@@ -1,13 +1,11 @@
-import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type {
-  AccessAction,
   AccessIdentity,
   AccessQuery,
   Explanation,
   RoleSource,
 } from '../../../protocol/apis/access-control/access-explanation.ts';
 import type { AccessDialect, AccessPolicy, AclRule } from '../../../protocol/apis/access-control/access-model.ts';
-import { closingProblem, patternsOf } from '../../../protocol/apis/access-control/acl-evaluation.ts';
+import { closingProblem } from '../../../protocol/apis/access-control/acl-evaluation.ts';
 import { type Substitution, substitutionOf } from '../../../protocol/apis/access-control/acl-filter.ts';
 import { filterCovers } from '../../../protocol/mqtt/filter-match.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
@@ -65,7 +63,6 @@ type Remark = (context: RemarkContext) => string | null;
 
 const FILTER_ACTIONS: ReadonlySet<string> = new Set(['SUBSCRIBE', 'UNSUBSCRIBE']);
 const MAX_IDS = 20;
-const MAX_REMARKS = 20;
 const isUnusable = (value: string | null): boolean => value !== null && (value === '' || /[/+#]/.test(value));
 
 const REMARKS: readonly Remark[] = [
@@ -136,13 +133,13 @@ const REMARKS: readonly Remark[] = [
     FILTER_ACTIONS.has(action) && topic.startsWith('$share/')
       ? 'A shared subscription is compared by its full name. A rule for its topics alone does not match; a rule that begins with $share/+/ does.'
       : null,
-  ({ result, dialect }) => {
+  ({ result }) => {
+    const { decidedBy } = result;
+    if (decidedBy?.verdict === 'INVALID_DENIED' && decidedBy.rule !== null)
+      return `${invalidFilter(decidedBy.rule)} Mosquitto 2.1 denies what it compares with such a rule: remove it.`;
     const rule = rulesOf(result).find(({ topic }) => filterProblem(topic) !== null);
     if (rule === undefined) return null;
-    const text = invalidFilter(rule);
-    return mayDenyAtInvalidFilters(dialect) && result.decidedBy?.rule !== rule
-      ? `${text} Mosquitto 2.1 may deny this at that rule, whatever later rules allow: remove it.`
-      : text;
+    return invalidFilter(rule);
   },
   ({ sources, policy }) => {
     const missing = [...new Set(sources.map(({ rolename }) => rolename))].filter((name) => !policy.roles.has(name));
@@ -151,30 +148,6 @@ const REMARKS: readonly Remark[] = [
       : null;
   },
 ];
-
-/** Why clients that the rules allow may be denied. At most MAX_REMARKS roles. */
-export function* remarksOnGrantees(
-  policy: AccessPolicy,
-  dialect: AccessDialect,
-  action: AccessAction,
-): SlicedTask<string[]> {
-  const remarks: string[] = [];
-  if (!mayDenyAtInvalidFilters(dialect)) return remarks;
-  for (const role of policy.roles.values()) {
-    const rule = patternsOf(role, action).find(({ topic }) => filterProblem(topic) !== null);
-    if (rule !== undefined)
-      remarks.push(
-        `${invalidFilter(rule)} Mosquitto 2.1 may deny clients with the role "${role.rolename}" at that rule, whatever later rules allow: remove it.`,
-      );
-    if (remarks.length === MAX_REMARKS) break;
-    yield;
-  }
-  return remarks;
-}
-
-/** libcommon/topic_common.c of 2.1.2: it depends on the topic whether the comparison comes to what is invalid. */
-const mayDenyAtInvalidFilters = ({ wildcardsExcludeDollar, isSoleAuthority }: AccessDialect): boolean =>
-  wildcardsExcludeDollar && !isSoleAuthority;
 
 const invalidFilter = (rule: AclRule): string =>
   `${nameOf(rule)} is not a valid topic filter (${filterProblem(rule.topic)}).`;

@@ -36,10 +36,13 @@ export function denialAdvice({ action, topic, username, reason, decidedBy }: Den
   if (decidedBy === null) {
     return `No rule allows this, and the default ACL ${DEFAULT_ACL_OF[action]} denies it. Add a ${needed} to a role of ${account}.`;
   }
-  const { rolename, group, rule } = decidedBy;
+  const { rolename, group, rule, verdict } = decidedBy;
   const role = group === null ? `The role "${rolename}"` : `The role "${rolename}" of the group "${group}"`;
   if (rule === null) {
     return `${role} denies subscriptions with wildcards. Subscribe to single topics, or allow wildcards in the role.`;
+  }
+  if (verdict === 'INVALID_DENIED') {
+    return `${role} has a rule that is not a valid topic filter, "${rule.topic}" (${rule.aclType}). Mosquitto 2.1 denies what it compares with it: remove it.`;
   }
   return `${role} has a rule that denies "${rule.topic}" (${rule.aclType}, priority ${rule.priority}). Change it, or give ${account} a role of higher priority with a ${needed}.`;
 }

@@ -1,29 +1,35 @@
-import type { AccessAction } from '../../../protocol/apis/access-control/access-explanation.ts';
+import type { AccessAction, AccessIdentity } from '../../../protocol/apis/access-control/access-explanation.ts';
 import type { AccessDialect, AccessRole, AclRule } from '../../../protocol/apis/access-control/access-model.ts';
 import {
   deniesWildcards,
   filterCoversFor,
   filterOf,
+  isComparedInvalid,
   literalsOf,
   patternsOf,
 } from '../../../protocol/apis/access-control/acl-evaluation.ts';
 import { isAllowedAt } from '../../../protocol/apis/access-control/acl-filter.ts';
+import { begins, compareInvalid } from '../../../protocol/apis/access-control/invalid-filter.ts';
 import { filterMatches, hasWildcard } from '../../../protocol/mqtt/filter-match.ts';
 
 /** Number of rules that are evaluated before other work runs. */
 export const RULES_PER_STEP = 64;
 
-/** The client that a rule with `%c` or `%u` matches for. `null` values match every client. */
-interface MatchCondition {
+/** The clients that a rule decides for. `null` values are those of every client. */
+interface RuleCase {
   readonly username: string | null;
   readonly clientId: string | null;
+  /** Which of the values the client's own value only begins: a client with the whole value is another case. */
+  readonly beginningOf?: keyof AccessIdentity;
+  /** Whether the rule denies because it is not a valid filter. */
+  readonly isInvalid?: true;
 }
 
 export interface RuleMatch {
   /** `null` for the wildcard flag of the role. */
   readonly rule: AclRule | null;
-  readonly allow: boolean;
-  readonly condition: MatchCondition | null;
+  /** Without a common client. */
+  readonly cases: readonly RuleCase[];
 }
 
 /**
@@ -47,40 +53,87 @@ export class RuleMatcher {
   /** Yields the rules in the order of the broker, up to the first rule that matches for every client. */
   *evaluate(role: AccessRole): Generator<RuleMatch, void, void> {
     if (this.#action === 'SUBSCRIBE' && deniesWildcards(role, this.#dialect) && hasWildcard(this.#topic)) {
-      yield { rule: null, allow: false, condition: EVERY_CLIENT };
+      yield { rule: null, cases: EVERY_CLIENT };
       return;
     }
     const literal = literalsOf(role, this.#action).findLast(({ topic }) => topic === this.#topic);
     if (literal) {
-      yield { rule: literal, allow: literal.allow, condition: EVERY_CLIENT };
+      yield { rule: literal, cases: EVERY_CLIENT };
       return;
     }
     for (const rule of patternsOf(role, this.#action)) {
-      const condition = this.#conditionOf(rule);
-      yield { rule, allow: rule.allow, condition };
-      if (condition === EVERY_CLIENT) return;
+      const cases = isComparedInvalid(rule, this.#dialect) ? this.#invalidCases(rule) : this.#casesOf(rule);
+      yield { rule, cases };
+      if (cases === EVERY_CLIENT || cases === EVERY_CLIENT_DENIED) return;
     }
   }
 
-  #conditionOf(rule: AclRule): MatchCondition | null {
+  #casesOf(rule: AclRule): readonly RuleCase[] {
     const filter = filterOf(rule, this.#dialect);
-    if (filter === null) return null;
+    if (filter === null) return NO_CLIENT;
     const open = this.#dialect.substitution && filter.includes('%') ? filter.replaceAll(PLACEHOLDER, '+') : filter;
-    if (!this.#matches(open, this.#topic)) return null;
+    if (!this.#matches(open, this.#topic)) return NO_CLIENT;
     return open === filter ? EVERY_CLIENT : this.#placeholderValues(filter);
   }
 
-  #placeholderValues(filter: string): MatchCondition | null {
+  #placeholderValues(filter: string): readonly RuleCase[] {
     const found: { '%c': string | null; '%u': string | null } = { '%c': null, '%u': null };
     for (const [index, level] of filter.split('/').entries()) {
       if (level !== '%c' && level !== '%u') continue;
       const value = this.#levels[index];
-      if (value === undefined || !isAllowedAt(index, value) || (found[level] ?? value) !== value) return null;
+      if (value === undefined || !isAllowedAt(index, value) || (found[level] ?? value) !== value) return NO_CLIENT;
       found[level] = value;
     }
-    return { username: found['%u'], clientId: found['%c'] };
+    return [{ username: found['%u'], clientId: found['%c'] }];
+  }
+
+  #invalidCases({ topic }: AclRule): readonly RuleCase[] {
+    const isFilter = this.#matches !== filterMatches;
+    const { placeholders, result } = compareInvalid(topic, this.#topic, isFilter);
+    if (placeholders.length === 0) return result === null ? EVERY_CLIENT_DENIED : result ? EVERY_CLIENT : NO_CLIENT;
+    const cases: RuleCase[] = [];
+    let found: RuleCase = { username: null, clientId: null };
+    for (const { name, value, deniesBeginnings } of placeholders) {
+      const known = found[name];
+      if (known === null) {
+        const exact = { ...found, [name]: value };
+        if (deniesBeginnings) cases.push({ ...exact, beginningOf: name, isInvalid: true });
+        found = exact;
+      } else if (known !== value) {
+        if (deniesBeginnings && begins(value, known)) cases.push({ ...found, isInvalid: true });
+        return cases;
+      }
+    }
+    if (result !== false) cases.push(result === null ? { ...found, isInvalid: true } : found);
+    return cases;
   }
 }
 
-const EVERY_CLIENT: MatchCondition = { username: null, clientId: null };
+/** Whether the case is that of the user name. */
+export function hasUsername({ username, beginningOf }: RuleCase, own: string | null): boolean {
+  if (username === null || beginningOf !== 'username') return username === null || own === username;
+  return own !== null && begins(username, own);
+}
+
+export function hasClientId({ clientId, beginningOf }: RuleCase, own: string | null): boolean {
+  if (clientId === null || beginningOf !== 'clientId') return clientId === null || own === clientId;
+  return own !== null && begins(clientId, own);
+}
+
+/** The client ids of a case; of those that begin a level, the short ones, and those that are other levels. */
+export function clientIdsOf({ clientId, beginningOf }: RuleCase, levels: Iterable<string>): readonly string[] {
+  if (clientId === null || beginningOf !== 'clientId') return clientId === null ? [] : [clientId];
+  let beginning = '';
+  const ids = [...clientId.slice(0, MAX_BEGINNING)].map((char) => {
+    beginning += char;
+    return beginning;
+  });
+  return [...ids, ...levels].filter((id) => begins(clientId, id));
+}
+
+/** More than a topic has levels. */
+const MAX_BEGINNING = 256;
+const NO_CLIENT: readonly RuleCase[] = [];
+const EVERY_CLIENT: readonly RuleCase[] = [{ username: null, clientId: null }];
+const EVERY_CLIENT_DENIED: readonly RuleCase[] = [{ username: null, clientId: null, isInvalid: true }];
 const PLACEHOLDER = /(?<=^|\/)%[cu](?=\/|$)/g;

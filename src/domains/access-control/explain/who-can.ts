@@ -1,6 +1,11 @@
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { AccessAction, Grantee, RoleSource } from '../../../protocol/apis/access-control/access-explanation.ts';
-import type { AccessDialect, AccessPolicy, Account } from '../../../protocol/apis/access-control/access-model.ts';
+import type {
+  AccessDialect,
+  AccessPolicy,
+  Account,
+  AclRule,
+} from '../../../protocol/apis/access-control/access-model.ts';
 import {
   anonymousHoldings,
   membershipsInOrder,
@@ -9,11 +14,16 @@ import {
 } from '../../../protocol/apis/access-control/access-order.ts';
 import { brokerRefuses, closingProblem, defaultAllows } from '../../../protocol/apis/access-control/acl-evaluation.ts';
 import { canBeAnonymous, checkTopic } from './access-explainer.ts';
-import { RULES_PER_STEP, type RuleMatch, RuleMatcher } from './rule-matcher.ts';
+import { clientIdsOf, hasUsername, RULES_PER_STEP, type RuleMatch, RuleMatcher } from './rule-matcher.ts';
 
-interface Decision {
+/** `rule` is `null` for the wildcard flag of the role. */
+interface RuleDecision {
+  readonly rule: AclRule | null;
+  readonly allow: boolean;
+}
+
+interface Decision extends RuleDecision {
   readonly source: RoleSource;
-  readonly match: RuleMatch;
 }
 
 interface Decisions<T> {
@@ -37,13 +47,13 @@ export function* whoCan(
   const consider = function* (username: string | null, account: Pick<Account, 'clientId' | 'roles' | 'groups'>) {
     const { usual, byClientId } = yield* decisions.decide(username, account);
     const all = [usual, ...byClientId.values()];
-    const allowing = all.find((decision) => decision?.match.allow ?? byDefault);
+    const allowing = all.find((decision) => decision?.allow ?? byDefault);
     if (allowing === undefined) return;
     found.push({
       username,
       reason: allowing ? 'RULE' : 'DEFAULT',
-      decidedBy: allowing && { ...allowing.source, rule: allowing.match.rule, verdict: 'MATCHED' as const },
-      conditional: all.some((decision) => !(decision?.match.allow ?? byDefault)),
+      decidedBy: allowing && { ...allowing.source, rule: allowing.rule, verdict: 'MATCHED' as const },
+      conditional: all.some((decision) => !(decision?.allow ?? byDefault)),
     });
   };
   if (canBeAnonymous(policy, dialect)) yield* consider(null, { clientId: null, ...anonymousHoldings(policy) });
@@ -61,15 +71,15 @@ export function* whoCan(
 class TopicDecisions {
   readonly #policy: AccessPolicy;
   readonly #matcher: RuleMatcher;
-  readonly #levels: ReadonlySet<string>;
+  readonly #levels: readonly string[];
   readonly #matching = new Map<string, readonly RuleMatch[]>();
-  readonly #roles = new Map<string, Map<string, Decisions<RuleMatch>>>();
+  readonly #roles = new Map<string, Map<string, Decisions<RuleDecision>>>();
   readonly #groups = new Map<string, Map<string, Decisions<Decision>>>();
 
   constructor(policy: AccessPolicy, dialect: AccessDialect, action: AccessAction, topic: string) {
     this.#policy = policy;
     this.#matcher = new RuleMatcher(dialect, action, topic);
-    this.#levels = new Set(topic.split('/'));
+    this.#levels = [...new Set(topic.split('/'))];
   }
 
   /** An account with a client id gets the decision for that client id only. */
@@ -77,8 +87,8 @@ class TopicDecisions {
     username: string | null,
     { clientId, roles, groups }: Pick<Account, 'clientId' | 'roles' | 'groups'>,
   ): SlicedTask<Decisions<Decision>> {
-    // A name that is no level of the topic cannot match %u. These names share the entry `/`, which no level contains.
-    const name = username !== null && this.#levels.has(username) ? username : '/';
+    // A name that begins no level of the topic cannot match %u. These names share the entry `/`, which is no level.
+    const name = username !== null && this.#levels.some((level) => level.startsWith(username)) ? username : '/';
     const parts: Decisions<Decision>[] = [];
     const own = yield* this.#ofSources(
       rolesInOrder(roles, [], () => []),
@@ -114,22 +124,22 @@ class TopicDecisions {
       const { usual, byClientId } = yield* this.#ofRole(source.rolename, name);
       if (usual === null && byClientId.size === 0) continue;
       parts.push({
-        usual: usual && { source, match: usual },
+        usual: usual && { source, ...usual },
         byClientId:
           byClientId.size === 0
             ? NO_CLIENT_IDS
-            : new Map([...byClientId].map(([id, match]) => [id, { source, match }])),
+            : new Map([...byClientId].map(([id, decision]) => [id, { source, ...decision }])),
       });
       if (usual !== null) break;
     }
     return yield* inOrder(parts);
   }
 
-  *#ofRole(rolename: string, name: string): SlicedTask<Decisions<RuleMatch>> {
+  *#ofRole(rolename: string, name: string): SlicedTask<Decisions<RuleDecision>> {
     const cache = entryOf(this.#roles, name);
     let decisions = cache.get(rolename);
     if (decisions === undefined) {
-      decisions = decisionsOf(yield* this.#matchingOf(rolename), name);
+      decisions = decisionsOf(yield* this.#matchingOf(rolename), name, this.#levels);
       cache.set(rolename, decisions);
     }
     return decisions;
@@ -142,7 +152,7 @@ class TopicDecisions {
     const matching: RuleMatch[] = [];
     let count = 0;
     for (const match of role ? this.#matcher.evaluate(role) : []) {
-      if (match.condition !== null) matching.push(match);
+      if (match.cases.length > 0) matching.push(match);
       count += 1;
       if (count % RULES_PER_STEP === 0) yield;
     }
@@ -153,14 +163,17 @@ class TopicDecisions {
 
 const NO_CLIENT_IDS: ReadonlyMap<string, never> = new Map<string, never>();
 
-function decisionsOf(matching: readonly RuleMatch[], name: string): Decisions<RuleMatch> {
-  let byClientId: Map<string, RuleMatch> | null = null;
-  for (const match of matching) {
-    const { username = null, clientId = null } = match.condition ?? {};
-    if (username !== null && username !== name) continue;
-    if (clientId === null) return { usual: match, byClientId: byClientId ?? NO_CLIENT_IDS };
-    byClientId ??= new Map();
-    if (!byClientId.has(clientId)) byClientId.set(clientId, match);
+function decisionsOf(matching: readonly RuleMatch[], name: string, levels: readonly string[]): Decisions<RuleDecision> {
+  let byClientId: Map<string, RuleDecision> | null = null;
+  for (const { rule, cases } of matching) {
+    for (const one of cases) {
+      if (!hasUsername(one, name)) continue;
+      const decision = { rule, allow: rule?.allow === true && !one.isInvalid };
+      if (one.clientId === null) return { usual: decision, byClientId: byClientId ?? NO_CLIENT_IDS };
+      byClientId ??= new Map();
+      for (const clientId of clientIdsOf(one, levels))
+        if (!byClientId.has(clientId)) byClientId.set(clientId, decision);
+    }
   }
   return { usual: null, byClientId: byClientId ?? NO_CLIENT_IDS };
 }

@@ -75,14 +75,7 @@ builder.queryFields((t) => ({
     {
       name: 'GranteeConnection',
       description: pageOf('clients that are allowed'),
-      fields: (page) => ({
-        ...totalCount(page),
-        remarks: page.stringList({
-          description:
-            'Rules at which Mosquitto 2.1 may deny clients of the list, because the topic filter of the rule is not valid. At most 20.',
-          resolve: ({ remarks }) => [...remarks],
-        }),
-      }),
+      fields: (page) => totalCount(page),
     },
     { name: 'GranteeEdge', description: 'A client that is allowed, and its cursor.' },
   ),

@@ -25,6 +25,8 @@ const RuleVerdict = describedEnum('RuleVerdict', 'The result of the evaluation o
   NOT_MATCHED: 'The rule did not match.',
   UNDECIDABLE: 'The rule has %c or %u, and the query does not have the value.',
   WILDCARD_DENIED: 'The role denies subscriptions with wildcards; there is no rule.',
+  INVALID_DENIED:
+    'The rule is not a valid topic filter. Mosquitto 2.1 denies what it compares with it, even if the rule allows.',
 });
 
 export const DecisionReason = describedEnum('AccessDecisionReason', 'The part of the access control that decided.', {

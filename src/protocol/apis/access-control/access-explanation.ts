@@ -25,8 +25,11 @@ export interface RoleSource {
   readonly priority: number;
 }
 
-/** UNDECIDABLE: the rule has `%c`, but the query has no client id. WILDCARD_DENIED: the flag of the role decides. */
-export type RuleVerdict = 'MATCHED' | 'NOT_MATCHED' | 'UNDECIDABLE' | 'WILDCARD_DENIED';
+/**
+ * UNDECIDABLE: the rule has `%c`, but the query has no client id. WILDCARD_DENIED: the flag of the role decides.
+ * INVALID_DENIED: the rule denies because it is no valid filter, even if it is one that allows.
+ */
+export type RuleVerdict = 'MATCHED' | 'NOT_MATCHED' | 'UNDECIDABLE' | 'WILDCARD_DENIED' | 'INVALID_DENIED';
 
 /** An evaluated rule. Literal rules are looked up by filter, so only a matching one is evaluated. */
 export interface LookedAtRule extends RoleSource {

@@ -86,6 +86,8 @@ export interface AccessDialect {
   readonly wildcardFlag: boolean;
   /** Whether a leading wildcard excludes topics that begin with `$` in subscribe rules, too. */
   readonly wildcardsExcludeDollar: boolean;
+  /** Whether a rule that is no valid filter denies what is compared with it: see invalid-filter.ts. */
+  readonly invalidRulesDeny: boolean;
   /** Whether `modifyRole` with ACLs disconnects the holders of the role. */
   readonly disconnectsOnRoleAcls: boolean;
   /** Whether `getDetails` returns a number that grows with each write. */

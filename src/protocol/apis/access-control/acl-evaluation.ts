@@ -1,7 +1,9 @@
 import { filterCovers, filterMatches, hasWildcard } from '../../mqtt/filter-match.ts';
+import { filterProblem } from '../../mqtt/topics.ts';
 import type { AccessAction, AccessIdentity } from './access-explanation.ts';
 import type { AccessDialect, AccessRole, AclRule, AclType, DefaultAcl, DefaultAclType } from './access-model.ts';
 import { effectiveFilter, legacyFilterCovers, type Substitution, substitute, substitutionOf } from './acl-filter.ts';
+import { compareInvalid, resultFor } from './invalid-filter.ts';
 import { sharedFilterProblem } from './shared-filters.ts';
 
 /*
@@ -20,6 +22,8 @@ interface CompiledRule {
   /** `null` if the rule matches nothing. The filter is not bound yet if `substitution` is set. */
   readonly filter: string | null;
   readonly substitution: Substitution | null;
+  /** The client that a rule is compared for that denies what notices it as invalid. */
+  readonly invalidFor?: AccessIdentity;
 }
 
 interface CompiledRules {
@@ -122,6 +126,10 @@ export function filterOf({ aclType, topic }: AclRule, dialect: AccessDialect): s
   return effectiveFilter(topic, comparesTopics || dialect.wildcardsExcludeDollar);
 }
 
+/** Whether a pattern rule denies what is compared with it, see invalid-filter.ts. */
+export const isComparedInvalid = ({ topic }: AclRule, dialect: AccessDialect): boolean =>
+  dialect.invalidRulesDeny && filterProblem(topic) !== null;
+
 export const filterCoversFor = (dialect: AccessDialect) =>
   dialect.wildcardsExcludeDollar ? filterCovers : legacyFilterCovers;
 
@@ -148,6 +156,7 @@ export const closingProblem = (
   action === 'SUBSCRIBE' || action === 'UNSUBSCRIBE' ? sharedFilterProblem(filter, sharedFilters) : null;
 
 const BRIDGE_STATE = '$SYS/broker/connection/+/state';
+const UNBOUND: AccessIdentity = { clientId: null, username: null };
 const WILDCARD_DENIAL: CompiledRule = { rule: null, allow: false, filter: null, substitution: null };
 
 function decidingRule(role: CompiledRole, action: AccessAction, topic: string): CompiledRule | null {
@@ -155,11 +164,16 @@ function decidingRule(role: CompiledRole, action: AccessAction, topic: string): 
   const { literals, patterns } = role.rules[action];
   const exact = literals.size > 0 ? literals.get(topic) : undefined;
   if (exact) return exact;
-  const matches = action === 'PUBLISH' || action === 'RECEIVE' ? filterMatches : role.covers;
+  const isFilter = action === 'SUBSCRIBE' || action === 'UNSUBSCRIBE';
+  const matches = isFilter ? role.covers : filterMatches;
   for (let index = 0; index < patterns.length; index += 1) {
     const rule = patterns[index] as CompiledRule;
     const { filter } = rule;
-    if (filter !== null && rule.substitution === null && matches(filter, topic)) return rule;
+    if (filter !== null && rule.invalidFor !== undefined) {
+      const result = resultFor(compareInvalid(filter, topic, isFilter), rule.invalidFor);
+      if (result === null) return { ...rule, allow: false };
+      if (result) return rule;
+    } else if (filter !== null && rule.substitution === null && matches(filter, topic)) return rule;
   }
   return null;
 }
@@ -171,17 +185,23 @@ function rulesOf(role: AccessRole, type: AclType | undefined): AclRule[] {
 const literal = (rule: AclRule): CompiledRule => ({ rule, allow: rule.allow, filter: rule.topic, substitution: null });
 
 function pattern(rule: AclRule, dialect: AccessDialect): CompiledRule {
-  return {
+  const compiled = {
     rule,
     allow: rule.allow,
     filter: filterOf(rule, dialect),
     substitution: dialect.substitution ? substitutionOf(rule.topic) : null,
   };
+  return isComparedInvalid(rule, dialect) ? { ...compiled, filter: rule.topic, invalidFor: UNBOUND } : compiled;
 }
 
-function bindRule(rule: CompiledRule, { clientId, username }: AccessIdentity): CompiledRule {
+function bindRule(rule: CompiledRule, identity: AccessIdentity): CompiledRule {
+  const { clientId, username } = identity;
   const { filter, substitution } = rule;
   if (filter === null || substitution === null) return rule;
+  if (rule.invalidFor !== undefined) {
+    const isBound = clientId !== null || !substitution.clientId;
+    return { ...rule, invalidFor: identity, substitution: isBound ? null : substitution };
+  }
   if (substitution.clientId && clientId === null) {
     // The user name can be replaced already. Without a user name the rule matches with no client id.
     if (!substitution.username) return rule;

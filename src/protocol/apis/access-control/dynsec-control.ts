@@ -123,6 +123,7 @@ export function dialectOf(details: DynsecDetails | null, version: string | null)
     substitution: isNew,
     wildcardFlag: isNew,
     wildcardsExcludeDollar: isNew,
+    invalidRulesDeny: isNew && !isSoleAuthority,
     disconnectsOnRoleAcls: isNew,
     changeIndex: details !== null && details.changeIndex !== null,
     isSoleAuthority,

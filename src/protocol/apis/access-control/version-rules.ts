@@ -50,7 +50,8 @@ const SUPPORTED = {
 function featureOf(rule: Pick<AclRule, 'aclType' | 'topic'>): VersionFeature | null {
   if (substitutes(rule)) return 'SUBSTITUTION';
   const { aclType, topic } = rule;
+  // See invalid-filter.ts, and legacyFilterCovers.
+  if (!aclType.endsWith('Literal') && filterProblem(topic) !== null) return 'FILTER_MATCHING';
   if (aclType !== 'subscribePattern' && aclType !== 'unsubscribePattern') return null;
-  // See legacyFilterCovers and effectiveFilter.
-  return /^[+#]/.test(topic) || topic === '/#' || filterProblem(topic) !== null ? 'FILTER_MATCHING' : null;
+  return /^[+#]/.test(topic) || topic === '/#' ? 'FILTER_MATCHING' : null;
 }

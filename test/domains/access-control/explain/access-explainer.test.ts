@@ -1,14 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { explainAccess as explainInSlices } from '../../../../src/domains/access-control/explain/access-explainer.ts';
-import { remarksOnGrantees } from '../../../../src/domains/access-control/explain/access-remarks.ts';
 import { runSync } from '../../../../src/platform/scheduling/sliced-task.ts';
-import {
-  type AccessAction,
-  type AccessQuery,
-  MAX_LOOKED_AT,
-} from '../../../../src/protocol/apis/access-control/access-explanation.ts';
+import { type AccessQuery, MAX_LOOKED_AT } from '../../../../src/protocol/apis/access-control/access-explanation.ts';
 import type {
-  AccessDialect,
   AccessGroup,
   AccessPolicy,
   AccessRole,
@@ -340,7 +334,7 @@ describe('remarks name unexpected behaviour of the broker that affects the resul
     expect(remarks({ topic: '$share/g/a', action: 'SUBSCRIBE' }, MOSQUITTO_2_1)).toContain('full name');
     expect(remarks({ topic: 'a', action: 'SUBSCRIBE' }, MOSQUITTO_2_1)).toBe('');
     expect(remarks({ topic: 'a', username: 'otto' })).toMatch(/not a valid topic filter \(.*\)\.$/);
-    expect(remarks({ topic: 'a', username: 'otto' }, MOSQUITTO_2_1)).toMatch(/not a valid .*Mosquitto 2\.1 may deny/);
+    expect(remarks({ topic: 'a', username: 'otto' }, MOSQUITTO_2_1)).toMatch(/not a valid .*Mosquitto 2\.1 denies/);
     expect(remarks({ topic: 'a', username: 'eve' })).toContain('still hold: "gone"');
     expect(remarks({ topic: 'id/a', username: 'pia', clientId: 'a/b' }, MOSQUITTO_2_1)).toContain(
       'never match for "a/b"',
@@ -349,16 +343,23 @@ describe('remarks name unexpected behaviour of the broker that affects the resul
 });
 
 describe('whoCan', () => {
-  test('names the roles whose invalid filter may deny on Mosquitto 2.1, and nothing on other brokers', () => {
-    const on = policyOf({ roles: { odd: ['no send a/#/b', 'send a/#'], even: ['send a/#', 'subscribe b/#/c'] } });
-    const remarks = (dialect: AccessDialect, action: AccessAction = 'PUBLISH') =>
-      runSync(remarksOnGrantees(on, dialect, action));
-    expect(remarks(MOSQUITTO_2_1)).toEqual([
-      expect.stringMatching(/"a\/#\/b" is not a valid topic filter .*Mosquitto 2\.1 may deny .*"odd"/),
-    ]);
-    expect(remarks(MOSQUITTO_2_1, 'RECEIVE')).toEqual([]);
-    for (const dialect of [MOSQUITTO_2_0, { ...MOSQUITTO_2_1, isSoleAuthority: true }])
-      expect(remarks(dialect)).toEqual([]);
+  test('shows the clients that an invalid filter with %c denies on Mosquitto 2.1', () => {
+    const on = policyOf({
+      roles: { odd: ['no send b/%u/%c/#/b', 'send a/#', 'send b/#'] },
+      clients: { ab: { roles: ['odd'] }, a: { roles: ['odd'] }, zoe: { roles: ['odd'] } },
+    });
+    const may = (topic: string, dialect = MOSQUITTO_2_1) =>
+      Object.fromEntries(
+        whoCan(on, dialect, 'PUBLISH', topic).map(({ username, conditional }) => [username, conditional]),
+      );
+    expect(may('a/ab/id')).toEqual({});
+    expect(may('b/ab/id')).toEqual({ ab: true, zoe: false });
+    expect(may('b/ab/id', { ...MOSQUITTO_2_1, invalidRulesDeny: false })).toEqual({ a: false, ab: false, zoe: false });
+    const { conditional, remarks } = ask({ topic: 'b/ab/id', username: 'ab' }, MOSQUITTO_2_1, on);
+    expect({ conditional, remarks }).toEqual({
+      conditional: true,
+      remarks: [expect.stringContaining('client id "i", "id" the access is denied'), expect.any(String)],
+    });
   });
 
   test('returns all allowed clients with the deciding rule, sorted by name', () => {

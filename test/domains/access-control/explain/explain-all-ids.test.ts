@@ -54,10 +54,12 @@ test.each([
       const answer = explainAccess(policy, dialect, { username, clientId: null, action, topic });
       if (answer.reason === 'BROKER') continue;
       const usual = isAllowed('stands nowhere');
-      const byId = topic.split('/').map((level) => isAllowed(level));
+      // Mosquitto 2.1 compares a rule with an invalid filter up to the invalid part, also if a client id is shorter.
+      const ids = topic.split('/').flatMap((level) => [...level].map((_, at, all) => all.slice(0, at + 1).join('')));
+      const byId = ids.map((id) => isAllowed(id));
       expect(answer.allowed, where).toBe(usual);
       expect(answer.conditional, where).toBe(byId.some((allowed) => allowed !== usual));
-      for (const [index, clientId] of topic.split('/').entries()) {
+      for (const [index, clientId] of ids.entries()) {
         const known = explainAccess(policy, dialect, { username, clientId, action, topic });
         expect(known, `${where} as ${clientId}`).toMatchObject({ allowed: byId[index], conditional: false });
       }

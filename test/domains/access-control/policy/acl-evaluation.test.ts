@@ -9,6 +9,7 @@ import {
   decide,
   defaultAllows,
 } from '../../../../src/protocol/apis/access-control/acl-evaluation.ts';
+import { compareInvalid, resultFor } from '../../../../src/protocol/apis/access-control/invalid-filter.ts';
 import { MOSQUITTO_2_0, MOSQUITTO_2_1 } from '../dialects.ts';
 import { NOTHING, rule } from './policy-builder.ts';
 
@@ -77,16 +78,27 @@ test.each([
   ['+/+', '/', true],
   ['+', '/a', false],
   ['a//#', 'a/', true],
-  // No filters, but brokers take them with createRole; one of them matches something.
-  ['a/#/b', 'a/x/b', false],
-  ['a+', 'ab', false],
-  ['a/+/#x', 'a/b', true],
-  ['a/+/#x', 'a/b/c', false],
-  ['', 'a', false],
 ])('a rule for messages on %j says of %j: %j', (filter, topic, matches) => {
   for (const dialect of [MOSQUITTO_2_0, MOSQUITTO_2_1]) {
     expect(ask([`send ${filter}`], 'PUBLISH', topic, dialect)).toBe(matches || null);
     expect(ask([`receive ${filter}`], 'RECEIVE', topic, dialect)).toBe(matches || null);
+  }
+});
+
+test.each([
+  // No filters, but brokers take them with createRole; before 2.1 one of them matches something.
+  ['a/#/b', 'a/x/b', null, false],
+  ['a+', 'ab', null, false],
+  ['a/+/#x', 'a/b', true, true],
+  ['a/+/#x', 'a/b/c', null, false],
+  ['', 'a', null, false],
+  ['%c/#/b', 'id/x/b', null, false],
+  ['%c/#/b', 'identity/x/b', null, false],
+  ['%c/#/b', 'x/id/b', null, null],
+])('an invalid rule for messages on %j says of %j: %j before 2.1, then %j', (filter, topic, old, current) => {
+  for (const [dialect, decision] of [[MOSQUITTO_2_0, old] as const, [MOSQUITTO_2_1, current] as const]) {
+    expect(ask([`send ${filter}`], 'PUBLISH', topic, dialect)).toBe(decision);
+    expect(ask([`receive ${filter}`], 'RECEIVE', topic, dialect)).toBe(decision);
   }
 });
 
@@ -116,6 +128,45 @@ test.each([
   expect(ask([`subscribe ${filter}`], 'SUBSCRIBE', subscription, MOSQUITTO_2_0)).toBe(old || null);
   expect(ask([`unsubscribe ${filter}`], 'UNSUBSCRIBE', subscription, MOSQUITTO_2_0)).toBe(old || null);
   expect(ask([`subscribe ${filter}`], 'SUBSCRIBE', subscription, MOSQUITTO_2_1)).toBe(current || null);
+});
+
+test.each([
+  // Results of mosquitto_topic_matches_sub and mosquitto_sub_matches_acl of Mosquitto 2.1.2.
+  ['a/#/b', 'other', false, null],
+  ['a/#/b', '$SYS/x', false, false],
+  ['a/#/b', 'a', false, null],
+  ['a/#/b', 'a/#', true, false],
+  ['a#', 'a', false, null],
+  ['a#', 'ab', false, null],
+  ['a#', 'b', false, false],
+  ['a+', 'a', false, null],
+  ['a+', 'ab', false, null],
+  ['a+', 'b', false, false],
+  ['+a', 'a', false, null],
+  ['+a', '/a', false, null],
+  ['#/a', 'b', false, null],
+  ['+/#x', 'b', false, true],
+  ['+/#x', 'b/c', false, null],
+  ['+/#/#', 'a', false, true],
+  ['a/+/#x', 'a/b', false, true],
+  ['x/+#', 'x/y', false, null],
+  ['a/+b', 'a/#', true, false],
+  ['a/+b/c', 'a/+b/c', true, true],
+  ['a/b#', 'a/b', true, null],
+  ['a/#x', 'b/#', true, null],
+  ['a/x+', 'a/#', true, false],
+  ['%c/#/b', 'dev1/a', false, null],
+  ['%c/#/b', 'dev12/a', false, null],
+  ['%c/#/b', 'dev2/a', false, false],
+  ['%c/#/b', 'dev', false, false],
+  ['a#/%c', 'a/x', false, null],
+  ['%u/%c#', 'user/dev1', false, false],
+  ['%u/%c/+a', 'user/dev12/b', false, false],
+  ['%u/%c/+a', 'user/dev1/b', false, null],
+  ['%c/+/#x', 'dev1/a', false, true],
+  ['%c/+/#x', 'dev12/a', true, null],
+])('Mosquitto 2.1 compares the invalid rule %j with %j (a filter: %j): %j', (filter, topic, isFilter, result) => {
+  expect(resultFor(compareInvalid(filter, topic, isFilter), { username: 'user', clientId: 'dev1' })).toBe(result);
 });
 
 describe('%c and %u', () => {

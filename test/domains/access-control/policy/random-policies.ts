@@ -56,7 +56,21 @@ const CLIENT_IDS = ['dev1', 'c2', 'c/3', 'c+', 'ç', '%c', '$id', 'dev2', 'Dev 1
 const LEVELS = ['a', 'b', '', 'dev1', 'dev2', 'dev', 'c2', '%c', '%u', '%count', 'é', '\u{1f600}', 'two words', '$x'];
 const STARTS = ['$SYS', '$CONTROL', '$CONTROLLED', '$x', '$share/g', '$id', '$'];
 /** Invalid topic filters that brokers accept in ACLs. */
-const ODD_RULES = ['a/#/b', 'a#', 'a+', '+/#x', 'a/+/#/b', '+a', '#/a', 'a/#b', '+/#'];
+const ODD_RULES = [
+  'a/#/b',
+  'a#',
+  'a+',
+  '+/#x',
+  'a/+/#/b',
+  '+a',
+  '#/a',
+  'a/#b',
+  '+/#',
+  '%c/#/b',
+  '%u/+/#x',
+  'a/%c/+b',
+  '%u/%c#',
+];
 /** Many rules and questions are about these, so that several rules match and their order decides. */
 const BUSY_TOPICS = ['a/b', 'dev1/c2', '$x/a'];
 /** Where dynamic security answers commands. */

@@ -108,8 +108,8 @@ test.each([
   [null, 'another broker 9.9', { substitution: false, isAssumed: true }],
   [{ changeIndex: 7 }, null, { substitution: true, isAssumed: false, changeIndex: true, writesPerPayload: 200 }],
   [{ changeIndex: null }, null, { substitution: true, changeIndex: false }],
-  [{ changeIndex: 7 }, 'brokergraph embedded 1.0.0', { substitution: true, isSoleAuthority: true }],
-  [{ changeIndex: 7 }, 'mosquitto version 2.1.2', { substitution: true, isSoleAuthority: false }],
+  [{ changeIndex: 7 }, 'brokergraph embedded 1.0.0', { invalidRulesDeny: false, isSoleAuthority: true }],
+  [{ changeIndex: 7 }, 'mosquitto version 2.1.2', { invalidRulesDeny: true, isSoleAuthority: false }],
 ])('details %o and version %s are a dialect', (details, version, dialect) => {
   expect(dialectOf(details, version)).toMatchObject(dialect);
 });

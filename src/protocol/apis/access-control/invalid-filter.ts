@@ -1,0 +1,81 @@
+import type { AccessIdentity } from './access-explanation.ts';
+
+/*
+ * How Mosquitto 2.1 compares a pattern rule that is not a valid topic filter (libcommon/topic_common.c). If the
+ * comparison notices that the rule is not valid, Mosquitto denies. A mismatch looks for a `#` in all of the rest.
+ */
+
+/** A level `%c` or `%u` that the comparison reaches. */
+interface Placeholder {
+  readonly name: keyof AccessIdentity;
+  /** The level of the topic. */
+  readonly value: string;
+  /** Whether a client is denied whose value only begins the level. */
+  readonly deniesBeginnings: boolean;
+}
+
+interface Comparison {
+  /** The placeholders in their order, until one that no client matches. */
+  readonly placeholders: readonly Placeholder[];
+  /** For clients that match all placeholders. `null`: the comparison notices that the rule is not valid. */
+  readonly result: boolean | null;
+}
+
+/** `isFilter`: whether the topic is the filter of a subscription. */
+export function compareInvalid(rule: string, topic: string, isFilter: boolean): Comparison {
+  const placeholders: Placeholder[] = [];
+  const is = (result: boolean | null): Comparison => ({ placeholders, result });
+  if (rule === '') return is(null);
+  if (rule.startsWith('$') !== topic.startsWith('$')) return is(false);
+  const startsLevel = (index: number) => index === 0 || rule[index - 1] === '/';
+  let at = 0;
+  let position = 0;
+  while (at < rule.length) {
+    const name = startsLevel(at) ? placeholderAt(rule, at) : null;
+    if (name !== null) {
+      const [value = ''] = topic.slice(position).split('/', 1);
+      at += 2;
+      position += value.length;
+      if (value === '' || value === '+' || value === '#') return is(false);
+      placeholders.push({ name, value, deniesBeginnings: isNoticedIn(rule.slice(at)) });
+      if (position === topic.length && (at === rule.length || rule.slice(at) === '/#')) return is(true);
+    }
+    const char = rule[at];
+    if (char !== undefined && char === topic[position]) {
+      at += 1;
+      position += 1;
+      if (position < topic.length) continue;
+      if (at === rule.length || rule.slice(at) === '/#') return is(true);
+      if (rule.slice(at) === '+') return is(startsLevel(at) ? true : null);
+    } else if (char === '+') {
+      if (isFilter && topic[position] === '#') return is(false);
+      if (!startsLevel(at) || (rule[at + 1] ?? '/') !== '/') return is(null);
+      at += 1;
+      while (position < topic.length && topic[position] !== '/') position += 1;
+      if (position === topic.length && at === rule.length) return is(true);
+    } else if (char === '#') return is(startsLevel(at) && at + 1 === rule.length ? true : null);
+    else if (position === topic.length && rule[at - 1] === '+' && rule.startsWith('/#', at)) return is(true);
+    else return is(isNoticedIn(rule.slice(at)) ? null : false);
+  }
+  return is(false);
+}
+
+/** Returns the result of the comparison for one client. A value that is not known matches no placeholder. */
+export function resultFor({ placeholders, result }: Comparison, identity: AccessIdentity): boolean | null {
+  for (const { name, value, deniesBeginnings } of placeholders) {
+    const own = identity[name];
+    if (own !== value) return deniesBeginnings && own !== null && begins(value, own) ? null : false;
+  }
+  return result;
+}
+
+export const begins = (value: string, beginning: string): boolean =>
+  beginning !== '' && beginning !== value && value.startsWith(beginning);
+
+const isNoticedIn = (rest: string): boolean => /#./s.test(rest);
+
+function placeholderAt(rule: string, at: number): keyof AccessIdentity | null {
+  const next = rule[at + 2] ?? '/';
+  if (rule[at] !== '%' || next !== '/') return null;
+  return rule[at + 1] === 'c' ? 'clientId' : rule[at + 1] === 'u' ? 'username' : null;
+}
