@@ -55,8 +55,8 @@ const ACCESS_API: ControlApi = 'dynamic-security';
  *
  * The provider is resolved when it is first needed and after each reconnect; for `eager` APIs, APIs with listeners and
  * plugins with `begin`, when the broker connects. A refusal is valid for `doubtMs`, or until a write to the broker's
- * access control is observed. While the broker was never reachable, a plugin with stored data (`isKept`) serves the
- * API; a plugin with `instead` always does.
+ * access control is observed; silence, until the broker responds after all. While the broker was never reachable, a
+ * plugin with stored data (`isKept`) serves the API; a plugin with `instead` always does.
  *
  * A hosted plugin is closed when the broker serves the API, and by `close`.
  */
@@ -79,7 +79,8 @@ export class BrokerControls implements ControlCaller {
   constructor(session: BrokerSession, options: BrokerControlsOptions) {
     this.#session = session;
     this.#options = options;
-    this.#client = new ControlClient(session, options);
+    const { timeoutMs } = options;
+    this.#client = new ControlClient(session, { timeoutMs, onLateProbe: (api) => this.#servedLate(api) });
     this.#factories = new Map(options.plugins?.map((factory) => [factory.api, factory]));
     this.#onFault = options.onFault ?? (() => undefined);
     this.#stopStatus = session.onStatus((status) => this.#statusChanged(status));
@@ -216,6 +217,14 @@ export class BrokerControls implements ControlCaller {
       return { capability: { api, provider: 'BROKER', since }, plugin: null, mayPass: false };
     }
     return this.#hosted(api, reason, refused);
+  }
+
+  /** A plugin that is hosted meanwhile serves until the next connection. */
+  #servedLate(api: ControlApi): void {
+    if (this.#resolutions.get(api)?.done?.capability.provider !== 'NONE') return;
+    const capability = { api, provider: 'BROKER', since: Date.now() } as const;
+    const done = { capability, plugin: null, mayPass: false };
+    this.#resolutions.set(api, { result: Promise.resolve(done), done });
   }
 
   async #hosted(api: ControlApi, reason: CapabilityReason, refused = false): Promise<Resolution> {

@@ -33,6 +33,12 @@ interface Pending extends Queued {
   structuralError: string | null;
 }
 
+interface ControlClientOptions {
+  readonly timeoutMs: number;
+  /** Called when a broker executed a probe whose time was over. */
+  readonly onLateProbe?: (api: ControlApi) => void;
+}
+
 /**
  * Sends commands to the `$CONTROL` topics of a broker and receives the responses.
  *
@@ -50,6 +56,9 @@ export class ControlClient {
   readonly #timeoutMs: number;
   readonly #prefix = randomBytes(9).toString('base64url');
   readonly #pending = new Map<string, Pending>();
+  readonly #onLateProbe: (api: ControlApi) => void;
+  /** Correlation data of the last probe without a response in time. */
+  readonly #silentProbes = new Map<ControlApi, string>();
   readonly #queues = new Map<ControlApi, Pending[]>();
   readonly #responses = new Map<ControlApi, Promise<Stop>>();
   readonly #listeners = new Map<ControlApi, Set<(event: ControlEvent) => void>>();
@@ -59,9 +68,10 @@ export class ControlClient {
   #flushing = false;
   #closed = false;
 
-  constructor(session: BrokerSession, { timeoutMs }: { readonly timeoutMs: number }) {
+  constructor(session: BrokerSession, { timeoutMs, onLateProbe = () => undefined }: ControlClientOptions) {
     this.#session = session;
     this.#timeoutMs = timeoutMs;
+    this.#onLateProbe = onLateProbe;
     this.#stopStatus = session.onStatus(({ state }) => {
       if (state !== 'CONNECTED') this.#disconnected();
     });
@@ -217,7 +227,9 @@ export class ControlClient {
       }
       const pending = response.correlationData === null ? undefined : this.#pending.get(response.correlationData);
       if (pending?.api === api) this.#settle(pending, response.data, response.error);
-      else foreign.push(response.command);
+      else if (this.#isLateProbe(api, response.correlationData)) {
+        if (response.error === null) this.#onLateProbe(api);
+      } else foreign.push(response.command);
     }
     if (foreign.length > 0) this.#reportForeign(api, foreign);
     if (error !== null) {
@@ -228,6 +240,11 @@ export class ControlClient {
     for (const event of events) {
       for (const listener of this.#listeners.get(api) ?? []) listener(event);
     }
+  }
+
+  #isLateProbe(api: ControlApi, correlationData: string | null): boolean {
+    if (correlationData === null || this.#silentProbes.get(api) !== correlationData) return false;
+    return this.#silentProbes.delete(api);
   }
 
   #reportForeign(api: ControlApi, commands: readonly string[]): void {
@@ -262,7 +279,8 @@ export class ControlClient {
   #timeOut(correlationData: string): void {
     const pending = this.#take(correlationData);
     if (!pending) return;
-    const { command, timeoutMs, structuralError: brokerError } = pending;
+    const { api, command, probe, timeoutMs, structuralError: brokerError } = pending;
+    if (probe) this.#silentProbes.set(api, correlationData);
     const text = `The broker did not respond to ${command} within ${timeoutMs} ms`;
     const info = outcomeOf(pending);
     pending.reject(
@@ -278,6 +296,7 @@ export class ControlClient {
     const { message, code } = unreachable(this.#session.status);
     const failed = [...this.#pending.values()];
     this.#pending.clear();
+    this.#silentProbes.clear();
     for (const pending of failed) {
       pending.cancelTimeout();
       pending.reject(new ServiceError(code, message, { info: outcomeOf(pending) }));

@@ -211,6 +211,29 @@ test('a silent endpoint counts as not served after about a second, once per conn
   expect((await controls.capability('cedalo/inspect')).since).toBeGreaterThan(both[0].since);
 });
 
+test('an endpoint that was silent is served as soon as it responds, if no plugin replaces it', async () => {
+  const probes: { api: string; command: string; correlationData: string }[] = [];
+  const broker = await startScriptedBroker((topic, payload) => {
+    const { commands } = JSON.parse(payload) as { commands: { command: string; correlationData: string }[] };
+    for (const { command, correlationData } of commands) probes.push({ api: topic, command, correlationData });
+    return [];
+  });
+  const link = await connectedLink({ url: broker.url });
+  const controls = controlsOf(link, { silenceMs: 50, plugins: [{ ...topictree }] });
+  const providers = async () =>
+    Promise.all(
+      (['broker', 'cedalo/ha', 'cedalo/topictree'] as const).map(
+        async (api) => (await controls.capability(api)).provider,
+      ),
+    );
+  expect(await providers()).toEqual(['NONE', 'NONE', 'GATEWAY']);
+  for (const { api, ...probe } of probes) {
+    const outcome = api.includes('/ha/') ? { error: 'endpoint not available' } : { data: {} };
+    await broker.publish(`${api}/response`, JSON.stringify({ responses: [{ ...probe, ...outcome }] }));
+  }
+  await expect.poll(providers).toEqual(['BROKER', 'NONE', 'GATEWAY']);
+});
+
 test('calls wait for the first connection, and fail immediately when the broker is down', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const link = openLink({ url: broker.url, ...ADMIN });
