@@ -28,6 +28,7 @@ import '../domains/clients/graph/client-schema.ts';
 import '../domains/clients/graph/client-lists-schema.ts';
 import '../domains/clients/graph/client-live-schema.ts';
 import '../domains/clients/graph/client-control-schema.ts';
+import '../domains/clients/graph/session-deletion-schema.ts';
 import '../domains/clients/subscribers/subscriber-schema.ts';
 import '../domains/access-control/graph/access-control-schema.ts';
 import '../domains/access-control/graph/access-live-schema.ts';

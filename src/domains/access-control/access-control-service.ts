@@ -12,7 +12,7 @@ import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import { BrokerFeeds } from '../brokers/broker-feeds.ts';
 import type { BrokerRuntime } from '../brokers/broker-runtime.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
-import type { ClientService, ConnectedClients } from '../clients/client-service.ts';
+import type { ClientService, ClientsOfBroker } from '../clients/client-service.ts';
 import type { AccessDiff, DiffOptions } from './documents/access-diff.ts';
 import { type AccessDocument, documentOf } from './documents/access-document.ts';
 import { type ImportSource, planImport } from './documents/access-import.ts';
@@ -276,7 +276,7 @@ const notConnected = ({ name }: BrokerRecord) => new ServiceError('BROKER_UNREAC
 /** "" is a unique id for connections without a user name, because accounts cannot have an empty name. */
 const listed = (grantee: Grantee) => ({ id: grantee.username ?? '', grantee });
 
-const connectedNow = ({ clients, isComplete }: ConnectedClients) => ({
+const connectedNow = ({ clients, isComplete }: ClientsOfBroker) => ({
   clients: clients.map(({ clientid, username }) => ({
     clientId: clientid,
     username: username === ANONYMOUS ? null : username,

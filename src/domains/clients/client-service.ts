@@ -41,8 +41,7 @@ export interface SubscribersView extends SubscriberList {
   readonly isOwn: (clientId: string) => boolean;
 }
 
-/** The connected clients of a broker, without offline persistent sessions. */
-export interface ConnectedClients {
+export interface ClientsOfBroker {
   readonly clients: readonly ConnectedClientSummary[];
   /** `false` if unknown clients may be connected, or clients may match whose values are unknown. */
   readonly isComplete: boolean;
@@ -162,9 +161,13 @@ export class ClientService {
   }
 
   /** All connected clients that match. Errors: those of an unreachable broker. */
-  async connected(broker: BrokerRecord, filter: ClientFilter = {}): Promise<ConnectedClients> {
-    const query = { ...filter, connected: true };
-    const page = await this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).page(query));
+  async connected(broker: BrokerRecord, filter: ClientFilter = {}): Promise<ClientsOfBroker> {
+    return this.all(broker, { ...filter, connected: true });
+  }
+
+  /** All clients that match, also offline sessions. Errors: those of an unreachable broker. */
+  async all(broker: BrokerRecord, filter: ClientFilter = {}): Promise<ClientsOfBroker> {
+    const page = await this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).page(filter));
     const list = this.#list(broker, page);
     return {
       clients: page.clients,

@@ -6,7 +6,7 @@ const MEANINGS: readonly (readonly [RegExp, ErrorCode])[] = [
   // Before "does not exist": a reference in the input is wrong, not the requested object.
   [/'(roles|groups|clients)' (contains|not an array)/i, 'INVALID'],
   [/not found|does not exist/i, 'NOT_FOUND'],
-  [/^a replay of this stream is running/i, 'IN_USE'],
+  [/^a replay of this stream is running|^the client is connected/i, 'IN_USE'],
   [/\balready\b/i, 'ALREADY_EXISTS'],
   [
     /^(invalid|missing|empty)\b|not valid|unknown acltype|not an (array|object)|not allowed to be empty|is not allowed$/i,

@@ -98,6 +98,29 @@ test.each(VERSIONS)(
   },
 );
 
+test('[MQTT-3.1.3-9] the session of an offline client is deleted with its queue, and its delayed will is published', async () => {
+  const { mqttPort } = shared();
+  const admin = await connect(mqttPort);
+  const { messages } = collect(admin);
+  await admin.subscribeAsync('ended/#', { qos: 1 });
+  const wills = () => messages.filter(({ topic }) => topic === 'ended/will').length;
+  const message = { topic: 'ended/will', payload: Buffer.from('gone'), qos: 1, retain: false } as const;
+  const will = { ...message, properties: { willDelayInterval: 600 } };
+  const { client } = await device(mqttPort, 'ended', { ...persistent(5), will });
+  await client.subscribeAsync('queued', { qos: 1 });
+  expect(await run(admin, 'deleteSession', { clientid: 'ended' })).toEqual({
+    error: 'The client is connected: disconnect it first',
+  });
+  client.stream.destroy();
+  await expect.poll(async () => (await inspect(admin, 'ended')).connected).toBe(false);
+  await admin.publishAsync('queued', 'x', { qos: 1 });
+  expect(wills()).toBe(0);
+  expect(await run(admin, 'deleteSession', { clientid: 'ended' })).toEqual(DONE);
+  await expect.poll(wills).toBe(1);
+  expect(await inspect(admin, 'ended')).toEqual({});
+  expect(await run(admin, 'deleteSession', { clientid: 'ended' })).toEqual(NOT_FOUND);
+});
+
 test('commands work for a client over WebSocket, and for one that has just disconnected with a clean session', async () => {
   const { mqttPort, wsPort } = shared();
   const admin = await connect(mqttPort);

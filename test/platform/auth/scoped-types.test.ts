@@ -41,6 +41,7 @@ const SCOPED = {
     'DeleteAccessGroupPayload',
     'DeleteAccessRolePayload',
     'DeleteAccountPayload',
+    'DeleteClientSessionsPayload',
     'DeleteRetainedMessagesPayload',
     'DeleteStreamPayload',
     'DisableStreamPayload',

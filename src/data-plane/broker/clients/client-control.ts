@@ -2,6 +2,7 @@ import { SLICE_MS } from '../../../protocol/mqtt/reading-time-limit.ts';
 import { type Admission, type FilterRefusal, filterUsageOf } from '../connecting/admission.ts';
 import type { CoreParts } from '../core/core-parts.ts';
 import type { SubscribeHandler } from '../delivery/subscribe-handler.ts';
+import type { SessionExpiry } from '../sessions/session-expiry.ts';
 import { withExpiry } from '../store/message-properties.ts';
 import type { RetainedPacket } from '../store/retained-rows.ts';
 import type { Session } from '../store/session.ts';
@@ -12,18 +13,20 @@ import { Connection } from './connection.ts';
 /** Limits of one reading of retained messages. */
 const SLICE = { messages: 100, bytes: 65_536 };
 
-export type ControlOutcome = 'DONE' | 'NOT_FOUND' | FilterRefusal;
+export type ControlOutcome = 'DONE' | 'NOT_FOUND' | 'CONNECTED' | FilterRefusal;
 
 /** Commands of an administrator for one client. Offline clients get retained messages of QoS 1 and 2 queued. */
 export class ClientControl {
   readonly #parts: CoreParts;
   readonly #admission: Admission;
   readonly #handler: SubscribeHandler;
+  readonly #expiry: Pick<SessionExpiry, 'end'>;
 
-  constructor(parts: CoreParts, admission: Admission, handler: SubscribeHandler) {
+  constructor(parts: CoreParts, admission: Admission, handler: SubscribeHandler, expiry: Pick<SessionExpiry, 'end'>) {
     this.#parts = parts;
     this.#admission = admission;
     this.#handler = handler;
+    this.#expiry = expiry;
   }
 
   /** Closes the connection; the session stays. NOT_FOUND: the client is not connected. */
@@ -64,6 +67,18 @@ export class ClientControl {
     if (!(found instanceof Connection) || found.session) store.journal.requireDisk();
     if (found instanceof Connection) this.#handler.remove(found, filter);
     else store.sessions.unsubscribe(clientId, filter);
+    await store.written();
+    return 'DONE';
+  }
+
+  /** Deletes the session of an offline client with its subscriptions and its queue, and publishes its delayed will. */
+  async deleteSession(clientId: string): Promise<ControlOutcome> {
+    const { store } = this.#parts;
+    const found = await this.#find(clientId);
+    if (!found) return 'NOT_FOUND';
+    if (found instanceof Connection) return 'CONNECTED';
+    store.journal.requireDisk();
+    this.#expiry.end(clientId);
     await store.written();
     return 'DONE';
   }

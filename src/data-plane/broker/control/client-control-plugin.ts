@@ -1,4 +1,4 @@
-import { CLIENT_CONTROL_API, SEND_RETAIN } from '../../../protocol/apis/clients/client-control.ts';
+import { CLIENT_CONTROL_API, DELETE_SESSION, SEND_RETAIN } from '../../../protocol/apis/clients/client-control.ts';
 import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import { type Fields, fieldOf, isFields } from '../../../protocol/control/fields.ts';
 import { type ControlPlugin, ControlRefusal } from '../../../protocol/control/plugin.ts';
@@ -20,6 +20,8 @@ const MAX_IDENTIFIER = 268_435_455;
  * - `subscribeClient` (`clientid`, `topic`, `qos`; optional `subscription_identifier` and `options` with `no_local`,
  *   `retain_as_published` and `send_retain`; `null` means absent): as if the client had sent SUBSCRIBE.
  * - `unsubscribeClient` (`clientid`, `topic`): succeeds also without such a subscription.
+ * - `deleteSession` (`clientid`): with its subscriptions and its queue, as if the session had expired. Refused for a
+ *   connected client.
  */
 export const clientControlPlugin = (clients: ClientControl): ControlPlugin =>
   tablePlugin(CLIENT_CONTROL_API, {
@@ -29,10 +31,13 @@ export const clientControlPlugin = (clients: ClientControl): ControlPlugin =>
       responseFor(await clients.subscribe(nameOf(command, 'clientid'), subscriptionOf(command))),
     unsubscribeclient: async (command) =>
       responseFor(await clients.unsubscribe(nameOf(command, 'clientid'), filterOf(command))),
+    [DELETE_SESSION.toLowerCase()]: async (command) =>
+      responseFor(await clients.deleteSession(nameOf(command, 'clientid'))),
   });
 
 const REFUSALS: Readonly<Record<Exclude<ControlOutcome, 'DONE'>, string>> = {
   NOT_FOUND: 'Client not found',
+  CONNECTED: 'The client is connected: disconnect it first',
   FORBIDDEN: 'The client may not subscribe to this topic: its roles do not let it',
   TOO_MANY: 'The client has as many subscriptions as it may have',
 };

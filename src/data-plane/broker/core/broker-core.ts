@@ -58,7 +58,7 @@ export class BrokerCore {
     this.#admission = admission;
     this.#connect = new ConnectHandler(parts, admission, delivery);
     const subscribe = new SubscribeHandler(parts, admission, this.#retained);
-    this.clients = new ClientControl(parts, admission, subscribe);
+    this.clients = new ClientControl(parts, admission, subscribe, expiry);
     const publish = new PublishHandler(parts, delivery);
     this.#publishHandler = publish;
     this.#keepAlive = new KeepAlive(parts.registry.open, parts.limits, (connection) =>

@@ -86,6 +86,12 @@ export class SessionExpiry {
     this.#wills.set(clientId, will.due);
   }
 
+  /** Ends the session of an offline client, as if it had expired. */
+  end(clientId: string): void {
+    this.#sessions.delete(clientId);
+    this.#endSession(clientId);
+  }
+
   close(): void {
     this.#sessions.close();
     this.#wills.close();

@@ -9,7 +9,7 @@ import type {
 } from '../../../protocol/apis/access-control/access-model.ts';
 import type { ClientSource } from '../../../protocol/apis/clients/inspect-data.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
-import type { ConnectedClients } from '../../clients/client-service.ts';
+import type { ClientsOfBroker } from '../../clients/client-service.ts';
 import type { ClientView } from '../../clients/client-view.ts';
 import type { AccessSnapshot } from '../reading/access-index.ts';
 import type {
@@ -45,7 +45,7 @@ export const withView = belongsToBroker(({ view }: { readonly view: AccessView }
 export class AccessView {
   readonly broker: BrokerRecord;
   readonly snapshot: AccessSnapshot;
-  readonly #readConnected: () => Promise<ConnectedClients>;
+  readonly #readConnected: () => Promise<ClientsOfBroker>;
   readonly #readAddresses: (username: string) => Promise<readonly (string | null)[] | null>;
   #connected: Promise<ReadonlyMap<string, readonly ClientView[]> | null> | undefined;
 
@@ -53,7 +53,7 @@ export class AccessView {
   constructor(
     broker: BrokerRecord,
     snapshot: AccessSnapshot,
-    readConnected: () => Promise<ConnectedClients>,
+    readConnected: () => Promise<ClientsOfBroker>,
     readAddresses: (username: string) => Promise<readonly (string | null)[] | null> = async () => null,
   ) {
     this.broker = broker;

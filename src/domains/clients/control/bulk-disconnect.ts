@@ -7,7 +7,7 @@ import {
   parseDisconnected,
 } from '../../../protocol/apis/clients/client-control.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
-import type { ConnectedClients } from '../client-service.ts';
+import type { ClientsOfBroker } from '../client-service.ts';
 import type { DisconnectPlan, Kick } from './disconnect-plan.ts';
 
 export const DISCONNECT_STATUSES = ['DISCONNECTED', 'WOULD_DISCONNECT', 'REFUSED', 'NOT_FOUND', 'FAILED'] as const;
@@ -43,7 +43,7 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 /** The dry run for a broker that disconnects single clients; sends nothing. */
 export function previewOf(
   { kicks, refusals }: DisconnectPlan,
-  { clients, isComplete }: Pick<ConnectedClients, 'clients' | 'isComplete'>,
+  { clients, isComplete }: Pick<ClientsOfBroker, 'clients' | 'isComplete'>,
 ): BulkOutcome {
   const connected = new Set(clients.map(({ clientid }) => clientid));
   const results = new Map<string, DisconnectResult>();
@@ -99,7 +99,7 @@ class Run {
    */
   async send(kicks: readonly Kick[]): Promise<Kick[]> {
     const left: Kick[] = [];
-    for (const chunk of chunksOf(kicks)) {
+    for (const chunk of chunksOf(kicks, ({ command }) => command.clientid)) {
       if (this.#lost === null) left.push(...(await this.#sendChunk(chunk)));
       else for (const { clientIds } of chunk) for (const id of clientIds) this.note(id, notSent(this.#lost));
     }
@@ -159,35 +159,35 @@ class Run {
 const each = (clientIds: readonly string[], command: DisconnectClient): Kick[] =>
   clientIds.map((clientid) => ({ command: { ...command, clientid }, clientIds: [clientid] }));
 
-function chunksOf(kicks: readonly Kick[]): Kick[][] {
-  const chunks: Kick[][] = [];
+export function chunksOf<T>(items: readonly T[], clientIdOf: (item: T) => string): T[][] {
+  const chunks: T[][] = [];
   let bytes = 0;
-  for (const kick of kicks) {
-    const size = Buffer.byteLength(kick.command.clientid);
+  for (const item of items) {
+    const size = Buffer.byteLength(clientIdOf(item));
     const last = chunks.at(-1);
     if (last && last.length < CHUNK && bytes + size <= CHUNK_BYTES) {
-      last.push(kick);
+      last.push(item);
       bytes += size;
     } else {
-      chunks.push([kick]);
+      chunks.push([item]);
       bytes = size;
     }
   }
   return chunks;
 }
 
-function statusOf(code: ErrorCode): DisconnectStatus {
+export function statusOf(code: ErrorCode): 'REFUSED' | 'NOT_FOUND' | 'FAILED' {
   if (code === 'NOT_FOUND') return 'NOT_FOUND';
   return REFUSALS.has(code) ? 'REFUSED' : 'FAILED';
 }
 
 /** A bug in a plugin affects only the clients of its command. */
-const serviceErrorOf = (reason: unknown): ServiceError =>
+export const serviceErrorOf = (reason: unknown): ServiceError =>
   reason instanceof ServiceError
     ? reason
     : new ServiceError('INTERNAL_ERROR', 'The command failed because of an internal error', { cause: reason });
 
-const notSent = (lost: ServiceError): ServiceError =>
+export const notSent = (lost: ServiceError): ServiceError =>
   new ServiceError(lost.code, `No command was sent, because the broker had stopped responding: ${lost.message}`);
 
 export const notConnected = (clientId: string): DisconnectResult => ({

@@ -1,10 +1,10 @@
 import { type InputIssue, ServiceError } from '../../../platform/errors.ts';
 import { type ClientConditions, filterOf } from '../client-selection.ts';
-import type { ConnectedClients } from '../client-service.ts';
+import type { ClientsOfBroker } from '../client-service.ts';
 import { matcherOf } from '../inspect/client-filter.ts';
 import { clientIdIssues } from './client-input.ts';
 
-/** Selects the clients in `clientIds`, the connected clients that match `filter`, or with both the ids that match. */
+/** Selects the clients in `clientIds`, those that match `filter`, or with both the ids that match. */
 export interface BulkSelection {
   readonly clientIds?: readonly string[] | null | undefined;
   readonly filter?: ClientConditions | null | undefined;
@@ -15,7 +15,8 @@ export interface BulkSelection {
 export const DEFAULT_LIMIT = 1_000;
 export const MAX_LIMIT = 100_000;
 
-export function selectionIssues({ clientIds, filter, limit }: BulkSelection): InputIssue[] {
+/** @param isConnected whether connected clients are selected; otherwise offline ones */
+export function selectionIssues({ clientIds, filter, limit }: BulkSelection, isConnected = true): InputIssue[] {
   const issues: InputIssue[] = [];
   if (clientIds == null && filter == null) {
     issues.push({ path: 'input', reason: 'must select clients by clientIds, filter or both' });
@@ -27,11 +28,11 @@ export function selectionIssues({ clientIds, filter, limit }: BulkSelection): In
   if (filter != null && matcherOf(filterOf(filter, 'input.filter')) === null && filter.groupName == null) {
     issues.push({ path: 'input.filter', reason: 'must have a condition: every client would match' });
   }
-  if (filter?.isConnected === false) {
-    issues.push({
-      path: 'input.filter.isConnected',
-      reason: 'must not be false: no offline client can be disconnected',
-    });
+  if (filter?.isConnected === !isConnected) {
+    const reason = isConnected
+      ? 'no offline client can be disconnected'
+      : 'only sessions of offline clients are deleted';
+    issues.push({ path: 'input.filter.isConnected', reason: `must not be ${!isConnected}: ${reason}` });
   }
   if (limit != null && (limit < 1 || limit > MAX_LIMIT)) {
     issues.push({ path: 'input.limit', reason: `must be from 1 to ${MAX_LIMIT}` });
@@ -45,7 +46,7 @@ interface Selection {
   readonly unmatched: readonly string[];
 }
 
-export function selectionOf({ clientIds }: BulkSelection, matching: ConnectedClients | null): Selection {
+export function selectionOf({ clientIds }: BulkSelection, matching: ClientsOfBroker | null): Selection {
   if (matching === null) return { clientIds: [...new Set(clientIds)], unmatched: [] };
   const matches = matching.clients.map(({ clientid }) => clientid);
   if (clientIds == null) return { clientIds: matches, unmatched: [] };
@@ -57,7 +58,7 @@ export function selectionOf({ clientIds }: BulkSelection, matching: ConnectedCli
 export function refuseTooMany(matchCount: number, { limit }: BulkSelection): void {
   const most = limit ?? DEFAULT_LIMIT;
   if (matchCount <= most) return;
-  const reason = `${matchCount} clients match, which exceeds the limit of ${most}: no client was disconnected`;
+  const reason = `${matchCount} clients match, which exceeds the limit of ${most}: nothing was changed`;
   throw new ServiceError('INVALID', `input.limit: ${reason}`, {
     info: { issues: [{ path: 'input.limit', reason }], matchCount, limit: most },
   });

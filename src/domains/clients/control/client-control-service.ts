@@ -21,6 +21,14 @@ import { type DisconnectResult, notConnected, previewOf, runPlan } from './bulk-
 import { type BulkSelection, refuseTooMany, selectionIssues, selectionOf } from './bulk-selection.ts';
 import { clientIdIssues, subscriptionIssues, topicIssues, willField } from './client-input.ts';
 import { planByAccount, planSingly } from './disconnect-plan.ts';
+import {
+  deleteSessions,
+  failed,
+  noSession,
+  previewDeletion,
+  requireDeletion,
+  type SessionDeletion,
+} from './session-deletion.ts';
 
 interface DisconnectOptions {
   readonly force?: boolean | null | undefined;
@@ -44,9 +52,11 @@ interface SubscribeInput extends UnsubscribeInput {
   readonly subscriptionIdentifier?: number | null | undefined;
 }
 
-interface BulkDisconnectInput extends BulkSelection, DisconnectOptions {
+interface DeletionInput extends BulkSelection {
   readonly dryRun?: boolean | null | undefined;
 }
+
+interface BulkDisconnectInput extends DeletionInput, DisconnectOptions {}
 
 export interface ClientReport {
   readonly broker: BrokerRecord;
@@ -66,6 +76,12 @@ export interface BulkDisconnectReport {
   readonly results: readonly DisconnectResult[];
   readonly alsoDisconnected: readonly string[];
   readonly isComplete: boolean;
+}
+
+export interface SessionDeletionReport {
+  readonly broker: BrokerRecord;
+  /** In the order of the given ids; without given ids, in the order of client ids. */
+  readonly results: readonly SessionDeletion[];
 }
 
 interface ClientControlOptions {
@@ -166,6 +182,32 @@ export class ClientControlService {
       alsoDisconnected,
       isComplete: matching?.isComplete ?? true,
     };
+  }
+
+  /**
+   * Deletes the sessions of the selected offline clients, with their subscriptions and queues. Errors: INVALID (no
+   * selection, or more clients than the limit), NOT_SUPPORTED_BY_BROKER, those of a filter by group, and those of an
+   * unreachable broker. Errors of single sessions are in their results.
+   */
+  async deleteSessions(broker: BrokerRecord, input: DeletionInput): Promise<SessionDeletionReport> {
+    requireDeletion(broker.engine);
+    const { filter, dryRun } = input;
+    const { clients, own } = this.#options;
+    const { runtime } = await this.#control(broker, null, selectionIssues(input, false));
+    const conditions = filter == null ? null : await clients.filterOf(broker, filter, 'input.filter');
+    const matching = conditions === null ? null : await clients.all(broker, { ...conditions, connected: false });
+    const { clientIds, unmatched } = selectionOf(input, matching);
+    refuseTooMany(clientIds.length, input);
+    const others = clientIds.filter((id) => !own.has(id));
+    const done =
+      dryRun === true
+        ? previewDeletion(others, (await clients.all(broker)).clients)
+        : await deleteSessions(runtime.controls, others);
+    const results = new Map(done.map((result) => [result.clientId, result]));
+    for (const id of unmatched) results.set(id, failed(id, noSession(id)));
+    for (const id of clientIds) if (own.has(id)) results.set(id, failed(id, ownConnection(id)));
+    const order = input.clientIds == null ? clientIds : new Set(input.clientIds);
+    return { broker, results: Array.from(order, (id) => results.get(id)).filter((result) => result !== undefined) };
   }
 
   /** Errors: INVALID, IN_USE, NOT_SUPPORTED_BY_BROKER without client control, and those of an unreachable broker. */

@@ -40,7 +40,7 @@ const DisconnectStatusType = describedEnum<(typeof DISCONNECT_STATUSES)[number]>
   },
 );
 
-const BROKER = 'The broker of the client.';
+export const BROKER = 'The broker of the client.';
 
 const reportFields = <T extends ClientReport>(t: OutputFields<T>) => ({
   clientId: t.string({ description: 'The client id of the input.', resolve: ({ clientId }) => clientId }),
@@ -112,10 +112,15 @@ const DisconnectClientsPayload = builder.objectRef<BulkDisconnectReport>('Discon
   },
 });
 
-const target = (t: InputFields) => ({
+export const target = (t: InputFields) => ({
   brokerId: t.id({ description: 'The broker of the client.', required: true }),
   projectId: t.id({ description: 'If set, the broker must be in this project.' }),
 });
+export const limit = (t: InputFields, effect: string) =>
+  t.int({
+    defaultValue: DEFAULT_LIMIT,
+    description: `A guard against mistakes: if more clients are selected, ${effect}. At most ${MAX_LIMIT}.`,
+  });
 const oneClient = (t: InputFields) => ({
   ...target(t),
   clientId: t.string({ description: 'A client that is connected or has a persistent session.', required: true }),
@@ -174,10 +179,7 @@ const DisconnectClientsInput = builder.inputType('DisconnectClientsInput', {
       defaultValue: false,
       description: 'Disconnect no client, and return the result that each client would have.',
     }),
-    limit: t.int({
-      defaultValue: DEFAULT_LIMIT,
-      description: `A guard against mistakes: if more clients are selected, none is disconnected. At most ${MAX_LIMIT}.`,
-    }),
+    limit: limit(t, 'none is disconnected'),
   }),
 });
 
@@ -218,6 +220,10 @@ builder.mutationFields((t) => ({
 
 builder.interfaceFields(Broker, (t) => ({
   viewerCanControlClients: t.boolean(
-    viewerCan('Mutation.disconnectClient', 'disconnect, subscribe and unsubscribe clients', ofBroker),
+    viewerCan(
+      'Mutation.disconnectClient',
+      'disconnect, subscribe and unsubscribe clients, and delete their sessions',
+      ofBroker,
+    ),
   ),
 }));

@@ -14,6 +14,9 @@ export const CLIENT_CONTROL_API = 'cedalo/client-control';
 /** Gateway plugin only: returns the result of `disconnectClient` with the same fields, without disconnecting. */
 export const PREVIEW_DISCONNECT = 'foreseeDisconnect';
 
+/** Embedded broker only: deletes the session of an offline client. */
+export const DELETE_SESSION = 'deleteSession';
+
 /** When the broker sends retained messages for the new subscription (MQTT 5, 3.8.3.1: Retain Handling 0, 1, 2). */
 export const SEND_RETAIN = ['always', 'new', 'never'] as const;
 export type SendRetain = (typeof SEND_RETAIN)[number];

@@ -3,7 +3,16 @@ import type { IClientOptions } from 'mqtt';
 import { expect, test } from 'vitest';
 import { startClient } from '../../../support/mosquitto.ts';
 import { startTestService } from '../../../support/service.ts';
-import { codeOf, DISCONNECT, DISCONNECT_MANY, outcomes, ownIds, SUBSCRIBE, UNSUBSCRIBE } from './operations.ts';
+import {
+  codeOf,
+  DELETE_SESSIONS,
+  DISCONNECT,
+  DISCONNECT_MANY,
+  outcomes,
+  ownIds,
+  SUBSCRIBE,
+  UNSUBSCRIBE,
+} from './operations.ts';
 
 const PERSISTENT = { clean: false, protocolVersion: 5, properties: { sessionExpiryInterval: 600 } } as const;
 
@@ -132,4 +141,61 @@ test('a disconnected client is not listed as connected in the next response', as
   }
   await service.graphql(DISCONNECT_MANY, { input: { brokerId, clientIds: ids } });
   expect((await listed()).filter((id: string) => ids.includes(id))).toEqual([]);
+});
+
+test('sessions of offline clients are deleted with their queues, by ids and by a filter', async () => {
+  const { service, brokerId, join } = await start();
+  for (const id of ['m1', 'm2', 'm3', 'other']) {
+    const client = await join(id, PERSISTENT);
+    await client.subscribeAsync('cfg', { qos: 1 });
+    await client.endAsync();
+  }
+  await join('m4', PERSISTENT);
+  const publisher = await join('publisher');
+  await publisher.publishAsync('cfg', 'x', { qos: 1 });
+  const LIST =
+    'query ($id: ID!) { broker(id: $id) { connectedClients(first: 10, filter: { isConnected: false }) { nodes { clientId } } } }';
+  const offline = async () =>
+    (await service.graphql(LIST, { id: brokerId })).data.broker.connectedClients.nodes.map(
+      ({ clientId }: { clientId: string }) => clientId,
+    );
+  const run = (input: object) => service.graphql(DELETE_SESSIONS, { input: { brokerId, ...input } });
+  const own = ownIds(service, brokerId)[0] ?? '';
+  const clientIds = ['m4', 'nobody', 'm1', own];
+  const refused = [
+    { clientId: 'm4', status: 'REFUSED', error: { code: 'IN_USE' } },
+    { clientId: 'nobody', status: 'NOT_FOUND', error: { code: 'NOT_FOUND' } },
+  ];
+  const isOwn = { clientId: own, status: 'REFUSED', error: { code: 'IN_USE' } };
+  expect((await run({ clientIds, dryRun: true })).data.deleteClientSessions.results).toEqual([
+    ...refused,
+    { clientId: 'm1', status: 'WOULD_DELETE', error: null },
+    isOwn,
+  ]);
+  expect(await offline()).toEqual(['m1', 'm2', 'm3', 'other']);
+  expect((await run({ clientIds })).data.deleteClientSessions.results).toEqual([
+    ...refused,
+    { clientId: 'm1', status: 'DELETED', error: null },
+    isOwn,
+  ]);
+  expect(await offline()).toEqual(['m2', 'm3', 'other']);
+
+  const filter = { value: 'm', mode: 'STARTS_WITH' };
+  expect(codeOf(await run({ filter, limit: 1 }))).toBe('INVALID');
+  expect(codeOf(await run({ filter: { isConnected: true } }))).toBe('INVALID');
+  expect((await run({ filter, dryRun: true })).data.deleteClientSessions).toMatchObject({ wouldDeleteCount: 2 });
+  expect((await run({ filter })).data.deleteClientSessions).toMatchObject({
+    deletedCount: 2,
+    refusedCount: 0,
+    notFoundCount: 0,
+    failedCount: 0,
+    broker: { id: brokerId },
+  });
+  expect(await offline()).toEqual(['other']);
+  const again = await join('m2', PERSISTENT);
+  const messages: string[] = [];
+  again.on('message', (topic) => messages.push(topic));
+  await again.subscribeAsync('ready', { qos: 1 });
+  await publisher.publishAsync('ready', 'x', { qos: 1 });
+  await expect.poll(() => messages).toEqual(['ready']);
 });

@@ -3,7 +3,16 @@ import { expect, test } from 'vitest';
 import { ADMIN, FOLLOWED_LOG, sinceVersion, startMosquitto } from '../../../support/mosquitto.ts';
 import { startTestService } from '../../../support/service.ts';
 import { addBroker } from './commercial-broker.ts';
-import { codeOf, DISCONNECT, DISCONNECT_MANY, outcomes, ownIds, SUBSCRIBE, UNSUBSCRIBE } from './operations.ts';
+import {
+  codeOf,
+  DELETE_SESSIONS,
+  DISCONNECT,
+  DISCONNECT_MANY,
+  outcomes,
+  ownIds,
+  SUBSCRIBE,
+  UNSUBSCRIBE,
+} from './operations.ts';
 
 const PERSISTENT = { clean: false, protocolVersion: 5, properties: { sessionExpiryInterval: 600 } } as const;
 
@@ -139,6 +148,15 @@ test('a client is subscribed and unsubscribed only if its session may be taken o
   expect(subscribed.data.subscribeClient.client).toEqual({ clientId: 'm1', subscriptions: ['cfg/m1'] });
   const unsubscribed = await service.graphql(UNSUBSCRIBE, { input });
   expect(unsubscribed.data.unsubscribeClient.client).toEqual({ clientId: 'm1', subscriptions: [] });
+});
+
+test('sessions of offline clients cannot be deleted, and the error states what ends them', async () => {
+  const { service, brokerId } = await start(['meters']);
+  const { errors } = await service.graphql(DELETE_SESSIONS, { input: { brokerId, clientIds: ['m1'] } });
+  expect(errors?.[0]?.extensions).toMatchObject({
+    code: 'NOT_SUPPORTED_BY_BROKER',
+    info: { api: 'cedalo/client-control', reason: expect.stringContaining('persistent_client_expiration') },
+  });
 });
 
 test('a client with more subscriptions than are listed has their number, and the list is stated to be incomplete', async () => {

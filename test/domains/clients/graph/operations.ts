@@ -16,6 +16,11 @@ export const DISCONNECT_MANY = `mutation ($input: DisconnectClientsInput!) { dis
   disconnectedCount wouldDisconnectCount refusedCount notFoundCount failedCount alsoDisconnected isComplete
 } }`;
 
+export const DELETE_SESSIONS = `mutation ($input: DeleteClientSessionsInput!) { deleteClientSessions(input: $input) {
+  results { clientId status error { code } }
+  deletedCount wouldDeleteCount refusedCount notFoundCount failedCount broker { id }
+} }`;
+
 export interface Result {
   readonly clientId: string;
   readonly status: string;
