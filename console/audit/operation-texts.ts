@@ -53,6 +53,7 @@ export const operationTexts = catalogue<Operation>('audit/operation', {
   deleteAccount: 'Delete an account',
   deleteBroker: 'Remove a broker',
   deleteCertificate: 'Delete a certificate',
+  deleteClientSessions: 'Delete sessions of offline clients',
   deleteCluster: 'Delete a cluster',
   deleteClusters: 'Delete all clusters',
   deleteNotificationChannel: 'Delete a notification channel',

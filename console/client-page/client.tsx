@@ -1,9 +1,10 @@
-import { useRef } from 'react';
+import { useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { whyAddress } from '../access/addresses.ts';
 import { useBroker } from '../broker/broker-context.ts';
 import { BulkDisconnect } from '../clients/bulk-disconnect.tsx';
 import { connectionKey } from '../clients/client-columns.tsx';
+import { DeleteSessions } from '../clients/delete-sessions.tsx';
 import { clientsTexts } from '../clients/texts.ts';
 import { useLive } from '../graph/live.ts';
 import { useQuery } from '../graph/use-query.ts';
@@ -54,6 +55,7 @@ export function Client({ clientId }: { readonly clientId: string }) {
   // The search leads to the dialog: `?disconnect=yes`.
   const { values, set } = useAddressValues();
   const isDisconnecting = values.get('disconnect') === 'yes';
+  const [isDeleting, setDeleting] = useState(false);
   const isReached = connection.state === 'CONNECTED';
   const client = clientOf(state);
   // The form of the test stays as it is if the client leaves.
@@ -84,6 +86,11 @@ export function Client({ clientId }: { readonly clientId: string }) {
           {lastKnown?.viewerCanControlClients && isConnected && isReached && !client.isGateway && (
             <button type="button" className="danger" onClick={() => set({ disconnect: 'yes' })}>
               {text('disconnect')} …
+            </button>
+          )}
+          {lastKnown?.viewerCanControlClients && client?.isConnected === false && isReached && (
+            <button type="button" className="danger" onClick={() => setDeleting(true)}>
+              {text('deleteSession')} …
             </button>
           )}
           <CopyAs document={NUMBERS} variables={{ id: brokerId, clientId }} />
@@ -120,6 +127,14 @@ export function Client({ clientId }: { readonly clientId: string }) {
           totalCount={1}
           connectedCount={null}
           onClose={() => set({ disconnect: '' })}
+        />
+      )}
+      {isDeleting && (
+        <DeleteSessions
+          brokerId={brokerId}
+          title={listText('deleteSessionOf', { client: clientId })}
+          filter={{ clientIds: [clientId] }}
+          onClose={() => setDeleting(false)}
         />
       )}
     </>

@@ -36,6 +36,7 @@ export const clientTexts = catalogue('client-page', {
   accountMissing: 'The broker has no account {account}, which its last event names.',
   absent: 'not known to the broker',
   absentHint: 'The client is not connected, and has no session. It appears here as soon as it connects:',
+  deleteSession: 'Delete the session',
   disconnect: 'Disconnect',
   disconnectTitle: 'Disconnect {client}',
   connection: 'Connection',

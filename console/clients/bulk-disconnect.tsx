@@ -9,8 +9,8 @@ import { Outcome } from './outcome.tsx';
 import type { Filter } from './selection.ts';
 import { clientsTexts } from './texts.ts';
 
-/** The largest number that the service disconnects at once. */
-const MAX_CLIENTS = 100_000;
+/** The largest number of clients that the service changes at once. */
+export const MAX_CLIENTS = 100_000;
 /** Above this number of selected clients, only the counts of the results are shown. */
 const MAX_RESULTS = 1_000;
 

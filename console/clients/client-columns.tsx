@@ -1,6 +1,8 @@
+import { Trash2 } from 'lucide-react';
 import { useContext, useMemo } from 'react';
 import { type Translate, useLanguage, useNumbers, useTexts, useTimes } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
+import { IconButton } from '../ui/icon-button.tsx';
 import { type Place, PlaceContext } from '../ui/place.ts';
 import { clientPath } from './client-address.ts';
 import type { ClientRow } from './operations.ts';
@@ -24,7 +26,11 @@ export const connectionKey = (isConnected: boolean | null): ConnectionKey =>
   isConnected === null ? 'unknown' : isConnected ? 'connected' : 'offline';
 
 /** The columns of the list and of its CSV file. */
-export function useClientColumns(brokerId: string, withDrops: boolean): readonly ClientColumn[] {
+export function useClientColumns(
+  brokerId: string,
+  withDrops: boolean,
+  onDelete: ((clientId: string) => void) | null,
+): readonly ClientColumn[] {
   const text = useTexts(clientsTexts);
   const numberText = useNumbers();
   const timeOf = useTimes();
@@ -32,20 +38,30 @@ export function useClientColumns(brokerId: string, withDrops: boolean): readonly
   const { linkTo } = useContext(PlaceContext);
   // Rows are drawn again only if their client or the columns change.
   return useMemo(
-    () => columnsOf({ brokerId, withDrops, text, numberText, timeOf, linkTo }),
-    [brokerId, withDrops, language, linkTo],
+    () => columnsOf({ brokerId, withDrops, onDelete, text, numberText, timeOf, linkTo }),
+    [brokerId, withDrops, onDelete, language, linkTo],
   );
 }
 
 interface ColumnsOptions extends Pick<Place, 'linkTo'> {
   readonly brokerId: string;
   readonly withDrops: boolean;
+  /** Opens the deletion of the session of an offline client; `null` if the viewer may not delete it. */
+  readonly onDelete: ((clientId: string) => void) | null;
   readonly text: ReturnType<typeof useTexts<keyof typeof clientsTexts.en>>;
   readonly numberText: (number: number) => string;
   readonly timeOf: (time: string) => string;
 }
 
-function columnsOf({ brokerId, withDrops, text, numberText, timeOf, linkTo }: ColumnsOptions): readonly ClientColumn[] {
+function columnsOf({
+  brokerId,
+  withDrops,
+  onDelete,
+  text,
+  numberText,
+  timeOf,
+  linkTo,
+}: ColumnsOptions): readonly ClientColumn[] {
   const count = (value: number | null | undefined) => (value == null ? '–' : numberText(value));
   return [
     {
@@ -68,8 +84,19 @@ function columnsOf({ brokerId, withDrops, text, numberText, timeOf, linkTo }: Co
     {
       key: 'state',
       title: text('state'),
-      cell: ({ isConnected }) => (
-        <span className={isConnected ? 'state CONNECTED' : 'state'}>{text(connectionKey(isConnected))}</span>
+      cell: ({ clientId, isConnected }) => (
+        <>
+          <span className={isConnected ? 'state CONNECTED' : 'state'}>{text(connectionKey(isConnected))}</span>
+          {isConnected === false && onDelete && (
+            <IconButton
+              icon={Trash2}
+              label={text('deleteSessionOf', { client: clientId })}
+              isDestructive={true}
+              isInGrid={true}
+              onClick={() => onDelete(clientId)}
+            />
+          )}
+        </>
       ),
       value: ({ isConnected }) => text(connectionKey(isConnected)),
     },

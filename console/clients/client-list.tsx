@@ -14,6 +14,7 @@ import { clientPath } from './client-address.ts';
 import { useClientColumns } from './client-columns.tsx';
 import { ClientGrid } from './client-grid.tsx';
 import { CsvExport } from './csv-export.tsx';
+import { DeleteSessions } from './delete-sessions.tsx';
 import { FilterForm } from './filter-form.tsx';
 import { CLIENTS, MAY } from './operations.ts';
 import { PAGE_ROWS, type Rows } from './row-cache.ts';
@@ -31,13 +32,17 @@ export function ClientList() {
   const isReached = connection.state === 'CONNECTED';
   const { selection, values, set } = useSelection();
   const { rows, error, connectedCount, isLive, show } = useRows(brokerId, selection);
-  const columns = useClientColumns(brokerId, selection.withDrops);
   const { data: may } = useQuery(MAY, { id: brokerId });
+  const mayControl = may?.broker?.viewerCanControlClients === true;
   const [isDisconnecting, setDisconnecting] = useState(false);
+  /** The client whose session is to be deleted, or all of the filter. */
+  const [deleted, setDeleted] = useState<string | typeof ALL | null>(null);
+  const columns = useClientColumns(brokerId, selection.withDrops, mayControl && isReached ? setDeleted : null);
   const totalCount = rows?.page.totalCount ?? 0;
   const kicked = connectedCount ?? totalCount;
   const isFiltered = Object.keys(selection.filter).length > 0;
-  const canDisconnect = may?.broker?.viewerCanControlClients === true && selection.filter.isConnected !== false;
+  const canDisconnect = mayControl && selection.filter.isConnected !== false;
+  const offline = selection.filter.isConnected === true ? 0 : totalCount - (connectedCount ?? 0);
   return (
     <>
       <FilterForm brokerId={brokerId} values={values} set={set} />
@@ -69,6 +74,11 @@ export function ClientList() {
             {canDisconnect && isReached && totalCount > 0 && connectedCount !== 0 && (
               <button type="button" className={isFiltered ? 'danger' : 'ghost'} onClick={() => setDisconnecting(true)}>
                 {kicked === 1 ? text('disconnectOne') : text('disconnectThese', { count: numberText(kicked) })} …
+              </button>
+            )}
+            {mayControl && isReached && offline > 0 && (
+              <button type="button" className={isFiltered ? 'danger' : 'ghost'} onClick={() => setDeleted(ALL)}>
+                {text('deleteOffline')} …
               </button>
             )}
             {totalCount > 0 && (
@@ -121,6 +131,14 @@ export function ClientList() {
           onClose={() => setDisconnecting(false)}
         />
       )}
+      {deleted !== null && (
+        <DeleteSessions
+          brokerId={brokerId}
+          title={deleted === ALL ? text('deleteOffline') : text('deleteSessionOf', { client: deleted })}
+          filter={deleted === ALL ? selection.filter : { clientIds: [deleted] }}
+          onClose={() => setDeleted(null)}
+        />
+      )}
     </>
   );
 }
@@ -130,5 +148,7 @@ const hasOwnOnly = ({ page: { totalCount }, at }: Rows): boolean =>
   totalCount < MAX_OWN && Array.from({ length: totalCount }, (_, index) => at(index)).every((row) => row?.isGateway);
 
 const MAX_OWN = 10;
+
+const ALL = Symbol('all offline clients of the filter');
 
 const orderText = (order: 'ASC' | 'DESC'): string => (order === 'ASC' ? '' : order);

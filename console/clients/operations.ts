@@ -69,3 +69,11 @@ export const DISCONNECT = graphql(`mutation DisconnectClients($input: Disconnect
 }`);
 
 export type DisconnectReport = ResultOf<typeof DISCONNECT>['disconnectClients'];
+
+export const DELETE_SESSIONS = graphql(`mutation DeleteClientSessions($input: DeleteClientSessionsInput!) {
+  deleteClientSessions(input: $input) {
+    deletedCount
+    wouldDeleteCount
+    results { clientId status error { message } }
+  }
+}`);

@@ -6,11 +6,14 @@ interface IconButtonProps {
   readonly label: string;
   readonly isDestructive?: boolean;
   readonly disabled?: boolean;
+  /** Whether the keys of a grid reach its row, so that the button is no stop of the Tab key. Default: false. */
+  readonly isInGrid?: boolean;
   readonly onClick: () => void;
 }
 
 /** An action of a row of a table. */
-export function IconButton({ icon: Icon, label, isDestructive = false, disabled = false, onClick }: IconButtonProps) {
+export function IconButton(props: IconButtonProps) {
+  const { icon: Icon, label, isDestructive = false, disabled = false, isInGrid = false, onClick } = props;
   return (
     <button
       type="button"
@@ -18,6 +21,7 @@ export function IconButton({ icon: Icon, label, isDestructive = false, disabled 
       title={label}
       aria-label={label}
       disabled={disabled}
+      tabIndex={isInGrid ? -1 : undefined}
       onClick={onClick}
     >
       <Icon aria-hidden="true" />

@@ -120,6 +120,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'a client' : CHROMIUM_MISSING, () =>
     const other = await startClient(broker.url, { clientId: 'other', ...LOGIN });
     for (const job of ['a', 'b']) await other.publishAsync('plant/jobs', job, { qos: 1 });
     await expect.poll(() => fact(page, 'Queue', 'Messages waiting').textContent()).toMatch(/^2/);
+    await page.getByRole('button', { name: 'Delete the session' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete 1 session' }).click();
+    await expect.poll(() => state(page).textContent()).toBe('not known to the broker');
   });
 
   test('shows which rule decides on a topic, what would help, and what the broker refused', async () => {

@@ -198,6 +198,25 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the clients' : CHROMIUM_MISSING, ()
     await dialog.getByText('is a connection of this service itself').waitFor();
   });
 
+  test('lose their offline sessions by row and by filter', async () => {
+    const { broker, page } = await startClients();
+    for (const id of ['dev-1', 'dev-2', 'dev-3']) await (await device(broker, id, { clean: false })).endAsync();
+    await device(broker, 'dev-4', { clean: false });
+    await openClients(page, broker.name);
+    await page.getByRole('button', { name: 'Delete the session of dev-2' }).click();
+    const dialog = page.getByRole('dialog');
+    await expect.poll(() => dialog.getByRole('listitem').allTextContents()).toEqual(['dev-2']);
+    await dialog.getByRole('button', { name: 'Delete 1 session' }).click();
+    await page.getByText('1 session deleted').waitFor();
+    await page.getByLabel('Client id or account').fill('dev-');
+    await expect.poll(() => shown(page)).toEqual(['dev-1', 'dev-3', 'dev-4']);
+    await page.getByRole('button', { name: 'Delete offline sessions' }).click();
+    await expect.poll(() => dialog.getByRole('listitem').allTextContents()).toEqual(['dev-1', 'dev-3']);
+    await dialog.getByRole('button', { name: 'Delete 2 sessions' }).click();
+    await expect.poll(() => shown(page)).toEqual(['dev-4']);
+    expect(await page.getByRole('button', { name: /session/ }).count()).toBe(0);
+  });
+
   test('are named up to 10 before they are disconnected, and the others are counted', async () => {
     const { broker, page } = await startClients();
     const ids = numbered(23);
