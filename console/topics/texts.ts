@@ -22,6 +22,7 @@ export const topicTexts = catalogue('topics', {
   leftOut: 'Topics are missing because a limit is reached: {count} {count:use was|uses were} not recorded.',
   dropped: 'The broker dropped {count} {count:message|messages} for slow readers, so topics may be missing.',
   listedFor: 'Topics that are not used for {duration} min are no longer listed, even if a message of them is retained.',
+  listedAfterUse: 'Topics are no longer listed, even if a message of them is retained, when they were not used for',
   noTopics: 'No message was published lately. Topics are listed for a while after each message. Publish one:',
   noFilters: 'No subscription was recorded yet.',
   selected: 'Selected topic',

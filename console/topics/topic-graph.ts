@@ -3,6 +3,7 @@ import { graphql, type ResultOf } from '../graph/graphql.ts';
 export const OVERVIEW = graphql(`query TopicOverview($id: ID!, $node: Int, $kind: TopicKind) {
   broker(id: $id) {
     viewerCanReadMessages
+    viewerCanUpdateTopicTree
     viewerCanDeleteRetainedMessages
     topicTrees { nodeId }
     topicTree(nodeId: $node) {
@@ -19,6 +20,10 @@ export const OVERVIEW = graphql(`query TopicOverview($id: ID!, $node: Int, $kind
       unavailable { subscribed }
     }
   }
+}`);
+
+export const SET_TTL = graphql(`mutation SetTopicTtl($input: SetTopicTtlInput!) {
+  setTopicTtl(input: $input) { broker { id } }
 }`);
 
 export const CHANGES = graphql(`subscription TopicChanges($brokerId: ID!, $kind: TopicKind, $after: SafeInt) {

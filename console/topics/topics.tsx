@@ -88,7 +88,14 @@ export function Topics() {
       {tree === null && <p className="note">{text(nodes.length > 0 ? 'chooseNode' : 'noTree')}</p>}
       {tree && (
         <>
-          <Recording tree={tree} kind={kind} />
+          <Recording
+            key={`${broker.id} ${node}`}
+            brokerId={broker.id}
+            node={node}
+            tree={tree}
+            kind={kind}
+            canChange={found?.viewerCanUpdateTopicTree === true}
+          />
           {tree.count === 0 && (
             <>
               <p>{text(kind === 'PUBLISHED' ? 'noTopics' : 'noFilters')}</p>

@@ -21,7 +21,12 @@ async function openTopics(role: 'root' | 'VIEWER' = 'root') {
 
 describe.skipIf(!hasChromium)(hasChromium ? 'the topics' : CHROMIUM_MISSING, () => {
   test('are a tree that follows the broker, is read level by level, and works by keyboard', async () => {
-    const { client, page, item } = await openTopics();
+    const { service, brokerId, client, page, item } = await openTopics();
+    await page.getByLabel('Topics are no longer listed').selectOption('7 days');
+    const TTL = 'query ($id: ID!) { broker(id: $id) { topicTree { settings { ttl } } } }';
+    await expect
+      .poll(async () => (await service.graphql(TTL, { id: brokerId })).data.broker.topicTree.settings.ttl)
+      .toBe(604_800);
     await client.publishAsync('plant/line1/temperature', '21.5', { qos: 1 });
     await item('plant').waitFor();
     await client.publishAsync('plant/line2/state', '{"state":"running"}', { qos: 1 });
