@@ -1,4 +1,4 @@
-import { Bell, Braces, LayoutDashboard, type LucideIcon, ScrollText, Users } from 'lucide-react';
+import { Bell, Braces, Building2, Cog, LayoutDashboard, type LucideIcon, ScrollText, Users } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link, useRoute } from 'wouter';
 import { addressOf } from './graph/addresses.ts';
@@ -57,6 +57,16 @@ export function Frame({ language, onLanguage, onSignOut, children }: FrameProps)
         {viewer.isRootAdmin && (
           <Entry href="/notifications" icon={Bell}>
             {text('notifications')}
+          </Entry>
+        )}
+        {viewer.isRootAdmin && (
+          <Entry href="/organizations" icon={Building2}>
+            {text('organizations')}
+          </Entry>
+        )}
+        {viewer.isRootAdmin && (
+          <Entry href="/service" icon={Cog}>
+            {text('service')}
           </Entry>
         )}
         <a href={addressOf('graphql')}>

@@ -31,6 +31,8 @@ export const SCREENS = [
     '/notifications/*?',
     async () => (await import('./notifications/service-notifications.tsx')).ServiceNotifications,
   ),
+  screen('/service', async () => (await import('./service/service.tsx')).Service),
+  screen('/organizations', async () => (await import('./organizations/organizations.tsx')).Organizations),
   screen('/audit', async () => (await import('./audit/service-audit.tsx')).ServiceAudit),
 ];
 

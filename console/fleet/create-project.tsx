@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { graphql } from '../graph/graphql.ts';
 import { useMutation } from '../graph/use-mutation.ts';
+import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Confirmation } from '../ui/confirmation.tsx';
 import { Field } from '../ui/field.tsx';
@@ -15,6 +16,8 @@ const STRICT = graphql(`mutation MakeProjectStrict($input: UpdateProjectInput!) 
   updateProject(input: $input) { project { id } }
 }`);
 
+const OWNERS = graphql(`query OwningOrganizations { organizations(first: 100) { nodes { id name } } }`);
+
 /** Creates a project of the person, who then is on its screens. Its viewers only look. */
 export function CreateProject() {
   const text = useTexts(fleetTexts);
@@ -22,9 +25,12 @@ export function CreateProject() {
   const { run, isBusy, error } = useMutation(CREATE);
   const strict = useMutation(STRICT);
   const [name, setName] = useState('');
+  const [organizationId, setOrganization] = useState('');
   const [isOpen, setOpen] = useState(false);
+  const { data } = useQuery(OWNERS, {});
+  const organizations = data?.organizations.nodes ?? [];
   const create = async () => {
-    const created = await run({ input: { name } });
+    const created = await run({ input: { name, ...(organizationId !== '' && { organizationId }) } });
     if (created === null) return;
     const { id } = created.createProject.project;
     await strict.run({ input: { projectId: id, hasStrictRoles: true } });
@@ -56,6 +62,18 @@ export function CreateProject() {
                 onInput={({ currentTarget: { value } }) => setName(value)}
               />
             </Field>
+            {organizations.length > 0 && (
+              <Field label={text('owner')}>
+                <select value={organizationId} onChange={({ currentTarget: { value } }) => setOrganization(value)}>
+                  <option value="">{text('ownProject')}</option>
+                  {organizations.map((one) => (
+                    <option key={one.id} value={one.id}>
+                      {one.name}
+                    </option>
+                  ))}
+                </select>
+              </Field>
+            )}
           </div>
         </Confirmation>
       )}

@@ -51,6 +51,8 @@ export const fleetTexts = catalogue('fleet', {
   filterBrokers: 'Filter by name',
   moreProjects: 'Show more of {total} projects',
   noMatch: 'No broker matches the filter.',
+  owner: 'Owner',
+  ownProject: 'you',
   newProject: 'New project',
   createProject: 'Create the project',
   projectHint:

@@ -66,8 +66,10 @@ export function usePlaces({ projects, isRootAdmin }: PlacesOptions): Places {
             screen(text('audit'), '/audit'),
             screen(text('people'), '/people'),
             screen(text('notifications'), '/notifications'),
+            screen(text('service'), '/service'),
           ]
         : []),
+      screen(text('organizations'), '/organizations'),
       screen(text('ownAccount'), '/account'),
       screen(text('explorer'), '/explorer'),
       ...projects.map(({ id, name }) => ({ kind: 'project' as const, name, of: null, address: projectAddress(id) })),

@@ -6,6 +6,8 @@ export const common = {
   people: 'People',
   audit: 'Audit',
   notifications: 'Notifications',
+  service: 'Service',
+  organizations: 'Organizations',
   explorer: 'GraphiQL',
   signOut: 'Sign out',
   language: 'Language',

@@ -83,6 +83,50 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () 
     expect([ssoType, passwordHash]).toEqual(['ldap', null]);
   });
 
+  test('belong to organizations, which own projects; the processes and secrets have a screen, too', async () => {
+    const service = await startTestService();
+    await service.person('VIEWER');
+    const email = 'person-1@example.com';
+    const page = await openFleet(service);
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('link', { name: 'Organizations' }).click();
+    await page.getByText('You are a member of no organization.').waitFor();
+    await page.getByLabel('Name').fill('Works');
+    await page.keyboard.press('Enter');
+    const works = page.getByRole('region', { name: 'Works', exact: true });
+    await works.getByLabel('E-mail address').fill(email);
+    await works.getByLabel('Role').selectOption('owner');
+    await works.getByRole('button', { name: 'Add or change member' }).click();
+    await works.getByRole('rowheader', { name: email }).waitFor();
+    await checkScreen(page, 'organizations');
+    await works.getByRole('button', { name: `Remove ${email}` }).click();
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    await works.getByRole('rowheader', { name: email }).waitFor({ state: 'detached' });
+
+    await page.getByRole('link', { name: 'Fleet' }).click();
+    await page.getByRole('button', { name: 'New project' }).click();
+    await dialog.getByLabel('Name').fill('Press shop');
+    await dialog.getByLabel('Owner').selectOption('Works');
+    await dialog.getByRole('button', { name: 'Create the project' }).click();
+    await page.getByRole('heading', { name: 'Press shop' }).waitFor();
+    await page.getByRole('link', { name: 'Members' }).click();
+    await page.getByText('Works').waitFor();
+
+    await page.getByRole('link', { name: 'Organizations' }).click();
+    await works.getByRole('button', { name: 'Delete Works' }).click();
+    await dialog.getByRole('button', { name: 'Delete Works' }).click();
+    await dialog.getByRole('alert').waitFor();
+    await page.keyboard.press('Escape');
+
+    await page.getByRole('link', { name: 'Service' }).click();
+    const own = page.getByRole('row').filter({ hasText: 'serves this page' });
+    await own.getByText('running').waitFor();
+    await page.getByRole('button', { name: 'Rotate secrets' }).click();
+    await dialog.getByRole('button', { name: 'Rotate secrets' }).click();
+    await page.getByText('Encrypted again').waitFor();
+    await checkScreen(page, 'service');
+  });
+
   test('are invited from the members of a project by a link, with a second factor that they have to set up', async () => {
     const service = await startTestService();
     const page = await openFleet(service);
