@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { useLocation } from 'wouter';
 import { graphql } from '../graph/graphql.ts';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useTexts } from '../texts/texts.ts';
@@ -25,16 +26,20 @@ interface AddBrokerProps {
 export function AddBroker({ project, onAdded, label }: AddBrokerProps) {
   const text = useTexts(connectionTexts);
   const notify = useNotices();
+  const [, navigate] = useLocation();
   const { run, isBusy, error } = useMutation(ADD);
   const [input, setInput] = useState(NEW_CONNECTION);
   const [isOpen, setOpen] = useState(false);
   const add = async () => {
     const added = await run({ input: { projectId: project.id, ...changesOf(NEW_CONNECTION, input) } });
     if (added === null) return;
-    notify(text('wasAdded', { name: added.addBroker.broker.name }));
+    const { id, name } = added.addBroker.broker;
+    notify(text('wasAdded', { name }));
     setOpen(false);
     setInput(NEW_CONNECTION);
     onAdded();
+    // Its first screen states what the broker lacks.
+    navigate(`/brokers/${id}`);
   };
   return (
     <>

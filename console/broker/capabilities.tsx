@@ -22,21 +22,28 @@ export function Capabilities() {
   const text = useTexts(overviewTexts);
   const reasonOf = useCapabilityReason();
   const { id } = useBroker();
-  const { data, error } = useQuery(CAPABILITIES, { id }, EVERY_MS);
+  const { data, error, renew } = useQuery(CAPABILITIES, { id }, EVERY_MS);
   const capabilities = data?.broker?.capabilities;
   const columns: Column<Capability>[] = [
     { key: 'api', title: text('capability'), cell: ({ api }) => <code>{api}</code>, value: ({ api }) => api },
     {
       key: 'provider',
       title: text('provider'),
-      cell: ({ provider }) => <span className={provider === 'NONE' ? 'quiet' : undefined}>{text(provider)}</span>,
+      cell: ({ provider }) => (
+        <span className={provider === 'NONE' ? 'quiet' : undefined}>
+          {provider === 'NONE' ? '✗' : '✓'} {text(provider)}
+        </span>
+      ),
       value: ({ provider }) => text(provider),
     },
     { key: 'reason', title: text('whatHelps'), cell: (capability) => reasonOf(capability) ?? '–' },
   ];
   return (
     <section>
-      <h2>{text('capabilities')}</h2>
+      <h2 id="capabilities">{text('capabilities')}</h2>
+      <button type="button" onClick={renew}>
+        {text('checkAgain')}
+      </button>
       {!capabilities && <Problem error={error} />}
       {capabilities && (
         <Table label={text('capabilities')} columns={columns} rows={capabilities} keyOf={({ api }) => api} />

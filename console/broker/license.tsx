@@ -9,6 +9,7 @@ import { overviewTexts } from './overview-texts.ts';
 
 const LICENSE = graphql(`query License($id: ID!) {
   broker(id: $id) {
+    plugins { name version }
     license { edition plan issuedTo issuedBy validSince validUntil features }
   }
 }`);
@@ -31,6 +32,10 @@ export function License({ version }: LicenseProps) {
       <Facts
         facts={[
           [text('version'), version ?? '–'],
+          [
+            text('plugins'),
+            data?.broker?.plugins?.map(({ name, version: own }) => [name, own].filter(Boolean).join(' ')).join(', '),
+          ],
           [text('edition'), license?.edition],
           [text('plan'), license?.plan],
           [text('issuedTo'), license?.issuedTo],
