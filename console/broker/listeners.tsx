@@ -1,16 +1,23 @@
+import { Pencil, Trash2 } from 'lucide-react';
+import { useState } from 'react';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
+import { IconButton } from '../ui/icon-button.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { useBroker } from './broker-context.ts';
+import { EditListener, RemoveListener } from './listener-dialogs.tsx';
 import { overviewTexts } from './overview-texts.ts';
 
 const LISTENERS = graphql(`query Listeners($id: ID!) {
   broker(id: $id) {
+    viewerCanUpdate
+    ... on CloudBroker { engine }
     listeners {
       id
+      number
       port
       bindAddress
       socketPath
@@ -31,8 +38,24 @@ const EVERY_MS = 30_000;
 export function Listeners() {
   const text = useTexts(overviewTexts);
   const { id } = useBroker();
-  const { data, error } = useQuery(LISTENERS, { id }, EVERY_MS);
-  const listeners = data?.broker?.listeners;
+  const { data, error, renew } = useQuery(LISTENERS, { id }, EVERY_MS);
+  const [changed, setChanged] = useState<Listener | 'NEW' | null>(null);
+  const [removed, setRemoved] = useState<Listener | null>(null);
+  const broker = data?.broker;
+  const listeners = broker?.listeners;
+  const canChange = broker?.viewerCanUpdate === true && 'engine' in broker;
+  const close = () => {
+    setChanged(null);
+    setRemoved(null);
+  };
+  const dialog = {
+    brokerId: id,
+    onClose: close,
+    onDone: () => {
+      close();
+      renew();
+    },
+  };
   const yesOrNo = (value: boolean | null) => text(value === null ? 'unknown' : value ? 'yes' : 'no');
   const columns: Column<Listener>[] = [
     { key: 'port', title: text('port'), cell: ({ port, socketPath }) => (socketPath === null ? port : '') },
@@ -56,6 +79,30 @@ export function Listeners() {
           ? text('expiresIn', { name: server.filename, days: server.daysLeft })
           : text(hasTls ? 'none' : 'notNeeded'),
     },
+    ...(canChange
+      ? [
+          {
+            key: 'actions',
+            title: text('actions'),
+            cell: (listener: Listener) => (
+              <span className="row-actions">
+                <IconButton
+                  icon={Pencil}
+                  label={text('changePortOf', { port: listener.port })}
+                  onClick={() => setChanged(listener)}
+                />
+                <IconButton
+                  icon={Trash2}
+                  label={text('removeListenerOf', { port: listener.port })}
+                  isDestructive={true}
+                  onClick={() => setRemoved(listener)}
+                />
+              </span>
+            ),
+            value: () => null,
+          },
+        ]
+      : []),
   ];
   return (
     <section>
@@ -65,6 +112,16 @@ export function Listeners() {
       {listeners && listeners.length > 0 && (
         <Table label={text('listeners')} columns={columns} rows={listeners} keyOf={({ id: key }) => key} />
       )}
+      {canChange && (
+        <button type="button" onClick={() => setChanged('NEW')}>
+          {text('addListener')} …
+        </button>
+      )}
+      {changed !== null && <EditListener {...dialog} listener={changed === 'NEW' ? null : numbered(changed)} />}
+      {removed !== null && <RemoveListener {...dialog} listener={numbered(removed)} />}
     </section>
   );
 }
+
+/** Brokers that this service runs number their listeners. */
+const numbered = ({ number, port }: Listener) => ({ number: number ?? 0, port });
