@@ -5,6 +5,7 @@ import { useNumbers, useTexts } from '../texts/texts.ts';
 import { type Fact, Facts } from '../ui/facts.tsx';
 import { Refusal } from '../ui/problem.tsx';
 import { Time } from '../ui/time.tsx';
+import { ClearStream } from './clear-stream.tsx';
 import { REPLAYED, type ReplayEvent, STOP_REPLAY, type Stream } from './stream-graph.ts';
 import { streamTexts } from './texts.ts';
 
@@ -44,6 +45,9 @@ export function StreamDetail({ brokerId, stream }: { readonly brokerId: string; 
           }),
         ]}
       />
+      {stored !== null && stored > 0 && stream.viewerCanUpdate && (
+        <ClearStream brokerId={brokerId} name={name} count={stored} />
+      )}
       {persist && <Replay brokerId={brokerId} name={name} canStop={stream.viewerCanUpdate} />}
     </section>
   );

@@ -55,6 +55,9 @@ export const UPDATE = graphql(`mutation UpdateStream($input: UpdateStreamInput!)
 export const DELETE = graphql(`mutation DeleteStream($input: StreamInput!) {
   deleteStream(input: $input) { broker { id } }
 }`);
+export const CLEAR = graphql(`mutation ClearStreamMessages($input: ClearStreamMessagesInput!) {
+  clearStreamMessages(input: $input) { stream { id } }
+}`);
 export const ENABLE = graphql(`mutation EnableStream($input: StreamInput!) {
   enableStream(input: $input) { stream { id } }
 }`);

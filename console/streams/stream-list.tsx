@@ -1,6 +1,7 @@
 import { History, Pause, Pencil, Play, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { useMutation } from '../graph/use-mutation.ts';
+import { DEFAULTS } from '../problems/threshold-defaults.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { IconButton } from '../ui/icon-button.tsx';
@@ -51,11 +52,16 @@ export function StreamList({ brokerId, streams, isStale, selected, onOpen, onEdi
     {
       key: 'state',
       title: text('state'),
-      cell: ({ state, isActive, problem }) => (
-        <span className={`state ${state}`} title={problem ?? undefined}>
-          {text(state ?? (isActive ? 'active' : 'INACTIVE'))}
-        </span>
-      ),
+      cell: ({ state, isActive, problem, counters }) => {
+        const word = text(state ?? (isActive ? 'active' : 'INACTIVE'));
+        const percent = counters ? Math.round((100 * counters.failed) / Math.max(1, counters.received)) : 0;
+        const isFailing = state === 'RUNNING' && percent >= DEFAULTS.streamFailedPercent.fallback;
+        return (
+          <span className={`state ${isFailing ? 'DEGRADED' : state}`} title={problem ?? undefined}>
+            {isFailing ? text('failing', { state: word, percent }) : word}
+          </span>
+        );
+      },
       value: ({ state }) => state,
     },
     {

@@ -146,6 +146,11 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the streams' : CHROMIUM_MISSING, ()
     await row('stored').getByText('running').waitFor();
     await Promise.all(Array.from({ length: 50 }, (_, i) => client.publishAsync('in', `{"i":${i}}`, { qos: 1 })));
     await expect.poll(() => row('stored').getByRole('cell').nth(5).textContent()).toBe('50');
+    // A running stream whose messages fail is not shown as a healthy one.
+    await change('createStream', { name: 'broken', sourceTopic: 'bad', targetTopic: 'none', query: FAST });
+    await row('broken').getByText('running').waitFor();
+    await client.publishAsync('bad', 'no JSON', { qos: 1 });
+    await row('broken').getByText('running, 100 % failed').waitFor();
     const { until } = await heardOn(client, 'replay/#');
     await page.getByRole('button', { name: 'Replay stored' }).click();
     await page.getByLabel('Topic of the replay').fill('replay/stored');
@@ -173,6 +178,10 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the streams' : CHROMIUM_MISSING, ()
     await page.getByRole('button', { name: 'Start the replay' }).click();
     await page.getByRole('button', { name: 'Stop the replay' }).click();
     await page.getByText('Stopped.').waitFor();
+    await page.getByRole('button', { name: 'Delete stored messages …' }).click();
+    await page.getByRole('dialog').getByText('Stored messages that are deleted: 51').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete stored messages' }).click();
+    await page.getByRole('button', { name: 'Delete stored messages …' }).waitFor({ state: 'detached' });
   });
 
   test('are shown to a VIEWER without anything that changes them', async () => {
