@@ -3,7 +3,7 @@ import { requireSignedIn, requireWholeProject } from '../../../platform/auth/vie
 import { invalid } from '../../../platform/errors.ts';
 import { BROKER_ID } from '../../access-control/graph/access-objects-schema.ts';
 import { AuditEvent } from '../../audit/audit-schema.ts';
-import { type AccessChanges, readAccessChanges } from './access-changes.ts';
+import { type AccessChanges, objectKey, readAccessChanges } from './access-changes.ts';
 
 const MAX_CHANGES = 1_000;
 
@@ -11,6 +11,15 @@ interface ShownChanges extends AccessChanges {
   readonly since: Date;
   readonly first: number;
 }
+
+const ChangedKind = builder.enumType('ChangedAccessKind', {
+  description: 'The kind of an object of the access control.',
+  values: {
+    ACCOUNT: { value: 'username', description: 'An account.' },
+    GROUP: { value: 'groupName', description: 'A group.' },
+    ROLE: { value: 'roleName', description: 'A role.' },
+  } as const,
+});
 
 const AccessChangesType = builder.objectRef<ShownChanges>('AccessChanges').implement({
   description:
@@ -50,6 +59,21 @@ const AccessChangesType = builder.objectRef<ShownChanges>('AccessChanges').imple
     roleNames: t.stringList({
       description: 'Roles that were changed. The access of accounts that have or had them may have been different.',
       resolve: ({ roleNames }) => [...roleNames].sort(),
+    }),
+    lastChanges: t.field({
+      description:
+        'The last change since that time of each of several objects of one kind, in their order. `null` if none is recorded.',
+      type: [AuditEvent],
+      nullable: { list: false, items: true },
+      args: {
+        kind: t.arg({ type: ChangedKind, required: true, description: 'The kind of the objects.' }),
+        names: t.arg.stringList({ required: true, description: `Names of at most ${MAX_CHANGES} objects.` }),
+      },
+      complexity: ({ names }) => ({ field: 1, multiplier: Math.max(1, Math.min(names.length, MAX_CHANGES)) }),
+      resolve: ({ lastChanges }, { kind, names }) => {
+        if (names.length > MAX_CHANGES) throw invalid([{ path: 'names', reason: `at most ${MAX_CHANGES} names` }]);
+        return names.map((name) => lastChanges.get(objectKey(kind, name)) ?? null);
+      },
     }),
     concernsAll: t.exposeBoolean('concernsAll', {
       description:

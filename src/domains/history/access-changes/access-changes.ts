@@ -26,7 +26,14 @@ export interface AccessChanges {
   readonly roleNames: ReadonlySet<string>;
   /** Whether the access of every client may have been different. */
   readonly concernsAll: boolean;
+  /** The last change of each object, by `objectKey`. */
+  readonly lastChanges: ReadonlyMap<string, AuditEntry>;
 }
+
+const KEYS = ['username', 'groupName', 'roleName'] as const;
+export type ObjectKind = (typeof KEYS)[number];
+
+export const objectKey = (kind: ObjectKind, name: string): string => `${kind} ${name}`;
 
 interface ChangedBroker {
   readonly id: string;
@@ -68,18 +75,21 @@ function isChange(entry: AuditEntry): boolean {
 function* namesIn(entries: readonly AuditEntry[]): SlicedTask<Omit<AccessChanges, 'previous' | 'knownSince'>> {
   const found = { username: new Set<string>(), groupName: new Set<string>(), roleName: new Set<string>() };
   const made: AuditEntry[] = [];
+  const lastChanges = new Map<string, AuditEntry>();
   let concernsAll = false;
   for (const entry of entries) {
     const { changes, isWhole } = changesIn(entry);
     if (changes.length > 0 || !isWhole) made.push(entry);
     concernsAll ||= !isWhole;
     for (const [mutation, change] of changes) {
-      const key = (['username', 'groupName', 'roleName'] as const).find((one) => typeof change[one] === 'string');
+      const key = KEYS.find((one) => typeof change[one] === 'string');
       if (key === undefined || mutation === 'setAnonymousGroup') concernsAll = true;
       else found[key].add(String(change[key]));
+      const object = key && objectKey(key, String(change[key]));
+      if (object !== undefined && !lastChanges.has(object)) lastChanges.set(object, entry);
     }
     yield;
   }
   const { username: usernames, groupName: groupNames, roleName: roleNames } = found;
-  return { changes: made, usernames, groupNames, roleNames, concernsAll };
+  return { changes: made, usernames, groupNames, roleNames, concernsAll, lastChanges };
 }
