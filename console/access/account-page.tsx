@@ -6,6 +6,7 @@ import { useFresh } from '../graph/use-fresh.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { LongName } from '../ui/long-name.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
@@ -18,6 +19,7 @@ import { ChangeDialog } from './change-dialog.tsx';
 import { ClientsOf } from './clients-of.tsx';
 import { Enabled } from './enabled.tsx';
 import { groups, HeldWords, roles } from './held-words.tsx';
+import { LastChange, useLastChanges } from './last-changes.tsx';
 import { Names } from './names.tsx';
 import { NoObject, ObjectHeader } from './object-header.tsx';
 import { type ListedRule, Rules } from './rules.tsx';
@@ -39,7 +41,7 @@ const ACCOUNT = graphql(`query Account($id: ID!, $username: String!) {
         priority
         group { roles { roleName priority role { acls { aclType allow priority topic } } } }
       }
-      connections { clientId address lastConnectedAt isConnected }
+      connections { clientId address lastConnectedAt isConnected isGateway }
     }
   }
 }`);
@@ -68,6 +70,7 @@ export function AccountPage({ username }: { readonly username: string }) {
   const variables = { id: brokerId, username };
   const { data, error } = useFresh(ACCOUNT, variables, [revision, tick]);
   const reasonOf = useCapabilityReason();
+  const changes = useLastChanges('ACCOUNT', [username]);
   if (!data?.broker) return <Problem error={error} />;
   const { account } = data.broker;
   if (!account) return <NoObject kind="accounts" name={username} />;
@@ -101,6 +104,14 @@ export function AccountPage({ username }: { readonly username: string }) {
         <dd>
           <HeldWords kind="roles" held={roles(account.roles)} />
         </dd>
+        {changes && (
+          <>
+            <dt>{text('lastChange')}</dt>
+            <dd>
+              <LastChange changes={changes} name={username} />
+            </dd>
+          </>
+        )}
       </dl>
       <h3>{text('effectiveRules')}</h3>
       <p className="quiet">{text('rulesInOrder')}</p>
@@ -157,7 +168,14 @@ function Connections({ account, reason }: { readonly account: Account; readonly 
     {
       key: 'client',
       title: text('client'),
-      cell: ({ clientId }) => <Link href={clientPath(brokerId, clientId)}>{clientId}</Link>,
+      cell: ({ clientId, isGateway }) => (
+        <>
+          <Link href={clientPath(brokerId, clientId)}>
+            <LongName>{clientId}</LongName>
+          </Link>
+          {isGateway && <span className="tag">{text('ofThisService')}</span>}
+        </>
+      ),
       value: ({ clientId }) => clientId,
     },
     { key: 'address', title: text('address'), cell: ({ address }) => address ?? '–' },

@@ -7,6 +7,7 @@ import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { FilterBar, FilterSelect, FilterText } from '../ui/filter-bar.tsx';
 import { PAGE, Pager } from '../ui/pager.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
@@ -14,10 +15,11 @@ import { useAccess } from './access-context.ts';
 import { AccountForm } from './account-form.tsx';
 import { AccountPage } from './account-page.tsx';
 import { accessAddress, giveAccessAddress, whyAddress } from './addresses.ts';
-import { ChoiceBar, useChoice } from './choice.tsx';
+import { useChoice } from './choice.tsx';
 import { Enabled } from './enabled.tsx';
-import { FilterInput, useFilters } from './filters.tsx';
+import { useFilters } from './filters.tsx';
 import { groups, HeldWords, inText, roles } from './held-words.tsx';
+import { lastChangeColumn, useLastChanges } from './last-changes.tsx';
 import { Suggestions } from './suggestions.tsx';
 import { accessTexts } from './texts.ts';
 
@@ -55,7 +57,6 @@ function AccountList() {
   const [, go] = useLocation();
   const [groupList, roleList] = [useId(), useId()];
   const [isCreating, setCreating] = useState(false);
-  const choice = useChoice();
   const enabled = filters.get('enabled');
   const group = filters.get('group');
   const role = filters.get('role');
@@ -74,6 +75,8 @@ function AccountList() {
   };
   const { data, error } = useFresh(ACCOUNTS, variables, revision);
   const accounts = data?.broker?.accounts;
+  const changes = useLastChanges('ACCOUNT', accounts?.nodes.map(({ username }) => username) ?? []);
+  const choice = useChoice(accounts?.nodes ?? []);
   const columns: Column<Listed>[] = [
     ...(canChange ? [choice.column] : []),
     {
@@ -108,6 +111,7 @@ function AccountList() {
       cell: (account) => <HeldWords kind="roles" held={roles(account.roles)} />,
       value: (account) => inText(roles(account.roles)),
     },
+    ...lastChangeColumn<Listed>(text('lastChange'), changes, ({ username }) => username),
     {
       key: 'explain',
       title: text('explain'),
@@ -122,32 +126,37 @@ function AccountList() {
   const isFiltered = filter.search !== '' || Object.keys(filter).length > 1;
   return (
     <>
-      <div className="bar">
-        <FilterInput filters={filters} name="search" label={text('searchAccounts')} />
-        <FilterInput filters={filters} name="group" label={text('filterGroup')} list={groupList} />
+      <FilterBar
+        keys={['search', 'group', 'role', 'enabled']}
+        resets={['page']}
+        search={{ name: 'search', label: text('searchAccounts') }}
+        actions={
+          canChange && (
+            <>
+              <button type="button" onClick={() => setCreating(true)}>
+                {text('newAccount')}
+              </button>
+              <button type="button" className="primary" onClick={() => go(giveAccessAddress(brokerId))}>
+                <RadioTower aria-hidden="true" /> {text('giveAccess')}
+              </button>
+            </>
+          )
+        }
+      >
+        <FilterText name="group" label={text('filterGroup')} list={groupList} />
         <Suggestions id={groupList} kind="groups" typed={group} />
-        <FilterInput filters={filters} name="role" label={text('filterRole')} list={roleList} />
+        <FilterText name="role" label={text('filterRole')} list={roleList} />
         <Suggestions id={roleList} kind="roles" typed={role} />
-        <select
-          aria-label={text('enabled')}
-          value={enabled}
-          onChange={({ currentTarget: { value } }) => filters.set('enabled', value)}
-        >
-          <option value="">{text('enabledAndNot')}</option>
-          <option value="yes">{text('onlyEnabled')}</option>
-          <option value="no">{text('onlyDisabled')}</option>
-        </select>
-        {canChange && (
-          <span className="buttons">
-            <button type="button" onClick={() => setCreating(true)}>
-              {text('newAccount')}
-            </button>
-            <button type="button" className="primary" onClick={() => go(giveAccessAddress(brokerId))}>
-              <RadioTower aria-hidden="true" /> {text('giveAccess')}
-            </button>
-          </span>
-        )}
-      </div>
+        <FilterSelect
+          name="enabled"
+          label={text('enabled')}
+          any={text('any')}
+          options={[
+            ['yes', text('yes')],
+            ['no', text('no')],
+          ]}
+        />
+      </FilterBar>
       <Refusal error={data === null ? null : error} />
       {!accounts && <Problem error={error} />}
       {accounts && accounts.totalCount === 0 && (
@@ -156,13 +165,13 @@ function AccountList() {
           {!isFiltered && <CommandToCopy command="mosquitto_ctrl -u admin dynsec createClient meter-1" />}
         </>
       )}
-      {canChange && accounts && accounts.nodes.length > 0 && <ChoiceBar accounts={accounts.nodes} choice={choice} />}
       {accounts && accounts.nodes.length > 0 && (
         <Table
           label={text('accounts')}
           columns={columns}
           rows={accounts.nodes}
           keyOf={({ id }) => id}
+          selection={canChange && choice.bar}
           isStale={!isLive}
         />
       )}
@@ -170,6 +179,7 @@ function AccountList() {
         <Pager page={filters.page} total={accounts.totalCount} onPage={(page) => filters.set('page', String(page))} />
       )}
       <CopyAs document={ACCOUNTS} variables={variables} />
+      {choice.dialog}
       {isCreating && <AccountForm account={null} onClose={() => setCreating(false)} />}
     </>
   );

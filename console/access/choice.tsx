@@ -13,19 +13,35 @@ interface Choosable {
 const namesIn = (accounts: readonly Choosable[]): readonly string[] =>
   accounts.filter(({ isGateway }) => !isGateway).map(({ username }) => username);
 
-/** Accounts that are chosen for a common action, also those of other pages of the list. */
-export function useChoice() {
+/** Accounts that are chosen for a common action, also those of other pages of the list, and what can be done with them. */
+export function useChoice(accounts: readonly Choosable[]) {
   const text = useTexts(moveTexts);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [moving, setMoving] = useState<readonly string[] | null>(null);
   const choose = (usernames: readonly string[], isChosen: boolean) =>
     setChosen((before) => {
       const others = [...before].filter((username) => !usernames.includes(username));
       return new Set(isChosen ? [...others, ...usernames] : others);
     });
+  const names = namesIn(accounts);
+  const count = names.filter((name) => chosen.has(name)).length;
   const column: Column<Choosable> = {
     key: 'choose',
     title: text('choose'),
     isLeading: true,
+    head: (
+      <input
+        // React has no property for it.
+        ref={(box) => {
+          if (box) box.indeterminate = count > 0 && count < names.length;
+        }}
+        type="checkbox"
+        aria-label={text('choosePage')}
+        title={text('choosePage')}
+        checked={names.length > 0 && count === names.length}
+        onChange={() => choose(names, count < names.length)}
+      />
+    ),
     cell: ({ username, isGateway }) =>
       !isGateway && (
         <input
@@ -37,42 +53,23 @@ export function useChoice() {
       ),
     value: ({ username }) => chosen.has(username),
   };
-  return { chosen, choose, column };
-}
-
-interface ChoiceBarProps {
-  readonly accounts: readonly Choosable[];
-  readonly choice: ReturnType<typeof useChoice>;
-}
-
-/** How many accounts are chosen, and what can be done with them. */
-export function ChoiceBar({ accounts, choice: { chosen, choose } }: ChoiceBarProps) {
-  const text = useTexts(moveTexts);
-  const [moving, setMoving] = useState<readonly string[] | null>(null);
-  const names = namesIn(accounts);
-  const close = () => {
-    choose([...chosen], false);
+  const clear = () => setChosen(new Set());
+  const bar = chosen.size > 0 && (
+    <>
+      <strong role="status">{text('chosen', { count: chosen.size })}</strong>
+      <button type="button" onClick={() => setMoving([...chosen].sort())}>
+        {text('move')} …
+      </button>
+      <button type="button" className="ghost" onClick={clear}>
+        {text('chooseNone')}
+      </button>
+    </>
+  );
+  const done = () => {
+    clear();
     setMoving(null);
   };
-  return (
-    <div className="bar">
-      <label>
-        <input
-          type="checkbox"
-          checked={names.length > 0 && names.every((name) => chosen.has(name))}
-          onChange={({ currentTarget: { checked } }) => choose(names, checked)}
-        />{' '}
-        {text('choosePage')}
-      </label>
-      {chosen.size > 0 && (
-        <>
-          <span className="quiet">{text('chosen', { count: chosen.size })}</span>
-          <button type="button" onClick={() => setMoving([...chosen].sort())}>
-            {text('move')} …
-          </button>
-        </>
-      )}
-      {moving && <MoveAccounts usernames={moving} onClose={close} />}
-    </div>
-  );
+  // Not in the table, which is gone when its last account was deleted.
+  const dialog = moving && <MoveAccounts usernames={moving} onDone={done} onClose={() => setMoving(null)} />;
+  return { column, bar, dialog };
 }

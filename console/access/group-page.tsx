@@ -19,6 +19,7 @@ import { ClientsOf } from './clients-of.tsx';
 import { useFilters } from './filters.tsx';
 import { GroupForm } from './group-form.tsx';
 import { HeldWords, roles } from './held-words.tsx';
+import { LastChange, useLastChanges } from './last-changes.tsx';
 import { Names } from './names.tsx';
 import { NoObject, ObjectHeader } from './object-header.tsx';
 import { accessTexts } from './texts.ts';
@@ -56,6 +57,7 @@ export function GroupPage({ groupName }: { readonly groupName: string }) {
   const [asked, setAsked] = useState<Asked | null>(null);
   const variables = { id: brokerId, groupName, offset: (filters.page - 1) * PAGE };
   const { data, error } = useFresh(GROUP, variables, revision);
+  const changes = useLastChanges('GROUP', [groupName]);
   if (!data?.broker) return <Problem error={error} />;
   const group = data.broker.accessGroup;
   if (!group) return <NoObject kind="groups" name={groupName} />;
@@ -115,6 +117,14 @@ export function GroupPage({ groupName }: { readonly groupName: string }) {
         <dd>
           <HeldWords kind="roles" held={roles(group.roles)} />
         </dd>
+        {changes && (
+          <>
+            <dt>{text('lastChange')}</dt>
+            <dd>
+              <LastChange changes={changes} name={groupName} />
+            </dd>
+          </>
+        )}
       </dl>
       <ClientsOf kind="group" name={groupName} />
       <h3>{text('members')}</h3>

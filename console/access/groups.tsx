@@ -5,15 +5,17 @@ import { useFresh } from '../graph/use-fresh.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { FilterBar } from '../ui/filter-bar.tsx';
 import { PAGE, Pager } from '../ui/pager.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { useAccess } from './access-context.ts';
 import { accessAddress } from './addresses.ts';
-import { FilterInput, useFilters } from './filters.tsx';
+import { useFilters } from './filters.tsx';
 import { GroupForm } from './group-form.tsx';
 import { GroupPage } from './group-page.tsx';
 import { HeldWords, inText, roles } from './held-words.tsx';
+import { lastChangeColumn, useLastChanges } from './last-changes.tsx';
 import { accessTexts } from './texts.ts';
 
 const GROUPS = graphql(`query AccessGroups($id: ID!, $offset: Int!, $search: String!) {
@@ -50,6 +52,7 @@ function GroupList() {
   const variables = { id: brokerId, offset: (filters.page - 1) * PAGE, search: filters.get('search') };
   const { data, error } = useFresh(GROUPS, variables, revision);
   const groups = data?.broker?.accessGroups;
+  const changes = useLastChanges('GROUP', groups?.nodes.map(({ groupName }) => groupName) ?? []);
   const columns: Column<Listed>[] = [
     {
       key: 'group',
@@ -78,17 +81,22 @@ function GroupList() {
       cell: (group) => <HeldWords kind="roles" held={roles(group.roles)} />,
       value: (group) => inText(roles(group.roles)),
     },
+    ...lastChangeColumn<Listed>(text('lastChange'), changes, ({ groupName }) => groupName),
   ];
   return (
     <>
-      <div className="bar">
-        <FilterInput filters={filters} name="search" label={text('searchGroups')} />
-        {canChange && (
-          <button type="button" className="primary" onClick={() => setCreating(true)}>
-            {text('newGroup')}
-          </button>
-        )}
-      </div>
+      <FilterBar
+        keys={['search']}
+        resets={['page']}
+        search={{ name: 'search', label: text('searchGroups') }}
+        actions={
+          canChange && (
+            <button type="button" className="primary" onClick={() => setCreating(true)}>
+              {text('newGroup')}
+            </button>
+          )
+        }
+      />
       {!groups && <Problem error={error} />}
       {groups?.totalCount === 0 && <p>{text(variables.search === '' ? 'noGroups' : 'noMatch')}</p>}
       {groups && groups.nodes.length > 0 && (

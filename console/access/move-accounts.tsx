@@ -33,11 +33,13 @@ type Copy = ResultOf<typeof COPY>['copyAccounts'];
 
 interface MoveAccountsProps {
   readonly usernames: readonly string[];
+  /** After the accounts were copied. */
+  readonly onDone: () => void;
   readonly onClose: () => void;
 }
 
 /** Copies accounts to another broker after a dry run, and then offers to delete them on this one. */
-export function MoveAccounts({ usernames, onClose }: MoveAccountsProps) {
+export function MoveAccounts({ usernames, onDone, onClose }: MoveAccountsProps) {
   const text = useTexts(moveTexts);
   const { brokerId } = useAccess();
   const { data: known } = useQuery(BROKERS, {});
@@ -86,7 +88,7 @@ export function MoveAccounts({ usernames, onClose }: MoveAccountsProps) {
       });
     }
   };
-  if (moved) return <MovedAccounts moved={moved} onClose={onClose} />;
+  if (moved) return <MovedAccounts moved={moved} onClose={onDone} />;
   const shown = failed ?? plan;
   return (
     <Confirmation

@@ -6,6 +6,7 @@ export const moveTexts = catalogue(
   {
     choose: 'Choose',
     chooseOf: 'Choose {name}',
+    chooseNone: 'Clear the selection',
     choosePage: 'All of this page',
     chosen: '{count} chosen',
     move: 'Move to another broker',

@@ -3,7 +3,7 @@ import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Ago } from '../ui/ago.tsx';
 import type { Column } from '../ui/column.ts';
-import { Field } from '../ui/field.tsx';
+import { FilterBar, FilterSelect } from '../ui/filter-bar.tsx';
 import { accessAddress } from './addresses.ts';
 import { Enabled } from './enabled.tsx';
 import { useFilters } from './filters.tsx';
@@ -32,19 +32,17 @@ export function useAge() {
   return { filters, days, before: days === undefined ? null : new Date(today - days * DAY_MS).toISOString() };
 }
 
-export function AgeField({ age: { filters, days } }: { readonly age: ReturnType<typeof useAge> }) {
+export function AgeFilter() {
   const text = useTexts(passwordsTexts);
   return (
-    <Field label={text('age')}>
-      <select value={days ?? ''} onChange={({ currentTarget: { value } }) => filters.set('older', value)}>
-        <option value="">{text('anyAge')}</option>
-        {DAYS.map((one) => (
-          <option key={one} value={one}>
-            {text('olderThan', { days: one })}
-          </option>
-        ))}
-      </select>
-    </Field>
+    <FilterBar keys={['older']} resets={['page']}>
+      <FilterSelect
+        name="older"
+        label={text('age')}
+        any={text('anyAge')}
+        options={DAYS.map((days) => [String(days), text('olderThan', { days })])}
+      />
+    </FilterBar>
   );
 }
 

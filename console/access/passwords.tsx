@@ -5,7 +5,7 @@ import { PAGE, Pager } from '../ui/pager.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { useAccess } from './access-context.ts';
-import { AgeField, PASSWORDS, useAge, usePasswordColumns } from './password-list.tsx';
+import { AgeFilter, PASSWORDS, useAge, usePasswordColumns } from './password-list.tsx';
 import { passwordsTexts } from './passwords-texts.ts';
 
 /** The accounts by the age of their passwords. */
@@ -21,7 +21,7 @@ export function Passwords() {
   const columns = usePasswordColumns(() => brokerId);
   return (
     <>
-      <AgeField age={age} />
+      <AgeFilter />
       <Refusal error={data === null ? null : error} />
       {!page && <Problem error={error} />}
       {page && (

@@ -10,7 +10,7 @@ import { PAGE, Pager } from '../ui/pager.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { accessAddress } from './addresses.ts';
-import { AgeField, type Listed, PASSWORDS, useAge, usePasswordColumns } from './password-list.tsx';
+import { AgeFilter, type Listed, PASSWORDS, useAge, usePasswordColumns } from './password-list.tsx';
 import { passwordsTexts } from './passwords-texts.ts';
 
 const BROKERS = graphql(`query PasswordBrokers($project: ID!, $offset: Int!) {
@@ -66,7 +66,7 @@ export function ProjectPasswords() {
   ]);
   return (
     <div aria-busy={!isComplete}>
-      <AgeField age={age} />
+      <AgeFilter />
       <p className="quiet">{text('unknownMeans')}</p>
       {parts > 0 && <p className="note">{text('parts', { count: parts })}</p>}
       {notes.length > 0 && (

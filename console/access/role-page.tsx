@@ -9,6 +9,7 @@ import { useAccess } from './access-context.ts';
 import { accessAddress } from './addresses.ts';
 import { ChangeDialog } from './change-dialog.tsx';
 import { groups, HeldWords } from './held-words.tsx';
+import { LastChange, useLastChanges } from './last-changes.tsx';
 import { Names } from './names.tsx';
 import { NoObject, ObjectHeader } from './object-header.tsx';
 import { RoleForm } from './role-form.tsx';
@@ -38,6 +39,7 @@ export function RolePage({ roleName }: { readonly roleName: string }) {
   const [dialog, setDialog] = useState<'edit' | 'delete' | null>(null);
   const variables = { id: brokerId, roleName };
   const { data, error } = useFresh(ROLE, variables, revision);
+  const changes = useLastChanges('ROLE', [roleName]);
   if (!data?.broker) return <Problem error={error} />;
   const role = data.broker.accessRole;
   if (!role) return <NoObject kind="roles" name={roleName} />;
@@ -69,6 +71,14 @@ export function RolePage({ roleName }: { readonly roleName: string }) {
             {numberOf(role.accounts.totalCount)}
           </Link>
         </dd>
+        {changes && (
+          <>
+            <dt>{text('lastChange')}</dt>
+            <dd>
+              <LastChange changes={changes} name={roleName} />
+            </dd>
+          </>
+        )}
       </dl>
       <h3>{text('rules')}</h3>
       <Rules label={text('rules')} rules={role.acls} />

@@ -5,12 +5,14 @@ import { useFresh } from '../graph/use-fresh.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { FilterBar, FilterText } from '../ui/filter-bar.tsx';
 import { PAGE, Pager } from '../ui/pager.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { useAccess } from './access-context.ts';
 import { accessAddress } from './addresses.ts';
-import { FilterInput, useFilters } from './filters.tsx';
+import { useFilters } from './filters.tsx';
+import { lastChangeColumn, useLastChanges } from './last-changes.tsx';
 import { RoleForm } from './role-form.tsx';
 import { RolePage } from './role-page.tsx';
 import { accessTexts } from './texts.ts';
@@ -55,6 +57,7 @@ function RoleList() {
   const variables = { id: brokerId, offset: (filters.page - 1) * PAGE, filter };
   const { data, error } = useFresh(ROLES, variables, revision);
   const roles = data?.broker?.accessRoles;
+  const changes = useLastChanges('ROLE', roles?.nodes.map(({ roleName }) => roleName) ?? []);
   const columns: Column<Listed>[] = [
     {
       key: 'role',
@@ -80,18 +83,24 @@ function RoleList() {
       cell: ({ groups }) => numberOf(groups.totalCount),
       value: ({ groups }) => groups.totalCount,
     },
+    ...lastChangeColumn<Listed>(text('lastChange'), changes, ({ roleName }) => roleName),
   ];
   return (
     <>
-      <div className="bar">
-        {topic === '' && <FilterInput filters={filters} name="search" label={text('searchRoles')} />}
-        <FilterInput filters={filters} name="topic" label={text('searchRuleTopics')} />
-        {canChange && (
-          <button type="button" className="primary" onClick={() => setCreating(true)}>
-            {text('newRole')}
-          </button>
-        )}
-      </div>
+      <FilterBar
+        keys={['search', 'topic']}
+        resets={['page']}
+        search={topic === '' ? { name: 'search', label: text('searchRoles') } : undefined}
+        actions={
+          canChange && (
+            <button type="button" className="primary" onClick={() => setCreating(true)}>
+              {text('newRole')}
+            </button>
+          )
+        }
+      >
+        <FilterText name="topic" label={text('searchRuleTopics')} />
+      </FilterBar>
       {!roles && <Problem error={error} />}
       {roles?.totalCount === 0 && <p>{text(filter.value === '' ? 'noRoles' : 'noMatch')}</p>}
       {roles && roles.nodes.length > 0 && (

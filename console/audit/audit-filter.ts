@@ -1,7 +1,7 @@
 import { useSearchParams } from 'wouter';
 
 export const RESULTS = ['DONE', 'REFUSED', 'FAILED', 'UNKNOWN'] as const;
-export const TEXT_KEYS = ['search', 'operation', 'actorName', 'targetId'] as const;
+const TEXT_KEYS = ['search', 'operation', 'actorName', 'targetId'] as const;
 const TIME_KEYS = ['from', 'to'] as const;
 
 type Filter = Partial<Record<(typeof TEXT_KEYS)[number] | (typeof TIME_KEYS)[number], string>> & {

@@ -19,7 +19,6 @@ export const auditTexts = catalogue('audit', {
   search: 'Contains the text',
   actorName: 'Caller (exact)',
   targetId: 'Id of the object',
-  any: 'any',
   DONE: 'done',
   preview: 'preview, nothing changed',
   REFUSED: 'refused',

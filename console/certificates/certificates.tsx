@@ -6,8 +6,10 @@ import { useProject } from '../project/project-context.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
+import { contains } from '../ui/contains.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Empty } from '../ui/empty.tsx';
+import { FilterBar } from '../ui/filter-bar.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
@@ -41,6 +43,14 @@ export function Certificates() {
   if (!found?.certificates) return <Problem error={error} />;
   const { nodes, totalCount, pageInfo } = found.certificates;
   const certificates = nodes.toSorted((a, b) => Number(isInUse(b)) - Number(isInUse(a)) || a.daysLeft - b.daysLeft);
+  const shown = certificates.filter(({ name, subject, subjectAltNames, deployments }) =>
+    contains(search.get('search') ?? '', [
+      name,
+      subject,
+      ...subjectAltNames,
+      ...deployments.map((one) => one.broker.name),
+    ]),
+  );
   const button = (kind: Exclude<Open['kind'], 'upload'>, certificate: Certificate) => (
     <button
       type="button"
@@ -122,23 +132,29 @@ export function Certificates() {
   const { hasNextPage, endCursor } = pageInfo;
   return (
     <>
-      {found.viewerCanCreateCertificates && (
-        <p>
-          <button type="button" className="primary" onClick={() => setOpen({ kind: 'upload' })}>
-            {text('upload')}
-          </button>
-        </p>
-      )}
+      <FilterBar
+        keys={['search']}
+        // Of several pages, only one could be searched.
+        search={totalCount === nodes.length && totalCount > 0 ? { name: 'search', label: text('find') } : undefined}
+        actions={
+          found.viewerCanCreateCertificates && (
+            <button type="button" className="primary" onClick={() => setOpen({ kind: 'upload' })}>
+              {text('upload')}
+            </button>
+          )
+        }
+      />
       {certificates.length === 0 && (
         <Empty icon={FileBadge} title={text('noCertificates')}>
           <CommandToCopy command={SELF_SIGNED} />
         </Empty>
       )}
-      {certificates.length > 0 && (
+      {certificates.length > 0 && shown.length === 0 && <p>{text('noMatch')}</p>}
+      {shown.length > 0 && (
         <Table
           label={text('certificates')}
           columns={canChange ? [...columns, actions] : columns}
-          rows={certificates}
+          rows={shown}
           keyOf={(certificate) => certificate.id}
         />
       )}

@@ -23,6 +23,8 @@ export const certificateTexts = catalogue('certificates', {
   chain: 'Chain',
   noChain: 'No further certificate. ',
   clientsNeed: 'Clients must know the issuer: {issuer}',
+  find: 'Find a certificate',
+  noMatch: 'No certificate matches.',
   upload: 'Upload certificate',
   store: 'Store',
   stored: '{name} is stored.',

@@ -77,8 +77,8 @@ export function Client({ clientId }: { readonly clientId: string }) {
             {client ? listText(connectionKey(client.isConnected)) : text(isReached ? 'absent' : 'unknown')}
           </span>
         )}
-        {client?.isGateway && <span className="quiet">{listText('isGateway')}</span>}
-        {client?.isBridge && <span className="quiet">{listText('bridge')}</span>}
+        {client?.isGateway && <span className="tag">{listText('isGateway')}</span>}
+        {client?.isBridge && <span className="tag">{listText('bridge')}</span>}
         <span className="buttons">
           <Link href={whyAddress(brokerId, { account, anonymous: isAnonymous(username.current), clientId })}>
             {text('why')}
@@ -106,19 +106,21 @@ export function Client({ clientId }: { readonly clientId: string }) {
       />
       <RefusalsOfClient isReached={isReached} brokerId={brokerId} clientId={clientId} />
       <EventsOfClient clientId={clientId} />
-      <TrafficOfClient isReached={isReached} brokerId={brokerId} clientId={clientId} numbers={known} />
-      <SubscriptionsOfClient numbers={known} isReached={isReached} />
-      {lastKnown && (isReached || client) && (
-        <AccessOfClient
-          brokerId={brokerId}
-          clientId={clientId}
-          access={lastKnown}
-          lastUsername={lastUsername}
-          isReached={isReached}
-        />
-      )}
+      <div className="client-parts">
+        <TrafficOfClient isReached={isReached} brokerId={brokerId} clientId={clientId} numbers={known} />
+        <SubscriptionsOfClient numbers={known} isReached={isReached} />
+        {lastKnown && (isReached || client) && (
+          <AccessOfClient
+            brokerId={brokerId}
+            clientId={clientId}
+            access={lastKnown}
+            lastUsername={lastUsername}
+            isReached={isReached}
+          />
+        )}
+        <TopicTest brokerId={brokerId} clientId={clientId} username={state && seen ? username.current : undefined} />
+      </div>
       {isReached && access.error && <Problem error={access.error} />}
-      <TopicTest brokerId={brokerId} clientId={clientId} username={state && seen ? username.current : undefined} />
       {isDisconnecting && lastKnown?.viewerCanControlClients && (
         <BulkDisconnect
           brokerId={brokerId}

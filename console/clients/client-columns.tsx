@@ -3,7 +3,9 @@ import { useContext, useMemo } from 'react';
 import { type Translate, useLanguage, useNumbers, useTexts, useTimes } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { IconButton } from '../ui/icon-button.tsx';
+import { LongName } from '../ui/long-name.tsx';
 import { type Place, PlaceContext } from '../ui/place.ts';
+import { useZonedTimes } from '../ui/use-zone.ts';
 import { clientPath } from './client-address.ts';
 import type { ClientRow } from './operations.ts';
 import type { SortField } from './selection.ts';
@@ -34,11 +36,12 @@ export function useClientColumns(
   const text = useTexts(clientsTexts);
   const numberText = useNumbers();
   const timeOf = useTimes();
+  const zonedTimeOf = useZonedTimes();
   const language = useLanguage();
   const { linkTo } = useContext(PlaceContext);
   // Rows are drawn again only if their client or the columns change.
   return useMemo(
-    () => columnsOf({ brokerId, withDrops, onDelete, text, numberText, timeOf, linkTo }),
+    () => columnsOf({ brokerId, withDrops, onDelete, text, numberText, timeOf, zonedTimeOf, linkTo }),
     [brokerId, withDrops, onDelete, language, linkTo],
   );
 }
@@ -51,17 +54,11 @@ interface ColumnsOptions extends Pick<Place, 'linkTo'> {
   readonly text: ReturnType<typeof useTexts<keyof typeof clientsTexts.en>>;
   readonly numberText: (number: number) => string;
   readonly timeOf: (time: string) => string;
+  readonly zonedTimeOf: (time: string) => string;
 }
 
-function columnsOf({
-  brokerId,
-  withDrops,
-  onDelete,
-  text,
-  numberText,
-  timeOf,
-  linkTo,
-}: ColumnsOptions): readonly ClientColumn[] {
+function columnsOf(options: ColumnsOptions): readonly ClientColumn[] {
+  const { brokerId, withDrops, onDelete, text, numberText, timeOf, zonedTimeOf, linkTo } = options;
   const count = (value: number | null | undefined) => (value == null ? '–' : numberText(value));
   return [
     {
@@ -72,10 +69,14 @@ function columnsOf({
       cell: ({ clientId, ...client }) => (
         <>
           <a {...linkTo(clientPath(brokerId, clientId))} tabIndex={-1}>
-            {clientId}
+            <LongName>{clientId}</LongName>
           </a>
-          {client.isGateway && <small title={text('isGateway')}> {text('gateway')}</small>}
-          {client.isBridge && <small> {text('bridge')}</small>}
+          {client.isGateway && (
+            <span className="tag" title={text('isGateway')}>
+              {text('gateway')}
+            </span>
+          )}
+          {client.isBridge && <span className="tag">{text('bridge')}</span>}
           {client.nodeId !== null && <small> {text('nodeNumber', { number: client.nodeId })}</small>}
         </>
       ),
@@ -115,7 +116,7 @@ function columnsOf({
       sortField: 'CONNECTED_AT',
       cell: ({ lastConnectedAt }) =>
         lastConnectedAt && (
-          <time dateTime={lastConnectedAt} title={lastConnectedAt}>
+          <time dateTime={lastConnectedAt} title={zonedTimeOf(lastConnectedAt)}>
             {timeOf(lastConnectedAt)}
           </time>
         ),

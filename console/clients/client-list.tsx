@@ -45,7 +45,7 @@ export function ClientList() {
   const offline = selection.filter.isConnected === true ? 0 : totalCount - (connectedCount ?? 0);
   return (
     <>
-      <FilterForm brokerId={brokerId} values={values} set={set} />
+      <FilterForm brokerId={brokerId} values={values} />
       {rows && <Refusal error={error} />}
       {!rows && <Problem error={error} />}
       {rows && (

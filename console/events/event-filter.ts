@@ -11,10 +11,10 @@ export const KINDS = [
   'CLIENT_ID_CONFLICT',
 ] as const satisfies readonly EventKind[];
 
-export const TEXT_KEYS = ['client', 'username'] as const;
 /** Names in the address of what selects events. */
-export const FILTER_KEYS = [...TEXT_KEYS, 'kind', 'from', 'to'] as const;
-const PAGE_KEYS = ['after', 'before', 'nextTo'] as const;
+export const FILTER_KEYS = ['client', 'username', 'kind', 'from', 'to'] as const;
+/** Of its page. */
+export const PAGE_KEYS = ['after', 'before', 'nextTo'] as const;
 
 /** Entries of a page. */
 const PAGE = 50;

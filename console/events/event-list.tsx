@@ -45,7 +45,7 @@ export function EventList(props: EventListProps) {
   const { newer, older } = page === null ? { newer: null, older: null } : neighboursOf(page, values);
   return (
     <>
-      <EventFilterForm values={values} hasClients={of !== 'CLIENT'} />
+      <EventFilterForm hasClients={of !== 'CLIENT'} />
       {page === null && <Problem error={error} />}
       {page !== null && (
         <>

@@ -11,6 +11,7 @@ import { useEventWords, usernameOf } from './event-words.ts';
 import { How } from './how.tsx';
 import { eventTexts } from './texts.ts';
 import './style.css';
+import { LongName } from '../ui/long-name.tsx';
 
 interface EventTableProps {
   readonly label: string;
@@ -81,7 +82,13 @@ export function EventTable({ label, rows, of, canReadAudit, isStale }: EventTabl
             'client',
             text('client'),
             ({ broker, clientId }) =>
-              clientId ? <Link href={clientPath(broker.id, clientId)}>{clientId}</Link> : text('unknown'),
+              clientId ? (
+                <Link href={clientPath(broker.id, clientId)}>
+                  <LongName>{clientId}</LongName>
+                </Link>
+              ) : (
+                text('unknown')
+              ),
             ({ clientId }) => clientId,
           ),
         ]),

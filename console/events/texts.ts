@@ -5,7 +5,6 @@ export const eventTexts = catalogue('events', {
   what: 'What',
   how: 'How and why',
   kind: 'Kind',
-  any: 'any',
   clientId: 'Client id (exact)',
   username: 'User name (exact)',
   CONNECTED: 'connected',

@@ -9,10 +9,9 @@ import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Empty } from '../ui/empty.tsx';
-import { Field } from '../ui/field.tsx';
-import { localTime } from '../ui/local-time.ts';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
+import { TimeField } from '../ui/time-field.tsx';
 import { ActionField } from './action-field.tsx';
 import { beginOf, ChangesSince } from './changes-since.tsx';
 import { DecidingRule } from './looked-at.tsx';
@@ -68,14 +67,12 @@ function WhoForm() {
       <ActionField value={values.action} onChange={(action) => setValues({ ...values, action })} />
       <TopicField value={values.topic} onChange={(topic) => setValues({ ...values, topic })} />
       {project.viewerCanReadAudit && (
-        <Field label={text('onDay')}>
-          <input
-            type="date"
-            max={localTime(Date.now()).slice(0, 'yyyy-mm-dd'.length)}
-            value={values.day}
-            onInput={({ currentTarget: { value } }) => setValues({ ...values, day: value })}
-          />
-        </Field>
+        <TimeField
+          label={text('onDay')}
+          isDay={true}
+          value={values.day}
+          onValue={(day) => setValues({ ...values, day })}
+        />
       )}
       <button type="submit">{text('whoCan')}</button>
     </form>

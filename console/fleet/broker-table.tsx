@@ -1,8 +1,9 @@
 import { Link } from 'wouter';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
+import { Hint } from '../ui/hint.tsx';
 import { Table } from '../ui/table.tsx';
-import { Hour, type NumberKey, numberOf, Problems, Published, State } from './broker-parts.tsx';
+import { Hour, type NumberKey, numberOf, Problems, Published, State, Unknown } from './broker-parts.tsx';
 import { type SortField, useFleetView } from './fleet-view.ts';
 import type { Project } from './operations.ts';
 import { fleetTexts } from './texts.ts';
@@ -59,7 +60,7 @@ export function BrokerTable({ project, brokers }: { readonly project: Project; r
       isNumber: true,
       cell: (broker) => {
         const denied = numberOf(broker, 'denied');
-        if (denied === null) return '–';
+        if (denied === null) return <Unknown broker={broker} />;
         return denied === 0 ? '0' : <Link href={`/brokers/${broker.id}/refusals`}>{numberText(denied)}</Link>;
       },
       value: (broker) => numberOf(broker, 'denied'),
@@ -70,7 +71,7 @@ export function BrokerTable({ project, brokers }: { readonly project: Project; r
       isNumber: true,
       cell: ({ daysLeft }) =>
         daysLeft === null ? (
-          '–'
+          <Hint text={text('noCertificate')}>–</Hint>
         ) : (
           <Link href={`/projects/${project.id}/certificates`} className={daysLeft < SOON_DAYS ? 'soon' : undefined}>
             {text('daysLeft', { days: daysLeft })}

@@ -33,6 +33,8 @@ type Changes = Readonly<Record<string, string>>;
 
 interface ShownFleet {
   readonly view: FleetView;
+  /** Names of the pages of the projects in the address. */
+  readonly pageKeys: readonly string[];
   readonly set: (changes: Changes) => void;
   /** The address of the fleet with other values; an empty one is removed. Pages begin again. */
   readonly linkTo: (changes: Changes) => string;
@@ -51,9 +53,11 @@ export function useFleetView(): ShownFleet {
     orderBy: { field, order },
     pageOf: (projectId) => Math.max(1, Number(values.get(projectId)) || 1),
   };
-  const pages = Object.fromEntries([...values.keys()].filter((key) => key.startsWith('prj_')).map((key) => [key, '']));
+  const pageKeys = [...values.keys()].filter((key) => key.startsWith('prj_'));
+  const pages = Object.fromEntries(pageKeys.map((key) => [key, '']));
   return {
     view,
+    pageKeys,
     set,
     linkTo: (changes) => {
       const next = new URLSearchParams(values);

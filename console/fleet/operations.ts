@@ -60,7 +60,7 @@ export const HOURS = graphql(`query HoursOfBrokers(
 ) {
   project(id: $id) {
     brokers(first: $first, offset: $offset, filter: $filter, orderBy: $orderBy) {
-      nodes { id metrics(maxPoints: 61) { messagesIn { mean } refusals { total } } }
+      nodes { id metrics(maxPoints: 61) { clients { mean } messagesIn { mean } messagesOut { mean } refusals { total } } }
     }
   }
 }`);

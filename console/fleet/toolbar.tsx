@@ -1,37 +1,19 @@
 import { LayoutGrid, Rows3 } from 'lucide-react';
 import { Link } from 'wouter';
 import { useTexts } from '../texts/texts.ts';
+import { FilterBar } from '../ui/filter-bar.tsx';
 import { SHOWN, SORT_FIELDS, useFleetView } from './fleet-view.ts';
 import { fleetTexts } from './texts.ts';
 
 /** Which brokers are shown, in which order and how. All of it is in the address. */
 export function Toolbar() {
   const text = useTexts(fleetTexts);
-  const { view, set, linkTo, sortBy } = useFleetView();
-  return (
-    <search className="bar">
-      <input
-        type="search"
-        aria-label={text('filterBrokers')}
-        placeholder={text('filterBrokers')}
-        value={view.name}
-        onInput={({ currentTarget: { value } }) => set({ name: value })}
-      />
-      <nav className="choices" aria-label={text('whichBrokers')}>
-        {SHOWN.map((show) => (
-          <Link
-            key={show}
-            href={linkTo({ show: show === 'all' ? '' : show })}
-            aria-current={view.show === show ? 'true' : undefined}
-          >
-            {text(`show_${show}`)}
-          </Link>
-        ))}
-      </nav>
-      <span className="space" />
+  const { view, pageKeys, linkTo, sortBy } = useFleetView();
+  const actions = (
+    <>
       {view.isTiles && (
-        <label>
-          {text('sort')}{' '}
+        <label className="select">
+          <span>{text('sort')}</span>
           <select
             value={view.orderBy.field}
             onChange={({ currentTarget: { value } }) => sortBy(SORT_FIELDS.find((one) => one === value) ?? 'PROBLEMS')}
@@ -52,6 +34,26 @@ export function Toolbar() {
           <LayoutGrid aria-hidden="true" /> {text('tiles')}
         </Link>
       </nav>
-    </search>
+    </>
+  );
+  return (
+    <FilterBar
+      keys={['name', 'show']}
+      resets={pageKeys}
+      search={{ name: 'name', label: text('filterBrokers') }}
+      actions={actions}
+    >
+      <nav className="choices" aria-label={text('whichBrokers')}>
+        {SHOWN.map((show) => (
+          <Link
+            key={show}
+            href={linkTo({ show: show === 'all' ? '' : show })}
+            aria-current={view.show === show ? 'true' : undefined}
+          >
+            {text(`show_${show}`)}
+          </Link>
+        ))}
+      </nav>
+    </FilterBar>
   );
 }

@@ -4,19 +4,21 @@ import { useBroker } from '../broker/broker-context.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { FilterBar, FilterSelect } from '../ui/filter-bar.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { FilterRows } from './filter-rows.tsx';
 import { MessageDetail } from './message-detail.tsx';
 import { MESSAGES, PAYLOAD_BYTES, RIGHTS } from './message-graph.ts';
 import { MessageList } from './message-list.tsx';
 import { STORED, type TailedMessage } from './message-tail.ts';
-import { formatIn } from './payload.ts';
-import { FormatChoice } from './payload-view.tsx';
+import { FORMATS, formatIn } from './payload.ts';
+import { payloadTexts } from './payload-texts.ts';
 import { Publish } from './publish.tsx';
 import { messageTexts } from './texts.ts';
 import { useTail } from './use-tail.ts';
 
-const RATES = [10, 100, 1_000];
+/** Messages per second; the first one unless another is chosen. */
+const RATES = [100, 10, 1_000];
 
 /** Messages as they arrive, and a form that publishes one. */
 export function Messages() {
@@ -38,22 +40,17 @@ export function Messages() {
 
 function Tail({ brokerId }: { readonly brokerId: string }) {
   const text = useTexts(messageTexts);
+  const formatText = useTexts(payloadTexts);
   const numberText = useNumbers();
   const [address, setAddress] = useSearchParams();
   const wanted = [...new Set(address.getAll('filter'))];
-  const maxRate = RATES.find((rate) => rate === Number(address.get('rate'))) ?? 100;
+  const maxRate = RATES.find((rate) => rate === Number(address.get('rate'))) ?? (RATES[0] as number);
   const format = formatIn(address.get('format'));
   const search = address.get('show') ?? '';
   const { messages, filters } = useTail(brokerId, wanted, maxRate);
   /** The list when it was paused. */
   const [paused, setPaused] = useState<readonly TailedMessage[] | null>(null);
   const [selected, setSelected] = useState<TailedMessage | null>(null);
-  const set = (name: string, value: string | null, replace = false) => {
-    const next = new URLSearchParams(address);
-    if (value === null) next.delete(name);
-    else next.set(name, value);
-    setAddress(next, { replace });
-  };
   const setFilters = (values: readonly string[]) => {
     const next = new URLSearchParams(address);
     next.delete('filter');
@@ -72,7 +69,26 @@ function Tail({ brokerId }: { readonly brokerId: string }) {
       />
       {wanted.length > 0 && (
         <>
-          <div className="screen">
+          <FilterBar
+            keys={['show', 'format', 'rate']}
+            search={{ name: 'show', label: text('filterShown') }}
+            actions={
+              <CopyAs
+                document={MESSAGES}
+                variables={{ brokerId, filter: wanted[0], maxRate, maxPayloadBytes: PAYLOAD_BYTES }}
+              />
+            }
+          >
+            <FilterSelect
+              name="format"
+              label={formatText('format')}
+              options={FORMATS.map((one) => [one, formatText(one)])}
+            />
+            <FilterSelect
+              name="rate"
+              label={text('maxRate')}
+              options={RATES.map((rate) => [String(rate), text('atMost', { rate: numberText(rate) })])}
+            />
             <button
               type="button"
               aria-pressed={paused !== null}
@@ -80,30 +96,7 @@ function Tail({ brokerId }: { readonly brokerId: string }) {
             >
               {text(paused === null ? 'pause' : 'resume')}
             </button>
-            <input
-              type="search"
-              aria-label={text('filterShown')}
-              placeholder={text('filterShown')}
-              value={search}
-              onInput={({ currentTarget: { value } }) => set('show', value === '' ? null : value, true)}
-            />
-            <FormatChoice format={format} onFormat={(value) => set('format', value === 'auto' ? null : value)} />
-            <select
-              aria-label={text('maxRate')}
-              value={maxRate}
-              onChange={({ currentTarget: { value } }) => set('rate', value)}
-            >
-              {RATES.map((rate) => (
-                <option key={rate} value={rate}>
-                  {text('atMost', { rate: numberText(rate) })}
-                </option>
-              ))}
-            </select>
-            <CopyAs
-              document={MESSAGES}
-              variables={{ brokerId, filter: wanted[0], maxRate, maxPayloadBytes: PAYLOAD_BYTES }}
-            />
-          </div>
+          </FilterBar>
           <p className="quiet">
             {text('bound', { stored: numberText(STORED), received: numberText(received) })}
             {paused !== null && ` ${text('waiting', { count: numberText(waiting) })}`}

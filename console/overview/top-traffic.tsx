@@ -5,6 +5,7 @@ import { clientPath } from '../clients/client-address.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { LongName } from '../ui/long-name.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Uncounted } from './recorded-topics.tsx';
 import { chartsTexts } from './texts.ts';
@@ -65,7 +66,11 @@ export function TopTraffic({ brokerId }: { readonly brokerId: string }) {
               {...shared}
               title={text('topClients')}
               top={topClients}
-              nameOf={(name) => <Link href={clientPath(brokerId, name)}>{name}</Link>}
+              nameOf={(name) => (
+                <Link href={clientPath(brokerId, name)}>
+                  <LongName>{name}</LongName>
+                </Link>
+              )}
             />
             <TopList {...shared} title={text('topTopics')} top={topTopics} nameOf={(name) => <code>{name}</code>} />
           </div>

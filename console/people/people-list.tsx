@@ -6,6 +6,7 @@ import { InvitePerson } from '../project/invite-person.tsx';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { FilterBar, FilterSelect } from '../ui/filter-bar.tsx';
 import { PageHeading } from '../ui/page-heading.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
@@ -30,7 +31,7 @@ const PAGE = 100;
 export function PeopleList() {
   const text = useTexts(peopleTexts);
   const numberText = useNumbers();
-  const [search, setSearch] = useSearchParams();
+  const [search] = useSearchParams();
   const [first, setFirst] = useState(PAGE);
   const [open, setOpen] = useState<'invite' | 'create' | null>(null);
   const found = search.get('find') ?? '';
@@ -40,16 +41,6 @@ export function PeopleList() {
     filter: { ...(found !== '' && { text: found }), ...(isRootAdmin && { isRootAdmin }) },
   };
   const { data, error, renew } = useQuery(PEOPLE, variables);
-  const filterBy = (key: string, value: string) =>
-    setSearch(
-      (before) => {
-        const after = new URLSearchParams(before);
-        if (value === '') after.delete(key);
-        else after.set(key, value);
-        return after;
-      },
-      { replace: true },
-    );
   const columns: Column<Listed>[] = [
     {
       key: 'email',
@@ -94,21 +85,6 @@ export function PeopleList() {
     <>
       <header className="screen">
         <PageHeading>{text('people')}</PageHeading>
-        <input
-          type="search"
-          aria-label={text('findPerson')}
-          placeholder={text('findPerson')}
-          value={found}
-          onInput={({ currentTarget: { value } }) => filterBy('find', value)}
-        />
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={isRootAdmin}
-            onChange={({ currentTarget: { checked } }) => filterBy('administrators', checked ? 'only' : '')}
-          />{' '}
-          {text('onlyRootAdministrators')}
-        </label>
         <button type="button" onClick={() => setOpen('create')}>
           {text('createPerson')}
         </button>
@@ -117,6 +93,14 @@ export function PeopleList() {
         </button>
         <CopyAs document={PEOPLE} variables={variables} />
       </header>
+      <FilterBar keys={['find', 'administrators']} search={{ name: 'find', label: text('findPerson') }}>
+        <FilterSelect
+          name="administrators"
+          label={text('role')}
+          any={text('any')}
+          options={[['only', text('rootAdministrator')]]}
+        />
+      </FilterBar>
       {data === null ? <Problem error={error} /> : <Refusal error={error} />}
       {data && (
         <>

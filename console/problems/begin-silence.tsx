@@ -7,6 +7,7 @@ import { Field } from '../ui/field.tsx';
 import { minuteOf, timeOfInput } from '../ui/local-time.ts';
 import { useNotices } from '../ui/notices.tsx';
 import { Restored } from '../ui/restored.tsx';
+import { TimeField } from '../ui/time-field.tsx';
 import { type Scope, ScopeFields } from './scope-fields.tsx';
 import { silenceTexts } from './silence-texts.ts';
 
@@ -87,14 +88,13 @@ export function BeginSilence({ project, scope, onDone, onClose }: BeginSilencePr
             onInput={({ currentTarget: { value } }) => draft.change({ reason: value })}
           />
         </Field>
-        <Field label={text('until')} hint={text('untilHint')}>
-          <input
-            type="datetime-local"
-            required={true}
-            value={until}
-            onInput={({ currentTarget: { value } }) => draft.change({ until: value })}
-          />
-        </Field>
+        <TimeField
+          label={text('until')}
+          hint={text('untilHint')}
+          required={true}
+          value={until}
+          onValue={(value) => draft.change({ until: value })}
+        />
         <p className="presets">
           {ENDS.map(({ key: name, at }) => (
             <button key={name} type="button" onClick={() => draft.change({ until: minuteOf(at()) })}>

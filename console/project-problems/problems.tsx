@@ -18,12 +18,12 @@ import './style.css';
 /** The problems of a project: those that are open, live, and those that are over. */
 export function Problems() {
   const { id } = useProject();
-  const { values, set } = useAddressValues();
+  const { values } = useAddressValues();
   const { lastClosing } = useProjectProblems();
   const wanted = wantedIn(values);
   return (
     <>
-      <ProblemFilterForm projectId={id} values={values} onChange={set} />
+      <ProblemFilterForm projectId={id} />
       {wanted.state !== 'closed' && <Open projectId={id} wanted={wanted} />}
       {wanted.state !== 'open' && <ClosedProblems projectId={id} wanted={wanted} revision={lastClosing} />}
     </>

@@ -4,6 +4,8 @@ import { useMutation } from '../graph/use-mutation.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Confirmation } from '../ui/confirmation.tsx';
 import { Field } from '../ui/field.tsx';
+import { timeOfInput } from '../ui/local-time.ts';
+import { TimeField } from '../ui/time-field.tsx';
 import { type Role, RoleSelect } from './role-select.tsx';
 import { tokenTexts } from './token-texts.ts';
 import { ViewerNote } from './viewer-note.tsx';
@@ -37,7 +39,7 @@ export function CreateToken({ projectId, brokers, onCreated, onClose }: CreateTo
         name,
         role,
         ...(isRestricted && { type: 'RESTRICTED' as const, brokerIds: [...chosen] }),
-        ...(until !== '' && { validUntil: new Date(until).toISOString() }),
+        ...(until !== '' && { validUntil: timeOfInput(until) }),
       },
     });
     if (created !== null) onCreated(name, created.createToken.secret);
@@ -47,6 +49,7 @@ export function CreateToken({ projectId, brokers, onCreated, onClose }: CreateTo
       title={text('createToken')}
       action={text('createToken')}
       isBusy={isBusy}
+      isReady={until === '' || timeOfInput(until) !== ''}
       error={error}
       onConfirm={() => void create()}
       onClose={onClose}
@@ -91,9 +94,7 @@ export function CreateToken({ projectId, brokers, onCreated, onClose }: CreateTo
             ))}
           </fieldset>
         )}
-        <Field label={text('validUntil')} hint={text('untilHint')}>
-          <input type="datetime-local" value={until} onInput={({ currentTarget: { value } }) => setUntil(value)} />
-        </Field>
+        <TimeField label={text('validUntil')} hint={text('untilHint')} value={until} onValue={setUntil} />
       </div>
     </Confirmation>
   );

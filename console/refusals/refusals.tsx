@@ -10,10 +10,14 @@ import { useQuery } from '../graph/use-query.ts';
 import { useTexts, useTimes } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
+import { contains } from '../ui/contains.ts';
 import { Empty } from '../ui/empty.tsx';
+import { FilterBar, FilterSelect } from '../ui/filter-bar.tsx';
+import { LongName } from '../ui/long-name.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Limit } from './limit.tsx';
+import { reasonTexts } from './reason-texts.ts';
 import { useRefusalColumns } from './refusal-columns.tsx';
 import { RefusalPage } from './refusal-page.tsx';
 import { REFUSALS, type Refusal, type RefusalsEvent } from './refusals-live.ts';
@@ -53,7 +57,11 @@ function RefusalList() {
       title: text('client'),
       cell: (refusal) => (
         <>
-          {refusal.clientId && <Link href={clientPath(broker.id, refusal.clientId)}>{refusal.clientId}</Link>}
+          {refusal.clientId && (
+            <Link href={clientPath(broker.id, refusal.clientId)}>
+              <LongName>{refusal.clientId}</LongName>
+            </Link>
+          )}
           <small className="of-client">
             {refusal.username && (
               <Link href={accessAddress(broker.id, 'accounts', { name: refusal.username })}>{refusal.username}</Link>
@@ -72,9 +80,17 @@ function RefusalList() {
     whatHelps,
     times,
   ];
+  const reasonText = useTexts(reasonTexts);
+  const [search] = useSearchParams();
+  const [typed, wanted] = [search.get('search') ?? '', search.get('reason')];
   const reported = data?.broker?.refusals;
   if (state === null || !reported) return <Problem error={error} />;
   const refusals = [...state.values()].sort((a, b) => b.lastAt.localeCompare(a.lastAt));
+  const reasons = [...new Set(refusals.map((refusal) => refusal.reason))];
+  const shown = refusals.filter(
+    ({ reason, clientId, username, address, topic: on }) =>
+      (wanted === null || reason === wanted) && contains(typed, [clientId, username, address, on]),
+  );
   return (
     <>
       <Limit refusals={reported} />
@@ -85,7 +101,18 @@ function RefusalList() {
         </Empty>
       )}
       {refusals.length > 0 && (
-        <Table label={text('refusals')} columns={columns} rows={refusals} keyOf={({ id }) => id} isStale={!isLive} />
+        <FilterBar keys={['search', 'reason']} search={{ name: 'search', label: text('find') }}>
+          <FilterSelect
+            name="reason"
+            label={text('reason')}
+            any={text('any')}
+            options={reasons.map((one) => [one, reasonText(one)])}
+          />
+        </FilterBar>
+      )}
+      {refusals.length > 0 && shown.length === 0 && <p>{text('noMatch')}</p>}
+      {shown.length > 0 && (
+        <Table label={text('refusals')} columns={columns} rows={shown} keyOf={({ id }) => id} isStale={!isLive} />
       )}
     </>
   );

@@ -4,6 +4,8 @@ import { catalogue } from '../texts/texts.ts';
 export type RefusalKind = introspection['types']['RefusalKind']['enumValues'];
 
 export const refusalTexts = catalogue('refusals', {
+  find: 'Client, account, address or topic',
+  noMatch: 'Nothing that was denied matches the filter.',
   whatHelps: 'What would help',
   decidedBy: 'Decided by',
   times: 'Times',

@@ -4,9 +4,10 @@ import { useTexts } from '../texts/texts.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { DialogButtons } from '../ui/dialog-buttons.tsx';
 import { Field } from '../ui/field.tsx';
-import { localTime } from '../ui/local-time.ts';
+import { localTime, timeOfInput } from '../ui/local-time.ts';
 import { Refusal } from '../ui/problem.tsx';
 import { RangeChoice } from '../ui/range-choice.tsx';
+import { TimeField } from '../ui/time-field.tsx';
 import { REPLAY, type Stream } from './stream-graph.ts';
 import { streamTexts } from './texts.ts';
 
@@ -33,35 +34,39 @@ export function ReplayForm({ brokerId, stream, onClose, onStarted }: ReplayFormP
         topic,
         reverse,
         ...(speed === '' ? { fastest: true } : { speed: Number(speed) }),
-        ...(from !== '' && { from: new Date(from).toISOString() }),
-        ...(to !== '' && { to: new Date(to).toISOString() }),
+        ...(from !== '' && { from: timeOfInput(from) }),
+        ...(to !== '' && { to: timeOfInput(to) }),
         ...(limit !== '' && { limit: Number(limit) }),
       },
     });
     if (started) onStarted();
   };
-  const input = (name: 'topic' | 'from' | 'to' | 'speed' | 'limit', type: string) => (
+  const input = (name: 'topic' | 'speed' | 'limit', type: string) => (
     <input
       type={type}
       required={name === 'topic'}
       min={type === 'number' ? 0 : undefined}
-      step={name === 'speed' || type === 'datetime-local' ? 'any' : undefined}
+      step={name === 'speed' ? 'any' : undefined}
       value={form[name]}
       onInput={({ currentTarget: { value } }) => change({ [name]: value })}
     />
   );
+  const isReady = [form.from, form.to].every((time) => time === '' || timeOfInput(time) !== '');
   return (
     <Dialog title={text('replayOf', { name: stream.name })} onClose={onClose}>
       <form className="fields" onSubmit={(event) => void start(event)}>
         <p>{text('replayHint')}</p>
         <Field label={text('replayTopic')}>{input('topic', 'text')}</Field>
         <RangeChoice onRange={({ from, to }) => change({ from: localTime(from), to: localTime(to) })} />
-        <Field label={text('from')} hint={text('fromHint')}>
-          {input('from', 'datetime-local')}
-        </Field>
-        <Field label={text('to')} hint={text('toHint')}>
-          {input('to', 'datetime-local')}
-        </Field>
+        {(['from', 'to'] as const).map((key) => (
+          <TimeField
+            key={key}
+            label={text(key)}
+            hint={text(`${key}Hint`)}
+            value={form[key]}
+            onValue={(value) => change({ [key]: value })}
+          />
+        ))}
         <Field label={text('speed')} hint={text('speedHint')}>
           {input('speed', 'number')}
         </Field>
@@ -77,7 +82,7 @@ export function ReplayForm({ brokerId, stream, onClose, onStarted }: ReplayFormP
           {text('reverse')}
         </label>
         <Refusal error={error} />
-        <DialogButtons action={text('startReplay')} isBusy={isBusy} onClose={onClose} />
+        <DialogButtons action={text('startReplay')} isBusy={isBusy} isReady={isReady} onClose={onClose} />
       </form>
     </Dialog>
   );

@@ -4,8 +4,10 @@ import { useBroker } from '../broker/broker-context.ts';
 import { useLive } from '../graph/live.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
+import { contains } from '../ui/contains.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Empty } from '../ui/empty.tsx';
+import { FilterBar } from '../ui/filter-bar.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { StreamDetail } from './stream-detail.tsx';
 import { StreamForm } from './stream-form.tsx';
@@ -42,6 +44,9 @@ export function Streams() {
   const isEdited = address.has('edit');
   const open = (next: Record<string, string>) => setAddress(next);
   const isEmpty = state.isComplete && state.streams.size === 0;
+  const shown = [...state.streams.values()].filter((one) =>
+    contains(address.get('search') ?? '', [one.name, one.textName, one.sourceTopic, one.targetTopic]),
+  );
   const create = canCreate && (
     <button type="button" className="primary" onClick={() => open({ new: 'stream' })}>
       {text('newStream')}
@@ -72,11 +77,17 @@ export function Streams() {
   }
   return (
     <>
-      <header className="screen">
-        {!isEmpty && create}
-        <span className={isLive ? 'live' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
-        <CopyAs document={STREAMS} variables={{ brokerId: broker.id }} />
-      </header>
+      <FilterBar
+        keys={['search']}
+        search={isEmpty ? undefined : { name: 'search', label: text('find') }}
+        actions={
+          <>
+            <span className={isLive ? 'live' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
+            <CopyAs document={STREAMS} variables={{ brokerId: broker.id }} />
+            {!isEmpty && create}
+          </>
+        }
+      />
       {!state.isConnected && <p className="note">{text('lastKnown')}</p>}
       {data.broker?.streams?.problem && <p className="note">{data.broker.streams.problem}</p>}
       {isEmpty && (
@@ -84,10 +95,11 @@ export function Streams() {
           {create}
         </Empty>
       )}
-      {state.streams.size > 0 && (
+      {!isEmpty && shown.length === 0 && <p>{text('noMatch')}</p>}
+      {shown.length > 0 && (
         <StreamList
           brokerId={broker.id}
-          streams={[...state.streams.values()]}
+          streams={shown}
           isStale={!isLive}
           selected={name}
           onOpen={(opened) => open({ stream: opened })}

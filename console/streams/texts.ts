@@ -3,6 +3,8 @@ import { catalogue } from '../texts/texts.ts';
 export const streamTexts = catalogue('streams', {
   streams: 'Streams',
   stream: 'Stream {name}',
+  find: 'Find a stream',
+  noMatch: 'No stream matches.',
   newStream: 'New stream',
   noStreams: 'There is no stream yet. A stream filters, changes, publishes and stores messages.',
   noStream: 'There is no stream {name}.',

@@ -40,6 +40,7 @@ export const common = {
   name: 'Name',
   description: 'Description',
   actions: 'Actions',
+  any: 'any',
   yes: 'yes',
   no: 'no',
   more: 'Show more',

@@ -2,6 +2,7 @@ import { Link } from 'wouter';
 import { clientPath } from '../clients/client-address.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
+import { LongName } from '../ui/long-name.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { topicTexts } from './texts.ts';
 import { SUBSCRIBERS } from './topic-graph.ts';
@@ -24,12 +25,14 @@ export function Subscribed({ brokerId, topic }: { readonly brokerId: string; rea
       <ul>
         {found?.nodes.map(({ clientId, nodeId, filter, qos, isConnected, isGateway }) => (
           <li key={`${clientId} ${nodeId} ${filter}`}>
-            <Link href={clientPath(brokerId, clientId)}>{clientId}</Link>
+            <Link href={clientPath(brokerId, clientId)}>
+              <LongName>{clientId}</LongName>
+            </Link>
+            {isGateway && <span className="tag">{text('ofThisService')}</span>}
             {nodeId !== null && ` ${text('onNode', { node: numberText(nodeId) })}`} <code>{filter}</code>{' '}
             <span className="quiet">
               {text('qos', { qos: numberText(qos) })}
               {!isConnected && ` · ${text('offline')}`}
-              {isGateway && ` · ${text('ofThisService')}`}
             </span>
           </li>
         ))}

@@ -6,6 +6,7 @@ import { useFresh } from '../graph/use-fresh.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { FilterBar, FilterSelect } from '../ui/filter-bar.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Found, termsOf } from './found.tsx';
 import { PAUSE_MS } from './pause.ts';
@@ -50,41 +51,34 @@ export function Topics() {
   const isSelected = (value: string) => value === topic;
   return (
     <>
-      <header className="screen">
-        <input
-          type="search"
-          aria-label={text('searchTopics')}
-          placeholder={text('searchTopics')}
-          title={text('searchHint')}
-          value={search}
-          onInput={({ currentTarget: { value } }) => set('search', value === '' ? null : value, true)}
+      <FilterBar
+        keys={['search', 'kind', 'node']}
+        search={{ name: 'search', label: text('searchTopics'), title: text('searchHint') }}
+        actions={
+          <>
+            {typeof tree?.count === 'number' && <span>{text('count', { count: numberText(tree.count) })}</span>}
+            <span className={isLive ? 'live' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
+            <CopyAs document={LEVELS} variables={{ ...place, first: 100 }} />
+          </>
+        }
+      >
+        <FilterSelect
+          name="kind"
+          label={text('kind')}
+          options={[
+            ['PUBLISHED', text('PUBLISHED')],
+            ['SUBSCRIBED', text('SUBSCRIBED')],
+          ]}
         />
-        <select
-          aria-label={text('kind')}
-          value={kind}
-          onChange={({ currentTarget: { value } }) => set('kind', value === 'SUBSCRIBED' ? value : null)}
-        >
-          <option value="PUBLISHED">{text('PUBLISHED')}</option>
-          <option value="SUBSCRIBED">{text('SUBSCRIBED')}</option>
-        </select>
         {nodes.length > 0 && (
-          <select
-            aria-label={text('node')}
-            value={node ?? ''}
-            onChange={({ currentTarget: { value } }) => set('node', value === '' ? null : value)}
-          >
-            <option value="">–</option>
-            {nodes.map(({ nodeId }) => (
-              <option key={nodeId} value={nodeId ?? ''}>
-                {text('nodeOf', { node: nodeId })}
-              </option>
-            ))}
-          </select>
+          <FilterSelect
+            name="node"
+            label={text('node')}
+            any="–"
+            options={nodes.map(({ nodeId }) => [String(nodeId), text('nodeOf', { node: nodeId })])}
+          />
         )}
-        {typeof tree?.count === 'number' && <span>{text('count', { count: numberText(tree.count) })}</span>}
-        <span className={isLive ? 'live' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
-        <CopyAs document={LEVELS} variables={{ ...place, first: 100 }} />
-      </header>
+      </FilterBar>
       {tree === null && <p className="note">{text(nodes.length > 0 ? 'chooseNode' : 'noTree')}</p>}
       {tree && (
         <>

@@ -1,4 +1,5 @@
 import { useTexts, useTimes } from '../texts/texts.ts';
+import { useZonedTimes } from './use-zone.ts';
 
 interface AgeProps {
   readonly asOf: string | null | undefined;
@@ -9,9 +10,10 @@ interface AgeProps {
 export function Age({ asOf, isStale = false }: AgeProps) {
   const text = useTexts();
   const timeOf = useTimes();
+  const zonedTimeOf = useZonedTimes();
   if (!asOf) return null;
   return (
-    <span className={isStale ? 'quiet stale' : 'quiet'} title={asOf}>
+    <span className={isStale ? 'quiet stale' : 'quiet'} title={zonedTimeOf(asOf)}>
       {text('readAt', { time: timeOf(asOf) })}
       {isStale ? `, ${text('stale')}` : ''}
     </span>

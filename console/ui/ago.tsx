@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
-import { useLanguage, useTimes } from '../texts/texts.ts';
+import { useLanguage } from '../texts/texts.ts';
+import { useZonedTimes } from './use-zone.ts';
 
 const UNITS = [
   ['day', 86_400_000],
@@ -13,7 +14,7 @@ const EVERY_MS = 5_000;
 /** How long ago something was: "3 min ago". The time itself, with its zone, is shown when it is pointed at. */
 export function Ago({ at }: { readonly at: string }) {
   const language = useLanguage();
-  const timeOf = useTimes();
+  const timeOf = useZonedTimes();
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
     const timer = setInterval(() => setNow(Date.now()), EVERY_MS);
@@ -22,11 +23,8 @@ export function Ago({ at }: { readonly at: string }) {
   const past = Math.max(0, now - Date.parse(at));
   const [unit, length] = UNITS.find(([, size]) => past >= size) ?? ['second', 1_000];
   const text = new Intl.RelativeTimeFormat(language, { style: 'short' }).format(-Math.floor(past / length), unit);
-  const zone = new Intl.DateTimeFormat(language, { timeZoneName: 'short' })
-    .formatToParts(new Date(at))
-    .find(({ type }) => type === 'timeZoneName');
   return (
-    <time dateTime={at} title={`${timeOf(at)} ${zone?.value ?? ''}`}>
+    <time dateTime={at} title={timeOf(at)}>
       {text}
     </time>
   );

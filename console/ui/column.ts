@@ -4,6 +4,8 @@ import type { ReactNode } from 'react';
 export interface Column<Row> {
   readonly key: string;
   readonly title: string;
+  /** What the head shows instead of the title. */
+  readonly head?: ReactNode;
   /** What the row shows. */
   readonly cell: (row: Row) => ReactNode;
   /** What the CSV file contains. Default: `cell`, if it is text or a number. */

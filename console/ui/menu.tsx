@@ -6,19 +6,22 @@ interface MenuProps {
   readonly label?: string | undefined;
   readonly button: ReactNode;
   readonly className?: string | undefined;
-  /** Links and buttons. A click on one closes the menu. */
+  /** Shown when the button is pointed at. */
+  readonly title?: string;
+  /** Links and buttons. A click on one closes the menu, unless it is in an element with `data-stays`. */
   readonly children: ReactNode;
   readonly onOpen?: () => void;
 }
 
 /** A button that opens a list of links and buttons next to it. Escape and a click elsewhere close it. */
-export function Menu({ label, button, className, children, onOpen }: MenuProps) {
+export function Menu({ label, button, className, title, children, onOpen }: MenuProps) {
   const id = useId();
   const opener = useRef<HTMLButtonElement>(null);
   const menu = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const close = ({ target }: Event) => {
-      if (target instanceof Element && target.closest('a, button')) menu.current?.hidePopover();
+      const isChoice = target instanceof Element && target.closest('a, button') && !target.closest('[data-stays]');
+      if (isChoice) menu.current?.hidePopover();
     };
     menu.current?.addEventListener('click', close);
     return () => menu.current?.removeEventListener('click', close);
@@ -34,7 +37,7 @@ export function Menu({ label, button, className, children, onOpen }: MenuProps) 
   };
   return (
     <>
-      <button ref={opener} type="button" className={className} aria-label={label} popoverTarget={id}>
+      <button ref={opener} type="button" className={className} title={title} aria-label={label} popoverTarget={id}>
         {button}
       </button>
       <div ref={menu} id={id} className="menu" popover="auto" onToggle={place}>

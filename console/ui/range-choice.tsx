@@ -23,7 +23,6 @@ export function RangeChoice({ onRange }: RangeChoiceProps) {
           {text(range)}
         </button>
       ))}
-      <small>{text('zone', { zone: new Intl.DateTimeFormat().resolvedOptions().timeZone })}</small>
     </fieldset>
   );
 }

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from './column.ts';
 import { saveCsv } from './csv.ts';
@@ -12,13 +12,16 @@ interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
+  /** What can be done with chosen rows; shown over the titles. */
+  readonly selection?: ReactNode;
   readonly isStale?: boolean;
   /** Whether the rows can be saved as a CSV file. Default: true. */
   readonly hasCsv?: boolean;
 }
 
 /** A table of at most some hundred rows. */
-export function Table<Row>({ label, columns, rows, keyOf, isStale = false, hasCsv = true }: TableProps<Row>) {
+export function Table<Row>(props: TableProps<Row>) {
+  const { label, columns, rows, keyOf, selection, isStale = false, hasCsv = true } = props;
   const text = useTexts();
   const shown = columns.filter(({ isHidden }) => !isHidden);
   const naming = shown.findIndex(({ isLeading }) => !isLeading);
@@ -36,18 +39,23 @@ export function Table<Row>({ label, columns, rows, keyOf, isStale = false, hasCs
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must be able to scroll it (WCAG 2.1.1) */}
       <section ref={place} className="wide" tabIndex={0} aria-label={label}>
+        {selection && (
+          <div className="selection">
+            <div>{selection}</div>
+          </div>
+        )}
         <table className={isStale ? 'stale' : ''}>
           <caption className="hidden">{label}</caption>
           <thead>
             <tr>
-              {shown.map(({ key, title, isNumber, sort }) => (
+              {shown.map(({ key, title, head, isNumber, sort }) => (
                 <th
                   key={key}
                   scope="col"
                   className={isNumber ? 'number' : undefined}
                   aria-sort={sort && ariaSortOf(sort.direction)}
                 >
-                  {sort ? <SortButton title={title} {...sort} /> : title}
+                  {head ?? (sort ? <SortButton title={title} {...sort} /> : title)}
                 </th>
               ))}
             </tr>

@@ -219,6 +219,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     await expect.poll(names).toEqual(['meter-1']);
     await page.getByLabel('Members of the group').fill('');
     await expect.poll(names).toEqual(['meter-1', 'meter-2']);
+    await row(page, 'meter-1').getByText('root@example.com').waitFor();
     await checkScreen(page, 'access');
     await page.goto(`${world.service.url}/?name=meter-2#/brokers/${world.brokerId}/access/accounts`);
     await page.getByRole('heading', { name: 'meter-2' }).waitFor();
@@ -237,7 +238,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     const page = await openAccess(world.service, world.brokerId);
     const move = page.getByRole('button', { name: 'Move to another broker' });
     await page.getByLabel('Choose meter-1').check();
+    await page.locator('[aria-label="All of this page"]:indeterminate').waitFor();
     await page.getByLabel('Choose meter-2').check();
+    expect(await page.getByRole('status').filter({ hasText: '2 chosen' }).isVisible()).toBe(true);
     expect(await page.getByLabel('Choose admin').count()).toBe(0);
     await move.click();
     const question = dialog(page, 'Move accounts to another broker: 2');

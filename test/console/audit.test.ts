@@ -42,7 +42,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () =
     await rename(service, 'Plant 4');
     await rename(service, 'Plant 5', viewer.token);
     await expect.poll(() => page.getByRole('rowheader').count()).toBe(2);
-    await page.getByRole('link', { name: 'Clear the filter' }).click();
+    await page.getByRole('button', { name: 'Clear the filter' }).click();
     await rowOf(page, ROOT.email).first().waitFor();
     await checkScreen(page, 'audit');
 

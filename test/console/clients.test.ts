@@ -78,7 +78,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the clients' : CHROMIUM_MISSING, ()
     await page.getByLabel('State').selectOption('offline');
     await expect.poll(() => shown(page)).toEqual(['sleepy']);
     await page.getByLabel('State').selectOption('any');
-    await page.getByText('More conditions').click();
+    await page.getByRole('button', { name: 'More filters' }).click();
     await page.getByLabel('MQTT version').selectOption('5.0');
     await expect.poll(() => shown(page)).not.toContain('plant/1');
     expect(await shown(page)).toContain('five');

@@ -47,7 +47,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'problems' : CHROMIUM_MISSING, () =>
     await page.keyboard.type('on my way');
     await page.keyboard.press('Enter');
     await item(page).getByText('· on my way').waitFor();
-    await page.getByText('Filter', { exact: true }).click();
+    await page.getByRole('button', { name: 'More filters' }).click();
     await page.getByLabel('Acknowledged').selectOption('no');
     await expect.poll(() => item(page).count()).toBe(0);
     await page.reload();
@@ -88,7 +88,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'problems' : CHROMIUM_MISSING, () =>
       .waitFor(SLOW);
     await badge(page).waitFor({ state: 'detached' });
     await checkScreen(page, 'problems-closed');
-    await page.getByLabel('until').fill('2020-01-01T00:00');
+    await page.getByRole('button', { name: 'Any time' }).click();
+    await page.getByLabel('To', { exact: true }).fill('2020-01-01 00:00');
+    await page.keyboard.press('Enter');
     await page.getByText('No closed problem matches the filter.').waitFor();
   });
 
