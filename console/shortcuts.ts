@@ -33,7 +33,7 @@ export function useShortcuts(): void {
 }
 
 function toFilter(): void {
-  const filter = document.querySelector<HTMLElement>('main input:is([type=search], :not([type]))');
+  const filter = document.querySelector<HTMLElement>('main input:is([type=search], :not([type])):not(.menu *)');
   (filter ?? document.querySelector<HTMLElement>('button.search'))?.focus();
 }
 

@@ -17,7 +17,6 @@ export const peopleTexts = catalogue(
     ownProjects: 'Own projects',
     created: 'Created',
     findPerson: 'Find by address or name',
-    onlyRootAdministrators: 'Only root administrators',
     noPerson: 'No account matches the filter.',
     invitedUntil: 'Invited until',
     requiredAndMissing: 'required, not set up yet',
