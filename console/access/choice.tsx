@@ -13,7 +13,7 @@ interface Choosable {
 const namesIn = (accounts: readonly Choosable[]): readonly string[] =>
   accounts.filter(({ isGateway }) => !isGateway).map(({ username }) => username);
 
-/** Accounts that are chosen for a common action, also those of other pages of the list, and what can be done with them. */
+/** Accounts that are chosen, also those of other pages of the list, and what can be done with them. */
 export function useChoice(accounts: readonly Choosable[]) {
   const text = useTexts(moveTexts);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());

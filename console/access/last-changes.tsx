@@ -1,10 +1,10 @@
 import { Link } from 'wouter';
-import { entryAddress } from '../audit/entry-address.ts';
 import { useBroker } from '../broker/broker-context.ts';
 import { graphql, type ResultOf, type VariablesOf } from '../graph/graphql.ts';
 import { useFresh } from '../graph/use-fresh.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Ago } from '../ui/ago.tsx';
+import { entryAddress } from '../ui/entry-address.ts';
 import { Hint } from '../ui/hint.tsx';
 import { useZonedTimes } from '../ui/use-zone.ts';
 import { useAccess } from './access-context.ts';
@@ -29,7 +29,7 @@ type Kind = VariablesOf<typeof LAST>['kind'];
 /** As long as the audit goes back. */
 const EVER = new Date(0).toISOString();
 
-/** When this service changed objects last, and who did it. `null`: the viewer may not read the audit, or not yet known. */
+/** When this service changed objects last. `null`: not known yet, or the viewer may not read the audit. */
 export function useLastChanges(kind: Kind, names: readonly string[]) {
   const { project } = useBroker();
   const { brokerId, revision } = useAccess();
@@ -51,7 +51,7 @@ interface LastChangeProps {
   readonly name: string;
 }
 
-/** When an object was changed last, by whom, and the way to the entry of the audit. */
+/** When an object was changed last, the caller, and the way to the entry of the audit. */
 export function LastChange({ changes, name }: LastChangeProps) {
   const text = useTexts(accessTexts);
   const timeOf = useZonedTimes();

@@ -1,6 +1,5 @@
 import { Link } from 'wouter';
 import { ENTRY, type Entry } from '../audit/audit-entry.ts';
-import { entryAddress } from '../audit/entry-address.ts';
 import { useEntryColumns } from '../audit/entry-columns.tsx';
 import { useOperationName } from '../audit/what.tsx';
 import { useBroker } from '../broker/broker-context.ts';
@@ -9,6 +8,7 @@ import { useFresh } from '../graph/use-fresh.ts';
 import { useLanguage, useTexts, useTimes } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { entryAddress } from '../ui/entry-address.ts';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { whyTexts } from './texts.ts';

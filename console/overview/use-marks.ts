@@ -1,11 +1,11 @@
 import { useMemo } from 'react';
-import { entryAddress } from '../audit/entry-address.ts';
 import { useOperationName } from '../audit/what.tsx';
 import type { Mark } from '../charts/line.ts';
 import type { Span } from '../charts/range.ts';
 import { graphql } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
+import { entryAddress } from '../ui/entry-address.ts';
 import { chartsTexts } from './texts.ts';
 
 const MARKS = graphql(`query MarksOfBroker($project: ID!, $from: DateTime!, $to: DateTime!, $mayRead: Boolean!) {

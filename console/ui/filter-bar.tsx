@@ -36,7 +36,7 @@ interface FilterBarProps {
   readonly actions?: ReactNode;
 }
 
-/** What selects the rows of a list: a search field, then other conditions. All are in the address, and apply at once. */
+/** What selects the rows of a list: a search field, then other conditions. All are in the address and apply at once. */
 export function FilterBar({ keys, resets = [], search, children, more, actions }: FilterBarProps) {
   const text = useTexts(filterTexts);
   const { values, set } = useAddressValues();

@@ -5,8 +5,8 @@ const FITS = 26;
 const END = 10;
 
 /**
- * An id that programs make: many begin alike, so a long one is shortened in the middle. All of it is in the page, so that
- * it is copied whole, and it is shown when it is pointed at or has the focus.
+ * An id that programs make: many begin alike, so a long one is shortened in the middle. All of it is in the page, so
+ * that it is copied whole, and it is shown when it is pointed at or has the focus.
  */
 export function LongName({ children }: { readonly children: string }) {
   if (children.length <= FITS) return <>{children}</>;

@@ -31,7 +31,7 @@ export interface AccessChanges {
 }
 
 const KEYS = ['username', 'groupName', 'roleName'] as const;
-export type ObjectKind = (typeof KEYS)[number];
+type ObjectKind = (typeof KEYS)[number];
 
 export const objectKey = (kind: ObjectKind, name: string): string => `${kind} ${name}`;
 
