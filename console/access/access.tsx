@@ -4,6 +4,7 @@ import { useBroker } from '../broker/broker-context.ts';
 import { graphql } from '../graph/graphql.ts';
 import { useFresh } from '../graph/use-fresh.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
+import { LiveMark } from '../ui/live-mark.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { AccessContext, useAccessRevision } from './access-context.ts';
 import { Accounts } from './accounts.tsx';
@@ -84,7 +85,7 @@ export function Access({ children }: { readonly children: ReactNode }) {
             {key in counts && ` (${numberOf(counts[key as keyof typeof counts])})`}
           </Link>
         ))}
-        <span className={isLive ? 'live' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
+        <LiveMark isLive={isLive} />
       </nav>
       {!data.broker.viewerCanChangeAccessControl && <p className="note">{text('mayNotChange')}</p>}
       {!access.isSettled && <p className="note">{text('notSettled')}</p>}

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { useTexts } from '../texts/texts.ts';
+import { LiveMark } from '../ui/live-mark.tsx';
 import { useAccess } from './access-context.ts';
 import { accessAddress } from './addresses.ts';
 import { accessTexts } from './texts.ts';
@@ -53,7 +54,7 @@ export function ObjectHeader({ kind, name, onEdit, onDelete, button, children }:
       <header className="screen">
         <h2>{name}</h2>
         {children}
-        {!isLive && <span className="stale">{text('notLive')}</span>}
+        <LiveMark isLive={isLive} />
         {canChange && (
           <span className="access-buttons">
             <button type="button" onClick={onEdit}>

@@ -5,6 +5,7 @@ import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { LiveMark } from '../ui/live-mark.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
@@ -88,7 +89,7 @@ export function AuditView({ error, page, added, isLive, onSnapshot, document, va
             {text('total', { count: page.totalCount + entries.length - page.nodes.length })}
           </span>
         )}
-        {isFirst && <span className={isLive ? 'live' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>}
+        {isFirst && <LiveMark isLive={isLive} />}
         <CopyAs document={document} variables={variables} />
       </p>
       {page === null && <Problem error={null} />}

@@ -1,9 +1,11 @@
 import { Pencil, Trash2 } from 'lucide-react';
 import { useId, useState } from 'react';
+import { useIsReached } from '../broker/broker-context.ts';
 import { useLive } from '../graph/live.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { IconButton } from '../ui/icon-button.tsx';
+import { LiveMark } from '../ui/live-mark.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { type Bridge, type Connection, STATUS, type StatusEvent } from './bridge-graph.ts';
@@ -25,12 +27,14 @@ export function BridgeSection({ brokerId, bridge, onEdit }: BridgeSectionProps) 
   const numberText = useNumbers();
   const heading = useId();
   const [removed, setRemoved] = useState<Connection | null>(null);
-  const { state, isLive } = useLive(
+  const isReached = useIsReached();
+  const { state, isLive: isFollowed } = useLive(
     STATUS,
     { brokerId, bridgeId: bridge.key },
     ({ bridgeStatus }) => bridgeStatus,
     latest,
   );
+  const isLive = isFollowed && isReached;
   const canChange = bridge.viewerCanUpdate && bridge.isConfigurable;
   const number = (key: 'queuedMessages' | 'received' | 'delivered' | 'dropped' | 'rejected'): Column<Connection> => ({
     key,
@@ -106,7 +110,7 @@ export function BridgeSection({ brokerId, bridge, onEdit }: BridgeSectionProps) 
       <header className="screen">
         <h2 id={heading}>{bridge.name}</h2>
         <code>{bridge.key}</code>
-        {!isLive && <span className="stale">{text('notLive')}</span>}
+        <LiveMark isLive={isLive} />
         {canChange && (
           <button
             type="button"

@@ -34,7 +34,6 @@ export const bridgeTexts = catalogue('bridges', {
   newConnection: 'New connection',
   noConnections: 'No connection is configured.',
   byFile: 'Configured in the configuration file of the broker, which reports only whether it is connected.',
-  lastKnown: 'The broker is not connected. The last known state is shown.',
   FAILED: 'failed',
   INACTIVE: 'switched off',
   since: 'Since',

@@ -31,4 +31,7 @@ function useShown(): Shown {
 /** The broker whose screens are shown. Its connection is live. */
 export const useBroker = (): Broker => useShown().broker;
 
+/** Whether the broker is connected, so that what a subscription reports of it is current. */
+export const useIsReached = (): boolean => useBroker().connection.state === 'CONNECTED';
+
 export const useRenewBroker = (): (() => void) => useShown().renew;

@@ -1,7 +1,7 @@
 import { useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { whyAddress } from '../access/addresses.ts';
-import { useBroker } from '../broker/broker-context.ts';
+import { useBroker, useIsReached } from '../broker/broker-context.ts';
 import { BulkDisconnect } from '../clients/bulk-disconnect.tsx';
 import { connectionKey } from '../clients/client-columns.tsx';
 import { DeleteSessions } from '../clients/delete-sessions.tsx';
@@ -35,7 +35,7 @@ const ACCESS_MS = 5_000;
 export function Client({ clientId }: { readonly clientId: string }) {
   const text = useTexts(clientTexts);
   const listText = useTexts(clientsTexts);
-  const { id: brokerId, connection } = useBroker();
+  const { id: brokerId } = useBroker();
   const { state, isLive } = useLive(
     CLIENT,
     { brokerId, clientIds: [clientId] },
@@ -56,7 +56,7 @@ export function Client({ clientId }: { readonly clientId: string }) {
   const { values, set } = useAddressValues();
   const isDisconnecting = values.get('disconnect') === 'yes';
   const [isDeleting, setDeleting] = useState(false);
-  const isReached = connection.state === 'CONNECTED';
+  const isReached = useIsReached();
   const client = clientOf(state);
   // The form of the test stays as it is if the client leaves.
   const username = useRef<string | null>(null);

@@ -1,4 +1,4 @@
-import { useBroker } from '../broker/broker-context.ts';
+import { useBroker, useIsReached } from '../broker/broker-context.ts';
 import { subscribeCommand } from '../clients/subscribe-command.ts';
 import { eventTexts } from '../events/texts.ts';
 import { useTexts, useTimes } from '../texts/texts.ts';
@@ -19,8 +19,8 @@ interface PresenceProps {
 export function Presence({ clientId, client, seen }: PresenceProps) {
   const text = useTexts(clientTexts);
   const timeOf = useTimes();
-  const { connection, url } = useBroker();
-  const isReached = connection.state === 'CONNECTED';
+  const { url } = useBroker();
+  const isReached = useIsReached();
   const since = client?.isConnected ? client.lastConnectedAt : null;
   return (
     <>

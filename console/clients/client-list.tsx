@@ -1,12 +1,13 @@
 import { MonitorSmartphone } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import { useBroker } from '../broker/broker-context.ts';
+import { useBroker, useIsReached } from '../broker/broker-context.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Empty } from '../ui/empty.tsx';
+import { LiveMark } from '../ui/live-mark.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Time } from '../ui/time.tsx';
 import { BulkDisconnect } from './bulk-disconnect.tsx';
@@ -28,8 +29,8 @@ import './style.css';
 export function ClientList() {
   const text = useTexts(clientsTexts);
   const numberText = useNumbers();
-  const { id: brokerId, name, url, connection } = useBroker();
-  const isReached = connection.state === 'CONNECTED';
+  const { id: brokerId, name, url } = useBroker();
+  const isReached = useIsReached();
   const { selection, values, set } = useSelection();
   const { rows, error, connectedCount, isLive, show } = useRows(brokerId, selection);
   const { data: may } = useQuery(MAY, { id: brokerId });
@@ -67,9 +68,7 @@ export function ClientList() {
                     connected: numberText(connectedCount),
                   })}
             </strong>
-            <span className={isLive && isReached ? 'live' : 'stale'}>
-              {text(isLive && isReached ? 'live' : 'lastKnown')}
-            </span>
+            <LiveMark isLive={isLive && isReached} />
             <span className="space" />
             {canDisconnect && isReached && totalCount > 0 && connectedCount !== 0 && (
               <button type="button" className={isFiltered ? 'danger' : 'ghost'} onClick={() => setDisconnecting(true)}>

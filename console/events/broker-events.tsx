@@ -1,4 +1,4 @@
-import { useBroker } from '../broker/broker-context.ts';
+import { useBroker, useIsReached } from '../broker/broker-context.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
 import { useWantedEvents } from './event-filter.ts';
@@ -12,10 +12,10 @@ const EVENTS_MS = 2_000;
 /** What happened to the clients of a broker. */
 export function BrokerEvents() {
   const text = useTexts(eventTexts);
-  const { connection } = useBroker();
+  const isReached = useIsReached();
   return (
     <>
-      {connection.state !== 'CONNECTED' && <p className="note">{text('brokerAway')}</p>}
+      {!isReached && <p className="note">{text('brokerAway')}</p>}
       <EventsOfBroker label={text('events')} />
     </>
   );
@@ -29,7 +29,8 @@ interface EventsOfBrokerProps {
 
 /** The events of a broker or of one of its clients, as the address selects them. */
 export function EventsOfBroker({ label, clientId }: EventsOfBrokerProps) {
-  const { id, connection } = useBroker();
+  const { id } = useBroker();
+  const isReached = useIsReached();
   const wanted = useWantedEvents(clientId);
   const variables = { id, ...wanted.variables };
   const { data, error } = useQuery(BROKER_EVENTS, variables, wanted.isNewest ? EVENTS_MS : null);
@@ -40,7 +41,7 @@ export function EventsOfBroker({ label, clientId }: EventsOfBrokerProps) {
       page={data?.broker?.clientEvents ?? null}
       error={error}
       canReadAudit={data?.broker?.project.viewerCanReadAudit === true}
-      isFollowed={connection.state === 'CONNECTED'}
+      isFollowed={isReached}
       wanted={wanted}
       document={BROKER_EVENTS}
       variables={variables}

@@ -2,6 +2,7 @@ import { Link, useLocation } from 'wouter';
 import type { RefusedError } from '../graph/refused.ts';
 import { useNumbers, useTexts, useTimes } from '../texts/texts.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { LiveMark } from '../ui/live-mark.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { neighboursOf, queryOfNewest, type WantedEvents } from './event-filter.ts';
 import { EventFilterForm } from './event-filter-form.tsx';
@@ -56,7 +57,7 @@ export function EventList(props: EventListProps) {
             {page.since !== null && (
               <span className="quiet">{text('recordedSince', { time: timeOf(page.since) })}</span>
             )}
-            {isNewest && <span className={isLive ? 'live' : 'stale'}>{text(isLive ? 'live' : 'lastKnown')}</span>}
+            {isNewest && <LiveMark isLive={isLive} />}
             <CopyAs document={document} variables={variables} />
           </p>
           {page.edges.length === 0 && <NoEvents page={page} values={values} isOfClient={of === 'CLIENT'} />}

@@ -2,6 +2,7 @@ import { Link, useParams } from 'wouter';
 import { useAccessRevision } from '../access/access-context.ts';
 import { useBroker } from '../broker/broker-context.ts';
 import { useTexts } from '../texts/texts.ts';
+import { LiveMark } from '../ui/live-mark.tsx';
 import { Explain } from './explain.tsx';
 import { whyTexts } from './texts.ts';
 import { useWhy } from './use-why.ts';
@@ -26,7 +27,7 @@ export function Why() {
         <Link href={`/brokers/${id}/why/who-can?${query}`} aria-current={isWho ? 'page' : undefined}>
           {text('whoCan')}
         </Link>
-        <span className={isLive ? 'live' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
+        <LiveMark isLive={isLive} />
       </nav>
       {isWho ? <WhoCan revision={revision} /> : <Explain revision={revision} />}
     </>

@@ -8,6 +8,7 @@ import { useTexts } from '../texts/texts.ts';
 import { useAddressValues } from '../ui/address-values.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Empty } from '../ui/empty.tsx';
+import { LiveMark } from '../ui/live-mark.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { ClosedProblems } from './closed-problems.tsx';
 import { isWanted, type Wanted, wantedIn } from './problem-filter.ts';
@@ -40,7 +41,7 @@ function Open({ projectId, wanted }: { readonly projectId: string; readonly want
     <section aria-labelledby={heading}>
       <header className="screen">
         <h2 id={heading}>{text('openOnes', { count: shown.length })}</h2>
-        <span className={isLive ? 'live' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
+        <LiveMark isLive={isLive} />
         <CopyAs document={PROBLEMS} variables={{ projectId }} />
       </header>
       {problems.length === 0 && (

@@ -1,6 +1,6 @@
 import { Workflow } from 'lucide-react';
 import { useSearchParams } from 'wouter';
-import { useBroker } from '../broker/broker-context.ts';
+import { useBroker, useIsReached } from '../broker/broker-context.ts';
 import { useLive } from '../graph/live.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
@@ -8,6 +8,7 @@ import { contains } from '../ui/contains.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { FilterBar } from '../ui/filter-bar.tsx';
+import { LiveMark } from '../ui/live-mark.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { StreamDetail } from './stream-detail.tsx';
 import { StreamForm } from './stream-form.tsx';
@@ -35,7 +36,8 @@ export function Streams() {
   const broker = useBroker();
   const [address, setAddress] = useSearchParams();
   const { data, error } = useQuery(RIGHTS, { id: broker.id });
-  const { state, isLive } = useLive(STREAMS, { brokerId: broker.id }, ({ streams }) => streams, apply);
+  const { state, isLive: isFollowed } = useLive(STREAMS, { brokerId: broker.id }, ({ streams }) => streams, apply);
+  const isLive = useIsReached() && isFollowed;
   if (data === null || state === null) return <Problem error={error} />;
   const canCreate = data.broker?.viewerCanCreateStreams === true;
   const canRead = data.broker?.viewerCanReadMessages === true;
@@ -82,7 +84,7 @@ export function Streams() {
         search={isEmpty ? undefined : { name: 'search', label: text('find') }}
         actions={
           <>
-            <span className={isLive ? 'live' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
+            <LiveMark isLive={isLive} />
             <CopyAs document={STREAMS} variables={{ brokerId: broker.id }} />
             {!isEmpty && create}
           </>

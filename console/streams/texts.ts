@@ -8,7 +8,6 @@ export const streamTexts = catalogue('streams', {
   newStream: 'New stream',
   noStreams: 'There is no stream yet. A stream filters, changes, publishes and stores messages.',
   noStream: 'There is no stream {name}.',
-  lastKnown: 'The broker is not connected. The last known state is shown.',
   bySelect: 'Select and where (JSON)',
   byExpression: 'Expressions (CEL)',
   filter: 'Filter',

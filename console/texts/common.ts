@@ -18,7 +18,7 @@ export const common = {
   lost: 'Offline: the connection is lost. Grey values are the last known ones.',
   live: 'live',
   notLive: 'not live',
-  lastKnown: 'last known, not live',
+  lastKnown: 'The broker is not connected. The last known state is shown.',
   broker: 'Broker',
   project: 'Project',
   state: 'State',

@@ -1,12 +1,13 @@
 import { useState } from 'react';
 import { useSearchParams } from 'wouter';
-import { useBroker } from '../broker/broker-context.ts';
+import { useBroker, useIsReached } from '../broker/broker-context.ts';
 import { useLive } from '../graph/live.ts';
 import { useFresh } from '../graph/use-fresh.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { FilterBar, FilterSelect } from '../ui/filter-bar.tsx';
+import { LiveMark } from '../ui/live-mark.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Found, termsOf } from './found.tsx';
 import { PAUSE_MS } from './pause.ts';
@@ -29,6 +30,7 @@ export function Topics() {
   const place: Place = { id: broker.id, node, kind };
   const topic = address.get('topic');
   const search = address.get('search') ?? '';
+  const isReached = useIsReached();
   const { state: sequence, isLive } = useLive(
     CHANGES,
     { brokerId: broker.id, kind },
@@ -57,7 +59,7 @@ export function Topics() {
         actions={
           <>
             {typeof tree?.count === 'number' && <span>{text('count', { count: numberText(tree.count) })}</span>}
-            <span className={isLive ? 'live' : 'stale'}>{text(isLive ? 'live' : 'notLive')}</span>
+            <LiveMark isLive={isLive && isReached} />
             <CopyAs document={LEVELS} variables={{ ...place, first: 100 }} />
           </>
         }

@@ -85,6 +85,11 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIU
     await mosquitto.stop();
     await expect.poll(() => state.textContent()).toBe('unreachable');
     await page.locator('.numbers.stale').waitFor();
+    for (const screen of ['Topics', 'Streams', 'Bridges']) {
+      await page.getByRole('link', { name: screen }).click();
+      await page.getByText('not live').first().waitFor();
+    }
+    await page.getByRole('link', { name: 'Overview' }).click();
     await mosquitto.start();
     await expect.poll(() => state.textContent()).toBe('connected');
 

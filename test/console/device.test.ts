@@ -162,7 +162,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'a device' : CHROMIUM_MISSING, () =>
     await expect.poll(() => badge(page).getAttribute('class')).toBe('stale');
     expect(await page.getByRole('button', { name: 'Disconnect' }).count()).toBe(0);
     await rowsOf(page, 'valve').filter({ hasText: 'connected' }).first().waitFor();
-    await page.getByText('last known, not live').waitFor();
+    await page.getByText('not live').waitFor();
     // A will that the broker did not report is still unknown.
     await section(page, 'Will').getByText('unknown').waitFor();
     await page.reload();
