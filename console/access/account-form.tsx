@@ -1,12 +1,12 @@
-import { useState } from 'react';
+import { useDraft } from '../session/use-draft.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Field } from '../ui/field.tsx';
+import { useAccess } from './access-context.ts';
 import { changedFields } from './changed-fields.ts';
 import { EditDialog } from './edit-dialog.tsx';
 import { NameFields } from './form-parts.tsx';
-import { type Held, HeldList } from './held-list.tsx';
+import { type Held, HeldList, withTyped } from './held-list.tsx';
 import { accessTexts } from './texts.ts';
-import { useInitial } from './use-initial.ts';
 
 interface Editable {
   readonly username: string;
@@ -37,17 +37,27 @@ const NEW: Editable = {
 /** Creates or changes an account. Of an existing one only changed values are sent. */
 export function AccountForm({ account, onClose }: AccountFormProps) {
   const text = useTexts(accessTexts);
-  const { initial, hasChanged } = useInitial(account ?? NEW);
-  const [values, setValues] = useState({ ...initial, password: '' });
-  const set = (part: Partial<typeof values>) => setValues((before) => ({ ...before, ...part }));
-  const change = () =>
-    account ? { updateAccount: changeOf(initial, values) } : { createAccount: changeOf(NEW, values) };
+  const { brokerId } = useAccess();
+  const draft = useDraft<Values>(
+    `account ${brokerId} ${account?.username ?? ''}`,
+    { ...(account ?? NEW), password: '' },
+    (typed) => ({ ...typed, password: '' }),
+  );
+  const { value: values, initial, change: set } = draft;
+  const change = () => {
+    const changed = changeOf(initial, {
+      ...values,
+      groups: withTyped(values.groups),
+      roles: withTyped(values.roles),
+    });
+    return account ? { updateAccount: changed } : { createAccount: changed };
+  };
   const title = account ? text('editName', { name: account.username }) : text('newAccount');
   return (
     <EditDialog
       title={title}
       action={text(account ? 'saveAccount' : 'createAccount')}
-      hasChanged={hasChanged}
+      draft={draft}
       changeOf={change}
       onClose={onClose}
     >

@@ -1,6 +1,8 @@
 import { type FormEvent, type ReactNode, useState } from 'react';
+import type { Draft } from '../session/use-draft.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { Restored } from '../ui/restored.tsx';
 import type { Change } from './change.ts';
 import { ChangeDialog } from './change-dialog.tsx';
 import { FormButtons, MeanwhileChanged } from './form-parts.tsx';
@@ -10,8 +12,7 @@ interface EditDialogProps {
   readonly title: string;
   /** What the confirmation does: "Save the role". */
   readonly action: string;
-  /** Whether another person or program has changed what the form shows. */
-  readonly hasChanged: boolean;
+  readonly draft: Omit<Draft<unknown>, 'change'>;
   /** The change of the submitted values. */
   readonly changeOf: () => Change;
   /** What the confirmation shows besides the commands. */
@@ -23,7 +24,7 @@ interface EditDialogProps {
 
 /** A form of an account, a group or a role. Its change is confirmed after a dry run, in the place of the form. */
 export function EditDialog(props: EditDialogProps) {
-  const { title, action, hasChanged, changeOf, difference, onClose, children } = props;
+  const { title, action, draft, changeOf, difference, onClose, children } = props;
   const text = useTexts(accessTexts);
   const [changes, setChanges] = useState<readonly Change[] | null>(null);
   const submit = (event: FormEvent) => {
@@ -36,7 +37,10 @@ export function EditDialog(props: EditDialogProps) {
         title={title}
         action={action}
         changes={changes}
-        onDone={onClose}
+        onDone={() => {
+          draft.discard();
+          onClose();
+        }}
         onClose={() => setChanges(null)}
         closes={text('backToForm')}
       >
@@ -47,7 +51,8 @@ export function EditDialog(props: EditDialogProps) {
   return (
     <Dialog title={title} onClose={onClose}>
       <form onSubmit={submit} className="fields access-fields">
-        {hasChanged && <MeanwhileChanged />}
+        <Restored draft={draft} />
+        {draft.hasChanged && <MeanwhileChanged />}
         {children}
         <FormButtons onClose={onClose} />
       </form>

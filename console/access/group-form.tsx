@@ -1,12 +1,12 @@
-import { useState } from 'react';
+import { useDraft } from '../session/use-draft.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Field } from '../ui/field.tsx';
+import { useAccess } from './access-context.ts';
 import { changedFields } from './changed-fields.ts';
 import { EditDialog } from './edit-dialog.tsx';
 import { NameFields } from './form-parts.tsx';
-import { type Held, HeldList } from './held-list.tsx';
+import { type Held, HeldList, withTyped } from './held-list.tsx';
 import { accessTexts } from './texts.ts';
-import { useInitial } from './use-initial.ts';
 
 interface Editable {
   readonly groupName: string;
@@ -26,11 +26,11 @@ const NEW: Editable = { groupName: '', textName: null, textDescription: null, ro
 /** Creates or changes a group, without its members, of which there may be many. */
 export function GroupForm({ group, onClose }: GroupFormProps) {
   const text = useTexts(accessTexts);
-  const { initial, hasChanged } = useInitial(group ?? NEW);
-  const [values, setValues] = useState(initial);
-  const set = (part: Partial<Editable>) => setValues((before) => ({ ...before, ...part }));
+  const { brokerId } = useAccess();
+  const draft = useDraft(`group ${brokerId} ${group?.groupName ?? ''}`, group ?? NEW);
+  const { value: values, initial, change: set } = draft;
   const change = () => {
-    const changed = changeOf(initial, values);
+    const changed = changeOf(initial, { ...values, roles: withTyped(values.roles) });
     return group ? { updateAccessGroup: changed } : { createAccessGroup: changed };
   };
   const title = group ? text('editName', { name: group.groupName }) : text('newGroup');
@@ -38,7 +38,7 @@ export function GroupForm({ group, onClose }: GroupFormProps) {
     <EditDialog
       title={title}
       action={text(group ? 'saveGroup' : 'createGroup')}
-      hasChanged={hasChanged}
+      draft={draft}
       changeOf={change}
       onClose={onClose}
     >

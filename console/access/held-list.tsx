@@ -1,4 +1,4 @@
-import { useId, useState } from 'react';
+import { useId } from 'react';
 import { useTexts } from '../texts/texts.ts';
 import { Suggestions } from './suggestions.tsx';
 import { accessTexts } from './texts.ts';
@@ -6,7 +6,15 @@ import { accessTexts } from './texts.ts';
 export interface Held {
   readonly name: string;
   readonly priority: number;
+  /** Whether the name is still in the field for new ones. It is added at the latest with the form. */
+  readonly isTyped?: boolean;
 }
+
+/** All with the one that is typed. */
+export const withTyped = (held: readonly Held[]): readonly Held[] =>
+  held
+    .map((one) => (one.isTyped ? { name: one.name.trim(), priority: one.priority } : one))
+    .filter(({ name }, at, all) => name !== '' && all.findIndex((other) => other.name === name) === at);
 
 interface HeldListProps {
   readonly label: string;
@@ -18,19 +26,15 @@ interface HeldListProps {
 /** Groups or roles with their priorities, of which any can be changed, added and removed. */
 export function HeldList({ label, kind, held, onChange }: HeldListProps) {
   const text = useTexts(accessTexts);
-  const [name, setName] = useState('');
   const list = useId();
-  const add = () => {
-    const wanted = name.trim();
-    if (wanted === '' || held.some((one) => one.name === wanted)) return;
-    onChange([...held, { name: wanted, priority: DEFAULT_PRIORITY }]);
-    setName('');
-  };
+  const added = held.filter(({ isTyped }) => !isTyped);
+  const name = held.find(({ isTyped }) => isTyped)?.name ?? '';
+  const add = () => onChange(withTyped(held));
   return (
     <fieldset className="access-held">
       <legend>{label}</legend>
-      {held.length === 0 && <p className="quiet">{text('none')}</p>}
-      {held.map((one) => (
+      {added.length === 0 && <p className="quiet">{text('none')}</p>}
+      {added.map((one) => (
         <p key={one.name}>
           <span>{one.name}</span>
           <label>
@@ -63,7 +67,9 @@ export function HeldList({ label, kind, held, onChange }: HeldListProps) {
           placeholder={text(kind === 'roles' ? 'addRole' : 'addGroup')}
           list={list}
           value={name}
-          onInput={({ currentTarget: { value } }) => setName(value)}
+          onInput={({ currentTarget: { value } }) =>
+            onChange([...added, { name: value, priority: DEFAULT_PRIORITY, isTyped: true }])
+          }
           onKeyDown={(event) => {
             if (event.key !== 'Enter') return;
             event.preventDefault();

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useDraft } from '../session/use-draft.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Field } from '../ui/field.tsx';
 import { useAccess } from './access-context.ts';
@@ -9,7 +9,6 @@ import { RuleDifference } from './rule-difference.tsx';
 import { type EditedRule, RuleEditor } from './rule-editor.tsx';
 import type { Rule } from './rules.tsx';
 import { accessTexts } from './texts.ts';
-import { useInitial } from './use-initial.ts';
 
 interface Editable {
   readonly roleName: string;
@@ -31,13 +30,13 @@ const NEW: Editable = { roleName: '', textName: null, textDescription: null, all
 /** Creates or changes a role with its rules. */
 export function RoleForm({ edited: role, onClose }: RoleFormProps) {
   const text = useTexts(accessTexts);
-  const { knowsWildcardFlag } = useAccess();
-  const { initial, hasChanged } = useInitial(role ?? NEW);
-  const [values, setValues] = useState(initial);
-  const [rules, setRules] = useState<readonly EditedRule[]>(initial.acls.map((rule, key) => ({ ...rule, key })));
-  const set = (part: Partial<Editable>) => setValues((before) => ({ ...before, ...part }));
+  const { brokerId, knowsWildcardFlag } = useAccess();
+  const { acls, ...others } = role ?? NEW;
+  const edited: readonly EditedRule[] = acls.map((rule, key) => ({ ...rule, key }));
+  const draft = useDraft(`role ${brokerId} ${others.roleName}`, { ...others, acls: edited });
+  const { value: values, initial, change: set } = draft;
   const change = () => {
-    const changed = changeOf(initial, { ...values, acls: rules.map(({ key: _key, ...rule }) => rule) });
+    const changed = changeOf(withoutKeys(initial), withoutKeys(values));
     return role ? { updateAccessRole: changed } : { createAccessRole: changed };
   };
   const title = role ? text('editName', { name: role.roleName }) : text('newRole');
@@ -45,9 +44,9 @@ export function RoleForm({ edited: role, onClose }: RoleFormProps) {
     <EditDialog
       title={title}
       action={text(role ? 'saveRole' : 'createRole')}
-      hasChanged={hasChanged}
+      draft={draft}
       changeOf={change}
-      difference={<RuleDifference before={initial.acls} after={rules} />}
+      difference={<RuleDifference before={initial.acls} after={values.acls} />}
       onClose={onClose}
     >
       {!role && (
@@ -70,10 +69,18 @@ export function RoleForm({ edited: role, onClose }: RoleFormProps) {
           {text('allowWildcards')}
         </label>
       )}
-      <RuleEditor rules={rules} onChange={setRules} />
+      <RuleEditor rules={values.acls} onChange={(rules) => set({ acls: rules })} />
     </EditDialog>
   );
 }
+
+const withoutKeys = ({
+  acls,
+  ...others
+}: Omit<Editable, 'acls'> & { readonly acls: readonly EditedRule[] }): Editable => ({
+  ...others,
+  acls: acls.map(({ key: _key, ...rule }) => rule),
+});
 
 function changeOf(before: Editable, now: Editable) {
   const isChanged = changedFields<Editable>(before, now);

@@ -1,12 +1,15 @@
-import { type FormEvent, useContext, useState } from 'react';
+import { type FormEvent, useContext } from 'react';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useQuery } from '../graph/use-query.ts';
+import { useDraft } from '../session/use-draft.ts';
 import { Language, useTexts } from '../texts/texts.ts';
 import { useNotices } from '../ui/notices.tsx';
+import { PageHeading } from '../ui/page-heading.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
+import { Restored } from '../ui/restored.tsx';
 import { type Bridge, CONFIG, UPDATE } from './bridge-graph.ts';
 import { isMqtt, MqttFields } from './mqtt-fields.tsx';
-import { connectionSchemaOf, connectionsOf, emptyOf, isFields, type Schema } from './schema.ts';
+import { connectionSchemaOf, connectionsOf, emptyOf, isFields, type Schema, withoutSecrets } from './schema.ts';
 import { SchemaField } from './schema-field.tsx';
 import { bridgeTexts } from './texts.ts';
 import { HINTS, translated } from './translated.ts';
@@ -64,26 +67,34 @@ interface FormProps extends ConnectionFormProps {
   readonly configOf: (value: unknown) => unknown;
 }
 
-function Form({ brokerId, bridge, title, schema, value: first, configOf, onClose }: FormProps) {
+function Form({ brokerId, bridge, name, title, schema, value: first, configOf, onClose }: FormProps) {
   const text = useTexts(bridgeTexts);
   const notify = useNotices();
-  const [value, setValue] = useState(first);
+  const draft = useDraft(`bridge ${brokerId} ${bridge.key} ${name ?? ''}`, { value: first }, (typed) => ({
+    value: withoutSecrets(schema, typed.value, first),
+  }));
+  const { value } = draft.value;
+  // Its fields have texts of their own.
+  const key = String(draft.isRestored);
+  const setValue = (changed: unknown) => draft.change({ value: changed });
   const { run, isBusy, error } = useMutation(UPDATE);
   const save = async (event: FormEvent) => {
     event.preventDefault();
     const done = await run({ input: { brokerId, bridgeKey: bridge.key, config: configOf(value) } });
     if (done === null) return;
+    draft.discard();
     notify(text('saved', { name: bridge.name }));
     onClose();
   };
   return (
     <form className="bridge-form" onSubmit={(event) => void save(event)}>
-      <h2>{bridge.name}</h2>
+      <PageHeading of="OBJECT">{bridge.name}</PageHeading>
+      <Restored draft={draft} />
       <p className="quiet">{text('secretsHint')}</p>
       {isMqtt(schema) ? (
-        <MqttFields name={title} schema={schema} value={value} onChange={setValue} />
+        <MqttFields key={key} name={title} schema={schema} value={value} onChange={setValue} />
       ) : (
-        <SchemaField name={title} schema={schema} value={value} isRequired onChange={setValue} />
+        <SchemaField key={key} name={title} schema={schema} value={value} isRequired onChange={setValue} />
       )}
       <Refusal error={error} />
       <p className="buttons">

@@ -47,6 +47,19 @@ export function emptyOf(schema: Schema): unknown {
   return kind === 'text' ? '' : schema.default;
 }
 
+/** A value whose secrets are those of another one. */
+export function withoutSecrets(schema: Schema, value: unknown, from: unknown): unknown {
+  if (schema.writeOnly) return from;
+  const before = (key: string | number) => (from as Record<string | number, unknown> | null | undefined)?.[key];
+  if (Array.isArray(value)) return value.map((item, at) => withoutSecrets(schema.items ?? {}, item, before(at)));
+  if (!isFields(value)) return value;
+  const entries = Object.entries(value).map(([key, part]) => [
+    key,
+    withoutSecrets(schema.properties?.[key] ?? {}, part, before(key)),
+  ]);
+  return Object.fromEntries(entries);
+}
+
 /** The schema of a connection, if a configuration is a list of connections with names. */
 export function connectionSchemaOf(schema: unknown): Schema | null {
   if (!isFields(schema) || !isFields(schema.properties)) return null;

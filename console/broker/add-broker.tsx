@@ -2,12 +2,14 @@ import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { graphql } from '../graph/graphql.ts';
 import { useMutation } from '../graph/use-mutation.ts';
+import { useDraft } from '../session/use-draft.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Confirmation } from '../ui/confirmation.tsx';
 import { useNotices } from '../ui/notices.tsx';
+import { Restored } from '../ui/restored.tsx';
 import { BrokerNeeds } from './broker-needs.tsx';
 import { ConnectionFields } from './connection-fields.tsx';
-import { changesOf, NEW_CONNECTION } from './connection-input.ts';
+import { changesOf, NEW_CONNECTION, withoutSecrets } from './connection-input.ts';
 import { connectionTexts } from './connection-texts.ts';
 import './style.css';
 
@@ -28,15 +30,15 @@ export function AddBroker({ project, onAdded, label }: AddBrokerProps) {
   const notify = useNotices();
   const [, navigate] = useLocation();
   const { run, isBusy, error } = useMutation(ADD);
-  const [input, setInput] = useState(NEW_CONNECTION);
+  const draft = useDraft(`broker ${project.id}`, NEW_CONNECTION, withoutSecrets);
   const [isOpen, setOpen] = useState(false);
   const add = async () => {
-    const added = await run({ input: { projectId: project.id, ...changesOf(NEW_CONNECTION, input) } });
+    const added = await run({ input: { projectId: project.id, ...changesOf(NEW_CONNECTION, draft.value) } });
     if (added === null) return;
     const { id, name } = added.addBroker.broker;
     notify(text('wasAdded', { name }));
     setOpen(false);
-    setInput(NEW_CONNECTION);
+    draft.startOver();
     onAdded();
     // Its first screen states what the broker lacks.
     navigate(`/brokers/${id}`);
@@ -55,8 +57,9 @@ export function AddBroker({ project, onAdded, label }: AddBrokerProps) {
           onConfirm={() => void add()}
           onClose={() => setOpen(false)}
         >
-          <BrokerNeeds url={input.url} username={input.username} />
-          <ConnectionFields input={input} onChange={setInput} isNew={true} hasConnection={true} />
+          <Restored draft={draft} />
+          <BrokerNeeds url={draft.value.url} username={draft.value.username} />
+          <ConnectionFields input={draft.value} onChange={draft.change} isNew={true} hasConnection={true} />
           <p className="note">{text('addNote')}</p>
         </Confirmation>
       )}

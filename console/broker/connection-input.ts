@@ -35,6 +35,8 @@ export const NEW_CONNECTION: ConnectionInput = {
   dropsCertificates: false,
 };
 
+export const withoutSecrets = (input: ConnectionInput): ConnectionInput => ({ ...input, password: '', clientKey: '' });
+
 const TEXTS = ['name', 'description', 'url', 'username', 'password', 'caCert', 'clientCert', 'clientKey'] as const;
 const CERTIFICATES = ['caCert', 'clientCert', 'clientKey'] as const;
 const CHOICES = ['verifyCaCert', 'allowsClientTakeover', 'bindsSessionsToAccounts'] as const;

@@ -1,10 +1,11 @@
-import { useState } from 'react';
 import { graphql } from '../graph/graphql.ts';
 import { useMutation } from '../graph/use-mutation.ts';
+import { useDraft } from '../session/use-draft.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Confirmation } from '../ui/confirmation.tsx';
 import { Field } from '../ui/field.tsx';
 import { useNotices } from '../ui/notices.tsx';
+import { Restored } from '../ui/restored.tsx';
 import { type FreeBroker, placeOf } from './free-broker.ts';
 import { clusterTexts } from './texts.ts';
 
@@ -12,7 +13,13 @@ const CREATE = graphql(`mutation CreateCluster($input: CreateClusterInput!) {
   createCluster(input: $input) { cluster { id } }
 }`);
 const MODES = ['DYNSEC', 'FULL', 'HP'] as const;
-type Mode = (typeof MODES)[number];
+
+interface Values {
+  readonly name: string;
+  readonly mode: (typeof MODES)[number];
+  /** Ids in the order in which they were chosen: the first gives its access control to the others. */
+  readonly chosen: readonly string[];
+}
 
 interface CreateClusterProps {
   readonly projectId: string;
@@ -26,10 +33,9 @@ export function CreateCluster({ projectId, free, onDone, onClose }: CreateCluste
   const text = useTexts(clusterTexts);
   const notify = useNotices();
   const { run, isBusy, error } = useMutation(CREATE);
-  const [name, setName] = useState('');
-  const [mode, setMode] = useState<Mode>('DYNSEC');
-  /** Ids in the order in which they were chosen: the first gives its access control to the others. */
-  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const draft = useDraft<Values>(`cluster ${projectId}`, { name: '', mode: 'DYNSEC', chosen: [] });
+  const { change } = draft;
+  const { name, mode, chosen } = draft.value;
   const nodes = chosen.flatMap((id) => free.filter((broker) => broker.id === id));
   const [first, ...others] = nodes;
   const create = async () => {
@@ -45,6 +51,7 @@ export function CreateCluster({ projectId, free, onDone, onClose }: CreateCluste
       })),
     };
     if ((await run({ input })) === null) return;
+    draft.discard();
     notify(text('created', { name }));
     onDone();
   };
@@ -59,6 +66,7 @@ export function CreateCluster({ projectId, free, onDone, onClose }: CreateCluste
       onClose={onClose}
     >
       <div className="fields">
+        <Restored draft={draft} />
         <Field label={text('name')}>
           <input
             // biome-ignore lint/a11y/noAutofocus: the first field of a dialog
@@ -66,13 +74,15 @@ export function CreateCluster({ projectId, free, onDone, onClose }: CreateCluste
             required={true}
             autoComplete="off"
             value={name}
-            onInput={({ currentTarget: { value } }) => setName(value)}
+            onInput={({ currentTarget: { value } }) => change({ name: value })}
           />
         </Field>
         <Field label={text('mode')} hint={text(`${mode}Hint`)}>
           <select
             value={mode}
-            onChange={({ currentTarget: { value } }) => setMode(MODES.find((known) => known === value) ?? mode)}
+            onChange={({ currentTarget: { value } }) =>
+              change({ mode: MODES.find((known) => known === value) ?? mode })
+            }
           >
             {MODES.map((known) => (
               <option key={known} value={known}>
@@ -90,7 +100,7 @@ export function CreateCluster({ projectId, free, onDone, onClose }: CreateCluste
                 type="checkbox"
                 checked={chosen.includes(id)}
                 onChange={({ currentTarget: { checked } }) =>
-                  setChosen(checked ? [...chosen, id] : chosen.filter((other) => other !== id))
+                  change({ chosen: checked ? [...chosen, id] : chosen.filter((other) => other !== id) })
                 }
               />
               <span>

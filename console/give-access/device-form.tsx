@@ -1,32 +1,33 @@
-import { type FormEvent, useId, useState } from 'react';
+import { type FormEvent, useId } from 'react';
 import { useAccess } from '../access/access-context.ts';
 import { FormButtons } from '../access/form-parts.tsx';
 import { Suggestions } from '../access/suggestions.tsx';
 import { accessTexts } from '../access/texts.ts';
 import { TopicSuggestions } from '../access/topic-suggestions.tsx';
 import type { RefusedError } from '../graph/refused.ts';
+import type { Draft as FormDraft } from '../session/use-draft.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field } from '../ui/field.tsx';
 import { Refusal } from '../ui/problem.tsx';
+import { Restored } from '../ui/restored.tsx';
 import { type Draft, RIGHTS } from './draft.ts';
 import { giveAccessTexts } from './texts.ts';
 
 interface DeviceFormProps {
-  readonly first: Draft;
+  readonly draft: FormDraft<Draft>;
   readonly error: RefusedError | null;
   readonly onSubmit: (draft: Draft) => void;
   readonly onClose: () => void;
 }
 
 /** How a device is called, and what it may do. */
-export function DeviceForm({ first, error, onSubmit, onClose }: DeviceFormProps) {
+export function DeviceForm({ draft: form, error, onSubmit, onClose }: DeviceFormProps) {
   const text = useTexts(giveAccessTexts);
   const accessText = useTexts(accessTexts);
   const { knowsSubstitution } = useAccess();
   const list = useId();
-  const [draft, setDraft] = useState(first);
-  const set = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
+  const { value: draft, change: set } = form;
   // Where the broker fills in the name of the account, all devices share one role.
   const usual = `devices/${knowsSubstitution ? '%u' : draft.username}`;
   const prefix = draft.prefix === '' ? usual : draft.prefix;
@@ -37,6 +38,7 @@ export function DeviceForm({ first, error, onSubmit, onClose }: DeviceFormProps)
   return (
     <Dialog title={accessText('giveAccess')} onClose={onClose}>
       <form onSubmit={submit} className="fields">
+        <Restored draft={form} />
         <Field label={accessText('username')} hint={text('usernameHint')}>
           <input
             value={draft.username}

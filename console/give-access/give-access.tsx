@@ -7,6 +7,7 @@ import { accessTexts } from '../access/texts.ts';
 import { ask } from '../graph/ask.ts';
 import { graphql } from '../graph/graphql.ts';
 import type { RefusedError } from '../graph/refused.ts';
+import { useDraft } from '../session/use-draft.ts';
 import { useTexts } from '../texts/texts.ts';
 import { ConnectDevice } from './connect-device.tsx';
 import { DeviceForm } from './device-form.tsx';
@@ -27,6 +28,7 @@ interface GiveAccessProps {
 }
 
 interface Planned {
+  readonly draft: Draft;
   readonly changes: readonly Change[];
   readonly role: Role;
 }
@@ -36,7 +38,13 @@ export function GiveAccess({ account, clientId, onClose }: GiveAccessProps) {
   const text = useTexts(giveAccessTexts);
   const accessText = useTexts(accessTexts);
   const { brokerId } = useAccess();
-  const [draft, setDraft] = useState<Draft | null>(null);
+  const form = useDraft<Draft>(`device ${brokerId} ${account} ${clientId}`, {
+    username: account,
+    clientId,
+    rights: 'BOTH',
+    prefix: '',
+    roleName: '',
+  });
   const [password] = useState(newPassword);
   const [planned, setPlanned] = useState<Planned | null>(null);
   const [isCreated, setCreated] = useState(false);
@@ -44,21 +52,25 @@ export function GiveAccess({ account, clientId, onClose }: GiveAccessProps) {
   const review = async (next: Draft) => {
     const role = roleOf(next);
     const { data, error: refused } = await ask(ROLE, { id: brokerId, roleName: role.roleName });
-    setDraft(next);
     setError(refused);
     const known = data?.broker?.accessRole ?? null;
-    if (refused === null) setPlanned({ changes: changesOf(next, password, role, known), role: known ?? role });
+    if (refused === null)
+      setPlanned({ draft: next, changes: changesOf(next, password, role, known), role: known ?? role });
   };
-  if (draft && planned && isCreated) {
+  const draft = planned?.draft;
+  if (draft && isCreated) {
     return <ConnectDevice device={{ ...draft, ...examplesOf(draft, planned.role), password }} onClose={onClose} />;
   }
-  if (draft && planned) {
+  if (draft) {
     return (
       <ChangeDialog
         title={text('accessOf', { name: draft.username })}
         action={accessText('createAccount')}
         changes={planned.changes}
-        onDone={() => setCreated(true)}
+        onDone={() => {
+          form.discard();
+          setCreated(true);
+        }}
         onClose={() => setPlanned(null)}
         closes={accessText('backToForm')}
       >
@@ -66,12 +78,5 @@ export function GiveAccess({ account, clientId, onClose }: GiveAccessProps) {
       </ChangeDialog>
     );
   }
-  return (
-    <DeviceForm
-      first={draft ?? { username: account, clientId, rights: 'BOTH', prefix: '', roleName: '' }}
-      error={error}
-      onSubmit={(next) => void review(next)}
-      onClose={onClose}
-    />
-  );
+  return <DeviceForm draft={form} error={error} onSubmit={(next) => void review(next)} onClose={onClose} />;
 }

@@ -1,26 +1,29 @@
 import { type FormEvent, useState } from 'react';
 import { useMutation } from '../graph/use-mutation.ts';
+import { useDraft } from '../session/use-draft.ts';
 import { useTexts } from '../texts/texts.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Field } from '../ui/field.tsx';
 import { Refusal } from '../ui/problem.tsx';
+import { Restored } from '../ui/restored.tsx';
 import { PUBLISH, type Published } from './message-graph.ts';
 import { EMPTY, PropertyFields } from './property-fields.tsx';
 import { PAYLOAD_KINDS, payloadInput, propertiesInput } from './publish-input.ts';
 import { Outcome } from './publish-outcome.tsx';
 import { messageTexts } from './texts.ts';
 
+const NEW = { topic: '', payload: '', kind: 'text', qos: 1, retain: false, properties: EMPTY };
+
 /** A form that publishes a message, or only checks it. */
 export function Publish({ brokerId }: { readonly brokerId: string }) {
   const text = useTexts(messageTexts);
   const { run, isBusy, error } = useMutation(PUBLISH);
-  const [message, setMessage] = useState({ topic: '', payload: '', kind: 'text', qos: 1, retain: false });
-  const [properties, setProperties] = useState(EMPTY);
+  const draft = useDraft(`message ${brokerId}`, NEW);
   const [result, setResult] = useState<Published | null>(null);
   /** Why the payload is not what it should be. */
   const [problem, setProblem] = useState<string | null>(null);
-  const { topic, payload, kind, qos, retain } = message;
-  const change = (changed: Partial<typeof message>) => setMessage({ ...message, ...changed });
+  const { change } = draft;
+  const { topic, payload, kind, qos, retain, properties } = draft.value;
   const publish = async (dryRun: boolean) => {
     setResult(null);
     const content = payloadInput(kind, payload);
@@ -39,6 +42,7 @@ export function Publish({ brokerId }: { readonly brokerId: string }) {
     <details className="card publish">
       <summary>{text('publish')}</summary>
       <form className="fields" onSubmit={submit}>
+        <Restored draft={draft} />
         <Field label={text('topic')}>
           <input
             required
@@ -79,7 +83,7 @@ export function Publish({ brokerId }: { readonly brokerId: string }) {
           <textarea rows={4} value={payload} onInput={({ currentTarget: { value } }) => change({ payload: value })} />
         </Field>
         {retain && payload === '' && kind === 'text' && <p className="note">{text('deletesRetained')}</p>}
-        <PropertyFields properties={properties} onChange={setProperties} />
+        <PropertyFields properties={properties} onChange={(changed) => change({ properties: changed })} />
         {problem !== null && <p role="alert">{text('badPayload', { problem })}</p>}
         <Refusal error={error} />
         {result && <Outcome published={result} />}

@@ -77,6 +77,11 @@ export function draftOf(channel: Channel | null, projectId: string | null): Chan
   };
 }
 
+export const withoutSecrets = (draft: ChannelDraft): ChannelDraft => ({
+  ...draft,
+  credentials: draft.credentials.map(({ name }) => ({ name, value: '' })),
+});
+
 export const rulesOf = (draft: ChannelDraft): Rules => ({
   brokerIds: [...draft.brokerIds],
   kinds: [...draft.kinds],

@@ -11,7 +11,7 @@ import { PageHeading } from '../ui/page-heading.tsx';
 import { Refusal } from '../ui/problem.tsx';
 import { Restored } from '../ui/restored.tsx';
 import { Trail } from '../ui/trail.tsx';
-import { draftOf, rulesOf, targetOf } from './channel-draft.ts';
+import { draftOf, rulesOf, targetOf, withoutSecrets } from './channel-draft.ts';
 import { type Channel, CREATE, UPDATE } from './channel-graph.ts';
 import { useChannelPlace } from './channel-place.ts';
 import { isJson } from './json-text.ts';
@@ -34,7 +34,7 @@ export function ChannelForm({ channel, onSaved }: ChannelFormProps) {
   const [, navigate] = useLocation();
   const create = useMutation(CREATE);
   const update = useMutation(UPDATE);
-  const draft = useDraft(`channel ${channel?.id ?? projectId}`, draftOf(channel, projectId));
+  const draft = useDraft(`channel ${channel?.id ?? projectId}`, draftOf(channel, projectId), withoutSecrets);
   const [secret, setSecret] = useState<string | null>(null);
   const { value, change } = draft;
   const { name, hasTarget, kind, body, variables, isSigned } = value;

@@ -1,10 +1,11 @@
-import { useState } from 'react';
 import { graphql } from '../graph/graphql.ts';
 import { useMutation } from '../graph/use-mutation.ts';
+import { useDraft } from '../session/use-draft.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Confirmation } from '../ui/confirmation.tsx';
 import { Field } from '../ui/field.tsx';
 import { useNotices } from '../ui/notices.tsx';
+import { Restored } from '../ui/restored.tsx';
 import { type Role, RoleSelect } from './role-select.tsx';
 import { ruleTexts } from './rule-texts.ts';
 import { ViewerNote } from './viewer-note.tsx';
@@ -19,16 +20,17 @@ const UPDATE = graphql(`mutation UpdateRule($input: UpdateSignInRuleInput!) {
 const PROVIDERS = ['SSO', 'LDAP'] as const;
 type Provider = (typeof PROVIDERS)[number];
 
+interface Values {
+  readonly provider: Provider;
+  readonly claimPath: string;
+  readonly pattern: string;
+  readonly role: Role;
+}
+
 interface RuleFormProps {
   readonly projectId: string;
   /** `null`: a new rule. */
-  readonly rule: {
-    readonly id: string;
-    readonly provider: Provider;
-    readonly claimPath: string;
-    readonly pattern: string;
-    readonly role: Role;
-  } | null;
+  readonly rule: (Values & { readonly id: string }) | null;
   /** Whether a new rule is for the directory, unless another provider is chosen. */
   readonly isLdap: boolean;
   readonly onDone: () => void;
@@ -40,10 +42,14 @@ export function RuleForm({ projectId, rule, isLdap, onDone, onClose }: RuleFormP
   const notify = useNotices();
   const create = useMutation(CREATE);
   const update = useMutation(UPDATE);
-  const [provider, setProvider] = useState<Provider>(rule?.provider ?? (isLdap ? 'LDAP' : 'SSO'));
-  const [claimPath, setClaimPath] = useState(rule?.claimPath ?? '');
-  const [pattern, setPattern] = useState(rule?.pattern ?? '');
-  const [role, setRole] = useState<Role>(rule?.role ?? 'VIEWER');
+  const draft = useDraft<Values>(`rule ${rule?.id ?? projectId}`, {
+    provider: rule?.provider ?? (isLdap ? 'LDAP' : 'SSO'),
+    claimPath: rule?.claimPath ?? '',
+    pattern: rule?.pattern ?? '',
+    role: rule?.role ?? 'VIEWER',
+  });
+  const { change } = draft;
+  const { provider, claimPath, pattern, role } = draft.value;
   const save = async () => {
     const values = { pattern, role, ...(claimPath !== '' && { claimPath }) };
     const saved =
@@ -51,6 +57,7 @@ export function RuleForm({ projectId, rule, isLdap, onDone, onClose }: RuleFormP
         ? await create.run({ input: { projectId, rules: [{ provider, ...values }] } })
         : await update.run({ input: { ruleId: rule.id, ...values } });
     if (saved === null) return;
+    draft.discard();
     notify(text('saved'));
     onDone();
   };
@@ -64,6 +71,7 @@ export function RuleForm({ projectId, rule, isLdap, onDone, onClose }: RuleFormP
       onClose={onClose}
     >
       <div className="fields">
+        <Restored draft={draft} />
         <Field label={text('pattern')} hint={text('patternHint')}>
           <input
             // biome-ignore lint/a11y/noAutofocus: the first field of a dialog
@@ -72,7 +80,7 @@ export function RuleForm({ projectId, rule, isLdap, onDone, onClose }: RuleFormP
             spellCheck={false}
             autoComplete="off"
             value={pattern}
-            onInput={({ currentTarget: { value } }) => setPattern(value)}
+            onInput={({ currentTarget: { value } }) => change({ pattern: value })}
           />
         </Field>
         <Field label={text('claim')} hint={text('claimHint')}>
@@ -80,7 +88,7 @@ export function RuleForm({ projectId, rule, isLdap, onDone, onClose }: RuleFormP
             spellCheck={false}
             autoComplete="off"
             value={claimPath}
-            onInput={({ currentTarget: { value } }) => setClaimPath(value)}
+            onInput={({ currentTarget: { value } }) => change({ claimPath: value })}
           />
         </Field>
         {rule === null && (
@@ -88,7 +96,7 @@ export function RuleForm({ projectId, rule, isLdap, onDone, onClose }: RuleFormP
             <select
               value={provider}
               onChange={({ currentTarget: { value } }) =>
-                setProvider(PROVIDERS.find((known) => known === value) ?? provider)
+                change({ provider: PROVIDERS.find((known) => known === value) ?? provider })
               }
             >
               {PROVIDERS.map((known) => (
@@ -100,7 +108,7 @@ export function RuleForm({ projectId, rule, isLdap, onDone, onClose }: RuleFormP
           </Field>
         )}
         <Field label={text('role')}>
-          <RoleSelect value={role} onChange={setRole} />
+          <RoleSelect value={role} onChange={(chosen) => change({ role: chosen })} />
         </Field>
         <ViewerNote role={role} />
       </div>

@@ -1,8 +1,11 @@
 import { type FormEvent, useState } from 'react';
 import { useMutation } from '../graph/use-mutation.ts';
+import { useDraft } from '../session/use-draft.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Field } from '../ui/field.tsx';
+import { PageHeading } from '../ui/page-heading.tsx';
 import { Refusal } from '../ui/problem.tsx';
+import { Restored } from '../ui/restored.tsx';
 import { Preview } from './preview.tsx';
 import { QueryEditor } from './query-editor.tsx';
 import { CREATE, type CreateInput, type Stream, UPDATE } from './stream-graph.ts';
@@ -35,20 +38,19 @@ const EXAMPLE = { select: [{ source: '[value]', target: '[value]' }] };
 /** The settings of a stream with its query, and what the query does with samples. */
 export function StreamForm({ brokerId, stream, canRead, onClose, onSaved }: StreamFormProps) {
   const text = useTexts(streamTexts);
-  const [form, setForm] = useState<typeof NEW>({
+  const draft = useDraft<typeof NEW & { readonly query: unknown }>(`stream ${brokerId} ${stream?.name ?? ''}`, {
     ...NEW,
     ...stream,
     targetTopic: stream?.targetTopic ?? '',
     textName: stream?.textName ?? '',
     textDescription: stream?.textDescription ?? '',
+    query: stream?.query ?? EXAMPLE,
   });
-  const [query, setQuery] = useState<{ readonly value: unknown; readonly isValid: boolean }>({
-    value: stream?.query ?? EXAMPLE,
-    isValid: true,
-  });
+  const { value: form, change } = draft;
+  // A query that is none is not stored: the editor has its text.
+  const [isValid, setValid] = useState(true);
   const create = useMutation(CREATE);
   const update = useMutation(UPDATE);
-  const change = (changed: Partial<typeof form>) => setForm({ ...form, ...changed });
   const save = async (event: FormEvent) => {
     event.preventDefault();
     const { name, sourceTopic, targetQos, ttl, isActive, persist, process } = form;
@@ -62,9 +64,11 @@ export function StreamForm({ brokerId, stream, canRead, onClose, onSaved }: Stre
       persist,
       process,
     };
-    const input: CreateInput = { brokerId, name, sourceTopic, ...settings, query: query.value };
+    const input: CreateInput = { brokerId, name, sourceTopic, ...settings, query: form.query };
     const saved = await (stream ? update : create).run({ input });
-    if (saved) onSaved(name);
+    if (saved === null) return;
+    draft.discard();
+    onSaved(name);
   };
   const line = (name: 'name' | 'sourceTopic' | 'targetTopic' | 'textName' | 'textDescription', isRequired = false) => (
     <input
@@ -86,7 +90,8 @@ export function StreamForm({ brokerId, stream, canRead, onClose, onSaved }: Stre
   );
   return (
     <form className="stream-form" onSubmit={(event) => void save(event)}>
-      <h2>{stream ? text('changeOf', { name: stream.name }) : text('newStream')}</h2>
+      <PageHeading of="OBJECT">{stream ? text('changeOf', { name: stream.name }) : text('newStream')}</PageHeading>
+      <Restored draft={draft} />
       <div className="stream-columns">
         <div className="fields">
           <Field label={text('name')} hint={stream ? text('nameFixed') : undefined}>
@@ -128,10 +133,17 @@ export function StreamForm({ brokerId, stream, canRead, onClose, onSaved }: Stre
           {check('process')}
         </div>
         <div>
-          <QueryEditor value={query.value} onChange={(value, isValid) => setQuery({ value, isValid })} />
+          <QueryEditor
+            key={String(draft.isRestored)}
+            value={form.query}
+            onChange={(query, isQuery) => {
+              setValid(isQuery);
+              if (isQuery) change({ query });
+            }}
+          />
           <Preview
             brokerId={brokerId}
-            query={query.isValid ? query.value : null}
+            query={isValid ? form.query : null}
             source={form.sourceTopic}
             canRead={canRead}
           />
@@ -142,7 +154,7 @@ export function StreamForm({ brokerId, stream, canRead, onClose, onSaved }: Stre
         <button type="button" onClick={onClose}>
           {text('cancel')}
         </button>
-        <button type="submit" disabled={create.isBusy || update.isBusy || !query.isValid}>
+        <button type="submit" disabled={create.isBusy || update.isBusy || !isValid}>
           {text('save')}
         </button>
       </p>

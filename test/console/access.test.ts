@@ -129,7 +129,15 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     await page.keyboard.press('Enter');
     await form.getByLabel('Priority of meters').fill('3');
     await form.getByLabel('Role to add').fill('watcher');
-    await page.keyboard.press('Enter');
+    // What was typed survives Escape, except for the password.
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'New account' }).press('Enter');
+    await form.getByText('The form has what you typed before.').waitFor();
+    expect(await form.getByLabel('User name').inputValue()).toBe('lamp/<b>');
+    expect(await form.getByLabel('Password').inputValue()).toBe('');
+    await form.getByLabel('Password').fill('a long secret');
+    // The role was not added yet; the form does it.
+    expect(await form.getByLabel('Role to add').inputValue()).toBe('watcher');
     await form.getByLabel('Display name').press('Enter');
     await page.getByText('No client is disconnected.').waitFor();
     expect(await page.getByText('a long secret').count()).toBe(0);

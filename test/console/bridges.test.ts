@@ -53,6 +53,13 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the bridges' : CHROMIUM_MISSING, ()
     await page.getByText('berlin/plant/#').waitFor();
     await page.getByLabel('User name').fill('plant');
     await page.getByLabel('Password').fill('a password');
+    // What was typed survives another screen, except for the password.
+    await page.getByRole('link', { name: 'Streams' }).click();
+    await page.goBack();
+    await page.getByText('The form has what you typed before.').waitFor();
+    await page.getByText('berlin/plant/#').waitFor();
+    expect(await page.getByLabel('Password').inputValue()).toBe('');
+    await page.getByLabel('Password').fill('a password');
     await checkScreen(page, 'bridge-form');
     await page.getByRole('button', { name: 'Save' }).press('Enter');
     await row('headquarters').getByText('connected', { exact: true }).waitFor();

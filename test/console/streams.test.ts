@@ -87,6 +87,11 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the streams' : CHROMIUM_MISSING, ()
     await page.getByText('The query is not JSON').waitFor();
     await page.keyboard.press('ControlOrMeta+a');
     await page.keyboard.insertText(JSON.stringify(FAST, null, 2));
+    // What was typed survives another screen.
+    await page.getByRole('link', { name: 'Bridges' }).click();
+    await page.goBack();
+    await page.getByText('The form has what you typed before.').waitFor();
+    await editor.getByText('speed').first().waitFor();
     await page.getByText('Live messages of plant/+/state are collected.').waitFor();
     const take = page.getByRole('button', { name: /^Take [1-9]/ });
     await expect
