@@ -12,9 +12,6 @@ import { fleetTexts } from './texts.ts';
 const CREATE = graphql(`mutation CreateProject($input: CreateProjectInput!) {
   createProject(input: $input) { project { id } }
 }`);
-const STRICT = graphql(`mutation MakeProjectStrict($input: UpdateProjectInput!) {
-  updateProject(input: $input) { project { id } }
-}`);
 
 const OWNERS = graphql(`query OwningOrganizations { organizations(first: 100) { nodes { id name } } }`);
 
@@ -23,18 +20,16 @@ export function CreateProject() {
   const text = useTexts(fleetTexts);
   const [, navigate] = useLocation();
   const { run, isBusy, error } = useMutation(CREATE);
-  const strict = useMutation(STRICT);
   const [name, setName] = useState('');
   const [organizationId, setOrganization] = useState('');
   const [isOpen, setOpen] = useState(false);
   const { data } = useQuery(OWNERS, {});
   const organizations = data?.organizations.nodes ?? [];
   const create = async () => {
-    const created = await run({ input: { name, ...(organizationId !== '' && { organizationId }) } });
-    if (created === null) return;
-    const { id } = created.createProject.project;
-    await strict.run({ input: { projectId: id, hasStrictRoles: true } });
-    navigate(`/projects/${id}`);
+    const created = await run({
+      input: { name, hasStrictRoles: true, ...(organizationId !== '' && { organizationId }) },
+    });
+    if (created !== null) navigate(`/projects/${created.createProject.project.id}`);
   };
   return (
     <>
@@ -45,9 +40,9 @@ export function CreateProject() {
         <Confirmation
           title={text('newProject')}
           action={text('createProject')}
-          isBusy={isBusy || strict.isBusy}
+          isBusy={isBusy}
           isReady={name.trim() !== ''}
-          error={error ?? strict.error}
+          error={error}
           onConfirm={() => void create()}
           onClose={() => setOpen(false)}
         >

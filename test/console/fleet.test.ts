@@ -40,6 +40,14 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () =
     const page = await openFleet(service, token);
     await page.getByText(`/api/projects/${service.projectId}/brokers`).waitFor();
     await expect.poll(() => page.getByRole('heading', { level: 2 }).count()).toBe(1);
+    // A project of the console has strict roles at once.
+    await page.getByRole('button', { name: 'New project' }).click();
+    await page.getByLabel('Name', { exact: false }).last().fill('hers');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'hers' }).waitFor();
+    expect(await service.storage.db.project.findFirst({ where: { name: 'hers' } })).toMatchObject({
+      strictRoles: true,
+    });
   });
 
   test('shows 110 brokers in pages, each with its state, and the last hour of a page by one query', async () => {

@@ -21,6 +21,7 @@ const CreateProjectInput = builder.inputType('CreateProjectInput', {
     organizationId: t.id({
       description: 'Organization that owns the project instead of the caller. The caller must be one of its owners.',
     }),
+    hasStrictRoles: t.boolean({ description: STRICT_ROLES }),
   }),
 });
 const UpdateProjectInput = builder.inputType('UpdateProjectInput', {
@@ -90,9 +91,9 @@ builder.mutationFields((t) => ({
     type: projectPayload('createProject'),
     ...person,
     args: inputArgument(CreateProjectInput, 'The new project.'),
-    resolve: async (_root, { input: { name, description, organizationId } }, context) => {
+    resolve: async (_root, { input: { hasStrictRoles: strictRoles, ...input } }, context) => {
       const { services, viewer } = context;
-      const project = await services.projects.create({ name, description, organizationId }, viewer);
+      const project = await services.projects.create({ ...input, strictRoles }, viewer);
       context.viewer = await services.auth.refreshed(requireSignedIn(viewer));
       return { project };
     },

@@ -22,6 +22,8 @@ interface NewProject {
   readonly description?: string | null | undefined;
   /** Owned by this organization instead of the caller; the caller must be an owner of it. */
   readonly organizationId?: string | null | undefined;
+  /** Default: the setting of the service. */
+  readonly strictRoles?: boolean | null | undefined;
 }
 
 type ProjectChange = Nullish<
@@ -149,9 +151,9 @@ export class ProjectService {
 
   #dataOf(input: NewProject, userId: string) {
     const { name = '', description = '' } = checkTexts(input);
-    const { organizationId } = input;
+    const { organizationId, strictRoles } = input;
     const owner = organizationId == null ? { ownerUserId: userId } : { ownerOrganizationId: organizationId };
-    return { id: newId('project'), name, description, strictRoles: this.#options.strictRoles, ...owner };
+    return { id: newId('project'), name, description, strictRoles: strictRoles ?? this.#options.strictRoles, ...owner };
   }
 
   async #created(row: ProjectRow): Promise<ProjectRecord> {
