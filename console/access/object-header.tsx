@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { useTexts } from '../texts/texts.ts';
 import { LiveMark } from '../ui/live-mark.tsx';
+import { PageHeading } from '../ui/page-heading.tsx';
 import { useAccess } from './access-context.ts';
 import { accessAddress } from './addresses.ts';
 import { accessTexts } from './texts.ts';
@@ -52,7 +53,7 @@ export function ObjectHeader({ kind, name, onEdit, onDelete, button, children }:
     <>
       <Back kind={kind} />
       <header className="screen">
-        <h2>{name}</h2>
+        <PageHeading of="OBJECT">{name}</PageHeading>
         {children}
         <LiveMark isLive={isLive} />
         {canChange && (

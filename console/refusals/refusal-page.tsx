@@ -7,6 +7,7 @@ import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { type Fact, Facts } from '../ui/facts.tsx';
+import { PageHeading } from '../ui/page-heading.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Time } from '../ui/time.tsx';
 import { reasonTexts } from './reason-texts.ts';
@@ -77,7 +78,7 @@ export function RefusalPage({ id }: { readonly id: string }) {
   return (
     <>
       <p>{list}</p>
-      <h2>{text('becauseOf', { reason: reasonText(reason) })}</h2>
+      <PageHeading of="OBJECT">{text('becauseOf', { reason: reasonText(reason) })}</PageHeading>
       {isMerged && <p className="note">{text('isMerged')}</p>}
       <Facts facts={facts} />
       <h3>{text('whatHelps')}</h3>

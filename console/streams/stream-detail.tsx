@@ -3,6 +3,7 @@ import { useLive } from '../graph/live.ts';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import { type Fact, Facts } from '../ui/facts.tsx';
+import { PageHeading } from '../ui/page-heading.tsx';
 import { Refusal } from '../ui/problem.tsx';
 import { Time } from '../ui/time.tsx';
 import { ClearStream } from './clear-stream.tsx';
@@ -17,7 +18,7 @@ export function StreamDetail({ brokerId, stream }: { readonly brokerId: string; 
   const stored = storage?.messages ?? messageCount;
   return (
     <section aria-label={text('stream', { name })}>
-      <h2>{text('stream', { name })}</h2>
+      <PageHeading of="OBJECT">{text('stream', { name })}</PageHeading>
       {textDescription && <p>{textDescription}</p>}
       {problem !== null && <p role="alert">{problem}</p>}
       {storage?.problem && <p role="alert">{storage.problem}</p>}

@@ -4,6 +4,7 @@ import { formatIn, payloadText } from '../messages/payload.ts';
 import { FormatChoice, PayloadView } from '../messages/payload-view.tsx';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import { Facts } from '../ui/facts.tsx';
+import { PageHeading } from '../ui/page-heading.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Time } from '../ui/time.tsx';
 import { PAUSE_MS } from './pause.ts';
@@ -30,7 +31,7 @@ export function TopicDetail({ place, topic, version }: TopicDetailProps) {
   const isPublished = place.kind === 'PUBLISHED';
   return (
     <>
-      <h2 className="whole">{topic === '' ? text('emptyLevel') : topic}</h2>
+      <PageHeading of="OBJECT">{topic === '' ? text('emptyLevel') : topic}</PageHeading>
       {recorded === null && <p className="quiet">{text('onlyBelow', { count: numberText(tree.count ?? 0) })}</p>}
       {recorded && tree.hasPayloads && isPublished && <LastPayload recorded={recorded} />}
       {recorded && (
