@@ -11,6 +11,7 @@ export const REFUSALS = graphql(
     partsLeft
     refusals {
       id
+      firstAt
       lastAt
       kind
       topic

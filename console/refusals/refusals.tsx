@@ -1,24 +1,25 @@
 import { ShieldCheck } from 'lucide-react';
 import { Link, useSearchParams } from 'wouter';
 import { accessAddress } from '../access/addresses.ts';
-import { useBroker } from '../broker/broker-context.ts';
+import { useBroker, useIsReached } from '../broker/broker-context.ts';
 import { placeOf } from '../clients/broker-place.ts';
 import { clientPath } from '../clients/client-address.ts';
 import { graphql } from '../graph/graphql.ts';
 import { useLive } from '../graph/live.ts';
 import { useQuery } from '../graph/use-query.ts';
+import { BrokerCharts } from '../overview/broker-charts.tsx';
 import { useTexts, useTimes } from '../texts/texts.ts';
+import { useAddressValues } from '../ui/address-values.ts';
 import type { Column } from '../ui/column.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
-import { contains } from '../ui/contains.ts';
 import { Empty } from '../ui/empty.tsx';
-import { FilterBar, FilterSelect } from '../ui/filter-bar.tsx';
+import { LiveMark } from '../ui/live-mark.tsx';
 import { LongName } from '../ui/long-name.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Limit } from './limit.tsx';
-import { reasonTexts } from './reason-texts.ts';
 import { useRefusalColumns } from './refusal-columns.tsx';
+import { isFiltered, matches, RefusalFilter } from './refusal-filter.tsx';
 import { RefusalPage } from './refusal-page.tsx';
 import { REFUSALS, type Refusal, type RefusalsEvent } from './refusals-live.ts';
 import { refusalTexts } from './texts.ts';
@@ -47,8 +48,10 @@ function RefusalList() {
   const text = useTexts(refusalTexts);
   const broker = useBroker();
   const timeOf = useTimes();
+  const isReached = useIsReached();
+  const { values } = useAddressValues();
   const { data, error } = useQuery(REPORTED, { id: broker.id });
-  const { state, isLive } = useLive(REFUSALS, { brokerId: broker.id }, ({ refusals }) => refusals, apply);
+  const { state, isLive: isFollowed } = useLive(REFUSALS, { brokerId: broker.id }, ({ refusals }) => refusals, apply);
   const { last, topic, reason, decidedBy, whatHelps, times } = useRefusalColumns(broker.id);
   const columns: Column<Refusal>[] = [
     last,
@@ -80,39 +83,25 @@ function RefusalList() {
     whatHelps,
     times,
   ];
-  const reasonText = useTexts(reasonTexts);
-  const [search] = useSearchParams();
-  const [typed, wanted] = [search.get('search') ?? '', search.get('reason')];
   const reported = data?.broker?.refusals;
   if (state === null || !reported) return <Problem error={error} />;
-  const refusals = [...state.values()].sort((a, b) => b.lastAt.localeCompare(a.lastAt));
-  const reasons = [...new Set(refusals.map((refusal) => refusal.reason))];
-  const shown = refusals.filter(
-    ({ reason, clientId, username, address, topic: on }) =>
-      (wanted === null || reason === wanted) && contains(typed, [clientId, username, address, on]),
-  );
+  const isLive = isFollowed && isReached;
+  const all = [...state.values()];
+  const refusals = all.filter((one) => matches(values, one)).sort((a, b) => b.lastAt.localeCompare(a.lastAt));
   return (
     <>
       <Limit refusals={reported} />
-      {refusals.length === 0 && (
+      <BrokerCharts broker={{ id: broker.id, project: broker.project }} startedAt={null} metric="refusals" />
+      <RefusalFilter actions={<LiveMark isLive={isLive} />} />
+      {refusals.length === 0 && isFiltered(values) && <p>{text('noMatch')}</p>}
+      {all.length === 0 && !isFiltered(values) && (
         <Empty icon={ShieldCheck} title={text('noRefusals', { time: timeOf(reported.since) })}>
           <p>{text('tryWrong')}</p>
           <CommandToCopy command={wrongPassword(broker.url)} />
         </Empty>
       )}
       {refusals.length > 0 && (
-        <FilterBar keys={['search', 'reason']} search={{ name: 'search', label: text('find') }}>
-          <FilterSelect
-            name="reason"
-            label={text('reason')}
-            any={text('any')}
-            options={reasons.map((one) => [one, reasonText(one)])}
-          />
-        </FilterBar>
-      )}
-      {refusals.length > 0 && shown.length === 0 && <p>{text('noMatch')}</p>}
-      {shown.length > 0 && (
-        <Table label={text('refusals')} columns={columns} rows={shown} keyOf={({ id }) => id} isStale={!isLive} />
+        <Table label={text('refusals')} columns={columns} rows={refusals} keyOf={({ id }) => id} isStale={!isLive} />
       )}
     </>
   );

@@ -4,7 +4,9 @@ import { catalogue } from '../texts/texts.ts';
 export type RefusalKind = introspection['types']['RefusalKind']['enumValues'];
 
 export const refusalTexts = catalogue('refusals', {
-  find: 'Client, account, address or topic',
+  search: 'Client, account, topic or address',
+  kind: 'Kind',
+  any: 'any',
   noMatch: 'Nothing that was denied matches the filter.',
   whatHelps: 'What would help',
   decidedBy: 'Decided by',

@@ -23,9 +23,24 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, (
     expect(text).toContain('nobody');
     expect(text).toContain('unknown account');
     await checkScreen(page, 'refusals');
+    // The filter is in the address.
+    await page.getByLabel('Client, account, topic or address').fill('another');
+    await page.keyboard.press('Enter');
+    await page.getByText('Nothing that was denied matches the filter.').waitFor();
+    await page.getByLabel('Client, account, topic or address').fill('NOBODY');
+    await page.getByLabel('Reason').selectOption('unknown account');
+    await page.getByRole('button', { name: 'Filter', exact: true }).click();
+    await row.waitFor();
+    expect(new URL(page.url()).searchParams.get('reason')).toBe('UNKNOWN_ACCOUNT');
+    await page.getByRole('button', { name: 'Last hour' }).first().click();
+    await row.waitFor();
+    await page.getByRole('link', { name: 'Clear the filter' }).click();
     // Rules decide about topics only, so this leads to what is known about the connection.
     await row.getByRole('link', { name: 'Explain' }).click();
-    await page.getByRole('heading', { name: 'Denied: unknown account' }).waitFor();
+    const heading = page.getByRole('heading', { name: 'Denied: unknown account' });
+    await heading.waitFor();
+    await expect.poll(() => page.title()).toMatch(/^Denied: unknown account · Denied/);
+    await expect.poll(() => heading.evaluate('document.activeElement.textContent')).toBe('Denied: unknown account');
     await page.getByText('Create the account "nobody"').waitFor();
     await page.getByRole('link', { name: 'To the accounts, to create one' }).waitFor();
     await page.goBack();
