@@ -1,11 +1,12 @@
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 
-export const CERTIFICATES = graphql(`query Certificates($id: ID!, $after: String) {
+export const CERTIFICATES = graphql(`query Certificates($id: ID!, $first: Int!) {
   project(id: $id) {
     viewerCanCreateCertificates
-    certificates(first: 100, after: $after) {
+    problemThresholds { certificateDays }
+    certificates(first: $first) {
       totalCount
-      pageInfo { hasNextPage endCursor }
+      pageInfo { hasNextPage }
       nodes {
         id
         name

@@ -15,6 +15,7 @@ import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { CERTIFICATES, type Certificate, listenerText } from './certificates-query.ts';
 import { Chain } from './chain.tsx';
+import { daysClass } from './days-left.ts';
 import { DeleteCertificate } from './delete-certificate.tsx';
 import { DeployCertificate } from './deploy-certificate.tsx';
 import { ReplaceCertificate } from './replace-certificate.tsx';
@@ -25,7 +26,7 @@ import { UploadCertificate } from './upload-certificate.tsx';
 
 /** Days left and deployments change slowly, but other administrators change them, too. */
 const EVERY_MS = 10_000;
-const SOON_DAYS = 30;
+const PAGE = 100;
 
 type Open =
   | { readonly kind: 'upload' }
@@ -36,12 +37,14 @@ export function Certificates() {
   const text = useTexts(certificateTexts);
   const { id } = useProject();
   const [search, setSearch] = useSearchParams();
-  const variables = { id, after: search.get('after') };
+  // All that were shown remain, in one order.
+  const variables = { id, first: Number(search.get('first')) || PAGE };
   const { data, error, renew } = useQuery(CERTIFICATES, variables, EVERY_MS);
   const [open, setOpen] = useState<Open | null>(null);
   const found = data?.project;
   if (!found?.certificates) return <Problem error={error} />;
   const { nodes, totalCount, pageInfo } = found.certificates;
+  const warnDays = found.problemThresholds.certificateDays;
   const certificates = nodes.toSorted((a, b) => Number(isInUse(b)) - Number(isInUse(a)) || a.daysLeft - b.daysLeft);
   const shown = certificates.filter(({ name, subject, subjectAltNames, deployments }) =>
     contains(search.get('search') ?? '', [
@@ -77,7 +80,7 @@ export function Certificates() {
       key: 'daysLeft',
       title: text('daysLeft'),
       isNumber: true,
-      cell: ({ daysLeft }) => <span className={daysLeft < SOON_DAYS ? 'soon' : undefined}>{daysLeft}</span>,
+      cell: ({ daysLeft }) => <span className={daysClass(daysLeft, warnDays)}>{daysLeft}</span>,
       value: ({ daysLeft }) => daysLeft,
     },
     {
@@ -129,7 +132,6 @@ export function Certificates() {
     close();
     renew();
   };
-  const { hasNextPage, endCursor } = pageInfo;
   return (
     <>
       <FilterBar
@@ -160,8 +162,8 @@ export function Certificates() {
       )}
       <p className="actions">
         <span className="quiet">{text('total', { count: totalCount })}</span>
-        {hasNextPage && endCursor !== null && (
-          <button type="button" onClick={() => setSearch({ after: endCursor })}>
+        {pageInfo.hasNextPage && (
+          <button type="button" onClick={() => setSearch({ first: String(variables.first + PAGE) }, { replace: true })}>
             {text('more')}
           </button>
         )}

@@ -1,4 +1,5 @@
 import { Link } from 'wouter';
+import { daysClass } from '../certificates/days-left.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { Hint } from '../ui/hint.tsx';
@@ -8,9 +9,6 @@ import { type SortField, useFleetView } from './fleet-view.ts';
 import type { Project } from './operations.ts';
 import { fleetTexts } from './texts.ts';
 import type { Shown } from './use-brokers.ts';
-
-/** The service warns of certificates that expire within these days. */
-const SOON_DAYS = 14;
 
 export function BrokerTable({ project, brokers }: { readonly project: Project; readonly brokers: readonly Shown[] }) {
   const text = useTexts(fleetTexts);
@@ -69,11 +67,11 @@ export function BrokerTable({ project, brokers }: { readonly project: Project; r
       key: 'certificates',
       title: text('certificates'),
       isNumber: true,
-      cell: ({ daysLeft }) =>
+      cell: ({ daysLeft, warnDays }) =>
         daysLeft === null ? (
           <Hint text={text('noCertificate')}>–</Hint>
         ) : (
-          <Link href={`/projects/${project.id}/certificates`} className={daysLeft < SOON_DAYS ? 'soon' : undefined}>
+          <Link href={`/projects/${project.id}/certificates`} className={daysClass(daysLeft, warnDays)}>
             {text('daysLeft', { days: daysLeft })}
           </Link>
         ),

@@ -46,6 +46,7 @@ export const BROKERS = graphql(`query ProjectBrokers(
         problemCounts { critical warning notice }
       }
     }
+    problemThresholds { certificateDays }
     certificates(first: 100) { nodes { daysLeft brokers { id } } }
   }
 }`);

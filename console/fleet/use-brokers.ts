@@ -19,6 +19,8 @@ export type Shown = Broker & {
   readonly isLive: boolean;
   /** Of the certificate that expires first. `null`: the broker has none. */
   readonly daysLeft: number | null;
+  /** Of the project. */
+  readonly warnDays: number;
 };
 
 interface ShownBrokers {
@@ -54,6 +56,7 @@ export function useBrokers(projectId: string, view: FleetView): ShownBrokers {
     hour: hourOf.get(broker.id) ?? null,
     isLive,
     daysLeft: daysLeft.get(broker.id) ?? null,
+    warnDays: found.problemThresholds.certificateDays,
   }));
   return { brokers: brokers ?? null, total: found?.brokers.totalCount ?? 0, page, error, renew };
 }

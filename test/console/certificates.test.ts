@@ -69,6 +69,12 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the certificates of a project' : CH
     const row = rowOf(page, 'broker.pem');
     await row.getByText('not in use').waitFor();
     await expect.poll(() => row.locator('.soon').textContent()).toBe('10');
+    // The project sets from when on.
+    const threshold = 'setProblemThresholds(input: { projectId: $id, certificateDays: 5 }) { project { id } }';
+    expect(
+      (await service.graphql(`mutation ($id: ID!) { ${threshold} }`, { id: service.projectId })).errors,
+    ).toBeUndefined();
+    await row.locator('.soon').waitFor({ state: 'detached' });
 
     await page.getByRole('button', { name: 'Deploy broker.pem' }).press('Enter');
     await dialog(page).getByText('has no certificate yet').waitFor();
