@@ -1,10 +1,11 @@
 import { LogOut } from 'lucide-react';
+import { useState } from 'react';
 import { graphql } from '../graph/graphql.ts';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
+import { Confirmation } from '../ui/confirmation.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
-import { Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { sessionTexts } from './texts.ts';
@@ -32,8 +33,12 @@ interface SessionTableProps {
 export function SessionTable({ label, sessions, onEnded }: SessionTableProps) {
   const text = useTexts(sessionTexts);
   const end = useMutation(END);
+  const [asked, setAsked] = useState<Session | null>(null);
+  const titleOf = ({ address }: Session) => text('endSessionFrom', { address: address ?? text('unknown') });
   const run = async (sessionId: string) => {
-    if (await end.run({ input: { sessionId } })) onEnded();
+    if ((await end.run({ input: { sessionId } })) === null) return;
+    setAsked(null);
+    onEnded();
   };
   const columns: Column<Session>[] = [
     { key: 'address', title: text('fromAddress'), cell: ({ address }) => address ?? text('unknown') },
@@ -53,24 +58,30 @@ export function SessionTable({ label, sessions, onEnded }: SessionTableProps) {
     {
       key: 'actions',
       title: text('actions'),
-      cell: ({ id, isCurrent, address }) =>
-        isCurrent ? (
+      cell: (session) =>
+        session.isCurrent ? (
           text('thisSession')
         ) : (
-          <IconButton
-            icon={LogOut}
-            label={text('endSessionFrom', { address: address ?? text('unknown') })}
-            isDestructive={true}
-            disabled={end.isBusy}
-            onClick={() => void run(id)}
-          />
+          <IconButton icon={LogOut} label={titleOf(session)} isDestructive={true} onClick={() => setAsked(session)} />
         ),
     },
   ];
   return (
     <>
-      <Refusal error={end.error} />
       <Table label={label} columns={columns} rows={sessions} keyOf={({ id }) => id} hasCsv={false} />
+      {asked && (
+        <Confirmation
+          title={titleOf(asked)}
+          action={text('endSession')}
+          isDestructive={true}
+          isBusy={end.isBusy}
+          error={end.error}
+          onConfirm={() => void run(asked.id)}
+          onClose={() => setAsked(null)}
+        >
+          <p>{text('endSessionMeans')}</p>
+        </Confirmation>
+      )}
     </>
   );
 }

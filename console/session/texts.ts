@@ -20,4 +20,6 @@ export const sessionTexts = catalogue('session', {
   byPassword: 'password',
   thisSession: 'this session',
   endSessionFrom: 'End the session from {address}',
+  endSession: 'End the session',
+  endSessionMeans: 'The browser that uses it must sign in again.',
 });

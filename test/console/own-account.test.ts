@@ -17,6 +17,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the own account' : CHROMIUM_MISSING
     await page.getByRole('button', { name: /^End the session from/ }).waitFor();
     await checkScreen(page, 'own-account');
     await page.getByRole('button', { name: /^End the session from/ }).click();
+    await page.getByRole('dialog').getByText('must sign in again').waitFor();
+    expect(await service.storage.db.session.count({ where: { userId: id } })).toBe(2);
+    await page.getByRole('button', { name: 'End the session', exact: true }).click();
     await expect.poll(() => service.storage.db.session.count({ where: { userId: id } })).toBe(1);
     await service.login(email, PASSWORD);
     await page.reload();

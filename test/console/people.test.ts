@@ -44,6 +44,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () 
       .toMatch(`/projects/${service.projectId}/members`);
     await checkScreen(page, 'person');
     await page.getByRole('button', { name: 'End the session from 127.0.0.1' }).click();
+    await page.getByRole('button', { name: 'End the session', exact: true }).click();
     await other.getByText('Your session has ended').waitFor();
     await page.getByText('This person is not signed in.').waitFor();
 
