@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
+import { DangerZone } from '../ui/danger-zone.tsx';
 import { Facts } from '../ui/facts.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Time } from '../ui/time.tsx';
@@ -28,45 +29,47 @@ export function Connection() {
   if (!settings) return <Problem error={error} />;
   const isEncrypted = /^(mqtts|wss):/.test(settings.url ?? '');
   return (
-    <section className="card" aria-label={text('connection')}>
-      <h2>{text('connection')}</h2>
-      <Facts
-        facts={[
-          [text('kind'), text(settings.type)],
-          [text('address'), settings.url ?? '–'],
-          [text('username'), settings.username ?? text('none')],
-          [text('tls'), text(isEncrypted ? (settings.verifyCaCert ? 'verified' : 'notVerified') : 'noTls')],
-          [text('takeover'), text(settings.allowsClientTakeover ? 'yes' : 'no')],
-          [
-            text('boundSessions'),
-            'engine' in settings &&
-              settings.engine === 'EMBEDDED' &&
-              text(settings.bindsSessionsToAccounts ? 'yes' : 'no'),
-          ],
-          [text('runsOn'), 'runsOn' in settings && settings.runsOn?.host],
-          [text('cluster'), settings.cluster?.name],
-          [text('description'), settings.description],
-          [text('stateSince'), <Time key="since" at={connection.since} />],
-          [text('added'), <Time key="added" at={settings.createdAt} />],
-          [text('id'), <code key="id">{settings.id}</code>],
-        ]}
-      >
-        {settings.type === 'CLOUD' && <RunState brokerId={id} />}
-      </Facts>
-      <p className="actions">
+    <>
+      <section className="card" aria-label={text('connection')}>
+        <h2>{text('connection')}</h2>
+        <Facts
+          facts={[
+            [text('kind'), text(settings.type)],
+            [text('address'), settings.url ?? '–'],
+            [text('username'), settings.username ?? text('none')],
+            [text('tls'), text(isEncrypted ? (settings.verifyCaCert ? 'verified' : 'notVerified') : 'noTls')],
+            [text('takeover'), text(settings.allowsClientTakeover ? 'yes' : 'no')],
+            [
+              text('boundSessions'),
+              'engine' in settings &&
+                settings.engine === 'EMBEDDED' &&
+                text(settings.bindsSessionsToAccounts ? 'yes' : 'no'),
+            ],
+            [text('runsOn'), 'runsOn' in settings && settings.runsOn?.host],
+            [text('cluster'), settings.cluster?.name],
+            [text('description'), settings.description],
+            [text('stateSince'), <Time key="since" at={connection.since} />],
+            [text('added'), <Time key="added" at={settings.createdAt} />],
+            [text('id'), <code key="id">{settings.id}</code>],
+          ]}
+        >
+          {settings.type === 'CLOUD' && <RunState brokerId={id} />}
+        </Facts>
         {settings.viewerCanUpdate && (
           <button type="button" onClick={() => setOpen('change')}>
             {text('change')}
           </button>
         )}
-        {settings.viewerCanDelete && (
+      </section>
+      {settings.viewerCanDelete && (
+        <DangerZone>
           <button type="button" className="danger" onClick={() => setOpen('remove')}>
             {text('removeBroker')}
           </button>
-        )}
-      </p>
+        </DangerZone>
+      )}
       {open === 'change' && <ChangeConnection settings={settings} onDone={changed} onClose={close} />}
       {open === 'remove' && <RemoveBroker settings={settings} onClose={close} />}
-    </section>
+    </>
   );
 }

@@ -4,6 +4,7 @@ import { useMutation } from '../graph/use-mutation.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { ProblemThresholds } from '../problems/thresholds.tsx';
 import { useTexts } from '../texts/texts.ts';
+import { DangerZone } from '../ui/danger-zone.tsx';
 import { Field } from '../ui/field.tsx';
 import { useNotices } from '../ui/notices.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
@@ -65,11 +66,11 @@ export function Settings() {
       <HistoryStorage />
       <ProblemThresholds projectId={id} />
       {found.viewerCanDelete && (
-        <p>
+        <DangerZone>
           <button type="button" className="danger" onClick={() => setDeleting(true)}>
             {text('deleteProject')}
           </button>
-        </p>
+        </DangerZone>
       )}
       {isDeleting && <DeleteProject project={found} onClose={() => setDeleting(false)} />}
     </>

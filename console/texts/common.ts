@@ -61,6 +61,7 @@ export const common = {
   overview: 'Overview',
   address: 'Address',
   done: 'Done',
+  dangerZone: 'Danger zone',
   restored: 'The form has what you typed before.',
   startOver: 'Start over',
   CONNECTED: 'connected',

@@ -138,7 +138,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIU
     await page.getByRole('definition').filter({ hasText: other.url }).waitFor();
     expect((await service.storage.db.broker.findFirstOrThrow()).url).toBe(other.url);
 
-    await page.getByRole('button', { name: 'Remove broker' }).click();
+    await page.getByRole('region', { name: 'Danger zone' }).getByRole('button', { name: 'Remove broker' }).click();
     await page.getByText('The broker itself continues').waitFor();
     await page.getByText('bridges that this service runs: 0').waitFor();
     await page.keyboard.press('Escape');

@@ -42,7 +42,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the screens of a project' : CHROMIU
       },
     ]);
 
-    await page.getByRole('button', { name: 'Delete project' }).click();
+    const danger = page.getByRole('region', { name: 'Danger zone' });
+    await danger.getByRole('button', { name: 'Delete project' }).click();
     await dialog(page).getByText('of them run by this service').waitFor();
     const confirm = dialog(page).getByRole('button', { name: 'Delete project' });
     await expect.poll(() => confirm.isDisabled()).toBe(true);
