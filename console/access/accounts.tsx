@@ -1,4 +1,4 @@
-import { RadioTower } from 'lucide-react';
+import { RadioTower, UserRound } from 'lucide-react';
 import { useId, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
@@ -7,6 +7,7 @@ import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { Empty } from '../ui/empty.tsx';
 import { FilterBar, FilterSelect, FilterText } from '../ui/filter-bar.tsx';
 import { PAGE, Pager } from '../ui/pager.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
@@ -160,10 +161,9 @@ function AccountList() {
       <Refusal error={data === null ? null : error} />
       {!accounts && <Problem error={error} />}
       {accounts && accounts.totalCount === 0 && (
-        <>
-          <p>{text(isFiltered ? 'noMatch' : 'noAccounts')}</p>
+        <Empty icon={UserRound} title={text(isFiltered ? 'noMatch' : 'noAccounts')}>
           {!isFiltered && <CommandToCopy command="mosquitto_ctrl -u admin dynsec createClient meter-1" />}
-        </>
+        </Empty>
       )}
       {accounts && accounts.nodes.length > 0 && (
         <Table

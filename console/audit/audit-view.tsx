@@ -1,3 +1,4 @@
+import { ScrollText } from 'lucide-react';
 import { useEffect } from 'react';
 import { Link, useLocation } from 'wouter';
 import type { RefusedError } from '../graph/refused.ts';
@@ -5,6 +6,7 @@ import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { Empty } from '../ui/empty.tsx';
 import { LiveMark } from '../ui/live-mark.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
@@ -94,10 +96,9 @@ export function AuditView({ error, page, added, isLive, onSnapshot, document, va
       </p>
       {page === null && <Problem error={null} />}
       {page !== null && entries.length === 0 && (
-        <>
-          <p>{text('noEntries')}</p>
+        <Empty icon={ScrollText} title={text('noEntries')}>
           <CommandToCopy command="brokergraph audit export" />
-        </>
+        </Empty>
       )}
       {entries.length > 0 && (
         <Table

@@ -1,3 +1,4 @@
+import { Cable } from 'lucide-react';
 import { useSearchParams } from 'wouter';
 import { useBroker } from '../broker/broker-context.ts';
 import { addressOf } from '../graph/addresses.ts';
@@ -5,6 +6,7 @@ import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { Empty } from '../ui/empty.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { BRIDGES } from './bridge-graph.ts';
 import { BridgeSection } from './bridge-section.tsx';
@@ -40,10 +42,9 @@ export function Bridges() {
     <>
       <CopyAs document={BRIDGES} variables={{ id: broker.id }} />
       {bridges.length === 0 && (
-        <>
-          <p>{text('noBridges')}</p>
+        <Empty icon={Cable} title={text('noBridges')}>
           <CommandToCopy command={listCommand(broker.project.id, broker.id)} />
-        </>
+        </Empty>
       )}
       {bridges.map((bridge) => (
         <BridgeSection

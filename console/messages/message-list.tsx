@@ -1,6 +1,8 @@
+import { MessageSquare } from 'lucide-react';
 import { memo } from 'react';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
+import { Empty } from '../ui/empty.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import type { TailedMessage } from './message-tail.ts';
@@ -55,7 +57,7 @@ export const MessageList = memo(function MessageList({ messages, search, format,
     },
     { key: 'retain', title: text('retained'), cell: ({ retain }) => (retain ? text('yes') : '') },
   ];
-  if (messages.length === 0) return <p>{text('noMessages')}</p>;
+  if (messages.length === 0) return <Empty icon={MessageSquare} title={text('noMessages')} />;
   if (shown.length === 0) return <p>{text('noMatch')}</p>;
   return <Table label={text('messages')} columns={columns} rows={shown} keyOf={({ key }) => String(key)} />;
 });

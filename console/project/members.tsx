@@ -1,4 +1,4 @@
-import { Trash2 } from 'lucide-react';
+import { Trash2, UserRound } from 'lucide-react';
 import { useState } from 'react';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
@@ -6,6 +6,7 @@ import { useViewer } from '../session/viewer.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { Empty } from '../ui/empty.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
@@ -111,7 +112,7 @@ export function Members() {
         </p>
       )}
       {isInviting && <InvitePerson projectId={id} onInvited={renew} onClose={() => setInviting(false)} />}
-      {members.nodes.length === 0 && <p>{text('noMembers')}</p>}
+      {members.nodes.length === 0 && <Empty icon={UserRound} title={text('noMembers')} />}
       {members.nodes.length > 0 && (
         <Table
           label={text('members')}

@@ -1,10 +1,11 @@
-import { Pencil, Trash2 } from 'lucide-react';
+import { KeyRound, Pencil, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { Empty } from '../ui/empty.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
@@ -101,7 +102,7 @@ export function Rules() {
           </button>
         </p>
       )}
-      {rules.length === 0 && <p>{text('noRules')}</p>}
+      {rules.length === 0 && <Empty icon={KeyRound} title={text('noRules')} />}
       {rules.length > 0 && (
         <Table
           label={text('rules')}

@@ -161,7 +161,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () =
     await rowOf(page, 'Change a project').getByText(admin.email).waitFor();
     await page.getByLabel('Operation').fill('createToken');
     await page.keyboard.press('Enter');
-    await page.getByText('No entry matches the filter.').waitFor();
+    await page.getByText('No entry matches the filter').waitFor();
 
     const viewer = await service.person('VIEWER');
     const other = await openFleet(service, viewer.token);
