@@ -26,7 +26,6 @@ export const certificateTexts = catalogue('certificates', {
   find: 'Find a certificate',
   noMatch: 'No certificate matches.',
   upload: 'Upload certificate',
-  store: 'Store',
   stored: '{name} is stored.',
   files: 'Files of the certificate and its private key',
   filesHint:

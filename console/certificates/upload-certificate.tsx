@@ -26,7 +26,7 @@ export function UploadCertificate({ projectId, onDone, onClose }: UploadCertific
   return (
     <Confirmation
       title={text('upload')}
-      action={text('store')}
+      action={text('upload')}
       isBusy={isBusy}
       error={error}
       onConfirm={() => void save()}
