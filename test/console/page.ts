@@ -146,13 +146,13 @@ const LOOKS = [
   { look: 'dark', colorScheme: 'dark', size: WIDE, rules: RULES_OF_COLOURS },
   IN_NARROW,
 ] as const;
-/** The widths between, which have the colours and elements of the others. */
-const OTHER_WIDTHS = [768, 1024, 1440];
+/** Other widths, which have the colours and elements of the others. */
+const OTHER_WIDTHS = [768, 1024, 1440, 2560];
 type Look = Omit<(typeof LOOKS)[number], 'rules'> & { readonly rules: object };
 
 /**
  * Checks the screen that is shown in light, dark and on a narrow display: the rules of axe, and that the page does not
- * scroll sideways, also at the widths between. With SCREENSHOTS it also saves a picture of each look to docs/console.
+ * scroll sideways, also at other widths. With SCREENSHOTS it also saves a picture of each look to docs/console.
  */
 export async function checkScreen(page: Page, name: string): Promise<void> {
   for (const look of LOOKS) {
