@@ -3,7 +3,14 @@ import { useLocation } from 'wouter';
 import { isDialogOpen, isTyping } from './ui/use-key.ts';
 
 /** Screens after the key `g`. */
-const PLACES: Readonly<Record<string, string>> = { h: '/', p: '/people', a: '/audit' };
+const PLACES: Readonly<Record<string, string>> = {
+  h: '/',
+  p: '/people',
+  a: '/audit',
+  n: '/notifications',
+  e: '/explorer',
+  u: '/account',
+};
 /** Between `g` and the next key, in milliseconds. */
 const SEQUENCE_MS = 1_500;
 

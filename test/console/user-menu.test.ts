@@ -50,5 +50,15 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the menu of the user' : CHROMIUM_MI
     await page.getByRole('link', { name: 'Your account' }).click();
     await page.getByRole('heading', { name: 'Your account' }).waitFor();
     expect(await menu.isVisible()).toBe(false);
+    // Keys lead to screens.
+    for (const [key, name] of [
+      ['h', 'Fleet'],
+      ['n', 'Notifications'],
+      ['u', 'Your account'],
+    ] as const) {
+      await page.keyboard.press('g');
+      await page.keyboard.press(key);
+      await page.getByRole('heading', { level: 1, name }).waitFor();
+    }
   });
 });
