@@ -77,6 +77,11 @@ test('each kind of refusal is reported with its reason before the next one', asy
       { kind: 'CONNECT', reason: 'UNKNOWN_ACCOUNT', clientId: 'c1', username: 'nobody', reasonCode: 5 },
     ],
     [
+      // mqtt-packet omits an empty user name.
+      () => sendRaw(plain, Buffer.from('101500044d51545404c2003c0003633162000000027077', 'hex')),
+      { kind: 'CONNECT', reason: 'USERNAME_MISSING', clientId: 'c1b', username: null, reasonCode: 5 },
+    ],
+    [
       () => sendRaw(plain, { clientId: 'c2', username: 'dev', password: Buffer.from('wrong'), ...v5 }),
       { kind: 'CONNECT', reason: 'WRONG_PASSWORD', clientId: 'c2', username: 'dev', reasonCode: 0x87 },
     ],
@@ -211,6 +216,8 @@ test('each kind of refusal is reported with its reason before the next one', asy
     const refusal = await next(() => true);
     expect(refusal).toMatchObject(expected);
     expect(refusal.whatWouldHelp).not.toBe('');
+    expect(refusal.whatWouldHelp).not.toContain('""');
+    if (refusal.reason === 'INVALID_TOPIC') expect(refusal.whatWouldHelp).toContain(`"${refusal.topic}"`);
   }
   const { data } = await listRefusals(service, brokerId, { first: 100 });
   expect(data.broker.refusals).toMatchObject({ totalCount: KINDS.length, droppedCount: 0, limit: null });
