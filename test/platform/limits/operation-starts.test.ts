@@ -147,7 +147,11 @@ test('credentials make the last 16 addresses of their account known, and no othe
   for (let n = 0; n < 250; n++) await starts.run({ ...stranger(n), viewer: { id: 'token' } }, () => {});
   await starts.run({ ...stranger(300), viewer: { id: 'other' } }, () => {});
   const order: number[] = [];
-  const run = (n: number) => starts.run(stranger(n), () => void (order.push(n), hold()));
+  const run = (n: number) =>
+    starts.run(stranger(n), () => {
+      order.push(n);
+      hold();
+    });
   await Promise.all([...Array.from({ length: 30 }, (_, n) => 1_000 + n), 0, 233, 234, 249, 300].map(run));
   const isKnown = (n: number) => order.indexOf(n) < 10;
   expect([0, 233, 234, 249, 300].map(isKnown)).toEqual([false, false, true, true, true]);
