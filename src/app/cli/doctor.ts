@@ -7,7 +7,6 @@ import { checkOidcSettings } from '../../domains/sign-in/oidc/oidc-settings-chec
 import { redirectUriOf } from '../../domains/sign-in/oidc/oidc-sign-in.ts';
 import type { SettingCheck } from '../../domains/sign-in/setting-check.ts';
 import { ldapOptions, oidcOptions } from '../../domains/sign-in/sign-in.ts';
-import { ServiceError } from '../../platform/errors.ts';
 import { withoutNulls } from '../../platform/without-nulls.ts';
 import { licensePlugin } from '../../protocol/apis/license.ts';
 import { BrokerControls } from '../../protocol/control/broker-controls.ts';
@@ -67,10 +66,7 @@ export async function doctor(cli: Cli, url: string, options: DoctorOptions): Pro
   const plugins = [inspectPlugin, clientControlPlugin, licensePlugin, ...hosted];
   const controls = new BrokerControls(link, { timeoutMs, plugins });
   try {
-    await whenConnected(link, timeoutMs).catch((cause: unknown) => {
-      const reason = link.status.lastError ?? 'Not connected yet';
-      throw new ServiceError('BROKER_UNREACHABLE', reason, { cause });
-    });
+    await whenConnected(link, timeoutMs);
     const capabilities = await Promise.all(KNOWN_APIS.map((api) => controls.capability(api)));
     const facts = await brokerFacts(link, controls);
     const report: Report = {

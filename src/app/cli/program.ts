@@ -27,7 +27,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
       terminal.err(`${error.problems.map((problem) => `error: ${problem}`).join('\n')}\n`);
       return 2;
     }
-    terminal.err(`error: ${error instanceof ServiceError ? shown(error.message) : explain(error)}\n`);
+    terminal.err(`error: ${error instanceof ServiceError ? shown(reasonOf(error)) : explain(error)}\n`);
     return 1;
   }
 }
@@ -118,3 +118,7 @@ function settingsHelp(): string {
   });
   return `\nSettings (environment variables; a secret may be in a file: SECRET_KEY_FILE):\n${rows.join('\n')}\n`;
 }
+
+/** Operators also learn why a broker cannot be reached. */
+const reasonOf = ({ code, message, cause }: ServiceError): string =>
+  code === 'BROKER_UNREACHABLE' && typeof cause === 'string' ? cause : message;

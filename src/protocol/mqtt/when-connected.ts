@@ -6,11 +6,11 @@ import { withoutReachability } from './link-failure.ts';
 export const awayReason = (status: LinkStatus, fallback = 'Not connected yet'): string =>
   withoutReachability(status).lastError ?? fallback;
 
-/** The error for every caller. Only `BrokerConnectionStatus.lastError` has the reasons for administrators. */
+/** The error for every caller. `cause` is the reason for operators of the service. */
 export function unreachable(status: LinkStatus): ServiceError {
   const { state } = status;
   const reason = awayReason(status, state === 'CLOSED' ? 'The link to the broker was closed' : undefined);
-  return new ServiceError('BROKER_UNREACHABLE', reason, { info: { state } });
+  return new ServiceError('BROKER_UNREACHABLE', reason, { info: { state }, cause: status.lastError });
 }
 
 /** A lost connection is usually back within this time, such as one whose client id another client took over. */
