@@ -310,7 +310,7 @@ test('only administrators of the project learn whether a port of a broker is ope
     const [ofSilent = '', ofClosed] = await Promise.all(
       ids.map(async (id) => {
         const found = await results(id, token);
-        return JSON.stringify(found.map(({ headers: _headers, ...rest }: any) => rest)).replaceAll(id, 'id');
+        return JSON.stringify(found, (key, value) => (key === 'headers' ? undefined : value)).replaceAll(id, 'id');
       }),
     );
     expect(ofClosed).toBe(ofSilent);
@@ -318,12 +318,41 @@ test('only administrators of the project learn whether a port of a broker is ope
   }
 });
 
-/** All input fields and arguments for a host, a URL or a JSON document. VIEWER tokens were refused above. */
-const FIELDS_WITH_HOSTS: Readonly<Record<string, string>> = {
-  'AddBrokerInput.url': 'checked',
-  'UpdateBrokerInput.url': 'checked',
-  'UpdateBridgeConfigInput.config': 'checked',
-  'NotificationWebhookInput.url': 'checked',
+const CREATE_CHANNEL =
+  'mutation ($input: CreateNotificationChannelInput!) { createNotificationChannel(input: $input) { __typename } }';
+const WRITE_BRIDGE =
+  'mutation ($input: UpdateBridgeConfigInput!) { updateBridgeConfig(input: $input) { bridge { id } } }';
+
+/** Sends an inside host in the field. */
+type Send = (world: {
+  readonly projectId: string;
+  readonly brokerId: string;
+}) => readonly [query: string, input: object];
+
+/** All input fields and arguments for a host, a URL or a JSON document: how it is sent, or why it is not checked. */
+const FIELDS_WITH_HOSTS: Readonly<Record<string, string | Send>> = {
+  'AddBrokerInput.url': ({ projectId }) => [ADD, { projectId, name: 'inside', url: 'mqtt://127.0.0.1:1' }],
+  'UpdateBrokerInput.url': ({ brokerId }) => [UPDATE, { brokerId, url: 'mqtt://127.0.0.1:1' }],
+  'UpdateBridgeConfigInput.config': ({ brokerId }) => [
+    WRITE_BRIDGE,
+    { brokerId, bridgeKey: 'webhook-bridge', config: webhook('http://127.0.0.1:1/') },
+  ],
+  'NotificationWebhookInput.url': ({ projectId }) => [
+    CREATE_CHANNEL,
+    { projectId, name: 'inside', target: { webhook: { url: 'http://127.0.0.1:1/' } } },
+  ],
+  'CreateNotificationChannelInput.target': 'has the fields of NotificationTargetInput',
+  'UpdateNotificationChannelInput.target': 'has the fields of NotificationTargetInput',
+  'AccessGroupFilter.target': 'names a field',
+  'AccessRoleFilter.target': 'names a field',
+  'AccountFilter.target': 'names a field',
+  'AuditFilter.targetId': 'names an object',
+  'AuditFilter.targetKind': 'names an object',
+  'CreateStreamInput.targetQos': 'is a QoS',
+  'CreateStreamInput.targetTopic': 'is a topic',
+  'UpdateStreamInput.targetQos': 'is a QoS',
+  'UpdateStreamInput.targetTopic': 'is a topic',
+  'SetTargetStateInput.targetState': 'is a state',
   'NotificationWebhookInput.variables': 'has no addresses',
   'ClusterNodeInput.address': 'sent to the nodes',
   'ClusterNodeInput.url': 'compared with a stored URL',
@@ -350,11 +379,31 @@ test('every field of the graph that takes a host is known', () => {
   });
   const found = inputs.flatMap(([owner, fields]) =>
     fields
-      .filter(({ name, type }) => /url|uri|host|address|endpoint/i.test(name) || getNamedType(type).name === 'JSON')
+      .filter(
+        ({ name, type }) =>
+          /url|uri|host|address|endpoint|server|target|domain/i.test(name) || getNamedType(type).name === 'JSON',
+      )
       .map(({ name }) => `${owner}.${name}`),
   );
   expect(found.sort()).toEqual(Object.keys(FIELDS_WITH_HOSTS).sort());
 });
+
+test.each(Object.entries(FIELDS_WITH_HOSTS).filter(([, send]) => typeof send === 'function'))(
+  '%s refuses an inside host of an administrator of the project',
+  async (_field, send) => {
+    if (typeof send === 'string') return;
+    const service = await startTestService({ env: NOTHING_LISTED });
+    const admin = await service.person('ADMIN');
+    const brokerId = await addBroker(service, await startMosquitto());
+    await expect.poll(() => service.services.runtimes.status(brokerId).state).toBe('CONNECTED');
+    const [query, input] = send({ projectId: service.projectId, brokerId });
+    const { errors } = await service.graphql(query, { input }, admin.token);
+    expect(errors?.[0]?.extensions).toMatchObject({
+      code: 'INVALID',
+      info: { issues: [{ reason: expect.stringContaining('BROKER_ALLOWED_HOSTS') }] },
+    });
+  },
+);
 
 test('only root administrators can use internal brokers', async () => {
   const mosquitto = await startMosquitto();
