@@ -163,8 +163,6 @@ test('a client with more subscriptions than are listed has their number, and the
   const { service, brokerId, join, rest } = await start(['meters']);
   const many = await join('many', 'meters');
   const filters = Array.from({ length: 1_250 }, (_, index) => `f/${index}`);
-  for (let start = 0; start < filters.length; start += 250)
-    await many.subscribeAsync(filters.slice(start, start + 250));
   const READ = `query ($id: ID!) { broker(id: $id) {
     connectedClient(clientId: "many") { numSubscriptions subscriptions unknownFields { field reason } }
     topicSubscribers(topic: "f/7") { totalCount isComplete }
@@ -174,6 +172,21 @@ test('a client with more subscriptions than are listed has their number, and the
     const { numSubscriptions, subscriptions } = (await read()).connectedClient;
     return [numSubscriptions, subscriptions.length];
   };
+  const subscribe = async (from: number, to: number) => {
+    for (let start = from; start < to; start += 250)
+      await many.subscribeAsync(filters.slice(start, Math.min(to, start + 250)));
+  };
+  for (const [from, to] of [
+    [0, 999],
+    [999, 1_000],
+    [1_000, 1_001],
+  ] as const) {
+    await subscribe(from, to);
+    await expect.poll(numbers).toEqual([to, Math.min(to, 1_000)]);
+    const { unknownFields } = (await read()).connectedClient;
+    expect(unknownFields.some(({ field }: { field: string }) => field === 'subscriptions')).toBe(to > 1_000);
+  }
+  await subscribe(1_001, 1_250);
   await expect.poll(numbers).toEqual([1_250, 1_000]);
   const { connectedClient, topicSubscribers } = await read();
   expect(topicSubscribers).toEqual({ totalCount: 1, isComplete: false });
