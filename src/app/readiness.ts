@@ -54,7 +54,7 @@ export class Readiness {
     return this.#diskFault;
   }
 
-  /** Tries to write if nobody asked `whyNot` recently. */
+  /** Tries to write unless `whyNot` was called recently. */
   async look(): Promise<void> {
     if (this.#last === null || performance.now() - this.#last.at > LOOK_MS) await this.whyNot();
   }

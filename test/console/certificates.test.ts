@@ -62,7 +62,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the certificates of a project' : CH
     await expect.poll(() => page.getByLabel(/^Certificate and its chain/).inputValue()).toBe(soon.cert.trim());
     await file.dispatchEvent('cancel', { bubbles: true });
     await expect.poll(() => page.getByLabel(/^File name/).inputValue()).toBe('broker.pem');
-    await dialog(page).getByRole('button', { name: 'Store' }).click();
+    await dialog(page).getByRole('button', { name: 'Upload certificate' }).click();
     await dialog(page).getByRole('alert').getByText('does not belong to the certificate').waitFor();
     await page.getByLabel(/^Private key/).fill(soon.key);
     await page.getByLabel(/^File name/).press('Enter');

@@ -136,6 +136,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () =
     await page.getByLabel(/^Address/).fill('mqtt://127.0.0.1:1');
     await page.getByLabel(/^Name/).fill('plant');
     await page.getByLabel(/^Name/).press('Enter');
+    // It leads to what the broker lacks.
+    await page.getByRole('heading', { level: 1, name: 'plant' }).waitFor();
+    await page.goBack();
     await step('Add your Mosquitto').getByText('done').waitFor();
     await page.getByRole('rowheader', { name: 'plant' }).waitFor();
     await service.person('VIEWER');

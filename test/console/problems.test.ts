@@ -78,7 +78,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'problems' : CHROMIUM_MISSING, () =>
 
     await page.getByRole('link', { name: 'Problems 1 critical' }).click();
     await item(page).waitFor();
-    await page.getByRole('button', { name: 'Last 24 hours' }).click();
+    await page.getByRole('button', { name: 'Any time' }).click();
+    await page.getByRole('button', { name: 'Last hour' }).click();
     await mosquitto.start();
     const closed = page.getByRole('region', { name: /^Closed problems/ });
     await closed
@@ -88,6 +89,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'problems' : CHROMIUM_MISSING, () =>
       .waitFor(SLOW);
     await badge(page).waitFor({ state: 'detached' });
     await checkScreen(page, 'problems-closed');
+    await page.getByRole('button', { name: 'Clear the filter' }).click();
     await page.getByRole('button', { name: 'Any time' }).click();
     await page.getByLabel('To', { exact: true }).fill('2020-01-01 00:00');
     await page.keyboard.press('Enter');

@@ -59,8 +59,7 @@ export class BrokerRuntimes {
   readonly #pluginsOf: PluginsOf<GatewayPlugins>[] = [];
   #replacement: PluginsOf<GatewayPlugins | null> = () => null;
   readonly #stop: () => void;
-  /** Whether brokers wait because of `maxLinks`, which is one line of the log. */
-  /** Whether the log says that brokers wait for a link. */
+  /** Whether the log says that brokers wait because of `maxLinks`. */
   #isShortageLogged = false;
   #opening: 'NONE' | 'ALL' | 'ON_DEMAND' = 'NONE';
 

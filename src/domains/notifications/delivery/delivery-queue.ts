@@ -35,8 +35,8 @@ type Delivery = NonNullable<Awaited<ReturnType<Database['notificationDelivery'][
 /**
  * Sends the deliveries of a channel in order, one at a time. The outcome is written after the attempt: a process that
  * ends in between sends the message again. An attempt that fails because of a bug counts as one that the receiver
- * refuses, so that the messages behind it follow. Projects take turns after each attempt, so slow receivers of one delay
- * another by an attempt at most. Errors: those of the database.
+ * refuses, so that the messages behind it follow. Projects take turns after each attempt, so slow receivers of one
+ * delay another by an attempt at most. Errors: those of the database.
  */
 export class DeliveryQueue {
   readonly #options: DeliveryQueueOptions;

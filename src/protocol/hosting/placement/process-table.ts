@@ -42,7 +42,7 @@ const WRITE_READS = 10;
 /** After the own session was lost, those of other processes probably were, too, and come back one after the other. */
 const GRACE_MS = 3_000;
 /** A process that ended without a shutdown is listed for so long, unless its folder has another one before. */
-const LISTED_SECONDS = 86_400;
+const LISTED_MS = 86_400_000;
 /** Without the database, a shutdown does not wait longer. */
 const LEAVE_MS = 2_000;
 
@@ -202,6 +202,6 @@ export class ProcessTable {
         ${now.brokers}, ${now.messagesPerSecond}, ${UTC_NOW})
       ON CONFLICT (id) DO UPDATE SET engines = excluded.engines, share = excluded.share, brokers = excluded.brokers,
         "messagesPerSecond" = excluded."messagesPerSecond", "seenAt" = ${UTC_NOW}`;
-    await db.$executeRaw`DELETE FROM "Process" WHERE "seenAt" < ${UTC_NOW} - make_interval(secs => ${LISTED_SECONDS})`;
+    await db.$executeRaw`DELETE FROM "Process" WHERE "seenAt" < ${UTC_NOW} - make_interval(secs => ${LISTED_MS / 1_000})`;
   }
 }
