@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_STATUS } from '../../platform/errors.ts';
 import { proceed, type ValueOrPromise } from '../../platform/value-or-promise.ts';
+import { JSON_TYPE, RESPONSE_TYPE, weightOf, weightsOf } from '../http/accept.ts';
 import { errorHeaders } from '../http/error-headers.ts';
 import { endWithBytes, endWithText, type TextBody, textBody } from '../http/text-body.ts';
 import type { Traffic } from '../http/traffic.ts';
@@ -9,8 +10,6 @@ import { type ContextFor, type Endpoint, type GraphqlResponse, type RequestFacts
 import { requestErrorStatus } from './public-error.ts';
 import { MAX_RESPONSE_BYTES, ResponseTooLarge } from './response-limit.ts';
 
-export const JSON_TYPE = 'application/json';
-const RESPONSE_TYPE = 'application/graphql-response+json';
 export const EVENT_STREAM = 'text/event-stream';
 
 export type MediaType = typeof JSON_TYPE | typeof RESPONSE_TYPE;
@@ -39,9 +38,8 @@ export function accepted(accept: string | null | undefined): Accepted {
   // An empty list allows as much as no list.
   if (/^[\s,]*$/.test(accept)) return JSON_ONLY;
   const weights = weightsOf(accept);
-  const any = weights.get('application/*') ?? weights.get('*/*') ?? 0;
-  const json = weights.get(JSON_TYPE) ?? any;
-  const response = weights.get(RESPONSE_TYPE) ?? any;
+  const json = weightOf(weights, JSON_TYPE);
+  const response = weightOf(weights, RESPONSE_TYPE);
   // A browser that accepts anything does not expect events.
   const events = weights.get(EVENT_STREAM) ?? weights.get('text/*') ?? 0;
   return {
@@ -66,20 +64,6 @@ function isFirst(weights: ReadonlyMap<string, number>, type: MediaType): boolean
 }
 
 const OFFERED: ReadonlySet<string> = new Set([JSON_TYPE, RESPONSE_TYPE, 'application/*', '*/*']);
-
-/** Browsers and clients send less than ten. Further ones are ignored. */
-const MAX_RANGES = 100;
-
-/** Weight of each media range in the order of the field. A range with an invalid weight is not accepted. */
-function weightsOf(accept: string): Map<string, number> {
-  const weights = new Map<string, number>();
-  for (const part of accept.toLowerCase().split(',', MAX_RANGES)) {
-    const [range = '', ...parameters] = part.split(';').map((text) => text.trim());
-    const weight = Number(parameters.find((text) => text.startsWith('q='))?.slice(2) ?? 1);
-    weights.set(range, Math.max(weights.get(range) ?? 0, weight >= 0 && weight <= 1 ? weight : 0));
-  }
-  return weights;
-}
 
 /** Whether the headers say JSON. A browser sends JSON to another origin only after a preflight request. */
 export function isJsonType(type: string | null | undefined, encoding: string | null | undefined): boolean {

@@ -2,12 +2,20 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Response } from '@whatwg-node/server';
+import { JSON_TYPE, RESPONSE_TYPE, weightOf, weightsOf } from './accept.ts';
 import { emptyResponse } from './fetch-handler.ts';
 import { isCurrent } from './static-files.ts';
 
-/** Whether a browser navigates to the address. */
-export const wantsPage = ({ method, headers }: Request): boolean =>
-  (method === 'GET' || method === 'HEAD') && headers.get('accept')?.includes('text/html') === true;
+const HTML = 'text/html';
+
+/** Whether a browser navigates to the address: it names HTML and prefers no JSON. */
+export function wantsPage({ method, headers }: Request): boolean {
+  const accept = headers.get('accept')?.toLowerCase() ?? '';
+  if ((method !== 'GET' && method !== 'HEAD') || !accept.includes(HTML)) return false;
+  const weights = weightsOf(accept);
+  const html = weights.get(HTML) ?? 0;
+  return html > 0 && [JSON_TYPE, RESPONSE_TYPE].every((type) => weightOf(weights, type) <= html);
+}
 
 /** Responds with the page of a folder. `policy` is its Content Security Policy. */
 export function pageOf(folder: URL, policy: string): (request: Request) => Response {

@@ -1,4 +1,5 @@
-import { accepted, EVENT_STREAM, JSON_TYPE, rendered, type TransportOptions } from '../http.ts';
+import { JSON_TYPE } from '../../http/accept.ts';
+import { accepted, EVENT_STREAM, rendered, type TransportOptions } from '../http.ts';
 import { LiveResults } from '../live/live-results.ts';
 import { eventOf } from '../live/result-text.ts';
 import { COMPLETE, EventStreamBody } from './event-stream-body.ts';

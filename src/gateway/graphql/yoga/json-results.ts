@@ -1,7 +1,8 @@
 import { GraphQLError } from 'graphql';
 import { ERROR_STATUS } from '../../../platform/errors.ts';
+import { JSON_TYPE } from '../../http/accept.ts';
 import type { GraphqlResponse } from '../endpoint.ts';
-import { accepted, compressedBody, JSON_TYPE, rendered, type TransportOptions } from '../http.ts';
+import { accepted, compressedBody, rendered, type TransportOptions } from '../http.ts';
 import { LiveResults } from '../live/live-results.ts';
 import { type ErrorContext, publicError } from '../public-error.ts';
 import type { YogaPlugin } from './yoga-plugin.ts';
