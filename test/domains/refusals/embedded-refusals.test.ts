@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { generate } from 'mqtt-packet';
 import { expect, test } from 'vitest';
 import WebSocket from 'ws';
@@ -6,6 +7,7 @@ import { ADMINISTRATOR, listener } from '../../data-plane/broker/embedded.ts';
 import { MQTTS, MUTUAL, PLAIN, startTlsBroker, TLS_LISTENERS } from '../../data-plane/broker/tls.ts';
 import { createAuthority, createSelfSigned } from '../../support/certificates.ts';
 import { startTestService } from '../../support/service.ts';
+import { runs } from '../../support/suite.ts';
 import { addBroker } from '../clients/graph/commercial-broker.ts';
 import { distrust, listRefusals, type SeenRefusal, sendRaw, shakeHands, watchRefusals } from './refused-clients.ts';
 
@@ -221,4 +223,36 @@ test('each kind of refusal is reported with its reason before the next one', asy
   }
   const { data } = await listRefusals(service, brokerId, { first: 100 });
   expect(data.broker.refusals).toMatchObject({ totalCount: KINDS.length, droppedCount: 0, limit: null });
+});
+
+/** MQTT 5, section 4.7.1: `#` is the last level, and wildcards are whole levels. */
+const isFilter = (name: string): boolean =>
+  name
+    .split('/')
+    .every((level, nth, all) => level === '+' || (level === '#' && nth === all.length - 1) || !/[+#]/.test(level));
+
+test('any name that MQTT forbids is refused as INVALID_TOPIC with the name, and others by the rules', async () => {
+  const { service, brokerId, portOf } = await start();
+  const { next, clear } = await watchRefusals(service, brokerId);
+  const name = fc
+    .array(fc.constantFrom('a', 'ü', '🏃', '/', '/', '+', '#', '$', '"', '\\', ' '), {
+      minLength: 1,
+      maxLength: 6,
+    })
+    .map((parts) => `x${parts.join('')}`);
+  await fc.assert(
+    fc.asyncProperty(name, fc.boolean(), fc.constantFrom(4, 5), async (topic, isPublish, protocolVersion) => {
+      const isValid = isPublish ? !/[+#]/.test(topic) : isFilter(topic);
+      const packet = isPublish
+        ? ({ cmd: 'publish', topic, payload: 'x', qos: 1, messageId: 7, dup: false, retain: false } as const)
+        : ({ cmd: 'subscribe', messageId: 7, subscriptions: [{ topic, qos: 0 }] } as const);
+      clear();
+      sendRaw(portOf(PLAIN), { clientId: 'names', username: 'dev', password, protocolVersion }, packet);
+      const { reason, topic: reported, whatWouldHelp } = await next(() => true);
+      const expected = { topic, reason: isValid ? 'ACCESS_DENIED' : 'INVALID_TOPIC', reported: topic };
+      expect({ topic, reason, reported }).toEqual(expected);
+      expect(whatWouldHelp).not.toBe('');
+    }),
+    { numRuns: runs(40) },
+  );
 });
