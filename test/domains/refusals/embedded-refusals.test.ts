@@ -178,6 +178,10 @@ test('each kind of refusal is reported with its reason before the next one', asy
       },
     ],
     [
+      () => upgrade('/other', 'chat'),
+      { reason: 'WEBSOCKET_REQUEST', detail: expect.stringContaining('the request for the path "/other"') },
+    ],
+    [
       () => sendRaw(plain, { clientId: 'c27', ...dev, ...v5 }, publish('no/a')),
       {
         kind: 'PUBLISH',

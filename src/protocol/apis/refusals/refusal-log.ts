@@ -108,9 +108,9 @@ export class RefusalLog {
   };
 
   #entryOf(refused: Refused, now: number): Entry {
-    const { kind, reason, clientId, username, address, topic } = refused;
-    // The same fight has both rivals in turn.
-    const about = kind === 'TAKEOVER' ? [] : [username, address, topic];
+    const { kind, reason, clientId, username, address, topic, detail } = refused;
+    // The same fight has both rivals in turn. A WebSocket request is known by its path and subprotocols only.
+    const about = kind === 'TAKEOVER' ? [] : [username, address, topic, reason === 'WEBSOCKET_REQUEST' && detail];
     const key = JSON.stringify([kind, reason, clientId, ...about]);
     const known = this.#entries.get(key);
     if (known) return known;
