@@ -18,7 +18,11 @@ import {
  * loading the service and its schema takes longer than the tests of most files. A file must therefore restore timers
  * (checked by as-it-was.ts), environment variables and listeners.
  */
-const APART = ['test/gateway/graphql/compiled-programs.test.ts', 'test/gateway/graphql/live/slow-reader.test.ts'];
+const APART = [
+  'test/app/cli/v8-flags.test.ts',
+  'test/gateway/graphql/compiled-programs.test.ts',
+  'test/gateway/graphql/live/slow-reader.test.ts',
+];
 
 /** Files that a whole run runs behind a PgBouncer, on a database with unusual defaults. */
 const isPooled = (path: string) => path.startsWith('test/contract/');

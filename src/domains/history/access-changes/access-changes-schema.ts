@@ -15,9 +15,9 @@ interface ShownChanges extends AccessChanges {
 const ChangedKind = builder.enumType('ChangedAccessKind', {
   description: 'The kind of an object of the access control.',
   values: {
-    ACCOUNT: { value: 'username', description: 'An account.' },
-    GROUP: { value: 'groupName', description: 'A group.' },
-    ROLE: { value: 'roleName', description: 'A role.' },
+    ACCOUNT: { value: 'username', description: 'An account, by its user name.' },
+    GROUP: { value: 'groupName', description: 'A group of accounts.' },
+    ROLE: { value: 'roleName', description: 'A role with its rules.' },
   } as const,
 });
 
