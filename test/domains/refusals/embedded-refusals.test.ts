@@ -249,7 +249,7 @@ test('any name that MQTT forbids is refused as INVALID_TOPIC with the name, and 
       const isValid = isPublish ? !/[+#]/.test(topic) : isFilter(topic);
       const packet = isPublish
         ? ({ cmd: 'publish', topic, payload: 'x', qos: 1, messageId: 7, dup: false, retain: false } as const)
-        : ({ cmd: 'subscribe', messageId: 7, subscriptions: [{ topic, qos: 0 }] } as const);
+        : { cmd: 'subscribe' as const, messageId: 7, subscriptions: [{ topic, qos: 0 as const }] };
       clear();
       sendRaw(portOf(PLAIN), { clientId: 'names', username: 'dev', password, protocolVersion }, packet);
       const { reason, topic: reported, whatWouldHelp } = await next(() => true);
