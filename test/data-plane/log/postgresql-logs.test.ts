@@ -206,8 +206,9 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const log = (await open()).store.log('a');
     await append(log, some(6_000));
     const ids = (await readAll(log)).map(({ id }) => id);
-    const [first, last] = [Math.ceil((ids[0] ?? 0) / 1_000), Math.floor((ids.at(-1) ?? 0) / 1_000)];
-    const middle = Math.floor((first + last) / 2);
+    const first = Math.ceil((ids[0] ?? 0) / 1_000);
+    // However fast they were stored.
+    const middle = Math.floor((ids[ids.length / 2] ?? 0) / 1_000);
     const parts = Array.from({ length: 40 }, (_, index) => ({ from: first + (index % 20), to: middle - (index % 7) }));
     const [read, ...cleared] = await Promise.all([readAll(log, true, 50), ...parts.map((part) => log.clear(part))]);
 
