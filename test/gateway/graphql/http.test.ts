@@ -316,3 +316,15 @@ test('a repeated parameter is refused', async () => {
   const { status, json } = await send(server, 'GET', { path: '/graphql?query={hello}&query={whoami}', headers: {} });
   expect([status, json]).toMatchObject([400, { errors: [{ message: '"query" must not be repeated' }] }]);
 });
+
+test.each(['9007199254740993', '1e400', '-0', '18446744073709551615'])(
+  'the id %s is the same in a body and in the query string',
+  async (id) => {
+    const service = await startGraphqlServer();
+    const query = 'query ($id: ID!) { broker(id: $id) { __typename } }';
+    const variables = `{"id":${id}}`;
+    const inBody = await post(service, `{"query":${JSON.stringify(query)},"variables":${variables}}`);
+    const inQuery = await get(service, { query, variables });
+    expect([inBody.status, inQuery.text]).toEqual([200, inBody.text]);
+  },
+);

@@ -1,6 +1,7 @@
 import type { GraphQLParams } from 'graphql-yoga';
 import { ServiceError } from '../../../platform/errors.ts';
 import { QueueFull } from '../../../platform/scheduling/concurrency-limit.ts';
+import { parseExactJson } from '../../../platform/text/exact-json.ts';
 import { requireUniqueKeys } from '../../../platform/text/repeated-key.ts';
 import type { Traffic } from '../../http/traffic.ts';
 import { readParams } from '../request-params.ts';
@@ -16,8 +17,11 @@ export function operationTurn({ starts }: Traffic): YogaPlugin {
       if (requestParser === undefined) return;
       const parse = async () => {
         try {
-          const params = readParams(await requestParser(request)) as GraphQLParams;
-          if (request.method === 'GET') requireUnique(new URL(request.url).searchParams);
+          const parsed = await requestParser(request);
+          if (request.method !== 'GET') return readParams(parsed) as GraphQLParams;
+          const { searchParams } = new URL(request.url);
+          const params = readParams(withExactVariables(parsed, searchParams)) as GraphQLParams;
+          requireUnique(searchParams);
           return params;
         } catch (error) {
           // Yoga's parser of the query string throws the error of JSON.parse.
@@ -35,6 +39,12 @@ export function operationTurn({ starts }: Traffic): YogaPlugin {
       );
     },
   };
+}
+
+/** Yoga's parser of the query string rounds numbers. */
+function withExactVariables(params: object, parameters: URLSearchParams): object {
+  const text = parameters.get('variables');
+  return text ? { ...params, variables: parseExactJson(text) } : params;
 }
 
 /** Yoga uses the last one of equal parameters or names. */
