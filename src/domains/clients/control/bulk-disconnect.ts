@@ -11,7 +11,7 @@ import type { ClientsOfBroker } from '../client-service.ts';
 import type { DisconnectPlan, Kick } from './disconnect-plan.ts';
 
 export const DISCONNECT_STATUSES = ['DISCONNECTED', 'WOULD_DISCONNECT', 'REFUSED', 'NOT_FOUND', 'FAILED'] as const;
-export type DisconnectStatus = (typeof DISCONNECT_STATUSES)[number];
+type DisconnectStatus = (typeof DISCONNECT_STATUSES)[number];
 
 /** The result for one selected client. DISCONNECTED: the broker confirmed it. WOULD_DISCONNECT: no command was sent. */
 export interface DisconnectResult {

@@ -6,9 +6,10 @@ import { inputArgument } from '../../../gateway/graphql/payloads.ts';
 import { withBroker } from '../../../gateway/graphql/type-scopes.ts';
 import { ofBroker, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
-import type { DISCONNECT_STATUSES, DisconnectResult, DisconnectStatus } from '../control/bulk-disconnect.ts';
-import { DEFAULT_LIMIT, MAX_LIMIT } from '../control/bulk-selection.ts';
+import type { DISCONNECT_STATUSES, DisconnectResult } from '../control/bulk-disconnect.ts';
+import { MAX_LIMIT } from '../control/bulk-selection.ts';
 import type { BulkDisconnectReport, ClientReport, DisconnectReport } from '../control/client-control-service.ts';
+import { BROKER, limit, RESULTS, statusCounts, target } from './bulk-fields.ts';
 import { ConnectedClientFilter } from './client-filter-schema.ts';
 import { ConnectedClient } from './client-schema.ts';
 
@@ -39,8 +40,6 @@ const DisconnectStatusType = describedEnum<(typeof DISCONNECT_STATUSES)[number]>
     FAILED: 'The broker is unreachable, or its response was lost; then it may have disconnected the client.',
   },
 );
-
-export const BROKER = 'The broker of the client.';
 
 const reportFields = <T extends ClientReport>(t: OutputFields<T>) => ({
   clientId: t.string({ description: 'The client id of the input.', resolve: ({ clientId }) => clientId }),
@@ -85,14 +84,10 @@ const DisconnectClientsPayload = builder.objectRef<BulkDisconnectReport>('Discon
   ...withBroker,
   description: 'The result for each selected client, and the number of results per status.',
   fields: (t) => {
-    const count = (status: DisconnectStatus) =>
-      t.int({
-        description: `Number of results with status ${status}.`,
-        resolve: ({ results }) => results.filter((result) => result.status === status).length,
-      });
+    const count = statusCounts(t);
     return {
       results: t.expose('results', {
-        description: `One result per selected client, in the order of \`clientIds\`; without \`clientIds\` in the order of client ids. At most ${MAX_LIMIT}, because the input selects no more.`,
+        description: RESULTS,
         type: [DisconnectResultType],
       }),
       disconnectedCount: count('DISCONNECTED'),
@@ -112,15 +107,6 @@ const DisconnectClientsPayload = builder.objectRef<BulkDisconnectReport>('Discon
   },
 });
 
-export const target = (t: InputFields) => ({
-  brokerId: t.id({ description: 'The broker of the client.', required: true }),
-  projectId: t.id({ description: 'If set, the broker must be in this project.' }),
-});
-export const limit = (t: InputFields, effect: string) =>
-  t.int({
-    defaultValue: DEFAULT_LIMIT,
-    description: `A guard against mistakes: if more clients are selected, ${effect}. At most ${MAX_LIMIT}.`,
-  });
 const oneClient = (t: InputFields) => ({
   ...target(t),
   clientId: t.string({ description: 'A client that is connected or has a persistent session.', required: true }),

@@ -7,7 +7,7 @@ import { Broker } from '../../brokers/broker-schema.ts';
 import { MAX_LIMIT } from '../control/bulk-selection.ts';
 import type { SessionDeletionReport } from '../control/client-control-service.ts';
 import type { DeletionStatus, SessionDeletion } from '../control/session-deletion.ts';
-import { BROKER, limit, target } from './client-control-schema.ts';
+import { BROKER, limit, RESULTS, statusCounts, target } from './bulk-fields.ts';
 import { ConnectedClientFilter } from './client-filter-schema.ts';
 
 const Status = describedEnum<DeletionStatus>('ClientSessionDeletionStatus', 'The result for one selected session.', {
@@ -31,14 +31,10 @@ const Payload = builder.objectRef<SessionDeletionReport>('DeleteClientSessionsPa
   ...withBroker,
   description: 'The result for each selected session, and the number of results per status.',
   fields: (t) => {
-    const count = (status: DeletionStatus) =>
-      t.int({
-        description: `Number of results with status ${status}.`,
-        resolve: ({ results }) => results.filter((result) => result.status === status).length,
-      });
+    const count = statusCounts(t);
     return {
       results: t.expose('results', {
-        description: `One result per selected client, in the order of \`clientIds\`; without \`clientIds\` in the order of client ids. At most ${MAX_LIMIT}, because the input selects no more.`,
+        description: RESULTS,
         type: [Result],
       }),
       deletedCount: count('DELETED'),
