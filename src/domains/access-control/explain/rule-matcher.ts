@@ -9,7 +9,7 @@ import {
   patternsOf,
 } from '../../../protocol/apis/access-control/acl-evaluation.ts';
 import { isAllowedAt } from '../../../protocol/apis/access-control/acl-filter.ts';
-import { begins, compareInvalid } from '../../../protocol/apis/access-control/invalid-filter.ts';
+import { compareInvalid, isPrefix } from '../../../protocol/apis/access-control/invalid-filter.ts';
 import { filterMatches, hasWildcard } from '../../../protocol/mqtt/filter-match.ts';
 
 /** Number of rules that are evaluated before other work runs. */
@@ -19,8 +19,8 @@ export const RULES_PER_STEP = 64;
 interface RuleCase {
   readonly username: string | null;
   readonly clientId: string | null;
-  /** Which of the values the client's own value only begins: a client with the whole value is another case. */
-  readonly beginningOf?: keyof AccessIdentity;
+  /** Of which of the values the client's own value is a prefix: a client with the whole value is another case. */
+  readonly prefixOf?: keyof AccessIdentity;
   /** Whether the rule denies because it is not a valid filter. */
   readonly isInvalid?: true;
 }
@@ -93,14 +93,14 @@ export class RuleMatcher {
     if (placeholders.length === 0) return result === null ? EVERY_CLIENT_DENIED : result ? EVERY_CLIENT : NO_CLIENT;
     const cases: RuleCase[] = [];
     let found: RuleCase = { username: null, clientId: null };
-    for (const { name, value, deniesBeginnings } of placeholders) {
+    for (const { name, value, deniesPrefixes } of placeholders) {
       const known = found[name];
       if (known === null) {
         const exact = { ...found, [name]: value };
-        if (deniesBeginnings) cases.push({ ...exact, beginningOf: name, isInvalid: true });
+        if (deniesPrefixes) cases.push({ ...exact, prefixOf: name, isInvalid: true });
         found = exact;
       } else if (known !== value) {
-        if (deniesBeginnings && begins(value, known)) cases.push({ ...found, isInvalid: true });
+        if (deniesPrefixes && isPrefix(value, known)) cases.push({ ...found, isInvalid: true });
         return cases;
       }
     }
@@ -110,29 +110,29 @@ export class RuleMatcher {
 }
 
 /** Whether the case is that of the user name. */
-export function hasUsername({ username, beginningOf }: RuleCase, own: string | null): boolean {
-  if (username === null || beginningOf !== 'username') return username === null || own === username;
-  return own !== null && begins(username, own);
+export function hasUsername({ username, prefixOf }: RuleCase, own: string | null): boolean {
+  if (username === null || prefixOf !== 'username') return username === null || own === username;
+  return own !== null && isPrefix(username, own);
 }
 
-export function hasClientId({ clientId, beginningOf }: RuleCase, own: string | null): boolean {
-  if (clientId === null || beginningOf !== 'clientId') return clientId === null || own === clientId;
-  return own !== null && begins(clientId, own);
+export function hasClientId({ clientId, prefixOf }: RuleCase, own: string | null): boolean {
+  if (clientId === null || prefixOf !== 'clientId') return clientId === null || own === clientId;
+  return own !== null && isPrefix(clientId, own);
 }
 
-/** The client ids of a case; of those that begin a level, the short ones, and those that are other levels. */
-export function clientIdsOf({ clientId, beginningOf }: RuleCase, levels: Iterable<string>): readonly string[] {
-  if (clientId === null || beginningOf !== 'clientId') return clientId === null ? [] : [clientId];
-  let beginning = '';
-  const ids = [...clientId.slice(0, MAX_BEGINNING)].map((char) => {
-    beginning += char;
-    return beginning;
+/** The client ids of a case; of those that are prefixes of a level, the short ones, and those that are other levels. */
+export function clientIdsOf({ clientId, prefixOf }: RuleCase, levels: Iterable<string>): readonly string[] {
+  if (clientId === null || prefixOf !== 'clientId') return clientId === null ? [] : [clientId];
+  let prefix = '';
+  const ids = [...clientId.slice(0, MAX_PREFIX)].map((char) => {
+    prefix += char;
+    return prefix;
   });
-  return [...ids, ...levels].filter((id) => begins(clientId, id));
+  return [...ids, ...levels].filter((id) => isPrefix(clientId, id));
 }
 
 /** More than a topic has levels. */
-const MAX_BEGINNING = 256;
+const MAX_PREFIX = 256;
 const NO_CLIENT: readonly RuleCase[] = [];
 const EVERY_CLIENT: readonly RuleCase[] = [{ username: null, clientId: null }];
 const EVERY_CLIENT_DENIED: readonly RuleCase[] = [{ username: null, clientId: null, isInvalid: true }];

@@ -10,8 +10,8 @@ interface Placeholder {
   readonly name: keyof AccessIdentity;
   /** The level of the topic. */
   readonly value: string;
-  /** Whether a client is denied whose value only begins the level. */
-  readonly deniesBeginnings: boolean;
+  /** Whether a client is denied whose value is a prefix of the level. */
+  readonly deniesPrefixes: boolean;
 }
 
 interface Comparison {
@@ -37,7 +37,7 @@ export function compareInvalid(rule: string, topic: string, isFilter: boolean): 
       at += 2;
       position += value.length;
       if (value === '' || value === '+' || value === '#') return is(false);
-      placeholders.push({ name, value, deniesBeginnings: isNoticedIn(rule.slice(at)) });
+      placeholders.push({ name, value, deniesPrefixes: isNoticedIn(rule.slice(at)) });
       if (position === topic.length && (at === rule.length || rule.slice(at) === '/#')) return is(true);
     }
     const char = rule[at];
@@ -62,15 +62,16 @@ export function compareInvalid(rule: string, topic: string, isFilter: boolean): 
 
 /** Returns the result of the comparison for one client. A value that is not known matches no placeholder. */
 export function resultFor({ placeholders, result }: Comparison, identity: AccessIdentity): boolean | null {
-  for (const { name, value, deniesBeginnings } of placeholders) {
+  for (const { name, value, deniesPrefixes } of placeholders) {
     const own = identity[name];
-    if (own !== value) return deniesBeginnings && own !== null && begins(value, own) ? null : false;
+    if (own !== value) return deniesPrefixes && own !== null && isPrefix(value, own) ? null : false;
   }
   return result;
 }
 
-export const begins = (value: string, beginning: string): boolean =>
-  beginning !== '' && beginning !== value && value.startsWith(beginning);
+/** Not empty, and not the whole value. */
+export const isPrefix = (value: string, prefix: string): boolean =>
+  prefix !== '' && prefix !== value && value.startsWith(prefix);
 
 const isNoticedIn = (rest: string): boolean => /#./s.test(rest);
 
