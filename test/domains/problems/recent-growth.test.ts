@@ -33,7 +33,7 @@ test('a counter that is new begins at 0, and one that is not among all of them i
   expect([growth.of('known', 200), growth.of('new', 200)]).toEqual([0, 3]);
 });
 
-test('a counter that was not noted for a minute begins again, unless it is noted only when it changes', () => {
+test('a counter that was not noted for a minute restarts, unless it is noted only when it changes', () => {
   const [polled, paused] = [new RecentGrowth(10_000), new RecentGrowth(10_000, { maxGapMs: Number.POSITIVE_INFINITY })];
   for (const growth of [polled, paused]) {
     growth.note('a', 5, { now: 0 });

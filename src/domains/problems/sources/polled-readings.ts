@@ -28,7 +28,7 @@ export class PolledReadings<Value> {
     this.#everyMs = options.everyMs;
   }
 
-  /** Begins to read those of the brokers that are due. Forgets all others. */
+  /** Starts to read those of the brokers that are due. Evicts all others. */
   refresh(brokers: readonly BrokerRecord[]): void {
     const ids = new Set(brokers.map(({ id }) => id));
     for (const known of [this.#values, this.#startedAt]) {
@@ -41,7 +41,7 @@ export class PolledReadings<Value> {
     for (const broker of brokers.filter(isDue)) {
       this.#startedAt.set(broker.id, now);
       this.#running.add(broker.id);
-      // Thousands of readings that begin at once would block the event loop.
+      // Thousands of readings that start at once would block the event loop.
       this.#calls.add(() => void this.#read(broker));
     }
   }

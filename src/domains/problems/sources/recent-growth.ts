@@ -21,7 +21,7 @@ export class RecentGrowth {
   readonly #maxGapMs: number;
   readonly #counters = new Map<string, Counted>();
 
-  /** `maxGapMs`: a counter that was not noted for longer begins again, because it may have grown long ago. */
+  /** `maxGapMs`: a counter that was not noted for longer restarts, because it may have grown long ago. */
   constructor(windowMs: number, { maxGapMs = MAX_GAP_MS } = {}) {
     this.#windowMs = windowMs;
     this.#maxGapMs = maxGapMs;
