@@ -53,10 +53,10 @@ function logGaps(brokerVersion: string | null): string[] {
   if (version === null) return [];
   const isSince = (...least: [number, number, number]) => isAtLeast(version, least);
   return [
-    isSince(2, 1, 0)
+    isSince(2, 1, 1)
       ? 'the user names of refused connections'
       : isSince(2, 0, 13)
-        ? 'the user names and addresses of refused connections'
+        ? 'the user names of refused connections, and their addresses while several connections are being opened'
         : 'the client ids and user names of refused connections',
     ...(isSince(2, 1, 0) ? [] : ['refused connections over WebSocket', 'whether a connection is encrypted']),
     ...(isSince(2, 1, 1) ? [] : ['which connection of a client id ended']),

@@ -86,6 +86,18 @@ export const END_PATTERNS: readonly EndPattern[] = [
 /** Ends of clients in all versions. A version that is not known may have other reasons for refused connections. */
 const OF_CLIENTS = new Set([BY_ADMINISTRATOR, TIMED_OUT, 'protocol error', 'malformed packet', 'oversize packet']);
 
+/** In lower case. Ends of a CONNECT that a plugin or `global_max_clients` refuses, which may be of a later packet. */
+const OF_CONNECT = new Set([
+  'bad username or password',
+  'client banned',
+  'client identifier not valid',
+  'connection rate exceeded',
+  'invalid input',
+  'server busy',
+  'server unavailable',
+  'unknown error',
+]);
+
 /** The groups of a match. */
 interface Ended {
   readonly clientid: string;
@@ -106,8 +118,12 @@ export function endOf(dialect: LogDialect | null, ended: Ended): EndedConnection
   if (reason === TAKEN_OVER) return is20 ? 'ADMITTED' : 'SESSION';
   // Since 2.0.13, the line of a refused connection over WebSocket is the same.
   if (reason === CLOSED_BY_CLIENT && dialect === '2.0.13') return 'UNCERTAIN';
-  return dialect === null && address === null && !OF_CLIENTS.has(reason) ? 'UNCERTAIN' : 'ADMITTED';
+  if (address !== null || dialect === '2.0.0') return 'ADMITTED';
+  // Since 2.0.13, the line of a refused connection has its client id.
+  return (dialect === null ? OF_CLIENTS.has(reason) : !mayRefuseConnect(reason)) ? 'ADMITTED' : 'UNCERTAIN';
 }
+
+export const mayRefuseConnect = (reason: string): boolean => OF_CONNECT.has(reason.toLowerCase());
 
 /** Whether the line may be about a connection without a client. A client may have such an id. */
 export function isPlaceholder(dialect: LogDialect | null, { clientid, address }: Omit<Ended, 'reason'>): boolean {

@@ -12,8 +12,8 @@ export type LineMeaning =
   | { readonly kind: 'TLS'; readonly clientid: string; readonly tls: TlsUse }
   | DisconnectedLine
   | { readonly kind: 'EXPIRED'; readonly clientid: string }
-  | { readonly kind: 'SUBSCRIBED'; readonly clientid: string; readonly filter: string | null; readonly qos: number }
-  | { readonly kind: 'UNSUBSCRIBED'; readonly clientid: string; readonly filter: string | null }
+  | (SubscriptionLine & { readonly kind: 'SUBSCRIBED'; readonly qos: number })
+  | (SubscriptionLine & { readonly kind: 'UNSUBSCRIBED' })
   | CauseLine
   | DeniedLine
   /** The broker has started. Earlier connections do not exist any longer. */
@@ -28,6 +28,14 @@ export type LineMeaning =
   | { readonly kind: 'OTHER' }
   /** No pattern knows the line. */
   | { readonly kind: 'UNREAD' };
+
+interface SubscriptionLine {
+  readonly clientid: string;
+  /** `null` if the line is truncated, or may be about several known clients. */
+  readonly filter: string | null;
+  /** The other known clients that the line may be about. */
+  readonly others?: readonly string[];
+}
 
 export interface TlsUse {
   readonly version: string;

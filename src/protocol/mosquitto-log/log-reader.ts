@@ -7,7 +7,8 @@ import { UnreadLines } from './unread-lines.ts';
 export const LOG_TOPIC = '$SYS/broker/log/';
 export const VERSION_TOPIC = '$SYS/broker/version';
 
-const ABOUT_CLIENTS = /^(?:[^ ]+: )?(?:New|Client|Bad socket) /;
+/** The timestamp may have an unusual format. */
+const ABOUT_CLIENTS = /^(?:.{1,40}?: )?(?:New|Client|Bad socket) /;
 
 /**
  * Reads the log of one Mosquitto in the wording of its version. Before the version is known, and with a version that is

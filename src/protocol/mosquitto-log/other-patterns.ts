@@ -11,7 +11,7 @@ export const CAUSE_PATTERNS: readonly LinePattern[] = [
     example: 'OpenSSL Error[0]: error:0A0000C7:SSL routines::peer did not return a certificate',
   },
   {
-    pattern: /^Protocol error from (?:\S+:\d+|.*?): (?<detail>.*)$/s,
+    pattern: /^Protocol error from (?:\S+:\d+: |.*?: |\S+:\d+ )(?<detail>.*)$/s,
     example: 'Protocol error from 127.0.0.1:46992: CONNECT with zero length clientid when forbidden.',
   },
   {
@@ -27,7 +27,8 @@ export const CAUSE_PATTERNS: readonly LinePattern[] = [
     example: 'Invalid subscription string from 127.0.0.1, disconnecting.',
   },
   {
-    pattern: /^(?<detail>(?:Invalid QoS in|Too high QoS in PUBLISH).* from .*, disconnecting\.)$/s,
+    pattern:
+      /^(?<detail>(?:Invalid QoS in|Too high QoS in PUBLISH|Invalid PUBLISH \(QoS=0 and DUP=1\)).* from .*, disconnecting\.)$/s,
     example: 'Invalid QoS in PUBLISH from qos-3, disconnecting.',
   },
   {
@@ -41,6 +42,11 @@ export const CAUSE_PATTERNS: readonly LinePattern[] = [
   {
     pattern: /^(?<detail>.* sent CONNECT with missing keepalive\.)$/s,
     example: '(null) sent CONNECT with missing keepalive.',
+  },
+  {
+    // The second line of a cause.
+    pattern: /^ {5}(?<detail>or attempted to continue authentication .*)$/,
+    example: '     or attempted to continue authentication when no authentication in progress.',
   },
 ];
 
@@ -92,12 +98,29 @@ export const OTHER_PATTERNS: readonly LinePattern[] = [
     example: 'Client rm-1 has exceeded its receive-maximum quota. This behaviour must be fixed on the client.',
   },
   {
-    pattern: /^(?:Warning|Error): /,
+    pattern:
+      /^(?:Reused message ID \d+ from .* detected\. Clearing from storage\.|Dropping too large outgoing PUBLISH(?: for .*)? \(\d+ bytes\))$/s,
+    example: 'Dropping too large outgoing PUBLISH for dev-5 (120 bytes)',
+  },
+  {
+    pattern: /^ACL denying access to client with dangerous (?:username|client id) ".*"$/s,
+    example: 'ACL denying access to client with dangerous client id "plant/7"',
+  },
+  {
+    // Errors of the broker itself.
+    pattern:
+      /^(?:(?:Warning|Error|Load error|OCSP): |Error (?:in|when|whilst|during|loading|creating|setting|saving|opening|found at) |Out of memory\.$|Unable to (?:accept new connection, |start http api listener)|Could not activate OCSP |Failed (?:engine initialisation|to associate persisted user )|Plugin could not register callback )/,
     example: 'Warning: Unable to set TCP_NODELAY.',
   },
   {
     pattern:
-      /^(?:Config loaded from |Loading plugin: |Plugin \S+ (?:has registered to |loaded\.$)|Opening .* listen socket on |Saving in-memory database to )/,
+      /^(?:Bridge \S+ (?:next backoff will be \d+ ms|connection was stable enough, resetting backoff)|Bridge connection .* has exceeded idle timeout, disconnecting\.|Duplicate bridge topic '.*', skipping)$/s,
+    example: 'Bridge edge-1 next backoff will be 5000 ms',
+  },
+  {
+    // What a start and a new configuration report.
+    pattern:
+      /^(?:Config loaded from |Loading (?:plugin: |config file )|Plugin (?:\S+ )?(?:has registered to |version \S+ loaded\.$|loaded\.$)|Opening .* listen socket on |Saving in-memory database to |Restored \d+ |Using http_dir |Creating default listener |It is best practice |You are using the '|Note: |Info: |The '\S+' option is now deprecated |\S+(?: interval)? too (?:low|high), using |TLS key logging |For more details see |Please be aware |If you are trying to bind |MOSQUITTO_UNSAFE_| {4,}\S| [├└]── )/,
     example: 'Opening ipv4 listen socket on port 1883.',
   },
   {
@@ -109,7 +132,7 @@ export const OTHER_PATTERNS: readonly LinePattern[] = [
     example: 'Using default config.',
   },
   {
-    pattern: /^(?:Error creating bridge|Connection Refused): /,
-    example: 'Error creating bridge: Broken pipe.',
+    pattern: /^Connection Refused: /,
+    example: 'Connection Refused: not authorised',
   },
 ];

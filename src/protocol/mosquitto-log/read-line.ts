@@ -13,14 +13,16 @@ const MAX_LINE_BYTES = 999;
 /** Any line about a client with a shorter id is whole, except with a long filter or user name. */
 const MAX_ID_BYTES = 800;
 
-const TIMESTAMP = /^(?:(\d{1,12})|\d[\dT:.+-]+Z?): /;
+/** Seconds, or `log_timestamp_format` with the usual formats of dates and times, `%c` included. */
+const TIMESTAMP =
+  /^(?:(\d{10})|\d[\d/.:+-]*(?:[T ]\d[\d:.,]*)?(?:Z| ?[+-]\d[\d:]*)?|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}): /;
 const OPENED = /^New connection from (\S+):(\d+) on port (\d+)\.$/;
 // The client id is greedy, so that the last " (p" of a line counts.
 const CONNECTED =
   /^New (client|bridge) connected from (\S+):(\d+) as (.*) \(p(\d), c([01]), k(\d+)(?:, u'(.*)')?\)\.$/s;
 const NEW_CLIENT = /^New (?:client|bridge) connected from (\S+):(\d+) as /;
 const LOOKS_CONNECTED = / \(p\d, c[01], k\d+/g;
-const NEGOTIATED = /^Client (.*) negotiated (\S+) cipher (\S+)$/s;
+const NEGOTIATED = /^Client (.*) negotiated (\S+) cipher ([\w-]+)$/s;
 const EXPIRED = /^Expiring client (.*) due to timeout\.$/s;
 const STARTED = /^mosquitto version \S+ (?:starting|running)$/;
 const RELOADED = 'Reloading config.';
@@ -104,8 +106,26 @@ function readClient(text: string, dialect: LogDialect | null, isKnown: IsKnown):
   if (!text.startsWith('Client ') && !text.startsWith('Bad socket ')) return null;
   const [, clientid = '', version = '', ciphers = ''] = NEGOTIATED.exec(text) ?? [];
   if (version !== '') return { kind: 'TLS', clientid, tls: { version, ciphers } };
-  const readings = readEnds(text, dialect);
-  return readings.find((reading) => isKnown(reading.clientid)) ?? readings[0] ?? null;
+  return chooseEnd(readEnds(text, dialect), dialect, isKnown);
+}
+
+/**
+ * The words that Mosquitto writes behind a client id look like no other end, so in the wording of a version the longest
+ * client id is right. In other words they may, so several client ids make the line uncertain.
+ */
+function chooseEnd(
+  readings: DisconnectedLine[],
+  dialect: LogDialect | null,
+  isKnown: IsKnown,
+): DisconnectedLine | null {
+  const longest = readings.reduce<DisconnectedLine | null>(
+    (best, reading) => (best !== null && best.clientid.length >= reading.clientid.length ? best : reading),
+    null,
+  );
+  if (dialect !== null || longest === null) return longest;
+  const known = readings.find((reading) => isKnown(reading.clientid)) ?? readings[0] ?? longest;
+  const isCertain = known.port !== null || readings.every(({ clientid }) => clientid === known.clientid);
+  return isCertain ? known : { ...known, ends: 'UNCERTAIN' };
 }
 
 /** All readings of the line: a client id may look like the end of a line, or like an address. */

@@ -44,7 +44,7 @@ test('a Mosquitto without the log feed gets a recommendation', async () => {
   expect(text.stdout).toContain(
     sinceVersion({
       '2.0.0': 'the client ids and user names of refused connections',
-      '2.0.13': 'the user names and addresses of refused connections',
+      '2.0.13': 'the user names of refused connections, and their addresses while several connections are being opened',
       '2.1.0': 'the user names of refused connections',
     }),
   );
@@ -78,7 +78,9 @@ test('the version decides what is recommended and what the log lacks, and other 
   const older = await examined('mosquitto version 2.0.22', null);
   expect(older.listed).toBeNull();
   expect(older.advice).not.toContain('enable_control_api');
-  expect(older.logGaps).toContain('the user names and addresses of refused connections');
+  expect(older.logGaps).toContain(
+    'the user names of refused connections, and their addresses while several connections are being opened',
+  );
   const newer = await examined('mosquitto version 2.1.2', null);
   expect(newer.advice).toContain('enable_control_api true');
   expect(newer.logGaps).toEqual(['the user names of refused connections', 'denied messages and subscriptions']);

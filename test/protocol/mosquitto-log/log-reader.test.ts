@@ -30,6 +30,39 @@ test.each(RECORDED_VERSIONS)(
   },
 );
 
+test.each([
+  ['I', 'Invalid PUBLISH (QoS=0 and DUP=1) from dev-5, disconnecting.', 'CAUSE'],
+  ['I', 'Protocol error from 127.0.0.1:5 CONNECT with missing clientid string.', 'CAUSE'],
+  ['I', '     or attempted to continue authentication when no authentication in progress.', 'CAUSE'],
+  ['N', 'Dropping too large outgoing PUBLISH for dev-5 (120 bytes)', 'OTHER'],
+  ['N', 'Dropping too large outgoing PUBLISH (120 bytes)', 'OTHER'],
+  ['W', 'Reused message ID 7 from dev-5 detected. Clearing from storage.', 'OTHER'],
+  ['N', 'ACL denying access to client with dangerous username "a/b"', 'OTHER'],
+  [
+    'W',
+    'Unable to accept new connection, system socket count has been exceeded. Try increasing "ulimit -n" or equivalent.',
+    'OTHER',
+  ],
+  ['N', 'Bridge connection edge-1 has exceeded idle timeout, disconnecting.', 'OTHER'],
+  ['I', 'Bridge edge-1 connection was stable enough, resetting backoff', 'OTHER'],
+  ['E', "Error when reloading certificate 'a.crt' or key 'a.key'.", 'OTHER'],
+  ['E', 'Error saving in-memory database, unable to open mosquitto.db for writing.', 'OTHER'],
+  [
+    'W',
+    "The 'port' option is now deprecated and will be removed in a future version. Please use 'listener' instead.",
+    'OTHER',
+  ],
+  ['N', 'keepalive interval too low, using 5 seconds.', 'OTHER'],
+  ['I', 'Restored 5 retained messages', 'OTHER'],
+  ['I', ' ├── Username/password checking enabled.', 'OTHER'],
+])('a line that every version may write is understood (%s "%s")', (level, text, kind) => {
+  for (const version of RECORDED_VERSIONS.map((name) => readRecording(name).version)) {
+    const { reader, read } = readerOf(version);
+    expect(read(text, level)).toMatchObject({ kind });
+    expect(reader.unread.count).toBe(0);
+  }
+});
+
 test('versions have the wording that they log', () => {
   expect(['2.0.0', '2.0.12', '2.0.13', '2.0.22', '2.1.0', '2.1.1', '2.1.12'].map(dialectOf)).toEqual([
     '2.0.0',
@@ -71,6 +104,7 @@ test('a line that is not understood may be about a client if it names one, or if
     return reader.unread.hasClients;
   };
   expect(mayBeOfClient('mosquitto version 2.0.22', 'Client a has left.')).toBe(true);
+  expect(mayBeOfClient('mosquitto version 2.0.22', 'at noon: Client a has left.')).toBe(true);
   expect(mayBeOfClient('mosquitto version 2.0.22', 'Plugin x has 7 rows')).toBe(false);
   expect(mayBeOfClient('mosquitto version 2.2.0', 'Plugin x has 7 rows')).toBe(true);
   expect(mayBeOfClient('mosquitto version 2.0.22', 'Client x', 'M/subscribe')).toBe(false);

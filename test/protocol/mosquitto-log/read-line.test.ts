@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { END_PATTERNS } from '../../../src/protocol/mosquitto-log/client-patterns.ts';
 import { readLine } from '../../../src/protocol/mosquitto-log/read-line.ts';
 import { busyMs } from '../../support/busy-time.ts';
 
@@ -204,6 +205,96 @@ test('the reading of a disconnect line with a known client id is chosen', () => 
   const odd = 'a disconnected due to b';
   expect(end(`${odd} disconnected.`, odd)).toMatchObject({ clientid: odd, reason: 'disconnected' });
   expect(end('a disconnected due to b disconnected.', 'a')).toMatchObject({ clientid: 'a', reason: 'b disconnected' });
+});
+
+const VICTIM = 'pump-7';
+const IMITATIONS = [
+  ' disconnected',
+  ' disconnected.',
+  ' disconnected, ',
+  ' disconnected: ',
+  ' disconnected due to ',
+  ' closed its connection.',
+  ' has exceeded timeout, disconnecting.',
+  ' been disconnected by administrative action.',
+  ' already connected, closing old connection.',
+  ' negotiated TLSv1.3 cipher ',
+  ' [10.0.0.1:5]',
+  ': ',
+  'x',
+];
+/** Ids that begin like a line about the end of another client. */
+const HOSTILE_ID = fc
+  .array(fc.constantFrom(...IMITATIONS), { minLength: 1, maxLength: 4 })
+  .map((parts) => `${VICTIM}${parts.join('')}`);
+
+test('the end of a client whose id looks like lines is not the end of another client', () => {
+  const ends = END_PATTERNS.flatMap(({ dialects, pattern, example }) => {
+    const id = pattern.exec(example)?.groups?.clientid ?? '';
+    return dialects.map((dialect) => ({ dialect, around: example.split(id) as [string, string] }));
+  });
+  fc.assert(
+    fc.property(HOSTILE_ID, fc.constantFrom(...ends), fc.boolean(), (id, { dialect, around }, isListed) => {
+      const line = around[0] + id + around[1];
+      const isKnown = isListed ? known(VICTIM, id) : known(VICTIM);
+      expect(readLine('N', line, dialect, isKnown)).toMatchObject({ kind: 'DISCONNECTED', clientid: id });
+      const ofAnyVersion = readLine('N', line, null, isKnown);
+      // With a port, it is also compared with that of the client.
+      if (ofAnyVersion.kind === 'DISCONNECTED' && ofAnyVersion.port === null && ofAnyVersion.clientid !== id)
+        expect(ofAnyVersion.ends).toBe('UNCERTAIN');
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('a client whose id looks like lines has the encryption of its own connection only', () => {
+  fc.assert(
+    fc.property(HOSTILE_ID, (id) => {
+      const line = `Client ${id} negotiated TLSv1.3 cipher TLS_AES_256_GCM_SHA384`;
+      expect(readLine('N', line, '2.1.0', known(VICTIM))).toMatchObject({ kind: 'TLS', clientid: id });
+    }),
+  );
+  const end = `Client ${VICTIM} negotiated TLSv1.3 cipher disconnected.`;
+  expect(readLine('N', end, '2.1.0', known(VICTIM))).toMatchObject({ kind: 'DISCONNECTED' });
+});
+
+test('a line about a subscription that may be of several known clients changes the filters of none', () => {
+  const read = (level: string, text: string, ...ids: string[]) => parseLogLine(level, text, known(...ids));
+  expect(read('M/subscribe', 'a 0 b 1 c', 'a', 'a 0 b')).toMatchObject({
+    clientid: 'a',
+    filter: null,
+    others: ['a 0 b'],
+  });
+  expect(read('M/unsubscribe', 'a b c', 'a', 'a b')).toMatchObject({ clientid: 'a', filter: null, others: ['a b'] });
+  expect(read('M/subscribe', 'a 0 b 1 c', 'a 0 b')).toEqual({
+    at: null,
+    kind: 'SUBSCRIBED',
+    clientid: 'a 0 b',
+    qos: 1,
+    filter: 'c',
+  });
+});
+
+test.each([
+  ['1700000000', at],
+  // Not seconds since 1970.
+  ['20261201', null],
+  ['120510', null],
+  ['2026-12-01 12:05:10', null],
+  ['2026-12-01T12:05:10+0530', null],
+  ['2026-12-01 12:05:10.123 +05:30', null],
+  ['01/12/2026 12:05:10', null],
+  ['Tue Dec  1 12:05:10 2026', null],
+])('a timestamp in the format of %s is read', (stamp, time) => {
+  const lines: readonly (readonly [level: string, text: string])[] = [
+    ['N', 'Client dev5 disconnected.'],
+    ['M/subscribe', 'dev 1 a 2 x'],
+  ];
+  for (const [level, text] of lines)
+    expect(parseLogLine(level, `${stamp}: ${text}`, known('dev 1 a'))).toEqual({
+      ...parseLogLine(level, text, known('dev 1 a')),
+      at: time,
+    });
 });
 
 test('any line is parsed or ignored in almost no time', () => {

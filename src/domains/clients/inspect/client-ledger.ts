@@ -16,7 +16,7 @@ import { filterMatches, withoutShare } from '../../../protocol/mqtt/filter-match
 import { AccountIndex, type AccountUse, AdministrativeDisconnects } from './account-index.ts';
 import { type ClientEntry, detailOf, newEntry, plainAddress, setConnection, summaryOf } from './client-entry.ts';
 import type { KnownListener, ListenersByPort } from './client-listeners.ts';
-import { FollowedSubscriptions } from './followed-subscriptions.ts';
+import { FollowedSubscriptions, type SubscriptionsLine } from './followed-subscriptions.ts';
 import { BROKER_RESTARTED, connected, ended, type LedgerEvent, timeOf } from './ledger-events.ts';
 import { OtherEnds, type OtherEndsOptions } from './other-ends.ts';
 import { TakeoverLines } from './takeover-lines.ts';
@@ -25,7 +25,7 @@ import { UncertainClients } from './uncertain-clients.ts';
 interface ClientLedgerOptions extends OtherEndsOptions {
   /** Maximum number of clients. Default: 200,000. Further clients are not stored, and `overflowed` is true. */
   readonly maxClients?: number;
-  /** Default: MAX_SUBSCRIPTION_BYTES. */
+  /** Default: 128 MiB. */
   readonly maxSubscriptionBytes?: number;
   readonly onChange: (clientid: string) => void;
 }
@@ -35,7 +35,6 @@ type GatewayConnection = Pick<ClientEntry, 'account' | 'protocol' | 'protocolVer
 
 /** Maximum number of offline persistent sessions. The session that went offline first is dropped. */
 export const MAX_OFFLINE = 20_000;
-const MAX_SUBSCRIPTION_BYTES = 128 * 1024 * 1024;
 /** Connections without a CONNECT packet yet; the oldest is dropped. */
 const MAX_OPENED = 10_000;
 
@@ -70,7 +69,7 @@ export class ClientLedger {
   subscriptionsFollowed = false;
 
   constructor(options: ClientLedgerOptions) {
-    const { maxClients = 200_000, maxSubscriptionBytes = MAX_SUBSCRIPTION_BYTES } = options;
+    const { maxClients = 200_000, maxSubscriptionBytes = 128 * 1024 * 1024 } = options;
     const { onChange, onEvent = () => undefined } = options;
     this.#maxClients = maxClients;
     this.#subscriptions = new FollowedSubscriptions(maxSubscriptionBytes);
@@ -101,6 +100,7 @@ export class ClientLedger {
   /** May be set after the first clients were added. */
   set version(text: string) {
     this.#isVersion20 = /\b2\.0\./.test(text);
+    this.takeovers.logsLateEnds = this.#isVersion20;
     this.#updateProtocols();
   }
 
@@ -123,8 +123,8 @@ export class ClientLedger {
     const entry = this.#entries.get(clientid);
     if (!entry) return null;
     const logsTls = this.#isVersion20 === null ? null : !this.#isVersion20;
-    const { subscriptionsFollowed } = this;
-    return detailOf(entry, { listener: this.#listenerOf(entry), logsTls, subscriptionsFollowed });
+    const listener = this.#listenerOf(entry);
+    return detailOf(entry, { listener, logsTls, subscriptionsFollowed: this.subscriptionsFollowed });
   }
 
   /** Clients that connect or subscribe meanwhile may be missing. */
@@ -193,16 +193,8 @@ export class ClientLedger {
         this.#change(line.clientid, (entry) => Object.assign(entry, { tls: line.tls }));
         break;
       case 'SUBSCRIBED':
-        this.#change(line.clientid, (entry) => {
-          this.#uncertain.delete(entry);
-          this.#subscriptions.add(entry, line.filter, line.qos);
-        });
-        break;
       case 'UNSUBSCRIBED':
-        this.#change(line.clientid, (entry) => {
-          this.#uncertain.delete(entry);
-          this.#subscriptions.delete(entry, line.filter);
-        });
+        for (const id of [line.clientid, ...(line.others ?? [])]) this.#subscriptionsChanged(id, line);
         break;
     }
     return 0;
@@ -295,9 +287,8 @@ export class ClientLedger {
     // Without a session, the entry of the replaced connection was removed.
     if (this.#replaced === entry.clientid) Object.assign(entry, { lastDisconnect: at, disconnectReason: TAKEN_OVER });
     this.#replaced = null;
-    const key = `${line.address}:${line.port}`;
-    const listenerPort = this.#opened.get(key) ?? null;
-    this.#opened.delete(key);
+    const listenerPort = this.#opened.get(`${line.address}:${line.port}`) ?? null;
+    this.#opened.delete(`${line.address}:${line.port}`);
     this.#accounts.move(entry, line.username);
     const isNewSession = setConnection(entry, line, listenerPort);
     if (isNewSession) this.#subscriptions.clear(entry);
@@ -359,6 +350,16 @@ export class ClientLedger {
       this.#others.removed(entry);
       this.#remove(clientid);
     }
+  }
+
+  /** Only a connected client subscribes, so the line also proves that a logged end was not its own. */
+  #subscriptionsChanged(clientid: string, line: SubscriptionsLine): void {
+    this.#change(clientid, (entry) => {
+      this.#subscriptions.apply(entry, line);
+      if (line.others !== undefined) return;
+      this.#uncertain.delete(entry);
+      if (!entry.connected && !this.takeovers.isTaken(clientid)) this.#online(entry);
+    });
   }
 
   #change(clientid: string, change: (entry: ClientEntry) => unknown): void {

@@ -1,6 +1,9 @@
 import { hash } from 'node:crypto';
 import { MAX_COUNTED, MAX_LISTED } from '../../../protocol/apis/clients/unknown-fields.ts';
+import type { LogLine } from '../../../protocol/mosquitto-log/log-line.ts';
 import type { ClientEntry } from './client-entry.ts';
+
+export type SubscriptionsLine = Extract<LogLine, { kind: 'SUBSCRIBED' | 'UNSUBSCRIBED' }>;
 
 /** Memory of a listed subscription without its filter, and of a counted one. */
 const LISTED_BYTES = 100;
@@ -18,10 +21,14 @@ export class FollowedSubscriptions {
     this.#maxBytes = maxBytes;
   }
 
-  /** @param filter `null` if the log line was truncated */
-  add(entry: ClientEntry, filter: string | null, qos: number): void {
-    if (filter === null) entry.uncounted ??= 'TRUNCATED';
-    else if (entry.subscriptions.has(filter)) entry.subscriptions.set(filter, qos);
+  apply(entry: ClientEntry, line: SubscriptionsLine): void {
+    if (line.filter === null) entry.uncounted ??= 'TRUNCATED';
+    else if (line.kind === 'SUBSCRIBED') this.#add(entry, line.filter, line.qos);
+    else this.#delete(entry, line.filter);
+  }
+
+  #add(entry: ClientEntry, filter: string, qos: number): void {
+    if (entry.subscriptions.has(filter)) entry.subscriptions.set(filter, qos);
     else if (isCounted(entry, filter)) return;
     else if (entry.subscriptions.size < MAX_LISTED && this.#reserve(cost(filter))) entry.subscriptions.set(filter, qos);
     else if ((entry.unlisted?.size ?? 0) < MAX_COUNTED && this.#reserve(COUNTED_BYTES)) {
@@ -30,10 +37,8 @@ export class FollowedSubscriptions {
     } else entry.uncounted ??= 'LIMIT';
   }
 
-  /** @param filter `null` if the log line was truncated */
-  delete(entry: ClientEntry, filter: string | null): void {
-    if (filter === null) entry.uncounted ??= 'TRUNCATED';
-    else if (entry.subscriptions.delete(filter)) this.#bytes -= cost(filter);
+  #delete(entry: ClientEntry, filter: string): void {
+    if (entry.subscriptions.delete(filter)) this.#bytes -= cost(filter);
     else if (entry.unlisted?.delete(hashOf(filter))) this.#bytes -= COUNTED_BYTES;
   }
 

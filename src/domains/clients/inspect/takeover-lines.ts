@@ -20,6 +20,8 @@ export class TakeoverLines {
   readonly #taken = new Map<string, number | null>();
   #ownCount = 0;
   readonly #lateEnds = new Map<string, number>();
+  /** Whether the broker logs the end of a replaced WebSocket after the new connection. */
+  logsLateEnds = true;
 
   get ownCount(): number {
     return this.#ownCount;
@@ -61,7 +63,7 @@ export class TakeoverLines {
   }
 
   replaced({ clientid, protocol }: ClientEntry): void {
-    if (protocol !== 'MQTT-WS') return;
+    if (protocol !== 'MQTT-WS' || !this.logsLateEnds) return;
     const count = this.#lateEnds.get(clientid);
     if (count === undefined && this.#lateEnds.size >= MAX_CLIENT_IDS) {
       this.#lateEnds.delete(this.#lateEnds.keys().next().value ?? '');

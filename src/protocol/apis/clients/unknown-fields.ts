@@ -66,7 +66,7 @@ const UNCOUNTED: Readonly<Record<UncountedReason, string>> = {
 };
 
 const LISTENERS_UNKNOWN =
-  'The log of this version of Mosquitto does not distinguish WebSocket, and the broker reports no protocol for the port of the listener: set `enable_control_api true` in mosquitto.conf (Mosquitto 2.1), and allow the user of this service to use $CONTROL/broker/v1';
+  'The log of this version of Mosquitto does not distinguish WebSocket, and the broker reports no protocol for the port of the listener: set `enable_control_api true` in mosquitto.conf (Mosquitto 2.1), and allow the user of this service to use $CONTROL/broker/v1. The log does not contain the listener of a connection with the PROXY protocol';
 const TLS_NOT_LOGGED =
   'Mosquitto 2.0 does not log whether a connection is encrypted; Mosquitto 2.1 and brokers that this service runs report it';
 
@@ -124,7 +124,9 @@ function unknownByLog(known: ConnectedClientDetail): UnknownField[] {
   absent('cleanSession', earlier);
   absent(
     'listener',
-    wasLogged ? 'The log contains the listener of TCP connections if `log_type notice` is set' : CONNECTED_EARLIER,
+    wasLogged
+      ? 'The log contains the listener of a connection if `log_type notice` is set, except for WebSocket before Mosquitto 2.1 and for the PROXY protocol'
+      : CONNECTED_EARLIER,
   );
   absent('tls', wasLogged ? TLS_NOT_LOGGED : earlier);
   if (known.tls != null) {

@@ -31,6 +31,9 @@ test('a filter is subscribed until its last client unsubscribes or disconnects',
 
 test.each([
   ['2.0.22', 'Client c1 disconnected, not authorised.'],
+  // The client id of the refused connection looks like lines.
+  ['2.0.22', 'Client c1 disconnected due to x disconnected, not authorised.'],
+  ['2.1.0', 'Client c1 disconnected: x disconnected.'],
   // Also the end of a refused connection over WebSocket.
   ['2.0.22', 'Client c1 closed its connection.'],
   ['2.1.0', 'Client c1 disconnected, not authorised.'],

@@ -313,3 +313,52 @@ test('clients that an administrator disconnected are listed by account and since
   expect(ledger.kicks.after(0, 'u')).toEqual(['a', 'b']);
   expect(ledger.kicks.after(0, null)).toEqual([]);
 });
+
+test.each([
+  ['2.0.13', 'Client pump-7 disconnected due to x disconnected, not authorised.'],
+  ['2.0.13', 'Client pump-7 disconnected: x closed its connection.'],
+  ['2.0.0', 'Client pump-7 disconnected: x disconnected.'],
+  ['2.1.0', 'Client pump-7 closed its connection. disconnected, bad username or password.'],
+] as const)('a client id that looks like lines ends no other client (%s, %s)', (dialect, line) => {
+  const { ledger, tell, connect, subscribe, events } = ledgerOf({ dialect, mayHaveOthers: () => false });
+  connect('pump-7');
+  subscribe('pump-7', 'a');
+  tell(line);
+  expect(ledger.summary('pump-7')).toMatchObject({ connected: true });
+  expect(events).toEqual(['CONNECTED pump-7']);
+});
+
+test('a client that subscribes is connected, whatever its log said before', () => {
+  const { ledger, tell, connect, subscribe } = ledgerOf();
+  connect('a', { clean: 0 });
+  tell('Client a disconnected.');
+  expect(ledger.summary('a')).toMatchObject({ connected: false });
+  subscribe('a', 'x');
+  expect(ledger.summary('a')).toMatchObject({ connected: true });
+  expect(ledger.connectedCount).toBe(1);
+});
+
+test('a subscription that may be of two clients leaves the number of both unknown', () => {
+  const { ledger, connect, subscribe } = ledgerOf();
+  for (const id of ['a', 'a 1 b']) connect(id);
+  subscribe('a', 'x');
+  subscribe('a 1 b', 'c');
+  expect(ledger.detail('a')).toMatchObject({ subscriptions: ['x'], uncounted: 'TRUNCATED' });
+  expect(ledger.detail('a 1 b')).toMatchObject({ subscriptions: [], uncounted: 'TRUNCATED' });
+});
+
+test.each([
+  ['2.0.13', true],
+  ['2.1.0', false],
+] as const)('a replaced WebSocket of %s that ends after the new connection: %s', (dialect, isLate) => {
+  const { ledger, tell, connect } = ledgerOf({ dialect });
+  ledger.version = dialect === '2.1.0' ? 'mosquitto version 2.1.0' : 'mosquitto version 2.0.22';
+  ledger.listeners = new Map([[9001, { protocol: 'MQTT-WS', port: 9001 }]]) as never;
+  tell('New connection from 10.0.0.1:1 on port 9001.');
+  connect('a');
+  tell(isLate ? 'Client a already connected, closing old connection.' : 'Client a disconnected, session taken over.');
+  tell('New connection from 10.0.0.1:2 on port 9001.');
+  connect('a', { port: 2 });
+  tell('Client a closed its connection.');
+  expect(ledger.summary('a')?.connected ?? false).toBe(isLate);
+});
