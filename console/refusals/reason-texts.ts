@@ -19,7 +19,7 @@ export const reasonTexts = catalogue<RefusalReason>('refusals/reason', {
   TAKEN_OVER: 'several clients with this client id',
   WILL_REJECTED: 'will with an invalid topic',
   TOO_MANY_CONNECTIONS: 'too many connections',
-  TOO_MANY_SESSIONS: 'too many persistent sessions',
+  TOO_MANY_SESSIONS: 'too many sessions',
   NO_CONNECT: 'no CONNECT in time',
   PROTOCOL_VERSION: 'unsupported version of MQTT',
   PROTOCOL_ERROR: 'protocol error',

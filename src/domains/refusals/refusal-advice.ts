@@ -39,7 +39,7 @@ const ADVICE: Readonly<Record<RefusalReason, Advice>> = {
   TOO_MANY_CONNECTIONS:
     'Close connections that are not used, or raise the maximum number of connections of the broker or the listener.',
   TOO_MANY_SESSIONS:
-    'Delete persistent sessions that are not used, or set a session expiry in the clients: the broker stores no further sessions.',
+    'Delete persistent sessions that are not used, set a session expiry in the clients, or raise the maximum number of clients of the broker: it accepts no further sessions.',
   NO_CONNECT:
     'The client opened a connection and sent no CONNECT in time. Check that it uses MQTT, and that no proxy delays its data.',
   PROTOCOL_VERSION: 'Configure a protocol version in the client that the broker supports: MQTT 3.1, 3.1.1 or 5.',
@@ -49,7 +49,7 @@ const ADVICE: Readonly<Record<RefusalReason, Advice>> = {
     'The client sent a packet that is no MQTT; `detail` has what the broker reports. Check that it uses MQTT on this port, and update its MQTT library.',
   PACKET_TOO_LARGE: 'Send smaller messages, or raise the maximum packet size of the broker.',
   NOT_SUPPORTED:
-    'The client uses a feature that the broker does not support, such as a QoS, retained messages or enhanced authentication. Configure the client without it.',
+    'The client uses a feature that the broker or its listener does not support, such as a QoS, retained messages, enhanced authentication or its protocol version. Configure the client without it.',
   TLS_ON_PLAIN_LISTENER:
     'The client uses TLS on a listener without TLS. Use the port of a TLS listener, or disable TLS.',
   PLAIN_ON_TLS_LISTENER:

@@ -32,7 +32,7 @@ export const RefusalReasonType = describedEnum<RefusalReason>(
       'Several clients use the client id, and each connection of one closes that of another. `takenOverBy` has the last of these connections.',
     WILL_REJECTED: 'The will has an invalid topic, a topic below $CONTROL, or an invalid QoS.',
     TOO_MANY_CONNECTIONS: 'The limit of connections is reached.',
-    TOO_MANY_SESSIONS: 'The limit of persistent sessions is reached.',
+    TOO_MANY_SESSIONS: 'The limit of sessions is reached, which include those of clients that are offline.',
     NO_CONNECT: 'The client opened a connection and sent no CONNECT in time.',
     PROTOCOL_VERSION: 'The broker does not support the protocol version.',
     PROTOCOL_ERROR: 'The client did not keep to the protocol. `detail` may have the rule.',

@@ -50,6 +50,7 @@ const ENDS: Readonly<Record<string, RefusalReason>> = Object.assign(Object.creat
   'server busy': 'BUSY',
   'out of memory': 'BROKER_ERROR',
   'quota exceeded': 'OTHER',
+  'server unavailable': 'BUSY',
   'implementation specific error': 'OTHER',
 });
 
@@ -57,7 +58,16 @@ const ENDS: Readonly<Record<string, RefusalReason>> = Object.assign(Object.creat
 const ENDS_BEFORE_CONNECT: Readonly<Record<string, RefusalReason>> = Object.assign(Object.create(null), {
   [TIMED_OUT]: 'NO_CONNECT',
   'access denied by acl': 'WILL_REJECTED',
+});
+
+/** The same words before the client id is known. */
+const ENDS_BEFORE_ID: Readonly<Record<string, RefusalReason>> = Object.assign(Object.create(null), {
   'unknown error': 'WEBSOCKET_REQUEST',
+});
+
+/** The same words of a CONNECT with a client id. Mosquitto 2.1 ends it like this at `global_max_clients`. */
+const ENDS_OF_CONNECT: Readonly<Record<string, RefusalReason>> = Object.assign(Object.create(null), {
+  'invalid input': 'TOO_MANY_SESSIONS',
 });
 
 /** Ends whose reason says as much as the words. */
@@ -105,11 +115,12 @@ const TLS_ERROR = 'Protocol error';
 const admittedEnd = ({ reason }: DisconnectedLine): Explained | null =>
   reason === TLS_ERROR ? null : explained(ENDS, reason);
 
-function refusedEnd({ reason, clientid }: DisconnectedLine, cause: Cause | null): Explained | null {
+function refusedEnd({ reason, clientid, isPlaceholder }: DisconnectedLine, cause: Cause | null): Explained | null {
   if (cause?.isTls && reason !== CLOSED_BY_CLIENT) return { reason: tlsReasonOf(cause.detail), detail: cause.detail };
   // 2.1 has these words for WebSocket frames, too, and logs the error of TLS before.
   if (reason === TLS_ERROR && clientid === UNKNOWN_CLIENT) return { reason: 'TLS_FAILED', detail: null };
-  return explained(ENDS_BEFORE_CONNECT, reason) ?? explained(ENDS, reason);
+  const ofId = isPlaceholder ? ENDS_BEFORE_ID : ENDS_OF_CONNECT;
+  return explained(ofId, reason) ?? explained(ENDS_BEFORE_CONNECT, reason) ?? explained(ENDS, reason);
 }
 
 function explained(reasons: Readonly<Record<string, RefusalReason>>, words: string): Explained | null {

@@ -13,6 +13,7 @@ import type {
   PluginHost,
   Unavailable,
 } from '../../protocol/control/plugin.ts';
+import { mayRefuseConnect } from '../../protocol/mosquitto-log/client-patterns.ts';
 import {
   type CauseLine,
   type ConnectedLine,
@@ -221,8 +222,7 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
     // A stored session, or a bridge of the broker's own configuration. A missing PROXY header leaves no id either.
     const isUnknown = address === '(null)';
     if (isUnknown && clientid !== address) return;
-    const isOpen = address !== null && port !== null && this.#connections.has(address, port);
-    const isAdmitted = !isPlaceholder && !isOpen && line.reason !== NOT_AUTHORISED;
+    const isAdmitted = this.#isAdmitted(line);
     const explained = explainEnd(line, isAdmitted, cause);
     if (isAdmitted) {
       this.#ended(line);
@@ -238,6 +238,14 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
       ...(address !== null && !isUnknown && { address }),
       ...opened,
     });
+  }
+
+  /** Whether the line is about a client that was connected. Connections through a proxy are not logged before that. */
+  #isAdmitted({ clientid, isPlaceholder, address, port, reason }: DisconnectedLine): boolean {
+    if (isPlaceholder || reason === NOT_AUTHORISED) return false;
+    if (address !== null && port !== null && this.#connections.has(address, port)) return false;
+    const known = this.#clients.get(clientid);
+    return known?.isConnected ? port === null || port === known.port : !mayRefuseConnect(reason);
   }
 
   /**

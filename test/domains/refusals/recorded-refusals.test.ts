@@ -207,3 +207,54 @@ test('the address of a refused connection is reported only if it is certain', ()
   connections.opened('10.0.0.3', 3, 1883);
   expect(connections.closed()).toEqual({ address: '10.0.0.3', listenerPort: 1883 });
 });
+
+const tell = (...texts: string[]) => texts.map((text) => ['N', text] as const);
+const CONNECTED = "New client connected from 10.0.0.1:5 as pump-7 (p2, c1, k60, u'pump').";
+
+test('a refused client whose id looks like the end of another client is listed with its id', async () => {
+  const { refusalsOf } = await startRefusals('mosquitto version 2.0.22');
+  await refusalsOf(tell('New connection from 10.0.0.1:5 on port 1883.', CONNECTED));
+  const line = 'Client pump-7 disconnected due to x disconnected, not authorised.';
+  expect(await refusalsOf(tell('New connection from 10.0.0.2:6 on port 1883.', line))).toMatchObject([
+    {
+      kind: 'CONNECT',
+      reason: 'NOT_AUTHORIZED',
+      clientId: 'pump-7 disconnected due to x',
+      address: '10.0.0.2',
+      listenerPort: 1883,
+    },
+  ]);
+});
+
+test.each([
+  ['2.1.2', 'Client other [10.0.0.2:6] disconnected: bad socket read/write: Invalid input', 'other'],
+  ['2.1.0', 'Bad socket read/write on client other: Invalid input', 'other'],
+  // Its port differs from that of the connected client.
+  ['2.1.2', 'Client pump-7 [10.0.0.2:6] disconnected: bad socket read/write: Invalid input', 'pump-7'],
+])('a client beyond `global_max_clients` is refused (%s: %s)', async (version, line, clientId) => {
+  // A listener with the PROXY protocol logs no new connections.
+  for (const opened of [[], tell('New connection from 10.0.0.2:6 on port 1883.')]) {
+    const { refusalsOf } = await startRefusals(`mosquitto version ${version}`);
+    await refusalsOf(tell(CONNECTED));
+    expect(await refusalsOf([...opened, ...tell(line)])).toMatchObject([
+      { kind: 'CONNECT', reason: 'TOO_MANY_SESSIONS', clientId },
+    ]);
+  }
+});
+
+test('a refused packet has the cause that an earlier line reports, of two lines the first', async () => {
+  const { refusalsOf } = await startRefusals('mosquitto version 2.1.2');
+  const causes = [
+    ['Invalid PUBLISH (QoS=0 and DUP=1) from pump-7, disconnecting.'],
+    [
+      'Protocol error from pump-7: AUTH packet before CONNECT,',
+      '     or attempted to continue authentication when no authentication in progress.',
+    ],
+  ];
+  for (const lines of causes) {
+    const end = 'Client pump-7 [10.0.0.1:5] disconnected: protocol error.';
+    const [refusal] = await refusalsOf(tell(CONNECTED, ...lines, end));
+    const detail = lines[0]?.replace('Protocol error from pump-7: ', '');
+    expect(refusal).toMatchObject({ kind: 'PACKET', reason: 'PROTOCOL_ERROR', clientId: 'pump-7', detail });
+  }
+});
