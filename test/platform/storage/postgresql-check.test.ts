@@ -6,11 +6,23 @@ import { startPgbouncer } from '../../support/pgbouncer.ts';
 import { hasPgbouncer, PGBOUNCER_MISSING } from '../../support/pgbouncer-program.ts';
 import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
 import { openPostgresClient } from '../../support/postgres-client.ts';
+import { ROOT, startTestService } from '../../support/service.ts';
 
 /** PostgreSQL as operators have it: with other defaults, with limits, behind poolers. */
 
 const postgres = usePostgres();
 const name = (url: string) => new URL(url).pathname.slice(1);
+
+const LOGIN = 'mutation ($input: LoginInput!) { login(input: $input) { token } }';
+const TIMES = `{
+  processes { startedAt }
+  viewer { sessions { createdAt lastUsedAt } }
+  auditEvents(first: 1000) { nodes { id at } }
+}`;
+
+/** The times of a row that are not in the future. */
+const timesOf = ({ startedAt, seenAt, createdAt, lastUsedAt, at, failedAt }: Record<string, string | Date>) =>
+  [startedAt, seenAt, createdAt, lastUsedAt, at, failedAt].filter((time) => time !== undefined);
 
 async function refusal(databaseUrl: string): Promise<string> {
   const error = await openTestStorage({ databaseUrl }).then(
@@ -78,6 +90,37 @@ describe.skipIf(!postgres.available)(`PostgreSQL${postgres.available ? '' : ` ($
     expect(await db.$queryRawUnsafe('SHOW transaction_isolation')).toEqual([
       { transaction_isolation: 'read committed' },
     ]);
+  });
+
+  test('with any DateStyle and time zone reports the times that statements write', async () => {
+    const databaseUrl = await postgres.createDatabase();
+    const env = { DATABASE_URL: databaseUrl, SECRET_KEY: '5e'.repeat(32) };
+    const settings = [
+      ['German, DMY', 'Asia/Kolkata'],
+      ['SQL, DMY', 'America/St_Johns'],
+      ['Postgres, MDY', 'Pacific/Chatham'],
+    ] as const;
+    let known: readonly object[] = [];
+    for (const [style, zone] of settings) {
+      await administer(
+        databaseUrl,
+        `ALTER DATABASE ${name(databaseUrl)} SET DateStyle = '${style}'`,
+        `ALTER DATABASE ${name(databaseUrl)} SET TimeZone = '${zone}'`,
+      );
+      const service = await startTestService({ env });
+      await service.graphql(LOGIN, { input: { email: ROOT.email, password: 'wrong' } }, null);
+      const { data } = await service.graphql(TIMES);
+      // What was written with the previous settings is read with these.
+      const { auditEvents, processes, viewer } = data;
+      expect(auditEvents.nodes.slice(auditEvents.nodes.length - known.length)).toEqual(known);
+      expect(auditEvents.nodes.length).toBeGreaterThan(known.length);
+      known = auditEvents.nodes;
+      const { db } = service.storage;
+      const rows = [...(await db.process.findMany()), ...(await db.loginFailure.findMany())];
+      const times = [...processes, ...viewer.sessions, ...auditEvents.nodes, ...rows].flatMap(timesOf);
+      for (const time of times) expect(Math.abs(new Date(time).getTime() - Date.now())).toBeLessThan(600_000);
+      await service.close();
+    }
   });
 
   test('with an encoding other than UTF8 is refused', async () => {
