@@ -44,6 +44,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'platform/text/exact-json.ts',
     'MAX_EXACT',
   ],
+  'Characters of these numbers': ['platform/text/exact-json.ts', 'MAX_EXACT_CHARACTERS'],
   'Open problems of all projects': ['domains/problems/problem-watch.ts', 'MAX_OPEN'],
   'Silences of a project': ['domains/problems/storage/problem-silences.ts', 'MAX_SILENCES'],
   'Ids of a condition of a list of problems': ['domains/problems/model/problem-filter.ts', 'MAX_FILTER_IDS'],

@@ -4,7 +4,8 @@ import { ExactNumber } from './exact-number.ts';
 /**
  * JSON.parse, with an ExactNumber for each number that JavaScript would write otherwise. If a key repeats, the last
  * value counts.
- * Errors: SyntaxError; RangeError if there are more than 100,000 such numbers.
+ * Errors: SyntaxError; RangeError if there are more than 100,000 such numbers, or if they have more than 2,000,000
+ * characters.
  */
 export const parseExactJson = (text: string): unknown => withExactNumbers(JSON.parse(text), text);
 
@@ -16,7 +17,10 @@ export function withExactNumbers(value: unknown, text: string): unknown {
 
 /** A text is read while others wait: these take 0.06 s. */
 const MAX_EXACT = 100_000;
+/** Of all such numbers. JavaScript reads and writes each several times. */
+const MAX_EXACT_CHARACTERS = 2_000_000;
 const TOO_MANY = `has more than ${MAX_EXACT} numbers that JavaScript would round or write otherwise`;
+const TOO_LONG = `has more than ${MAX_EXACT_CHARACTERS} characters in numbers that JavaScript would round or write otherwise`;
 /**
  * Exact numbers are parsed as strings that begin with it, because a reviver makes parsing ten times slower. No text
  * that arrives can contain it.
@@ -27,15 +31,18 @@ const MARK = randomBytes(9).toString('base64');
 function markExactNumbers(text: string): string | null {
   let marked = '';
   let written = 0;
-  let count = 0;
+  let [count, characters] = [0, 0];
   for (let at = 0; at < text.length; at += 1) {
     const unit = text.charCodeAt(at);
     if (unit === QUOTE) at = endOfString(text, at + 1);
     else if (unit === MINUS || (unit >= ZERO && unit <= NINE)) {
       const end = endOfNumber(text, at);
+      if (end - at > MAX_EXACT_CHARACTERS) throw new RangeError(TOO_LONG);
       if (isExact(text, at, end)) {
         count += 1;
+        characters += end - at;
         if (count > MAX_EXACT) throw new RangeError(TOO_MANY);
+        if (characters > MAX_EXACT_CHARACTERS) throw new RangeError(TOO_LONG);
         marked += `${text.slice(written, at)}"${MARK}${text.slice(at, end)}"`;
         written = end;
       }

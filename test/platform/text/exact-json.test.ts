@@ -56,3 +56,10 @@ test('a text has at most 100,000 exact numbers, and any number of others', () =>
   expect(() => parseExactJson(many('1.0', 100_001))).toThrow('more than 100000 numbers');
   expect(parseExactJson(many('1.5', 200_000))).toHaveLength(200_001);
 });
+
+test('the exact numbers of a text have at most 2,000,000 characters', () => {
+  const digits = (count: number) => '1'.repeat(count);
+  expect(String(parseExactJson(digits(2_000_000)))).toBe(digits(2_000_000));
+  expect(() => parseExactJson(digits(2_000_001))).toThrow('more than 2000000 characters');
+  expect(() => parseExactJson(`[${digits(1_000_000)},${digits(1_000_001)}]`)).toThrow('more than 2000000 characters');
+});
