@@ -10,13 +10,16 @@ const PARAMETERS = /(?:"(?:\\.|[^"\\])*(?:"|$)|[^;"])+/g;
 /** Browsers and clients send less than ten. Further ones are ignored. */
 const MAX_RANGES = 100;
 
-/** Weight of each media range in the order of the field. A range with an invalid weight is not accepted. */
+/** A dot without digits on one side, or with more than three, is not a weight of the RFC, but its meaning is clear. */
+const WEIGHT = /^q=(0\.?|0?\.\d+|1(?:\.0*)?)$/;
+
+/** Weight of each media range in the order of the field. An invalid weight is ignored: the range has weight 1. */
 export function weightsOf(accept: string): Map<string, number> {
   const weights = new Map<string, number>();
   for (const part of accept.toLowerCase().match(RANGES)?.slice(0, MAX_RANGES) ?? []) {
     const [range = '', ...parameters] = part.match(PARAMETERS)?.map((text) => text.trim()) ?? [];
-    const weight = Number(parameters.find((text) => text.startsWith('q='))?.slice(2) ?? 1);
-    weights.set(range, Math.max(weights.get(range) ?? 0, weight >= 0 && weight <= 1 ? weight : 0));
+    const [, weight = '1'] = WEIGHT.exec(parameters.find((text) => text.startsWith('q=')) ?? '') ?? [];
+    weights.set(range, Math.max(weights.get(range) ?? 0, Number(weight)));
   }
   return weights;
 }

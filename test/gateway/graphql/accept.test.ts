@@ -11,6 +11,8 @@ const TYPES = [JSON_TYPE, RESPONSE_TYPE, EVENTS, 'application/*', 'text/*', '*/*
 const range = fc.record({
   type: fc.constantFrom(...TYPES),
   weight: fc.integer({ min: 0, max: 10 }),
+  isMalformed: fc.boolean(),
+  malformed: fc.constantFrom('2', '1.001', '-1', '', 'high', '"0"', '1e-1', '.', '0x'),
   isShort: fc.boolean(),
   isLoud: fc.boolean(),
   parameter: fc.constantFrom('', ';charset=utf-8', ';profile="a,b;q=0"', ' ; x="\\",application/json"'),
@@ -18,8 +20,10 @@ const range = fc.record({
 });
 type Range = typeof range extends fc.Arbitrary<infer Value> ? Value : never;
 
-const textOf = ({ type, weight, isShort, isLoud, parameter, space }: Range): string => {
-  const q = weight === 10 && isShort ? '' : `;${space}${isLoud ? 'Q' : 'q'}=${weight / 10}`;
+/** A malformed weight is ignored: RFC 9110 has no rule for it. */
+const textOf = ({ type, weight, isMalformed, malformed, isShort, isLoud, parameter, space }: Range): string => {
+  const value = weight === 10 && isMalformed ? malformed : String(weight / 10);
+  const q = weight === 10 && isShort && !isMalformed ? '' : `;${space}${isLoud ? 'Q' : 'q'}=${value}`;
   return `${space}${isLoud ? type.toUpperCase() : type}${parameter}${q}`;
 };
 
