@@ -92,6 +92,10 @@ export const CONNECTED_CLIENT_DETAIL: JsonSchema = closed(
     listener: closed({ port: INTEGER, bind_address: STRING }, { required: ['port'] }),
     will: WILL,
     subscriptions: { type: 'array', items: STRING, description: 'Topic filters.' },
+    subscriptionsReason: {
+      type: 'string',
+      description: 'Why `subscriptions` is absent or not complete. Absent if the list has all subscriptions.',
+    },
     queues: integers(...QUEUE_KEYS),
     inflight: integers(...INFLIGHT_KEYS),
   },

@@ -49,6 +49,7 @@ const DETAIL = `query ($projectId: ID!, $brokerId: ID!, $clientId: String!) {
         listener { port bind_address: bindAddress }
         will { topic qos retain payload properties delayInterval }
         subscriptions
+        subscriptionsReason
         queues {
           bytesIn bytesOut bytesMax messagesIn messagesMax messagesInQos12 messagesOut messagesOutQos12
           pagedMessagesOut pagedMessagesMax

@@ -8,7 +8,7 @@ import { mayQueryBroker } from '../../../gateway/graphql/walk-limit.ts';
 import { namedNodeId } from '../../../gateway/named-node-id.ts';
 import { keyOf, refOf } from '../../../protocol/apis/clients/client-key.ts';
 import type { ConnectedClientDetail, ConnectedClientSummary } from '../../../protocol/apis/clients/inspect-data.ts';
-import { unknownFields } from '../../../protocol/apis/clients/unknown-fields.ts';
+import { subscriptionsReason, unknownFields } from '../../../protocol/apis/clients/unknown-fields.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { ClientView } from '../client-view.ts';
@@ -156,6 +156,14 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
       summary((known) => known.disconnectReason, 'Why the last connection ended, in the broker’s words.'),
     ),
     ...detailFields(t),
+    subscriptionsReason: t.string({
+      description:
+        'Why `subscriptions` is null or not complete. Null if it has all subscriptions, or if the client no longer exists.',
+      nullable: true,
+      complexity: BROKER_QUERY_COST,
+      resolve: (client, _args, context) =>
+        detail(client, context, (known) => subscriptionsReason(known, client.source)),
+    }),
     unknownFields: t.field({
       description:
         'Fields that are null because the source does not know them. Empty also if the client no longer exists.',

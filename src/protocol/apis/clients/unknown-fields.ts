@@ -87,6 +87,13 @@ export function unknownFields(known: ConnectedClientDetail, source: ClientSource
   return unknown.map(({ field, reason }) => ({ field: IN_GRAPH[field] ?? field, reason }));
 }
 
+/** Why the list of subscriptions is absent or not complete. A list without its number may be longer, too. */
+export function subscriptionsReason(known: ConnectedClientDetail, source: ClientSource): string | null {
+  const unknown = unknownFields(known, source);
+  const reasonOf = (name: string) => unknown.find(({ field }) => field === name)?.reason;
+  return reasonOf('subscriptions') ?? (known.uncounted === undefined ? null : (reasonOf('numSubscriptions') ?? null));
+}
+
 /** Names of fields in the graph that differ from those of the API. */
 const IN_GRAPH: Readonly<Record<string, string>> = { connected: 'isConnected', lastConnect: 'lastConnectedAt' };
 

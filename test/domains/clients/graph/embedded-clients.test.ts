@@ -30,6 +30,22 @@ async function start() {
 const ended = (client: { once(event: 'close', then: () => void): unknown }) =>
   new Promise<void>((resolve) => client.once('close', () => resolve()));
 
+test('all subscriptions of a client are listed and counted, also in REST', async () => {
+  const { service, brokerId, join } = await start();
+  const client = await join('many');
+  const topics = Array.from({ length: 1_001 }, (_, index) => `f/${index}`);
+  let from = 0;
+  for (const count of [999, 1_000, 1_001]) {
+    await client.subscribeAsync(topics.slice(from, count));
+    from = count;
+    const path = `/api/projects/${service.projectId}/brokers/${brokerId}/client-inspect/detail?clientid=many`;
+    const { body } = await service.rest('GET', path);
+    expect(body.subscriptions.toSorted()).toEqual(topics.slice(0, count).toSorted());
+    expect(body.numSubscriptions).toBe(count);
+    expect(body).not.toHaveProperty('subscriptionsReason');
+  }
+});
+
 test('single clients are disconnected, subscribed and unsubscribed without affecting others of their account', async () => {
   const { service, brokerId, join } = await start();
   const [m1, m2] = [await join('m1', PERSISTENT), await join('m2')];

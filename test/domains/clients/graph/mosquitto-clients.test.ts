@@ -184,6 +184,11 @@ test('a client with more subscriptions than are listed has their number, and the
     await subscribe(from, to);
     await expect.poll(numbers).toEqual([to, Math.min(to, 1_000)]);
     const { unknownFields } = (await read()).connectedClient;
+    const { body } = await service.rest('GET', `${rest}/client-inspect/detail?clientid=many`, service.root);
+    const reason =
+      to > 1_000 ? 'lists at most 1000 subscriptions of a client of this broker. It counted further ones: 1' : '';
+    expect(body.subscriptionsReason ?? '').toContain(reason);
+    expect('subscriptionsReason' in body).toBe(to > 1_000);
     expect(unknownFields.some(({ field }: { field: string }) => field === 'subscriptions')).toBe(to > 1_000);
   }
   await subscribe(1_001, 1_250);
