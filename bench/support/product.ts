@@ -35,6 +35,7 @@ export async function startProduct(dataDir: string, [program = '', ...args] = SE
       PORT: '0',
       MQTT_PORT: '0',
       MQTT_WS_PORT: '0',
+      MQTT_TLS_PORT: 'off',
       DATA_DIR: dataDir,
       LOG_LEVEL: 'error',
       ROOT_PASSWORD,

@@ -10,11 +10,20 @@ import type { Group, Target } from './input.ts';
 import { anonymous } from './inputs/anonymous.ts';
 import { broker } from './inputs/broker.ts';
 import { mqttClient } from './inputs/mqtt-client.ts';
+import { projectAdmin } from './inputs/project-admin.ts';
 import { restrictedToken } from './inputs/restricted-token.ts';
 import { viewer } from './inputs/viewer.ts';
 import { webhookTarget } from './inputs/webhook-target.ts';
 
-export const GROUPS: readonly Group[] = [anonymous, viewer, restrictedToken, mqttClient, broker, webhookTarget];
+export const GROUPS: readonly Group[] = [
+  anonymous,
+  viewer,
+  restrictedToken,
+  projectAdmin,
+  mqttClient,
+  broker,
+  webhookTarget,
+];
 
 interface Order {
   readonly target: Target;

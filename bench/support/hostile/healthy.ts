@@ -5,6 +5,7 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { prefer } from '../prefer.ts';
@@ -24,11 +25,15 @@ interface HealthyTarget {
   readonly token: string;
   readonly username: string;
   readonly password: string;
+  /** Folders in `/proc` of the threads that serve this client. */
+  readonly tasks: readonly string[];
 }
 
 export interface Health {
   readonly count: number;
   readonly p99Ms: number;
+  /** Without the longest time that a thread which serves this client, or this client, waited for a processor. */
+  readonly ownP99Ms: number;
   readonly maxMs: number;
   /** The kind of request that took longest. */
   readonly worst: string;
@@ -58,39 +63,49 @@ async function asked(child: ChildProcess): Promise<Health> {
   return health;
 }
 
+interface Started {
+  readonly kind: string;
+  readonly startedAt: number;
+  readonly waited: readonly number[];
+}
+
 class Samples {
-  #taken: { readonly kind: string; readonly ms: number }[] = [];
+  readonly #tasks: readonly string[];
+  #taken: { readonly kind: string; readonly ms: number; readonly ownMs: number }[] = [];
   #failures: string[] = [];
-  #waiting = new Map<object, { readonly kind: string; readonly startedAt: number }>();
+  #waiting = new Set<Started>();
   disconnects = 0;
 
+  constructor(tasks: readonly string[]) {
+    this.#tasks = [...tasks, '/proc/self'];
+  }
+
   async measure(kind: string, work: () => Promise<void>): Promise<void> {
-    const startedAt = performance.now();
-    const key = {};
-    this.#waiting.set(key, { kind, startedAt });
+    const started = { kind, startedAt: performance.now(), waited: this.#waitedMs() };
+    this.#waiting.add(started);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => reject(new Error(`no response in ${TIMEOUT_MS / 1_000} s`)), TIMEOUT_MS);
     });
     try {
       await Promise.race([work(), late]);
-      this.#taken.push({ kind, ms: performance.now() - startedAt });
+      this.#taken.push(this.#sample(started));
     } catch (error) {
       this.#failures.push(`${kind}: ${error instanceof Error ? error.message : error}`);
     } finally {
       clearTimeout(timer);
-      this.#waiting.delete(key);
+      this.#waiting.delete(started);
     }
   }
 
   health(): Health {
-    const now = performance.now();
-    const waiting = [...this.#waiting.values()].map(({ kind, startedAt }) => ({ kind, ms: now - startedAt }));
+    const waiting = [...this.#waiting].map((started) => this.#sample(started));
     const all = [...this.#taken, ...waiting].sort((one, other) => one.ms - other.ms);
     const worst = all.at(-1);
     const health = {
       count: all.length,
-      p99Ms: all[Math.min(all.length - 1, Math.floor(all.length * 0.99))]?.ms ?? 0,
+      p99Ms: p99(all.map(({ ms }) => ms)),
+      ownP99Ms: p99(all.map(({ ownMs }) => ownMs)),
       maxMs: worst?.ms ?? 0,
       worst: worst?.kind ?? 'none',
       failures: this.#failures,
@@ -99,12 +114,36 @@ class Samples {
     [this.#taken, this.#failures, this.disconnects] = [[], [], 0];
     return health;
   }
+
+  #sample({ kind, startedAt, waited }: Started) {
+    const ms = performance.now() - startedAt;
+    const waitedMs = Math.max(...this.#waitedMs().map((now, i) => now - (waited[i] ?? now)));
+    return { kind, ms, ownMs: ms - Math.min(ms, Math.max(0, waitedMs)) };
+  }
+
+  #waitedMs(): number[] {
+    return this.#tasks.map(waitedMs);
+  }
+}
+
+function p99(milliseconds: readonly number[]): number {
+  const sorted = milliseconds.toSorted((one, other) => one - other);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * 0.99))] ?? 0;
+}
+
+/** 0 if the thread has exited. */
+function waitedMs(task: string): number {
+  try {
+    return Number(readFileSync(`${task}/schedstat`, 'latin1').split(' ')[1]) / 1e6;
+  } catch {
+    return 0;
+  }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const samples = new Samples();
   process.on('disconnect', () => process.exit(0));
   const [target] = (await once(process, 'message')) as [HealthyTarget];
+  const samples = new Samples(target.tasks);
   const agent = new Agent({ keepAlive: true });
   let connection: MqttConnection | null = null;
   const connect = async () => {

@@ -10,6 +10,8 @@ export interface Target {
   readonly viewer: string;
   /** Project token with the role VIEWER, restricted to one broker. */
   readonly restricted: string;
+  /** Project token with the role ADMIN. */
+  readonly projectAdmin: string;
   /** Session of the root administrator: hostile brokers are added with it, no input attacks with it. */
   readonly admin: string;
   /** MQTT account that may publish and subscribe everywhere but below `$`. */

@@ -2,26 +2,30 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { rssOf } from '../memory.ts';
 import { prefer } from '../prefer.ts';
 import { SERVE, startProduct } from '../product.ts';
 import { type Health, startHealthy } from './healthy.ts';
 import type { Target } from './input.ts';
+import { type Stall, ThreadWatch } from './thread-watch.ts';
 
 const SAMPLE_MS = 25;
 const SETTLE_MS = 20_000;
 const HEALTHY = { username: 'healthy', password: 'healthy password' };
 const DEVICE = { username: 'device', password: 'device password' };
+const STREAM = { select: [{ source: '[a]', target: '[b]' }], where: [{ operator: '>', left: '[a]', right: 1 }] };
 const ALL = ['PUBLISH_CLIENT_SEND', 'PUBLISH_CLIENT_RECEIVE', 'SUBSCRIBE_PATTERN', 'UNSUBSCRIBE_PATTERN'];
 
 export interface Observed {
   readonly health: Health;
-  /** Longest stall of the main thread's event loop in milliseconds. */
-  readonly stallMs: number;
-  /** Longest stall without the time in which the thread waited for a processor. */
-  readonly ownStallMs: number;
+  /** The longest stall of each thread's event loop. */
+  readonly stalls: readonly Stall[];
   readonly peakMb: number;
+  /** Threads that failed, for example `broker 1`. */
+  readonly failed: readonly string[];
   /** Whether the process exited. */
   readonly hasEnded: boolean;
 }
@@ -31,7 +35,7 @@ export interface World {
   rssMb(): number;
   /** Resets all figures. */
   reset(): Promise<void>;
-  /** Waits at most SETTLE_MS until the service responds, and returns the figures since `reset`. */
+  /** Waits at most SETTLE_MS until the service and each thread respond. Returns the figures since `reset`. */
   observed(): Promise<Observed>;
   close(): Promise<void>;
 }
@@ -46,35 +50,29 @@ export async function startWorld(): Promise<World> {
   const admin = await product.login();
   const { target, token } = await prepare(product.url, product.mqttPort, admin);
   const { host, httpPort, mqttPort, projectId, brokerId } = target;
-  const healthy = await startHealthy({ host, httpPort, mqttPort, projectId, brokerId, token, ...HEALTHY });
+  const threads = new ThreadWatch(product.process.stdio[3] as Readable);
+  await threads.tasksOf('streams');
+  const tasks = await threads.tasksOf('main', 'broker');
+  const healthy = await startHealthy({ host, httpPort, mqttPort, projectId, brokerId, token, tasks, ...HEALTHY });
 
-  let [stallMs, ownStallMs, peakMb, hasEnded] = [0, 0, 0, false];
+  let [peakMb, hasEnded] = [0, false];
   const sampling = setInterval(() => {
     peakMb = Math.max(peakMb, rssOf(pid));
   }, SAMPLE_MS);
   product.process.once('exit', () => {
     hasEnded = true;
   });
-  product.process.stdio[3]?.on('data', (data: Buffer) => {
-    for (const line of data.toString().trim().split('\n')) {
-      const [stall = 0, waited = 0] = line.split(' ').map(Number);
-      stallMs = Math.max(stallMs, stall);
-      ownStallMs = Math.max(ownStallMs, stall - waited);
-    }
-  });
   return {
     target,
     rssMb: () => rssOf(pid),
     reset: async () => {
       await healthy.health();
-      [stallMs, ownStallMs, peakMb] = [0, 0, rssOf(pid)];
+      threads.reset();
+      peakMb = rssOf(pid);
     },
     observed: async () => {
-      const isSettled = await responds(product.url);
-      if (!isSettled && !hasEnded) stallMs = Math.max(stallMs, SETTLE_MS);
-      // The next timer of the event loop reports the last stall.
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      return { health: await healthy.health(), stallMs, ownStallMs, peakMb, hasEnded };
+      if (!hasEnded) await Promise.all([responds(product.url), threads.alive(SETTLE_MS)]);
+      return { health: await healthy.health(), ...threads.observed(), peakMb, hasEnded };
     },
     close: async () => {
       clearInterval(sampling);
@@ -85,12 +83,14 @@ export async function startWorld(): Promise<World> {
   };
 }
 
-async function responds(url: string): Promise<boolean> {
-  try {
-    return (await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(SETTLE_MS) })).ok;
-  } catch {
-    return false;
-  }
+async function responds(url: string): Promise<void> {
+  await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(SETTLE_MS) }).catch(() => undefined);
+}
+
+interface Prepared {
+  readonly createToken: { readonly secret: string };
+  readonly addBroker: { readonly broker: { readonly id: string } };
+  readonly broker: { readonly isConnected: boolean };
 }
 
 /**
@@ -108,7 +108,7 @@ async function prepare(
       headers: { authorization: `Bearer ${admin}`, 'content-type': 'application/json' },
       body: JSON.stringify({ query, variables }),
     });
-    const { data, errors } = (await response.json()) as { data: { createToken: { secret: string } }; errors?: object };
+    const { data, errors } = (await response.json()) as { data: Prepared; errors?: object };
     if (errors) throw new Error(JSON.stringify(errors));
     return data;
   };
@@ -133,6 +133,17 @@ async function prepare(
     await graph('mutation ($i: CreateAccountInput!) { createAccount(input: $i) { account { id } } }', {
       i: { brokerId, change: { ...account, roles: [{ roleName: 'everything' }] } },
     });
+  // Streams of an embedded broker run in its thread. Those of this broker, which is the same one, have their own.
+  const { addBroker } = await graph('mutation ($i: AddBrokerInput!) { addBroker(input: $i) { broker { id } } }', {
+    i: { projectId, name: 'remote', url: `mqtt://127.0.0.1:${mqttPort}`, ...DEVICE },
+  });
+  const id = addBroker.broker.id;
+  while (!(await graph('query ($id: ID!) { broker(id: $id) { isConnected } }', { id })).broker.isConnected)
+    await delay(SAMPLE_MS);
+  const stream = { name: 'stream', sourceTopic: 'stream/#', targetTopic: 'streamed', query: STREAM };
+  await graph('mutation ($i: CreateStreamInput!) { createStream(input: $i) { __typename } }', {
+    i: { ...stream, brokerId: id },
+  });
   const target: Target = {
     host: '127.0.0.1',
     httpPort: Number(new URL(url).port),
@@ -141,6 +152,7 @@ async function prepare(
     brokerId,
     viewer: await token('viewer', {}),
     restricted: await token('restricted', { type: 'RESTRICTED', brokerIds: [brokerId] }),
+    projectAdmin: await token('admin', { role: 'ADMIN' }),
     admin,
     device: DEVICE,
     from: process.platform === 'linux' ? '127.0.0.2' : '127.0.0.1',

@@ -83,6 +83,20 @@ async function webSocketsWithoutInit(target: Target): Promise<string> {
   return (await Promise.all(results)).at(-1) ?? '';
 }
 
+const smallChunks =
+  (chunks: number) =>
+  async (target: Target, run: number): Promise<string> => {
+    const path = ['/graphql', '/auth/session', '/api/projects', '/healthz'][run % 4] ?? '';
+    const results = times(20, () => {
+      const socket = httpSocket(target);
+      socket.resume();
+      const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json`;
+      socket.write(`${head}\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\n{\r\n'.repeat(chunks)}`);
+      return closedWithin(socket, 2_000);
+    });
+    return (await Promise.all(results)).at(-1) ?? '';
+  };
+
 const doubling = times(
   20,
   (i) => `fragment F${i} on Viewer { user { ...G${i} } } fragment G${i} on User { id ...H${i} ...H${i} }`,
@@ -182,21 +196,12 @@ export const anonymous: Group = {
       attack: (target) =>
         send(target, { path: `/api/projects/${target.projectId}/brokers`, body: JSON.stringify(keys(110_000)) }),
     },
+    { name: 'small-chunks', what: '20 bodies in 10,000 chunks of one byte', atOnce: 25, attack: smallChunks(10_000) },
     {
-      name: 'small-chunks',
-      what: '20 bodies in 10,000 chunks of one byte',
+      name: 'small-chunks-tenfold',
+      what: '20 bodies in 100,000 chunks of one byte',
       atOnce: 25,
-      attack: async (target, run) => {
-        const path = ['/graphql', '/auth/session', '/api/projects', '/healthz'][run % 4] ?? '';
-        const results = times(20, () => {
-          const socket = httpSocket(target);
-          socket.resume();
-          const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json`;
-          socket.write(`${head}\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\n{\r\n'.repeat(10_000)}`);
-          return closedWithin(socket, 2_000);
-        });
-        return (await Promise.all(results)).at(-1) ?? '';
-      },
+      attack: smallChunks(100_000),
     },
     {
       name: 'many-networks',

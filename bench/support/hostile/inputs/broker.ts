@@ -103,8 +103,18 @@ const accounts = JSON.stringify({
 const answers = (version: Version) => publish('$CONTROL/dynamic-security/v1/response', accounts, version);
 
 const RESPONSE = '$CONTROL/dynamic-security/v1/response';
-const manyValues = Buffer.from(`{"responses":[${'{},'.repeat(2_700_000)}1]}`);
-const manyLevels = Buffer.from(`{"responses":${'['.repeat(4_000_000)}${']'.repeat(4_000_000)}}`);
+const manyValues = (millions: number) => `{"responses":[${'{},'.repeat(millions * 1e6)}1]}`;
+const manyLevels = (millions: number) => `{"responses":${'['.repeat(millions * 1e6)}${']'.repeat(millions * 1e6)}}`;
+
+/** Sends the same control response without end. All connections share the packet. */
+function response(text: () => string): Behaviour {
+  const packets = new Map<Version, Buffer>();
+  return (socket, version) => {
+    const packet = packets.get(version) ?? publish(RESPONSE, text(), version);
+    packets.set(version, packet);
+    repeat(socket, packet);
+  };
+}
 
 const hostile = (name: string, what: string, behave: Behaviour, connack = 0) => ({
   name,
@@ -124,11 +134,25 @@ export const broker: Group = {
     hostile('large-answers', 'control responses of 4 MB without end', (socket, version) =>
       repeat(socket, answers(version)),
     ),
-    hostile('many-values', 'control responses with 2.7 million values', (socket, version) =>
-      repeat(socket, publish(RESPONSE, manyValues, version)),
+    hostile(
+      'many-values',
+      'control responses with 2.7 million values',
+      response(() => manyValues(2.7)),
     ),
-    hostile('many-levels', 'control responses of 4 million levels', (socket, version) =>
-      repeat(socket, publish(RESPONSE, manyLevels, version)),
+    hostile(
+      'many-values-tenfold',
+      'control responses with 27 million values',
+      response(() => manyValues(27)),
+    ),
+    hostile(
+      'many-levels',
+      'control responses of 4 million levels',
+      response(() => manyLevels(4)),
+    ),
+    hostile(
+      'many-levels-tenfold',
+      'control responses of 40 million levels',
+      response(() => manyLevels(40)),
     ),
     hostile('broken-packets', 'malformed packets', (socket) =>
       flood(socket, () => Buffer.from([0x31, 0xff, 0xff, 0xff, 0xff])),

@@ -193,32 +193,68 @@ async function retainedFilters(target: Target, run: number): Promise<string> {
   return closedWithin(connection.socket, 1_000);
 }
 
-/** A packet with this first byte, and the pieces as often as they fit into 10 MB. */
-function packetOfPieces(first: number, head: readonly number[], piece: readonly number[]): Buffer {
-  const pieces = Math.floor((9_900_000 - head.length) / piece.length);
+/** Below the maximum packet size of a broker. */
+const LARGE_BYTES = 9_900_000;
+/** The Remaining Length is above the maximum packet size. */
+const OVERSIZED_BYTES = 10 * LARGE_BYTES;
+
+/** A packet with this first byte, and the pieces as often as they fit into `bytes`. */
+function packetOfPieces(bytes: number, first: number, head: readonly number[], piece: readonly number[]): Buffer {
+  const pieces = Math.floor((bytes - head.length) / piece.length);
   const rest = Buffer.concat([Buffer.from(head), Buffer.alloc(pieces * piece.length, Buffer.from(piece))]);
-  const length = times(4, (i) => ((rest.length >> (7 * i)) & 127) | (i < 3 ? 128 : 0));
-  return Buffer.concat([Buffer.from([first, ...length]), rest]);
+  return Buffer.concat([Buffer.from([first, ...lengthOf(rest.length)]), rest]);
 }
 
+const lengthOf = (bytes: number): number[] => times(4, (i) => ((bytes >> (7 * i)) & 127) | (i < 3 ? 128 : 0));
+
 /** `a` with QoS 0, after a packet id and no properties. */
-const manyFilters = packetOfPieces(0x82, [0, 1, 0], [0, 1, 0x61, 0]);
-const manyUnsubscribed = packetOfPieces(0xa2, [0, 1, 0], [0, 1, 0x61]);
+const manyFilters = (bytes: number) => packetOfPieces(bytes, 0x82, [0, 1, 0], [0, 1, 0x61, 0]);
+const manyUnsubscribed = (bytes: number) => packetOfPieces(bytes, 0xa2, [0, 1, 0], [0, 1, 0x61]);
 
 /** PUBLISH to `a` with as many User Properties as fit. */
-function manyProperties(): Buffer {
-  const bytes = 9_800_000 - (9_800_000 % 7);
-  const length = times(4, (i) => ((bytes >> (7 * i)) & 127) | (i < 3 ? 128 : 0));
-  return packetOfPieces(0x30, [0, 1, 0x61, ...length], [0x26, 0, 1, 0x61, 0, 1, 0x62]).subarray(0, 5 + 7 + bytes);
+function manyProperties(bytes: number): Buffer {
+  const ofProperties = 7 * Math.floor((bytes - 7) / 7);
+  return packetOfPieces(
+    ofProperties + 7,
+    0x30,
+    [0, 1, 0x61, ...lengthOf(ofProperties)],
+    [0x26, 0, 1, 0x61, 0, 1, 0x62],
+  );
 }
 
 const largePacket =
-  (bytes: () => Buffer) =>
+  (packetOf: (bytes: number) => Buffer, bytes: number) =>
   async (target: Target, run: number): Promise<string> => {
     const { socket } = await open(target, { clientId: `pieces-${run}`, protocolVersion: 5 });
-    socket.write(bytes());
+    socket.write(packetOf(bytes));
     return closedWithin(socket, 5_000);
   };
+
+/** Packets at the maximum size of packets, and of ten times that size. */
+const largePackets = (name: string, what: string, packetOf: (bytes: number) => Buffer) => [
+  { name, what, atOnce: 10, attack: tried(largePacket(packetOf, LARGE_BYTES)) },
+  {
+    name: `${name}-tenfold`,
+    what: `${what}, ten times as many`,
+    atOnce: 4,
+    attack: tried(largePacket(packetOf, OVERSIZED_BYTES)),
+  },
+];
+
+/** Publishes JSON of very many pieces to the source of a stream. */
+async function streamPieces(target: Target, run: number): Promise<string> {
+  const { socket, ...connection } = await open(target, { clientId: `stream-${run}` });
+  void connection;
+  const texts = [
+    `{"a":${'['.repeat(4_900_000)}${']'.repeat(4_900_000)}}`,
+    `{"a":[${'{},'.repeat(3_200_000)}1]}`,
+    `{"a":1${'0'.repeat(9_800_000)}}`,
+    `{${'"a":2,'.repeat(1_600_000)}"a":2}`,
+  ];
+  const payload = texts[run % texts.length] ?? '';
+  socket.write(generate({ cmd: 'publish', topic: 'stream/a', payload, qos: 0, dup: false, retain: false }));
+  return closedWithin(socket, 1_000);
+}
 
 export const mqttClient: Group = {
   who: 'MQTT client',
@@ -229,29 +265,15 @@ export const mqttClient: Group = {
     { name: 'cut-property', what: 'a PUBLISH whose Response Topic is cut off', attack: tried(cutProperty) },
     { name: 'slow-reader', what: 'a subscriber that does not read 1 MB messages, 5 s', attack: tried(slowReader) },
     { name: 'mqtt-passwords', what: '10 wrong passwords of admin', atOnce: 20, attack: wrongPasswords },
-    {
-      name: 'many-filters',
-      what: 'a SUBSCRIBE with 2.4 million filters',
-      atOnce: 10,
-      attack: tried(largePacket(() => manyFilters)),
-    },
-    {
-      name: 'many-unsubscribed',
-      what: 'an UNSUBSCRIBE with 3.3 million filters',
-      atOnce: 10,
-      attack: tried(largePacket(() => manyUnsubscribed)),
-    },
-    {
-      name: 'many-properties',
-      what: 'a PUBLISH with 1.4 million User Properties',
-      atOnce: 10,
-      attack: tried(largePacket(manyProperties)),
-    },
+    ...largePackets('many-filters', 'a SUBSCRIBE with 2.4 million filters', manyFilters),
+    ...largePackets('many-unsubscribed', 'an UNSUBSCRIBE with 3.3 million filters', manyUnsubscribed),
+    ...largePackets('many-properties', 'a PUBLISH with 1.4 million User Properties', manyProperties),
     { name: 'deep-topics', what: 'SUBSCRIBE and PUBLISH of 101 and 60,000 levels', attack: tried(deepTopics) },
     { name: 'wildcards', what: '10,000 filters of 90 levels with wildcards', attack: tried(wildcards(90)) },
     { name: 'many-wildcards', what: '10,000 filters of 16 levels with wildcards', attack: tried(wildcards(16)) },
     { name: 'unreleased', what: '2,000 QoS 2 messages that are not released', attack: tried(unreleased) },
     { name: 'queued-messages', what: '5 MB for an offline session', attack: tried(queuedMessages) },
+    { name: 'stream-pieces', what: 'JSON of 10 MB for a stream', attack: tried(streamPieces) },
     { name: 'odd-names', what: 'client ids, filters and properties like __proto__', attack: tried(oddConnections) },
     { name: 'retained', what: '2,000 retained messages', attack: tried(manyRetained) },
     {
