@@ -50,12 +50,16 @@ test('the changes since a time name what may have been different then', async ()
     roleNames: ['sensor'],
     concernsAll: false,
   });
-  const lastOf = 'lastChanges(kind: ACCOUNT, names: ["a", "b", "none"]) { at actorName }';
+  const lastOf = 'lastChanges(kind: ACCOUNT, names: ["a", "b", "none"]) { at actorName operation }';
   const of = `query ($b: ID!) { accessChanges(brokerId: $b, since: "2020-01-01T00:00:00Z") { ${lastOf} } }`;
   const [ofA, ofB, ofNone] = (await graph(of)).accessChanges.lastChanges;
   // The role of `b` was only previewed.
   expect(ofA.at > then && ofB.at < then).toBe(true);
-  expect([ofA.actorName, ofNone]).toEqual(['root@example.com', null]);
+  expect([ofA.actorName, ofA.operation, ofNone]).toEqual(['root@example.com', 'changeAccessControl', null]);
+  await graph(PASSWORD);
+  const [byPassword, unchanged] = (await graph(of)).accessChanges.lastChanges;
+  expect(byPassword).toMatchObject({ actorName: 'root@example.com', operation: 'setAccountPassword' });
+  expect(unchanged).toEqual(ofB);
   const last = next();
   await graph(DEFAULTS);
   expect(await since(last)).toMatchObject({ ...nothing, changes: [{}], changeCount: 1, concernsAll: true });

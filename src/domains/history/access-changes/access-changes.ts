@@ -9,8 +9,9 @@ import { changesIn } from './recorded-changes.ts';
 const MAX_ENTRIES = 1_000;
 /** Entries before the time of which the newest with a change is searched. */
 const MAX_EARLIER = 50;
-/** What a new password changes decides nothing. */
-const OPERATIONS = operationsOf(['ACCESS']).filter((operation) => operation !== 'setAccountPassword');
+const PASSWORDS = 'setAccountPassword';
+/** A new password changes an account, and no access. */
+const OPERATIONS = operationsOf(['ACCESS']).filter((operation) => operation !== PASSWORDS);
 /** Changes of which nodes a cluster has, which may change the access control of a node. */
 const OF_CLUSTERS = ['createCluster', 'joinCluster', 'leaveCluster', 'deleteCluster', 'repairClusterNode'];
 
@@ -46,21 +47,25 @@ interface ChangedBroker {
 /** What this service changed in the access control of a broker since a time, as far as the audit records it. */
 export async function readAccessChanges(db: Database, broker: ChangedBroker, since: Date): Promise<AccessChanges> {
   const named = { contains: broker.id };
+  const ofBroker = { brokerId: { in: [broker.id, ...broker.together] } };
+  const result = { in: ['DONE', 'UNKNOWN'] } satisfies Prisma.AuditEntryWhereInput['result'];
   const where: Prisma.AuditEntryWhereInput = {
-    result: { in: ['DONE', 'UNKNOWN'] },
+    result,
     OR: [
-      { brokerId: { in: [broker.id, ...broker.together] }, operation: { in: OPERATIONS } },
+      { ...ofBroker, operation: { in: OPERATIONS } },
       { projectId: broker.projectId, operation: { in: OF_CLUSTERS }, OR: [{ before: named }, { after: named }] },
       { projectId: broker.projectId, operation: 'deleteClusters' },
     ],
   };
   const entries = await findEntries(db, { AND: [where, { at: { gte: since } }] }, { take: MAX_ENTRIES });
+  const ofPasswords = { ...ofBroker, operation: PASSWORDS, result, at: { gte: since } };
+  const passwords = await findEntries(db, ofPasswords, { take: MAX_ENTRIES });
   const earlier = await findEntries(db, { AND: [where, { at: { lt: since } }] }, { take: MAX_EARLIER });
   const oldest = await db.auditEntry.findFirst({ orderBy: { sequence: 'asc' }, select: { at: true } });
   const limit = entries.length === MAX_ENTRIES ? entries.at(-1) : null;
   const known = [oldest?.at ?? new Date(), new Date(broker.createdAt), limit?.at ?? new Date(0)];
   return {
-    ...(await runInSlices(namesIn(entries))),
+    ...(await runInSlices(namesIn(entries, passwords))),
     previous: earlier.find((entry) => isChange(entry)) ?? null,
     knownSince: new Date(Math.max(...known.map(Number))),
   };
@@ -72,7 +77,10 @@ function isChange(entry: AuditEntry): boolean {
 }
 
 /** A change names the object that it changes first. What it gives to that object is not changed itself. */
-function* namesIn(entries: readonly AuditEntry[]): SlicedTask<Omit<AccessChanges, 'previous' | 'knownSince'>> {
+function* namesIn(
+  entries: readonly AuditEntry[],
+  passwords: readonly AuditEntry[],
+): SlicedTask<Omit<AccessChanges, 'previous' | 'knownSince'>> {
   const found = { username: new Set<string>(), groupName: new Set<string>(), roleName: new Set<string>() };
   const made: AuditEntry[] = [];
   const lastChanges = new Map<string, AuditEntry>();
@@ -87,6 +95,13 @@ function* namesIn(entries: readonly AuditEntry[]): SlicedTask<Omit<AccessChanges
       else found[key].add(String(change[key]));
       const object = key && objectKey(key, String(change[key]));
       if (object !== undefined && !lastChanges.has(object)) lastChanges.set(object, entry);
+    }
+    yield;
+  }
+  for (const entry of passwords) {
+    for (const [, { username }] of changesIn(entry).changes) {
+      const object = objectKey('username', String(username));
+      if (entry.sequence > (lastChanges.get(object)?.sequence ?? 0)) lastChanges.set(object, entry);
     }
     yield;
   }
