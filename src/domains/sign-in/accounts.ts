@@ -64,7 +64,8 @@ export class SignInAccounts {
         if (isChanged) await this.#options.changes.announce('user', user.id);
         if (isFirst) this.#recordFirst(user, external);
         const after = JSON.stringify(external.claims);
-        await recordRoleChanges(this.#options, { userId: user.id, provider, before, after });
+        const reason = external.missingGroups;
+        await recordRoleChanges(this.#options, { userId: user.id, provider, before, after, reason });
         return { userId: user.id };
       } catch (error) {
         // A concurrent sign-in created the same account.
@@ -95,8 +96,8 @@ export class SignInAccounts {
   }
 
   /** Records the assignment of the account to the user, which is no mutation. */
-  #recordFirst({ id, email, name, ssoType }: User, { subject }: ExternalUser): void {
-    const after = { email, name, ssoType, subject };
+  #recordFirst({ id, email, name, ssoType }: User, { subject, missingGroups: reason }: ExternalUser): void {
+    const after = { email, name, ssoType, subject, ...(reason !== undefined && { reason }) };
     const target = { kind: 'user', id };
     void this.#options.audit.record({ operation: 'signInFirst', target, after, result: 'DONE' });
   }

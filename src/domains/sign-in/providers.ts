@@ -9,6 +9,8 @@ export interface ExternalUser {
   readonly name: string | null;
   /** Claims for sign-in rules, with a bounded size. */
   readonly claims: Claims;
+  /** Why the claims have no groups, if the provider withheld them. */
+  readonly missingGroups?: string;
   /** A secret for `check`. `null` if the provider cannot be queried without the user. */
   readonly handle: string | null;
 }

@@ -243,7 +243,7 @@ describe('roles', () => {
     }
   });
 
-  test('are kept at a check while the provider hides the groups, because there are too many, and the log says so', async () => {
+  test('are kept at a check while the provider hides the groups, because there are too many, and log and audit state it', async () => {
     const { service, oidc, lines } = await startSignInWorld();
     await addRule(service, { pattern: 'plant-ops' });
     const { token } = await signIn(service, 'ada');
@@ -256,6 +256,14 @@ describe('roles', () => {
     }
     expect(await roleOf(service, (await signIn(service, 'ada')).token)).toBeNull();
     expect(lines.some(({ msg }) => msg.includes('there are too many'))).toBe(true);
+    oidc.people.set('bob', { email: 'bob@example.com', email_verified: true, hasgroups: true });
+    await signIn(service, 'bob');
+    // Also in the audit: of a role that is lost by it, and of an account that never had one.
+    const { db } = service.storage;
+    for (const operation of ['changeRoleBySignIn', 'signInFirst']) {
+      const last = () => db.auditEntry.findFirst({ where: { operation }, orderBy: { sequence: 'desc' } });
+      await expect.poll(async () => (await last())?.after).toContain('because there are too many');
+    }
   });
 
   test('are kept from people of another provider', async () => {

@@ -89,7 +89,8 @@ export class OidcProvider implements CheckingProvider {
       const claims = this.#claimsOf(idToken, userInfo);
       const { emailClaim, groupsClaim, trustsEmail } = this.#options;
       const subject = subjectOf(idToken);
-      if (hidesGroups(claims, groupsClaim)) this.#log.warn({ subject }, TOO_MANY_GROUPS);
+      const isHidden = hidesGroups(claims, groupsClaim);
+      if (isHidden) this.#log.warn({ subject }, TOO_MANY_GROUPS);
       return {
         provider: 'sso',
         subject,
@@ -97,6 +98,7 @@ export class OidcProvider implements CheckingProvider {
         isEmailVerified: emailClaim === 'email' ? Object.hasOwn(claims, 'email') : trustsEmail,
         name: textOf(claims.name) ?? textOf(claims.preferred_username),
         claims,
+        ...(isHidden && { missingGroups: TOO_MANY_GROUPS }),
         handle: this.#handleOf(configuration, tokens.refresh_token, idToken),
       };
     } catch (error) {

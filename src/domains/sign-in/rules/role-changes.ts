@@ -17,11 +17,13 @@ interface ChangedClaims {
   readonly provider: string;
   readonly before: string;
   readonly after: string;
+  /** Why the provider did not send the groups. */
+  readonly reason?: string | undefined;
 }
 
 /** Records role changes that result from changed claims, one audit entry for each project. Never rejects. */
 export async function recordRoleChanges({ db, audit, log }: RoleChangeParts, changed: ChangedClaims): Promise<void> {
-  const { userId, provider, before, after } = changed;
+  const { userId, provider, before, after, reason } = changed;
   if (before === after) return;
   try {
     // Not from the cache: changed claims are rare.
@@ -35,7 +37,7 @@ export async function recordRoleChanges({ db, audit, log }: RoleChangeParts, cha
         target: { kind: 'user', id: userId },
         projectId,
         before: { role: had.get(projectId) ?? null },
-        after: { role: has.get(projectId) ?? null, provider },
+        after: { role: has.get(projectId) ?? null, provider, ...(reason !== undefined && { reason }) },
         result: 'DONE',
       });
     await Promise.all(projects.map(record));
