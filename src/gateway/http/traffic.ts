@@ -5,7 +5,7 @@ import { OperationStarts } from '../../platform/limits/operation-starts.ts';
 import { Compression } from './compression.ts';
 
 const MAX_REQUEST_BYTES = 64 * 1_048_576;
-const MAX_RESPONSE_BYTES = 128 * 1_048_576;
+const MAX_RESPONSE_BYTES = 64 * 1_048_576;
 /** Maximum body of callers without valid credentials, in bytes. To sign in takes less than a kilobyte. */
 export const MAX_ANONYMOUS_BODY_BYTES = 65_536;
 /** Fewer bytes of one request or connection are not counted: every connection needs that much. */
@@ -18,7 +18,7 @@ export const PIECE_BYTES = 256;
 interface TrafficOptions {
   /** Bytes of bodies and WebSocket messages in progress; one network may have half. Default: 64 MiB. */
   readonly maxRequestBytes?: number;
-  /** Bytes of responses that clients have not received. Default: 128 MiB. */
+  /** Bytes of responses that clients have not received. Default: 64 MiB. */
   readonly maxResponseBytes?: number;
   /** Address of the caller of a request. Default: the remote address of the connection. */
   readonly callerOf?: (req: IncomingMessage) => string;

@@ -271,7 +271,7 @@ export const SETTINGS = settings({
     help: 'Maximum size of all request bodies and WebSocket messages that each process receives or processes, in MB of 1,048,576 bytes; one network may use half',
   },
   maxResponsesMb: {
-    fallback: '128',
+    fallback: '64',
     parse: integer(1, 100_000),
     help: 'Maximum size of all responses of each process that clients have not received yet, in MB of 1,048,576 bytes; beyond it connections are closed',
   },
