@@ -3,7 +3,7 @@
  * peers if they are missing.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { root } from '../scripts/stamps.mjs';
@@ -30,4 +30,6 @@ if (WITH_PEERS.includes(name)) {
     run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], bench);
 }
 run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(bench, 'tsconfig.json')], root);
+// The product reads its version from two folders above `dist/src/platform`.
+copyFileSync(join(root, 'package.json'), join(bench, 'dist/package.json'));
 run(process.execPath, [join(bench, 'dist/bench', `${name}.js`), ...options], root);
