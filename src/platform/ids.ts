@@ -38,9 +38,9 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 export function newId(kind: IdKind, now = Date.now()): string {
   let time = '';
   for (let rest = now, i = 0; i < 10; i++, rest = Math.floor(rest / 32)) time = ALPHABET[rest % 32] + time;
-  let random = '';
-  for (const byte of randomBytes(16)) random += ALPHABET[byte & 31];
-  return `${ID_PREFIXES[kind]}_${time}${random}`;
+  const random = Array.from(randomBytes(16), (byte) => ALPHABET[byte & 31]);
+  // One flat string: V8 stores a concatenated one as a tree of its parts, for as long as it lives.
+  return [ID_PREFIXES[kind], '_', time, ...random].join('');
 }
 
 const KIND_BY_PREFIX = new Map<string, IdKind>(
