@@ -80,7 +80,8 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
   readonly #verification: LogVerification;
   readonly #log: RefusalLog;
   readonly #connections = new UnidentifiedConnections();
-  readonly #clients = new LRUCache<string, KnownClient>(entryLimit(MAX_CLIENTS));
+  /** `null` until the broker logs the first connection. */
+  #clients: LRUCache<string, KnownClient> | null = null;
   readonly #fights = new ClientIdFights();
   readonly #reader = new LogReader();
   readonly #stops: Promise<Stop>[] = [];
@@ -171,7 +172,7 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
     if (isRepeated) return;
     // Lines about subscriptions.
     if (topic.startsWith(`${LOG_TOPIC}M/`)) return;
-    const line = this.#reader.read(topic.slice(LOG_TOPIC.length), payload, (id) => this.#clients.has(id));
+    const line = this.#reader.read(topic.slice(LOG_TOPIC.length), payload, (id) => this.#clients?.has(id) === true);
     const cause = this.#cause;
     this.#cause = line.kind === 'CAUSE' ? (cause ?? line) : null;
     if (line.kind === 'OPENED') this.#connections.opened(line.address, line.port, line.listenerPort);
@@ -188,6 +189,7 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
     if (clientid === this.#stolenId) this.#stolen({ username, address: plainAddress(address) });
     const listenerPort = this.#connections.identified(address, port)?.listenerPort ?? null;
     const client = { address: plainAddress(address), username, listenerPort, port, isConnected: true };
+    this.#clients ??= new LRUCache(entryLimit(MAX_CLIENTS));
     const previous = this.#clients.get(clientid);
     this.#clients.set(clientid, client);
     if (!previous?.isConnected || previous.port === port || this.#isOwnTakeover(line)) return;
@@ -226,7 +228,7 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
     const explained = explainEnd(line, isAdmitted, cause);
     if (isAdmitted) {
       this.#ended(line);
-      if (explained !== null) this.#refused('PACKET', explained, { clientid, ...this.#clients.get(clientid) });
+      if (explained !== null) this.#refused('PACKET', explained, { clientid, ...this.#clients?.get(clientid) });
       return;
     }
     const opened =
@@ -255,7 +257,7 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
   #ended({ clientid, reason, ends }: DisconnectedLine): void {
     if (reason === TAKEN_OVER && clientid === this.#ownId)
       this.#host.session.noteTakeover?.(this.#connections.onlyAddress);
-    const client = this.#clients.get(clientid);
+    const client = this.#clients?.get(clientid);
     if (client === undefined) return;
     if (reason !== TAKEN_OVER) client.isConnected = false;
     else if (ends === 'ADMITTED') client.isConnected = true;

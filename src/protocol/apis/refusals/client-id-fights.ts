@@ -31,10 +31,12 @@ interface Takeovers {
  *   3. It is at least the third takeover of the client id within REPEATED_MS.
  */
 export class ClientIdFights {
-  readonly #takeovers = new LRUCache<string, Takeovers>(entryLimit(MAX_IDS));
+  /** `null` until the first takeover, which most brokers never have: 1.4 kB for each broker. */
+  #takeovers: LRUCache<string, Takeovers> | null = null;
 
   /** @param now milliseconds of `performance` */
   isFight(clientId: string, closed: Rival, by: Rival, now: number): boolean {
+    this.#takeovers ??= new LRUCache(entryLimit(MAX_IDS));
     const { times: before = [], closedAddress = null } = this.#takeovers.get(clientId) ?? {};
     const last = before.at(-1) ?? Number.NEGATIVE_INFINITY;
     const times = [...before, now].slice(-REPEATED);
