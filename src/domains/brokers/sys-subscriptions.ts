@@ -1,6 +1,6 @@
 import { ServiceError } from '../../platform/errors.ts';
 import { missingRights } from '../../protocol/apis/missing-rights.ts';
-import type { BrokerMessage, BrokerSession, Stop } from '../../protocol/mqtt/broker-session.ts';
+import type { BrokerMessage, BrokerSession, Stop, SubscribeOptions } from '../../protocol/mqtt/broker-session.ts';
 
 interface SysSubscriptionsOptions {
   readonly onMessage: (message: BrokerMessage) => void;
@@ -31,6 +31,14 @@ export class SysSubscriptions {
   readonly #options: SysSubscriptionsOptions;
   readonly #stops = new Map<string, Stop>();
   readonly #refused = new Set<string>();
+  readonly #subscribeOptions: SubscribeOptions = {
+    onRefused: (error, filter) => {
+      this.#stops.get(filter)?.();
+      this.#failed(filter, error);
+      this.#report();
+      this.#retryIn(this.#options.refusedMs ?? REFUSED_MS);
+    },
+  };
   readonly #stopStatus: Stop;
   #problem: string | null = null;
   #isSubscribing = false;
@@ -84,14 +92,8 @@ export class SysSubscriptions {
   }
 
   async #subscribeOne(filter: string): Promise<void> {
-    const onRefused = (error: ServiceError) => {
-      this.#stops.get(filter)?.();
-      this.#failed(filter, error);
-      this.#report();
-      this.#retryIn(this.#options.refusedMs ?? REFUSED_MS);
-    };
     try {
-      const stop = await this.#session.subscribe(filter, this.#options.onMessage, { onRefused });
+      const stop = await this.#session.subscribe(filter, this.#options.onMessage, this.#subscribeOptions);
       if (this.#isClosed) stop();
       else this.#stops.set(filter, stop);
       this.#refused.delete(filter);

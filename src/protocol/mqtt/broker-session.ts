@@ -37,7 +37,7 @@ export interface SubscribeOptions {
   /** Called at SUBACK, before the messages that follow it are reported and before `subscribe` resolves. */
   readonly onGranted?: () => void;
   /** Called if the broker refuses the filter after a reconnect. The link subscribes again after the next reconnect. */
-  readonly onRefused?: (error: ServiceError) => void;
+  readonly onRefused?: (error: ServiceError, filter: string) => void;
 }
 
 /**

@@ -6,9 +6,8 @@ import { FilterTree } from './filter-tree.ts';
 export type MessageListener = (message: BrokerMessage) => void;
 
 interface Subscriber {
-  readonly listener: MessageListener;
-  readonly onRefused: SubscribeOptions['onRefused'];
-  readonly retained: boolean;
+  listener: MessageListener;
+  readonly options: SubscribeOptions;
   /** Number of the listener's first SUBSCRIBE. Retained messages of earlier ones are not delivered to it. */
   since: number;
 }
@@ -20,7 +19,8 @@ export interface SharedFilter {
   /** Of the last subscriber. */
   options: Pick<SubscribeOptions, 'noLocal' | 'retainAsPublished' | 'retainedOnce'>;
   isGranted: boolean;
-  readonly listeners: Set<Subscriber>;
+  /** An array, because most filters have one: an empty set takes three times the memory. */
+  subscribers: readonly Subscriber[];
   /** Numbers of its SUBSCRIBE packets; the last one is the newest. */
   numbers: readonly number[];
 }
@@ -83,19 +83,23 @@ export class Subscriptions {
 
   /** The caller then sends SUBSCRIBE with the number of `renumber`. */
   add(filter: string, listener: MessageListener, options: SubscribeOptions): readonly [SharedFilter, Subscriber] {
-    const { qos = 0, retained = true, onRefused } = options;
+    const { qos = 0, retained = true } = options;
     const shared = this.#filters.get(filter) ?? this.#create(filter, qos);
     if (qos > shared.qos) shared.qos = qos;
     if (retained) shared.retained = true;
     shared.options = options;
-    const subscriber: Subscriber = { listener, onRefused, retained, since: Number.POSITIVE_INFINITY };
-    shared.listeners.add(subscriber);
+    const subscriber: Subscriber = { listener, options, since: Number.POSITIVE_INFINITY };
+    shared.subscribers = shared.subscribers.concat(subscriber);
     return [shared, subscriber];
   }
 
   /** Returns whether the caller must unsubscribe the filter. */
   remove(shared: SharedFilter, subscriber: Subscriber): boolean {
-    if (!shared.listeners.delete(subscriber) || shared.listeners.size > 0) return false;
+    if (!shared.subscribers.includes(subscriber)) return false;
+    shared.subscribers = shared.subscribers.filter((other) => other !== subscriber);
+    // A message is possibly being delivered to the filter.
+    subscriber.listener = () => undefined;
+    if (shared.subscribers.length > 0) return false;
     this.#removeFilter(shared);
     return true;
   }
@@ -112,7 +116,7 @@ export class Subscriptions {
       this.#byNumber.delete(shared.numbers[0] ?? 0);
       shared.numbers = shared.numbers.slice(1);
     }
-    for (const subscriber of shared.listeners) {
+    for (const subscriber of shared.subscribers) {
       if (isReconnect || subscriber.since === Number.POSITIVE_INFINITY) subscriber.since = number;
     }
     return number;
@@ -136,9 +140,9 @@ export class Subscriptions {
 
   refused(shared: SharedFilter, error: unknown): void {
     if (!(error instanceof ServiceError) || (error.code !== 'NOT_ALLOWED' && error.code !== 'BROKER_REJECTED')) return;
-    for (const { onRefused } of [...shared.listeners]) {
+    for (const { options } of shared.subscribers) {
       try {
-        onRefused?.(error);
+        options.onRefused?.(error, shared.filter);
       } catch (fault) {
         this.#onFault(fault);
       }
@@ -159,9 +163,10 @@ export class Subscriptions {
   }
 
   #deliver(shared: SharedFilter, message: BrokerMessage, number: number): void {
-    for (const { listener, retained, since } of shared.listeners) {
+    for (const { listener, options, since } of shared.subscribers) {
       // With Retain As Published a live message may have RETAIN, and Retain Handling 2 excludes retained messages.
-      if (message.retain && ((!retained && !shared.options.retainAsPublished) || since < number)) continue;
+      const isUnwanted = options.retained === false && !shared.options.retainAsPublished;
+      if (message.retain && (isUnwanted || since < number)) continue;
       try {
         listener(message);
       } catch (error) {
@@ -177,7 +182,7 @@ export class Subscriptions {
       retained: false,
       options: {},
       isGranted: false,
-      listeners: new Set(),
+      subscribers: [],
       numbers: [],
     };
     this.#filters.set(filter, shared);
