@@ -26,7 +26,6 @@ export function registerDatabaseMetrics({ ping, pool }: Storage, registry: Regis
     readGauge(registry, {
       name: 'brokergraph_database_connections',
       help: 'Connections of this process to PostgreSQL, and statements that wait for one',
-      labelNames: ['state'],
       read: () => [
         [{ state: 'busy' }, pool.totalCount - pool.idleCount],
         [{ state: 'idle' }, pool.idleCount],

@@ -108,7 +108,6 @@ export class Metrics implements RequestMetrics {
     readGauge(registry, {
       name: 'brokergraph_brokers',
       help: 'Broker entries by whether they are connected',
-      labelNames: ['connected'],
       read: () => {
         const connected = brokersWith(({ id }) => services.runtimes.isConnected(id)).length;
         return [
@@ -120,7 +119,6 @@ export class Metrics implements RequestMetrics {
     readGauge(registry, {
       name: 'brokergraph_broker_connected',
       help: `1 if the broker is connected, else 0; stopped brokers are left out, and beyond ${MAX_BROKERS} brokers connected ones`,
-      labelNames: ['broker', 'name'],
       read: () => {
         const states = caches.brokers
           .all()
@@ -135,7 +133,6 @@ export class Metrics implements RequestMetrics {
     readGauge(registry, {
       name: 'brokergraph_cloud_brokers',
       help: 'Brokers that this service runs, by their state; error: the engine cannot run, and is tried again',
-      labelNames: ['state'],
       read: () => [
         // The series exists before anything fails, so that alerts can compare values.
         [{ state: 'error' }, 0],

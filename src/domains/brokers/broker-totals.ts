@@ -1,4 +1,5 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { readCounter, readGauge } from '../../platform/read-metrics.ts';
 import { SlicedCalls } from '../../platform/scheduling/sliced-task.ts';
 import { throttledRead } from '../../platform/scheduling/throttled-read.ts';
 import { settledWithin } from '../../platform/scheduling/within.ts';
@@ -113,25 +114,25 @@ export function registerTotals<Count extends string, Size extends string>(
   source: () => Promise<TotalsByBroker<Count, Size>>,
   registry: Registry,
 ): () => Promise<void> {
-  const common = { labelNames: ['broker'] as const, registers: [registry] };
   const metricName = (name: string) => `brokergraph_${prefix}_${name.replace(/[A-Z]/g, (x) => `_${x.toLowerCase()}`)}`;
-  const counters = namesOf(counts).map((name) => {
-    const counter = new Counter({ ...common, name: `${metricName(`messages_${name}`)}_total`, help: counts[name] });
-    return [name, counter] as const;
+  let totals: TotalsByBroker<Count, Size> = new Map();
+  const read = (numberIn: (total: BrokerTotals<Count, Size>) => number) => () =>
+    Array.from(totals, ([broker, total]) => [{ broker }, numberIn(total)] as const);
+  for (const name of namesOf(counts)) {
+    const metric = { name: `${metricName(`messages_${name}`)}_total`, help: counts[name] };
+    readCounter(registry, { ...metric, read: read((total) => total.counts[name]) });
+  }
+  for (const name of namesOf(sizes))
+    readGauge(registry, { name: metricName(name), help: sizes[name], read: read((total) => total.sizes[name]) });
+  readGauge(registry, {
+    ...parts,
+    read: () =>
+      Array.from(totals, ([broker, { states }]) =>
+        Array.from(states, ([state, count]) => [{ broker, state: state.toLowerCase() }, count] as const),
+      ).flat(),
   });
-  const gauges = namesOf(sizes).map(
-    (name) => [name, new Gauge({ ...common, name: metricName(name), help: sizes[name] })] as const,
-  );
-  const partsGauge = new Gauge({ ...common, ...parts, labelNames: ['broker', 'state'] });
   return throttledRead(async () => {
-    const totals = await source();
-    for (const metric of [...counters, ...gauges].map(([, each]) => each)) metric.reset();
-    partsGauge.reset();
-    for (const [broker, total] of totals) {
-      for (const [name, counter] of counters) counter.inc({ broker }, total.counts[name]);
-      for (const [name, gauge] of gauges) gauge.set({ broker }, total.sizes[name]);
-      for (const [state, count] of total.states) partsGauge.set({ broker, state: state.toLowerCase() }, count);
-    }
+    totals = await source();
   });
 }
 

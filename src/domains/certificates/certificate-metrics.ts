@@ -11,7 +11,6 @@ export function registerCertificateMetrics(source: CertificateMetricSource, regi
   readGauge(registry, {
     name: 'brokergraph_certificates',
     help: 'Number of certificates, by whether they are deployed on a listener',
-    labelNames: ['deployed'],
     read: () => {
       const all = source();
       const deployed = all.filter(isDeployed).length;
@@ -24,7 +23,6 @@ export function registerCertificateMetrics(source: CertificateMetricSource, regi
   readGauge(registry, {
     name: 'brokergraph_certificate_days_left',
     help: `Days until the first certificate of the chain expires. Negative after it has expired. Only the ${MAX_SERIES} certificates that expire first`,
-    labelNames: ['certificate', 'deployed'],
     read: () => {
       const now = Date.now();
       const first = [...source()].sort((a, b) => a.expiresAt - b.expiresAt).slice(0, MAX_SERIES);

@@ -7,7 +7,6 @@ export function registerProblemMetrics(open: () => Iterable<ProblemRecord>, regi
   readGauge(registry, {
     name: 'brokergraph_problems',
     help: 'Open problems of all projects and of the service, also acknowledged and silenced ones',
-    labelNames: ['kind', 'severity'],
     read: () => [
       // The series exist before anything is wrong, so that alerts can compare values.
       ...problemKinds.map((kind) => [{ kind, severity: PROBLEM_KINDS[kind].severity }, 0] as const),

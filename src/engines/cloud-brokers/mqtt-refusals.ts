@@ -59,7 +59,6 @@ export class MqttRefusals {
     readCounter(registry, {
       name: 'brokergraph_mqtt_refused_total',
       help: 'CONNECTs that embedded brokers refused, by reason',
-      labelNames: ['broker', 'reason'],
       read: () => {
         for (const broker of all.keys()) if (brokerCache.get(broker) === null) all.delete(broker);
         return [...all].flatMap(([broker, counts]) =>

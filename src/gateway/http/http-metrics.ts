@@ -17,7 +17,6 @@ export function registerHttpMetrics({ traffic, connections }: HttpMetricSource, 
   readGauge(registry, {
     name: 'brokergraph_http_bytes',
     help: 'Bytes of requests in progress, and of responses that clients have not received; small ones are not counted',
-    labelNames: ['direction'],
     read: () => [
       [{ direction: 'request' }, traffic.requests.usedBytes],
       [{ direction: 'response' }, traffic.responses.usedBytes],
@@ -26,7 +25,6 @@ export function registerHttpMetrics({ traffic, connections }: HttpMetricSource, 
   readCounter(registry, {
     name: 'brokergraph_http_connections_closed_total',
     help: 'Connections that were refused because of a limit, or closed because their client received nothing',
-    labelNames: ['reason'],
     read: () => [
       [{ reason: 'refused' }, connections.refusedCount],
       [{ reason: 'stalled' }, connections.stalledCount],
