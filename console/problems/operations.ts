@@ -10,6 +10,7 @@ export const PROBLEM = graphql(`fragment ShownProblem on Problem @_unmask {
   subjectId
   subjectName
   broker { id name }
+  brokerName
   project { id name viewerCanSilenceProblems }
   openedAt
   closedAt

@@ -33,14 +33,13 @@ export type Within = 'BROKER' | 'PROJECT' | null;
 export function ProblemItem({ problem, within }: ProblemItemProps) {
   const text = useTexts(problemTexts);
   const { title, help } = useProblemWords()(problem);
-  const { severity, detail, subjectName, broker, project, acknowledgement, isSilenced, closedAt } = problem;
+  const { severity, detail, subjectName, brokerName, project, acknowledgement, isSilenced, closedAt } = problem;
   const Icon = ICONS[severity];
   const address = problemAddress(problem);
   const ofProject = within === null ? (project?.name ?? text('service')) : null;
-  const places = [within === 'BROKER' ? null : (broker?.name ?? ofProject), subjectName];
-  const shown = [...new Set(places)].filter(
-    (place) => place !== null && !(within === 'BROKER' && place === broker?.name),
-  );
+  const onBroker = problem.broker?.name ?? brokerName;
+  const places = [within === 'BROKER' ? null : (onBroker ?? ofProject), subjectName];
+  const shown = [...new Set(places)].filter((place) => place !== null && !(within === 'BROKER' && place === onBroker));
   const isQuiet = acknowledgement !== null || isSilenced || closedAt !== null;
   return (
     <li className={isQuiet ? `${severity} looked-after` : severity}>

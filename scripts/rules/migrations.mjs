@@ -14,6 +14,8 @@ const FIRST = '0001_schema';
 
 /** How SQLite changes a table. The same change in the SQL for PostgreSQL shows what is lost. */
 const REDEFINITION = /DROP TABLE "(\w+)";\s*ALTER TABLE "new_\1" RENAME TO "\1";/g;
+/** Without a foreign key, only rows that it deleted with their owner remain; the new version deals with those. */
+const FREED = /\bDROP CONSTRAINT "\w+_fkey"/g;
 const NOT_SQL = /--.*$|'(?:[^']|'')*'|"[^"]*"/gm;
 const ADDED_COLUMN = /\bADD COLUMN\b(?:\([^)]*\)|[^(),;])*/gi;
 const DESTRUCTIVE = [
@@ -27,7 +29,7 @@ const DESTRUCTIVE = [
 export function faultsOf(name, sql) {
   if (!NAME.test(name)) return ['its name must be NNNN_expand_… or NNNN_contract_…, in lower case'];
   if (name.startsWith('contract_')) return [];
-  const words = sql.replace(REDEFINITION, '').replace(NOT_SQL, "''");
+  const words = sql.replace(REDEFINITION, '').replace(FREED, '').replace(NOT_SQL, "''");
   const faults = DESTRUCTIVE.filter(([, pattern]) => pattern.test(words)).map(([what]) => what);
   const isRequired = ([column]) => /\bNOT NULL\b/i.test(column) && !/\b(DEFAULT|GENERATED)\b/i.test(column);
   if ([...words.matchAll(ADDED_COLUMN)].some(isRequired))

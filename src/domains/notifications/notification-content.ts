@@ -55,8 +55,8 @@ export function noticeOf({ change, at, problem }: ProblemChange, { projects, bro
     title,
     detail: detail.slice(0, MAX_TEXT),
     whatWouldHelp: (problem.whatWouldHelp ?? whatWouldHelp).slice(0, MAX_TEXT),
-    project: named(problem.projectId, projects),
-    broker: named(problem.brokerId, brokers),
+    project: named(problem.projectId, projects, null),
+    broker: named(problem.brokerId, brokers, problem.brokerName),
     subject: { id: subjectId, name: subjectName.slice(0, MAX_TEXT) },
     openedAt: openedAt.toISOString(),
     closedAt: change === 'CLOSED' ? at.toISOString() : null,
@@ -64,8 +64,9 @@ export function noticeOf({ change, at, problem }: ProblemChange, { projects, bro
   };
 }
 
-const named = (id: string | null, cache: NameCache): NamedObject | null =>
-  id === null ? null : { id, name: cache.get(id)?.name ?? id };
+/** `before`: its name while it was there. */
+const named = (id: string | null, cache: NameCache, before: string | null): NamedObject | null =>
+  id === null ? null : { id, name: cache.get(id)?.name ?? before ?? id };
 
 /** Notices that are sent together; more than one makes a digest. */
 export function contentOf(notices: readonly [ProblemNotice, ...ProblemNotice[]], at: Date): NotificationContent {

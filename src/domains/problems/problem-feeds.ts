@@ -5,7 +5,7 @@ import type { ProblemCache, ProblemRecord } from './storage/problem-cache.ts';
 
 interface ProblemState {
   readonly problems: readonly ProblemRecord[];
-  /** Ids of problems that were deleted with their owner. */
+  /** Ids of problems that were deleted with their project. */
   readonly removed: readonly string[];
 }
 

@@ -80,8 +80,11 @@ export class ProblemWatch {
     this.#reader = new SourceReader(options.log);
     const { brokers, projects, cache } = options;
     this.#stops = [
-      brokers.onRemove(({ id }) => this.#forget(id, () => cache.ownerRemoved({ brokerId: id }))),
-      projects.onRemove(({ id }) => this.#forget(id, () => cache.ownerRemoved({ projectId: id }))),
+      brokers.onRemove((broker) => this.#brokerRemoved(broker)),
+      projects.onRemove(({ id }) => {
+        this.#states.delete(id);
+        cache.projectRemoved(id);
+      }),
     ];
   }
 
@@ -119,9 +122,7 @@ export class ProblemWatch {
     }
     if (only === null) this.#takeOthers(take);
     store.take(transitions, new Date());
-    this.#writing ??= this.#write(only === null ? present : null).finally(() => {
-      this.#writing = null;
-    });
+    this.#writeSoon(only === null ? present : null);
   }
 
   async close(): Promise<void> {
@@ -147,7 +148,8 @@ export class ProblemWatch {
     );
     if (lease.held) {
       for (const project of projects.all()) {
-        const open = cache.openOfProject(project.id).filter(({ brokerId }) => brokerId === null);
+        const all = cache.openOfProject(project.id);
+        const open = all.filter(({ brokerId }) => brokerId === null || this.#isDeleted(brokerId));
         take(project.id, this.#ofProject(project.id), open);
       }
       // Also problems of a process that is there no longer: nothing else would close them.
@@ -163,7 +165,7 @@ export class ProblemWatch {
 
   #ofBroker(broker: BrokerRecord): Reading {
     const { sources, projects } = this.#options;
-    const scope = { projectId: broker.projectId, brokerId: broker.id };
+    const scope = { projectId: broker.projectId, brokerId: broker.id, brokerName: broker.name };
     const thresholds = thresholdsOf(projects.get(broker.projectId)?.problemThresholds ?? null);
     return this.#reader.read(scope, sources.brokers, (source) => source.of(broker, thresholds));
   }
@@ -223,6 +225,8 @@ export class ProblemWatch {
     if (state.size === 0) this.#states.delete(owner);
     else this.#states.set(owner, state);
     return transitions.flatMap((transition) => {
+      const closing = transition.change === 'CLOSE' && this.#options.cache.openWithKey(transition.key);
+      if (closing && this.#isDeleted(closing.brokerId)) return closingOf(closing);
       if (transition.change !== 'OPEN' || this.#hasRoom(scope)) return { ...transition, scope };
       state.forget(transition.key);
       return [];
@@ -232,6 +236,12 @@ export class ProblemWatch {
   #hasRoom({ projectId }: FactScope): boolean {
     const { cache } = this.#options;
     return cache.openCount < MAX_OPEN || cache.openOfProject(projectId).length < MIN_SHARE;
+  }
+
+  #writeSoon(present: ReadonlyMap<string, ProblemFact> | null): void {
+    this.#writing ??= this.#write(present).finally(() => {
+      this.#writing = null;
+    });
   }
 
   /** `present`: all present facts; `null` if only some are known. */
@@ -255,11 +265,27 @@ export class ProblemWatch {
     }
   }
 
-  #forget(owner: string, removed: () => void): void {
-    this.#states.delete(owner);
-    removed();
+  /** If the holder of the lease misses it, the problems close as those of the project whose facts are gone. */
+  #brokerRemoved(broker: BrokerRecord): void {
+    const { cache, store, lease } = this.#options;
+    this.#states.delete(broker.id);
+    if (!lease.held) return;
+    store.take(cache.openOfBroker(broker).map(closingOf), new Date());
+    this.#writeSoon(null);
+  }
+
+  #isDeleted(brokerId: string | null): boolean {
+    return brokerId !== null && this.#options.brokers.get(brokerId) === null;
   }
 }
+
+/** That the broker of a problem was deleted closes it. */
+const closingOf = ({ key, detail, ...scope }: ProblemRecord): ScopedTransition => ({
+  change: 'CLOSE',
+  key,
+  scope,
+  detail: `The broker was deleted. Before: ${detail}`,
+});
 
 const allOf = ({ brokers, projects, process, service }: ProblemSources) => [
   ...brokers,

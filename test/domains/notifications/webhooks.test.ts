@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
+import { freePort } from '../../support/free-port.ts';
 import { startTestService } from '../../support/service.ts';
+import { clusterWorld } from '../clusters/cluster-world.ts';
+import { problemsOf, SLOW } from '../problems/problem-world.ts';
 import {
   closeProblem,
   createChannel,
@@ -16,6 +19,7 @@ import {
 
 const TEST = `mutation ($input: TestNotificationChannelInput!) { testNotificationChannel(input: $input) {
   isDelivered responseStatus response error } }`;
+const DELETE_CLUSTER = 'mutation ($input: DeleteClusterInput!) { deleteCluster(input: $input) { __typename } }';
 const RESEND = `mutation ($input: ResendNotificationDeliveryInput!) { resendNotificationDelivery(input: $input) {
   delivery { id state attempts } } }`;
 
@@ -43,6 +47,29 @@ test('an opening and a closing arrive in order, with signatures that standardweb
   const [newest] = await deliveriesOf(service, id);
   expect(newest).toMatchObject({ number: 2, attempts: 1, responseStatus: 204, error: null, nextAttemptAt: null });
   expect(receiver.requests.map(({ headers: sent }) => sent['webhook-id'])).toContain(newest.id);
+});
+
+test('what a deleted broker and a deleted cluster had as problems is closed for the receiver, with their names', async () => {
+  const [{ service, nodes, clusterId, graph }, receiver] = await Promise.all([clusterWorld(2), startReceiver()]);
+  await createChannel(service, { target: { webhook: { url: receiver.url } } });
+  const port = await freePort();
+  const path = `/api/projects/${service.projectId}/brokers`;
+  const { body } = await service.rest('POST', path, service.root, { name: 'press', url: `mqtt://127.0.0.1:${port}` });
+  await nodes[1]?.broker.kill();
+  const seen = () => receiver.requests.map(({ body: { data } }) => `${data.change} ${data.kind} ${data.broker?.name}`);
+  const problems = ['BROKER_UNREACHABLE press', 'CLUSTER_NODE_DOWN plant'];
+  await expect.poll(seen, SLOW).toEqual(expect.arrayContaining(problems.map((problem) => `OPENED ${problem}`)));
+
+  await service.rest('DELETE', `${path}/${body.id}`);
+  await graph(DELETE_CLUSTER, { input: { clusterId, purge: true } });
+
+  await expect.poll(seen, SLOW).toEqual(expect.arrayContaining(problems.map((problem) => `CLOSED ${problem}`)));
+  const closing = receiver.requests.find(
+    ({ body: { data } }) => data.change === 'CLOSED' && data.broker.id === body.id,
+  );
+  expect(closing?.body.data.detail).toMatch(/^The broker was deleted\. Before: ./);
+  const [listed] = await problemsOf(service, { isOpen: false, kinds: ['BROKER_UNREACHABLE'], brokerIds: [body.id] });
+  expect(listed).toMatchObject({ broker: null, brokerName: 'press', subject: null, closedAt: expect.any(String) });
 });
 
 test('messages wait behind one that fails, keep its id, and a dead letter can be sent again', async () => {

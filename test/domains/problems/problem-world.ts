@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { TestService } from '../../support/service.ts';
 
 const PROBLEM = `id kind severity title detail whatWouldHelp subjectId subjectName
-  subject { __typename ... on Node { id } } broker { id } project { id }
+  subject { __typename ... on Node { id } } broker { id } brokerName project { id }
   openedAt closedAt lastSeenAt count acknowledgement { by at note } isSilenced`;
 
 const LIST = `query ($filter: ProblemFilter) { problems(filter: $filter, first: 200) { nodes { ${PROBLEM} } } }`;

@@ -136,6 +136,28 @@ describeEngines((engine, postgres) => {
     expect(await migrate([FIRST, SECOND])).toEqual([]);
   });
 
+  test('stored problems and their changes remain, also when their broker is deleted later', async () => {
+    const { migrate, query } = await newDatabase(engine, postgres);
+    const all = readMigrations(migrationsFolder(engine));
+    const isBefore = ({ name }: Migration) => name < '0010';
+    await migrate(all.filter(isBefore));
+    const type = engine === 'sqlite' ? `'SELF_HOSTED'` : `'SELF_HOSTED'::"BrokerType"`;
+    await query(`INSERT INTO "Project" ("id", "name", "updatedAt") VALUES ('p', 'plant', '2026-01-01T00:00:00')`);
+    await query(`INSERT INTO "Broker" ("id", "projectId", "name", "type", "updatedAt")
+      VALUES ('b', 'p', 'press', ${type}, '2026-01-01T00:00:00')`);
+    await query(`INSERT INTO "Problem" ("id", "kind", "severity", "projectId", "brokerId", "subjectName", "detail", "key",
+      "openKey", "openedAt", "lastSeenAt") VALUES ('o', 'BRIDGE_DOWN', 'CRITICAL', 'p', 'b', 'up', 'x', 'k', 'k',
+      '2026-01-01T00:00:00', '2026-01-01T00:00:00')`);
+    await query(`INSERT INTO "ProblemChange" VALUES (1, 'o', 'OPENED', '2026-01-01T00:00:00')`);
+
+    await migrate(all);
+    await query(`DELETE FROM "Broker"`);
+
+    const stored = await query(`SELECT "brokerId", "brokerName", "openKey", "sequence" FROM "Problem"
+      JOIN "ProblemChange" ON "problemId" = "Problem"."id"`);
+    expect(stored).toEqual([{ brokerId: 'b', brokerName: null, openKey: 'k', sequence: 1 }]);
+  });
+
   test('a migration that replaces others is only recorded where all of them were applied, as for Prisma Migrate', async () => {
     const { migrate, query } = await newDatabase(engine, postgres);
     await migrate([FIRST, SECOND]);
@@ -295,6 +317,8 @@ test.each([
   ['expand_more', 'ALTER TYPE "Kind" ADD VALUE \'NEW\';', []],
   ['expand_more', 'DROP TABLE "a"; ALTER TABLE "new_a" RENAME TO "a";', []],
   ['expand_more', 'DROP TABLE "a"; ALTER TABLE "new_b" RENAME TO "b";', [/drops/, /renames/]],
+  ['expand_more', 'ALTER TABLE "a" DROP CONSTRAINT "a_b_fkey";', []],
+  ['expand_more', 'ALTER TABLE "a" DROP CONSTRAINT "a_pkey";', [/drops/]],
   ['expand_more', 'ALTER TABLE "a" drop column "b";', [/drops/]],
   [
     'expand_more',

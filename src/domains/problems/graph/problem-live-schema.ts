@@ -22,7 +22,7 @@ const ProblemsEvent = builder.objectRef<ProblemEvent>('ProblemsEvent').implement
       resolve: (event) => [...(stateIn(event)?.problems ?? [])],
     }),
     removed: t.idList({
-      description: 'CHANGE: ids of open problems that were deleted with their broker or project.',
+      description: 'CHANGE: ids of open problems that were deleted with their project.',
       resolve: (event) => [...(stateIn(event)?.removed ?? [])],
     }),
   }),

@@ -78,11 +78,15 @@ export const ProblemType = builder.objectRef<ProblemRecord>('Problem').implement
       description: 'Name of the subject when the problem opened; of a process its machine.',
     }),
     broker: t.field({
-      description: 'The broker of the subject. Null if it belongs to no broker.',
+      description: 'The broker of the subject. Null if it belongs to no broker, or if the broker was deleted.',
       type: Broker,
       nullable: true,
       resolve: ({ brokerId }, _args, { services, viewer }) =>
         brokerId === null ? null : services.brokers.seen(brokerId, viewer),
+    }),
+    brokerName: t.exposeString('brokerName', {
+      description: 'Name of the broker when the problem opened, also if it was deleted since. Null without a broker.',
+      nullable: true,
     }),
     project: t.field({
       description: 'The project of the subject. Null for a problem of the service itself.',

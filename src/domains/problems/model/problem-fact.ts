@@ -22,6 +22,7 @@ export interface ProblemFact {
 export interface FactScope {
   readonly projectId: string | null;
   readonly brokerId: string | null;
+  readonly brokerName?: string | null;
 }
 
 const MAX_KEY = 300;

@@ -81,9 +81,9 @@ export class ProblemCache extends RowCache<Problem, ProblemRecord> {
     return this.#open(id);
   }
 
-  /** The owner was deleted, and the database has deleted its problems. */
-  ownerRemoved(owner: { readonly brokerId?: string; readonly projectId?: string }): void {
-    for (const { id } of [...this.ofOwner(owner.brokerId ?? owner.projectId ?? '')]) this.drop(id);
+  /** The project was deleted, and the database has deleted its problems. */
+  projectRemoved(projectId: string): void {
+    for (const { id } of [...this.ofOwner(projectId)]) this.drop(id);
   }
 
   #open(owner: Owner): readonly ProblemRecord[] {

@@ -15,7 +15,8 @@ interface ProblemStoreOptions {
   readonly cache: ProblemCache;
 }
 
-export type ScopedTransition = Transition & { readonly scope: FactScope };
+/** `detail`: of a closing, if its cause is another one than that the fact is gone. */
+export type ScopedTransition = Transition & { readonly scope: FactScope; readonly detail?: string };
 
 /** A problem that appears again within this time after it was closed is opened again, with its acknowledgement. */
 const REOPENS_MS = 10 * 60_000;
@@ -108,7 +109,8 @@ export class ProblemStore {
     const { key, scope } = transition;
     const open = cache.openWithKey(key);
     if (transition.change === 'CLOSE') {
-      return open && { before: open, after: { ...open, openKey: null, closedAt: at }, change: 'CLOSED' };
+      const detail = transition.detail === undefined ? {} : { detail: storable(transition.detail) };
+      return open && { before: open, after: { ...open, ...detail, openKey: null, closedAt: at }, change: 'CLOSED' };
     }
     const seen = { ...textsOf(transition.fact), lastSeenAt: at };
     if (open !== null) {
@@ -194,12 +196,13 @@ async function addChanges(tx: Prisma.TransactionClient, rows: readonly WrittenRo
   await tx.problemChange.createMany({ data });
 }
 
-const newRow = (key: string, fact: ProblemFact, { projectId, brokerId }: FactScope, at: Date): Problem => ({
+const newRow = (key: string, fact: ProblemFact, { projectId, brokerId, brokerName }: FactScope, at: Date): Problem => ({
   id: newId('problem'),
   kind: fact.kind,
   ...textsOf(fact),
   projectId,
   brokerId,
+  brokerName: brokerName ?? null,
   subjectId: fact.subjectId,
   subjectName: storable(fact.subjectName),
   key,
