@@ -1,7 +1,8 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { BrokerRecord } from '../../../src/domains/brokers/broker-cache.ts';
 import { PolledReadings } from '../../../src/domains/problems/sources/polled-readings.ts';
+import { RecentGrowth } from '../../../src/domains/problems/sources/recent-growth.ts';
 
 test('readings of many brokers leave time for other events, and are at most 50 in a second', async () => {
   const brokers = Array.from({ length: 1_000 }, (_, n) => ({ id: `brk_${n}` }) as BrokerRecord);
@@ -24,4 +25,31 @@ test('readings of many brokers leave time for other events, and are at most 50 i
   await nextIteration();
   await nextIteration();
   expect(begun).toBe(1_000);
+});
+
+test('in a process with 5,000 brokers, a counter that grows is seen to grow within half a minute, and without a pause', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const brokers = Array.from({ length: 5_000 }, (_, n) => ({ id: `brk_${n}` }) as BrokerRecord);
+  let count = 0;
+  const readings = new PolledReadings({
+    everyMs: 4_000,
+    read: async ({ id }) => {
+      count += 1;
+      if (id === 'brk_0') growth.note('failed', count);
+    },
+  });
+  const growth = new RecentGrowth(() => readings.windowMs(10_000));
+  const isSeen: boolean[] = [];
+  for (let second = 0; second < 200; second += 2) {
+    readings.refresh(brokers);
+    await nextIteration();
+    await nextIteration();
+    isSeen.push(growth.of('failed') > 0);
+    vi.advanceTimersByTime(2_000);
+  }
+  const first = isSeen.indexOf(true);
+  expect(first).toBeGreaterThan(0);
+  expect(first * 2).toBeLessThanOrEqual(30);
+  expect(isSeen.slice(first)).not.toContain(false);
 });

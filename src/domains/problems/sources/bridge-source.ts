@@ -23,7 +23,7 @@ interface Connection {
 }
 
 const READ_MS = 3_000;
-/** A loss is a fact for so long. */
+/** A loss is a fact for at least so long. */
 const LOSS_MS = 10_000;
 const KINDS = ['BRIDGE_DOWN', 'BRIDGE_QUEUE_FILLING', 'BRIDGE_DROPPING', 'BRIDGE_LOOP'] as const;
 const DOWN: ReadonlySet<string> = new Set(['UNREACHABLE', 'UNAUTHORISED', 'FAILED']);
@@ -34,7 +34,7 @@ export function bridgeSource({ bridges, runs, isConnected, brokers }: BridgeSour
   const readings = new PolledReadings<readonly Connection[]>({
     everyMs: READ_MS,
     read: async (broker) => {
-      const lost = losses.get(broker.id) ?? new RecentGrowth(LOSS_MS);
+      const lost = losses.get(broker.id) ?? new RecentGrowth(() => readings.windowMs(LOSS_MS));
       losses.set(broker.id, lost);
       const connections = await bridges.hostedConnections(broker);
       lost.noteAll(connections.map((one) => [keyOf(one), one.status.dropped + one.status.rejected]));
@@ -61,7 +61,8 @@ export function bridgeSource({ bridges, runs, isConnected, brokers }: BridgeSour
       // What `$SYS` said before the connection was lost may be wrong now.
       if (hosted === null || (!isConnected(broker.id) && hosted.length === 0)) return null;
       const facts = hosted.flatMap((one) => {
-        const lost = losses.get(broker.id)?.of(keyOf(one)) ?? 0;
+        const messages = losses.get(broker.id)?.of(keyOf(one)) ?? 0;
+        const lost = { messages, seconds: Math.round(readings.windowMs(LOSS_MS) / 1_000) };
         return factsOf(broker, one, lost, thresholds);
       });
       return isConnected(broker.id) ? [...facts, ...ofFile(broker)] : facts;
@@ -71,7 +72,12 @@ export function bridgeSource({ bridges, runs, isConnected, brokers }: BridgeSour
 
 const keyOf = ({ bridgeId, status }: Connection): string => `${bridgeId} ${status.connectionName}`;
 
-function factsOf(broker: BrokerRecord, connection: Connection, lost: number, thresholds: Thresholds): ProblemFact[] {
+interface Lost {
+  readonly messages: number;
+  readonly seconds: number;
+}
+
+function factsOf(broker: BrokerRecord, connection: Connection, lost: Lost, thresholds: Thresholds): ProblemFact[] {
   const { bridgeId, status } = connection;
   const { connectionName, state, error, queuedMessages, loop, lastRejection } = status;
   const fact = (kind: ProblemKind, detail: string): ProblemFact => ({
@@ -88,7 +94,9 @@ function factsOf(broker: BrokerRecord, connection: Connection, lost: number, thr
     ...(queuedMessages > thresholds.bridgeQueuedMessages
       ? [fact('BRIDGE_QUEUE_FILLING', `${named} has ${queuedMessages} messages in its queue.`)]
       : []),
-    ...(lost > 0 ? [fact('BRIDGE_DROPPING', `${named} lost messages in the last 10 s: ${lost}.${reason}`)] : []),
+    ...(lost.messages > 0
+      ? [fact('BRIDGE_DROPPING', `${named} lost messages in the last ${lost.seconds} s: ${lost.messages}.${reason}`)]
+      : []),
     ...(loop === undefined ? [] : [fact('BRIDGE_LOOP', `${named} gets its own messages back, on "${loop.topic}".`)]),
   ];
 }

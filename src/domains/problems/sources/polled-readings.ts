@@ -3,7 +3,7 @@ import { within } from '../../../platform/scheduling/within.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 
 interface PolledReadingsOptions<Value> {
-  /** How often a broker is read, in milliseconds; less often if there are very many (MS_PER_BROKER). */
+  /** How often a broker is read, in milliseconds; up to MAX_EVERY_MS if there are very many. */
   readonly everyMs: number;
   readonly read: (broker: BrokerRecord) => Promise<Value>;
 }
@@ -11,6 +11,8 @@ interface PolledReadingsOptions<Value> {
 const MAX_READ_MS = 5_000;
 /** A reading takes about 0.3 ms of processor time: 50 in a second, 1.5 %. */
 const MS_PER_BROKER = 20;
+/** So that a fact is found within half a minute, also of more brokers than 1,000. */
+const MAX_EVERY_MS = 20_000;
 /** Values live so many intervals. */
 const LIVES = 4;
 
@@ -34,7 +36,7 @@ export class PolledReadings<Value> {
     for (const known of [this.#values, this.#startedAt]) {
       for (const id of known.keys()) if (!ids.has(id)) known.delete(id);
     }
-    this.#everyMs = Math.max(this.#options.everyMs, brokers.length * MS_PER_BROKER);
+    this.#everyMs = Math.max(this.#options.everyMs, Math.min(MAX_EVERY_MS, brokers.length * MS_PER_BROKER));
     const now = performance.now();
     const isDue = ({ id }: BrokerRecord) =>
       !this.#running.has(id) && now - (this.#startedAt.get(id) ?? Number.NEGATIVE_INFINITY) >= this.#everyMs;
@@ -44,6 +46,11 @@ export class PolledReadings<Value> {
       // Thousands of readings that start at once would block the event loop.
       this.#calls.add(() => void this.#read(broker));
     }
+  }
+
+  /** For how long growth counts that a reading finds: at least `leastMs`, and until the next reading. */
+  windowMs(leastMs: number): number {
+    return Math.max(leastMs, this.#everyMs + MAX_READ_MS);
   }
 
   /** `null` if it is not known, or too old. */

@@ -17,13 +17,13 @@ const MAX_GAP_MS = 60_000;
 
 /** How much counters have grown within the last `windowMs`. The caller bounds their number. */
 export class RecentGrowth {
-  readonly #windowMs: number;
+  readonly #windowMs: () => number;
   readonly #maxGapMs: number;
   readonly #counters = new Map<string, Counted>();
 
-  /** `maxGapMs`: a counter that was not noted for longer restarts, because it may have grown long ago. */
-  constructor(windowMs: number, { maxGapMs = MAX_GAP_MS } = {}) {
-    this.#windowMs = windowMs;
+  /** `windowMs` may change. `maxGapMs`: a counter that was not noted for longer restarts, because it may have grown long ago. */
+  constructor(windowMs: number | (() => number), { maxGapMs = MAX_GAP_MS } = {}) {
+    this.#windowMs = typeof windowMs === 'number' ? () => windowMs : windowMs;
     this.#maxGapMs = maxGapMs;
   }
 
@@ -64,6 +64,7 @@ export class RecentGrowth {
   }
 
   #dropOld({ grown }: Counted, now: number): void {
-    while (grown[0] !== undefined && grown[0].at < now - this.#windowMs) grown.shift();
+    const since = now - this.#windowMs();
+    while (grown[0] !== undefined && grown[0].at < since) grown.shift();
   }
 }

@@ -17,6 +17,7 @@ interface StreamSourceOptions {
 }
 
 const READ_MS = 4_000;
+/** At least. */
 const WINDOW_MS = 10_000;
 /** Fewer failed messages within the window are no problem. */
 const LEAST_FAILED = 3;
@@ -27,7 +28,7 @@ export function streamSource({ streams, runs, brokers }: StreamSourceOptions): B
   const readings = new PolledReadings<readonly StreamEntry[]>({
     everyMs: READ_MS,
     read: async (broker) => {
-      const growth = growths.get(broker.id) ?? new RecentGrowth(WINDOW_MS);
+      const growth = growths.get(broker.id) ?? new RecentGrowth(() => readings.windowMs(WINDOW_MS));
       growths.set(broker.id, growth);
       const entries = await streams.reports(broker);
       growth.noteAll(
