@@ -51,6 +51,12 @@ export class ClusterQueries {
     return cluster !== null && seesBroker(requireSignedIn(viewer), cluster) ? cluster : null;
   }
 
+  /** The cluster of a broker and its nodes, which have the same access control. Without a cluster, none. */
+  brokerIdsTogether(broker: BrokerRecord, viewer: Viewer | null): readonly string[] {
+    const cluster = this.ofBroker(broker, viewer);
+    return cluster === null ? [] : [cluster.id, ...cluster.nodes.map(({ brokerId }) => brokerId)];
+  }
+
   /** The node that an entry is, or the contact node of the cluster that it represents. `null` if there is none. */
   nodeOf(broker: BrokerRecord, viewer: Viewer | null) {
     const cluster = this.ofBroker(broker, viewer);

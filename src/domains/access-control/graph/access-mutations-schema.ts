@@ -9,6 +9,7 @@ import type { ChangeReport } from '../writing/access-report.ts';
 import { MUTATIONS } from './access-mutations.ts';
 import { BROKER_ID } from './access-objects-schema.ts';
 import { createPayload, type Written } from './access-payloads-schema.ts';
+import { disconnectsOf } from './recorded-changes.ts';
 
 export const DRY_RUN =
   'Returns the commands and the clients that they would disconnect, but sends no command to the broker.';
@@ -57,7 +58,9 @@ for (const { name, description, objects, input: type, change: changeOf } of MUTA
           throw withPlaces(result.error, (path) => `input.change.${path}`);
         }
         if (mustApply) throwUnlessApplied(result);
-        return { ...result, broker, change, blastRadius: report.blastRadius, nodes: report.nodes };
+        const { blastRadius, nodes } = report;
+        const after = disconnectsOf(result.outcome, blastRadius);
+        return { ...result, after, broker, change, blastRadius, nodes };
       },
     }),
   );

@@ -12,6 +12,8 @@ import { DefaultAcl } from './access-rules-schema.ts';
 import type { AccessView } from './access-view.ts';
 
 export interface Written extends ChangeReport {
+  /** For the audit, as `before`. */
+  readonly after: object;
   readonly broker: BrokerRecord;
   readonly change: AccessChange;
   readonly blastRadius: BlastRadius;

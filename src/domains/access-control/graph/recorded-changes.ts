@@ -1,5 +1,5 @@
 import type { AccessChange } from '../writing/access-change.ts';
-import type { ChangeOutcome, ChangeReport, WriteReport } from '../writing/access-report.ts';
+import type { BlastRadius, ChangeOutcome, ChangeReport, WriteReport } from '../writing/access-report.ts';
 import { type GraphFields, graphFields, nameFields } from '../writing/graph-fields.ts';
 
 /** What the audit records of several changes, in addition to the input. The lists have the order of the changes. */
@@ -10,7 +10,16 @@ interface RecordedChanges {
     /** Missing if the input has them. */
     readonly changes?: readonly NamedValues[];
     readonly outcomes: readonly ChangeOutcome[];
-  };
+  } & Disconnects;
+}
+
+/** For the events of the clients, which refer to their cause. */
+interface Disconnects {
+  /**
+   * Accounts whose clients the change disconnected, `null` for clients without a user name. If not all connected
+   * clients are known, also accounts that have none. Missing if there are none.
+   */
+  readonly disconnectedAccounts?: readonly (string | null)[];
 }
 
 /** By the name of the mutation, as in `changes` of `changeAccessControl`. `null` if there are no values. */
@@ -21,14 +30,24 @@ export interface NamedChange {
   readonly change: AccessChange;
 }
 
-export function recordOf(requested: readonly NamedChange[], { changes: reports }: WriteReport): RecordedChanges {
+/** Accounts with known connections are first, because the audit shortens long lists. */
+export function disconnectsOf(outcome: ChangeOutcome, { clients, usernames, ...of }: BlastRadius): Disconnects {
+  const known = new Set<string | null>(clients.map(({ username }) => username));
+  if (!of.isComplete) for (const username of of.anonymous ? [null, ...usernames] : usernames) known.add(username);
+  return outcome === 'PLANNED' || known.size === 0 ? {} : { disconnectedAccounts: [...known] };
+}
+
+export function recordOf(
+  requested: readonly NamedChange[],
+  { outcome, changes: reports, blastRadius }: WriteReport,
+): RecordedChanges {
   const previous = requested.map(({ mutation, change }, index) => {
     const before = replacedBy(reports[index]);
     return { [mutation]: before && { ...nameFields(change), ...before } };
   });
   return {
     before: reports.some((report) => replacedBy(report) !== null) ? { changes: previous } : null,
-    after: { outcomes: reports.map(({ outcome }) => outcome) },
+    after: { outcomes: reports.map((report) => report.outcome), ...disconnectsOf(outcome, blastRadius) },
   };
 }
 

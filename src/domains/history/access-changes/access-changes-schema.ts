@@ -104,8 +104,7 @@ builder.queryField('accessChanges', (t) =>
       if (since.getTime() > Date.now()) throw invalid([{ path: 'since', reason: 'must be in the past' }]);
       if (first < 1 || first > MAX_CHANGES)
         throw invalid([{ path: 'first', reason: `must be from 1 to ${MAX_CHANGES}` }]);
-      const cluster = services.clusters.ofBroker(broker, viewer);
-      const together = cluster === null ? [] : [cluster.id, ...cluster.nodes.map((node) => node.brokerId)];
+      const together = services.clusters.brokerIdsTogether(broker, viewer);
       return { ...(await readAccessChanges(db, { ...broker, together }, since)), since, first };
     },
   }),

@@ -81,12 +81,14 @@ const ClientEventType = builder.objectRef<ClientEventView>('ClientEvent').implem
     }),
     operation: t.field({
       description:
-        'DISCONNECTED by ADMINISTRATOR: the entry of the audit if this service disconnected the client. null for callers who may not read the audit of the project.',
+        'DISCONNECTED by ADMINISTRATOR: the entry of the audit if this service disconnected the client, also by a change of its access control. null for callers who may not read the audit of the project.',
       type: AuditEvent,
       nullable: true,
       complexity: BROKER_QUERY_COST,
       resolve: (view, _args, { services, viewer }) =>
-        seesWholeProject(viewer, view.broker.projectId, 'ADMIN') ? services.clientEvents.operationOf(view) : null,
+        seesWholeProject(viewer, view.broker.projectId, 'ADMIN')
+          ? services.clientEvents.operationOf(view, services.clusters.brokerIdsTogether(view.broker, viewer))
+          : null,
     }),
   }),
 });

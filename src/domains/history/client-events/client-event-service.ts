@@ -37,8 +37,9 @@ export const MAX_EVENTS = 1_000;
 
 const ORDER = { field: 'ClientEvent', direction: 'desc' } as const;
 
-/** Operations that disconnect the clients that they name. */
+/** Operations that disconnect the clients that they name. Changes of access control record the accounts. */
 const DISCONNECTING = ['disconnectClient', 'disconnectClients'];
+const DISCONNECTED = 'disconnectedAccounts';
 /** An event follows its operation within this time. */
 const OPERATION_MS = 60_000;
 const MAX_OPERATIONS = 50;
@@ -100,31 +101,41 @@ export class ClientEventService {
     };
   }
 
-  /** The operation of this service that caused a disconnect; `null` if there was none. */
-  async operationOf({ broker, event }: ClientEventView): Promise<AuditEntry | null> {
-    const { clientId, reason, at } = event;
+  /**
+   * The operation of this service that caused a disconnect; `null` if there was none. `together`: the cluster of the
+   * broker and its nodes, which have the same access control.
+   */
+  async operationOf({ broker, event }: ClientEventView, together: readonly string[]): Promise<AuditEntry | null> {
+    const { clientId, username, reason, at } = event;
     if (clientId === null || reason !== 'ADMINISTRATOR') return null;
     const targetId = namedNodeId({ kind: 'connectedClient', brokerId: broker.id, name: clientId });
     const entries = await this.#db.auditEntry.findMany({
       where: {
-        targetId: { in: [targetId, broker.id] },
-        operation: { in: DISCONNECTING },
+        OR: [
+          { targetId: { in: [targetId, broker.id] }, operation: { in: DISCONNECTING } },
+          { brokerId: { in: [broker.id, ...together] }, after: { contains: `"${DISCONNECTED}"` } },
+        ],
         at: { gte: new Date(at - OPERATION_MS), lte: new Date(at + 1_000) },
       },
       orderBy: { sequence: 'desc' },
       take: MAX_OPERATIONS,
     });
-    const names = (entry: AuditEntry) => entry.targetId === targetId || namesClient(entry, clientId);
+    const names = (entry: AuditEntry) => entry.targetId === targetId || namesClient(entry, clientId, username);
     return entries.find(names) ?? null;
   }
 }
 
-/** A selection by a filter is recorded without the selected ids. */
-function namesClient({ after }: AuditEntry, clientId: string): boolean {
-  const input: unknown = JSON.parse(after ?? '{}');
-  const { clientIds = null, filter = null } = input as { clientIds?: unknown; filter?: unknown };
+/** A selection by a filter is recorded without the selected ids. The audit replaces the end of a long list by a text. */
+function namesClient({ after }: AuditEntry, clientId: string, username: string | null): boolean {
+  const input = JSON.parse(after ?? '{}') as Readonly<Record<string, unknown>>;
+  const { clientIds = null, filter = null, [DISCONNECTED]: accounts } = input;
+  if (Array.isArray(accounts)) return hasAccount(accounts, username);
   return Array.isArray(clientIds) ? clientIds.includes(clientId) : filter !== null;
 }
+
+const hasAccount = (accounts: readonly unknown[], username: string | null): boolean =>
+  accounts.some((account) => (typeof account === 'string' ? truncatedName(account) : account) === username) ||
+  String(accounts.at(-1)).startsWith('…');
 
 /** Long names are stored truncated. */
 const named = (filter: EventFilter): EventFilter => ({
