@@ -9,6 +9,7 @@ import { OWN_SERVICE } from './graph/own-service.ts';
 import { ServiceContext } from './graph/service.ts';
 import { ProjectFrame } from './project-frame.tsx';
 import { SCREENS } from './screens.tsx';
+import { forgetRecent } from './search/recent.ts';
 import { AcceptInvitation, secretInAddress } from './session/accept-invitation.tsx';
 import { signOut } from './session/session.ts';
 import { SignIn } from './session/sign-in.tsx';
@@ -49,6 +50,7 @@ function Console({ first }: { readonly first: LoadedLanguage }) {
   };
   const leave = async () => {
     await signOut();
+    forgetRecent();
     location.reload();
   };
   const accepted = () => {

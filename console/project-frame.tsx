@@ -7,7 +7,7 @@ import { OfProject } from './project/of-project.tsx';
 import type { Project } from './project/project-context.ts';
 import { projectTexts } from './project/texts.ts';
 import { ScreenTabs } from './screen-tabs.tsx';
-import { PROJECT_SCREENS } from './screens.tsx';
+import { projectScreensOf } from './screens.tsx';
 import { useTexts } from './texts/texts.ts';
 import './project/style.css';
 import { PageHeading } from './ui/page-heading.tsx';
@@ -24,12 +24,6 @@ function Frame({ project }: { readonly project: Project }) {
   const { id } = project;
   const problems = useOpenProblems([id]);
   const badges = badgesOf(problems.problems, 'PROJECT').set('problems', countsOf(unsilenced(problems.problems)));
-  const isOffered: Partial<Record<(typeof PROJECT_SCREENS)[number]['key'], boolean>> = {
-    audit: project.viewerCanReadAudit,
-    passwords: project.viewerCanReadAudit,
-    notifications: project.viewerCanManageNotifications,
-  };
-  const screens = PROJECT_SCREENS.filter(({ key }) => isOffered[key] !== false);
   return (
     <ProjectProblems.Provider value={problems}>
       <header className="screen place">
@@ -41,7 +35,7 @@ function Frame({ project }: { readonly project: Project }) {
         address={`/projects/${id}`}
         path="/projects/:project"
         rest={rest}
-        tabs={screens.map(({ key, Screen }) => {
+        tabs={projectScreensOf(project).map(({ key, Screen }) => {
           const counts = badges.get(key);
           return { key, Screen, title: text(key), badge: counts && <ProblemBadge counts={counts} most={1} /> };
         })}

@@ -65,3 +65,18 @@ export const PROJECT_SCREENS = [
   ofProject('events', async () => (await import('./events/project-events.tsx')).ProjectEvents),
   ofProject('audit', async () => (await import('./audit/project-audit.tsx')).ProjectAudit),
 ] as const;
+
+type ProjectScreen = (typeof PROJECT_SCREENS)[number];
+
+/** Those that the viewer may read. */
+export function projectScreensOf(may: {
+  readonly viewerCanReadAudit: boolean;
+  readonly viewerCanManageNotifications: boolean;
+}): readonly ProjectScreen[] {
+  const isOffered: Partial<Record<ProjectScreen['key'], boolean>> = {
+    audit: may.viewerCanReadAudit,
+    passwords: may.viewerCanReadAudit,
+    notifications: may.viewerCanManageNotifications,
+  };
+  return PROJECT_SCREENS.filter(({ key }) => isOffered[key] !== false);
+}

@@ -1,4 +1,3 @@
-import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { graphql } from '../graph/graphql.ts';
 import { useMutation } from '../graph/use-mutation.ts';
@@ -7,6 +6,7 @@ import { useTexts } from '../texts/texts.ts';
 import { Confirmation } from '../ui/confirmation.tsx';
 import { useNotices } from '../ui/notices.tsx';
 import { Restored } from '../ui/restored.tsx';
+import { useOpened } from '../ui/use-opened.ts';
 import { BrokerNeeds } from './broker-needs.tsx';
 import { ConnectionFields } from './connection-fields.tsx';
 import { changesOf, NEW_CONNECTION, withoutSecrets } from './connection-input.ts';
@@ -20,18 +20,16 @@ const ADD = graphql(`mutation AddBroker($input: AddBrokerInput!) {
 interface AddBrokerProps {
   readonly project: { readonly id: string; readonly name: string };
   readonly onAdded: () => void;
-  /** Text of the button. Default: "Add broker". */
-  readonly label?: string;
 }
 
 /** Adds a broker that runs elsewhere. The service connects to it at once. */
-export function AddBroker({ project, onAdded, label }: AddBrokerProps) {
+export function AddBroker({ project, onAdded }: AddBrokerProps) {
   const text = useTexts(connectionTexts);
   const notify = useNotices();
   const [, navigate] = useLocation();
   const { run, isBusy, error } = useMutation(ADD);
   const draft = useDraft(`broker ${project.id}`, NEW_CONNECTION, withoutSecrets);
-  const [isOpen, setOpen] = useState(false);
+  const [isOpen, setOpen] = useOpened(project.id);
   const add = async () => {
     const added = await run({ input: { projectId: project.id, ...changesOf(NEW_CONNECTION, draft.value) } });
     if (added === null) return;
@@ -46,7 +44,7 @@ export function AddBroker({ project, onAdded, label }: AddBrokerProps) {
   return (
     <>
       <button type="button" className="primary" onClick={() => setOpen(true)}>
-        {label ?? text('addBroker')}
+        {text('addBroker')}
       </button>
       {isOpen && (
         <Confirmation

@@ -13,6 +13,7 @@ import { FilterBar } from '../ui/filter-bar.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
+import { useOpened } from '../ui/use-opened.ts';
 import { CERTIFICATES, type Certificate, listenerText } from './certificates-query.ts';
 import { Chain } from './chain.tsx';
 import { daysClass } from './days-left.ts';
@@ -28,9 +29,10 @@ import { UploadCertificate } from './upload-certificate.tsx';
 const EVERY_MS = 10_000;
 const PAGE = 100;
 
-type Open =
-  | { readonly kind: 'upload' }
-  | { readonly kind: 'replace' | 'deploy' | 'undeploy' | 'delete'; readonly certificate: Certificate };
+interface Open {
+  readonly kind: 'replace' | 'deploy' | 'undeploy' | 'delete';
+  readonly certificate: Certificate;
+}
 
 /** The certificates of a project: those in use, then the others, each by expiry. */
 export function Certificates() {
@@ -41,6 +43,7 @@ export function Certificates() {
   const variables = { id, first: Number(search.get('first')) || PAGE };
   const { data, error, renew } = useQuery(CERTIFICATES, variables, EVERY_MS);
   const [open, setOpen] = useState<Open | null>(null);
+  const [isUploading, setUploading] = useOpened('certificate');
   const found = data?.project;
   if (!found?.certificates) return <Problem error={error} />;
   const { nodes, totalCount, pageInfo } = found.certificates;
@@ -54,7 +57,7 @@ export function Certificates() {
       ...deployments.map((one) => one.broker.name),
     ]),
   );
-  const button = (kind: Exclude<Open['kind'], 'upload'>, certificate: Certificate) => (
+  const button = (kind: Open['kind'], certificate: Certificate) => (
     <button
       type="button"
       className={kind === 'undeploy' || kind === 'delete' ? 'danger' : undefined}
@@ -127,7 +130,10 @@ export function Certificates() {
     },
     value: () => null,
   };
-  const close = () => setOpen(null);
+  const close = () => {
+    setOpen(null);
+    setUploading(false);
+  };
   const done = () => {
     close();
     renew();
@@ -140,7 +146,7 @@ export function Certificates() {
         search={totalCount === nodes.length && totalCount > 0 ? { name: 'search', label: text('find') } : undefined}
         actions={
           found.viewerCanCreateCertificates && (
-            <button type="button" className="primary" onClick={() => setOpen({ kind: 'upload' })}>
+            <button type="button" className="primary" onClick={() => setUploading(true)}>
               {text('upload')}
             </button>
           )
@@ -169,7 +175,9 @@ export function Certificates() {
         )}
         <CopyAs document={CERTIFICATES} variables={variables} />
       </p>
-      {open?.kind === 'upload' && <UploadCertificate projectId={id} onDone={done} onClose={close} />}
+      {isUploading && found.viewerCanCreateCertificates && (
+        <UploadCertificate projectId={id} onDone={done} onClose={close} />
+      )}
       {open?.kind === 'replace' && (
         <ReplaceCertificate projectId={id} replaced={open.certificate} onDone={done} onChange={renew} onClose={close} />
       )}

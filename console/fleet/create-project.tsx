@@ -7,6 +7,7 @@ import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Confirmation } from '../ui/confirmation.tsx';
 import { Field } from '../ui/field.tsx';
+import { useOpened } from '../ui/use-opened.ts';
 import { fleetTexts } from './texts.ts';
 
 const CREATE = graphql(`mutation CreateProject($input: CreateProjectInput!) {
@@ -22,7 +23,7 @@ export function CreateProject() {
   const { run, isBusy, error } = useMutation(CREATE);
   const [name, setName] = useState('');
   const [organizationId, setOrganization] = useState('');
-  const [isOpen, setOpen] = useState(false);
+  const [isOpen, setOpen] = useOpened('project');
   const { data } = useQuery(OWNERS, {});
   const organizations = data?.organizations.nodes ?? [];
   const create = async () => {

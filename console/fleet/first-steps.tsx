@@ -2,11 +2,11 @@ import { Check, type LucideIcon, Network, RadioTower, UserPlus } from 'lucide-re
 import { type ReactNode, useEffect, useId } from 'react';
 import { Link } from 'wouter';
 import { giveAccessAddress } from '../access/addresses.ts';
-import { AddBroker } from '../broker/add-broker.tsx';
 import { graphql } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useViewer } from '../session/viewer.ts';
 import { useTexts } from '../texts/texts.ts';
+import { useAddressValues } from '../ui/address-values.ts';
 import type { Project } from './operations.ts';
 import { fleetTexts } from './texts.ts';
 
@@ -23,17 +23,17 @@ const EVERY_MS = 5_000;
 
 interface FirstStepsProps {
   readonly project: Project;
-  readonly onAdded: () => void;
   /** It is known whether there are steps. */
   readonly onKnown: () => void;
 }
 
 /** What makes a new installation useful, until all of it is done. What is done is read from the graph. */
-export function FirstSteps({ project, onAdded, onKnown }: FirstStepsProps) {
+export function FirstSteps({ project, onKnown }: FirstStepsProps) {
   const text = useTexts(fleetTexts);
   const heading = useId();
   const { email } = useViewer();
-  const { data, error, renew } = useQuery(FACTS, { id: project.id }, EVERY_MS);
+  const { set } = useAddressValues();
+  const { data, error } = useQuery(FACTS, { id: project.id }, EVERY_MS);
   const isKnown = data !== null || error !== null;
   useEffect(() => {
     if (isKnown) onKnown();
@@ -46,10 +46,6 @@ export function FirstSteps({ project, onAdded, onKnown }: FirstStepsProps) {
   const hasBroker = facts.others.totalCount > 0;
   const hasColleague = facts.members.nodes.some(({ user }) => user.email !== email);
   if (hasDevice && hasBroker && hasColleague) return null;
-  const added = () => {
-    renew();
-    onAdded();
-  };
   return (
     <section className="first-steps" aria-labelledby={heading}>
       <h2 id={heading}>{text('firstSteps')}</h2>
@@ -63,7 +59,9 @@ export function FirstSteps({ project, onAdded, onKnown }: FirstStepsProps) {
           {own && <Link href={giveAccessAddress(own.id)}>{text('giveAccess')}</Link>}
         </Step>
         <Step icon={Network} isDone={hasBroker} title={text('addMosquitto')} what={text('addMosquittoText')}>
-          <AddBroker project={project} onAdded={added} label={text('addMosquitto')} />
+          <button type="button" className="primary" onClick={() => set({ new: project.id })}>
+            {text('addMosquitto')}
+          </button>
         </Step>
         <Step icon={UserPlus} isDone={hasColleague} title={text('inviteColleague')} what={text('inviteColleagueText')}>
           <Link href={`/projects/${project.id}/members`}>{text('toMembers')}</Link>

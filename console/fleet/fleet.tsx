@@ -43,7 +43,7 @@ export function Fleet() {
       </header>
       <Totals found={data} />
       <FleetAttention few={FEW} isWell={projects.every(({ away }) => away.totalCount === 0)} />
-      {ownProject && <FirstSteps project={ownProject} onAdded={renew} onKnown={() => setKnown(true)} />}
+      {ownProject && <FirstSteps project={ownProject} onKnown={() => setKnown(true)} />}
       {/* Otherwise the steps would move a link while a user clicks it. */}
       {(isKnown || !ownProject) && (
         <>

@@ -11,6 +11,7 @@ import { PageHeading } from '../ui/page-heading.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
+import { useOpened } from '../ui/use-opened.ts';
 import { CreatePerson } from './create-person.tsx';
 import { secondFactorOf } from './managed-person.ts';
 import { peopleTexts } from './texts.ts';
@@ -33,7 +34,8 @@ export function PeopleList() {
   const numberText = useNumbers();
   const [search] = useSearchParams();
   const [first, setFirst] = useState(PAGE);
-  const [open, setOpen] = useState<'invite' | 'create' | null>(null);
+  const [isCreating, setCreating] = useState(false);
+  const [isInviting, setInviting] = useOpened('invite');
   const found = search.get('find') ?? '';
   const isRootAdmin = search.has('administrators');
   const variables = {
@@ -85,10 +87,10 @@ export function PeopleList() {
     <>
       <header className="screen">
         <PageHeading>{text('people')}</PageHeading>
-        <button type="button" onClick={() => setOpen('create')}>
+        <button type="button" onClick={() => setCreating(true)}>
           {text('createPerson')}
         </button>
-        <button type="button" className="primary" onClick={() => setOpen('invite')}>
+        <button type="button" className="primary" onClick={() => setInviting(true)}>
           {text('invite')}
         </button>
         <CopyAs document={PEOPLE} variables={variables} />
@@ -117,8 +119,8 @@ export function PeopleList() {
           )}
         </>
       )}
-      {open === 'create' && <CreatePerson onCreated={renew} onClose={() => setOpen(null)} />}
-      {open === 'invite' && <InvitePerson onInvited={renew} onClose={() => setOpen(null)} />}
+      {isCreating && <CreatePerson onCreated={renew} onClose={() => setCreating(false)} />}
+      {isInviting && <InvitePerson onInvited={renew} onClose={() => setInviting(false)} />}
     </>
   );
 }

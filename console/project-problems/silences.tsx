@@ -36,7 +36,7 @@ export function Silences() {
   // The search leads to a new silence of a broker.
   const { values, set } = useAddressValues();
   const broker = values.get('broker');
-  const [open, setOpen] = useState<'new' | Silence | null>(broker === null ? null : 'new');
+  const [ended, setEnded] = useState<Silence | null>(null);
   const silences = data?.project?.problemSilences;
   if (!silences) return <Problem error={error} />;
   const columns: Column<Silence>[] = [
@@ -55,22 +55,22 @@ export function Silences() {
     key: 'actions',
     title: text('actions'),
     cell: (silence) => (
-      <button type="button" aria-label={text('endOf', { reason: silence.reason })} onClick={() => setOpen(silence)}>
+      <button type="button" aria-label={text('endOf', { reason: silence.reason })} onClick={() => setEnded(silence)}>
         {text('end')}
       </button>
     ),
     value: () => null,
   };
   const close = () => {
-    setOpen(null);
-    set({ broker: '' });
+    setEnded(null);
+    set({ new: '', broker: '' });
   };
   const changed = () => {
     close();
     renew();
   };
   const begin = canSilence && (
-    <button type="button" onClick={() => setOpen('new')}>
+    <button type="button" onClick={() => set({ new: 'silence' })}>
       {text('begin')}
     </button>
   );
@@ -94,7 +94,7 @@ export function Silences() {
         </>
       )}
       <CopyAs document={SILENCES} variables={{ id }} />
-      {open === 'new' && (
+      {canSilence && values.get('new') === 'silence' && (
         <BeginSilence
           project={project}
           scope={broker === null ? EVERYTHING : { ...EVERYTHING, brokerIds: [broker] }}
@@ -102,7 +102,7 @@ export function Silences() {
           onClose={close}
         />
       )}
-      {open !== null && open !== 'new' && <EndSilence silence={open} onDone={changed} onClose={close} />}
+      {ended && <EndSilence silence={ended} onDone={changed} onClose={close} />}
     </>
   );
 }

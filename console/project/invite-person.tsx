@@ -4,6 +4,7 @@ import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts, useTimes } from '../texts/texts.ts';
+import { useAddressValues } from '../ui/address-values.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { DialogButtons } from '../ui/dialog-buttons.tsx';
@@ -37,6 +38,8 @@ export function InvitePerson({ projectId: fixed, onInvited, onClose }: InvitePer
   const text = useTexts(inviteTexts);
   const memberText = useTexts(memberTexts);
   const timeOf = useTimes();
+  // The search leads here with an address.
+  const { values } = useAddressValues();
   const { data } = useQuery(PROJECTS, {});
   const invite = useMutation(INVITE);
   const join = useMutation(SET_MEMBER);
@@ -74,7 +77,13 @@ export function InvitePerson({ projectId: fixed, onInvited, onClose }: InvitePer
     <Dialog title={text('invite')} onClose={onClose}>
       <form className="fields" onSubmit={(event) => void submit(event)}>
         <Field label={text('email')}>
-          <input name="email" type="email" autoComplete="off" required={true} />
+          <input
+            name="email"
+            type="email"
+            autoComplete="off"
+            required={true}
+            defaultValue={values.get('email') ?? ''}
+          />
         </Field>
         <Field label={text('name')} hint={text('nameDefault')}>
           <input name="name" autoComplete="off" maxLength={200} />

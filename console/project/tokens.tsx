@@ -10,6 +10,7 @@ import { IconButton } from '../ui/icon-button.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
+import { useOpened } from '../ui/use-opened.ts';
 import { CreateToken } from './create-token.tsx';
 import { useProject } from './project-context.ts';
 import { RevokeToken } from './revoke-token.tsx';
@@ -43,7 +44,6 @@ export type Token = NonNullable<ResultOf<typeof TOKENS>['project']>['tokens'][nu
 const EVERY_MS = 10_000;
 
 type Open =
-  | { readonly kind: 'create' }
   | { readonly kind: 'secret'; readonly name: string; readonly secret: string }
   | { readonly kind: 'rotate' | 'revoke'; readonly token: Token };
 
@@ -53,6 +53,7 @@ export function Tokens() {
   const { id } = useProject();
   const { data, error, renew } = useQuery(TOKENS, { id }, EVERY_MS);
   const [open, setOpen] = useState<Open | null>(null);
+  const [isCreating, setCreating] = useOpened('token');
   const found = data?.project;
   if (!found) return <Problem error={error} />;
   const names = new Map(found.brokers.nodes.map((broker) => [broker.id, broker.name]));
@@ -128,12 +129,13 @@ export function Tokens() {
   };
   const canManage = found.tokens.some(({ viewerCanManage }) => viewerCanManage);
   const create = found.viewerCanCreateTokens && (
-    <button type="button" className="primary" onClick={() => setOpen({ kind: 'create' })}>
+    <button type="button" className="primary" onClick={() => setCreating(true)}>
       {text('createToken')}
     </button>
   );
   const close = () => setOpen(null);
   const received = (name: string, secret: string) => {
+    setCreating(false);
     setOpen({ kind: 'secret', name, secret });
     renew();
   };
@@ -154,8 +156,13 @@ export function Tokens() {
         />
       )}
       <CopyAs document={TOKENS} variables={{ id }} />
-      {open?.kind === 'create' && (
-        <CreateToken projectId={id} brokers={found.brokers.nodes} onCreated={received} onClose={close} />
+      {isCreating && found.viewerCanCreateTokens && (
+        <CreateToken
+          projectId={id}
+          brokers={found.brokers.nodes}
+          onCreated={received}
+          onClose={() => setCreating(false)}
+        />
       )}
       {open?.kind === 'secret' && <SecretOnce name={open.name} secret={open.secret} onClose={close} />}
       {open?.kind === 'rotate' && <RotateToken token={open.token} onRotated={received} onClose={close} />}

@@ -2,11 +2,10 @@ import { accessAddress, whyAddress } from '../access/addresses.ts';
 import { clientPath } from '../clients/client-address.ts';
 import { ask } from '../graph/ask.ts';
 import { graphql } from '../graph/graphql.ts';
-import { type Found, type Kind, topicAddress } from './found.ts';
+import { contains, type Found, type Kind, MAX_OF_KIND, topicAddress } from './found.ts';
 
 /** Bounds of a search, because each broker may ask its engine. */
 export const MAX_BROKERS = 20;
-export const MAX_OF_KIND = 5;
 const MAX_RUNNING = 4;
 
 const SEARCH = graphql(`query SearchBroker($id: ID!, $term: String!, $first: Int!) {
@@ -17,6 +16,14 @@ const SEARCH = graphql(`query SearchBroker($id: ID!, $term: String!, $first: Int
     accessGroups(first: $first, filter: { value: $term }) { nodes { groupName } }
     accessRoles(first: $first, filter: { value: $term }) { nodes { roleName } }
     topicTree { topics(first: $first, search: $term) { nodes { topic } } }
+  }
+}`);
+
+/** Read once for all terms: a broker has few, and the graph does not search them. */
+const NAMED = graphql(`query SearchNamed($id: ID!) {
+  broker(id: $id) {
+    streams(first: 1000) { nodes { name textName } }
+    bridges { name connections { name } }
   }
 }`);
 
@@ -39,17 +46,25 @@ export interface BrokerResult {
   readonly missing: string | null;
 }
 
+interface SearchOptions {
+  /** Streams and bridges by the id of the broker, which the search completes. */
+  readonly named: Map<string, Promise<readonly Found[]>>;
+  readonly add: (result: BrokerResult) => void;
+  readonly signal: AbortSignal;
+}
+
 /** Searches brokers, some at the same time. Calls `add` with the result of each as soon as it responds. */
 export async function searchBrokers(
   brokers: readonly Searched[],
   term: string,
-  add: (result: BrokerResult) => void,
-  signal: AbortSignal,
+  { named, add, signal }: SearchOptions,
 ): Promise<void> {
   const waiting = brokers.slice(0, MAX_BROKERS);
   const work = async () => {
     for (let broker = waiting.shift(); broker && !signal.aborted; broker = waiting.shift()) {
-      const result = await searchBroker(broker, term);
+      const listed = named.get(broker.id) ?? namedOf(broker);
+      named.set(broker.id, listed);
+      const result = await searchBroker(broker, term, listed);
       if (!signal.aborted) add(result);
     }
   };
@@ -58,11 +73,38 @@ export async function searchBrokers(
 
 const NO_RESPONSE: ReadonlySet<string> = new Set(['BROKER_UNREACHABLE', 'BROKER_TIMEOUT', 'UNREACHABLE']);
 
+/** Streams and bridges by all of their names. */
+async function namedOf({ id, name: of }: Searched): Promise<readonly Found[]> {
+  const { data } = await ask(NAMED, { id });
+  const { streams, bridges } = data?.broker ?? {};
+  return [
+    ...(streams?.nodes ?? []).map(({ name, textName }) => ({
+      kind: 'stream' as const,
+      name: textName ? `${textName} (${name})` : name,
+      of,
+      address: `/brokers/${id}/streams?stream=${encodeURIComponent(name)}`,
+    })),
+    ...(bridges ?? []).flatMap(({ name, connections }) =>
+      [name, ...(connections ?? []).map((one) => one.name)].map((bridge) => ({
+        kind: 'bridge' as const,
+        name: bridge,
+        of,
+        address: `/brokers/${id}/bridges`,
+      })),
+    ),
+  ];
+}
+
 /** What the viewer may not see, and what the broker does not have, is null in the result. */
-async function searchBroker({ id, name: of }: Searched, term: string): Promise<BrokerResult> {
-  const [{ data, error }, history] = await Promise.all([
+async function searchBroker(
+  { id, name: of }: Searched,
+  term: string,
+  listing: Promise<readonly Found[]>,
+): Promise<BrokerResult> {
+  const [{ data, error }, history, named] = await Promise.all([
     ask(SEARCH, { id, term, first: MAX_OF_KIND }),
     ask(HISTORY, { id, clientId: term }),
+    listing,
   ]);
   const broker = data?.broker;
   const clients = broker?.connectedClients?.nodes ?? [];
@@ -110,6 +152,7 @@ async function searchBroker({ id, name: of }: Searched, term: string): Promise<B
       broker?.topicTree?.topics?.nodes.map(({ topic }) => topic),
       (name) => topicAddress(id, name),
     ),
+    ...named.filter(({ name }) => contains(name, term)).slice(0, MAX_OF_KIND),
   ];
   const lookUp = { kind: 'clientId', name: term, of, address: clientPath(id, term) } as const;
   return {

@@ -1,109 +1,148 @@
+import { useMemo } from 'react';
+import { accessAddress } from '../access/addresses.ts';
 import { brokerTexts } from '../broker/texts.ts';
+import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { projectTexts } from '../project/texts.ts';
-import { useTexts } from '../texts/texts.ts';
-import { brokerAddress, contains, type Found, hasWords, projectAddress } from './found.ts';
+import { BROKER_SCREENS, projectScreensOf } from '../screens.tsx';
+import { useLanguage, useTexts } from '../texts/texts.ts';
+import { brokerAddress, contains, type Found, hasWords, type Kind, projectAddress } from './found.ts';
 import { searchTexts } from './texts.ts';
 
-interface Project {
-  readonly id: string;
-  readonly name: string;
-  readonly brokers: { readonly nodes: readonly { readonly id: string; readonly name: string }[] };
-  readonly certificates: { readonly nodes: readonly { readonly id: string; readonly filename: string }[] } | null;
-}
+const BROKER = graphql(`fragment PlaceBroker on Broker @_unmask {
+  id
+  name
+  viewerCanCreateStreams
+  viewerCanChangeAccessControl
+}`);
 
-interface PlacesOptions {
-  readonly projects: readonly Project[];
-  readonly isRootAdmin: boolean;
-}
+export const PLACES = graphql(
+  `query SearchPlaces {
+  projects(first: 100) {
+    nodes {
+      id
+      name
+      viewerCanAddBrokers
+      viewerCanCreateTokens
+      viewerCanCreateCertificates
+      viewerCanManageNotifications
+      viewerCanReadAudit
+      viewerCanSilenceProblems
+      brokers(first: 50) { totalCount nodes { ...PlaceBroker } }
+      certificates(first: 20) { nodes { filename } }
+      tokens { name }
+    }
+  }
+}`,
+  [BROKER],
+);
 
-/** In the order of the menus, without the first one, which has the address of the broker or project itself. */
-const OF_BROKER = [
-  'clients',
-  'events',
-  'topics',
-  'messages',
-  'access',
-  'why',
-  'streams',
-  'bridges',
-  'refusals',
-] as const;
-const OF_PROJECT = [
-  'problems',
-  'silences',
-  'notifications',
-  'members',
-  'tokens',
-  'rules',
-  'passwords',
-  'certificates',
-  'clusters',
-  'events',
-  'audit',
-] as const;
+/** The brokers of a project with more of them. */
+export const MORE_BROKERS = graphql(
+  `query SearchBrokers($id: ID!) {
+  project(id: $id) { id brokers(first: 5000, offset: 50) { nodes { ...PlaceBroker } } }
+}`,
+  [BROKER],
+);
+
+export type PlaceBroker = ResultOf<typeof BROKER>;
+type Listed = ResultOf<typeof PLACES>['projects']['nodes'][number];
+export type Project = Omit<Listed, 'brokers'> & { readonly brokers: readonly PlaceBroker[] };
 
 interface Places {
   /** Found by a part of the name. */
   readonly named: readonly Found[];
-  /** Screens of brokers and projects, found by words of both names. */
+  /** Screens and actions of brokers and projects, found by words of both names. */
   readonly screens: readonly Found[];
 }
 
 /** Everything that the page knows without asking a broker. */
-export function usePlaces({ projects, isRootAdmin }: PlacesOptions): Places {
+export function usePlaces(projects: readonly Project[], isRootAdmin: boolean): Places {
   const text = useTexts(searchTexts);
   const brokerText = useTexts(brokerTexts);
   const projectText = useTexts(projectTexts);
-  const screen = (name: string, address: string): Found => ({ kind: 'screen', name, of: null, address });
-  const brokers = projects.flatMap((project) =>
-    project.brokers.nodes.map(({ id, name }) => ({ id, name, projectId: project.id, project: project.name })),
-  );
-  return {
-    named: [
-      screen(text('fleet'), '/'),
-      ...(isRootAdmin
-        ? [
-            screen(text('audit'), '/audit'),
-            screen(text('people'), '/people'),
-            screen(text('notifications'), '/notifications'),
-            screen(text('service'), '/service'),
-          ]
-        : []),
-      screen(text('organizations'), '/organizations'),
-      screen(text('ownAccount'), '/account'),
-      screen(text('explorer'), '/explorer'),
-      ...projects.map(({ id, name }) => ({ kind: 'project' as const, name, of: null, address: projectAddress(id) })),
-      ...brokers.map(({ id, name, projectId, project: of }) => ({
-        kind: 'broker' as const,
-        name,
-        of,
-        address: brokerAddress(id),
-        acts: { silence: `${projectAddress(projectId)}/silences?broker=${id}` },
-      })),
-      ...projects.flatMap(({ id, name: of, certificates }) =>
-        (certificates?.nodes ?? []).map(({ filename: name }) => ({
-          kind: 'certificate' as const,
-          name,
+  const language = useLanguage();
+  const one = (kind: Kind, name: string, address: string, of: string | null = null) => ({ kind, name, of, address });
+  const screensOf = (project: Project): readonly Found[] => {
+    const address = projectAddress(project.id);
+    const action = (isOffered: boolean, name: string, path: string, of = project.name) =>
+      isOffered ? [one('action', name, path, of)] : [];
+    return [
+      ...projectScreensOf(project).map(({ key }, index) =>
+        one('screen', projectText(key), index === 0 ? address : `${address}/${key}`, project.name),
+      ),
+      ...action(project.viewerCanAddBrokers, text('addBroker'), `/?new=${project.id}`),
+      ...action(project.viewerCanSilenceProblems, text('silenceProblems'), `${address}/silences?new=silence`),
+      ...action(project.viewerCanCreateTokens, text('createToken'), `${address}/tokens?new=token`),
+      ...action(project.viewerCanCreateCertificates, text('upload'), `${address}/certificates?new=certificate`),
+      ...project.brokers.flatMap(({ id, name: of, ...may }) => [
+        ...BROKER_SCREENS.map(({ key }, index) =>
+          one('screen', brokerText(key), index === 0 ? brokerAddress(id) : `${brokerAddress(id)}/${key}`, of),
+        ),
+        ...action(may.viewerCanCreateStreams, text('createStream'), `${brokerAddress(id)}/streams?new=stream`, of),
+        ...action(
+          may.viewerCanChangeAccessControl,
+          text('giveAccess'),
+          accessAddress(id, 'accounts', { new: 'device' }),
           of,
-          address: `${projectAddress(id)}/certificates`,
-        })),
-      ),
-    ],
-    screens: [
-      ...brokers.flatMap(({ id, name: of }) =>
-        OF_BROKER.map((key) => ({ ...screen(brokerText(key), `${brokerAddress(id)}/${key}`), of })),
-      ),
-      ...projects.flatMap(({ id, name: of }) =>
-        OF_PROJECT.map((key) => ({ ...screen(projectText(key), `${projectAddress(id)}/${key}`), of })),
-      ),
-    ],
+        ),
+      ]),
+    ];
   };
+  const namedOf = (project: Project): readonly Found[] => {
+    const address = projectAddress(project.id);
+    const silence = (query: string) =>
+      project.viewerCanSilenceProblems && { acts: { silence: `${address}/silences?new=silence${query}` } };
+    return [
+      { ...one('project', project.name, address), ...silence('') },
+      ...project.brokers.map(({ id, name }) => ({
+        ...one('broker', name, brokerAddress(id), project.name),
+        ...silence(`&broker=${id}`),
+      })),
+      ...(project.certificates?.nodes ?? []).map(({ filename }) =>
+        one('certificate', filename, `${address}/certificates?search=${encodeURIComponent(filename)}`, project.name),
+      ),
+      ...project.tokens.map(({ name }) => one('token', name, `${address}/tokens`, project.name)),
+    ];
+  };
+  return useMemo(
+    () => ({
+      named: [
+        one('screen', text('fleet'), '/'),
+        ...(isRootAdmin
+          ? [
+              ...(['audit', 'people', 'notifications', 'service'] as const).map((key) =>
+                one('screen', text(key), `/${key}`),
+              ),
+              one('action', text('invite'), '/people?new=invite'),
+            ]
+          : []),
+        one('screen', text('organizations'), '/organizations'),
+        one('screen', text('ownAccount'), '/account'),
+        one('screen', text('explorer'), '/explorer'),
+        one('action', text('createProject'), '/?new=project'),
+        ...projects.flatMap(namedOf),
+      ],
+      screens: projects.flatMap(screensOf),
+    }),
+    [projects, isRootAdmin, language],
+  );
 }
 
 /** Screens of brokers that are shown: with 200 brokers, a short word would find thousands. */
 const MAX_SCREENS = 10;
+const EMAIL = /^(.+?)\s+(\S+@\S+)$/;
 
-export const foundIn = ({ named, screens }: Places, term: string): readonly Found[] => [
-  ...named.filter(({ name }) => contains(name, term)),
-  ...(term === '' ? [] : screens.filter(({ name, of }) => hasWords(`${of} ${name}`, term)).slice(0, MAX_SCREENS)),
-];
+export function foundIn({ named, screens }: Places, term: string): readonly Found[] {
+  // "invite vera@example.com"
+  const [, words = '', email = ''] = EMAIL.exec(term) ?? [];
+  const isInvitation = ({ address, name }: Found) => address.endsWith('new=invite') && hasWords(name, words);
+  return [
+    ...named.filter(({ name, kind }) => contains(name, term) || (kind === 'action' && hasWords(name, term))),
+    ...(words === '' ? [] : named.filter(isInvitation)).map((one) => ({
+      ...one,
+      of: email,
+      address: `${one.address}&email=${encodeURIComponent(email)}`,
+    })),
+    ...(term === '' ? [] : screens.filter(({ name, of }) => hasWords(`${of} ${name}`, term)).slice(0, MAX_SCREENS)),
+  ];
+}

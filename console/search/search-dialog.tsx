@@ -1,10 +1,11 @@
 import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
+import { useViewer } from '../session/viewer.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Refusal } from '../ui/problem.tsx';
-import { MAX_OF_KIND } from './broker-search.ts';
-import type { Found } from './found.ts';
+import { type Found, keyOf, MAX_OF_KIND, VERBS } from './found.ts';
+import { addRecent } from './recent.ts';
 import { searchTexts } from './texts.ts';
 import { useSearch } from './use-search.ts';
 import './style.css';
@@ -13,22 +14,26 @@ import './style.css';
 export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
   const text = useTexts(searchTexts);
   const [, navigate] = useLocation();
+  const { email, name } = useViewer();
   const [term, setTerm] = useState('');
-  const [chosen, setChosen] = useState(0);
+  /** `null`: the first result. Others may come before the chosen one. */
+  const [chosen, setChosen] = useState<string | null>(null);
   /** Enter was pressed before anything was found: the first result is opened as soon as there is one. */
   const [isOpening, setOpening] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   const list = useId();
   const { found, lookUps, isBusy, error, numBrokers, numSearched, missing } = useSearch(term.trim());
   const options = [...found, ...lookUps];
-  const current = Math.min(chosen, options.length - 1);
+  const at = options.findIndex((one) => keyOf(one) === chosen);
+  const current = at < 0 ? Math.min(0, options.length - 1) : at;
   useLayoutEffect(() => input.current?.focus(), []);
   useEffect(() => {
     document.getElementById(`${list}-${current}`)?.scrollIntoView({ block: 'nearest' });
   }, [current, list]);
-  const go = ({ address }: Found) => {
+  const go = (one: Found) => {
+    if (!VERBS.some((verb) => verb === one.kind)) addRecent(email ?? name, one);
     onClose();
-    navigate(address);
+    navigate(one.address);
   };
   const target = options[current];
   useEffect(() => {
@@ -36,7 +41,8 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
   });
   const press = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-    if (step !== 0) setChosen(Math.max(0, Math.min(options.length - 1, current + step)));
+    const next = options[Math.min(options.length - 1, current + step)] ?? target;
+    if (step !== 0) setChosen(next ? keyOf(next) : null);
     else if (event.key === 'Enter') setOpening(target !== undefined || isBusy);
     else return;
     event.preventDefault();
@@ -57,7 +63,7 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
         value={term}
         onInput={({ currentTarget: { value } }) => {
           setTerm(value);
-          setChosen(0);
+          setChosen(null);
           setOpening(false);
         }}
         onKeyDown={press}
@@ -66,7 +72,7 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
         {options.map((one, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the input has the keys
           <div
-            key={`${one.kind} ${one.address} ${one.name}`}
+            key={keyOf(one)}
             id={`${list}-${index}`}
             role="option"
             aria-selected={index === current}

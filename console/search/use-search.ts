@@ -1,19 +1,17 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { useLocation } from 'wouter';
 import { ask } from '../graph/ask.ts';
 import { graphql } from '../graph/graphql.ts';
 import type { RefusedError } from '../graph/refused.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useViewer } from '../session/viewer.ts';
-import { type BrokerResult, searchBrokers } from './broker-search.ts';
-import { contains, type Found } from './found.ts';
-import { foundIn, usePlaces } from './places.ts';
+import { loaded } from '../ui/later.ts';
+import type { BrokerResult } from './broker-search.ts';
+import { brokerAddress, contains, type Found, keyOf, ranked } from './found.ts';
+import { foundIn, MORE_BROKERS, PLACES, type PlaceBroker, type Project, usePlaces } from './places.ts';
+import { recentOf } from './recent.ts';
 import { useCommand, withActs } from './verbs.ts';
 
-const PLACES = graphql(`query SearchPlaces {
-  projects(first: 100) {
-    nodes { id name brokers(first: 100) { nodes { id name } } certificates(first: 20) { nodes { id filename } } }
-  }
-}`);
 const PEOPLE = graphql(`query SearchPeople($first: Int!) { users(first: $first) { nodes { id name email } } }`);
 /** Of the people of the service, the first are searched. */
 const MAX_PEOPLE = 500;
@@ -42,17 +40,16 @@ interface Remote {
   readonly isBusy: boolean;
 }
 
-/** Screens, projects and brokers at once; what brokers have when they respond. */
+/** Screens, projects and brokers at once; what brokers have when they respond. Without a text, recent results first. */
 export function useSearch(typed: string): Search {
   const command = useCommand(typed);
   const { name: term } = command;
-  const { isRootAdmin } = useViewer();
-  const { data, error } = useQuery(PLACES, {});
+  const { isRootAdmin, email, name } = useViewer();
+  const [address] = useLocation();
+  const { projects, isRead, error } = useProjects();
   const [remote, setRemote] = useState<Remote>({ results: [], isBusy: false });
-  const projects = data?.projects.nodes ?? [];
-  const brokers = projects.flatMap((project) =>
-    project.brokers.nodes.map(({ id, name }) => ({ id, name, project: project.name })),
-  );
+  const named = useRef(new Map<string, Promise<readonly Found[]>>());
+  const brokers = projects.flatMap((project) => project.brokers);
   const numBrokers = brokers.length;
   const isLongEnough = term.length >= MIN_LENGTH;
   useEffect(() => {
@@ -60,8 +57,11 @@ export function useSearch(typed: string): Search {
     if (!isLongEnough || numBrokers === 0) return;
     const end = new AbortController();
     const add = (result: BrokerResult) => setRemote(({ results }) => ({ results: [...results, result], isBusy: true }));
+    const isHere = ({ id }: PlaceBroker) => address.startsWith(brokerAddress(id));
     const run = async () => {
-      await searchBrokers(brokers, term, add, end.signal);
+      const inOrder = [...brokers.filter(isHere), ...brokers.filter((broker) => !isHere(broker))];
+      const { searchBrokers } = await loaded(() => import('./broker-search.ts'));
+      await searchBrokers(inOrder, term, { named: named.current, add, signal: end.signal });
       if (!end.signal.aborted) setRemote(({ results }) => ({ results, isBusy: false }));
     };
     const timer = setTimeout(() => void run(), TYPING_MS);
@@ -70,16 +70,20 @@ export function useSearch(typed: string): Search {
       end.abort();
     };
   }, [term, isLongEnough, numBrokers]);
-  const places = usePlaces({ projects, isRootAdmin });
+  const places = usePlaces(projects, isRootAdmin);
   const people = usePeople({ isWanted: isRootAdmin && isLongEnough, term });
-  const missing = remote.results.map((result) => result.missing).filter((name) => name !== null);
-  const isBusy = (data === null && error === null) || remote.isBusy;
+  const found = useMemo(() => {
+    const all = [...foundIn(places, term), ...people, ...remote.results.flatMap((result) => result.found)];
+    if (term !== '') return withActs(ranked(all, term), command);
+    const recent = recentOf(email ?? name);
+    const keys = new Set(recent.map(keyOf));
+    return [...recent, ...all.filter((one) => !keys.has(keyOf(one)))];
+  }, [places, people, remote, typed]);
+  const missing = remote.results.map((result) => result.missing).filter((one) => one !== null);
+  const isBusy = !isRead || remote.isBusy;
   const lookUps = remote.results.flatMap(({ lookUp }) => lookUp ?? []);
   return {
-    found: withActs(
-      [...foundIn(places, term), ...people, ...remote.results.flatMap((result) => result.found)],
-      command,
-    ),
+    found,
     lookUps: isBusy ? [] : lookUps.slice(0, MAX_LOOK_UPS),
     isBusy,
     error,
@@ -89,6 +93,36 @@ export function useSearch(typed: string): Search {
   };
 }
 
+interface Projects {
+  readonly projects: readonly Project[];
+  /** Whether they were read, or cannot be read. */
+  readonly isRead: boolean;
+  readonly error: RefusedError | null;
+}
+
+/** The projects of the viewer with all their brokers. */
+function useProjects(): Projects {
+  const { data, error } = useQuery(PLACES, {});
+  const [more, setMore] = useState<ReadonlyMap<string, readonly PlaceBroker[]>>(new Map());
+  useEffect(() => {
+    for (const { id, brokers } of data?.projects.nodes ?? []) {
+      if (brokers.totalCount === brokers.nodes.length) continue;
+      void ask(MORE_BROKERS, { id }).then((read) =>
+        setMore((before) => new Map(before).set(id, read.data?.project?.brokers.nodes ?? [])),
+      );
+    }
+  }, [data]);
+  const projects = useMemo(
+    () =>
+      (data?.projects.nodes ?? []).map(({ brokers, ...project }) => ({
+        ...project,
+        brokers: [...brokers.nodes, ...(more.get(project.id) ?? [])],
+      })),
+    [data, more],
+  );
+  return { projects, isRead: data !== null || error !== null, error };
+}
+
 /** People of the service, for root administrators. */
 function usePeople({ isWanted, term }: { readonly isWanted: boolean; readonly term: string }): readonly Found[] {
   const [all, setAll] = useState<readonly Found[]>([]);
@@ -96,7 +130,10 @@ function usePeople({ isWanted, term }: { readonly isWanted: boolean; readonly te
     if (!isWanted || all.length > 0) return;
     void ask(PEOPLE, { first: MAX_PEOPLE }).then(({ data }) => setAll((data?.users.nodes ?? []).map(personFound)));
   }, [isWanted]);
-  return isWanted ? all.filter(({ name, of }) => contains(`${name} ${of}`, term)) : [];
+  return useMemo(
+    () => (isWanted ? all.filter(({ name, of }) => contains(`${name} ${of}`, term)) : []),
+    [all, isWanted, term],
+  );
 }
 
 const personFound = ({ id, name, email: of }: { id: string; name: string; email: string }): Found => ({

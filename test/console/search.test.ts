@@ -1,8 +1,38 @@
 import { describe, expect, test } from 'vitest';
+import { type Found, type Kind, ranked } from '../../console/search/found.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startClient } from '../support/mosquitto.ts';
-import { PASSWORD, startTestService } from '../support/service.ts';
-import { addBroker, checkScreen, firstBroker, openFleet } from './page.ts';
+import { PASSWORD, ROOT, startTestService } from '../support/service.ts';
+import { addBroker, checkScreen, firstBroker, makeStrict, openFleet, signOut } from './page.ts';
+
+test('the whole name is found before its beginning, its words and its parts, and equal names by their kind', () => {
+  const found = (kind: Kind, name: string, of: string | null = null): Found => ({ kind, name, of, address: `/${of}` });
+  const results = [
+    found('topic', 'plant/depress'),
+    found('account', 'unnamed', 'Plant'),
+    found('client', 'line/press'),
+    found('role', 'press'),
+    found('client', 'press-10', 'Graz'),
+    found('client', 'press-1', 'Graz'),
+    found('client', 'press', 'Linz'),
+    found('client', 'press', 'Graz'),
+    found('client', 'press', 'Graz'),
+    found('screen', 'Clients', 'Press shop'),
+    found('screen', 'Press'),
+  ];
+  expect(ranked(results, 'Press').map(({ kind, name, of }) => [kind, name, of].join(' '))).toEqual([
+    'screen Press ',
+    'client press Linz',
+    'client press Graz',
+    'role press ',
+    'client press-1 Graz',
+    'client press-10 Graz',
+    'client line/press ',
+    'screen Clients Press shop',
+    'topic plant/depress ',
+    'account unnamed Plant',
+  ]);
+});
 
 describe.skipIf(!hasChromium)(hasChromium ? 'the search' : CHROMIUM_MISSING, () => {
   test('finds screens, projects, brokers, clients, access control and topics by keyboard, and goes to them', async () => {
@@ -39,7 +69,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the search' : CHROMIUM_MISSING, () 
     const page = await openFleet(service);
     const result = (name: string) => page.getByRole('option', { name });
     await page.keyboard.press('Control+k');
-    await page.getByRole('combobox', { name: 'Screens, projects' }).waitFor();
+    await page.getByRole('combobox', { name: 'Screens, actions' }).waitFor();
     await page.keyboard.press('Escape');
     // Letters right after the key are part of the term.
     const find = async (term: string) => {
@@ -117,6 +147,108 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the search' : CHROMIUM_MISSING, () 
     expect(await page.getByRole('dialog').count()).toBe(0);
   });
 
+  test('finds streams, bridges, tokens, people, screens and actions by keyboard, and first the last results', async () => {
+    const service = await startTestService({ embeddedBroker: true });
+    const broker = await firstBroker(service);
+    const { projectId } = service;
+    await service.person(null);
+    const created = await service.graphql(
+      `mutation ($stream: CreateStreamInput!, $bridge: UpdateBridgeConfigInput!, $token: CreateTokenInput!) {
+        createStream(input: $stream) { stream { name } }
+        updateBridgeConfig(input: $bridge) { bridge { id } }
+        createToken(input: $token) { token { id } }
+      }`,
+      {
+        stream: { brokerId: broker.id, name: 'to-celsius', sourceTopic: 'raw' },
+        bridge: {
+          brokerId: broker.id,
+          bridgeKey: 'mqtt-bridge',
+          config: {
+            connections: [{ name: 'to-graz', url: 'mqtt://127.0.0.1:9', topics: [{ pattern: '#', direction: 'out' }] }],
+          },
+        },
+        token: { projectId, name: 'to-deploy', role: 'VIEWER', type: 'UNRESTRICTED' },
+      },
+    );
+    expect(created.errors).toBeUndefined();
+    const page = await openFleet(service);
+    const result = (name: string) => page.getByRole('option', { name });
+    const first = page.getByRole('listbox', { name: 'Results' }).getByRole('option', { selected: true });
+    const address = () => page.evaluate('location.search + location.hash') as Promise<string>;
+    const dialog = (name: string) => page.getByRole('dialog', { name });
+    const find = async (term: string) => {
+      await page.keyboard.press('Control+k');
+      await page.keyboard.type(term);
+    };
+    const open = async (term: string, name: string) => {
+      await find(term);
+      await result(name).first().waitFor();
+      await expect.poll(() => first.textContent()).toContain(name);
+      await page.keyboard.press('Enter');
+      await dialog('Search').waitFor({ state: 'detached' });
+    };
+    await open('celsius', 'Stream to-celsius');
+    await expect.poll(address).toBe(`?stream=to-celsius#/brokers/${broker.id}/streams`);
+    await open('to-graz', 'Bridge to-graz');
+    await page.getByText('to-graz').waitFor();
+    await open('to-deploy', 'Token to-deploy');
+    await page.getByRole('rowheader', { name: 'to-deploy' }).waitFor();
+    await open('sett', 'Screen Settings First project');
+    await expect.poll(address).toBe(`#/projects/${projectId}`);
+    await open('emb over', `Screen Overview ${broker.name}`);
+    await expect.poll(address).toBe(`#/brokers/${broker.id}`);
+    await open('add broker', 'Action Add broker First project');
+    await dialog('Add a broker to First project').waitFor();
+    await page.keyboard.press('Escape');
+    await dialog('Add a broker to First project').waitFor({ state: 'detached' });
+    expect(await address()).toBe('#/');
+    await open('create stream', `Action Create stream ${broker.name}`);
+    await page.getByRole('heading', { name: 'New stream' }).waitFor();
+    await open('silence first', 'Silence First project');
+    await dialog('Silence problems of First project').waitFor();
+    await page.keyboard.press('Escape');
+    await open('create token', 'Action Create token First project');
+    await dialog('Create token').waitFor();
+    await page.keyboard.press('Escape');
+    await open('upload', 'Action Upload certificate First project');
+    await dialog('Upload').waitFor();
+    await page.keyboard.press('Escape');
+    await open('invite vera@example.com', 'Action Invite a person vera@example.com');
+    expect(await dialog('Invite a person').getByLabel('E-mail address').inputValue()).toBe('vera@example.com');
+    await page.keyboard.press('Escape');
+    await open('create project', 'Action Create project');
+    await dialog('New project').waitFor();
+    await page.keyboard.press('Escape');
+    await open("why can't admin publish to plant", 'Why admin');
+    await expect.poll(address).toBe(`?account=admin&action=PUBLISH&topic=plant#/brokers/${broker.id}/why`);
+    await open('why admin plant/state', 'Why admin');
+    await expect.poll(address).toBe(`?account=admin&topic=plant%2Fstate#/brokers/${broker.id}/why`);
+
+    // What was opened last is first, without what verbs did.
+    await find('');
+    await expect.poll(() => first.textContent()).toContain('Action Create project');
+    const names = await page.getByRole('option').allTextContents();
+    expect(names.slice(1, 3)).toEqual(['Action Invite a person vera@example.com', expect.stringContaining('Upload')]);
+    await page.keyboard.press('Escape');
+    const stored = () => page.evaluate('Object.entries(localStorage).join()') as Promise<string>;
+    expect(await stored()).toContain(ROOT.email);
+    await signOut(page);
+    await page.getByLabel('Password').waitFor();
+    expect(await stored()).not.toContain(ROOT.email);
+  });
+
+  test('offers only the screens and actions that the viewer may use', async () => {
+    const service = await startTestService({ embeddedBroker: true });
+    await makeStrict(service);
+    const page = await openFleet(service, (await service.person('VIEWER')).token);
+    await page.getByRole('button', { name: 'Search' }).click();
+    const term = page.getByRole('combobox', { name: 'Screens, actions' });
+    await term.fill('first');
+    await page.getByRole('option', { name: 'Screen Members First project' }).waitFor();
+    const names = await page.getByRole('option').allTextContents();
+    expect(names.filter((name) => /Action|Audit|Passwords|Notifications/.test(name))).toEqual([]);
+  });
+
   test('opens the first result when it comes, if Enter was pressed before', async () => {
     const service = await startTestService({ embeddedBroker: true });
     const page = await openFleet(service);
@@ -141,7 +273,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the search' : CHROMIUM_MISSING, () 
     await addBroker(service, 'mqtt://127.0.0.1:9', { name: 'away' });
     const page = await openFleet(service);
     await page.getByRole('button', { name: 'Search' }).click();
-    await page.getByRole('combobox', { name: 'Screens, projects' }).fill('admin');
+    await page.getByRole('combobox', { name: 'Screens, actions' }).fill('admin');
     await page.getByText('searched at 1 of 2 brokers').waitFor();
     await page.getByText('Not reachable, so not searched: away').waitFor();
     await page.getByRole('option', { name: 'Account admin' }).waitFor();
@@ -154,9 +286,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the search' : CHROMIUM_MISSING, () 
     const { token } = await service.person(null);
     const page = await openFleet(service, token);
     await page.getByRole('button', { name: 'Search' }).click();
-    await page.getByRole('combobox', { name: 'Screens, projects' }).fill(name);
+    await page.getByRole('combobox', { name: 'Screens, actions' }).fill(name);
     await page.getByText('Nothing was found.').waitFor();
-    await page.getByRole('combobox', { name: 'Screens, projects' }).fill('people');
+    await page.getByRole('combobox', { name: 'Screens, actions' }).fill('people');
     await page.getByText('Nothing was found.').waitFor();
   });
 });
