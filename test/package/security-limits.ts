@@ -267,6 +267,10 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Jobs of one broker in the database that have ended': ['domains/jobs/job-store.ts', 'MAX_ENDED'],
   'Messages in processing by streams': ['data-plane/streams/engine/backlog.ts', 'MAX_MESSAGES'],
   'Started sign-ins with a provider': ['domains/sign-in/sign-in-attempts.ts', 'MAX_ATTEMPTS'],
+  'Bits of an RSA key: of a broker, a bridge or a listener, and of certificate authorities': [
+    'protocol/certificates/weakness.ts',
+    'MAX_RSA_BITS',
+  ],
   'Response from an OpenID Connect provider': ['domains/sign-in/oidc/bounded-fetch.ts', 'MAX_RESPONSE_BYTES'],
   'Response from an LDAP directory': ['domains/sign-in/ldap/ldap-connection.ts', 'MAX_RESPONSE_BYTES'],
   'Read response of a webhook': ['data-plane/bridges/webhook/webhook-requests.ts', 'MAX_RESPONSE_BYTES'],

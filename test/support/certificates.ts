@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, generatePrimeSync, type KeyObject, X509Certificate } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ interface CertificateWanted {
   /** In the notation of openssl. Default: `DNS:localhost` and `IP:127.0.0.1`; none for an authority. */
   readonly altNames?: readonly string[];
   /** Default: `ec` (P-256). */
-  readonly key?: 'ec' | 'rsa-2048' | 'rsa-1024' | 'ed25519';
+  readonly key?: 'ec' | 'rsa-2048' | 'rsa-1024' | 'rsa-8256' | 'ed25519';
   /** Default: `sha256`. */
   readonly digest?: 'sha256' | 'sha1';
   /** Validity. Default: from an hour ago, for a year. */
@@ -84,7 +84,40 @@ function create(wanted: CertificateWanted, by: TestCertificate | null): TestCert
 function newKey(kind: NonNullable<CertificateWanted['key']>): KeyObject {
   if (kind === 'ec') return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
   if (kind === 'ed25519') return generateKeyPairSync('ed25519').privateKey;
-  return generateKeyPairSync('rsa', { modulusLength: Number(kind.slice('rsa-'.length)) }).privateKey;
+  const bits = Number(kind.slice('rsa-'.length));
+  return bits > 8_192 ? largeKey(bits) : generateKeyPairSync('rsa', { modulusLength: bits }).privateKey;
+}
+
+/** An RSA key of many primes with 64 bits, which takes milliseconds; two large primes would take a minute. */
+function largeKey(bits: number): KeyObject {
+  const e = 65_537n;
+  const factor = (primes: number) => {
+    let [product, phi] = [1n, 1n];
+    for (let left = primes; left > 0; ) {
+      const prime = generatePrimeSync(64, { bigint: true });
+      if (product % prime === 0n || (prime - 1n) % e === 0n) continue;
+      [product, phi, left] = [product * prime, phi * (prime - 1n), left - 1];
+    }
+    return { product, phi };
+  };
+  const [p, q] = [factor(Math.ceil(bits / 128) + 1), factor(Math.ceil(bits / 128))];
+  const d = inverse(e, p.phi * q.phi);
+  const numbers = { n: p.product * q.product, e, d, p: p.product, q: q.product };
+  const remainders = { dp: d % p.phi, dq: d % q.phi, qi: inverse(q.product, p.product) };
+  const encoded = Object.entries({ ...numbers, ...remainders }).map(([name, number]) => {
+    const hex = number.toString(16);
+    return [name, Buffer.from(hex.padStart(hex.length + (hex.length % 2), '0'), 'hex').toString('base64url')];
+  });
+  return createPrivateKey({ key: { kty: 'RSA', ...Object.fromEntries(encoded) }, format: 'jwk' });
+}
+
+function inverse(number: bigint, modulus: bigint): bigint {
+  let [r, next, s, nextS] = [number % modulus, modulus, 1n, 0n];
+  while (next !== 0n) {
+    const quotient = r / next;
+    [r, next, s, nextS] = [next, r - quotient * next, nextS, s - quotient * nextS];
+  }
+  return ((s % modulus) + modulus) % modulus;
 }
 
 const isRoot = ({ leaf }: TestCertificate) => {

@@ -1,10 +1,9 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile, realpath } from 'node:fs/promises';
 import { isAbsolute, relative, resolve } from 'node:path';
 import { type InputIssue, invalid, ServiceError } from '../../platform/errors.ts';
 import { controlCharacterIssues, textIssues } from '../../platform/text/texts.ts';
 import type { Nullish } from '../../platform/without-nulls.ts';
-import { certificatesProblem, plainPem } from '../../protocol/certificates/connection-pem.ts';
+import { certificatesProblem, privateKeyProblem } from '../../protocol/certificates/connection-pem.ts';
 import { portOrPathProblem } from '../../protocol/mqtt/connect-options.ts';
 import { AllowedHosts, type InsideRule } from '../../protocol/network/allowed-hosts.ts';
 import type { LeadsToOwnBroker } from './own-listeners.ts';
@@ -53,10 +52,8 @@ export async function checkConnection(input: BrokerConnectionInput, rules: Conne
   for (const name of ['caCert', 'clientCert'] as const) {
     check(name, input[name] ? certificatesProblem(input[name]) : null);
   }
-  if (!isReadable(input.clientKey, createPrivateKey)) check('clientKey', 'must be an unencrypted PEM private key');
-  if (issues.length === 0 && input.clientCert && input.clientKey) {
-    const isPair = new X509Certificate(plainPem(input.clientCert)).checkPrivateKey(createPrivateKey(input.clientKey));
-    if (!isPair) check('clientKey', 'does not belong to clientCert');
+  if (input.clientKey) {
+    check('clientKey', privateKeyProblem(input.clientKey, issues.length === 0 ? input.clientCert : null));
   }
   for (const name of ['caCertFile', 'clientCertFile', 'clientKeyFile'] as const) {
     const file = input[name];
@@ -84,15 +81,6 @@ function urlProblem(url: string, { allowedHosts, inside }: ConnectionRules): str
     return 'must not contain credentials; use username and password';
   }
   return new AllowedHosts(allowedHosts, inside).refusal(parsed.hostname) ?? portOrPathProblem(parsed);
-}
-
-function isReadable(pem: string | null | undefined, read: (pem: string) => unknown): boolean {
-  try {
-    if (pem) read(pem);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Resolves symbolic links before the comparison, so neither `..` nor a link leads out of the folder. */

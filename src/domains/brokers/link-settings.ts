@@ -1,7 +1,7 @@
 import { ServiceError } from '../../platform/errors.ts';
 import type { Sealer } from '../../platform/storage/encryption/sealed.ts';
 import { withoutNulls } from '../../platform/without-nulls.ts';
-import { certificatesProblem } from '../../protocol/certificates/connection-pem.ts';
+import { certificatesProblem, privateKeyProblem } from '../../protocol/certificates/connection-pem.ts';
 import type { BrokerLinkOptions } from '../../protocol/mqtt/link-options.ts';
 import { isLocalHost } from '../../protocol/network/allowed-hosts.ts';
 import type { BrokerRecord } from './broker-cache.ts';
@@ -30,17 +30,16 @@ export async function linkSettings(broker: BrokerRecord, options: LinkSettingsOp
   if (url === null) throw withoutAddress(broker.name);
   requireReachableHost(broker, url, options.host);
   const open = (sealed: string | null, what: string) => sealed && sealer.open(sealed, `${broker.id}/${what}`);
-  const pem = async (text: string | null, file: string | null) =>
-    text ?? (file && (await readConnectionFile(file, rules.filesDir)));
-  const certificates = async (text: string | null, file: string | null) => {
-    const found = await pem(text, file);
-    const problem = file === null || !found ? null : certificatesProblem(found);
+  const pem = async (text: string | null, file: string | null, problemOf: (pem: string) => string | null) => {
+    if (text !== null || file === null) return text;
+    const found = await readConnectionFile(file, rules.filesDir);
+    const problem = problemOf(found);
     if (problem !== null) throw new ServiceError('INVALID', `The file "${file}" ${problem}`);
     return found;
   };
-  const ca = await certificates(broker.caCert, broker.caCertFile);
-  const cert = await certificates(broker.clientCert, broker.clientCertFile);
-  const key = await pem(open(sealedClientKey, 'clientKey'), broker.clientKeyFile);
+  const ca = await pem(broker.caCert, broker.caCertFile, certificatesProblem);
+  const cert = await pem(broker.clientCert, broker.clientCertFile, certificatesProblem);
+  const key = await pem(open(sealedClientKey, 'clientKey'), broker.clientKeyFile, (text) => privateKeyProblem(text));
   return {
     url,
     verifyCa: verifyCaCert,

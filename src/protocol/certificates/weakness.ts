@@ -1,10 +1,12 @@
-import type { X509Certificate } from 'node:crypto';
+import type { KeyObject, X509Certificate } from 'node:crypto';
 import { keyBits } from './certificate-facts.ts';
 
 /* OpenSSL 3 at security level 2, the default of Debian (SSL_CTX_set_security_level(3)), refuses these certificates. */
 
 const MIN_RSA_BITS = 2_048;
 const MIN_CURVE_BITS = 224;
+/** A signature with 8,192 bits takes 40 ms, 200 ms with a malformed key; with 16,384 bits it takes 300 ms. */
+const MAX_RSA_BITS = 8_192;
 const CURVES_OF_TLS = ['prime256v1', 'secp384r1', 'secp521r1'];
 const USABLE_KEYS = ['rsa', 'rsa-pss', 'ec', 'ed25519', 'ed448'];
 
@@ -30,11 +32,22 @@ export function weaknessOf(certificate: X509Certificate, isRoot: boolean): strin
   if (type.startsWith('rsa') && bits !== null && bits < MIN_RSA_BITS) {
     return `is weak: its RSA key has ${bits} bits, and brokers require at least ${MIN_RSA_BITS}`;
   }
+  const oversize = oversizeOf(publicKey);
+  if (oversize !== null) return oversize;
   if (type === 'ec' && bits !== null && bits < MIN_CURVE_BITS) {
     return `is weak: its EC key has ${bits} bits, and brokers require at least ${MIN_CURVE_BITS}`;
   }
   const digest = isRoot ? null : weakDigest(certificate.raw);
   return digest === null ? null : `is weak: it is signed with ${digest}, which brokers and clients refuse`;
+}
+
+/**
+ * Why a key is too large, or `null`. OpenSSL accepts private keys of any size, and signs with them in the thread of the
+ * connection.
+ */
+export function oversizeOf(key: KeyObject): string | null {
+  const { modulusLength: bits = 0 } = key.asymmetricKeyDetails ?? {};
+  return bits <= MAX_RSA_BITS ? null : `has a key of ${bits} bits: at most ${MAX_RSA_BITS} are allowed`;
 }
 
 export function unusualCurve({ publicKey }: X509Certificate): string | null {

@@ -22,16 +22,20 @@ async function addBroker({ rest, projectId, root }: TestService, body: object): 
   return answer.body.id;
 }
 
-/** Follows the project until the broker is in this state. */
-async function reached(service: TestService, brokerId: string, state: string): Promise<void> {
+/** Follows the project until the broker is in this state. Returns the last error. */
+async function reached(service: TestService, brokerId: string, state: string): Promise<string | null> {
   const events = subscribe(service, service.root, STATUS, { id: service.projectId });
+  let lastError: string | null = null;
   await events.until(({ brokerStatus }) =>
     brokerStatus.brokers.some(
-      (broker: { brokerId: string; connection: { state: string } }) =>
-        broker.brokerId === brokerId && broker.connection.state === state,
+      (broker: { brokerId: string; connection: { state: string; lastError: string | null } }) => {
+        lastError = broker.connection.lastError;
+        return broker.brokerId === brokerId && broker.connection.state === state;
+      },
     ),
   );
   events.end();
+  return lastError;
 }
 
 test('the brokers of a project are filtered and sorted, with pages in each order', async () => {
@@ -210,6 +214,12 @@ test('bad connection settings are refused with every path and reason, and nothin
   const cert = { client_cert: `${leaf}${key}`, client_key: key };
   const [issue] = await refuse({ url: 'mqtts://host', ...cert });
   expect(issue).toEqual({ path: '/client_cert', reason: 'contains a PRIVATE KEY, which is not a certificate' });
+  const large = createAuthority({ key: 'rsa-8256' });
+  const material = { ca_cert: leaf + large.leaf, client_cert: large.leaf, client_key: large.key };
+  const oversize = expect.stringMatching(/has a key of 8\d+ bits: at most 8192 are allowed$/);
+  expect(await refuse({ url: 'mqtts://host', ...material })).toEqual(
+    Object.keys(material).map((name) => ({ path: `/${name}`, reason: oversize })),
+  );
   await refuse({ url: 'mqtt://user:secret@host' });
   for (const url of ['mqtt://host:0', 'mqtts://host/path', 'mqtt://host?x', 'ws://host/mqtt#x']) await refuse({ url });
   await refuse({ url: 'mqtt://host', ca_cert_file: '/etc/passwd' });
@@ -237,6 +247,19 @@ test('files are read only below the configured folder', async () => {
   expect(await add('out/passwd')).toBe(400);
   expect(await add('/etc/passwd')).toBe(400);
   expect(await add('certs/none.pem')).toBe(400);
+});
+
+test('a file with a private key that is too large, or is none, is not used', async () => {
+  const filesDir = temporaryFolder();
+  writeFileSync(join(filesDir, 'large.pem'), createAuthority({ key: 'rsa-8256' }).key);
+  writeFileSync(join(filesDir, 'none.pem'), 'x');
+  const service = await startTestService({ env: { BROKER_FILES_DIR: filesDir } });
+  const errorOf = async (file: string) => {
+    const id = await addBroker(service, { name: file, url: 'mqtts://127.0.0.1:1', client_key_file: file });
+    return reached(service, id, 'UNREACHABLE');
+  };
+  expect(await errorOf('large.pem')).toMatch(/"large\.pem" has a key of 8\d+ bits: at most 8192 are allowed/);
+  expect(await errorOf('none.pem')).toMatch('"none.pem" must be a private key in PEM, without a passphrase');
 });
 
 test('a Mosquitto that is added with user name and password is connected, and its restart is reported', async () => {

@@ -9,6 +9,10 @@ const INVALID = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n'
 test('each certificate of a bundle is checked, not only the first one', () => {
   const [one, other] = [createAuthority(), createAuthority()];
   expect(certificatesProblem(one.leaf + other.leaf)).toBeNull();
+  const large = createAuthority({ key: 'rsa-8256' });
+  expect(certificatesProblem(one.leaf + large.leaf)).toMatch(
+    /^contains a certificate at position 2 that has a key of 8/,
+  );
   expect(certificatesProblem(one.leaf + INVALID + other.leaf)).toBe('contains an invalid certificate at position 2');
   expect(certificatesProblem(one.leaf + other.key)).toBe('contains a PRIVATE KEY, which is not a certificate');
   expect(certificatesProblem(one.leaf + other.leaf.slice(0, 200))).toMatch(/begins in line \d+ and has no end/);

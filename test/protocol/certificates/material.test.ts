@@ -154,6 +154,7 @@ describe('refused certificates', () => {
   const legacy = converted(rsa.key, 'rsa', '-traditional', '-aes128', '-passout', 'pass:hunter2');
   const ssh = '-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n';
   const weak = root.issue({ key: 'rsa-1024' });
+  const large = root.issue({ key: 'rsa-8256' });
   const sha1 = root.issue({ digest: 'sha1' });
   const request = made({ key: server.key }, 'openssl req -new -key key -subj /CN=server -batch');
   const rows: readonly (readonly [string, string, string | null, readonly string[]])[] = [
@@ -248,6 +249,7 @@ describe('refused certificates', () => {
       server.key,
       ['cert: is not a chain: "Intermediate" did not issue "server"'],
     ],
+    ['RSA 8256', large.cert, large.key, [expect.stringMatching(/^cert: has a key of 8\d+ bits: at most 8192 are/)]],
     ['RSA 1024', weak.cert, weak.key, ['cert: is weak: its RSA key has 1024 bits, and brokers require at least 2048']],
     ['SHA-1', sha1.cert, sha1.key, ['cert: is weak: it is signed with SHA-1, which brokers and clients refuse']],
     [

@@ -1,7 +1,7 @@
 import { createSecureContext } from 'node:tls';
 import type { InputIssue } from '../../../platform/errors.ts';
 import { withoutNulls } from '../../../platform/without-nulls.ts';
-import { certificatesProblem, plainPem } from '../../../protocol/certificates/connection-pem.ts';
+import { certificatesProblem, plainPem, privateKeyProblem } from '../../../protocol/certificates/connection-pem.ts';
 import { flagSchema, type JsonSchema, textSchema } from '../model/bridge-kind.ts';
 
 export interface TlsMaterial {
@@ -40,17 +40,15 @@ export function tlsMaterialIssues({ ca, cert, key }: TlsMaterial): InputIssue[] 
     if (reason !== null) issues.push({ path: `/${name}`, reason });
   }
   if (issues.length > 0 || cert === undefined || key === undefined) return issues;
-  if (!isUsable(() => createSecureContext({ cert: plainPem(cert), key }))) {
-    issues.push({ path: '/key', reason: 'must be a private key in PEM, that of "cert"' });
-  }
-  return issues;
+  const reason = privateKeyProblem(key, cert) ?? unusable(cert, key);
+  return reason === null ? [] : [{ path: '/key', reason }];
 }
 
-export function isUsable(read: () => unknown): boolean {
+function unusable(cert: string, key: string): string | null {
   try {
-    read();
-    return true;
+    createSecureContext({ cert: plainPem(cert), key });
+    return null;
   } catch {
-    return false;
+    return 'cannot be used with the client certificate';
   }
 }

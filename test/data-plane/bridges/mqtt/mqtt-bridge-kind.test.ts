@@ -89,7 +89,7 @@ test('a client certificate and its key belong together', () => {
   const withTls = (tls: object) => issuesOf({ connections: [{ ...CONNECTION, ...tls }] });
   expect(withTls({ ca: one.cert, cert: one.cert, key: one.key })).toEqual([]);
   expect(withTls({ cert: one.cert, key: other.key })).toEqual([
-    '/connections/0/key: is not that of the client certificate',
+    '/connections/0/key: does not belong to the client certificate',
   ]);
   expect(withTls({ cert: one.cert })).toEqual([expect.stringContaining('/connections/0/cert')]);
   const notPem = 'is not PEM: there is no line -----BEGIN CERTIFICATE-----';
@@ -97,6 +97,12 @@ test('a client certificate and its key belong together', () => {
   expect(withTls({ ca: one.cert + other.key })).toEqual([
     expect.stringContaining('/connections/0/ca: contains a PRIV'),
   ]);
+  const large = createAuthority({ key: 'rsa-8256' });
+  expect(withTls({ ca: large.leaf, cert: large.leaf, key: large.key })).toEqual(
+    ['ca', 'cert', 'key'].map((name) =>
+      expect.stringMatching(new RegExp(`^/connections/0/${name}: .*has a key of 8\\d+ bits: at most 8192`)),
+    ),
+  );
   expect(withTls({ cert: one.cert, key: 'no PEM' })).toEqual([expect.stringContaining('/connections/0/key')]);
 });
 

@@ -215,6 +215,14 @@ describe('a webhook', () => {
     expect(problems(webhookBridgeKind, hook({ ca: leaf + key }))).toEqual([
       '/ca: contains a PRIVATE KEY, which is not a certificate',
     ]);
+    const large = createAuthority({ key: 'rsa-8256' });
+    const oversize = expect.stringMatching(/has a key of 8\d+ bits: at most 8192 are allowed$/);
+    expect(problems(webhookBridgeKind, hook({ ca: large.leaf }))).toEqual([oversize]);
+    expect(problems(webhookBridgeKind, hook({ cert: large.leaf, key }))).toEqual([oversize]);
+    expect(problems(webhookBridgeKind, hook({ cert, key: large.key }))).toEqual([oversize]);
+    expect(problems(webhookBridgeKind, hook({ cert, key: createAuthority().key }))).toEqual([
+      '/key: does not belong to the client certificate',
+    ]);
     expect(problems(webhookBridgeKind, hook({ url: 'http://hooks.example/in', ca: leaf }))).toEqual([
       '/ca: needs a "url" with https',
     ]);
