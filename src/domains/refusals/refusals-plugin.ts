@@ -246,7 +246,7 @@ class RefusalsPlugin implements ControlPlugin, BegunPlugin {
   #isAdmitted({ clientid, isPlaceholder, address, port, reason }: DisconnectedLine): boolean {
     if (isPlaceholder || reason === NOT_AUTHORISED) return false;
     if (address !== null && port !== null && this.#connections.has(address, port)) return false;
-    const known = this.#clients.get(clientid);
+    const known = this.#clients?.get(clientid);
     return known?.isConnected ? port === null || port === known.port : !mayRefuseConnect(reason);
   }
 
