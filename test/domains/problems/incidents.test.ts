@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { connectAsync } from 'mqtt';
 import { expect, test } from 'vitest';
 import { createAuthority } from '../../support/certificates.ts';
@@ -56,6 +57,36 @@ test('wrong passwords, two clients with one id and withdrawn rights each open th
   expect(rights).toMatchObject({ subjectId: brokerId, severity: 'WARNING' });
   expect(rights.whatWouldHelp).not.toBe('');
   await control({ command: 'deleteRole', ...role });
+  await closed(service, 'BROKER_RIGHTS_MISSING');
+});
+
+test('the commands of a problem about missing rights grant them, and it closes', async () => {
+  const mosquitto = await startMosquitto({ access: 'dynsec', logTypes: FOLLOWED_LOG });
+  // As an operator who pastes the lines into a shell, with the address and the administrator of the broker.
+  const run = (commands: string) => {
+    const { username, password } = ADMIN;
+    const ctrl = `mosquitto_ctrl() { command mosquitto_ctrl -p ${mosquitto.port} -u ${username} -P '${password}' "$@"; }`;
+    execFileSync('bash', ['-c', `${ctrl}\n${commands}`], { stdio: 'pipe' });
+  };
+  const user = { username: "gate 'way'", password: 'secret' };
+  const operator = await mosquitto.client();
+  const acls = [{ acltype: 'subscribePattern', topic: '#', allow: false, priority: 10 }];
+  const commands = [
+    { command: 'createRole', rolename: 'blind', acls },
+    { command: 'createClient', ...user, roles: [{ rolename: 'blind', priority: 10 }] },
+  ];
+  await operator.publishAsync('$CONTROL/dynamic-security/v1', JSON.stringify({ commands }));
+  const service = await startTestService();
+  await addBroker(service, mosquitto.url, user);
+
+  const missing = () => problemsOf(service, { kinds: ['BROKER_RIGHTS_MISSING'] });
+  const partsOf = async () => (await missing()).map(({ detail }) => detail.split(':')[0]).sort();
+  await expect.poll(partsOf, SLOW).toEqual(['$SYS', 'cedalo/inspect', 'dynamic-security']);
+  for (const { whatWouldHelp } of await missing()) {
+    const lines = whatWouldHelp.split('\n').filter((line: string) => line.startsWith('mosquitto_ctrl dynsec '));
+    expect(lines.at(-1)).toBe(`mosquitto_ctrl dynsec addClientRole 'gate '\\''way'\\''' brokergraph 1000`);
+    run(lines.join('\n'));
+  }
   await closed(service, 'BROKER_RIGHTS_MISSING');
 });
 

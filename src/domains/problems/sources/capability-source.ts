@@ -1,6 +1,8 @@
+import { grantCommands, type NeededRights } from '../../../protocol/apis/missing-rights.ts';
 import type { CapabilityReasonCode } from '../../../protocol/control/capability-reason.ts';
-import type { ControlApi } from '../../../protocol/control/envelope.ts';
+import { type ControlApi, requestTopic, responseTopic } from '../../../protocol/control/envelope.ts';
 import type { ControlCapability } from '../../../protocol/control/plugin.ts';
+import { LOG_TOPIC } from '../../../protocol/mosquitto-log/log-reader.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntime } from '../../brokers/broker-runtime.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
@@ -22,6 +24,8 @@ const KINDS: Readonly<Partial<Record<CapabilityReasonCode, ProblemKind>>> = {
 
 /** Others belong to commercial plugins, or add details only: most brokers never grant them. */
 const APIS: readonly ControlApi[] = ['dynamic-security', 'cedalo/inspect'];
+
+const WITH_COMMANDS = '\nIf the broker has dynamic security, run these commands as its administrator:';
 
 /** How often an API with a problem is resolved again, which may ask the broker. */
 const AGAIN_MS = 10_000;
@@ -50,19 +54,32 @@ export function capabilitySource({ runtimes }: { readonly runtimes: BrokerRuntim
       askAgain(runtime, limited);
       const { problem } = runtime.sys;
       return [
-        ...(problem === null ? [] : [factOf('BROKER_RIGHTS_MISSING', broker, '$SYS', problem)]),
+        ...(problem === null ? [] : [factOf('BROKER_RIGHTS_MISSING', broker, '$SYS', problem, { read: ['$SYS/#'] })]),
         ...limited.flatMap(({ api, reason = '', reasonCode }) => {
           const kind = reasonCode && KINDS[reasonCode];
-          return kind ? [factOf(kind, broker, api, reason)] : [];
+          return kind ? [factOf(kind, broker, api, reason, rightsFor(api, reasonCode))] : [];
         }),
       ];
     },
   };
 }
 
-/** The text names the remedy after its first sentence. */
-function factOf(kind: ProblemKind, { id, name }: BrokerRecord, part: string, text: string): ProblemFact {
+function rightsFor(api: ControlApi, code: CapabilityReasonCode): NeededRights | null {
+  if (code === 'LOG_PERMISSION_MISSING') return { read: [`${LOG_TOPIC}#`] };
+  return code === 'PERMISSION_MISSING' ? { send: [requestTopic(api)], read: [responseTopic(api)] } : null;
+}
+
+/** The text names the remedy after its first sentence. `rights`: what is missing, for the commands that grant it. */
+function factOf(
+  kind: ProblemKind,
+  { id, name, username }: BrokerRecord,
+  part: string,
+  text: string,
+  rights: NeededRights | null,
+): ProblemFact {
   const end = text.search(/[.:] /);
-  const whatWouldHelp = end < 0 ? text : text.slice(end + 2);
+  const remedy = end < 0 ? text : text.slice(end + 2);
+  const commands = rights === null || username === null ? '' : grantCommands(username, rights);
+  const whatWouldHelp = commands === '' ? remedy : `${remedy}${WITH_COMMANDS}\n${commands}`;
   return { kind, subjectId: id, subjectName: name, part, detail: `${part}: ${text}`, whatWouldHelp };
 }
