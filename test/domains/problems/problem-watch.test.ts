@@ -12,6 +12,7 @@ import { ProblemWatch } from '../../../src/domains/problems/problem-watch.ts';
 import { ProblemCache } from '../../../src/domains/problems/storage/problem-cache.ts';
 import { ProblemStore } from '../../../src/domains/problems/storage/problem-store.ts';
 import { ProjectCache } from '../../../src/domains/projects/project-cache.ts';
+import type { Leases } from '../../../src/platform/storage/leases/leases.ts';
 import { openTestStorage } from '../../support/database.ts';
 import { recordStatements } from '../../support/statements.ts';
 
@@ -22,6 +23,13 @@ const factOf = (kind: ProblemFact['kind']): ProblemFact => ({
   subjectName: 'here',
   detail: 'x',
 });
+
+/** On PostgreSQL, a lease is held when a connection has it. */
+async function heldLease(leases: Leases, name = 'test') {
+  const lease = leases.want(name, () => undefined);
+  await expect.poll(() => lease.attempt()).toBe(true);
+  return lease;
+}
 
 test('a source that throws closes nothing and stops no other one, and is logged once until it works again', async () => {
   const { db, changes, leases } = await openTestStorage();
@@ -47,7 +55,7 @@ test('a source that throws closes nothing and stops no other one, and is logged 
     sources: { brokers: [], projects: [], process: [], service: [throwing, unread, working] },
     store: new ProblemStore({ db, changes, cache }),
     isMine: () => true,
-    lease: leases.want('test', () => undefined),
+    lease: await heldLease(leases),
     self: SELF,
     alive: () => null,
     tidy: async () => undefined,
@@ -121,18 +129,18 @@ test('a process leaves the problems of another one on its machine open until tha
     kinds: ['TOKEN_EXPIRING'],
     ofProcess: () => (isFull ? [factOf('TOKEN_EXPIRING')] : []),
   };
-  const watchOf = (self: ProcessPlace, process: readonly ProcessSource[]) =>
+  const watchOf = async (self: ProcessPlace, process: readonly ProcessSource[]) =>
     new ProblemWatch({
       ...{ brokers, projects, cache, self, log: parts.log },
       sources: { brokers: [], projects: [], process, service: [] },
       store: new ProblemStore({ db, changes, cache }),
       isMine: () => true,
-      lease: leases.want(self.folderId ?? '', () => undefined),
+      lease: await heldLease(leases, self.folderId ?? ''),
       alive: () => processes,
       tidy: async () => undefined,
     });
-  const one = watchOf(SELF, [source]);
-  const two = watchOf({ ...SELF, folderId: 'two' }, [{ ...source, ofProcess: () => [] }]);
+  const one = await watchOf(SELF, [source]);
+  const two = await watchOf({ ...SELF, folderId: 'two' }, [{ ...source, ofProcess: () => [] }]);
   one.check();
   two.check();
   expect(cache.openOfProject(null)).toMatchObject([{ subjectName: 'here' }]);
@@ -146,6 +154,34 @@ test('a process leaves the problems of another one on its machine open until tha
   expect(cache.openOfProject(null)).toEqual([]);
   await Promise.all([one.close(), two.close()]);
   await Promise.all([brokers.close(), projects.close(), cache.close()]);
+});
+
+test('a problem whose broker was deleted while no process found problems is closed afterwards', async () => {
+  const { db, changes, leases } = await openTestStorage();
+  const parts = { db, changes, log: pino({ level: 'silent' }) };
+  const [brokers, projects, cache] = [new BrokerCache(parts), new ProjectCache(parts), new ProblemCache(parts)];
+  await db.project.create({ data: { id: 'prj_1', name: 'plant' } });
+  const store = new ProblemStore({ db, changes, cache });
+  const scope = { projectId: 'prj_1', brokerId: 'brk_gone', brokerName: 'press' };
+  // Of a kind that closes at once.
+  store.take([{ change: 'OPEN', key: 'one', fact: factOf('TOKEN_EXPIRING'), scope }], new Date());
+  await store.flush();
+  await projects.load();
+  const watch = new ProblemWatch({
+    ...{ brokers, projects, cache, store, log: parts.log },
+    sources: { brokers: [], projects: [], process: [], service: [] },
+    isMine: () => true,
+    lease: await heldLease(leases),
+    self: SELF,
+    alive: () => null,
+    tidy: async () => undefined,
+  });
+  watch.check();
+  await watch.close();
+  await Promise.all([brokers.close(), projects.close(), cache.close()]);
+  const stored = { openKey: null, brokerName: 'press', detail: 'The broker was deleted. Before: x' };
+  expect(await db.problem.findMany()).toMatchObject([stored]);
+  expect(await db.problemChange.count({ where: { change: 'CLOSED' } })).toBe(1);
 });
 
 test('what is still wrong is noted by one statement, and only the other processes read it', async () => {
