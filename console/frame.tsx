@@ -5,6 +5,7 @@ import { addressOf } from './graph/addresses.ts';
 import { useService } from './graph/service.ts';
 import { AskCritical, ShowCritical } from './problems/critical-count.tsx';
 import { ProblemBadge } from './problems/problem-badge.tsx';
+import { BROKER_SCREENS, projectScreensOf } from './screens.tsx';
 import { Search } from './search/search.tsx';
 import { useViewer } from './session/viewer.ts';
 import { useShortcuts } from './shortcuts.ts';
@@ -12,6 +13,9 @@ import { useTexts } from './texts/texts.ts';
 import { Logo } from './ui/logo.tsx';
 import { usePageAlerts, useShownTitle } from './ui/page-title.ts';
 import { UserMenu } from './user-menu/user-menu.tsx';
+
+/** Of brokers and projects, which the search finds. */
+const SCREENS = { ofBroker: BROKER_SCREENS, ofProject: projectScreensOf };
 
 interface FrameProps {
   readonly language: string;
@@ -74,7 +78,7 @@ export function Frame({ language, onLanguage, onSignOut, children }: FrameProps)
           <span>{text('explorer')}</span>
         </a>
         <span className="space" />
-        <Search />
+        <Search screens={SCREENS} />
         <UserMenu language={language} onLanguage={onLanguage} onSignOut={onSignOut} />
       </nav>
       <div className="page">

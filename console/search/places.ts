@@ -3,7 +3,7 @@ import { accessAddress } from '../access/addresses.ts';
 import { brokerTexts } from '../broker/texts.ts';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { projectTexts } from '../project/texts.ts';
-import { BROKER_SCREENS, projectScreensOf } from '../screens.tsx';
+import type { common } from '../texts/common.ts';
 import { useLanguage, useTexts } from '../texts/texts.ts';
 import { brokerAddress, contains, type Found, hasWords, type Kind, projectAddress } from './found.ts';
 import { searchTexts } from './texts.ts';
@@ -48,6 +48,16 @@ export type PlaceBroker = ResultOf<typeof BROKER>;
 type Listed = ResultOf<typeof PLACES>['projects']['nodes'][number];
 export type Project = Omit<Listed, 'brokers'> & { readonly brokers: readonly PlaceBroker[] };
 
+interface Screen<Key> {
+  readonly key: Key;
+}
+
+/** The screens of brokers and projects. The first ones have the addresses of the broker and the project. */
+export interface Screens {
+  readonly ofBroker: readonly Screen<keyof typeof brokerTexts.en | keyof typeof common>[];
+  readonly ofProject: (project: Project) => readonly Screen<keyof typeof projectTexts.en | keyof typeof common>[];
+}
+
 interface Places {
   /** Found by a part of the name. */
   readonly named: readonly Found[];
@@ -56,7 +66,7 @@ interface Places {
 }
 
 /** Everything that the page knows without asking a broker. */
-export function usePlaces(projects: readonly Project[], isRootAdmin: boolean): Places {
+export function usePlaces(projects: readonly Project[], isRootAdmin: boolean, all: Screens): Places {
   const text = useTexts(searchTexts);
   const brokerText = useTexts(brokerTexts);
   const projectText = useTexts(projectTexts);
@@ -67,15 +77,17 @@ export function usePlaces(projects: readonly Project[], isRootAdmin: boolean): P
     const action = (isOffered: boolean, name: string, path: string, of = project.name) =>
       isOffered ? [one('action', name, path, of)] : [];
     return [
-      ...projectScreensOf(project).map(({ key }, index) =>
-        one('screen', projectText(key), index === 0 ? address : `${address}/${key}`, project.name),
-      ),
+      ...all
+        .ofProject(project)
+        .map(({ key }, index) =>
+          one('screen', projectText(key), index === 0 ? address : `${address}/${key}`, project.name),
+        ),
       ...action(project.viewerCanAddBrokers, text('addBroker'), `/?new=${project.id}`),
       ...action(project.viewerCanSilenceProblems, text('silenceProblems'), `${address}/silences?new=silence`),
       ...action(project.viewerCanCreateTokens, text('createToken'), `${address}/tokens?new=token`),
       ...action(project.viewerCanCreateCertificates, text('upload'), `${address}/certificates?new=certificate`),
       ...project.brokers.flatMap(({ id, name: of, ...may }) => [
-        ...BROKER_SCREENS.map(({ key }, index) =>
+        ...all.ofBroker.map(({ key }, index) =>
           one('screen', brokerText(key), index === 0 ? brokerAddress(id) : `${brokerAddress(id)}/${key}`, of),
         ),
         ...action(may.viewerCanCreateStreams, text('createStream'), `${brokerAddress(id)}/streams?new=stream`, of),

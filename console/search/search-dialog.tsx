@@ -5,24 +5,32 @@ import { useTexts } from '../texts/texts.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Refusal } from '../ui/problem.tsx';
 import { type Found, keyOf, MAX_OF_KIND, VERBS } from './found.ts';
+import type { Screens } from './places.ts';
 import { addRecent } from './recent.ts';
 import { searchTexts } from './texts.ts';
 import { useSearch } from './use-search.ts';
 import './style.css';
 
+interface SearchDialogProps {
+  readonly screens: Screens;
+  /** Before the dialog was loaded. */
+  readonly typed: { readonly term: string; readonly isOpening: boolean };
+  readonly onClose: () => void;
+}
+
 /** Finds everything that has a screen, and goes to it. */
-export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
+export function SearchDialog({ screens, typed, onClose }: SearchDialogProps) {
   const text = useTexts(searchTexts);
   const [, navigate] = useLocation();
   const { email, name } = useViewer();
-  const [term, setTerm] = useState('');
+  const [term, setTerm] = useState(typed.term);
   /** `null`: the first result. Others may come before the chosen one. */
   const [chosen, setChosen] = useState<string | null>(null);
   /** Enter was pressed before anything was found: the first result is opened as soon as there is one. */
-  const [isOpening, setOpening] = useState(false);
+  const [isOpening, setOpening] = useState(typed.isOpening);
   const input = useRef<HTMLInputElement>(null);
   const list = useId();
-  const { found, lookUps, isBusy, error, numBrokers, numSearched, missing } = useSearch(term.trim());
+  const { found, lookUps, isBusy, error, numBrokers, numSearched, missing } = useSearch(term.trim(), screens);
   const options = [...found, ...lookUps];
   const at = options.findIndex((one) => keyOf(one) === chosen);
   const current = at < 0 ? Math.min(0, options.length - 1) : at;

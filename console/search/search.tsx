@@ -1,20 +1,41 @@
 import { Search as SearchIcon } from 'lucide-react';
-import { useState } from 'react';
+import { Suspense, useEffect, useState } from 'react';
 import { useTexts } from '../texts/texts.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { later, loaded } from '../ui/later.ts';
 import { useKey } from '../ui/use-key.ts';
-import { SearchDialog } from './search-dialog.tsx';
+import type { Screens } from './places.ts';
 import { searchTexts } from './texts.ts';
 import './style.css';
 
-/**
- * The button of the search, and its key, which works on all screens.
- *
- * The dialog is not loaded later: letters that are typed right after Ctrl-K would be lost meanwhile.
- */
-export function Search() {
+const loadDialog = async () => (await import('./search-dialog.tsx')).SearchDialog;
+const SearchDialog = later(loadDialog);
+
+const NOTHING = { term: '', isOpening: false };
+
+/** The button of the search, on all screens. Keys after Ctrl-K are not lost while the dialog is loaded. */
+export function Search({ screens }: { readonly screens: Screens }) {
   const text = useTexts(searchTexts);
   const [isOpen, setOpen] = useState(false);
+  const [typed, setTyped] = useState(NOTHING);
+  useEffect(() => void loaded(loadDialog), []);
   useKey(isSearchKey, () => setOpen(true));
+  const close = () => {
+    setOpen(false);
+    setTyped(NOTHING);
+  };
+  const waiting = (
+    <Dialog title={text('search')} onClose={close}>
+      <input
+        className="search-term"
+        aria-label={text('searchFor')}
+        // biome-ignore lint/a11y/noAutofocus: the only field of a dialog
+        autoFocus={true}
+        onInput={({ currentTarget: { value } }) => setTyped({ term: value, isOpening: false })}
+        onKeyDown={({ key }) => key === 'Enter' && setTyped({ ...typed, isOpening: true })}
+      />
+    </Dialog>
+  );
   return (
     <>
       <button type="button" className="search" aria-keyshortcuts="Control+K" onClick={() => setOpen(true)}>
@@ -22,7 +43,11 @@ export function Search() {
         <span>{text('search')}</span>
         <kbd>Ctrl K</kbd>
       </button>
-      {isOpen && <SearchDialog onClose={() => setOpen(false)} />}
+      {isOpen && (
+        <Suspense fallback={waiting}>
+          <SearchDialog screens={screens} typed={typed} onClose={close} />
+        </Suspense>
+      )}
     </>
   );
 }

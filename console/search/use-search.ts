@@ -5,10 +5,9 @@ import { graphql } from '../graph/graphql.ts';
 import type { RefusedError } from '../graph/refused.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useViewer } from '../session/viewer.ts';
-import { loaded } from '../ui/later.ts';
-import type { BrokerResult } from './broker-search.ts';
+import { type BrokerResult, searchBrokers } from './broker-search.ts';
 import { brokerAddress, contains, type Found, keyOf, ranked } from './found.ts';
-import { foundIn, MORE_BROKERS, PLACES, type PlaceBroker, type Project, usePlaces } from './places.ts';
+import { foundIn, MORE_BROKERS, PLACES, type PlaceBroker, type Project, type Screens, usePlaces } from './places.ts';
 import { recentOf } from './recent.ts';
 import { useCommand, withActs } from './verbs.ts';
 
@@ -41,7 +40,7 @@ interface Remote {
 }
 
 /** Screens, projects and brokers at once; what brokers have when they respond. Without a text, recent results first. */
-export function useSearch(typed: string): Search {
+export function useSearch(typed: string, screens: Screens): Search {
   const command = useCommand(typed);
   const { name: term } = command;
   const { isRootAdmin, email, name } = useViewer();
@@ -60,7 +59,6 @@ export function useSearch(typed: string): Search {
     const isHere = ({ id }: PlaceBroker) => address.startsWith(brokerAddress(id));
     const run = async () => {
       const inOrder = [...brokers.filter(isHere), ...brokers.filter((broker) => !isHere(broker))];
-      const { searchBrokers } = await loaded(() => import('./broker-search.ts'));
       await searchBrokers(inOrder, term, { named: named.current, add, signal: end.signal });
       if (!end.signal.aborted) setRemote(({ results }) => ({ results, isBusy: false }));
     };
@@ -70,7 +68,7 @@ export function useSearch(typed: string): Search {
       end.abort();
     };
   }, [term, isLongEnough, numBrokers]);
-  const places = usePlaces(projects, isRootAdmin);
+  const places = usePlaces(projects, isRootAdmin, screens);
   const people = usePeople({ isWanted: isRootAdmin && isLongEnough, term });
   const found = useMemo(() => {
     const all = [...foundIn(places, term), ...people, ...remote.results.flatMap((result) => result.found)];

@@ -26,7 +26,7 @@ const badge = (page: Page) => page.getByRole('heading', { level: 2 }).locator('.
 /** Opens the page of a client id by the search. `kind`: what the search calls it. */
 async function find(page: Page, clientId: string, kind: string): Promise<void> {
   await page.keyboard.press('Control+k');
-  await page.getByRole('combobox', { name: 'Screens, projects' }).fill(clientId);
+  await page.getByRole('combobox', { name: 'Screens, actions' }).fill(clientId);
   await page.getByRole('option', { name: `${kind} ${clientId}` }).click();
   await page.getByRole('heading', { level: 2, name: clientId, exact: true }).waitFor();
 }
