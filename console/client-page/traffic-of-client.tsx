@@ -1,6 +1,7 @@
 import { useId } from 'react';
+import { type Amount, amountsIn, COUNTED } from '../broker/amounts.ts';
 import { useBytes } from '../broker/units.ts';
-import { graphql, type ResultOf } from '../graph/graphql.ts';
+import { graphql } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
@@ -10,12 +11,6 @@ import { useLastKnown } from './last-known.ts';
 import type { ClientNumbers } from './operations.ts';
 import { clientTexts } from './texts.ts';
 
-const COUNTED = graphql(`fragment Counted on TopTraffic @_unmask {
-  maxError
-  entries { name count perSecond }
-}`);
-
-/** The largest that the service lists: it has no counts of one client. */
 const TRAFFIC = graphql(
   `query TrafficOfClient($id: ID!) {
   broker(id: $id) {
@@ -34,12 +29,9 @@ const TRAFFIC = graphql(
 
 /** Brokers count in steps of ten seconds. */
 const TRAFFIC_MS = 10_000;
-const FIRST = 100;
-const MINUTE_SECONDS = 60;
 
 const MEASURES = ['MESSAGES_IN', 'BYTES_IN', 'MESSAGES_OUT', 'BYTES_OUT'] as const;
 type Measure = (typeof MEASURES)[number];
-type Counted = ResultOf<typeof COUNTED>;
 
 interface TrafficOfClientProps {
   readonly brokerId: string;
@@ -77,15 +69,15 @@ export function TrafficOfClient({ brokerId, clientId, isReached, numbers }: Traf
       title: text('lastMinute'),
       isNumber: true,
       cell: (measure) => {
-        const found = amountOf(broker?.[`minute_${measure}`], clientId);
-        return shown(measure, found && { ...found, value: found.value / MINUTE_SECONDS }, '/s');
+        const found = amountsIn(broker?.[`minute_${measure}`])(clientId);
+        return shown(measure, found && { ...found, value: found.perSecond }, '/s');
       },
     },
     {
       key: 'hour',
       title: text('lastHour'),
       isNumber: true,
-      cell: (measure) => shown(measure, amountOf(broker?.[`hour_${measure}`], clientId)),
+      cell: (measure) => shown(measure, amountsIn(broker?.[`hour_${measure}`])(clientId)),
     },
     {
       key: 'connection',
@@ -98,7 +90,7 @@ export function TrafficOfClient({ brokerId, clientId, isReached, numbers }: Traf
     },
   ];
   const isUnsupported = error?.code === 'NOT_SUPPORTED_BY_BROKER';
-  const inHour = MEASURES.map((measure) => amountOf(broker?.[`hour_${measure}`], clientId));
+  const inHour = MEASURES.map((measure) => amountsIn(broker?.[`hour_${measure}`])(clientId));
   const isKnown = MEASURES.some((measure, nth) => counted[measure] != null || inHour[nth]);
   const isNone = numbers === null && inHour.every((amount) => amount?.value === 0);
   return (
@@ -119,21 +111,4 @@ export function TrafficOfClient({ brokerId, clientId, isReached, numbers }: Traf
       )}
     </section>
   );
-}
-
-interface Amount {
-  readonly value: number;
-  /** Otherwise the value is the most that it can be. */
-  readonly isExact: boolean;
-}
-
-/** The amount of a client in a list of the largest ones; `null` if nothing is known. */
-function amountOf(list: Counted | null | undefined, clientId: string): Amount | null {
-  if (list == null) return null;
-  const { entries, maxError } = list;
-  const own = entries.find(({ name }) => name === clientId);
-  if (own) return { value: own.count + maxError, isExact: maxError === 0 };
-  const isFull = entries.length >= FIRST;
-  const least = isFull ? (entries.at(-1)?.count ?? 0) : 0;
-  return { value: Math.max(maxError, least), isExact: maxError === 0 && !isFull };
 }

@@ -1,5 +1,7 @@
 import { Trash2 } from 'lucide-react';
 import { useContext, useMemo } from 'react';
+import { exactRate, rateText } from '../broker/amounts.ts';
+import { type Format, useBytes } from '../broker/units.ts';
 import { type Translate, useLanguage, useNumbers, useTexts, useTimes } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { IconButton } from '../ui/icon-button.tsx';
@@ -10,6 +12,7 @@ import { clientPath } from './client-address.ts';
 import type { ClientRow } from './operations.ts';
 import type { SortField } from './selection.ts';
 import { clientsTexts } from './texts.ts';
+import { RATE_KEYS, type Rates } from './use-rates.ts';
 
 export interface ClientColumn extends Column<ClientRow> {
   readonly sortField?: SortField;
@@ -31,34 +34,38 @@ export const connectionKey = (isConnected: boolean | null): ConnectionKey =>
 export function useClientColumns(
   brokerId: string,
   withDrops: boolean,
+  rates: Rates | null,
   onDelete: ((clientId: string) => void) | null,
 ): readonly ClientColumn[] {
   const text = useTexts(clientsTexts);
   const numberText = useNumbers();
+  const bytesText = useBytes();
   const timeOf = useTimes();
   const zonedTimeOf = useZonedTimes();
   const language = useLanguage();
   const { linkTo } = useContext(PlaceContext);
   // Rows are drawn again only if their client or the columns change.
   return useMemo(
-    () => columnsOf({ brokerId, withDrops, onDelete, text, numberText, timeOf, zonedTimeOf, linkTo }),
-    [brokerId, withDrops, onDelete, language, linkTo],
+    () => columnsOf({ brokerId, withDrops, rates, onDelete, text, numberText, bytesText, timeOf, zonedTimeOf, linkTo }),
+    [brokerId, withDrops, rates, onDelete, language, linkTo],
   );
 }
 
 interface ColumnsOptions extends Pick<Place, 'linkTo'> {
   readonly brokerId: string;
   readonly withDrops: boolean;
+  readonly rates: Rates | null;
   /** Opens the deletion of the session of an offline client; `null` if the viewer may not delete it. */
   readonly onDelete: ((clientId: string) => void) | null;
   readonly text: ReturnType<typeof useTexts<keyof typeof clientsTexts.en>>;
-  readonly numberText: (number: number) => string;
+  readonly numberText: Format;
+  readonly bytesText: Format;
   readonly timeOf: (time: string) => string;
   readonly zonedTimeOf: (time: string) => string;
 }
 
 function columnsOf(options: ColumnsOptions): readonly ClientColumn[] {
-  const { brokerId, withDrops, onDelete, text, numberText, timeOf, zonedTimeOf, linkTo } = options;
+  const { brokerId, withDrops, rates, onDelete, text, numberText, bytesText, timeOf, zonedTimeOf, linkTo } = options;
   const count = (value: number | null | undefined) => (value == null ? '–' : numberText(value));
   return [
     {
@@ -142,6 +149,14 @@ function columnsOf(options: ColumnsOptions): readonly ClientColumn[] {
           } as const,
         ]
       : []),
+    ...(rates === null ? [] : RATE_KEYS).map((key) => ({
+      key,
+      title: text(key),
+      isNumber: true,
+      cell: ({ clientId }: ClientRow) =>
+        rateText(rates?.[key](clientId) ?? null, key.startsWith('bytes') ? bytesText : numberText),
+      value: ({ clientId }: ClientRow) => exactRate(rates?.[key](clientId) ?? null),
+    })),
   ];
 }
 

@@ -13,6 +13,10 @@ import { clientsTexts } from './texts.ts';
 /** As in the style sheet, in pixels. */
 const ROW_HEIGHT = 36;
 const OVERSCAN = 8;
+/** As in the style sheet: the first columns together, and each of the numbers after them. */
+const NAMED = 6;
+const NAMED_REM = 55.5;
+const NUMBER_REM = 5.5;
 /** More than the rows in the page. A row that leaves on one side is reused on the other one, which is faster. */
 const MAX_ROWS = 64;
 
@@ -93,6 +97,7 @@ export function ClientGrid(props: ClientGridProps) {
         role="grid"
         tabIndex={0}
         className={isStale ? 'clients-grid stale' : 'clients-grid'}
+        style={{ minWidth: `${NAMED_REM + NUMBER_REM * (columns.length - NAMED)}rem` }}
         aria-label={text('clients')}
         aria-rowcount={totalCount + 1}
         aria-activedescendant={isCurrentInPage ? rowId(current) : undefined}

@@ -22,6 +22,7 @@ import { PAGE_ROWS, type Rows } from './row-cache.ts';
 import { useSelection } from './selection.ts';
 import { subscribeCommand } from './subscribe-command.ts';
 import { clientsTexts } from './texts.ts';
+import { useRates } from './use-rates.ts';
 import { useRows } from './use-rows.ts';
 import './style.css';
 
@@ -38,7 +39,8 @@ export function ClientList() {
   const [isDisconnecting, setDisconnecting] = useState(false);
   /** The client whose session is to be deleted, or all of the filter. */
   const [deleted, setDeleted] = useState<string | typeof ALL | null>(null);
-  const columns = useClientColumns(brokerId, selection.withDrops, mayControl && isReached ? setDeleted : null);
+  const rates = useRates(brokerId);
+  const columns = useClientColumns(brokerId, selection.withDrops, rates, mayControl && isReached ? setDeleted : null);
   const totalCount = rows?.page.totalCount ?? 0;
   const kicked = connectedCount ?? totalCount;
   const isFiltered = Object.keys(selection.filter).length > 0;
@@ -118,6 +120,7 @@ export function ClientList() {
               isStale={!isLive || !isReached}
             />
           )}
+          {totalCount > 0 && rates !== null && <p className="quiet">{text('ratesSource')}</p>}
         </>
       )}
       {isDisconnecting && (

@@ -26,6 +26,12 @@ export const clientsTexts = catalogue('clients', {
   lastConnected: 'Last connect',
   queued: 'Queued',
   dropped: 'Dropped',
+  messagesIn: 'Msgs/s in',
+  messagesOut: 'Msgs/s out',
+  bytesIn: 'Bytes/s in',
+  bytesOut: 'Bytes/s out',
+  ratesSource:
+    'Rates of the last minute, counted by the broker itself. It lists the 100 clients with the most traffic: "≤" is the most that another client can have.',
   gateway: 'this service',
   isGateway: 'A connection of this service itself',
   bridge: 'bridge',

@@ -1,4 +1,6 @@
 import { useState } from 'react';
+import { exactRate, rateText } from '../broker/amounts.ts';
+import { useBytes } from '../broker/units.ts';
 import { useFresh } from '../graph/use-fresh.ts';
 import { payloadText, shortText } from '../messages/payload.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
@@ -9,6 +11,7 @@ import { Time } from '../ui/time.tsx';
 import { PAUSE_MS } from './pause.ts';
 import { topicTexts } from './texts.ts';
 import { FOUND, type FoundTopic, type Place } from './topic-graph.ts';
+import { useRates } from './use-rates.ts';
 
 interface Terms {
   readonly filter: string | null;
@@ -36,6 +39,8 @@ export function Found({ place, version, terms, isSelected, onSelect }: FoundProp
   const text = useTexts(topicTexts);
   const numberText = useNumbers();
   const [first, setFirst] = useState(PAGE);
+  const bytesText = useBytes();
+  const rates = useRates(place);
   const { data, error } = useFresh(FOUND, { ...place, ...terms, first }, version, PAUSE_MS);
   const topics = data?.broker?.topicTree?.topics;
   if (!topics) return <Problem error={error} />;
@@ -62,6 +67,19 @@ export function Found({ place, version, terms, isSelected, onSelect }: FoundProp
       value: ({ lastSeen }) => lastSeen,
     },
     { key: 'messages', title: text('uses'), cell: ({ messages }) => numberText(messages), isNumber: true },
+    ...(rates === null
+      ? []
+      : ([
+          ['messages', 'messagesPerSecond', numberText],
+          ['bytes', 'bytesPerSecond', bytesText],
+        ] as const)
+    ).map(([of, key, format]) => ({
+      key,
+      title: text(key),
+      isNumber: true,
+      cell: ({ topic }: FoundTopic) => rateText(rates?.[of](topic) ?? null, format),
+      value: ({ topic }: FoundTopic) => exactRate(rates?.[of](topic) ?? null),
+    })),
   ];
   return (
     <>
@@ -77,6 +95,7 @@ export function Found({ place, version, terms, isSelected, onSelect }: FoundProp
           {text('more')}
         </button>
       )}
+      {topics.nodes.length > 0 && rates !== null && <p className="quiet">{text('ratesSource')}</p>}
     </>
   );
 }

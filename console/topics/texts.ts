@@ -39,6 +39,10 @@ export const topicTexts = catalogue('topics', {
   notPublished: 'unknown: nobody published since the start of the broker, or too many other topics had messages since',
   publisherUnsupported: 'unknown: the broker does not report publishers; the embedded broker of this service does',
   uses: 'Uses',
+  messagesPerSecond: 'Msgs/s',
+  bytesPerSecond: 'Bytes/s',
+  ratesSource:
+    'Rates of the last minute, counted by the broker itself. It lists the 100 topics with the most messages: "≤" is the most that another topic can have.',
   foundText: 'Topics that contain the text: {count}',
   foundFilter: 'Topics that match the filter: {count}',
   foundTopics: 'Found topics',

@@ -150,11 +150,14 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the clients' : CHROMIUM_MISSING, ()
     await openClients(page, broker.name);
     await page.getByLabel('State').selectOption('offline');
     await page.getByText('1,002 clients').waitFor();
+    await page.getByRole('columnheader', { name: 'Bytes/s out' }).waitFor();
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Save as CSV' }).click();
     const lines = readFileSync(await (await download).path(), 'utf8').split('\r\n');
     expect(lines).toHaveLength(ids.length + 2);
-    expect(lines[0]).toBe('Client,State,Account,Address,Protocol,Last connect,Queued');
+    expect(lines[0]).toBe(
+      'Client,State,Account,Address,Protocol,Last connect,Queued,Msgs/s in,Msgs/s out,Bytes/s in,Bytes/s out',
+    );
     expect(lines.some((line) => line.startsWith("'=1+1,offline,admin,"))).toBe(true);
     expect(lines.some((line) => line.startsWith('"a""b,c",offline'))).toBe(true);
     await page.getByRole('button', { name: 'curl' }).click();
