@@ -8,10 +8,10 @@ import { ProblemBadge } from './problems/problem-badge.tsx';
 import { BROKER_SCREENS, projectScreensOf } from './screens.tsx';
 import { Search } from './search/search.tsx';
 import { useViewer } from './session/viewer.ts';
-import { useShortcuts } from './shortcuts.ts';
 import { useTexts } from './texts/texts.ts';
 import { Logo } from './ui/logo.tsx';
 import { usePageAlerts, useShownTitle } from './ui/page-title.ts';
+import { useShortcuts } from './user-menu/shortcuts.ts';
 import { UserMenu } from './user-menu/user-menu.tsx';
 
 /** Of brokers and projects, which the search finds. */

@@ -3,7 +3,6 @@ import { Suspense, useEffect, useState } from 'react';
 import { useTexts } from '../texts/texts.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { later, loaded } from '../ui/later.ts';
-import { useKey } from '../ui/use-key.ts';
 import type { Screens } from './places.ts';
 import { searchTexts } from './texts.ts';
 import './style.css';
@@ -19,7 +18,6 @@ export function Search({ screens }: { readonly screens: Screens }) {
   const [isOpen, setOpen] = useState(false);
   const [typed, setTyped] = useState(NOTHING);
   useEffect(() => void loaded(loadDialog), []);
-  useKey(isSearchKey, () => setOpen(true));
   const close = () => {
     setOpen(false);
     setTyped(NOTHING);
@@ -51,6 +49,3 @@ export function Search({ screens }: { readonly screens: Screens }) {
     </>
   );
 }
-
-const isSearchKey = ({ ctrlKey, metaKey, key }: KeyboardEvent): boolean =>
-  (ctrlKey || metaKey) && key.toLowerCase() === 'k';

@@ -1,24 +1,7 @@
 import { useTexts } from '../texts/texts.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { useOfferedShortcuts } from './shortcuts.ts';
 import { userMenuTexts } from './texts.ts';
-
-const KEYS = [
-  ['Ctrl K', 'keySearch'],
-  ['/', 'keyFilter'],
-  ['g h', 'fleet'],
-  ['g p', 'people'],
-  ['g a', 'audit'],
-  ['g n', 'notifications'],
-  ['g e', 'explorer'],
-  ['g u', 'ownAccount'],
-  ['j k', 'keyRows'],
-  ['[ ]', 'keyTabs'],
-  ['?', 'keyKeys'],
-  ['↑ ↓', 'keyChoose'],
-  ['Enter', 'keyOpen'],
-  ['Esc', 'keyClose'],
-  ['Tab', 'keyTab'],
-] as const;
 
 /** The keys of the console. */
 export function KeysDialog({ onClose }: { readonly onClose: () => void }) {
@@ -26,11 +9,11 @@ export function KeysDialog({ onClose }: { readonly onClose: () => void }) {
   return (
     <Dialog title={text('keys')} onClose={onClose}>
       <dl>
-        {KEYS.map(([key, meaning]) => [
-          <dt key={`${key} term`}>
-            <kbd>{key}</kbd>
+        {useOfferedShortcuts().map(({ keys, meaning }) => [
+          <dt key={`${meaning} term`}>
+            <kbd>{keys.join(' ')}</kbd>
           </dt>,
-          <dd key={key}>{text(meaning)}</dd>,
+          <dd key={meaning}>{text(meaning)}</dd>,
         ])}
       </dl>
     </Dialog>

@@ -11,7 +11,7 @@ export const userMenuTexts = catalogue('user-menu', {
   keySearch: 'Search',
   keyFilter: 'To the filter of the screen, or the search',
   keyRows: 'To the next or the previous row of a table',
-  keyTabs: 'To the previous or the next screen of a broker or project',
+  keyTabs: 'To the previous or the next screen of a broker or project, or page of a list',
   keyKeys: 'Show the keys',
   keyChoose: 'Choose a result of the search',
   keyOpen: 'Open the chosen result, or run the action of a form',

@@ -6,7 +6,6 @@ import { LANGUAGES } from '../texts/languages.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Field } from '../ui/field.tsx';
 import { later } from '../ui/later.ts';
-import { isTyping, useKey } from '../ui/use-key.ts';
 import { userMenuTexts } from './texts.ts';
 import { ThemeSelect } from './theme-select.tsx';
 import './style.css';
@@ -31,7 +30,6 @@ export function UserMenu({ language, onLanguage, onSignOut }: UserMenuProps) {
     hide();
     setKeys(true);
   };
-  useKey(isHelpKey, showKeys);
   return (
     <>
       <button type="button" className="user" popoverTarget="user-menu">
@@ -64,5 +62,3 @@ export function UserMenu({ language, onLanguage, onSignOut }: UserMenuProps) {
     </>
   );
 }
-
-const isHelpKey = ({ key, target }: KeyboardEvent): boolean => key === '?' && !isTyping(target);
