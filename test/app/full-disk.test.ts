@@ -1,9 +1,11 @@
-import { readdirSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import pg from 'pg';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { closed, opened } from '../domains/problems/problem-world.ts';
 import { runHere } from '../support/command.ts';
-import { temporaryFolder } from '../support/database.ts';
+import { newDatabaseUrl, temporaryFolder } from '../support/database.ts';
+import { describeEngines } from '../support/engines.ts';
 import { connected, ROOT, startTestService, type TestService } from '../support/service.ts';
 import { noSmallDisk, smallDisk } from '../support/small-disk.ts';
 
@@ -121,6 +123,124 @@ describe.skipIf(noSmallDisk !== null)('on a small disk', () => {
   });
 });
 
+interface Fault {
+  readonly code: string;
+  readonly reason: string;
+  readonly isUnready: boolean;
+  /** Begins the fault. Returns what ends it. */
+  begin(service: TestService): Promise<() => unknown>;
+}
+
+const pragma = async ({ storage: { db } }: TestService, name: string, value: number, usual: number) => {
+  await db.$queryRawUnsafe(`PRAGMA ${name} = ${value}`);
+  return () => db.$queryRawUnsafe(`PRAGMA ${name} = ${usual}`);
+};
+
+const SQLITE_FAULTS: readonly Fault[] = [
+  {
+    code: 'SQLITE_READONLY',
+    reason: 'it is read-only',
+    isUnready: true,
+    begin: (service) => pragma(service, 'query_only', 1, 0),
+  },
+  {
+    code: 'SQLITE_IOERR',
+    reason: 'the disk reports an error',
+    isUnready: true,
+    // The descriptor of the log of SQLite becomes one that cannot be written.
+    begin: async ({ config }) => {
+      const file = join(config.dataDir, 'brokergraph.db-wal');
+      const open = readdirSync('/proc/self/fd')
+        .map(Number)
+        .filter((fd) => targetOf(fd) === file);
+      expect(open).toHaveLength(1);
+      const reopen = (flags: string) => {
+        closeSync(open[0] ?? -1);
+        expect(openSync(file, flags)).toBe(open[0]);
+      };
+      reopen('r');
+      return () => reopen('r+');
+    },
+  },
+];
+
+const POSTGRESQL_FAULTS: readonly Fault[] = [
+  ...[
+    { code: '53100', reason: 'the disk is full' },
+    { code: '58030', reason: 'the disk reports an error' },
+  ].map((fault) => ({
+    ...fault,
+    // Its log, which readiness writes, may be on another disk.
+    isUnready: false,
+    begin: async ({ storage: { db } }: TestService) => {
+      await db.$executeRawUnsafe(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '${fault.code}'; END $$`);
+      for (const table of ['Project', 'ProjectToken'])
+        await db.$executeRawUnsafe(
+          `CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON "${table}" FOR EACH STATEMENT EXECUTE FUNCTION refuse()`,
+        );
+      return () => db.$executeRawUnsafe('DROP FUNCTION refuse CASCADE');
+    },
+  })),
+  {
+    code: '25006',
+    reason: 'it is read-only',
+    isUnready: true,
+    begin: async ({ config: { databaseUrl: connectionString } }) => {
+      const client = new pg.Client({ connectionString, options: '-c default_transaction_read_only=off' });
+      await client.connect();
+      onTestFinished(() => client.end());
+      const set = async (value: string) => {
+        await client.query(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = ${value}',
+          current_database()); END $$`);
+        await client.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE datname = current_database() AND pid <> pg_backend_pid()`);
+      };
+      await set('on');
+      return () => set('off');
+    },
+  },
+];
+
+describeEngines((engine, postgres) => {
+  test.for(engine === 'sqlite' ? SQLITE_FAULTS : POSTGRESQL_FAULTS)(
+    '$code is DATABASE_UNAVAILABLE with its reason in GraphQL, REST, readiness and metrics, and passes',
+    async ({ reason, isUnready, begin }) => {
+      const DATABASE_URL = (await newDatabaseUrl(engine, postgres)) ?? '';
+      const service = await startTestService({ dataDir: temporaryFolder(), env: { DATABASE_URL } });
+      const id = service.projectId;
+      const describeProject = (description: string) => service.graphql(DESCRIBE, { id, description });
+      const end = await begin(service);
+      const message = `The database cannot store changes: ${reason}`;
+      const code = 'DATABASE_UNAVAILABLE';
+      // A connection may end first.
+      await expect.poll(() => describeProject('a')).toMatchObject({ errors: [{ message, extensions: { code } }] });
+      const token = { name: 'script', role: 'viewer' };
+      await expect
+        .poll(() => service.rest('POST', `/api/projects/${id}/tokens`, undefined, token))
+        .toMatchObject({ status: 503, body: { code, message } });
+      if (isUnready) {
+        await expect
+          .poll(() => readiness(service))
+          .toMatchObject({
+            httpStatus: 503,
+            status: 'not ready',
+            reason: `the database cannot store changes: ${reason}`,
+          });
+        await expect.poll(() => metric(service, 'database_up')).toBe(0);
+      }
+      expect(await metric(service, `graphql_errors_total{code="${code}"}`)).toBeGreaterThan(0);
+      expect(await metric(service, `rest_errors_total{code="${code}"}`)).toBeGreaterThan(0);
+      await end();
+      await expect.poll(() => readiness(service)).toMatchObject({ httpStatus: 200, status: 'ready' });
+      await expect.poll(() => metric(service, 'database_up')).toBe(1);
+      await expect
+        .poll(() => describeProject('b'))
+        .toMatchObject({ data: { updateProject: { project: { description: 'b' } } } });
+    },
+  );
+});
+
 test('the state of a broker that cannot be written is known', async () => {
   const service = await startTestService({ embeddedBroker: true, env: { DATABASE_URL: '' } });
   const { db } = service.storage;
@@ -144,4 +264,13 @@ async function readiness({ rest }: TestService) {
 async function metric({ url }: TestService, name: string): Promise<number> {
   const lines = (await (await fetch(`${url}/metrics`)).text()).split('\n');
   return Number(lines.find((line) => line.startsWith(`brokergraph_${name} `))?.split(' ')[1]);
+}
+
+/** `null` if the descriptor is closed. */
+function targetOf(fd: number): string | null {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    return null;
+  }
 }

@@ -45,8 +45,13 @@ export interface Storage {
  */
 const WRITES: Readonly<Record<Engine, string>> = {
   sqlite: 'PRAGMA user_version = 0',
-  postgresql: "SELECT pg_logical_emit_message(true, 'brokergraph', '')::text",
+  // A message of the log is also written by a read-only transaction.
+  postgresql: `SELECT pg_logical_emit_message(true, 'brokergraph', '')::text,
+    current_setting('transaction_read_only') = 'on' AS "isReadOnly"`,
 };
+
+/** The code of PostgreSQL for a write in a read-only transaction. */
+const READ_ONLY = '25006';
 
 type OpenDatabase = Pick<Storage, 'db' | 'engine' | 'changes' | 'leases' | 'migrated' | 'pool' | 'speed'>;
 
@@ -62,7 +67,8 @@ export async function openStorage({ dataDir, databaseUrl, log }: StorageOptions)
     return {
       ...open,
       ping: async () => {
-        await open.db.$queryRawUnsafe(WRITES[open.engine]);
+        const [row] = await open.db.$queryRawUnsafe<{ readonly isReadOnly?: boolean }[]>(WRITES[open.engine]);
+        if (row?.isReadOnly) throw Object.assign(new Error('The database is read-only'), { code: READ_ONLY });
       },
       close: () => {
         closing ??= closeAll(open).finally(() => folder.close());

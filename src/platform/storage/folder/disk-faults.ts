@@ -2,7 +2,8 @@
 
 const FAULTS: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^(?:ENOSPC|EDQUOT|SQLITE_FULL|53100)$/, 'the disk is full'],
-  [/^(?:EROFS|SQLITE_READONLY(?:_\w+)?)$/, 'it is read-only'],
+  // 25006: PostgreSQL on a standby, or set to read-only, as some providers do before a disk is full.
+  [/^(?:EROFS|SQLITE_READONLY(?:_\w+)?|25006)$/, 'it is read-only'],
   [/^(?:EIO|SQLITE_IOERR(?:_\w+)?|58030)$/, 'the disk reports an error'],
   [/^SQLITE_CANTOPEN(?:_\w+)?$/, 'its files cannot be opened'],
 ];
