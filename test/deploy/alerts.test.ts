@@ -1,9 +1,11 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
 import { startMosquitto } from '../support/mosquitto.ts';
@@ -26,11 +28,15 @@ function seriesOf(text: string): Map<string, string> {
   );
 }
 
+const RESPONSE = 'brokergraph_database_response_seconds';
+
+const scraped = async ({ url }: TestService) => seriesOf(await (await fetch(`${url}/metrics`)).text());
+
 /** Without what depends on how busy, and how full, the machine of the test is. */
-const scrape = async ({ url }: TestService) =>
-  seriesOf(await (await fetch(`${url}/metrics`)).text())
+const scrape = async (service: TestService) =>
+  (await scraped(service))
     .set('brokergraph_process_load', '0.1')
-    .set('brokergraph_database_response_seconds', '0.01')
+    .set(RESPONSE, '0.01')
     .set('brokergraph_data_free_bytes', '1e10');
 
 type Series = ReadonlyMap<string, string>;
@@ -64,15 +70,16 @@ function alertsOf(before: Series, during: Series): string[] {
   return [...said.matchAll(/alertname="(\w+)"/g)].map(([, name = '']) => name).sort();
 }
 
-const startLogged = async (env: Record<string, string> = {}) => {
+const startLogged = async (env: Record<string, string> = {}, embeddedBroker = false) => {
   const lines: Record<string, unknown>[] = [];
   const log = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) });
-  const service = await startTestService({ env, log });
+  const service = await startTestService({ env, log, embeddedBroker });
   return { service, said: (level: number) => lines.filter((line) => line.level === level) };
 };
 
 const ADD = 'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }';
 const BRIDGE = 'mutation ($input: UpdateBridgeConfigInput!) { updateBridgeConfig(input: $input) { bridge { id } } }';
+const TARGET = 'mutation ($input: SetTargetStateInput!) { setTargetState(input: $input) { __typename } }';
 const LOGIN = 'mutation ($input: LoginInput!) { login(input: $input) { token } }';
 
 describe.skipIf(!hasPromtool)(`the alerts of deploy/alerts.yaml ${hasPromtool ? '' : `(${PROMTOOL_MISSING})`}`, () => {
@@ -157,24 +164,57 @@ describe.skipIf(!hasPromtool)(`the alerts of deploy/alerts.yaml ${hasPromtool ? 
     await service.storage.db.$queryRawUnsafe('PRAGMA max_page_count = 1000000');
   });
 
+  test('fire for a broker of this service whose port another program has, and the log names the program', async () => {
+    const { service, said } = await startLogged({}, true);
+    const { db } = service.storage;
+    const { id } = await db.broker.findFirstOrThrow();
+    const { port } = await db.brokerListener.findFirstOrThrow({ where: { brokerId: id }, orderBy: { number: 'asc' } });
+    await connected(service, id);
+    const healthy = await scrape(service);
+    const states = async () => [...(await scrape(service))].filter(([series]) => series.includes('cloud_brokers{'));
+    const turn = (targetState: string) => service.graphql(TARGET, { input: { brokerId: id, targetState } });
+    await turn('INACTIVE');
+    await expect.poll(states).toContainEqual(['brokergraph_cloud_brokers{state="inactive"}', '1']);
+    const program = createServer().listen(port, '127.0.0.1');
+    onTestFinished(() => void program.close());
+    await once(program, 'listening');
+    await turn('ACTIVE');
+    await expect.poll(states).toContainEqual(['brokergraph_cloud_brokers{state="error"}', '1']);
+    expect(alertsOf(healthy, await scrape(service))).toContain('BrokergraphCloudBrokerFailed');
+    expect(said(50)).toContainEqual(
+      expect.objectContaining({
+        msg: 'a broker of this service cannot run',
+        brokerId: id,
+        err: expect.objectContaining({ message: expect.stringContaining(`port ${port} is in use by `) }),
+      }),
+    );
+    program.close();
+    await connected(service, id);
+    expect(alertsOf(healthy, await scrape(service))).toEqual([]);
+  });
+
   test.skipIf(!postgres.available)(
     `fire for a database that is away or slow ${postgres.available ? '' : `(${UNAVAILABLE})`}`,
     async () => {
       const databaseUrl = new URL(await sharedDatabase(postgres));
       const port = Number(databaseUrl.port);
-      const relay = await startRelay(port);
+      let delay = 0;
+      const relay = await startRelay(port, { delayMs: () => delay });
       databaseUrl.port = new URL(relay.url).port;
       const { service } = await startLogged({ DATABASE_URL: databaseUrl.href });
       const healthy = await scrape(service);
       expect(healthy.get('brokergraph_database_connections{state="waiting"}')).toBe('0');
+      delay = 400;
+      const slow = async () => new Map(healthy).set(RESPONSE, (await scraped(service)).get(RESPONSE) ?? '');
+      await expect.poll(async () => Number((await slow()).get(RESPONSE))).toBeGreaterThan(0.3);
+      expect(alertsOf(healthy, await slow())).toEqual(['BrokergraphDatabaseSlow']);
+      delay = 0;
       relay.stop();
       await expect.poll(async () => (await scrape(service)).get('brokergraph_database_up')).toBe('0');
       const away = await scrape(service);
       await startRelay(port, { at: Number(databaseUrl.port) });
       await expect.poll(async () => (await scrape(service)).get('brokergraph_database_up')).toBe('1');
       expect(alertsOf(healthy, away)).toContain('BrokergraphDatabaseDown');
-      const slow = new Map(healthy).set('brokergraph_database_response_seconds', '0.7');
-      expect(alertsOf(healthy, slow)).toEqual(['BrokergraphDatabaseSlow']);
     },
   );
 });
