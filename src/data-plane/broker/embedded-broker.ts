@@ -99,7 +99,14 @@ class BrokerSupervisor implements RunningBroker {
     this.#closing.abort();
     const thread = this.#thread;
     thread?.send({ type: 'close' });
-    const timer = setTimeout(() => thread?.terminate(), CLOSE_TIMEOUT_MS);
+    const { id, log } = this.#options;
+    const timer = setTimeout(() => {
+      log.warn(
+        { broker: id, seconds: CLOSE_TIMEOUT_MS / 1_000 },
+        'embedded broker did not end in time, and is terminated',
+      );
+      thread?.terminate();
+    }, CLOSE_TIMEOUT_MS);
     await this.#supervision;
     clearTimeout(timer);
     this.#failures.clear();
