@@ -81,7 +81,7 @@ const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable="true"]') !== null;
 
 function toFilter(): void {
-  const filter = document.querySelector<HTMLElement>('main input:is([type=search], :not([type])):not(.menu *)');
+  const filter = document.querySelector<HTMLElement>('main search input:not(.menu *)');
   if (filter) filter.focus();
   else document.querySelector<HTMLElement>('button.search')?.click();
 }
