@@ -16,6 +16,7 @@ import { METRICS_MODULE, type MetricQueries, metricsModule } from '../src/data-p
 import { rowOf } from '../src/data-plane/history/metrics/stored-metrics.ts';
 import { HistoryCore } from '../src/data-plane/history/store/history-core.ts';
 import { SqliteHistory } from '../src/data-plane/history/store/sqlite-history.ts';
+import { atMost } from './support/bars.ts';
 
 const BROKERS = 1_000;
 /** Of ten seconds. */
@@ -69,9 +70,8 @@ async function running(): Promise<void> {
   }
   const { user, system } = process.cpuUsage(used);
   const share = (user + system) / 1_000 / (ROUNDS * ROUND_MS);
-  console.log(
-    `${BROKERS} brokers: ${(100 * share).toFixed(2)} % of a core (at most 3), ${Math.round(memory() - before)} MB (at most 40)`,
-  );
+  atMost(`${BROKERS} brokers`, 100 * share, 3, '% of a core');
+  atMost(`${BROKERS} brokers`, memory() - before, 40, 'MB');
   await history.close();
 }
 
@@ -116,11 +116,11 @@ async function thirtyDays(): Promise<void> {
       await database.transaction((transaction) => transaction.insert(table, rows));
     }
   }
-  console.log(`30 days of 100 brokers: ${Math.round(statSync(file).size / MIB)} MB (at most 300)`);
-  for (const [title, days, some, maxSteps] of [
-    ['a chart of 30 days', 30, 1, 300],
-    ['a chart of one day', 1, 1, 300],
-    ['small charts of a day of 50 brokers', 1, 50, 60],
+  atMost('30 days of 100 brokers', statSync(file).size / MIB, 300, 'MB');
+  for (const [title, days, some, maxSteps, mostMs] of [
+    ['a chart of 30 days', 30, 1, 300, 50],
+    ['a chart of one day', 1, 1, 300, 50],
+    ['small charts of a day of 50 brokers', 1, 50, 60, 250],
   ] as const) {
     const times: number[] = [];
     for (let round = 0; round < 21; round++) {
@@ -137,7 +137,8 @@ async function thirtyDays(): Promise<void> {
       times.push((user + system) / 1_000);
     }
     times.sort((a, b) => a - b);
-    console.log(`${title}: median ${times[10]?.toFixed(1)} ms of processor time, slowest ${times[20]?.toFixed(1)} ms`);
+    atMost(`${title}, median`, times[10] ?? Number.NaN, mostMs, 'ms of processor time');
+    console.log(`  slowest ${times[20]?.toFixed(1)} ms`);
   }
   await core.close();
 }

@@ -15,7 +15,7 @@ const bench = dirname(fileURLToPath(import.meta.url));
 const [name, ...options] = process.argv.slice(2);
 if (!name || !existsSync(join(bench, `${name}.ts`))) {
   console.error(
-    'usage: node bench/run.mjs graphql|rest|compression|inspect|console|console-load|access-index|access-write|access-burst|dynsec|footprint|fan-out|message-log|stream-query|streams|bridge|bridge-queues|bridge-sinks|topic-tree|audit|audit-processes|audit-reading|embedded|retained|scale|fleet|hostile|history|client-events',
+    'usage: node bench/run.mjs graphql|rest|compression|inspect|console|console-load|access-index|access-write|access-burst|dynsec|footprint|fan-out|message-log|stream-query|streams|bridge|bridge-queues|bridge-sinks|topic-tree|audit|audit-processes|audit-reading|embedded|retained|scale|fleet|hostile|history|client-events|problems',
   );
   process.exit(2);
 }
