@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest';
 import { schema } from '../../../src/app/schema.ts';
 import { MARK_KINDS, operationsOf } from '../../../src/domains/history/marks/mark-kinds.ts';
+import { createAuthority } from '../../support/certificates.ts';
 import { startTestService } from '../../support/service.ts';
 import { shared } from '../../support/shared.ts';
+import { embeddedBroker } from '../clients/truth/observed-broker.ts';
+import { dialMqtt } from '../clients/truth/raw-client.ts';
 
 const running = shared(() => startTestService());
 
@@ -33,6 +36,44 @@ test('marks are the changes of the range, the newest first, and no refused attem
   expect(await read({ from: '2000-01-01T00:00:00Z', to: began })).toMatchObject({ isComplete: true });
   const { errors } = await service.graphql(MARKS, { id, from: began, to: began });
   expect(errors).toMatchObject([{ extensions: { code: 'INVALID' } }]);
+});
+
+const CREATE_ACCOUNT = 'mutation ($input: CreateAccountInput!) { createAccount(input: $input) { outcome } }';
+const DISCONNECT = 'mutation ($input: DisconnectClientInput!) { disconnectClient(input: $input) { clientId } }';
+const SET_STATE = 'mutation ($input: SetTargetStateInput!) { setTargetState(input: $input) { broker { id } } }';
+
+test('an access change, a kick, a new certificate and a restart are marks of their kinds', async () => {
+  const { service, brokerId, port } = await embeddedBroker();
+  const { projectId: id } = await service.storage.db.broker.findFirstOrThrow();
+  const from = new Date().toISOString();
+  const account = { username: 'operator', password: 'a password' };
+  const options = { protocolVersion: 5, clean: true, expirySeconds: 0, keepalive: 600 } as const;
+  const client = await dialMqtt({ port, clientId: 'kicked', account, ...options });
+  const steps = [
+    [CREATE_ACCOUNT, { brokerId, change: { username: 'meter', password: 'x' } }],
+    [DISCONNECT, { brokerId, clientId: 'kicked' }],
+    [SET_STATE, { brokerId, targetState: 'INACTIVE' }],
+  ] as const;
+  for (const [document, input] of steps) {
+    expect((await service.graphql(document, { input })).errors).toBeUndefined();
+  }
+  await client.closed;
+  const { cert } = createAuthority({ name: 'Plant' });
+  const upload = { name: 'plant', filename: 'plant.pem', cert };
+  expect((await service.rest('POST', `/api/projects/${id}/certificates`, service.root, upload)).status).toBe(200);
+
+  const { marks } = (await service.graphql(MARKS, { id, from })).data.project.marks;
+  const onBroker = { brokerId, actorName: 'root@example.com', result: 'DONE' };
+  expect(marks).toMatchObject([
+    { kind: 'CERTIFICATE', event: { operation: 'createCertificate', brokerId: null } },
+    { kind: 'RESTART', event: { operation: 'setTargetState', ...onBroker } },
+    { kind: 'DISCONNECT', event: { operation: 'disconnectClient', ...onBroker } },
+    { kind: 'ACCESS', event: { operation: 'createAccount', ...onBroker } },
+  ]);
+  for (const kind of ['ACCESS', 'CERTIFICATE', 'DISCONNECT', 'RESTART']) {
+    const { data } = await service.graphql(MARKS, { id, from, kinds: [kind] });
+    expect(data.project.marks.marks).toMatchObject([{ kind }]);
+  }
 });
 
 test('marks need the role ADMIN in the whole project', async () => {
