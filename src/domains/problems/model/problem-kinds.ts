@@ -53,6 +53,7 @@ export const PROBLEM_KINDS = kinds({
     title: 'A function of the broker is not available',
     whatWouldHelp: 'The capabilities of the broker describe what is missing.',
     opensAfterS: 8,
+    closesAfterS: 10,
   },
   LOG_NOT_UNDERSTOOD: {
     scope: 'BROKER',
@@ -65,7 +66,8 @@ export const PROBLEM_KINDS = kinds({
     severity: 'NOTICE',
     title: 'The list of clients is incomplete',
     whatWouldHelp: 'Clients that connected before this service are listed when they connect again.',
-    opensAfterS: 18,
+    opensAfterS: 2,
+    closesAfterS: 10,
   },
   BRIDGE_DOWN: {
     scope: 'BROKER',
@@ -167,6 +169,8 @@ export const PROBLEM_KINDS = kinds({
     severity: 'CRITICAL',
     title: 'A node of a cluster cannot be reached',
     whatWouldHelp: 'Start the node, or check the network between this service and the node.',
+    // Nodes are read every four seconds.
+    opensAfterS: 2,
   },
   CLUSTER_DRIFTED: {
     scope: 'BROKER',

@@ -19,7 +19,17 @@ const WINDOW_MS = 25_000;
 const READ_MS = 4_000;
 /** Clients whose counters are read: those that sent most in the last minute. */
 const MAX_READ = 20;
-const LIST_MS = 10_000;
+const LIST_MS = 4_000;
+/** A broker that counts its connections while one is being opened counts again ten seconds later. */
+const COUNTED_MS = 16_000;
+
+interface Incomplete {
+  /** Empty: the list is complete. */
+  readonly detail: string;
+  /** Of the first and the last of the readings that found an incomplete list. */
+  readonly since: number;
+  readonly at: number;
+}
 
 interface Rate {
   readonly clientId: string;
@@ -99,24 +109,32 @@ async function countsOf({ id }: BrokerRecord, runtimes: BrokerRuntimes): Promise
 export function listSource({ runtimes, brokers }: ClientSourceOptions): BrokerSource {
   const isFollowed = (id: string) =>
     runtimes.isConnected(id) && runtimes.find(id)?.controls.known(INSPECT_API)?.provider === 'GATEWAY';
-  const reasons = new PolledReadings<string>({
+  const detailOf = async (id: string) => {
+    const controls = runtimes.find(id)?.controls;
+    if (controls === undefined) return '';
+    const { complete = true, incompleteReason } = await listClients(controls, { verbose: false, count: 1 });
+    return complete ? '' : (incompleteReason ?? 'Clients may be missing.');
+  };
+  const readings: PolledReadings<Incomplete> = new PolledReadings({
     everyMs: LIST_MS,
     read: async ({ id }) => {
-      const controls = runtimes.find(id)?.controls;
-      if (controls === undefined) return '';
-      const { complete = true, incompleteReason } = await listClients(controls, { verbose: false, count: 1 });
-      return complete ? '' : (incompleteReason ?? 'Clients may be missing.');
+      const detail = await detailOf(id);
+      const before = readings.of(id);
+      const at = performance.now();
+      return { detail, since: before === null || before.detail === '' ? at : before.since, at };
     },
   });
   return {
     kinds: ['LIST_INCOMPLETE'],
-    refresh: () => reasons.refresh(brokers.all().filter(({ id }) => isFollowed(id))),
+    refresh: () => readings.refresh(brokers.all().filter(({ id }) => isFollowed(id))),
     of: ({ id, name }) => {
       if (!runtimes.isConnected(id)) return null;
       if (!isFollowed(id)) return [];
-      const detail = reasons.of(id);
-      if (detail === null) return null;
-      return detail === '' ? [] : [{ kind: 'LIST_INCOMPLETE', subjectId: id, subjectName: name, detail }];
+      const reading = readings.of(id);
+      if (reading === null) return null;
+      const { detail, since, at } = reading;
+      if (detail === '' || at - since < COUNTED_MS) return [];
+      return [{ kind: 'LIST_INCOMPLETE', subjectId: id, subjectName: name, detail }];
     },
   };
 }

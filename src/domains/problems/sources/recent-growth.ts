@@ -21,7 +21,10 @@ export class RecentGrowth {
   readonly #maxGapMs: number;
   readonly #counters = new Map<string, Counted>();
 
-  /** `windowMs` may change. `maxGapMs`: a counter that was not noted for longer restarts, because it may have grown long ago. */
+  /**
+   * `windowMs` may change. `maxGapMs`: a counter that was not noted for longer restarts, because it may have grown long
+   * ago.
+   */
   constructor(windowMs: number | (() => number), { maxGapMs = MAX_GAP_MS } = {}) {
     this.#windowMs = typeof windowMs === 'number' ? () => windowMs : windowMs;
     this.#maxGapMs = maxGapMs;
