@@ -4,8 +4,10 @@ import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
 import { startRelay } from '../../support/relay.ts';
 import { sharedDatabase, startTestService } from '../../support/service.ts';
 import { startServiceProcess } from '../../support/service-process.ts';
-import { closed, openedAfter, problemsOf, SLOW } from './problem-world.ts';
+import { subscribe } from '../../support/subscription.ts';
+import { closedAfter, openedAfter, problemsOf, SLOW } from './problem-world.ts';
 
+const OF_PROCESSES = 'subscription { serviceProblems { kind problems { id kind closedAt } } }';
 const PROCESSES = 'query { processes { processId isSelf } }';
 const OF_SERVICE = { subjectName: hostname(), project: null, broker: null, subject: null };
 
@@ -19,12 +21,16 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const service = await startTestService({ env });
     const { data } = await service.graphql(PROCESSES);
     const { processId } = data.processes.find(({ isSelf }: { isSelf: boolean }) => !isSelf);
+    const live = subscribe(service, service.root, OF_PROCESSES);
+    await live.until(({ serviceProblems }) => serviceProblems.kind === 'SNAPSHOT');
     await other.kill();
     const killedAt = Date.now();
     const gone = await openedAfter(service, 'PROCESS_AWAY', { causedAt: killedAt });
     expect(gone).toMatchObject({ ...OF_SERVICE, detail: expect.stringContaining(processId) });
+    await live.until(({ serviceProblems: { problems } }) => problems[0]?.id === gone.id);
     await other.start();
-    await closed(service, 'PROCESS_AWAY');
+    await closedAfter(service, 'PROCESS_AWAY', Date.now());
+    await live.until(({ serviceProblems: { problems } }) => problems[0]?.closedAt != null);
   });
 
   test('a database that is slow, and one that is away, are problems that are stored when it responds again', async () => {
@@ -41,7 +47,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const slow = await openedAfter(service, 'DATABASE_SLOW', { causedAt: slowAt });
     expect(slow).toMatchObject({ ...OF_SERVICE, severity: 'WARNING' });
     delayMs = 0;
-    await closed(service, 'DATABASE_SLOW');
+    await closedAfter(service, 'DATABASE_SLOW', Date.now());
 
     relay.stop();
     const awayAt = Date.now();
@@ -49,12 +55,13 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const metrics = async () => (await fetch(`${service.url}/metrics`)).text();
     await expect.poll(metrics, SLOW).toContain('brokergraph_problems{kind="DATABASE_AWAY",severity="CRITICAL"} 1');
     await startRelay(port, { at: Number(databaseUrl.port) });
+    const repairedAt = Date.now();
     await expect
       .poll(async () => (await service.graphql('{ problemCounts { critical } }')).errors, SLOW)
       .toBeUndefined();
     const away = await openedAfter(service, 'DATABASE_AWAY', { causedAt: awayAt, isOpen: null });
     expect(away).toMatchObject({ ...OF_SERVICE, severity: 'CRITICAL' });
-    await closed(service, 'DATABASE_AWAY');
+    await closedAfter(service, 'DATABASE_AWAY', repairedAt);
     const isClosed = { id: { in: [slow.id, away.id] }, closedAt: { not: null } };
     await expect.poll(() => service.storage.db.problem.count({ where: isClosed })).toBe(2);
   });

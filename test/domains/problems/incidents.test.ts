@@ -6,7 +6,7 @@ import { ADMIN, FOLLOWED_LOG, startMosquitto } from '../../support/mosquitto.ts'
 import { startRelay } from '../../support/relay.ts';
 import { startTestService } from '../../support/service.ts';
 import { addBroker } from '../messages/message-world.ts';
-import { closed, opened, problemsOf, SLOW } from './problem-world.ts';
+import { closed, closedAfter, LASTING_MS, openedAfter, problemsOf, SLOW } from './problem-world.ts';
 
 const WRONG = { username: ADMIN.username, password: 'wrong' };
 
@@ -24,21 +24,24 @@ test('wrong passwords, two clients with one id and withdrawn rights each open th
     void connectAsync(mosquitto.url, { username: 'ghost', password: 'no', reconnectPeriod: 0 }, false).catch(
       () => undefined,
     );
+  const attemptedAt = Date.now();
   const stopAttempts = every(200, attempt);
-  const refused = await opened(service, 'REFUSALS_RISING');
+  const refused = await openedAfter(service, 'REFUSALS_RISING', { causedAt: attemptedAt, withinMs: LASTING_MS });
   expect(refused).toMatchObject({ subjectId: brokerId, severity: 'WARNING', broker: { id: brokerId } });
   expect(refused.detail).toMatch(/refused \d+ times in the last 10 s/);
   expect(refused.whatWouldHelp).toContain('Check that the account exists');
   stopAttempts();
+  const stoppedAt = Date.now();
 
+  const twinAt = Date.now();
   const fighter = () => mosquitto.client({ clientId: 'twin', reconnectPeriod: 500 });
   const twins = [await fighter(), await fighter()];
-  const conflict = await opened(service, 'CLIENT_ID_CONFLICT');
+  const conflict = await openedAfter(service, 'CLIENT_ID_CONFLICT', { causedAt: twinAt });
   expect(conflict).toMatchObject({ subjectName: 'twin' });
   expect(conflict.whatWouldHelp).toContain('another client id');
   for (const twin of twins) await twin.endAsync(true);
-  await closed(service, 'CLIENT_ID_CONFLICT');
-  await closed(service, 'REFUSALS_RISING');
+  await closedAfter(service, 'CLIENT_ID_CONFLICT', Date.now());
+  await closedAfter(service, 'REFUSALS_RISING', stoppedAt);
 
   // Not by mosquitto_ctrl: Mosquitto 2.0 disconnects it with all clients of its account, and it waits ten seconds.
   const control = async (...commands: readonly object[]) => {
@@ -47,17 +50,18 @@ test('wrong passwords, two clients with one id and withdrawn rights each open th
   };
   const acls = [{ acltype: 'subscribePattern', topic: '$SYS/#', allow: false, priority: 10 }];
   const role = { rolename: 'blind', priority: 10 };
+  const blindAt = Date.now();
   await control(
     { command: 'createRole', ...role, acls },
     { command: 'addClientRole', ...role, username: ADMIN.username },
   );
   const missing = () => problemsOf(service, { kinds: ['BROKER_RIGHTS_MISSING'] });
   await expect.poll(async () => (await missing()).map(({ detail }) => detail).join(), SLOW).toContain('$SYS/');
-  const [rights] = await missing();
+  const rights = await openedAfter(service, 'BROKER_RIGHTS_MISSING', { causedAt: blindAt, withinMs: LASTING_MS });
   expect(rights).toMatchObject({ subjectId: brokerId, severity: 'WARNING' });
-  expect(rights.whatWouldHelp).not.toBe('');
+  const repairedAt = Date.now();
   await control({ command: 'deleteRole', ...role });
-  await closed(service, 'BROKER_RIGHTS_MISSING');
+  await closedAfter(service, 'BROKER_RIGHTS_MISSING', repairedAt);
 });
 
 test('the commands of a problem about missing rights grant them, and it closes', async () => {
@@ -97,32 +101,37 @@ test('refused credentials, a log that is not published and clients from before e
   ]);
   const early = await mosquitto.client({ clientId: 'early' });
   const service = await startTestService();
+  const followedAt = Date.now();
   const followedId = await addBroker(service, mosquitto.url, ADMIN);
   const path = `/api/projects/${service.projectId}/brokers`;
+  const wrongAt = Date.now();
   const { body } = await service.rest('POST', path, service.root, { name: 'r', url: mosquitto.url, ...WRONG });
   const relay = await startRelay(silent.port);
+  const silentAt = Date.now();
   const silentId = await addBroker(service, relay.url);
 
-  const refused = await opened(service, 'BROKER_UNAUTHORIZED');
+  const refused = await openedAfter(service, 'BROKER_UNAUTHORIZED', { causedAt: wrongAt });
   expect(refused).toMatchObject({ subjectId: body.id, severity: 'CRITICAL', broker: { id: body.id } });
   expect(refused.whatWouldHelp).toContain('Correct the user name and the password');
   await service.rest('PUT', `${path}/${body.id}`, service.root, ADMIN);
-  await closed(service, 'BROKER_UNAUTHORIZED');
+  await closedAfter(service, 'BROKER_UNAUTHORIZED', Date.now());
 
-  const missing = await opened(service, 'CAPABILITY_MISSING');
+  const missing = await openedAfter(service, 'CAPABILITY_MISSING', { causedAt: silentAt, withinMs: LASTING_MS });
   expect(missing).toMatchObject({ subjectId: silentId, severity: 'NOTICE' });
   expect(missing.whatWouldHelp).toContain('log_dest topic');
   relay.stop();
   await startRelay(mosquitto.port, { at: Number(new URL(relay.url).port) });
   await service.rest('PUT', `${path}/${silentId}`, service.root, ADMIN);
-  await closed(service, 'CAPABILITY_MISSING');
+  await closedAfter(service, 'CAPABILITY_MISSING', Date.now());
 
-  const incomplete = await opened(service, 'LIST_INCOMPLETE', { brokerIds: [followedId] });
+  const ofFollowed = { causedAt: followedAt, withinMs: LASTING_MS, brokerIds: [followedId] };
+  const incomplete = await openedAfter(service, 'LIST_INCOMPLETE', ofFollowed);
   expect(incomplete.whatWouldHelp).toContain('connect again');
+  const repairedAt = Date.now();
   await early.endAsync();
   await service.rest('DELETE', `${path}/${body.id}`);
   await service.rest('DELETE', `${path}/${silentId}`);
-  await closed(service, 'LIST_INCOMPLETE');
+  await closedAfter(service, 'LIST_INCOMPLETE', repairedAt);
 });
 
 test('a certificate of three days and a token of two open problems, and none is left when they are gone', async () => {
@@ -131,9 +140,10 @@ test('a certificate of three days and a token of two open problems, and none is 
   const days = (count: number) => new Date(Date.now() + count * 86_400_000 + 3_600_000);
   const cert = createAuthority({ name: 'Plant', to: days(3) }).cert;
   const path = `/api/projects/${projectId}/certificates`;
+  const uploadedAt = Date.now();
   const uploaded = await service.rest('POST', path, service.root, { name: 'plant', filename: 'plant.pem', cert });
   expect(uploaded.status).toBe(200);
-  const certificate = await opened(service, 'CERTIFICATE_EXPIRING');
+  const certificate = await openedAfter(service, 'CERTIFICATE_EXPIRING', { causedAt: uploadedAt });
   expect(certificate).toMatchObject({
     severity: 'WARNING',
     subject: { __typename: 'Certificate' },
@@ -143,15 +153,16 @@ test('a certificate of three days and a token of two open problems, and none is 
   });
   const create = 'mutation ($input: CreateTokenInput!) { createToken(input: $input) { token { id } } }';
   const input = { projectId, name: 'robot', role: 'VIEWER', validUntil: days(2).toISOString() };
+  const createdAt = Date.now();
   const { data } = await service.graphql(create, { input });
-  expect(await opened(service, 'TOKEN_EXPIRING')).toMatchObject({
+  expect(await openedAfter(service, 'TOKEN_EXPIRING', { causedAt: createdAt })).toMatchObject({
     subjectId: data.createToken.token.id,
     detail: 'The token "robot" expires in 2 days.',
   });
 
+  const deletedAt = Date.now();
   await service.rest('DELETE', `${path}/${certificate.subjectId}`);
   const revoke = 'mutation ($input: RevokeTokenInput!) { revokeToken(input: $input) { __typename } }';
   await service.graphql(revoke, { input: { tokenId: data.createToken.token.id } });
-  await closed(service, 'CERTIFICATE_EXPIRING');
-  await closed(service, 'TOKEN_EXPIRING');
+  for (const kind of ['CERTIFICATE_EXPIRING', 'TOKEN_EXPIRING']) await closedAfter(service, kind, deletedAt);
 });

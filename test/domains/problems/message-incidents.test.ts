@@ -5,7 +5,7 @@ import { ADMIN, FOLLOWED_LOG, startMosquitto } from '../../support/mosquitto.ts'
 import { connected, startTestService } from '../../support/service.ts';
 import { addBroker } from '../messages/message-world.ts';
 import { worldOf } from '../streams/stream-world.ts';
-import { closed, LASTING_MS, openedAfter, problemsOf } from './problem-world.ts';
+import { closedAfter, LASTING_MS, openedAfter, problemsOf } from './problem-world.ts';
 
 const THRESHOLDS =
   'mutation ($input: SetProblemThresholdsInput!) { setProblemThresholds(input: $input) { __typename } }';
@@ -114,15 +114,17 @@ test('loops, full queues and full stores of messages each open the problem that 
   });
   await openedAfter(service, 'BRIDGE_DOWN', { causedAt: queuedAt });
   const kinds = (await problemsOf(service, {})).map(({ kind }) => kind);
-  expect(kinds.sort()).toEqual(KINDS);
+  // Mosquitto's own bridge is a connection without a client in the log.
+  expect(kinds.filter((kind) => kind !== 'LIST_INCOMPLETE').sort()).toEqual(KINDS);
 
   clearInterval(looping);
+  const repairedAt = Date.now();
   await gone.start();
   // Instead of waiting for the end of the minute in which they were dropped.
   await setThresholds({ droppedPerMinute: 1_000 });
   await configure([up]);
   await world.change('clearStreamMessages', { name: 'stored' }, '__typename');
-  for (const kind of KINDS) await closed(service, kind);
+  for (const kind of KINDS) await closedAfter(service, kind, repairedAt);
 });
 
 const STATES = `query ($id: ID!) { broker(id: $id) {

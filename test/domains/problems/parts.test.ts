@@ -3,10 +3,11 @@ import { expect, test } from 'vitest';
 import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService } from '../../support/service.ts';
 import { noSmallDisk, smallDisk } from '../../support/small-disk.ts';
+import { subscribe } from '../../support/subscription.ts';
 import { together } from '../../support/together.ts';
 import { clusterWorld } from '../clusters/cluster-world.ts';
 import { mosquittoWorld, streamWorld } from '../streams/stream-world.ts';
-import { closed, opened, problemsOf, SLOW } from './problem-world.ts';
+import { closedAfter, LASTING_MS, openedAfter, problemsOf } from './problem-world.ts';
 
 together({
   'a stream fed with garbage and a bridge whose target is gone open problems, which close afterwards': async () => {
@@ -25,9 +26,10 @@ together({
     };
     await world.change('updateBridgeConfig', { bridgeKey: 'mqtt-bridge', config }, '__typename');
     const client = await world.client();
+    const garbageAt = Date.now();
     const timer = setInterval(() => void client.publishAsync('in/a', 'garbage').catch(() => undefined), 100);
 
-    const failing = await opened(service, 'STREAM_FAILING');
+    const failing = await openedAfter(service, 'STREAM_FAILING', { causedAt: garbageAt, withinMs: LASTING_MS });
     expect(failing).toMatchObject({
       subjectName: 'numbers',
       subject: { __typename: 'Stream' },
@@ -35,17 +37,18 @@ together({
     });
     expect(failing.detail).toMatch(/^\d+ % of the messages of the stream "numbers" fail\. The last reason: /);
     clearInterval(timer);
+    const stoppedAt = Date.now();
     expect(await problemsOf(service, { kinds: ['BRIDGE_DOWN'] })).toEqual([]);
     await remote.kill();
-    expect(await opened(service, 'BRIDGE_DOWN')).toMatchObject({
+    expect(await openedAfter(service, 'BRIDGE_DOWN', { causedAt: Date.now() })).toMatchObject({
       severity: 'CRITICAL',
       subjectName: 'mqtt-bridge: up',
       subject: { __typename: 'Bridge' },
       broker: { id: brokerId },
     });
     await remote.start();
-    await closed(service, 'BRIDGE_DOWN');
-    await closed(service, 'STREAM_FAILING');
+    await closedAfter(service, 'BRIDGE_DOWN', Date.now());
+    await closedAfter(service, 'STREAM_FAILING', stoppedAt);
 
     const list = await service.rest('GET', `/api/projects/${service.projectId}/problems?open=false`);
     expect([list.status, list.headers.get('x-total-count')]).toEqual([200, '2']);
@@ -66,16 +69,17 @@ together({
         ['-p', String(second.broker.port), '-u', ADMIN.username, '-P', ADMIN.password, 'dynsec', ...command],
         { stdio: 'ignore' },
       );
+    const driftedAt = Date.now();
     control('createRole', 'foreign');
-    const drifted = await opened(service, 'CLUSTER_DRIFTED');
+    const drifted = await openedAfter(service, 'CLUSTER_DRIFTED', { causedAt: driftedAt, withinMs: LASTING_MS });
     expect(drifted).toMatchObject({ subjectName: 'node 2', broker: { id: entryId }, severity: 'WARNING' });
     control('deleteRole', 'foreign');
-    await closed(service, 'CLUSTER_DRIFTED');
+    await closedAfter(service, 'CLUSTER_DRIFTED', Date.now());
     await second.broker.kill();
-    const down = await opened(service, 'CLUSTER_NODE_DOWN');
+    const down = await openedAfter(service, 'CLUSTER_NODE_DOWN', { causedAt: Date.now() });
     expect(down).toMatchObject({ subjectName: 'node 2', broker: { id: entryId }, severity: 'CRITICAL' });
     await second.broker.start();
-    await closed(service, 'CLUSTER_NODE_DOWN');
+    await closedAfter(service, 'CLUSTER_NODE_DOWN', Date.now());
   },
 
   'a client that floods an embedded broker is a problem that names it': async () => {
@@ -85,26 +89,38 @@ together({
     // It is the last one of many.
     await Promise.all(Array.from({ length: 201 }, (_, nth) => client({ clientId: `client-${nth}` })));
     const flooder = await client({ clientId: 'flooder' });
+    const floodedAt = Date.now();
     const timer = setInterval(() => {
       for (let count = 0; count < 20; count += 1) void flooder.publishAsync('flood', 'x').catch(() => undefined);
     }, 100);
-    const flooding = await opened(service, 'CLIENT_FLOODING');
+    const flooding = await openedAfter(service, 'CLIENT_FLOODING', { causedAt: floodedAt, withinMs: LASTING_MS });
     clearInterval(timer);
+    const repairedAt = Date.now();
     expect(flooding).toMatchObject({ subjectName: 'flooder', broker: { id: brokerId } });
     expect(flooding.subject).toMatchObject({ __typename: 'ConnectedClient', id: flooding.subjectId });
-    await closed(service, 'CLIENT_FLOODING');
+    await closedAfter(service, 'CLIENT_FLOODING', repairedAt);
   },
 });
+
+const OF_SERVICE = 'subscription { serviceProblems { kind problems { id kind closedAt } } }';
 
 test.skipIf(noSmallDisk !== null)('a full disk is a problem of the service, for root administrators only', async () => {
   const disk = smallDisk(64);
   const service = await startTestService({ dataDir: disk.folder, env: { MIN_FREE_MB: '20' } });
   const person = await service.person('ADMIN');
+  const live = subscribe(service, service.root, OF_SERVICE);
+  await live.until(({ serviceProblems }) => serviceProblems.kind === 'SNAPSHOT');
+  await expect(subscribe(service, person.token, OF_SERVICE).until(() => true)).rejects.toMatchObject([
+    { extensions: { code: 'NOT_ALLOWED' } },
+  ]);
   expect(await problemsOf(service, {})).toEqual([]);
+  const filledAt = Date.now();
   disk.fill(30 * 1_048_576);
-  const low = await opened(service, 'DISK_LOW');
+  const low = await openedAfter(service, 'DISK_LOW', { causedAt: filledAt });
   expect(low).toMatchObject({ severity: 'WARNING', project: null, broker: null, subject: null });
   expect(await problemsOf(service, {}, person.token)).toEqual([]);
+  const { serviceProblems } = await live.until((event) => event.serviceProblems.problems.length > 0);
+  expect(serviceProblems.problems).toMatchObject([{ id: low.id, kind: 'DISK_LOW', closedAt: null }]);
   disk.free();
-  await expect.poll(() => problemsOf(service, { kinds: ['DISK_LOW'] }), SLOW).toEqual([]);
+  await closedAfter(service, 'DISK_LOW', Date.now());
 });

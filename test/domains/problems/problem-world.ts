@@ -31,9 +31,18 @@ export async function closed(service: TestService, kind: string): Promise<void> 
   await expect.poll(() => problemsOf(service, { kinds: [kind] }), SLOW).toEqual([]);
 }
 
+/** As `closed`, at most half a minute after the repair at `repairedAt` by the problem's own time. */
+export async function closedAfter(service: TestService, kind: string, repairedAt: number): Promise<void> {
+  await closed(service, kind);
+  const times = (await problemsOf(service, { kinds: [kind], isOpen: false })).map((one) => Date.parse(one.closedAt));
+  const tookMs = Math.max(...times) - repairedAt;
+  expect({ kind, tookMs: tookMs <= CLOSED_MS ? 'in time' : tookMs }).toEqual({ kind, tookMs: 'in time' });
+}
+
 /** In milliseconds: how soon a problem opens, and one whose fact must last for a threshold. */
 const SOON_MS = 10_000;
 export const LASTING_MS = 30_000;
+const CLOSED_MS = 30_000;
 
 interface Cause {
   readonly causedAt: number;

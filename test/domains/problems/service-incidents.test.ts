@@ -11,7 +11,7 @@ import { startRelay } from '../../support/relay.ts';
 import { connected, startTestService } from '../../support/service.ts';
 import { failing } from '../clusters/failing.ts';
 import { addBroker } from '../messages/message-world.ts';
-import { closed, openedAfter, problemsOf } from './problem-world.ts';
+import { closedAfter, openedAfter, problemsOf } from './problem-world.ts';
 
 const SET_STATE = 'mutation ($input: SetTargetStateInput!) { setTargetState(input: $input) { broker { id } } }';
 const DELETE = 'mutation ($input: DeleteBrokerInput!) { deleteBroker(input: $input) { deletedBrokerId } }';
@@ -106,16 +106,17 @@ test('what the service itself lacks, and brokers that do not run or come and go,
   }
   expect(await openedAfter(service, 'LINK_LIMIT', { causedAt: limitAt })).toMatchObject(OF_SERVICE);
   for (const brokerId of extra) await graphql(DELETE, { input: { brokerId } });
+  const repairedAt = Date.now();
   works();
   holder.close();
   await setState('ACTIVE');
   clearInterval(logging);
   await log.publish('$SYS/broker/version', 'mosquitto version 2.1.2');
   for (const kind of ['AUDIT_WAITING', 'CLOUD_BROKER_ERROR', 'LOG_NOT_UNDERSTOOD', 'LINK_LIMIT']) {
-    await closed(service, kind);
+    await closedAfter(service, kind, repairedAt);
   }
   await flapping;
-  await closed(service, 'BROKER_UNREACHABLE');
+  await closedAfter(service, 'BROKER_UNREACHABLE', Date.now());
   const [one, ...others] = await problemsOf(service, { ...ofFlapping, isOpen: null });
   expect([one.id, others]).toEqual([flappingProblem, []]);
   // Those before it opened are one.
