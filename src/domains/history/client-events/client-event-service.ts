@@ -125,7 +125,7 @@ export class ClientEventService {
   }
 }
 
-/** A selection by a filter is recorded without the selected ids. The audit replaces the end of a long list by a text. */
+/** A selection by a filter is recorded without the selected ids, and the end of a long list is a text in the audit. */
 function namesClient({ after }: AuditEntry, clientId: string, username: string | null): boolean {
   const input = JSON.parse(after ?? '{}') as Readonly<Record<string, unknown>>;
   const { clientIds = null, filter = null, [DISCONNECTED]: accounts } = input;
