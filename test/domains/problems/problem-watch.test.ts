@@ -9,7 +9,7 @@ import type {
   ServiceSource,
 } from '../../../src/domains/problems/model/problem-source.ts';
 import { ProblemWatch } from '../../../src/domains/problems/problem-watch.ts';
-import { ProblemCache } from '../../../src/domains/problems/storage/problem-cache.ts';
+import { ProblemCache, type ProblemRecord } from '../../../src/domains/problems/storage/problem-cache.ts';
 import { ProblemStore } from '../../../src/domains/problems/storage/problem-store.ts';
 import { ProjectCache } from '../../../src/domains/projects/project-cache.ts';
 import type { Leases } from '../../../src/platform/storage/leases/leases.ts';
@@ -215,5 +215,40 @@ test('what is still wrong is noted by one statement, and only the other processe
   for (const { key, detail, lastSeenAt, severity } of other.all())
     expect([detail, lastSeenAt, severity]).toEqual([detailOf(key, at), at, 'CRITICAL']);
   expect(other.all()).toEqual(cache.all());
+  await Promise.all([cache.close(), other.close()]);
+});
+
+test('a problem that two processes open is one, also if the process that was first ends before it announces it', async () => {
+  const { db, changes } = await openTestStorage();
+  const parts = { db, changes, log: pino({ level: 'silent' }) };
+  const [cache, other] = [new ProblemCache(parts), new ProblemCache(parts)];
+  const [store, later] = [new ProblemStore({ db, changes, cache }), new ProblemStore({ db, changes, cache: other })];
+  const scope = { projectId: null, brokerId: null };
+  const opening = (key: string) => ({ change: 'OPEN' as const, key, fact: factOf('BRIDGE_LOOP'), scope });
+  store.take([opening('a'), opening('b')], new Date());
+  later.take([opening('a'), opening('b'), opening('c')], new Date());
+  for (const one of [store, later]) await one.flush();
+  await Promise.all([cache.settled(), other.settled()]);
+  const idsOf = (from: ProblemCache) => from.all().map(({ id }) => id);
+  expect([idsOf(other), other.openCount]).toEqual([idsOf(cache), 3]);
+
+  const closing = [{ change: 'CLOSE' as const, key: 'a', scope }];
+  store.take(closing, new Date());
+  later.take(closing, new Date());
+  for (const one of [store, later]) await one.flush();
+  await Promise.all([cache.settled(), other.settled()]);
+  const ofA = { problem: { key: 'a' } };
+  const changesOfA = await db.problemChange.findMany({ where: ofA, orderBy: { sequence: 'asc' } });
+  expect([changesOfA.map(({ change }) => change), other.openCount]).toEqual([['OPENED', 'CLOSED'], 2]);
+
+  const killed = { ...other.all()[1], id: 'prb_killed', key: 'd', openKey: 'd' } as ProblemRecord;
+  await db.problem.create({ data: killed });
+  later.take([opening('d'), { change: 'CLOSE', key: 'd', scope }], new Date());
+  await later.flush();
+  await other.settled();
+  expect([other.openWithKey('d'), other.openCount]).toEqual([killed, 3]);
+  later.take([{ change: 'CLOSE', key: 'd', scope }], new Date());
+  await later.flush();
+  expect(await db.problem.count({ where: { openKey: 'd' } })).toBe(0);
   await Promise.all([cache.close(), other.close()]);
 });

@@ -138,20 +138,32 @@ export class ProblemStore {
     await this.#options.db.$transaction(async (tx) => {
       const created = rows.filter(({ before }) => before === null).map(({ after }) => after);
       if (created.length > 0) await tx.problem.createMany({ data: created });
-      for (const { before, after } of rows) {
+      const noted = new Set(rows);
+      for (const row of rows) {
+        const { before, after, change } = row;
         if (before === null) continue;
         const { id, ...data } = after;
-        await tx.problem.updateMany({ where: { id }, data: ownData(data) });
+        // Another process may have made the same change: then the announcement corrects the cache.
+        const { openKey, severity } = before;
+        const where = change === null ? { id } : { id, openKey, severity };
+        const { count } = await tx.problem.updateMany({ where, data: ownData(data) });
+        if (count === 0) noted.delete(row);
       }
-      await addChanges(tx, rows);
+      await addChanges(tx, [...noted]);
     });
   }
 
-  /** The problem was opened by another process, or its owner was deleted: the announcement corrects the cache. */
+  /** The problem may have been opened by another process, which announces it late or never, or its owner deleted. */
   async #writeAlone(row: WrittenRow): Promise<void> {
-    await this.#write([row]).catch((error: unknown) => {
+    try {
+      await this.#write([row]);
+    } catch (error) {
       if (!isConflict(error)) throw error;
-    });
+      const { db, cache } = this.#options;
+      if (row.before === null) cache.drop(row.after.id);
+      const open = await db.problem.findUnique({ where: { openKey: row.after.key } });
+      if (open !== null) cache.put(open);
+    }
   }
 
   async #announce(ids: readonly string[]): Promise<void> {

@@ -17,7 +17,7 @@ interface RowCacheOptions<Row, Entry> {
   readonly changes: Changes;
   readonly log: Logger;
   readonly kinds: readonly string[];
-  /** Reads the rows that an announced id affects; all rows for ANYTHING. */
+  /** Reads the rows that an announced id, or several with spaces between, affects; all rows for ANYTHING. */
   readonly rowsOf: (id: string) => Promise<readonly Row[]>;
   readonly toEntry: (row: Row) => Entry;
   /** Default: compares the JSON. */
@@ -95,7 +95,7 @@ export class RowCache<Row extends { readonly id: string }, Entry extends { reado
   async #read(id: string, isOutdated: (id: string) => boolean): Promise<void> {
     const rows = await this.#options.rowsOf(id);
     const found = new Set(rows.map((row) => row.id));
-    const candidates = id === ANYTHING ? [...this.#entries.keys(), ...this.#unreadable.keys()] : [id];
+    const candidates = id === ANYTHING ? [...this.#entries.keys(), ...this.#unreadable.keys()] : id.split(' ');
     for (const known of candidates) if (!found.has(known) && !isOutdated(known)) this.#remove(known);
     for (const row of rows) if (!isOutdated(row.id)) this.#storeReadable(row);
   }
