@@ -10,7 +10,7 @@ import {
   type ProblemMatcher,
   problemMatcher,
 } from './model/problem-filter.ts';
-import { PROBLEM_SEVERITIES, type ProblemSeverity } from './model/problem-kinds.ts';
+import { severityRank } from './model/problem-kinds.ts';
 import type { ProblemRecord } from './storage/problem-cache.ts';
 
 export type ProblemSortField = 'OPENED_AT' | 'CLOSED_AT' | 'SEVERITY' | 'COUNT';
@@ -70,12 +70,10 @@ function listMatcher(filter: ProblemListFilter, silenced: Silenced): ProblemMatc
     (isSilenced == null || silenced(problem) === isSilenced);
 }
 
-const rankOf = (severity: ProblemSeverity): number => -PROBLEM_SEVERITIES.indexOf(severity);
-
 const VALUES: Readonly<Record<ProblemSortField, (problem: ProblemRecord) => Place['value']>> = {
   OPENED_AT: ({ openedAt }) => openedAt.getTime(),
   CLOSED_AT: ({ closedAt }) => closedAt?.getTime() ?? null,
-  SEVERITY: ({ severity }) => rankOf(severity),
+  SEVERITY: ({ severity }) => severityRank(severity),
   COUNT: ({ count }) => count,
 };
 

@@ -73,7 +73,7 @@ test('what is not known closes nothing, however long', () => {
 
 test('a problem of an earlier start closes when its fact is gone, and is not opened again', () => {
   const hysteresis = new Hysteresis();
-  const open = [{ key: 'key', kind: 'BROKER_UNREACHABLE' as const }];
+  const open = [{ key: 'key', kind: 'BROKER_UNREACHABLE', severity: 'CRITICAL' } as const];
   const facts = new Map([['key', factOf('BROKER_UNREACHABLE')]]);
   hysteresis.adopt(open, 0);
   expect(hysteresis.update(facts, new Set(), 0)).toEqual([]);

@@ -252,3 +252,49 @@ test('a problem that two processes open is one, also if the process that was fir
   expect(await db.problem.count({ where: { openKey: 'd' } })).toBe(0);
   await Promise.all([cache.close(), other.close()]);
 });
+
+test('a problem that becomes more severe is a change, and one that becomes less severe is none', async () => {
+  const { db, changes, leases } = await openTestStorage();
+  const parts = { db, changes, log: pino({ level: 'silent' }) };
+  const [brokers, projects, cache] = [new BrokerCache(parts), new ProjectCache(parts), new ProblemCache(parts)];
+  let fact: ProblemFact = { ...factOf('CERTIFICATE_EXPIRING'), severity: 'WARNING' };
+  const source: ProcessSource = { kinds: ['CERTIFICATE_EXPIRING'], ofProcess: () => [fact] };
+  const lease = leases.want('test', () => undefined);
+  const watch = new ProblemWatch({
+    ...{ brokers, projects, cache, lease, self: SELF, log: parts.log },
+    sources: { brokers: [], projects: [], process: [source], service: [] },
+    store: new ProblemStore({ db, changes, cache }),
+    isMine: () => true,
+    alive: () => null,
+    tidy: async () => undefined,
+  });
+  watch.check();
+  for (const severity of ['CRITICAL', 'CRITICAL', 'WARNING'] as const) {
+    fact = { ...fact, severity };
+    watch.check();
+    expect(cache.all()).toMatchObject([{ severity, count: 1 }]);
+  }
+  await watch.close();
+  const written = await db.problemChange.findMany({ orderBy: { sequence: 'asc' } });
+  expect(written.map(({ change, severity }) => `${change} ${severity}`)).toEqual(['OPENED WARNING', 'OPENED CRITICAL']);
+  await expect(db.problem.findFirst()).resolves.toMatchObject({ severity: 'WARNING', count: 1 });
+  await Promise.all([brokers.close(), projects.close(), cache.close()]);
+});
+
+test('the subject of a problem has its present name', async () => {
+  const { db, changes } = await openTestStorage();
+  const cache = new ProblemCache({ db, changes, log: pino({ level: 'silent' }) });
+  const store = new ProblemStore({ db, changes, cache });
+  const scope = { projectId: null, brokerId: null };
+  const named = (subjectName: string): ProblemFact => ({ ...factOf('BRIDGE_LOOP'), subjectId: 'brk_1', subjectName });
+  const opening = (name: string) => ({ change: 'OPEN' as const, key: 'a', fact: named(name), scope });
+  store.take([opening('one')], new Date());
+  await store.flush();
+  await store.seen(new Map([['a', named('two')]]), new Date());
+  await expect(db.problem.findFirst()).resolves.toMatchObject({ subjectName: 'two' });
+  store.take([{ change: 'CLOSE', key: 'a', scope }, opening('three')], new Date());
+  await store.flush();
+  expect(await db.problem.findMany()).toMatchObject([{ subjectName: 'three', count: 2 }]);
+  expect(cache.all()).toMatchObject([{ subjectName: 'three' }]);
+  await cache.close();
+});

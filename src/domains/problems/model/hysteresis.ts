@@ -1,13 +1,20 @@
-import type { ProblemFact } from './problem-fact.ts';
-import { closesAfterMs, opensAfterMs, type ProblemKind } from './problem-kinds.ts';
+import { type ProblemFact, severityOf } from './problem-fact.ts';
+import { closesAfterMs, opensAfterMs, type ProblemKind, type ProblemSeverity } from './problem-kinds.ts';
 
 export type Transition =
   | { readonly change: 'OPEN'; readonly key: string; readonly fact: ProblemFact }
   | { readonly change: 'REPEAT'; readonly key: string; readonly fact: ProblemFact; readonly times: number }
   | { readonly change: 'CLOSE'; readonly key: string };
 
+interface OpenProblem {
+  readonly key: string;
+  readonly kind: ProblemKind;
+  readonly severity: ProblemSeverity;
+}
+
 interface Seen {
   readonly kind: ProblemKind;
+  severity: ProblemSeverity;
   firstAt: number;
   lastAt: number;
   isPresent: boolean;
@@ -17,7 +24,8 @@ interface Seen {
 /**
  * Decides when problems of one scope open and close. A fact opens a problem when it was first seen a time ago and is
  * there: a fact that comes and goes within that time counts as one that lasts. A problem closes when its fact has been
- * gone for a time; until then each return of the fact counts. Both times depend on the kind.
+ * gone for a time; until then each return of the fact counts. Both times depend on the kind. A fact with another
+ * severity is a REPEAT, also of no times.
  *
  * It has no clock: `now` is in milliseconds and never decreases.
  */
@@ -25,13 +33,12 @@ export class Hysteresis {
   readonly #seen = new Map<string, Seen>();
 
   /** Takes over which problems are open, for example since before a restart, or because another process closed one. */
-  adopt(open: readonly { readonly key: string; readonly kind: ProblemKind }[], now: number): void {
+  adopt(open: readonly OpenProblem[], now: number): void {
     const keys = new Set(open.map(({ key }) => key));
     for (const [key, { isOpen }] of this.#seen) if (isOpen && !keys.has(key)) this.#seen.delete(key);
-    for (const { key, kind } of open) {
-      const seen = this.#seen.get(key);
-      if (seen === undefined) this.#seen.set(key, { kind, firstAt: now, lastAt: now, isPresent: true, isOpen: true });
-      else seen.isOpen = true;
+    for (const { key, kind, severity } of open) {
+      const seen = this.#seen.get(key) ?? { kind, severity, firstAt: now, lastAt: now, isPresent: true, isOpen: true };
+      this.#seen.set(key, Object.assign(seen, { severity, isOpen: true }));
     }
   }
 
@@ -64,12 +71,15 @@ export class Hysteresis {
 
   #present(key: string, fact: ProblemFact, now: number): Transition | null {
     const { kind } = fact;
-    const seen = this.#seen.get(key) ?? { kind, firstAt: now, lastAt: now, isPresent: true, isOpen: false };
+    const severity = severityOf(fact);
+    const seen = this.#seen.get(key) ?? { kind, severity, firstAt: now, lastAt: now, isPresent: true, isOpen: false };
     this.#seen.set(key, seen);
     const times = fact.times ?? (seen.isPresent ? 0 : 1);
+    const isSame = times === 0 && severity === seen.severity;
     seen.isPresent = true;
     seen.lastAt = now;
-    if (seen.isOpen) return times === 0 ? null : { change: 'REPEAT', key, fact, times };
+    seen.severity = severity;
+    if (seen.isOpen) return isSame ? null : { change: 'REPEAT', key, fact, times };
     if (now - seen.firstAt < opensAfterMs(kind)) return null;
     seen.isOpen = true;
     return { change: 'OPEN', key, fact };

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ProblemKind, ProblemSeverity } from './problem-kinds.ts';
+import { PROBLEM_KINDS, type ProblemKind, type ProblemSeverity } from './problem-kinds.ts';
 
 /** Something that is wrong now. */
 export interface ProblemFact {
@@ -17,6 +17,9 @@ export interface ProblemFact {
   /** Default: the severity of the kind. */
   readonly severity?: ProblemSeverity;
 }
+
+export const severityOf = ({ kind, severity }: ProblemFact): ProblemSeverity =>
+  severity ?? PROBLEM_KINDS[kind].severity;
 
 /** What facts are about: a broker, a project, or, if both are `null`, the service. */
 export interface FactScope {

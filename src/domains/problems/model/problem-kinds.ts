@@ -1,6 +1,8 @@
 export const PROBLEM_SEVERITIES = ['CRITICAL', 'WARNING', 'NOTICE'] as const;
 export type ProblemSeverity = (typeof PROBLEM_SEVERITIES)[number];
 
+export const severityRank = (severity: ProblemSeverity): number => -PROBLEM_SEVERITIES.indexOf(severity);
+
 /** BROKER: a broker, or a part of it. PROJECT: another object of a project. SERVICE: only for root administrators. */
 type ProblemScope = 'BROKER' | 'PROJECT' | 'SERVICE';
 

@@ -4,7 +4,10 @@ import type { Database } from '../../../platform/storage/database.ts';
 import type { StorageLog } from '../../../platform/storage/storage-log.ts';
 import { PROBLEM_CHANGED, type ProblemRecord } from './problem-cache.ts';
 
-/** That a problem was opened or closed. `problem` is as it is stored now, which may be after later changes. */
+/**
+ * That a problem was opened or closed, or `OPENED` once more because it became more severe. `problem` is as it is
+ * stored now, which may be after later changes, with the severity of that time.
+ */
 export interface ProblemChange {
   /** Grows by one with each change of all processes. */
   readonly sequence: number;
@@ -53,11 +56,11 @@ export class ProblemChanges {
       take: limit,
       include: { problem: true },
     });
-    return rows.map(({ sequence, change, at, problem }) => ({
+    return rows.map(({ sequence, change, severity, at, problem }) => ({
       sequence,
       change: change === 'CLOSED' ? 'CLOSED' : 'OPENED',
       at,
-      problem: problem as ProblemRecord,
+      problem: { ...problem, severity: severity ?? problem.severity } as ProblemRecord,
     }));
   }
 

@@ -5,8 +5,8 @@ import type { Changes } from '../../../platform/storage/changes/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
 import { isForeignKeyViolation, isUniqueViolation } from '../../../platform/storage/prisma-errors.ts';
 import type { Transition } from '../model/hysteresis.ts';
-import { type FactScope, MAX_TEXT, type ProblemFact } from '../model/problem-fact.ts';
-import { PROBLEM_KINDS } from '../model/problem-kinds.ts';
+import { type FactScope, MAX_TEXT, type ProblemFact, severityOf } from '../model/problem-fact.ts';
+import { severityRank } from '../model/problem-kinds.ts';
 import { PROBLEM_CHANGED, type ProblemCache, type ProblemRecord } from './problem-cache.ts';
 
 interface ProblemStoreOptions {
@@ -28,8 +28,8 @@ const MAX_UNWRITTEN = 5_000;
 const COUNTER = { id: 1 } as const;
 
 /**
- * Writes problems, and a row of ProblemChange for each opening and closing. Several processes may write; of one problem
- * at most one is open. Errors of all methods: those of the database.
+ * Writes problems, and a row of ProblemChange for each opening and closing, and when one becomes more severe. Several
+ * processes may write; of one problem at most one is open. Errors of all methods: those of the database.
  */
 export class ProblemStore {
   readonly #options: ProblemStoreOptions;
@@ -87,7 +87,7 @@ export class ProblemStore {
     if (records.length === 0) return;
     // One statement for both engines, however many problems are open.
     await db.$executeRaw(sql`
-      UPDATE "Problem" SET "lastSeenAt" = ${at}, "severity" = seen."value" ->> 'severity',
+      UPDATE "Problem" SET "lastSeenAt" = ${at}, "subjectName" = seen."value" ->> 'subjectName',
         "detail" = seen."value" ->> 'detail', "whatWouldHelp" = seen."value" ->> 'whatWouldHelp'
       FROM json_each(${JSON.stringify(texts)}) AS seen WHERE "Problem"."id" = seen."key"`);
     for (const record of records) cache.put(record);
@@ -112,10 +112,12 @@ export class ProblemStore {
       const detail = transition.detail === undefined ? {} : { detail: storable(transition.detail) };
       return open && { before: open, after: { ...open, ...detail, openKey: null, closedAt: at }, change: 'CLOSED' };
     }
-    const seen = { ...textsOf(transition.fact), lastSeenAt: at };
+    const severity = severityOf(transition.fact);
+    const seen = { ...textsOf(transition.fact), severity, lastSeenAt: at };
     if (open !== null) {
       const times = transition.change === 'REPEAT' ? transition.times : 1;
-      return { before: open, after: { ...open, ...seen, count: open.count + times }, change: null };
+      const change = severityRank(severity) > severityRank(open.severity) ? 'OPENED' : null;
+      return { before: open, after: { ...open, ...seen, count: open.count + times }, change };
     }
     const closed = cache.lastClosedWithKey(key);
     if (closed?.closedAt != null && at.getTime() - closed.closedAt.getTime() < REOPENS_MS) {
@@ -180,14 +182,9 @@ interface WrittenRow {
 }
 
 /** The columns that facts decide: an acknowledgement may be written at the same time. */
-const ownData = ({ openKey, closedAt, lastSeenAt, count, severity, detail, whatWouldHelp }: Omit<Problem, 'id'>) => ({
-  openKey,
-  closedAt,
-  lastSeenAt,
-  count,
-  severity,
-  detail,
-  whatWouldHelp,
+const ownData = ({ openKey, closedAt, lastSeenAt, count, severity, ...row }: Omit<Problem, 'id'>) => ({
+  ...{ openKey, closedAt, lastSeenAt, count, severity },
+  ...{ subjectName: row.subjectName, detail: row.detail, whatWouldHelp: row.whatWouldHelp },
 });
 
 /** The row of the counter is locked until the end of the transaction, so that sequences become visible in order. */
@@ -203,6 +200,7 @@ async function addChanges(tx: Prisma.TransactionClient, rows: readonly WrittenRo
     sequence: value - noted.length + 1 + nth,
     problemId: after.id,
     change: change ?? '',
+    severity: after.severity,
     at: after.closedAt ?? after.lastSeenAt,
   }));
   await tx.problemChange.createMany({ data });
@@ -211,12 +209,12 @@ async function addChanges(tx: Prisma.TransactionClient, rows: readonly WrittenRo
 const newRow = (key: string, fact: ProblemFact, { projectId, brokerId, brokerName }: FactScope, at: Date): Problem => ({
   id: newId('problem'),
   kind: fact.kind,
+  severity: severityOf(fact),
   ...textsOf(fact),
   projectId,
   brokerId,
   brokerName: brokerName ?? null,
   subjectId: fact.subjectId,
-  subjectName: storable(fact.subjectName),
   key,
   openKey: key,
   openedAt: at,
@@ -229,7 +227,7 @@ const newRow = (key: string, fact: ProblemFact, { projectId, brokerId, brokerNam
 });
 
 const textsOf = (fact: ProblemFact) => ({
-  severity: fact.severity ?? PROBLEM_KINDS[fact.kind].severity,
+  subjectName: storable(fact.subjectName),
   detail: storable(fact.detail),
   whatWouldHelp: fact.whatWouldHelp === undefined ? null : storable(fact.whatWouldHelp),
 });
