@@ -1,4 +1,4 @@
-import { PROBLEM_KINDS } from '../problems/model/problem-kinds.ts';
+import { PROBLEM_KINDS, type ProblemSeverity } from '../problems/model/problem-kinds.ts';
 import type { ProblemChange } from '../problems/storage/problem-changes.ts';
 
 /** A change of a problem as plain JSON, with times in ISO 8601. Other objects are `null` if the problem has none. */
@@ -6,7 +6,7 @@ export interface ProblemNotice {
   readonly change: ProblemChange['change'];
   readonly id: string;
   readonly kind: string;
-  readonly severity: string;
+  readonly severity: ProblemSeverity;
   readonly title: string;
   readonly detail: string;
   readonly whatWouldHelp: string;

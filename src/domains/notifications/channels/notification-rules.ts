@@ -1,5 +1,5 @@
 import type { InputIssue } from '../../../platform/errors.ts';
-import type { ProblemChange } from '../../problems/storage/problem-changes.ts';
+import type { ProblemRecord } from '../../problems/storage/problem-cache.ts';
 
 export const NOTIFIED_CHANGES = ['OPENED', 'CLOSED', 'BOTH'] as const;
 
@@ -31,22 +31,12 @@ export const DEFAULT_RULES: NotificationRules = {
   digestMinutes: 0,
 };
 
-/** Whether the rules select the change, apart from how long the problem lasts. */
-export function selects(rules: NotificationRules, { change, problem }: ProblemChange): boolean {
-  const { kinds, severities, brokerIds, changes } = rules;
+/** Whether the rules select the problem, apart from how long it lasts. */
+export function selects({ kinds, severities, brokerIds }: NotificationRules, problem: ProblemRecord): boolean {
   const has = (list: readonly string[], value: string | null) =>
     list.length === 0 || (value !== null && list.includes(value));
-  return (
-    (changes === 'BOTH' || changes === change) &&
-    has(kinds, problem.kind) &&
-    has(severities, problem.severity) &&
-    has(brokerIds, problem.brokerId)
-  );
+  return has(kinds, problem.kind) && has(severities, problem.severity) && has(brokerIds, problem.brokerId);
 }
-
-/** When an opening is to be sent, if the problem is still open then. A closing is sent immediately. */
-export const dueAt = ({ minimumSeconds }: NotificationRules, { change, at }: ProblemChange): Date =>
-  change === 'OPENED' ? new Date(at.getTime() + minimumSeconds * 1_000) : at;
 
 export function ruleIssues({ brokerIds, minimumSeconds, digestMinutes }: NotificationRules): InputIssue[] {
   const issues: InputIssue[] = [];

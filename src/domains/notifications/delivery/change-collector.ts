@@ -1,10 +1,11 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import type { Database } from '../../../platform/storage/database.ts';
+import { type ProblemSeverity, severityRank } from '../../problems/model/problem-kinds.ts';
 import type { ProblemService } from '../../problems/problem-service.ts';
 import type { ProblemChange } from '../../problems/storage/problem-changes.ts';
 import { type Channel, toChannel } from '../channels/channel.ts';
-import { dueAt, selects } from '../channels/notification-rules.ts';
-import { type Names, noticeOf } from '../notification-content.ts';
+import { selects } from '../channels/notification-rules.ts';
+import { type Names, noticeOf, type ProblemNotice } from '../notification-content.ts';
 
 interface ChangeCollectorOptions {
   readonly db: Database;
@@ -12,12 +13,18 @@ interface ChangeCollectorOptions {
   readonly names: Names;
 }
 
-interface WaitingRow {
-  readonly channelId: string;
+interface Waiting {
   readonly sequence: number;
-  readonly problemId: string;
-  readonly notice: string;
+  readonly notice: ProblemNotice;
   readonly dueAt: Date;
+}
+
+/** What a channel has of a problem since its last closing. */
+interface Passed {
+  /** Those that wait. */
+  readonly openings: readonly Waiting[];
+  /** The severity of the last opening that was sent. */
+  readonly sent: ProblemSeverity | null;
 }
 
 const PAGE = 200;
@@ -54,47 +61,93 @@ export class ChangeCollector {
 
   async #take(from: number, to: number, changes: readonly ProblemChange[]): Promise<void> {
     const { db } = this.#options;
-    const channels = (await db.notificationChannel.findMany({ where: { isActive: true } })).map(toChannel);
-    const problemIds = changes.flatMap(({ change, problem }) => (change === 'CLOSED' ? [problem.id] : []));
-    const held = await db.waitingNotice.findMany({ where: { problemId: { in: problemIds } } });
-    const taken = channels.map((channel) => this.#ofChannel(channel, changes, held));
+    const where = { problemId: { in: [...new Set(changes.map(({ problem }) => problem.id))] } };
+    const waiting = await db.waitingNotice.findMany({ where, orderBy: { sequence: 'asc' } });
+    const sent = await db.notifiedProblem.findMany({ where });
+    const channels = (await db.notificationChannel.findMany()).map(toChannel);
+    const taken = channels.map((channel) => {
+      const isOwn = ({ channelId }: { readonly channelId: string }) => channelId === channel.id;
+      const rows = waiting.filter(isOwn).map((row) => ({ ...row, notice: JSON.parse(row.notice) as ProblemNotice }));
+      const severities = sent
+        .filter(isOwn)
+        .map(({ problemId, severity }) => [problemId, severity as ProblemSeverity] as const);
+      return this.#ofChannel(channel, changes, rows, new Map(severities));
+    });
     await db.$transaction(async (tx) => {
-      const where = { id: ONLY, sequence: from };
-      const { count } = await tx.notificationPosition.updateMany({ where, data: { sequence: to } });
+      const position = { id: ONLY, sequence: from };
+      const { count } = await tx.notificationPosition.updateMany({ where: position, data: { sequence: to } });
       if (count === 0) throw new ServiceError('IN_USE', 'Another process passes changes of problems to channels');
-      for (const { channelId, tooShort } of taken) {
-        if (tooShort.length === 0) continue;
-        await tx.waitingNotice.deleteMany({ where: { channelId, sequence: { in: tooShort } } });
+      for (const { channelId, dropped } of taken) {
+        if (dropped.length === 0) continue;
+        await tx.waitingNotice.deleteMany({ where: { channelId, sequence: { in: dropped } } });
       }
       const data = taken.flatMap(({ added }) => added);
       if (data.length > 0) await tx.waitingNotice.createMany({ data });
     });
   }
 
-  /** `tooShort`: sequences of openings that are not sent, because the problem closed before the minimum duration. */
-  #ofChannel(channel: Channel, changes: readonly ProblemChange[], held: readonly WaitingRow[]) {
-    const { id: channelId, projectId, rules } = channel;
-    let rows = held.filter((row) => row.channelId === channelId);
-    const tooShort: number[] = [];
-    const isTooShort = ({ change, at, problem }: ProblemChange) => {
-      if (change === 'OPENED') return false;
-      const early = rows.filter((row) => row.problemId === problem.id && row.dueAt > at);
-      rows = rows.filter((row) => !early.includes(row));
-      tooShort.push(...early.map(({ sequence }) => sequence));
-      return early.length > 0 || at.getTime() - problem.openedAt.getTime() < rules.minimumSeconds * 1_000;
-    };
+  /** `dropped`: sequences of openings that are not sent, because the problem closed before they were due. */
+  #ofChannel(
+    channel: Channel,
+    changes: readonly ProblemChange[],
+    waiting: readonly Waiting[],
+    sent: ReadonlyMap<string, ProblemSeverity>,
+  ) {
+    const { id: channelId, projectId } = channel;
+    let rows = waiting;
     for (const change of changes) {
-      if (change.problem.projectId !== projectId || isTooShort(change) || !this.#selects(channel, change)) continue;
       const { sequence, problem } = change;
-      const notice = JSON.stringify(noticeOf(change, this.#options.names));
-      rows.push({ channelId, sequence, problemId: problem.id, notice, dueAt: dueAt(rules, change) });
+      if (problem.projectId !== projectId) continue;
+      const own = rows.filter(({ notice }) => notice.id === problem.id);
+      const closing = own.findLastIndex(({ notice }) => notice.change === 'CLOSED');
+      const passed = { openings: own.slice(closing + 1), sent: closing === -1 ? (sent.get(problem.id) ?? null) : null };
+      const dropped = change.change === 'CLOSED' ? this.#early(change, passed) : [];
+      rows = rows.filter((row) => !dropped.includes(row));
+      const dueAt =
+        change.change === 'CLOSED' ? closingAt(channel, change, passed, dropped) : openingAt(channel, change, passed);
+      if (dueAt !== null) rows = [...rows, { sequence, notice: noticeOf(change, this.#options.names), dueAt }];
     }
-    return { channelId, tooShort, added: rows.filter((row) => !held.includes(row)) };
+    return {
+      channelId,
+      dropped: waiting.filter((row) => !rows.includes(row)).map(({ sequence }) => sequence),
+      added: rows.flatMap((row) => {
+        const { sequence, notice, dueAt } = row;
+        if (waiting.includes(row)) return [];
+        return { channelId, sequence, problemId: notice.id, notice: JSON.stringify(notice), dueAt };
+      }),
+    };
   }
 
-  /** A closing is sent during a silence, too: the opening may have been sent before. */
-  #selects({ rules }: Channel, change: ProblemChange): boolean {
-    const { problems } = this.#options;
-    return selects(rules, change) && (change.change === 'CLOSED' || !problems.isSilenced(change.problem));
+  #early({ at, problem }: ProblemChange, { openings }: Passed): readonly Waiting[] {
+    const isSilenced = this.#options.problems.isSilenced(problem);
+    return openings.filter(({ dueAt }) => isSilenced || dueAt > at);
   }
+}
+
+/** When an opening is to be sent, if the problem is still open then; `null`: not at all. Each severity is sent once. */
+function openingAt(
+  { isActive, rules }: Channel,
+  { at, problem }: ProblemChange,
+  { openings, sent }: Passed,
+): Date | null {
+  const last = openings.at(-1);
+  const known = last?.notice.severity ?? sent;
+  if (!isActive || !selects(rules, problem)) return null;
+  if (known === null) return new Date(at.getTime() + rules.minimumSeconds * 1_000);
+  return severityRank(problem.severity) > severityRank(known) ? (last?.dueAt ?? at) : null;
+}
+
+/**
+ * A closing is sent at once if an opening is, also during a silence, whatever the rules select now; `null`: not at all.
+ * Without an opening, an earlier version has sent it, or the channel was not there yet: then the rules decide.
+ */
+function closingAt(
+  { isActive, rules }: Channel,
+  { at, problem }: ProblemChange,
+  { openings, sent }: Passed,
+  dropped: readonly Waiting[],
+): Date | null {
+  if (sent !== null || openings.length > dropped.length) return at;
+  const isLongEnough = at.getTime() - problem.openedAt.getTime() >= rules.minimumSeconds * 1_000;
+  return openings.length === 0 && isActive && selects(rules, problem) && isLongEnough ? at : null;
 }

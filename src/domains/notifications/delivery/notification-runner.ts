@@ -16,7 +16,7 @@ interface NotificationRunnerOptions {
   readonly db: Database;
   readonly leases: Leases;
   readonly changes: Changes;
-  readonly problems: Pick<ProblemService, 'onChange' | 'changesSince' | 'lastSequence' | 'isSilenced'>;
+  readonly problems: Pick<ProblemService, 'onChange' | 'changesSince' | 'lastSequence' | 'isSilenced' | 'store'>;
   readonly names: Names;
   readonly sender: Pick<ChannelSender, 'send'>;
   readonly log: Logger;
@@ -53,7 +53,7 @@ export class NotificationRunner {
   constructor(options: NotificationRunnerOptions) {
     this.#options = options;
     this.#collector = new ChangeCollector(options);
-    this.#former = new DeliveryFormer(options.db);
+    this.#former = new DeliveryFormer(options);
     this.#queue = new DeliveryQueue({ ...options, isStopped: () => this.#isStopped });
   }
 

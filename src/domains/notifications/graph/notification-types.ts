@@ -31,14 +31,14 @@ export const NotifiedChanges = describedEnum<(typeof NOTIFIED_CHANGES)[number]>(
   'NotifiedChanges',
   'Which changes of problems a channel sends.',
   {
-    OPENED: 'That a problem opened.',
+    OPENED: 'That a problem opened, or became more severe.',
     CLOSED: 'That a problem closed.',
-    BOTH: 'That a problem opened or closed.',
+    BOTH: 'Openings and closings.',
   },
 );
 
 const Rules = builder.objectRef<NotificationRules>('NotificationRules').implement({
-  description: 'Which changes of problems a channel sends, and when. Silenced problems are not sent.',
+  description: 'Which changes of problems a channel sends, and when. Openings wait for the end of a silence.',
   fields: (t) => ({
     kinds: t.field({
       description: 'Kinds of problems. Empty: all.',

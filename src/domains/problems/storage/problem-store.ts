@@ -94,6 +94,11 @@ export class ProblemStore {
     await changes.announce(PROBLEM_CHANGED, cache.seenAt(at));
   }
 
+  /** As they are stored now: the cache has what another process wrote only after its announcement. */
+  async read(ids: readonly string[]): Promise<ProblemRecord[]> {
+    return (await this.#options.db.problem.findMany({ where: { id: { in: [...ids] } } })) as ProblemRecord[];
+  }
+
   async update(id: string, data: Prisma.ProblemUpdateManyMutationInput): Promise<ProblemRecord | null> {
     const { db, cache } = this.#options;
     await db.problem.updateMany({ where: { id }, data });
