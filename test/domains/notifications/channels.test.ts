@@ -139,6 +139,17 @@ test('the body may be the result of a stored subscription, with the rights of a 
     { data: { problems: { problems: [{ ...problem, closedAt: expect.any(String) }], removed: [] } } },
   ]);
 
+  // A process that is killed after its write announces nothing, so no other one has the problem in its memory.
+  const { db } = service.storage;
+  const { id: _id, ...row } = await db.problem.findFirstOrThrow();
+  await db.problem.create({ data: { ...row, id: 'prb_killed', key: 'killed', openKey: null } });
+  const { value } = await db.problemCounter.update({ where: { id: 1 }, data: { value: { increment: 1 } } });
+  await db.problemChange.create({
+    data: { sequence: value, problemId: 'prb_killed', change: 'OPENED', at: new Date() },
+  });
+  await expect.poll(() => receiver.requests.length, { timeout: 60_000 }).toBe(3);
+  expect(receiver.requests[2]?.body).toEqual({ data: { problems: { problems: [problem], removed: [] } } });
+
   for (const [webhook, reason] of [
     [{ document: 'subscription { problems(projectId: "p") { nothing } }' }, 'Cannot query field'],
     [{ document }, 'was not provided'],

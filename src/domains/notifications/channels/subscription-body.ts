@@ -51,7 +51,7 @@ export class SubscriptionBodies {
     graph: GraphContext,
   ): Promise<string> {
     const documents = await this.#opened();
-    const event = problemEvent(content, graph);
+    const event = await problemEvent(content, graph);
     try {
       const result = await documents.execute(eventOf(subscription, owner), event, contextOf(owner, graph));
       const text = JSON.stringify(result);
@@ -76,12 +76,16 @@ const eventOf = ({ document, variables }: StoredSubscription, { projectId }: Own
 });
 
 /** The problems as they were when they changed. A problem that was deleted meanwhile is `removed`. */
-function problemEvent({ notices }: NotificationContent, { services }: GraphContext): ProblemEvent {
-  const known = notices.flatMap(({ id, closedAt }) => {
-    const record = services.problems.cache.get(id);
-    return record === null ? [] : [{ ...record, closedAt: closedAt === null ? null : new Date(closedAt) }];
+async function problemEvent({ notices }: NotificationContent, { services }: GraphContext): Promise<ProblemEvent> {
+  const stored = await services.problems.store.read(notices.map(({ id }) => id));
+  const records = new Map(stored.map((record) => [record.id, record]));
+  const known = notices.flatMap(({ id, severity, closedAt }) => {
+    const record = records.get(id);
+    return record === undefined
+      ? []
+      : [{ ...record, severity, closedAt: closedAt === null ? null : new Date(closedAt) }];
   });
-  const removed = notices.flatMap(({ id }) => (services.problems.cache.get(id) === null ? [id] : []));
+  const removed = notices.flatMap(({ id }) => (records.has(id) ? [] : [id]));
   return { kind: 'CHANGE', sequence: 0, partsLeft: 0, change: { problems: known, removed } };
 }
 
