@@ -4,6 +4,7 @@ import type { InputIssue } from '../../../platform/errors.ts';
 import { isEmailAddress, MAX_NAME, textIssues } from '../../../platform/text/texts.ts';
 import type { Nullish } from '../../../platform/without-nulls.ts';
 import type { AllowedHosts } from '../../../protocol/network/allowed-hosts.ts';
+import { PROBLEM_SEVERITIES } from '../../problems/model/problem-kinds.ts';
 import { contentOf, type NotificationContent, testContent } from '../notification-content.ts';
 import { templateProblem } from './body-template.ts';
 import type { StoredSubscription, WebhookSecrets } from './channel-target.ts';
@@ -125,11 +126,22 @@ const isMailbox = (address: string): boolean => isEmailAddress(address) && !/[<>
 
 const SAMPLES: readonly NotificationContent[] = samples();
 
+/** Every change and severity of a problem of a broker, of a project and of the service. */
 function samples(): NotificationContent[] {
   const at = new Date(0);
-  const test = testContent({ id: 'prj_x', name: 'A "project"' }, at);
-  const [opened] = test.notices;
-  if (opened === undefined) return [test];
-  const closed = { ...opened, change: 'CLOSED', severity: 'CRITICAL', closedAt: opened.openedAt } as const;
-  return [test, contentOf([opened], at), contentOf([closed], at), contentOf([opened, closed], at)];
+  const project = { id: 'prj_x', name: 'A "project"' };
+  const broker = { id: 'brk_x', name: 'A "broker"' };
+  const [test, ofService] = [testContent(project, at), testContent(null, at)];
+  const notices = [
+    ...[...test.notices, ...ofService.notices],
+    ...test.notices.map((notice) => ({ ...notice, broker, subject: broker })),
+  ].flatMap((notice) =>
+    PROBLEM_SEVERITIES.flatMap((severity) => [
+      { ...notice, severity },
+      { ...notice, severity, change: 'CLOSED' as const, closedAt: notice.openedAt },
+    ]),
+  );
+  const [first, ...rest] = notices;
+  const digest = first === undefined ? [] : [contentOf([first, ...rest.slice(-1)], at)];
+  return [test, ofService, ...notices.map((notice) => contentOf([notice], at)), ...digest];
 }
