@@ -72,6 +72,25 @@ test('e-mail arrives at an SMTP server, with its password, and a refused one is 
   expect(new Set(passwords)).toEqual(new Set(['p@ss']));
 });
 
+test('an e-mail that all present recipients have is delivered, although one is removed who does not accept it', async () => {
+  const { mails, url } = await startMailServer({
+    onRcptTo: ({ address }, _session, done) =>
+      done(address === 'b@example.com' ? Object.assign(new Error('busy'), { responseCode: 451 }) : null),
+  });
+  const service = await startTestService({ env: { SMTP_URL: `smtp://${url}`, MAIL_FROM: 'alerts@example.com' } });
+  const id = await createChannel(service, { target: { email: { to: ['a@example.com', 'b@example.com'] } } });
+  await openProblem(service, 'x');
+  await expect.poll(async () => (await deliveriesOf(service, id))[0]).toMatchObject({ responseStatus: 451 });
+  const input = { channelId: id, target: { email: { to: ['a@example.com'] } } };
+  const update =
+    'mutation ($input: UpdateNotificationChannelInput!) { updateNotificationChannel(input: $input) { __typename } }';
+  await service.graphql(update, { input });
+  await expect
+    .poll(async () => (await deliveriesOf(service, id))[0])
+    .toMatchObject({ state: 'DELIVERED', error: null });
+  expect(mails.map(({ to }) => to)).toEqual([['a@example.com']]);
+});
+
 test('e-mail needs an SMTP server, and addresses that cannot change the header', async () => {
   const refusal = async (service: Awaited<ReturnType<typeof startTestService>>, to: readonly string[]) =>
     createChannel(service, { target: { email: { to } } }).then(

@@ -40,13 +40,15 @@ export class EmailSender {
   async send({ id, content }: Message, { to }: EmailTarget): Promise<Outcome> {
     const { smtpUrl, mailFrom } = this.#settings;
     if (smtpUrl === undefined) return failed('The service has no SMTP server: set SMTP_URL and MAIL_FROM');
+    const known = this.#accepted.get(id) ?? [];
+    const missing = to.filter((address) => !known.includes(address));
+    if (missing.length === 0) return delivered(null, 'All recipients have the message');
     const transport = await openTransport(smtpUrl);
     const domain = mailFrom.slice(mailFrom.lastIndexOf('@') + 1).replace('>', '');
-    const known = this.#accepted.get(id) ?? [];
     const mail: SendMailOptions = {
       from: mailFrom,
       to: [...to],
-      envelope: { from: mailFrom, to: to.filter((address) => !known.includes(address)) },
+      envelope: { from: mailFrom, to: missing },
       subject: subjectOf(content),
       text: textOf(content),
       messageId: `<${id}@${domain}>`,
