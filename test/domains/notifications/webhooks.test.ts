@@ -123,13 +123,35 @@ test('messages wait behind one that fails, keep its id, and a dead letter can be
   await openProblem(service, 'c');
   await expect.poll(async () => (await deliveriesOf(service, id))[0]).toMatchObject({ attempts: 1, state: 'PENDING' });
   await db.notificationChannel.update({ where: { id }, data: { sealedTarget } });
-  const tenMinutesAgo = { startedAt: new Date(Date.now() - 10 * 60_000), nextAttemptAt: new Date(), content: '{' };
+  const tenMinutesAgo = { refusedSince: new Date(Date.now() - 10 * 60_000), nextAttemptAt: new Date(), content: '{' };
   await db.notificationDelivery.updateMany({ where: { state: 'PENDING' }, data: tenMinutesAgo });
   await closeProblem(service, 'c');
   await expect.poll(() => seenIn(receiver).at(-1)).toBe('CLOSED c');
   const where = { channelId: id, state: 'DEAD' } as const;
   const { attempts, error } = await db.notificationDelivery.findFirstOrThrow({ where });
   expect([attempts, error]).toEqual([2, 'Internal error: the log of the service has it']);
+});
+
+test('a message is refused for ten minutes before it is a dead letter, however long the receiver was away before', async () => {
+  const [service, receiver] = await Promise.all([startTestService(), startReceiver()]);
+  const id = await createChannel(service, { target: { webhook: { url: receiver.url } } });
+  const { db, changes } = service.storage;
+  let status = 503;
+  receiver.respond = (response) => void response.writeHead(status, { 'retry-after': '60' }).end();
+  const newest = async () => (await deliveriesOf(service, id))[0];
+  const elevenMinutesAgo = () => new Date(Date.now() - 11 * 60_000);
+  await openProblem(service, 'a');
+  await expect.poll(newest).toMatchObject({ state: 'PENDING', attempts: 1 });
+  status = 400;
+  const where = { state: 'PENDING' } as const;
+  await db.notificationDelivery.updateMany({
+    where,
+    data: { startedAt: elevenMinutesAgo(), nextAttemptAt: new Date() },
+  });
+  await changes.announce('notification-channel', id);
+  await expect.poll(newest).toMatchObject({ state: 'PENDING', responseStatus: 400 });
+  await db.notificationDelivery.updateMany({ where, data: { refusedSince: elevenMinutesAgo() } });
+  await expect.poll(newest, { timeout: 60_000 }).toMatchObject({ state: 'DEAD', responseStatus: 400 });
 });
 
 test('a receiver that is down, and a service that restarts, lose nothing', async () => {

@@ -24,7 +24,7 @@ export type SendingChannel = Pick<NotificationChannel, 'id' | 'projectId'>;
 const MAX_SENDING = 16;
 /** How long a message is sent again. Then it is a dead letter. */
 const RETRY_MS = 24 * 3_600_000;
-/** The same for a message that the receiver refuses: the messages behind it may be accepted. */
+/** How long the receiver may refuse the message itself: the messages behind it may be accepted. */
 const REFUSED_MS = 10 * 60_000;
 const BACKOFF = { firstMs: 1_000, longestMs: 300_000, jitter: 0.1 } as const;
 /** Longer requests of a receiver are not followed. */
@@ -83,19 +83,24 @@ export class DeliveryQueue {
     }
   }
 
-  async #write({ id, attempts: before, startedAt }: Delivery, outcome: Outcome, began: number): Promise<void> {
+  async #write(head: Delivery, outcome: Outcome, began: number): Promise<void> {
+    const { id, attempts: before } = head;
     const attempts = before + 1;
-    const firstAt = startedAt?.getTime() ?? began;
-    const { status, response, error, isDelivered } = outcome;
-    const next = isDelivered ? null : nextAttempt(outcome, attempts, firstAt, Date.now());
+    const beganAt = new Date(began);
+    const { status, response, error, isDelivered, isRefused = false } = outcome;
+    const since = {
+      startedAt: head.startedAt ?? beganAt,
+      refusedSince: isRefused ? (head.refusedSince ?? beganAt) : null,
+    };
+    const next = isDelivered ? null : nextAttempt(outcome, attempts, since, Date.now());
     const ended = { state: isDelivered ? 'DELIVERED' : 'DEAD', endedAt: new Date() } as const;
     await this.#options.db.notificationDelivery.updateMany({
       // A user may have sent it again meanwhile, or another process has it.
       where: { id, state: 'PENDING', attempts: before },
       data: {
         attempts,
-        startedAt: new Date(firstAt),
-        lastAttemptAt: new Date(began),
+        ...since,
+        lastAttemptAt: beganAt,
         responseStatus: status,
         response,
         error,
@@ -109,11 +114,17 @@ export class DeliveryQueue {
  * When a failed message is sent again, in milliseconds since 1970; `null` if it is a dead letter. `attempts`: so far,
  * with this one.
  */
-function nextAttempt(outcome: Outcome, attempts: number, startedAt: number, now: number): number | null {
+function nextAttempt(
+  outcome: Outcome,
+  attempts: number,
+  { startedAt, refusedSince }: { readonly startedAt: Date; readonly refusedSince: Date | null },
+  now: number,
+): number | null {
   const backoff = new Backoff(BACKOFF);
   // The attempts are in the database, which another process may have written.
   backoff.reset(attempts - 1);
   const wanted = Math.min(outcome.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
   const at = now + Math.max(wanted, backoff.next());
-  return at - startedAt > (outcome.isRefused === true ? REFUSED_MS : RETRY_MS) ? null : at;
+  const isOver = refusedSince !== null && at - refusedSince.getTime() > REFUSED_MS;
+  return isOver || at - startedAt.getTime() > RETRY_MS ? null : at;
 }

@@ -60,7 +60,10 @@ export class DeliveryService {
     const where = { id: deliveryId, channelId };
     const { count } = await db.notificationDelivery.updateMany({
       where: { ...where, state: { not: 'PENDING' } },
-      data: { state: 'PENDING', nextAttemptAt: new Date(), startedAt: null, attempts: 0, endedAt: null, error: null },
+      data: {
+        ...{ state: 'PENDING', nextAttemptAt: new Date(), startedAt: null, refusedSince: null },
+        ...{ attempts: 0, endedAt: null, error: null },
+      },
     });
     const row = await db.notificationDelivery.findFirst({ where });
     if (row === null) throw notFound('delivery', deliveryId);
