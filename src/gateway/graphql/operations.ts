@@ -25,8 +25,14 @@ interface OperationsOptions extends Partial<Pick<OperationOptions, SharedOptions
 
 export type FoundOperation = Operation | RefusedDocument;
 
-/** `namesSchema`: the errors may name what the schema has, such as “Did you mean …?”. */
-type RefusedDocument = readonly GraphQLError[] & { readonly namesSchema?: boolean };
+/**
+ * `namesSchema`: the errors may name what the schema has. `hidesSuggestions`: they have no “Did you mean …?”, which
+ * callers without credentials must not measure by its time either.
+ */
+type RefusedDocument = readonly GraphQLError[] & {
+  readonly namesSchema?: boolean;
+  readonly hidesSuggestions?: boolean;
+};
 
 const MAX_DOCUMENTS = 1_000;
 const MAX_CACHED_TEXT = 4_000_000;
@@ -77,11 +83,11 @@ export class Operations {
     text: string,
     operationName: string | null = null,
   ): ValueOrPromise<FoundOperation> {
-    const cached = () => this.#cached(text, operationName);
-    const prepare = () => this.#prepare(text, operationName);
     const { preparation } = this.#options;
     // Callers without credentials do not learn the schema by guesses.
     const isHidden = caller.viewer === null && this.#options.introspection === 'signed-in';
+    const cached = () => this.#documentOf(text, isHidden)?.cached(operationName);
+    const prepare = () => this.#prepare(text, operationName, isHidden);
     const shown = (found: FoundOperation) =>
       isHidden && !(found instanceof Operation) && found.namesSchema ? hiddenErrors() : found;
     const found = cached();
@@ -89,14 +95,16 @@ export class Operations {
     return preparation.prepare(caller, cached, prepare).then(shown, (error) => [asGraphQLError(error)]);
   }
 
-  #cached(text: string, name: string | null): FoundOperation | undefined {
-    return this.#documents.get(text)?.cached(name);
+  /** A caller with credentials gets the suggestions that another caller did not need. */
+  #documentOf(text: string, isHidden: boolean): PreparedDocument | undefined {
+    const document = this.#documents.get(text);
+    return document?.hidesSuggestions && !isHidden ? undefined : document;
   }
 
-  #prepare(text: string, name: string | null): FoundOperation {
-    let document = this.#documents.get(text);
+  #prepare(text: string, name: string | null, isHidden: boolean): FoundOperation {
+    let document = this.#documentOf(text, isHidden);
     if (!document) {
-      document = new PreparedDocument(this.#options, text);
+      document = new PreparedDocument(this.#options, text, isHidden);
       this.#documents.set(text, document);
     }
     return document.operation(name);
@@ -110,10 +118,14 @@ class PreparedDocument {
   /** By the name in requests. */
   readonly #operations = new Map<string | null, Operation>();
 
-  constructor(options: OperationOptions, text: string) {
+  constructor(options: OperationOptions, text: string, hideSuggestions: boolean) {
     this.#options = options;
-    this.#prepared = prepare(options, text);
+    this.#prepared = prepare(options, text, hideSuggestions);
     this.#usesIntrospection = 'kind' in this.#prepared && usesIntrospection(this.#prepared);
+  }
+
+  get hidesSuggestions(): boolean {
+    return !('kind' in this.#prepared) && this.#prepared.hidesSuggestions === true;
   }
 
   /** `undefined` if the operation is not prepared yet. */
@@ -139,12 +151,18 @@ class PreparedDocument {
   }
 }
 
-function prepare({ schema, limits }: OperationOptions, text: string): DocumentNode | RefusedDocument {
+function prepare(
+  { schema, limits }: OperationOptions,
+  text: string,
+  hideSuggestions: boolean,
+): DocumentNode | RefusedDocument {
   try {
     const document = parse(text, { maxTokens: limits.tokens });
     checkShape(document, limits);
-    const errors = validate(schema, document, specifiedRules, { maxErrors: 10 });
-    return errors.length === 0 ? document : Object.assign(errors, { namesSchema: true });
+    const errors = validate(schema, document, specifiedRules, { maxErrors: 10, hideSuggestions });
+    return errors.length === 0
+      ? document
+      : Object.assign(errors, { namesSchema: true, hidesSuggestions: hideSuggestions });
   } catch (error) {
     return [asGraphQLError(error)];
   }

@@ -65,3 +65,64 @@ test('what callers without credentials may use is explained to them', async () =
   expect(JSON.stringify(errors)).toContain('emai');
   expect((await graphql('{ viewer { isRootAdmin }', {}, null)).errors?.[0]?.message).toContain('Syntax Error');
 });
+
+/** Nine times, which nine aliases do for an attacker. `n` makes each document a new one. */
+const nine = (n: number, field: string) => Array.from({ length: 9 }, (_, i) => `a${i}x${n}: ${field}`).join(' ');
+/** Documents with a name that exists, and with one that does not. */
+const PAIRS: Readonly<Record<string, readonly [(n: number) => string, (n: number) => string]>> = {
+  'a query': [(n) => `{ ${nine(n, 'projects { x }')} }`, (n) => `{ ${nine(n, 'projectz { x }')} }`],
+  'a mutation': [
+    (n) => `mutation { ${nine(n, 'createUser { x }')} }`,
+    (n) => `mutation { ${nine(n, 'createUzer { x }')} }`,
+  ],
+  'a field': [(n) => `{ viewer { ${nine(n, 'user { x }')} } }`, (n) => `{ viewer { ${nine(n, 'uzer { x }')} } }`],
+};
+const ROUNDS = 150;
+/** Processor time of this thread, which other load of the machine hardly changes. */
+const processorMs = () => Number(readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ')[0]) / 1e6;
+
+/** Probability that the first of two kinds of work takes longer, by ranks. */
+function slower(first: readonly number[], second: readonly number[]): number {
+  const wins = first.flatMap((one) => second.map((other): number => (one === other ? 0.5 : Number(one > other))));
+  return wins.reduce((sum, win) => sum + win, 0) / wins.length;
+}
+
+test('callers without credentials learn no names of the schema from the time of errors', async () => {
+  const service = await startTestService({ env: { RATE_REQUESTS: 'off', QUERY_PREPARATION_MS: '1000000' } });
+  let number = 0;
+  const measured = async (send: (query: string) => Promise<unknown>, kinds: (typeof PAIRS)[string]) => {
+    const times = [[], []] as readonly [number[], number[]];
+    for (let round = 0; round < ROUNDS; round += 1)
+      // In turns, so that other load of the machine changes both kinds alike.
+      for (const kind of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
+        number += 1;
+        const document = kinds[kind](1_000_000 + number);
+        const start = processorMs();
+        await send(document);
+        times[kind].push(processorMs() - start);
+      }
+    return slower(...times);
+  };
+  const check = async (transport: string, send: (query: string) => Promise<unknown>) => {
+    for (const [name, kinds] of Object.entries(PAIRS)) {
+      let probability = await measured(send, kinds);
+      // A difference repeats, noise does not.
+      if (!isEqual(probability)) probability = await measured(send, kinds);
+      expect([transport, name, probability]).toEqual([transport, name, expect.toSatisfy(isEqual)]);
+    }
+  };
+  await check('HTTP', (query) => service.graphql(query, {}, null));
+  // The service closes a socket that had no operation for 30 s.
+  const socket = new WebSocket(`${service.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
+  onTestFinished(() => socket.terminate());
+  const received = () => new Promise<unknown>((resolve) => socket.once('message', resolve));
+  await new Promise((resolve) => socket.once('open', resolve));
+  socket.send('{"type":"connection_init"}');
+  await received();
+  await check('WebSocket', (query) => {
+    socket.send(JSON.stringify({ id: `${number}`, type: 'subscribe', payload: { query } }));
+    return received();
+  });
+});
+
+const isEqual = (probability: number): boolean => probability > 0.4 && probability < 0.6;
