@@ -22,6 +22,8 @@ const MAX_READ = 20;
 const LIST_MS = 4_000;
 /** A broker that counts its connections while one is being opened counts again ten seconds later. */
 const COUNTED_MS = 16_000;
+/** Of two readings, the second may be late, and before the count that arrived meanwhile. */
+const MIN_READINGS = 3;
 
 interface Incomplete {
   /** Empty: the list is complete. */
@@ -29,6 +31,8 @@ interface Incomplete {
   /** Of the first and the last of the readings that found an incomplete list. */
   readonly since: number;
   readonly at: number;
+  /** How many readings these are. */
+  readonly readings: number;
 }
 
 interface Rate {
@@ -121,7 +125,8 @@ export function listSource({ runtimes, brokers }: ClientSourceOptions): BrokerSo
       const detail = await detailOf(id);
       const before = readings.of(id);
       const at = performance.now();
-      return { detail, since: before === null || before.detail === '' ? at : before.since, at };
+      const first = before === null || before.detail === '' ? { since: at, readings: 0 } : before;
+      return { detail, since: first.since, at, readings: first.readings + 1 };
     },
   });
   return {
@@ -133,7 +138,7 @@ export function listSource({ runtimes, brokers }: ClientSourceOptions): BrokerSo
       const reading = readings.of(id);
       if (reading === null) return null;
       const { detail, since, at } = reading;
-      if (detail === '' || at - since < COUNTED_MS) return [];
+      if (detail === '' || at - since < COUNTED_MS || reading.readings < MIN_READINGS) return [];
       return [{ kind: 'LIST_INCOMPLETE', subjectId: id, subjectName: name, detail }];
     },
   };
