@@ -11,6 +11,7 @@ import { databaseSource, ownSource, processesSource } from '../domains/problems/
 import { refusalSource } from '../domains/problems/sources/refusal-source.ts';
 import { streamSource } from '../domains/problems/sources/stream-source.ts';
 import { sysSource } from '../domains/problems/sources/sys-source.ts';
+import { whileConnected } from '../domains/problems/sources/while-connected.ts';
 import { deleteOldProblems } from '../domains/problems/storage/problem-retention.ts';
 import type { Config } from '../platform/config/config.ts';
 import type { Parts } from './parts.ts';
@@ -37,19 +38,28 @@ export function openProblemWatch(
     sources: {
       brokers: [
         linkSource({ runtimes, onChange: (id) => watch.checkSoon(id) }),
-        capabilitySource({ runtimes }),
         cloudSource({ stateOf: (broker) => cloudBrokers.stateOf(broker) }),
-        bridgeSource({ bridges: bridges.service, runs: (id) => bridges.runs(id), isConnected, brokers }),
-        streamSource({
-          streams: streams.service,
-          runs: (id) => streams.runs(id) || (brokers.get(id)?.engine === 'embedded' && isConnected(id)),
+        bridgeSource({
+          bridges: bridges.service,
+          runs: (id) => bridges.runs(id),
+          isPending: (id) => bridges.isPending(id),
+          isConnected,
           brokers,
         }),
-        refusalSource({ refusals, runtimes }),
-        sysSource({ runtimes, brokers }),
-        floodSource({ runtimes, brokers }),
-        listSource({ runtimes, brokers }),
         clusterSource({ clusters, cache: caches.clusters, brokers }),
+        ...[
+          capabilitySource({ runtimes }),
+          streamSource({
+            streams: streams.service,
+            runs: (id) => streams.runs(id) || (brokers.get(id)?.engine === 'embedded' && isConnected(id)),
+            isPending: (id) => streams.isPending(id),
+            brokers,
+          }),
+          refusalSource({ refusals, runtimes }),
+          sysSource({ runtimes, brokers }),
+          floodSource({ runtimes, brokers }),
+          listSource({ runtimes, brokers }),
+        ].map((source) => whileConnected(isConnected, source)),
       ],
       projects: [certificateSource({ certificates }), tokenSource({ db, changes, isWanted: () => lease.held })],
       process: [

@@ -213,7 +213,7 @@ export class ProblemWatch {
 
   #transitions(
     owner: string,
-    { scope, facts, unknown }: Reading,
+    { scope, facts, isUnknown }: Reading,
     open: readonly ProblemRecord[],
     now: number,
   ): ScopedTransition[] {
@@ -221,7 +221,7 @@ export class ProblemWatch {
     if (known === undefined && facts.size === 0 && open.length === 0) return [];
     const state = known ?? new Hysteresis();
     state.adopt(open, now);
-    const transitions = state.update(facts, unknown, now);
+    const transitions = state.update(facts, isUnknown, now);
     if (state.size === 0) this.#states.delete(owner);
     else this.#states.set(owner, state);
     return transitions.flatMap((transition) => {

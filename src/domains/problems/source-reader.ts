@@ -1,16 +1,17 @@
 import type { Logger } from 'pino';
 import { Outages } from '../../platform/outages.ts';
 import { type FactScope, keyOf, type ProblemFact } from './model/problem-fact.ts';
-import type { ProblemKind } from './model/problem-kinds.ts';
-import { MAX_FACTS, type Source } from './model/problem-source.ts';
+import { type Facts, MAX_FACTS, type ProblemSubject, type Source } from './model/problem-source.ts';
 
 /** The facts of a scope by their keys. */
 export interface Reading {
   readonly scope: FactScope;
   readonly facts: ReadonlyMap<string, ProblemFact>;
-  /** Kinds whose facts are not known now. */
-  readonly unknown: ReadonlySet<ProblemKind>;
+  /** Whether it is not known now if there are facts about a subject. */
+  readonly isUnknown: (subject: ProblemSubject) => boolean;
 }
+
+const NOTHING_KNOWN = { facts: [], isUnknown: () => true };
 
 /** Reads sources. What one that throws would find is not known, and the others are read nevertheless. */
 export class SourceReader {
@@ -37,26 +38,21 @@ export class SourceReader {
     }
   }
 
-  read<One extends Source>(
-    scope: FactScope,
-    sources: readonly One[],
-    factsOf: (source: One) => readonly ProblemFact[] | null,
-  ): Reading {
+  read<One extends Source>(scope: FactScope, sources: readonly One[], factsOf: (source: One) => Facts): Reading {
     const facts = new Map<string, ProblemFact>();
-    const unknown = new Set<ProblemKind>();
+    const unknown: Reading['isUnknown'][] = [];
     for (const source of sources) {
-      const found = this.#factsOf(source, factsOf);
-      if (found === null) for (const kind of source.kinds) unknown.add(kind);
-      else for (const fact of found.slice(0, MAX_FACTS)) facts.set(keyOf(fact, scope), fact);
+      const found = this.#factsOf(source, factsOf) ?? NOTHING_KNOWN;
+      const known = 'facts' in found ? found.facts : found;
+      for (const fact of known.slice(0, MAX_FACTS)) facts.set(keyOf(fact, scope), fact);
+      if ('isUnknown' in found)
+        unknown.push((subject) => source.kinds.includes(subject.kind) && found.isUnknown(subject));
     }
-    return { scope, facts, unknown };
+    return { scope, facts, isUnknown: (subject) => unknown.some((isUnknown) => isUnknown(subject)) };
   }
 
   /** Called for each source and broker every two seconds. */
-  #factsOf<One extends Source>(
-    source: One,
-    factsOf: (source: One) => readonly ProblemFact[] | null,
-  ): readonly ProblemFact[] | null {
+  #factsOf<One extends Source>(source: One, factsOf: (source: One) => Facts): Facts {
     // A kind belongs to one source.
     const key = source.kinds[0] ?? '';
     try {

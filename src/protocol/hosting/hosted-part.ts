@@ -19,6 +19,11 @@ export abstract class HostedPart<Service extends Closable> {
     return this.hosting.runs(brokerId);
   }
 
+  /** Whether something stored for the broker will run in this process, but does not yet. */
+  isPending(brokerId: string): boolean {
+    return this.hosting.isPending(brokerId);
+  }
+
   async close(): Promise<void> {
     this.service.close();
     await this.hosting.close();

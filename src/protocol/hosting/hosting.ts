@@ -113,6 +113,16 @@ export class Hosting {
     );
   }
 
+  /** Whether something stored for the broker will run in this process, but its plugin does not run yet. */
+  isPending(brokerId: string): boolean {
+    // A broker that serves an API itself has no plugin for it while it is connected.
+    const isConnected = this.#linked.get(brokerId)?.link.status.state === 'CONNECTED';
+    return this.#options.apis.some(({ api, isWanted }) => {
+      const hosted = this.#hosted.get(api)?.get(brokerId);
+      return isWanted(brokerId) && !(hosted?.isRunning ?? isConnected);
+    });
+  }
+
   async close(): Promise<void> {
     for (const stop of this.#stops) stop();
     await this.#options.config.close();

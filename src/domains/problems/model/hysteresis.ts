@@ -1,19 +1,18 @@
 import { type ProblemFact, severityOf } from './problem-fact.ts';
 import { closesAfterMs, opensAfterMs, type ProblemKind, type ProblemSeverity } from './problem-kinds.ts';
+import type { ProblemSubject } from './problem-source.ts';
 
 export type Transition =
   | { readonly change: 'OPEN'; readonly key: string; readonly fact: ProblemFact }
   | { readonly change: 'REPEAT'; readonly key: string; readonly fact: ProblemFact; readonly times: number }
   | { readonly change: 'CLOSE'; readonly key: string };
 
-interface OpenProblem {
+interface OpenProblem extends ProblemSubject {
   readonly key: string;
-  readonly kind: ProblemKind;
   readonly severity: ProblemSeverity;
 }
 
-interface Seen {
-  readonly kind: ProblemKind;
+interface Seen extends ProblemSubject {
   severity: ProblemSeverity;
   firstAt: number;
   lastAt: number;
@@ -36,9 +35,9 @@ export class Hysteresis {
   adopt(open: readonly OpenProblem[], now: number): void {
     const keys = new Set(open.map(({ key }) => key));
     for (const [key, { isOpen }] of this.#seen) if (isOpen && !keys.has(key)) this.#seen.delete(key);
-    for (const { key, kind, severity } of open) {
-      const seen = this.#seen.get(key) ?? { kind, severity, firstAt: now, lastAt: now, isPresent: true, isOpen: true };
-      this.#seen.set(key, Object.assign(seen, { severity, isOpen: true }));
+    for (const { key, kind, subjectId, severity } of open) {
+      const unseen = { kind, subjectId, severity, firstAt: now, lastAt: now, isPresent: true, isOpen: true };
+      this.#seen.set(key, Object.assign(this.#seen.get(key) ?? unseen, { severity, isOpen: true }));
     }
   }
 
@@ -47,8 +46,12 @@ export class Hysteresis {
     this.#seen.delete(key);
   }
 
-  /** The kinds in `unknown` neither open nor close: their facts cannot be read now. */
-  update(facts: ReadonlyMap<string, ProblemFact>, unknown: ReadonlySet<ProblemKind>, now: number): Transition[] {
+  /** Problems for which `isUnknown` is true neither open nor close: their facts cannot be read now. */
+  update(
+    facts: ReadonlyMap<string, ProblemFact>,
+    isUnknown: (subject: ProblemSubject) => boolean,
+    now: number,
+  ): Transition[] {
     const transitions: Transition[] = [];
     for (const [key, fact] of facts) {
       const transition = this.#present(key, fact, now);
@@ -56,7 +59,7 @@ export class Hysteresis {
     }
     for (const [key, seen] of this.#seen) {
       if (facts.has(key)) continue;
-      if (unknown.has(seen.kind)) this.#hold(key, seen, now);
+      if (isUnknown(seen)) this.#hold(key, seen, now);
       else if (this.#isGone(seen, now)) {
         this.#seen.delete(key);
         if (seen.isOpen) transitions.push({ change: 'CLOSE', key });
@@ -70,9 +73,10 @@ export class Hysteresis {
   }
 
   #present(key: string, fact: ProblemFact, now: number): Transition | null {
-    const { kind } = fact;
+    const { kind, subjectId } = fact;
     const severity = severityOf(fact);
-    const seen = this.#seen.get(key) ?? { kind, severity, firstAt: now, lastAt: now, isPresent: true, isOpen: false };
+    const unseen = { kind, subjectId, severity, firstAt: now, lastAt: now, isPresent: true, isOpen: false };
+    const seen = this.#seen.get(key) ?? unseen;
     this.#seen.set(key, seen);
     const times = fact.times ?? (seen.isPresent ? 0 : 1);
     const isSame = times === 0 && severity === seen.severity;

@@ -4,8 +4,20 @@ import type { ProblemFact } from './problem-fact.ts';
 import type { ProblemKind } from './problem-kinds.ts';
 import type { Thresholds } from './problem-thresholds.ts';
 
-/** The present facts, or `null` if they are not known now: then problems of the source neither open nor close. */
-type Facts = readonly ProblemFact[] | null;
+/** What identifies a problem of a source, open or not. */
+export type ProblemSubject = Pick<ProblemFact, 'kind' | 'subjectId'>;
+
+/** The present facts, of which some may not be known now: problems about these neither open nor close. */
+interface PartlyKnown {
+  readonly facts: readonly ProblemFact[];
+  /** Called with problems of the kinds of the source. */
+  readonly isUnknown: (subject: ProblemSubject) => boolean;
+}
+
+type AllOrNone = readonly ProblemFact[] | null;
+
+/** All present facts; `null` if none is known now. */
+export type Facts = AllOrNone | PartlyKnown;
 
 export interface Source {
   /** A kind belongs to one source. */
@@ -22,7 +34,7 @@ export interface BrokerSource extends Source {
 
 /** Facts about other objects of a project. As `BrokerSource`. */
 export interface ProjectSource extends Source {
-  ofProject(project: ProjectRecord, thresholds: Thresholds): Facts;
+  ofProject(project: ProjectRecord, thresholds: Thresholds): AllOrNone;
 }
 
 /** A machine may have several processes, each with a data folder of its own. */
@@ -34,12 +46,12 @@ export interface ProcessPlace {
 
 /** Facts about this process, which each process finds itself, with `host` as the name of the subject. */
 export interface ProcessSource extends Source {
-  ofProcess(host: string): Facts;
+  ofProcess(host: string): AllOrNone;
 }
 
 /** Facts about the service, which one of its processes finds. */
 export interface ServiceSource extends Source {
-  ofService(): Facts;
+  ofService(): AllOrNone;
 }
 
 /** At most this many facts of a source about one broker or project; further ones are left out. */

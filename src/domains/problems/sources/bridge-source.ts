@@ -1,6 +1,7 @@
 import type { BridgeConnectionStatus } from '../../../data-plane/bridges/model/bridge-status.ts';
-import { namedNodeId } from '../../../gateway/named-node-id.ts';
+import { namedNodeId, parseNamedNodeId } from '../../../gateway/named-node-id.ts';
 import type { BridgeService } from '../../bridges/bridge-service.ts';
+import { remoteClientIdOf } from '../../bridges/bridge-view.ts';
 import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { ProblemFact } from '../model/problem-fact.ts';
 import type { ProblemKind } from '../model/problem-kinds.ts';
@@ -8,11 +9,14 @@ import type { BrokerSource } from '../model/problem-source.ts';
 import type { Thresholds } from '../model/problem-thresholds.ts';
 import { PolledReadings } from './polled-readings.ts';
 import { RecentGrowth } from './recent-growth.ts';
+import { isStopped } from './while-connected.ts';
 
 interface BridgeSourceOptions {
   readonly bridges: BridgeService;
   /** Whether bridges of the broker run in this process. */
   readonly runs: (brokerId: string) => boolean;
+  /** Whether bridges of the broker will run in this process, but do not yet. */
+  readonly isPending: (brokerId: string) => boolean;
   readonly isConnected: (brokerId: string) => boolean;
   readonly brokers: BrokerCache;
 }
@@ -29,7 +33,7 @@ const KINDS = ['BRIDGE_DOWN', 'BRIDGE_QUEUE_FILLING', 'BRIDGE_DROPPING', 'BRIDGE
 const DOWN: ReadonlySet<string> = new Set(['UNREACHABLE', 'UNAUTHORISED', 'FAILED']);
 
 /** Bridges that this process runs, by their reports, and bridges of Mosquitto's configuration file, by `$SYS`. */
-export function bridgeSource({ bridges, runs, isConnected, brokers }: BridgeSourceOptions): BrokerSource {
+export function bridgeSource({ bridges, runs, isPending, isConnected, brokers }: BridgeSourceOptions): BrokerSource {
   const losses = new Map<string, RecentGrowth>();
   const readings = new PolledReadings<readonly Connection[]>({
     everyMs: READ_MS,
@@ -57,18 +61,26 @@ export function bridgeSource({ bridges, runs, isConnected, brokers }: BridgeSour
     close: stop,
     refresh: () => readings.refresh(brokers.all().filter(({ id }) => runs(id))),
     of: (broker, thresholds) => {
-      const hosted = runs(broker.id) ? readings.of(broker.id) : [];
-      // What `$SYS` said before the connection was lost may be wrong now.
-      if (hosted === null || (!isConnected(broker.id) && hosted.length === 0)) return null;
-      const facts = hosted.flatMap((one) => {
-        const messages = losses.get(broker.id)?.of(keyOf(one)) ?? 0;
+      const { id } = broker;
+      if (isStopped(broker)) return [];
+      const hosted = runs(id) ? readings.of(id) : isPending(id) ? null : [];
+      const facts = hosted?.flatMap((one) => {
+        const messages = losses.get(id)?.of(keyOf(one)) ?? 0;
         const lost = { messages, seconds: Math.round(readings.windowMs(LOSS_MS) / 1_000) };
         return factsOf(broker, one, lost, thresholds);
       });
-      return isConnected(broker.id) ? [...facts, ...ofFile(broker)] : facts;
+      // What `$SYS` said before the connection was lost may be wrong now.
+      const ofSys = isConnected(id) ? ofFile(broker) : null;
+      return {
+        facts: [...(facts ?? []), ...(ofSys ?? [])],
+        isUnknown: ({ subjectId }) => (isOfFile(subjectId) ? ofSys : hosted) === null,
+      };
     },
   };
 }
+
+const isOfFile = (subjectId: string | null): boolean =>
+  remoteClientIdOf(parseNamedNodeId(subjectId ?? '')?.name ?? '') !== null;
 
 const keyOf = ({ bridgeId, status }: Connection): string => `${bridgeId} ${status.connectionName}`;
 

@@ -46,8 +46,7 @@ export function capabilitySource({ runtimes }: { readonly runtimes: BrokerRuntim
     kinds: ['BROKER_RIGHTS_MISSING', 'CAPABILITY_MISSING', 'LOG_NOT_UNDERSTOOD'],
     of: (broker) => {
       const runtime = runtimes.find(broker.id);
-      if (runtime === null) return [];
-      if (runtime.link.status.state !== 'CONNECTED') return null;
+      if (runtime === null) return null;
       const limited = APIS.flatMap((api) => runtime.controls.known(api) ?? []).filter(
         ({ reasonCode }) => reasonCode && KINDS[reasonCode],
       );

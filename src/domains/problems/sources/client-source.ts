@@ -76,7 +76,6 @@ export function floodSource({ runtimes, brokers }: ClientSourceOptions): BrokerS
     },
     of: (broker, { clientMessagesPerSecond: most }) => {
       if (broker.engine !== 'embedded') return [];
-      if (!runtimes.isConnected(broker.id)) return null;
       const count = Number(runtimes.sysTopics(broker.id)?.receivedValueOf(RECEIVED) ?? Number.NaN);
       if (Number.isSafeInteger(count)) received.note(broker.id, count);
       if ((received.of(broker.id) * 1_000) / WINDOW_MS < most / 2) {
@@ -133,7 +132,6 @@ export function listSource({ runtimes, brokers }: ClientSourceOptions): BrokerSo
     kinds: ['LIST_INCOMPLETE'],
     refresh: () => readings.refresh(brokers.all().filter(({ id }) => isFollowed(id))),
     of: ({ id, name }) => {
-      if (!runtimes.isConnected(id)) return null;
       if (!isFollowed(id)) return [];
       const reading = readings.of(id);
       if (reading === null) return null;

@@ -31,15 +31,28 @@ export function clusterSource({ clusters, cache, brokers }: ClusterSourceOptions
     of: (broker) => {
       const cluster = cache.get(broker.id);
       if (cluster === null) return [];
-      return readings.of(broker.id)?.nodes.flatMap((node) => factsOf(broker, cluster, node)) ?? null;
+      const status = readings.of(broker.id);
+      if (status === null) return null;
+      const uncompared = new Set(status.nodes.filter(isUncompared).map((node) => nodeIdOf(broker, node)));
+      return {
+        facts: status.nodes.flatMap((node) => factsOf(broker, cluster, node)),
+        isUnknown: ({ kind, subjectId }) => kind === 'CLUSTER_DRIFTED' && uncompared.has(subjectId ?? ''),
+      };
     },
   };
 }
 
+const nodeIdOf = ({ id }: BrokerRecord, { nodeId }: NodeStatus): string =>
+  namedNodeId({ kind: 'clusterNode', brokerId: id, name: String(nodeId) });
+
+/** Whether it is not known if the node has other access control than the cluster. */
+const isUncompared = ({ isReachable, sync }: NodeStatus): boolean =>
+  sync !== null && (!isReachable || sync.state === 'UNKNOWN');
+
 function factsOf(broker: BrokerRecord, { nodes }: ClusterRecord, node: NodeStatus): ProblemFact[] {
   const name = nodes.find(({ nodeId }) => nodeId === node.nodeId)?.name ?? String(node.nodeId);
   const about = {
-    subjectId: namedNodeId({ kind: 'clusterNode', brokerId: broker.id, name: String(node.nodeId) }),
+    subjectId: nodeIdOf(broker, node),
     subjectName: name,
   };
   const named = `The node "${name}" of the cluster "${broker.name}"`;

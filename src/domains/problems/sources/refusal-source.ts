@@ -63,7 +63,7 @@ export function refusalSource({ refusals, runtimes }: RefusalSourceOptions): Bro
     },
     of: (broker, thresholds) => {
       const one = followed.get(broker.id);
-      return one === undefined ? [] : factsOf(broker, one, thresholds);
+      return one === undefined ? null : factsOf(broker, one, thresholds);
     },
   };
 }

@@ -13,6 +13,8 @@ interface StreamSourceOptions {
   readonly streams: StreamService;
   /** Whether the broker has streams that this process runs, or runs its streams in its own thread. */
   readonly runs: (brokerId: string) => boolean;
+  /** Whether streams of the broker will run in this process, but do not yet. */
+  readonly isPending: (brokerId: string) => boolean;
   readonly brokers: BrokerCache;
 }
 
@@ -23,7 +25,7 @@ const WINDOW_MS = 10_000;
 const LEAST_FAILED = 3;
 
 /** Streams that this process runs, by their reports. */
-export function streamSource({ streams, runs, brokers }: StreamSourceOptions): BrokerSource {
+export function streamSource({ streams, runs, isPending, brokers }: StreamSourceOptions): BrokerSource {
   const growths = new Map<string, RecentGrowth>();
   const readings = new PolledReadings<readonly StreamEntry[]>({
     everyMs: READ_MS,
@@ -45,7 +47,7 @@ export function streamSource({ streams, runs, brokers }: StreamSourceOptions): B
     close: stop,
     refresh: () => readings.refresh(brokers.all().filter(({ id }) => runs(id))),
     of: (broker, thresholds) => {
-      if (!runs(broker.id)) return [];
+      if (!runs(broker.id)) return isPending(broker.id) ? null : [];
       return (
         readings.of(broker.id)?.flatMap((entry) => {
           const { name } = entry.definition;

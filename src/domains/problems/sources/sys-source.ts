@@ -23,7 +23,6 @@ export function sysSource({
     kinds: ['QUEUES_DROPPING'],
     close: stop,
     of: ({ id, name }, { droppedPerMinute }) => {
-      if (!runtimes.isConnected(id)) return null;
       const count = Number(runtimes.sysTopics(id)?.receivedValueOf(DROPPED) ?? Number.NaN);
       if (Number.isSafeInteger(count)) growth.note(id, count);
       const dropped = growth.of(id);
