@@ -175,6 +175,13 @@ describe.skipIf(!canRunHelm)('the chart', () => {
       expect([worse, podSecurityFaults({ ...fixed, ...worse })]).not.toEqual([worse, []]);
   });
 
+  test('clients reach the brokers of a process that is not ready', async () => {
+    const services = ofKind(await render(VALUES['values of each component'] ?? {}), 'Service');
+    const ofMqtt = services.filter(({ spec }) => spec.ports.some(({ name }: { name: string }) => name === 'mqtt'));
+    expect(ofMqtt.map(({ spec }) => spec.publishNotReadyAddresses)).toEqual(ofMqtt.map(() => true));
+    expect(ofMqtt.length).toBeGreaterThan(0);
+  });
+
   test('each component has its own resources, volumes and budget, and otherwise those of all', async () => {
     const manifests = await render(VALUES['values of each component'] ?? {});
     const sets = ofKind(manifests, 'StatefulSet').map(({ metadata, spec }) => [
@@ -190,7 +197,7 @@ describe.skipIf(!canRunHelm)('the chart', () => {
     ]);
     const [{ containers }] = podSpecs(manifests) as [Manifest['spec']];
     expect(containers[0]).toMatchObject({
-      startupProbe: { httpGet: { path: '/readyz' }, periodSeconds: 2, failureThreshold: 900 },
+      startupProbe: { httpGet: { path: '/healthz' }, periodSeconds: 2, failureThreshold: 900 },
       readinessProbe: { periodSeconds: 2, timeoutSeconds: 2, failureThreshold: 5 },
       livenessProbe: { httpGet: { path: '/healthz' }, initialDelaySeconds: 5 },
     });

@@ -82,7 +82,7 @@ spec:
             - name: mqtt-ws
               containerPort: 9001
             {{- end }}
-          {{- range $probe, $path := dict "startupProbe" "/readyz" "readinessProbe" "/readyz" "livenessProbe" "/healthz" }}
+          {{- range $probe, $path := dict "startupProbe" "/healthz" "readinessProbe" "/readyz" "livenessProbe" "/healthz" }}
           {{ $probe }}:
             httpGet:
               path: {{ $path }}
