@@ -33,7 +33,10 @@ export function openProblemWatch(
   const { db, changes, leases, speed } = storage;
   const isConnected = (id: string) => runtimes.isConnected(id);
   const lease = leases.want('problems', () => undefined);
-  const others = processesSource({ list: () => services.processes.list() });
+  const others = processesSource({
+    list: () => services.processes.list(),
+    isCalm: () => processes.table?.isCalm ?? true,
+  });
   const watch = new ProblemWatch({
     sources: {
       brokers: [

@@ -1,6 +1,13 @@
 import { hostname } from 'node:os';
-import { describe, expect, test } from 'vitest';
+import { pino } from 'pino';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { processesSource } from '../../../src/domains/problems/sources/process-sources.ts';
+import { BUILD } from '../../../src/platform/build.ts';
+import { newId } from '../../../src/platform/ids.ts';
+import { ProcessTable } from '../../../src/protocol/hosting/placement/process-table.ts';
+import { openTestStorage } from '../../support/database.ts';
 import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
+import { endLeaseSessions } from '../../support/postgres-client.ts';
 import { startRelay } from '../../support/relay.ts';
 import { sharedDatabase, startTestService } from '../../support/service.ts';
 import { startServiceProcess } from '../../support/service-process.ts';
@@ -12,6 +19,17 @@ const PROCESSES = 'query { processes { processId isSelf } }';
 const OF_SERVICE = { subjectName: hostname(), project: null, broker: null, subject: null };
 
 const postgres = usePostgres();
+
+async function openTable(databaseUrl: string) {
+  const { db, changes, leases } = await openTestStorage({ databaseUrl });
+  const about = { ...BUILD, host: hostname(), role: 'ALL', folderId: newId('process') } as const;
+  const load = () => ({ brokers: 0, messagesPerSecond: 0 });
+  const log = pino({ level: 'silent' });
+  const table = new ProcessTable({ db, changes, leases, log, ...about, engines: () => [], load });
+  await table.open();
+  onTestFinished(() => table.close());
+  return table;
+}
 
 describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : ` (${UNAVAILABLE})`}`, () => {
   test('a process that is killed is a problem until it is started again', async () => {
@@ -31,6 +49,34 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     await other.start();
     await closedAfter(service, 'PROCESS_AWAY', Date.now());
     await live.until(({ serviceProblems: { problems } }) => problems[0]?.closedAt != null);
+  });
+
+  test('processes that come back after an outage of the database are not away', async () => {
+    const databaseUrl = await postgres.createDatabase();
+    const table = await openTable(databaseUrl);
+    await openTable(databaseUrl);
+    const list = async () => (await table.list()).map((row) => ({ ...row, isSelf: row.id === table.id }));
+    const sourceNow = () => processesSource({ list, isCalm: () => table.isCalm });
+    const source = sourceNow();
+    await source.refresh?.();
+    expect([source.ofService(), source.alive()]).toMatchObject([[], [{}, {}]]);
+
+    await endLeaseSessions(databaseUrl);
+    // Each reads the list for the first time.
+    const during: unknown[] = [];
+    await expect
+      .poll(async () => {
+        const reading = sourceNow();
+        await reading.refresh?.();
+        const { isCalm } = table;
+        if (!isCalm) during.push(reading.ofService(), reading.alive());
+        return during.length > 0 && isCalm;
+      }, SLOW)
+      .toBe(true);
+    expect(during.filter((found) => found !== null)).toEqual([]);
+    const after = sourceNow();
+    await after.refresh?.();
+    expect([after.ofService(), after.alive()]).toMatchObject([[], [{}, {}]]);
   });
 
   test('a database that is slow, and one that is away, are problems that are stored when it responds again', async () => {

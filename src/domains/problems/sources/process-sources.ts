@@ -96,12 +96,14 @@ export const ownSource = ({ disk, minFreeMb, audit, isFull, maxLinks }: OwnSourc
 interface ProcessesSourceOptions {
   /** Errors: those of the database. */
   readonly list: () => Promise<readonly ServiceProcess[]>;
+  /** See ProcessTable. */
+  readonly isCalm: () => boolean;
 }
 
 const LIST_MS = 4_000;
 
 /** The other processes on the database. `alive`: those that are there; `null` if they are not known. */
-export function processesSource({ list }: ProcessesSourceOptions): ServiceSource & {
+export function processesSource({ list, isCalm }: ProcessesSourceOptions): ServiceSource & {
   readonly alive: () => readonly ProcessPlace[] | null;
 } {
   let known: readonly ServiceProcess[] | null = null;
@@ -112,7 +114,10 @@ export function processesSource({ list }: ProcessesSourceOptions): ServiceSource
     refresh: async () => {
       if (performance.now() - readAt < LIST_MS) return;
       readAt = performance.now();
-      known = await list().catch(() => null);
+      const listed = await list().catch(() => null);
+      // After an outage of the database, processes are on their way back, this one too.
+      const isKnown = isCalm() && listed?.some(({ isSelf, isAlive }) => isSelf && isAlive);
+      known = isKnown ? listed : null;
     },
     ofService: () =>
       known === null
