@@ -59,7 +59,7 @@ export function openProblemWatch(
             brokers,
           }),
           refusalSource({ refusals, runtimes }),
-          sysSource({ runtimes, brokers }),
+          sysSource({ runtimes }),
           floodSource({ runtimes, brokers }),
           listSource({ runtimes, brokers }),
         ].map((source) => whileConnected(isConnected, source)),

@@ -21,7 +21,8 @@ export const THRESHOLDS = thresholds({
     fallback: 10,
     min: 1,
     max: 100,
-    meaning: 'STREAM_FAILING: share of the messages of a stream that fail, in percent, of the last 10 seconds.',
+    meaning:
+      'STREAM_FAILING: share of the messages of a stream that fail, in percent, of the last 10 seconds. If fewer than 3 fail in that time, all messages must fail.',
   },
   refusalsPerMinute: {
     fallback: 60,

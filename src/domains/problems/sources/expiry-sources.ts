@@ -78,7 +78,13 @@ export function tokenSource({ db, changes, isWanted }: TokenSourceOptions): Proj
   return {
     kinds: ['TOKEN_EXPIRING'],
     refresh: async () => {
-      if (!isWanted() || performance.now() - readAt < READ_MS) return;
+      if (!isWanted()) {
+        // They may change until they are wanted again.
+        byProject = null;
+        readAt = Number.NEGATIVE_INFINITY;
+        return;
+      }
+      if (performance.now() - readAt < READ_MS) return;
       readAt = performance.now();
       // Without the database, the last tokens remain.
       await read().catch(() => undefined);

@@ -6,6 +6,7 @@ import type { ProblemFact } from '../model/problem-fact.ts';
 import type { ProblemKind } from '../model/problem-kinds.ts';
 import type { BrokerSource } from '../model/problem-source.ts';
 import type { Thresholds } from '../model/problem-thresholds.ts';
+import { FailureRun } from './failure-run.ts';
 import { PolledReadings } from './polled-readings.ts';
 import { RecentGrowth } from './recent-growth.ts';
 
@@ -27,6 +28,7 @@ const LEAST_FAILED = 3;
 /** Streams that this process runs, by their reports. */
 export function streamSource({ streams, runs, isPending, brokers }: StreamSourceOptions): BrokerSource {
   const growths = new Map<string, RecentGrowth>();
+  const runsOf = new Map<string, ReadonlyMap<string, FailureRun>>();
   const readings = new PolledReadings<readonly StreamEntry[]>({
     everyMs: READ_MS,
     read: async (broker) => {
@@ -38,10 +40,20 @@ export function streamSource({ streams, runs, isPending, brokers }: StreamSource
           report === null ? [] : COUNTERS.map((counter) => [keyOf(name, counter), report.counters[counter]] as const),
         ),
       );
+      const known = runsOf.get(broker.id);
+      const runs = entries.map(({ definition: { name }, report }) => {
+        const run = known?.get(name) ?? new FailureRun();
+        if (report !== null) run.note(report.counters, performance.now());
+        return [name, run] as const;
+      });
+      runsOf.set(broker.id, new Map(runs));
       return entries;
     },
   });
-  const stop = brokers.onRemove(({ id }) => void growths.delete(id));
+  const stop = brokers.onRemove(({ id }) => {
+    growths.delete(id);
+    runsOf.delete(id);
+  });
   return {
     kinds: ['STREAM_FAILING', 'STREAM_NOT_STORING'],
     close: stop,
@@ -56,6 +68,7 @@ export function streamSource({ streams, runs, isPending, brokers }: StreamSource
             received: grown('received'),
             failed: grown('failed'),
             notStored: grown('notStored'),
+            allFail: runsOf.get(broker.id)?.get(name)?.lasts(performance.now()) === true,
           });
         }) ?? null
       );
@@ -65,7 +78,7 @@ export function streamSource({ streams, runs, isPending, brokers }: StreamSource
 
 const COUNTERS = ['received', 'failed', 'notStored'] as const;
 type Counter = (typeof COUNTERS)[number];
-type Grown = Readonly<Record<Counter, number>>;
+type Grown = Readonly<Record<Counter, number>> & { readonly allFail: boolean };
 
 const keyOf = (stream: string, counter: Counter): string => `${counter} ${stream}`;
 
@@ -73,7 +86,7 @@ function factsOf(
   broker: BrokerRecord,
   { definition: { name }, report }: StreamEntry,
   { streamFailedPercent }: Thresholds,
-  { received, failed, notStored }: Grown,
+  { received, failed, notStored, allFail }: Grown,
 ): ProblemFact[] {
   if (report === null) return [];
   const { state, problem, counters, storage } = report;
@@ -90,6 +103,8 @@ function factsOf(
     facts.push(fact('STREAM_FAILING', `The stream "${name}" is ${state.toLowerCase()}. ${problem ?? ''}`.trim()));
   } else if (failed >= LEAST_FAILED && percent >= streamFailedPercent) {
     facts.push(fact('STREAM_FAILING', `${percent} % of the messages of the stream "${name}" fail.${reason}`));
+  } else if (allFail) {
+    facts.push(fact('STREAM_FAILING', `All messages of the stream "${name}" fail.${reason}`));
   }
   if (storage.state === 'FULL' || storage.state === 'FAILED' || notStored > 0) {
     const why = storage.problem === null ? reason : ` ${storage.problem}`;

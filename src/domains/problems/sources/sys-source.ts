@@ -1,32 +1,35 @@
-import type { BrokerCache } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { BrokerSource } from '../model/problem-source.ts';
-import { RecentGrowth } from './recent-growth.ts';
+import { PublishedRate } from './published-rate.ts';
 
 const DROPPED = '$SYS/broker/publish/messages/dropped';
-/** Brokers publish their numbers every 10 s. */
-const WINDOW_MS = 60_000;
-/** Without further ones in two publications, the broker drops no more. */
-const QUIET_MS = 20_000;
+/** Differs in each publication of all numbers. States of bridges are published at other times, too. */
+const UPTIME = '$SYS/broker/uptime';
 
 /** What brokers report below `$SYS`: messages that they drop for clients whose queue is full. */
-export function sysSource({
-  runtimes,
-  brokers,
-}: {
-  readonly runtimes: BrokerRuntimes;
-  readonly brokers: BrokerCache;
-}): BrokerSource {
-  const growth = new RecentGrowth(WINDOW_MS);
-  const stop = brokers.onRemove(({ id }) => growth.delete(id));
+export function sysSource({ runtimes }: { readonly runtimes: BrokerRuntimes }): BrokerSource {
+  const rates = new Map<string, PublishedRate>();
+  runtimes.onRuntime(({ id, sys }, change) => {
+    if (change === 'CLOSING') {
+      rates.delete(id);
+      return;
+    }
+    const rate = new PublishedRate();
+    rates.set(id, rate);
+    let published: string | null = null;
+    sys.onBurst(() => {
+      const uptime = sys.valueOf(UPTIME);
+      if (uptime !== null && uptime === published) return;
+      published = uptime;
+      const count = Number(sys.receivedValueOf(DROPPED) ?? Number.NaN);
+      if (Number.isSafeInteger(count)) rate.note(count, performance.now());
+    });
+  });
   return {
     kinds: ['QUEUES_DROPPING'],
-    close: stop,
     of: ({ id, name }, { droppedPerMinute }) => {
-      const count = Number(runtimes.sysTopics(id)?.receivedValueOf(DROPPED) ?? Number.NaN);
-      if (Number.isSafeInteger(count)) growth.note(id, count);
-      const dropped = growth.of(id);
-      if (dropped < droppedPerMinute || growth.quietMs(id) > QUIET_MS) return [];
+      const dropped = rates.get(id)?.perMinute(performance.now()) ?? 0;
+      if (dropped < droppedPerMinute) return [];
       const detail = `The broker dropped ${dropped} messages in the last minute.`;
       return [{ kind: 'QUEUES_DROPPING', subjectId: id, subjectName: name, detail }];
     },
