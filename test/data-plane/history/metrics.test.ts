@@ -186,6 +186,73 @@ describe.each(['SQLite', 'PostgreSQL'])('metrics in %s', (engine) => {
     expect(gridValues(minutes, 'subscriptions', 'mean').every((value) => value === null)).toBe(true);
   });
 
+  test('what is stored with clocks that differ, or were set back, is rolled up', async () => {
+    const databaseOf = await place();
+    const ahead = await open(databaseOf);
+    const other = engine === 'SQLite' ? ahead : await open(databaseOf);
+    const samplesOf = (id: string, at: number, messages: number) => {
+      const broker = brokerAt(START - HOUR, id);
+      const first = broker.sample(at, false);
+      broker.publish(messages);
+      return [first, broker.sample(at + 10 * SECOND)];
+    };
+    for (const [id, behindMs, messages] of [
+      ['brk_ahead', 0, 1],
+      ['brk_a', 10 * MINUTE, 20],
+      ['brk_b', 3 * HOUR, 300],
+    ] as const) {
+      const history = id === 'brk_ahead' ? ahead : other;
+      const at = START + 4 * HOUR - behindMs;
+      await history.write(samplesOf(id, at, messages));
+      await history.core.maintain(at + 7 * MINUTE);
+    }
+    // The samples are deleted.
+    const now = START + 10 * HOUR;
+    await ahead.core.maintain(now);
+    const request = { brokers: ['brk_a', 'brk_b'], from: START, to: START + 5 * HOUR, maxSteps: 600, now };
+    const found = await other.grids(request);
+    expect(request.brokers.map((id) => found.get(id)).map((one) => one && gridTotal(one, 'messagesIn'))).toEqual([
+      20, 300,
+    ]);
+  });
+
+  test.skipIf(engine === 'SQLite')('a broker that returns to a process is counted once', async () => {
+    const databaseOf = await place();
+    const [one, other] = [await open(databaseOf), await open(databaseOf)];
+    const broker = brokerAt(START - HOUR);
+    let [at, published] = [START, 0];
+    const record = async ({ write }: typeof one, steps: number, isNew = false) => {
+      for (let step = 0; step < steps; step++) {
+        await write([broker.sample(at, !isNew || step > 0)]);
+        broker.publish(5);
+        published += 5;
+        at += 10 * SECOND;
+      }
+    };
+    await record(one, 3);
+    for (const steps of [3, 100]) {
+      await record(other, steps);
+      await record(one, 3);
+    }
+    published -= 5;
+    const grid = await one.grid({ from: START - MINUTE, to: at, maxSteps: 1_000, now: at });
+    expect(gridTotal(grid, 'messagesIn')).toBe(published);
+    // None is missing, or measured twice.
+    expect(gridValues(grid, 'messagesIn', 'max').filter((rate) => rate !== null && rate !== 0.5)).toEqual([]);
+  });
+
+  test('a grid has at most the steps that were requested', async () => {
+    const { grid } = await open(await place());
+    const now = START + 800 * DAY;
+    for (const maxSteps of [1, 2, 3, 50, 100])
+      for (const span of [35 * SECOND, 35 * MINUTE, HOUR, DAY, 700 * DAY])
+        for (const to of [now, now - 1, now - 4_567_890]) {
+          const shown = await grid({ from: to - span, to, maxSteps, now });
+          const steps = gridValues(shown, 'clients', 'mean').length;
+          expect([maxSteps, span, steps <= maxSteps]).toEqual([maxSteps, span, true]);
+        }
+  });
+
   test('many brokers are read at once, a batch that comes again changes nothing, and a late one is rolled up', async () => {
     const { write, grids, core } = await open(await place());
     const samples = Array.from({ length: 60 }, (_, nth) => {

@@ -26,8 +26,10 @@ export type MetricQueries = typeof metricQueries;
 const MAX_STATES = 20_000;
 /** After the end of a step: its last samples may wait to be written. */
 const GRACE_MS = 15_000;
-/** Steps that are rolled up again, because samples may have come late. */
+/** Steps that are rolled up again, because another process may have written samples of them late. */
 const AGAIN = 3;
+/** A longer time without a sample: another process may have stored some meanwhile. */
+const OWN_MS = 1.5 * LEVELS[0].stepMs;
 /** Steps whose rows are in memory at the same time. */
 const PORTION_STEPS = 1;
 
@@ -36,9 +38,19 @@ const PORTION_STEPS = 1;
  * rows of each level become those of the next one when a step of that is complete.
  */
 export function metricsModule(): HistoryModule<MetricSample, MetricQueries> {
-  const states = new LRUCache<string, { readonly state: CounterState | null }>({ max: MAX_STATES });
-  const stateBefore = async (db: HistoryReader, brokerId: string): Promise<CounterState | null> =>
-    (states.get(brokerId) ?? { state: await readState(db, brokerId) }).state;
+  const states = new LRUCache<string, CounterState>({ max: MAX_STATES });
+  const stateBefore = async (db: HistoryReader, { brokerId, at }: MetricSample): Promise<CounterState | null> => {
+    const known = states.get(brokerId) ?? null;
+    if (known !== null && at - known.at <= OWN_MS) return known;
+    // Earlier samples of the same batch are not stored yet.
+    const stored = await readState(db, brokerId);
+    return known !== null && (stored === null || known.at > stored.at) ? known : stored;
+  };
+  /** For each level: the earliest row that this process has written since it rolled the level up, or later. */
+  const changedSince = LEVELS.map(() => Number.POSITIVE_INFINITY);
+  const changed = (nth: number, at: number) => {
+    changedSince[nth] = Math.min(changedSince[nth] ?? at, at);
+  };
   return {
     name: METRICS_MODULE,
     tables: METRIC_TABLES,
@@ -46,12 +58,13 @@ export function metricsModule(): HistoryModule<MetricSample, MetricQueries> {
       const rows: HistoryRow[] = [];
       for (const sample of samples) {
         const { brokerId: broker, at } = sample;
-        const before = await stateBefore(db, broker);
+        const before = await stateBefore(db, sample);
         // A batch that comes again, or a clock that was set back.
         if (before !== null && at <= before.at && before.at - at < LEVELS[0].keepMs) continue;
         const { coveredMs: covered, measured } = changeOf(before, sample);
         const state = merged(before, stateOf(sample));
-        states.set(broker, { state });
+        states.set(broker, state);
+        changed(0, at);
         rows.push(rowOf(LEVELS[0], { broker, at, covered, measured, state }));
       }
       return new Map([[LEVELS[0].table, rows]]);
@@ -59,8 +72,12 @@ export function metricsModule(): HistoryModule<MetricSample, MetricQueries> {
     queries: metricQueries,
     forget: () => states.clear(),
     rollUps: LEVELS.slice(1).map((level, nth) => async (db: HistoryReader, now: number) => {
-      const finer = LEVELS[nth];
-      return new Map([[level.table, finer === undefined ? [] : await rolledUp(db, finer, level, now)]]);
+      const finer = LEVELS[nth] ?? LEVELS[0];
+      const since = changedSince[nth] ?? now;
+      changedSince[nth] = now - GRACE_MS;
+      const rows = await rolledUp(db, { finer, level, since, now });
+      for (const [at] of rows) changed(nth + 1, Number(at));
+      return new Map([[level.table, rows]]);
     }),
   };
 }
@@ -71,8 +88,19 @@ const merged = (before: CounterState | null, { counters, ...state }: CounterStat
   counters: counters.map((value, nth) => value ?? before?.counters[nth] ?? null),
 });
 
-/** The rows of a level from those of the finer one, also for steps that were rolled up without late samples. */
-async function rolledUp(db: HistoryReader, finer: Level, level: Level, now: number): Promise<HistoryRow[]> {
+interface RollUp {
+  readonly finer: Level;
+  readonly level: Level;
+  /** The earliest row of the finer level that this process has not rolled up yet. */
+  readonly since: number;
+  readonly now: number;
+}
+
+/**
+ * The rows of a level from those of the finer one, also for steps that were rolled up without late samples. The clocks
+ * of processes differ, and a clock may be set back: the newest step may be later than now, or than rows that follow.
+ */
+async function rolledUp(db: HistoryReader, { finer, level, since, now }: RollUp): Promise<HistoryRow[]> {
   const { stepMs } = level;
   // A row of the finest level has the time of its end, which belongs to the step before.
   const shift = finer === LEVELS[0] ? 1 : 0;
@@ -80,10 +108,13 @@ async function rolledUp(db: HistoryReader, finer: Level, level: Level, now: numb
   const newest = await newestStep(db, level);
   const to = stepOf(now - GRACE_MS);
   const rows: HistoryRow[] = [];
-  for (let from = newest === null ? 0 : newest - (AGAIN - 1) * stepMs; from < to; from += PORTION_STEPS * stepMs) {
-    const first = await firstTime(db, finer, from + shift, to + shift);
-    if (first === null) break;
-    from = stepOf(first);
+  const again = newest === null ? 0 : newest - (AGAIN - 1) * stepMs;
+  // What was written before this process started, by a clock that was set back since.
+  const first = again > to && since === Number.POSITIVE_INFINITY ? 0 : Math.min(again, stepOf(since));
+  for (let from = first; from < to; from += PORTION_STEPS * stepMs) {
+    const next = await firstTime(db, finer, from + shift, to + shift);
+    if (next === null) break;
+    from = stepOf(next);
     const stored = await readAll(db, finer, from + shift, Math.min(to, from + PORTION_STEPS * stepMs) + shift);
     rows.push(...joined(stored, level, stepOf));
   }

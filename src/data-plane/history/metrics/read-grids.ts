@@ -16,7 +16,8 @@ const MAX_STEPS = 10_000;
 
 /** The finest step of at most `maxSteps`, and the level that has it for the whole time. */
 function shapeOf({ from, to, maxSteps, now }: Omit<GridRequest, 'brokers'>): GridShape & { readonly level: Level } {
-  const wanted = Math.max(1, to - from) / Math.min(Math.max(1, maxSteps), MAX_STEPS);
+  const most = Math.min(Math.max(1, maxSteps), MAX_STEPS);
+  const wanted = Math.max(1, to - from) / most;
   const lasting = LEVELS.filter(({ keepMs }) => keepMs === null || from >= now - keepMs);
   // The coarsest that is fine enough has the fewest rows.
   const level = lasting.findLast(({ stepMs }) => stepMs <= wanted) ?? lasting[0] ?? LEVELS[2];
@@ -24,7 +25,7 @@ function shapeOf({ from, to, maxSteps, now }: Omit<GridRequest, 'brokers'>): Gri
   // The first step may begin before `from`, and the last one end after `to`.
   const start = () => Math.floor(from / stepMs) * stepMs;
   const stepsOf = () => Math.max(1, Math.ceil((to - start()) / stepMs));
-  if (stepsOf() > Math.max(1, maxSteps)) stepMs += level.stepMs;
+  while (stepsOf() > most) stepMs += level.stepMs;
   return { level, from: start(), stepMs, steps: stepsOf() };
 }
 
