@@ -1,14 +1,17 @@
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import {
   CLIENT_EVENTS,
   type ClientEventQueries,
+  LISTED,
 } from '../../../src/data-plane/history/client-events/client-events-module.ts';
-import type { EventArrival } from '../../../src/data-plane/history/client-events/stored-events.ts';
+import type { EventArrival, FollowNote } from '../../../src/data-plane/history/client-events/stored-events.ts';
 import { HistoryThread } from '../../../src/data-plane/history/hosting/history-thread.ts';
+import { EventRecorder } from '../../../src/domains/history/client-events/event-recorder.ts';
 import { EventWriter } from '../../../src/domains/history/client-events/event-writer.ts';
 import { RefusalEvents } from '../../../src/domains/history/client-events/refusal-events.ts';
 import { NO_REFUSALS } from '../../../src/domains/refusals/refusal-list.ts';
+import { ServiceError } from '../../../src/platform/errors.ts';
 import { openSealer } from '../../../src/platform/storage/encryption/sealed.ts';
 import { LATE_EVENT_MS } from '../../../src/protocol/apis/clients/client-events.ts';
 import { RefusalLog } from '../../../src/protocol/apis/refusals/refusal-log.ts';
@@ -81,4 +84,82 @@ test('a refusal that the previous process and the next one notice is one event; 
   // Of the same log, each refusal has a number of its own.
   await record(next, LATE_EVENT_MS + 2);
   expect(await ms()).toEqual([0, LATE_EVENT_MS + 1, LATE_EVENT_MS + 2]);
+});
+
+test('a broker that is followed for longer than events are stored is followed since the oldest of them', async () => {
+  const HOUR = 3_600_000;
+  const thread = new HistoryThread({
+    place: { file: join(temporaryFolder(), 'history.db'), minFreeBytes: 0 },
+    keepMs: 24 * HOUR,
+    maxBytes: 1e9,
+    workerUrl: programUrl('src/data-plane/history/hosting/history-worker.ts'),
+    log: silentLog,
+  });
+  onTestFinished(() => thread.close());
+  const history = thread.module<EventArrival, ClientEventQueries>(CLIENT_EVENTS);
+  const now = Date.now();
+  vi.useFakeTimers({ toFake: ['Date'], now: now - 23 * HOUR });
+  onTestFinished(() => void vi.useRealTimers());
+  const [followed, stopped] = [BROKER, `${BROKER.slice(0, -1)}1`].map(
+    (broker) => new EventWriter(history, broker, 'follower'),
+  );
+  for (const writer of [followed, stopped]) writer?.note('START', LISTED);
+  stopped?.note('STOP', LISTED);
+  await thread.flush();
+  vi.setSystemTime(now);
+  await thread.maintain(now);
+  for (const writer of [followed, stopped]) writer?.repeatStart(now - 1_000);
+  // Not before it may expire.
+  followed?.repeatStart(now);
+  await thread.flush();
+  await thread.maintain(now + 2 * HOUR);
+
+  const coverageOf = (broker: string) => history.query('coverage', { brokers: [broker] });
+  expect(await coverageOf(BROKER)).toEqual({ since: now - 1_000, isListed: true });
+  expect(await history.query('end', { broker: BROKER })).toMatchObject({ at: now - 1_000, log: LISTED });
+  expect(await coverageOf(`${BROKER.slice(0, -1)}1`)).toEqual({ since: null, isListed: false });
+});
+
+test('a recorder repeats once a day which brokers it follows', async () => {
+  vi.useFakeTimers({ toFake: ['Date', 'setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const notes: FollowNote[] = [];
+  const insert = (arrival: EventArrival) => 'note' in arrival && notes.push(arrival.note);
+  const link = { status: { state: 'CONNECTED' }, onStatus: () => () => undefined };
+  const controls = {
+    onEvent: () => () => undefined,
+    capability: async (api: string) => ({ api, provider: 'GATEWAY' }),
+    call: async () => Promise.reject(new ServiceError('NOT_SUPPORTED_BY_BROKER', 'It has no numbers')),
+  };
+  const clients = {
+    watch: async function* () {
+      yield { kind: 'SNAPSHOT', sequence: 0, partsLeft: 0, snapshot: { clients: [] } };
+      await new Promise(() => undefined);
+    },
+  };
+  const recorder = new EventRecorder({
+    history: { insert, query: async () => null, oldest: () => null },
+    runtimes: {
+      onRuntime: (listener: (...args: unknown[]) => void) => listener({ id: BROKER, link, controls }, 'OPENED'),
+    },
+    brokers: { get: () => ({ id: BROKER }) },
+    placement: {
+      want: (_id: string, listener: (isHeld: boolean) => void) => {
+        queueMicrotask(() => listener(true));
+        return { held: true, release: async () => undefined };
+      },
+    },
+    clients: { watch: async () => clients.watch() },
+    refusals: { reported: async () => Promise.reject(new ServiceError('NOT_SUPPORTED_BY_BROKER', 'None')) },
+    sealer: {},
+    isOwn: () => false,
+    onFault: (error: unknown) => expect(error).toBeNull(),
+  } as unknown as ConstructorParameters<typeof EventRecorder>[0]);
+  onTestFinished(() => recorder.close());
+  const starts = () => notes.filter(({ state }) => state === 'START').length;
+  await vi.waitFor(() => expect(starts()).toBe(1));
+  vi.advanceTimersByTime(23 * 3_600_000);
+  expect(starts()).toBe(1);
+  vi.advanceTimersByTime(26 * 3_600_000);
+  expect(starts()).toBe(3);
 });

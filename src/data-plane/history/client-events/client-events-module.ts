@@ -194,8 +194,11 @@ async function readCoverage(
     }),
   );
   const times = all.map(({ at }) => at).filter((at) => at !== null);
+  // PostgreSQL deletes events by days, and the notes, which are few, by weeks.
+  const [oldest] = await db.all<{ at: number | null }>('SELECT min(at) AS at FROM history.client_event');
+  const from = Math.floor((oldest?.at ?? 0) / DAY_MS) * DAY_MS;
   return {
-    since: times.length === 0 || times.length < all.length ? null : Math.max(...times),
+    since: times.length === 0 || times.length < all.length ? null : Math.max(from, ...times),
     isListed: all.some(({ isListed }) => isListed),
   };
 }

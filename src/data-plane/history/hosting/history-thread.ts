@@ -37,6 +37,8 @@ export interface HistoryHandle<Arrival, Queries extends HistoryQueries> {
     name: Name,
     args: Parameters<Queries[Name]>[1],
   ): Promise<Awaited<ReturnType<Queries[Name]>>>;
+  /** See HistoryState. */
+  oldest(): number | null;
 }
 
 interface HistoryThreadOptions extends Omit<WorkerHostOptions, 'name' | 'workerUrl'>, HistorySetup {
@@ -110,6 +112,7 @@ export class HistoryThread extends WorkerHost<HistorySetup, HistoryCalls, Histor
     name: HistoryModule<Arrival, Queries>['name'],
   ): HistoryHandle<Arrival, Queries> {
     return {
+      oldest: () => this.state.oldest,
       insert: (arrival, at, bytes) => {
         const now = Date.now();
         if (at < now - this.keepMs) return;

@@ -79,6 +79,11 @@ export class BrokerEvents {
     return Math.min(Date.now(), ...Array.from(this.#unread, ({ since }) => since)) - this.#numbered.lateMs;
   }
 
+  /** Notes again that the broker is followed, if the last note may expire soon. */
+  repeatStart(): void {
+    this.#options.writer.repeatStart(this.writtenUntil);
+  }
+
   /** Writes nothing more. */
   close(): void {
     if (this.#closed.signal.aborted) return;

@@ -87,6 +87,7 @@ export class EventRecorder {
   #alive(): void {
     if (this.#brokers.size === 0) return;
     const written = Array.from(this.#brokers.values(), ({ writtenUntil }) => writtenUntil);
+    for (const broker of this.#brokers.values()) broker.repeatStart();
     const note = {
       at: Math.min(...written) - WRITTEN_MS,
       broker: '',

@@ -22,6 +22,10 @@ const REFUSAL_BYTES = 1_500;
  */
 const MAX_AHEAD_MS = 86_400_000;
 const MAX_LATE_MS = 7 * 86_400_000;
+/** A history that is too large loses its oldest twentieths, so a START is repeated several times in the stored time. */
+const REPEATS = 4;
+const MIN_REPEAT_MS = 60_000;
+const MAX_REPEAT_MS = 86_400_000;
 
 /** Writes the events of one broker to the history. What has a wrong time is left out. */
 export class EventWriter {
@@ -29,6 +33,8 @@ export class EventWriter {
   readonly #broker: string;
   readonly #follower: string;
   #end: Promise<EventsEnd | null> | null = null;
+  /** The last START and when it was written; `null` after a STOP. */
+  #started: { readonly log: string; readonly writtenAt: number } | null = null;
 
   /** @param follower identifies the part of this process that notes that it is alive */
   constructor(history: EventHistory, broker: string, follower: string) {
@@ -71,8 +77,18 @@ export class EventWriter {
 
   /** `at`: until when everything is written, in epoch milliseconds. Default: now. */
   note(state: FollowNote['state'], log: string, at = Date.now()): void {
+    this.#started = state === 'START' ? { log, writtenAt: Date.now() } : null;
     const note = { at, broker: this.#broker, follower: this.#follower, state, log };
     this.#history.insert({ note }, note.at, ROW_BYTES);
+  }
+
+  /** Writes the last START again with a later time, before the history deletes it. `at`: as of `note`. */
+  repeatStart(at: number): void {
+    if (this.#started === null) return;
+    const now = Date.now();
+    const storedMs = now - (this.#history.oldest() ?? 0);
+    const repeatMs = Math.max(MIN_REPEAT_MS, Math.min(MAX_REPEAT_MS, storedMs / REPEATS));
+    if (now - this.#started.writtenAt >= repeatMs) this.note('START', this.#started.log, at);
   }
 }
 
