@@ -1,4 +1,4 @@
-/** Writes docs/console/gallery.html: the pictures of all screens that `npm run screenshots` has saved beside it. */
+/** Writes docs/console/gallery.html, a page of all pictures that `npm run screenshots` has saved in its folder. */
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './stamps.mjs';

@@ -27,7 +27,6 @@ export function Search({ screens }: { readonly screens: Screens }) {
       <input
         className="search-term"
         aria-label={text('searchFor')}
-        // biome-ignore lint/a11y/noAutofocus: the only field of a dialog
         autoFocus={true}
         onInput={({ currentTarget: { value } }) => setTyped({ term: value, isOpening: false })}
         onKeyDown={({ key }) => key === 'Enter' && setTyped({ ...typed, isOpening: true })}
