@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: string]>> = {
   'Connections to the listener of `METRICS_HOST`': ['app/ports.ts', 'MAX_METRICS_CONNECTIONS'],
   'Time for the headers of a request': ['gateway/http/http-server.ts', 'headersTimeout'],
-  'Chunks of a request body that may have any size': ['platform/network/sliced-reading.ts', 'FREE_CHUNKS'],
+  'Chunks of a request body that may have any size': ['platform/network/http-bounds.ts', 'FREE_PIECES'],
   'Expected wait of a network without credentials until the operations of all such networks, and its own, that came before have started':
     ['platform/limits/operation-starts.ts', 'MAX_WAIT_MS'],
   'Addresses that credentials came from, in memory': ['platform/limits/operation-starts.ts', 'MAX_KNOWN'],

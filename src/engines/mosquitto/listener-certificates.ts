@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { connect } from 'node:tls';
 import { type InputIssue, messageOf, ServiceError } from '../../platform/errors.ts';
+import { OUTGOING_TLS } from '../../platform/network/outgoing-tls.ts';
 import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts';
 import {
   type CertificateMaterial,
@@ -170,7 +171,7 @@ const HANDSHAKE_MS = 3_000;
 function servedFingerprint({ host, port }: ListenerWanted): Promise<string> {
   return new Promise((resolve, reject) => {
     // The listener may refuse a client without a certificate, but has sent its own by then.
-    const socket = connect({ host: reachedAt(host), port, rejectUnauthorized: false }, () => {
+    const socket = connect({ host: reachedAt(host), port, rejectUnauthorized: false, ...OUTGOING_TLS }, () => {
       const fingerprint = socket.getPeerX509Certificate()?.fingerprint256;
       socket.destroy();
       if (fingerprint === undefined) reject(new Error('the listener showed no certificate'));

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { boundPieces } from './http-bounds.ts';
 
 /**
  * A caller can send a body in chunks of one byte, and Node parses all chunks of a read, up to 64 KiB, in one piece: 22
@@ -9,9 +10,6 @@ import type { Socket } from 'node:net';
 
 /** Bytes that Node parses at once, unless they are known to be a body with a Content-Length. */
 const SLICE_BYTES = 1_024;
-/** Chunks of a body that may have any size. Further ones must have 32 bytes on average; slices divide chunks. */
-const FREE_CHUNKS = 100;
-const MEAN_CHUNK_BYTES = 32;
 
 /** Expected bytes of the body with a Content-Length that a connection is sending. */
 const expected = new WeakMap<Socket, number>();
@@ -48,20 +46,8 @@ export function boundBody(req: IncomingMessage, res: ServerResponse): void {
   const { 'content-length': length, 'transfer-encoding': encoding } = req.headers;
   if (length !== undefined) expected.set(req.socket, Number(length));
   if (encoding === undefined) return;
-  let chunks = 0;
-  let bytes = 0;
-  const push = req.push;
-  req.push = (chunk: Uint8Array | null, ...rest) => {
-    if (chunk !== null) {
-      chunks += 1;
-      bytes += chunk.length;
-      if (chunks > FREE_CHUNKS + bytes / MEAN_CHUNK_BYTES) {
-        req.destroy();
-        return false;
-      }
-    }
-    return push.call(req, chunk, ...rest);
-  };
+  // Slices divide chunks, too.
+  boundPieces(req);
   // Otherwise Node would discard the rest of a body that no handler reads, without `push`.
   res.on('prefinish', () => {
     if (req.complete) return;

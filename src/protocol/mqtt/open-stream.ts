@@ -3,6 +3,8 @@ import { isIP, connect as openTcp } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as openTls } from 'node:tls';
 import { createWebSocketStream, WebSocket } from 'ws';
+import { boundInterim } from '../../platform/network/http-bounds.ts';
+import { OUTGOING_TLS } from '../../platform/network/outgoing-tls.ts';
 import { keepCertificate } from '../../platform/network/tls-failure.ts';
 import { withoutNulls } from '../../platform/without-nulls.ts';
 import type { ConnectOptions } from './connect-options.ts';
@@ -24,11 +26,16 @@ export function openStream(
 ): Duplex {
   const { rejectUnauthorized, ca, cert, key, lookup } = options;
   const resolver = withoutNulls({ lookup });
-  const tls = { ...withoutNulls({ rejectUnauthorized, ca, cert, key }), ...(ca === undefined ? {} : ANY_AUTHORITY) };
+  const material = withoutNulls({ rejectUnauthorized, ca, cert, key });
+  const tls = { ...OUTGOING_TLS, ...material, ...(ca === undefined ? {} : ANY_AUTHORITY) };
   if (protocol === 'ws' || protocol === 'wss') {
     const host = isIP(hostname) === 6 ? `[${hostname}]` : hostname;
-    const bounds = { maxPayload: maxPacketBytes + FRAME_SLACK };
-    const finishRequest = (request: ClientRequest) => request.on('socket', keepCertificate).end();
+    // `onFrameBytes` counts bytes as they arrive: compressed ones would need a thousand times the memory.
+    const bounds = { maxPayload: maxPacketBytes + FRAME_SLACK, perMessageDeflate: false };
+    const finishRequest = (request: ClientRequest) => {
+      boundInterim(request);
+      request.on('socket', keepCertificate).end();
+    };
     const url = `${protocol}://${host}:${port}${path}`;
     const socket = new WebSocket(url, 'mqtt', { ...tls, ...resolver, ...bounds, finishRequest });
     countFrameBytes(socket, onFrameBytes);

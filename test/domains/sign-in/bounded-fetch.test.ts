@@ -32,3 +32,11 @@ test.each([
 test('a response of a provider in a hundred small chunks is read', async () => {
   expect(await fetched(CHUNKS, '1\r\nx\r\n'.repeat(100), '0\r\n\r\n')).toBe('x'.repeat(100));
 });
+
+test('a response of a provider in many small chunks, or after many interim responses, is refused', async () => {
+  await expect(fetched(CHUNKS, '1\r\nx\r\n'.repeat(1_000), '0\r\n\r\n')).rejects.toThrow('terminated');
+  await expect(fetched('HTTP/1.1 100 Continue\r\n\r\n'.repeat(20), WHOLE)).rejects.toMatchObject({
+    message: 'fetch failed',
+    cause: { message: 'more than 10 interim responses (1xx)' },
+  });
+});

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { networkInterfaces } from 'node:os';
+import { hostname, networkInterfaces } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
 import { boundedFetch } from '../../../src/domains/sign-in/oidc/bounded-fetch.ts';
 
@@ -16,7 +16,7 @@ test('the metadata of a provider elsewhere lead to no internal address, those of
   const options = { method: 'GET', body: undefined, headers: {}, redirect: 'manual' } as const;
   const own = Object.values(networkInterfaces()).flatMap((found = []) => found.map(({ address }) => address));
   const hosts = own.map((address) => (address.includes(':') ? `[${address}]` : address));
-  for (const host of [...hosts, 'localhost', '127.1', '169.254.169.254']) {
+  for (const host of [...hosts, hostname(), 'localhost', '127.1', '169.254.169.254']) {
     const url = `http://${host}:${port}/jwks`;
     await expect(boundedFetch('https://sso.example')(url, options)).rejects.toThrow('internal');
   }

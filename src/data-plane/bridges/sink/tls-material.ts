@@ -1,5 +1,6 @@
 import { createSecureContext } from 'node:tls';
 import type { InputIssue } from '../../../platform/errors.ts';
+import { OUTGOING_TLS } from '../../../platform/network/outgoing-tls.ts';
 import { withoutNulls } from '../../../platform/without-nulls.ts';
 import { certificatesProblem, plainPem, privateKeyProblem } from '../../../protocol/certificates/connection-pem.ts';
 import { flagSchema, type JsonSchema, textSchema } from '../model/bridge-kind.ts';
@@ -22,6 +23,7 @@ export const tlsProperties: Readonly<Record<keyof TlsMaterial, JsonSchema>> = {
 };
 
 export const tlsOptions = ({ verifyCa = true, ca, cert, key }: TlsMaterial) => ({
+  ...OUTGOING_TLS,
   rejectUnauthorized: verifyCa,
   ...withoutNulls({ ca: ca && plainPem(ca), cert: cert && plainPem(cert), key }),
   // Each certificate of `ca` is trusted by itself, also that of an intermediate authority without its root.

@@ -1,14 +1,13 @@
 import type { Agent, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
+import { boundInterim, boundPieces } from '../../../platform/network/http-bounds.ts';
 import { nodeHttp } from '../../../platform/network/node-http.ts';
 import { keepCertificate } from '../../../platform/network/tls-failure.ts';
 import { type TlsMaterial, tlsOptions } from '../sink/tls-material.ts';
 
 /** Maximum bytes of a response body that are read. A longer body closes the connection. */
 const MAX_RESPONSE_BYTES = 65_536;
-/** Maximum number of interim responses (RFC 9110, 15.2) of one request. */
-const MAX_INTERIM = 10;
 
 interface WebhookResponse {
   readonly status: number;
@@ -47,11 +46,7 @@ export class WebhookRequests {
       });
       request.on('error', reject);
       request.on('socket', keepCertificate);
-      let interim = 0;
-      request.on('information', () => {
-        interim += 1;
-        if (interim > MAX_INTERIM) request.destroy(new Error(`more than ${MAX_INTERIM} interim responses (1xx)`));
-      });
+      boundInterim(request);
       request.on('response', (response) => {
         const { statusCode: status = 0, headers: received } = response;
         // Later errors are those of the body.
@@ -75,6 +70,7 @@ export class WebhookRequests {
 function readBody(response: IncomingMessage, bodyBytes: number, done: (start: Buffer) => void): void {
   let bytes = 0;
   const read: Buffer[] = [];
+  boundPieces(response);
   response.on('error', () => undefined);
   response.on('close', () => done(Buffer.concat(read)));
   response.on('data', (chunk: Buffer) => {

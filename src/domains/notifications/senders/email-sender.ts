@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { SendMailOptions, Transporter } from 'nodemailer';
+import { OUTGOING_TLS } from '../../../platform/network/outgoing-tls.ts';
 import { within } from '../../../platform/scheduling/within.ts';
 import type { EmailTarget } from '../channels/channel-target.ts';
 import type { NotificationContent, ProblemNotice } from '../notification-content.ts';
@@ -86,6 +87,7 @@ async function openTransport(url: string): Promise<Transporter> {
     host: hostname.replace(/^\[(.*)\]$/, '$1'),
     port: port === '' ? (isTls ? 465 : 587) : Number(port),
     secure: isTls,
+    tls: OUTGOING_TLS,
     // Without TLS, a password must not be sent to an attacker who hides STARTTLS.
     requireTLS: !isTls && username !== '' && searchParams.get('tls') !== 'off',
     ignoreTLS: searchParams.get('tls') === 'off',

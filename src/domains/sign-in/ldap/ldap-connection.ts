@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { Client } from 'ldapts';
+import { OUTGOING_TLS } from '../../../platform/network/outgoing-tls.ts';
 import { keepCertificate, tlsProblem } from '../../../platform/network/tls-failure.ts';
 import { within } from '../../../platform/scheduling/within.ts';
 
@@ -28,7 +29,7 @@ export async function connectedTo<T>(
   work: (client: Client) => Promise<T>,
   longestMs = LONGEST_MS,
 ): Promise<T> {
-  const tls = ca === null ? {} : { ca };
+  const tls = { ...OUTGOING_TLS, ...(ca === null ? {} : { ca }) };
   const isTls = url.startsWith('ldaps:');
   const sockets = new BoundedSockets();
   const client = new Client({

@@ -10,6 +10,7 @@ import {
   WWWAuthenticateChallengeError,
 } from 'openid-client';
 import type { SettingCheck } from '../setting-check.ts';
+import { boundedFetch } from './bounded-fetch.ts';
 import { readConfiguration } from './oidc-configuration.ts';
 import { describeOidcError } from './oidc-errors.ts';
 import type { OidcProviderOptions } from './oidc-provider.ts';
@@ -59,7 +60,7 @@ async function refusedClient(configuration: Configuration): Promise<string | nul
  */
 async function refusedBrowser(
   configuration: Configuration,
-  { scopes }: Omit<OidcProviderOptions, 'log'>,
+  { issuer, scopes }: Omit<OidcProviderOptions, 'log'>,
   redirectUri: string,
 ): Promise<string | null> {
   const address = buildAuthorizationUrl(configuration, {
@@ -72,7 +73,10 @@ async function refusedBrowser(
     prompt: 'none',
   });
   try {
-    const { status, headers } = await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const { status, headers } = await boundedFetch(issuer)(address.href, {
+      ...{ method: 'GET', headers: {}, body: null, redirect: 'manual' },
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
     const location = headers.get('location');
     if (location === null || !location.startsWith(redirectUri)) {
       // Some providers ignore `prompt=none` and show their form.

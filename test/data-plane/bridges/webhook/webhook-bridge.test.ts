@@ -6,6 +6,7 @@ import type { MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
 import { startWebhookBridge } from '../../../../src/data-plane/bridges/webhook/webhook-bridge.ts';
 import type { WebhookConnectionConfig } from '../../../../src/data-plane/bridges/webhook/webhook-config.ts';
+import { WebhookRequests } from '../../../../src/data-plane/bridges/webhook/webhook-requests.ts';
 import { createAuthority } from '../../../support/certificates.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
 import { connect, useTestBroker } from '../../broker/embedded.ts';
@@ -384,4 +385,23 @@ test('an endpoint that sends interim responses without end costs one connection 
   const { error } = await until(({ state }) => state === 'UNREACHABLE');
   expect(error).toContain('more than 10 interim responses (1xx)');
   expect(connections).toBe(1);
+});
+
+test('a response in many small pieces is read up to its first hundred', async () => {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () =>
+      socket.end(`HTTP/1.1 500 No\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(10_000)}0\r\n\r\n`),
+    );
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const requests = new WebhookRequests(
+    `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    {},
+    undefined,
+    65_536,
+  );
+  const { status, body } = await requests.post(Buffer.from('{}'), {}, AbortSignal.timeout(60_000));
+  expect([status, String(body)]).toEqual([500, expect.stringMatching(/^x{100,110}$/)]);
 });
