@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { ASTNode, Environment, ParseResult } from '@marcbachmann/cel-js';
 import { lazily } from '../../../platform/lazily.ts';
-import { compareNumbers, ExactNumber, type JsonNumber } from '../../../platform/text/exact-number.ts';
+import { compareNumbers, ExactNumber, isComparable, type JsonNumber } from '../../../platform/text/exact-number.ts';
 
 /** What an expression may use of a message. */
 export type ExpressionInput = {
@@ -89,12 +89,12 @@ function registerExact(environment: Environment): void {
       );
     for (const [operator, holds] of Object.entries(COMPARED))
       environment.registerOperator(`${left} ${operator} ${right}`, (one: unknown, other: unknown) =>
-        holds(compareNumbers(comparable(one), comparable(other))),
+        holds(compareValues(one, other)),
       );
     if (left === 'exact')
       environment.registerOperator(
         `${left} == ${right}`,
-        (one: unknown, other: unknown) => compareNumbers(comparable(one), comparable(other)) === 0,
+        (one: unknown, other: unknown) => compareValues(one, other) === 0,
       );
   }
   environment.registerOperator('-exact: double', (value: unknown) => -Number(value));
@@ -102,7 +102,21 @@ function registerExact(environment: Environment): void {
   environment.registerFunction('string(exact): string', String);
 }
 
-const comparable = (value: unknown): JsonNumber => (typeof value === 'number' ? value : new ExactNumber(String(value)));
+/** Comparisons of exact numbers take time for their characters, which the steps do not count. */
+const MAX_EXACT_CHARACTERS = 100;
+
+/** As `compareNumbers`. Errors: RangeError with a message that continues the name of the expression. */
+const compareValues = (one: unknown, other: unknown): number => compareNumbers(comparable(one), comparable(other));
+
+function comparable(value: unknown): JsonNumber {
+  if (typeof value === 'number') return value;
+  const text = String(value);
+  const number = new ExactNumber(text);
+  if (text.length <= MAX_EXACT_CHARACTERS && isComparable(number)) return number;
+  throw new RangeError(
+    `compares a number with more than ${MAX_EXACT_CHARACTERS} characters, or with an exponent of more than 15 digits`,
+  );
+}
 
 const COMPARED = {
   '<': (order: number) => order < 0,

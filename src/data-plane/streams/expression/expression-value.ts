@@ -1,12 +1,10 @@
-import { ExactNumber, isComparable, sameNumber } from '../../../platform/text/exact-number.ts';
+import { ExactNumber, sameNumber } from '../../../platform/text/exact-number.ts';
 import { MAX_WRITTEN_LEVELS, TOO_DEEP_TO_WRITE } from '../../../platform/text/json-depth.ts';
 import type { StepMeter } from './step-meter.ts';
 
 /** The whole numbers of `int` in the language: 64 bits. */
 const MAX_INT = 2n ** 63n - 1n;
 const INTEGER = /^-?\d{1,19}$/;
-/** Comparisons of exact numbers take time for their characters, which the steps do not count. */
-const MAX_EXACT_CHARACTERS = 100;
 
 /** The list or object of the payload that a value was read from. */
 const SOURCE = Symbol('source');
@@ -28,7 +26,6 @@ function readNumber(number: ExactNumber): unknown {
   const same = sameNumber(number);
   if (same !== null) return same;
   const text = String(number);
-  if (text.length > MAX_EXACT_CHARACTERS || !isComparable(number)) return Number(text);
   if (!INTEGER.test(text)) return number;
   const integer = BigInt(text);
   return integer <= MAX_INT && integer >= -MAX_INT ? integer : number;

@@ -17,6 +17,9 @@ function outcome(expression: StreamExpression, payload: string, topic?: string):
   return processed.outcome === 'PASS' ? processed.text : `${processed.outcome}: ${processed.reason}`;
 }
 
+/** Not 1. */
+const LONG = `1.${'0'.repeat(101)}1`;
+
 test.each([
   ['(payload.f - 32) * 5 / 9', '{"f":212}', '100'],
   ['{"celsius": (payload.f - 32) / 1.8, "line": levels[1]}', '{"f":50}', '{"celsius":10,"line":"line1"}'],
@@ -58,6 +61,9 @@ test.each([
   ],
   ['payload.v in [0.12345678901234568]', '{"v":0.12345678901234567890}', 'false'],
   ['payload.v * 2 + double(payload.v) - -payload.v', '{"v":0.30000000000000000001}', '1.2'],
+  ['{"v": payload.v, "w": payload.w}', `{"v":${LONG},"w":1e1000000000000000}`, `{"v":${LONG},"w":1e1000000000000000}`],
+  ['payload.v in [1]', `{"v":${LONG}}`, 'false'],
+  ['payload.v * 2', `{"v":${LONG}}`, '2'],
   ['string(payload.v)', '{"v":0.30000000000000000001}', '0.30000000000000000001'],
   ['payload.id == 9007199254740993 && payload.id != 9007199254740992', '{"id":9007199254740993}', 'true'],
   ['payload.__proto__', '{"__proto__":5}', '5'],
@@ -234,3 +240,12 @@ test('no expression and no payload makes a stream throw', () => {
     { numRuns: runs(2_000) },
   );
 });
+
+test.each(['payload.v == 1', 'payload.v > 1', '1.0 == payload.v', 'payload.e == payload.e'])(
+  '%s fails for numbers that are too long to be compared',
+  (filter) => {
+    expect(outcome({ filter }, `{"v":${LONG},"e":1e1000000000000000}`)).toMatch(
+      'the filter compares a number with more',
+    );
+  },
+);
