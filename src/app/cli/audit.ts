@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { AuditVerification } from '../../domains/audit/audit-verification.ts';
+import { epochOfIso, isDateTime } from '../../platform/date-times.ts';
 import { invalid, ServiceError } from '../../platform/errors.ts';
 import { diskFaultOf } from '../../platform/storage/folder/disk-faults.ts';
 import { runOnGraph, withGraph } from './graph.ts';
@@ -76,8 +77,8 @@ async function exportAudit({ config, out, err }: Cli, { from, to, output }: Expo
 
 function timeOf(option: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
-  const at = new Date(text);
-  if (!Number.isNaN(at.getTime())) return at.toISOString();
+  const at = epochOfIso(text);
+  if (isDateTime(at)) return new Date(at).toISOString();
   throw invalid([{ path: option, reason: 'is not a time such as 2026-01-31T00:00:00Z' }]);
 }
 

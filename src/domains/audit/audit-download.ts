@@ -9,7 +9,7 @@ import { plainHandler } from '../../gateway/rest/plain-handler.ts';
 import type { RestRequest } from '../../gateway/rest/rest-request.ts';
 import type { AuditEntry } from '../../generated/sqlite/client.ts';
 import { requireRootAdmin } from '../../platform/auth/viewer.ts';
-import { isDateTime } from '../../platform/date-times.ts';
+import { epochOfIso, isDateTime } from '../../platform/date-times.ts';
 import { invalid } from '../../platform/errors.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { PAGE } from './audit-verification.ts';
@@ -63,15 +63,22 @@ export function auditDownload({ contextFor, log }: AuditDownloadOptions): FetchH
   return plainHandler(respond, log);
 }
 
+/** Each at most once. */
+const PARAMETERS: readonly string[] = ['from', 'to', 'token'];
+
 function rangeOf(url: string): AuditRange {
   const query = new URLSearchParams(url.split('?')[1] ?? '');
+  const names = [...query.keys()];
+  const unknown = names.find((name, at) => !PARAMETERS.includes(name) || names.indexOf(name) !== at);
+  if (unknown !== undefined) {
+    throw invalid([{ path: unknown, reason: `is unknown or repeated: the parameters are ${PARAMETERS.join(', ')}` }]);
+  }
   const timeOf = (name: 'from' | 'to'): Date | null => {
     const text = query.get(name);
     if (text === null) return null;
-    const at = new Date(text);
-    if (!isDateTime(at.getTime()))
-      throw invalid([{ path: name, reason: 'must be a time such as 2026-01-31T00:00:00Z' }]);
-    return at;
+    const at = epochOfIso(text);
+    if (!isDateTime(at)) throw invalid([{ path: name, reason: 'must be a time such as 2026-01-31T00:00:00Z' }]);
+    return new Date(at);
   };
   return { from: timeOf('from'), to: timeOf('to') };
 }

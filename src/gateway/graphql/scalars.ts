@@ -1,10 +1,10 @@
 import { GraphQLError, Kind, type ValueNode, valueFromASTUntyped } from 'graphql';
-import { isDateTime } from '../../platform/date-times.ts';
+import { epochOfIso, isDateTime } from '../../platform/date-times.ts';
 import { jsonNumber } from '../../platform/text/exact-number.ts';
 import { isDeeper } from '../../platform/text/json-depth.ts';
 import { builder } from './builder.ts';
 
-const ISO_8601 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
+const WITH_OFFSET = /T.*(Z|[+-]\d{2}:\d{2})$/;
 
 builder.scalarType('DateTime', {
   specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time',
@@ -12,11 +12,10 @@ builder.scalarType('DateTime', {
   // Cached records contain the text: to format it for each response costs more than all other fields.
   serialize: (value) => (typeof value === 'string' ? value : value.toISOString()),
   parseValue: (value) => {
-    const date = typeof value === 'string' && ISO_8601.test(value) ? new Date(value) : null;
-    if (date === null || Number.isNaN(date.getTime()))
-      throw new GraphQLError('DateTime must be an ISO 8601 date and time');
-    if (!isDateTime(date.getTime())) throw new GraphQLError('DateTime must be in the years 1 to 9999');
-    return date;
+    const epochMs = typeof value === 'string' && WITH_OFFSET.test(value) ? epochOfIso(value) : Number.NaN;
+    if (Number.isNaN(epochMs)) throw new GraphQLError('DateTime must be an ISO 8601 date and time');
+    if (!isDateTime(epochMs)) throw new GraphQLError('DateTime must be in the years 1 to 9999');
+    return new Date(epochMs);
   },
 });
 

@@ -267,7 +267,15 @@ test('the download and the command write the same verifiable lines, and an earli
   }
   const range = await fetch(`${url}/audit.jsonl?from=${rows.at(-1).at}`, { headers: bearer(service.root) });
   expect((await range.text()).trimEnd().split('\n').at(-1)).toBe(text.trimEnd().split('\n').at(-1));
-  expect((await fetch(`${url}/audit.jsonl?from=soon`, { headers: bearer(service.root) })).status).toBe(400);
+  for (const query of [
+    'from=soon',
+    'from=1',
+    'to=2026-02-30T00:00:00Z',
+    'form=2026-01-01',
+    'from=2026-01-01&from=2026-01-02',
+  ]) {
+    expect((await fetch(`${url}/audit.jsonl?${query}`, { headers: bearer(service.root) })).status, query).toBe(400);
+  }
   expect((await fetch(`${url}/audit.jsonl`, { method: 'POST', headers: bearer(service.root) })).status).toBe(405);
 
   const { dataDir, databaseUrl } = service.config;

@@ -44,3 +44,18 @@ test('a SafeInt accepts integers of 53 bits, as a literal and as a variable', as
     expect(await asVariable(after)).toMatchObject(refused);
   }
 });
+
+test('a DateTime is a day that exists, with a time and an offset', async () => {
+  const { graphql, projectId } = await startTestService();
+  const read = async (from: string) => {
+    const query = `query ($from: DateTime) { project(id: "${projectId}") { marks(from: $from) { isComplete } } }`;
+    return (await graphql(query, { from })).errors?.[0]?.message ?? null;
+  };
+  for (const from of ['2024-02-29T12:00:00Z', '2026-02-28T23:59+14:00', '0001-01-01T00:00:00.000000000001Z']) {
+    expect(await read(from), from).toBeNull();
+  }
+  const none = ['2026-02-30T12:00:00Z', '2025-02-29T12:00:00Z', '2026-04-31T12:00:00+02:00', '2026-13-01T12:00:00Z'];
+  for (const from of [...none, '2026-02-28T12:00:00', '2026-02-28', '1', 'today']) {
+    expect(await read(from), from).toContain('DateTime must be an ISO 8601 date and time');
+  }
+});
