@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { isDateTime } from '../../../platform/date-times.ts';
 import { parseExactJson } from '../../../platform/text/exact-json.ts';
 import { decimalOf, ExactNumber, numberOf } from '../../../platform/text/exact-number.ts';
 import { isReadableMessage, TOO_MANY_VALUES } from '../../../platform/text/json-bounds.ts';
@@ -138,18 +139,33 @@ function converted(value: string | Buffer, type: ColumnReading, column: string):
     if (!BASE64.test(text)) throw new BadBatch(`The value for "${column}" is not base64`);
     return Buffer.from(text, 'base64');
   }
-  const ms = Number(text) * (type === 'epochSeconds' ? 1_000 : 1);
-  if (text.trim() === '' || !(Math.abs(ms) <= LARGEST_TIME_MS)) {
-    throw new BadBatch(
-      `The value for "${column}" is not a time in ${type === 'epochSeconds' ? 'seconds' : 'milliseconds'}`,
-    );
-  }
-  return new Date(ms).toISOString();
+  const time = timeText(text.trim(), type === 'epochSeconds' ? 6 : 3);
+  if (time !== null) return time;
+  throw new BadBatch(
+    `The value for "${column}" is not a time in ${type === 'epochSeconds' ? 'seconds' : 'milliseconds'}`,
+  );
 }
 
+/**
+ * ISO 8601 with the six places that PostgreSQL stores. `places`: digits from the unit of the number to microseconds.
+ * `null` if it is no number, or not in the years 1 to 9999: PostgreSQL does not read the signs of ISO 8601 beyond them.
+ */
+function timeText(number: string, places: number): string | null {
+  // The digits of larger numbers would need as much memory as their exponent.
+  if (!(Math.abs(Number(number)) < 1e15) || !DECIMAL.test(number)) return null;
+  const { isNegative, digits, point } = decimalOf(number);
+  const shift = point + places;
+  const rounded = shift >= 0 && (digits[shift] ?? '0') >= '5' ? 1n : 0n;
+  const size = BigInt(digits.slice(0, Math.max(0, shift)).padEnd(Math.max(0, shift), '0')) + rounded;
+  const micros = isNegative ? -size : size;
+  const rest = ((micros % 1_000n) + 1_000n) % 1_000n;
+  const ms = Number((micros - rest) / 1_000n);
+  return isDateTime(ms) ? new Date(ms).toISOString().replace('Z', `${String(rest).padStart(3, '0')}Z`) : null;
+}
+
+const DECIMAL = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
+
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
-/** The end of the year 9999; PostgreSQL does not read the signs of ISO 8601 beyond it. */
-const LARGEST_TIME_MS = 253_402_300_799_999;
 
 function parsed(text: string): unknown {
   try {
