@@ -23,7 +23,7 @@ for (const kind of KINDS) {
         contentType: 'text/plain',
         responseTopic: 'plant/answer',
         correlationDataBase64: 'AAEC',
-        messageExpirySeconds: 60,
+        messageExpirySeconds: 4_294_967_295,
         isPayloadUtf8: true,
         userProperties: [
           { name: 'a', value: '1' },
@@ -111,6 +111,7 @@ test('invalid messages and topics of the broker are refused with the path, and l
     ['properties.contentType', { properties: { contentType: '\u0001' } }],
     ['properties.correlationDataBase64', { properties: { correlationDataBase64: 'x' } }],
     ['properties.messageExpirySeconds', { properties: { messageExpirySeconds: -1 } }],
+    ['properties.messageExpirySeconds', { properties: { messageExpirySeconds: 4_294_967_296 } }],
     ['properties.isPayloadUtf8', { payload: { base64: '/w==' }, properties: { isPayloadUtf8: true } }],
     ['properties.userProperties.0.value', { properties }],
     ['properties.userProperties', { properties: { userProperties: Array(101).fill({ name: 'a', value: 'b' }) } }],

@@ -83,7 +83,7 @@ export const ClientWillType = builder.objectRef<ClientWill>('ClientWill').implem
       type: ['JSON'],
       nullable: true,
     }),
-    delayInterval: t.exposeInt('delayInterval', { description: 'Seconds.', nullable: true }),
+    delayInterval: t.expose('delayInterval', { type: 'SafeInt', description: 'Seconds.', nullable: true }),
   }),
 });
 

@@ -59,8 +59,10 @@ const MessagePropertiesInput = builder.inputType('MessagePropertiesInput', {
       description: 'Correlation data of a request as base64, at most 65,535 bytes.',
       extensions: { content: 'base64' },
     }),
-    messageExpirySeconds: t.int({
-      description: 'Number of seconds after which the broker deletes the message. Default: it does not expire.',
+    messageExpirySeconds: t.field({
+      type: 'SafeInt',
+      description:
+        'Number of seconds after which the broker deletes the message, at most 4,294,967,295. Default: it does not expire.',
     }),
     isPayloadUtf8: t.boolean({
       description: 'Whether the payload is declared as UTF-8 text (payload format indicator). Default: not declared.',

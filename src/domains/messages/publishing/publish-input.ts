@@ -96,8 +96,8 @@ function checkedProperties(input: PropertiesInput, payload: Buffer, check: Check
       base64Problem(correlationDataBase64) ?? lengthProblem(correlationDataBase64),
     );
   }
-  if (messageExpirySeconds != null && messageExpirySeconds < 0) {
-    check(`${path}.messageExpirySeconds`, 'must not be negative');
+  if (messageExpirySeconds != null && (messageExpirySeconds < 0 || messageExpirySeconds > MAX_UINT32)) {
+    check(`${path}.messageExpirySeconds`, `must be from 0 to ${MAX_UINT32}`);
   }
   if (isPayloadUtf8 === true && !isUtf8(payload))
     check(`${path}.isPayloadUtf8`, 'must be false: the payload is not UTF-8');
@@ -117,6 +117,9 @@ function checkedProperties(input: PropertiesInput, payload: Buffer, check: Check
     userProperties: users.map(({ name, value }) => [name, value] as const),
   };
 }
+
+/** A Four Byte Integer of MQTT. */
+const MAX_UINT32 = 4_294_967_295;
 
 const lengthProblem = (base64: string): string | null =>
   Buffer.byteLength(base64, 'base64') > 65_535 ? 'must not exceed 65535 bytes' : null;

@@ -106,7 +106,7 @@ const will = objectOf<ClientWill>(
     properties: listOf(
       objectOf<ClientWillProperty>({ identifier: text, name: text, value: text }, 'identifier', 'value'),
     ),
-    delayInterval: int,
+    delayInterval: number,
   },
   'topic',
 );

@@ -126,7 +126,7 @@ export const meter = (clientid: string, username = 'meters'): Fields => ({
       { identifier: 'user-property', name: 'site', value: 'hall 3' },
       { identifier: 'content-type', value: 'text/plain' },
     ],
-    delayInterval: 30,
+    delayInterval: 4_294_967_295,
   },
   subscriptions: ['plant/#'],
   inflight: {

@@ -48,7 +48,7 @@ test('all fields of a client from the commercial API are returned by the graph a
         { identifier: 'user-property', name: 'site', value: 'hall 3' },
         { identifier: 'content-type', value: 'text/plain' },
       ],
-      delayInterval: 30,
+      delayInterval: 4_294_967_295,
     },
     subscriptionDetails: [{ topic: 'plant/#', qos: 1, noLocal: true, retainAsPublished: null }],
     source: 'BROKER',
