@@ -50,7 +50,10 @@ const MarkList = builder.objectRef<Marks>('MarkList').implement({
       description: 'The newest first.',
       resolve: ({ marks }) => [...marks],
     }),
-    isComplete: t.exposeBoolean('isComplete', { description: 'Whether there are no further marks in the range.' }),
+    isComplete: t.exposeBoolean('isComplete', {
+      description:
+        'Whether there are no further marks in the range. False if the retention of the audit deleted a part of it.',
+    }),
   }),
 });
 
@@ -72,7 +75,10 @@ async function findMarks(db: Database, projectId: string, { from, to, kinds, fir
     at: { gte: from, lt: to },
   };
   const found = await findEntries(db, where, { take: first + 1 });
-  return { marks: found.slice(0, first), isComplete: found.length <= first };
+  const oldest = await db.auditEntry.findFirst({ orderBy: { sequence: 'asc' }, select: { at: true, sequence: true } });
+  // The retention deletes from the first entry on.
+  const isStored = oldest !== null && (oldest.sequence === 1 || oldest.at <= from);
+  return { marks: found.slice(0, first), isComplete: found.length <= first && isStored };
 }
 
 builder.prismaObjectFields(Project, (t) => ({
