@@ -55,7 +55,7 @@ async function directoryOf({ attributes = {}, code = 0 }: Responses): Promise<Ld
 const attribute = (name: string, value: string) => ber(0x30, ber(4, name), ber(0x31, ber(4, value)));
 const outcomes = async (responses: Responses) => {
   const directory = await directoryOf(responses);
-  const check = await directory.check({ subject: 'u1', handle: '{"login":"ada"}' });
+  const check = await directory.check({ subject: 'u1', claims: {}, handle: '{"login":"ada"}' });
   return [await directory.signIn('ada', 'any'), check.outcome];
 };
 const SIGNED_IN = { userId: 'u1' };

@@ -188,6 +188,15 @@ describe.skipIf(!hasSlapd)(hasSlapd ? 'people of a directory' : SLAPD_MISSING, (
     });
     expect(await roleOf(service, (await login(service, 'ada@example.com')).token)).toBe('EDITOR');
     expect(lines.filter(({ msg }) => msg.includes('further groups are ignored'))).toHaveLength(1);
+    // A check does not count as one, so that the user must sign in again, as with a check that fails.
+    const identity = () => service.storage.db.identity.findFirstOrThrow({ where: { provider: 'ldap' } });
+    const { checkedAt, claims } = await identity();
+    await directory.change((client) =>
+      client.modify('cn=staff,ou=groups,dc=example,dc=com', memberOf(directory, 'delete', 'ada')),
+    );
+    await checkNow(service);
+    expect(lines.filter(({ msg }) => msg.includes('further groups are ignored'))).toHaveLength(2);
+    expect(await identity()).toMatchObject({ checkedAt, claims });
   });
 
   test('lose their sessions when they are removed', async () => {

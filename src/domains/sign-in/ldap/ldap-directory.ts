@@ -33,7 +33,18 @@ export interface LdapDirectoryOptions extends LdapAddress {
   readonly log: Logger;
 }
 
-type LdapUser = Pick<ExternalUser, 'subject' | 'email' | 'name' | 'claims'>;
+interface LdapUser {
+  readonly user: Pick<ExternalUser, 'subject' | 'email' | 'name' | 'claims'>;
+  /** Whether the claims have all groups of the user. */
+  readonly isComplete: boolean;
+}
+
+interface Groups {
+  readonly groups: readonly Entry[];
+  readonly isComplete: boolean;
+}
+
+type UserToCheck = Parameters<CheckingProvider['check']>[0];
 
 const SEARCH_S = 5;
 const LIMIT_OF_DIRECTORY =
@@ -41,6 +52,7 @@ const LIMIT_OF_DIRECTORY =
 /** How servers refuse the bind of an account that is locked, deactivated or without a password. */
 const REFUSALS = [ConstraintViolationError, InappropriateAuthError, UnwillingToPerformError];
 const MAX_GROUPS = 1_000;
+const GROUP_CLAIMS: readonly string[] = ['groups', 'groupDns'];
 const MAX_LOGIN = 254;
 const MAX_PASSWORD = 1_024;
 /**
@@ -69,10 +81,11 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
     });
     if (typeof result === 'string') return result;
     const handle = JSON.stringify({ login });
-    return this.#options.accounts.admit({ ...result, provider: 'ldap', isEmailVerified: true, handle });
+    return this.#options.accounts.admit({ ...result.user, provider: 'ldap', isEmailVerified: true, handle });
   }
 
-  async check({ subject, handle }: { readonly subject: string; readonly handle: string }): Promise<CheckedUser> {
+  /** A user with more groups than are read keeps the known ones, because each search may read others. */
+  async check({ subject, claims: known, handle }: UserToCheck): Promise<CheckedUser> {
     const { login } = JSON.parse(handle) as { readonly login: string };
     const found = await this.#connected(async (client) => {
       const entry = await this.#find(client, login);
@@ -80,7 +93,10 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
         ? null
         : this.#read(client, entry, login);
     });
-    return found === null ? { outcome: 'GONE' } : { outcome: 'ACTIVE', claims: found.claims, handle, isComplete: true };
+    if (found === null) return { outcome: 'GONE' };
+    const { user, isComplete } = found;
+    const kept = isComplete ? [] : Object.entries(known).filter(([name]) => GROUP_CLAIMS.includes(name));
+    return { outcome: 'ACTIVE', claims: { ...user.claims, ...Object.fromEntries(kept) }, handle, isComplete };
   }
 
   /** Runs work on a new connection with the account of the service. Errors: SIGN_IN_UNAVAILABLE for all failures. */
@@ -126,10 +142,11 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
     return searchEntries[0] === undefined ? null : withPlainNames(searchEntries[0]);
   }
 
-  async #groupsOf(client: Client, dn: string, login: string): Promise<readonly Entry[]> {
+  async #groupsOf(client: Client, dn: string, login: string): Promise<Groups> {
     const { groupBase, groupFilter, log } = this.#options;
-    if (groupBase === null) return [];
+    if (groupBase === null) return { groups: [], isComplete: true };
     const groups: Entry[] = [];
+    let isComplete = true;
     const filter = filled(groupFilter, { dn, login });
     const pages = client.searchPaginated(groupBase, {
       scope: 'sub',
@@ -142,20 +159,22 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
       for await (const { searchEntries } of pages) {
         groups.push(...searchEntries);
         if (groups.length > MAX_GROUPS) {
+          isComplete = false;
           log.warn({ limit: MAX_GROUPS }, 'a user has more groups than the limit; further groups are ignored');
           break;
         }
       }
     } catch (error) {
       if (!(error instanceof SizeLimitExceededError)) throw error;
+      isComplete = false;
       log.warn({ read: groups.length }, LIMIT_OF_DIRECTORY);
     }
-    return groups.slice(0, MAX_GROUPS);
+    return { groups: groups.slice(0, MAX_GROUPS), isComplete };
   }
 
   async #read(client: Client, entry: Entry, login: string): Promise<LdapUser> {
     const { dn } = entry;
-    const groups = await this.#groupsOf(client, dn, login);
+    const { groups, isComplete } = await this.#groupsOf(client, dn, login);
     const email = first(entry.mail);
     const claims = {
       groups: groups.flatMap(({ cn }) => first(cn) ?? []),
@@ -165,7 +184,8 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
     };
     const { included, omitted } = limitedClaims(claims, ['groups']);
     if (omitted.length > 0) this.#options.log.warn({ claims: omitted }, OMITTED_CLAIMS);
-    return { subject: subjectOf(entry), email, name: first(entry.displayName) ?? first(entry.cn), claims: included };
+    const name = first(entry.displayName) ?? first(entry.cn);
+    return { user: { subject: subjectOf(entry), email, name, claims: included }, isComplete };
   }
 }
 
