@@ -22,8 +22,8 @@ export const readGauge = (registry: Registry, metric: ReadMetric): void => regis
 export const readCounter = (registry: Registry, metric: ReadMetric): void => register(registry, 'counter', metric);
 
 /**
- * A Gauge or Counter of prom-client would look up, copy and format each series: with 1,000 brokers that blocks the event
- * loop for longer than all else of a scrape.
+ * A Gauge or Counter of prom-client would look up, copy and format each series: with 1,000 brokers that blocks the
+ * event loop for longer than all else of a scrape.
  */
 function register(registry: Registry, type: 'gauge' | 'counter', { name, help, read }: ReadMetric): void {
   let known: ReadonlyMap<string, Value> = new Map();
