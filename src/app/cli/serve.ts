@@ -14,9 +14,9 @@ export async function serve({ config, out, isTerminal, isOutTerminal, stop, onBu
   const log = await createLog(config, isTerminal);
   // The process exits and its supervisor restarts it. Acknowledged data is not lost.
   onBug((error) => log.fatal({ err: error }, 'exiting after an uncaught error'));
-  const { report, close } = await startService(config, { log });
+  const { report, services, close } = await startService(config, { log });
   endStart();
-  const endReturns = returnMemory();
+  const endReturns = returnMemory(services.runtimes.countLinks);
   const isText = (config.logFormat ?? (isOutTerminal ? 'pretty' : 'json')) === 'pretty';
   // What is not for a terminal is stored as a log, which more people read than may have the password.
   if (isText && isOutTerminal) out(startMessage(report));

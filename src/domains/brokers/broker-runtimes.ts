@@ -91,9 +91,9 @@ export class BrokerRuntimes {
     this.#opening = 'ON_DEMAND';
   }
 
-  isConnected(id: string): boolean {
-    return this.#runtimes.get(id)?.link.status.state === 'CONNECTED';
-  }
+  readonly countLinks = (): number => this.#runtimes.size;
+
+  readonly isConnected = (id: string): boolean => this.#runtimes.get(id)?.link.status.state === 'CONNECTED';
 
   /** Of the brokers that this process connects to, 0 to 1, rounded down to hundredths. `null` if there are none. */
   connectedShare(): number | null {

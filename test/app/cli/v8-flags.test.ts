@@ -5,7 +5,7 @@ import { returnMemory } from '../../../src/app/cli/v8-flags.ts';
 const MIB = 1_048_576;
 
 test('memory of work that is over is returned to the system, although the process goes on to allocate', async () => {
-  const stop = returnMemory({ checkMs: 200, shrinkMs: 60_000 });
+  const stop = returnMemory(() => 0, { checkMs: 200, shrinkMs: 60_000 });
   let work: object[] = [];
   const timer = setInterval(() => {
     for (let n = 0; n < 20_000; n += 1) work[n % 100] = { n };
