@@ -40,9 +40,9 @@ builder.subscriptionFields((t) => ({
     type: AuditTailEventType,
     ...rootAdmin,
     args: { filter: t.arg(FILTER), after: t.arg(AFTER) },
-    subscribe: (_root, { filter, after }, context) =>
+    subscribe: (_root, { filter, after }, context, info) =>
       guarded(context, requireRootAdmin, (signal) =>
-        context.services.audit.watch(whereOf(filter, context), { signal, after }),
+        context.services.audit.watch(whereOf(filter, context, info), { signal, after }),
       ),
     resolve: (event) => event,
   }),
@@ -55,14 +55,15 @@ builder.subscriptionFields((t) => ({
       filter: t.arg(FILTER),
       after: t.arg(AFTER),
     },
-    subscribe: (_root, { projectId, filter, after }, context) =>
+    subscribe: (_root, { projectId, filter, after }, context, info) =>
       guarded(
         context,
         (viewer) => {
           context.services.projects.visible(projectId, viewer, 'ADMIN');
           requireWholeProject(requireSignedIn(viewer));
         },
-        (signal) => context.services.audit.watch({ AND: [whereOf(filter, context), { projectId }] }, { signal, after }),
+        (signal) =>
+          context.services.audit.watch({ AND: [whereOf(filter, context, info), { projectId }] }, { signal, after }),
       ),
     resolve: (event) => event,
   }),

@@ -1,4 +1,4 @@
-import type { GraphQLResolveInfo } from 'graphql';
+import { type GraphQLResolveInfo, type GraphQLSchema, getNamedType, isInputObjectType } from 'graphql';
 import type { RequestContext, Transport } from '../../gateway/context.ts';
 import { builder, requires, rootAdmin } from '../../gateway/graphql/builder.ts';
 import { describedEnum } from '../../gateway/graphql/described-enum.ts';
@@ -16,7 +16,7 @@ import type { PageArguments } from '../../platform/paging.ts';
 import { Project } from '../projects/project-schema.ts';
 import type { ChainPosition, ChainProblem } from './audit-chain.ts';
 import type { ACTOR_KINDS, AUDIT_RESULTS } from './audit-event.ts';
-import { countEntries, findEntries, searchCondition } from './audit-search.ts';
+import { countEntries, findEntries, previewCondition, searchCondition } from './audit-search.ts';
 import type { AuditVerification } from './audit-verification.ts';
 
 const ActorKind = describedEnum<(typeof ACTOR_KINDS)[number]>('AuditActorKind', 'The kind of an actor.', {
@@ -166,6 +166,9 @@ export const AuditFilter = builder.inputType('AuditFilter', {
     result: t.field({ type: Result, description: 'Result of the operation.' }),
     code: t.field({ type: ErrorCodeType, description: 'The code of the error.' }),
     requestId: t.string({ description: 'Id of the request, as in `X-Request-Id`.' }),
+    isPreview: t.boolean({
+      description: 'Whether the operation was a successful dry run, which changed nothing. Default: both.',
+    }),
     search: t.string({
       description:
         'Text in the name of the caller, the id of the target, or the values before and after the change: at most 1,000 characters. `%` stands for any text, `_` for any character. Upper and lower case of a to z are equal.',
@@ -187,15 +190,30 @@ type FilterInput = typeof AuditFilter.$inferInput;
 export function whereOf(
   filter: FilterInput | null | undefined,
   { services }: Pick<RequestContext, 'services'>,
+  { schema }: Pick<GraphQLResolveInfo, 'schema'>,
 ): Prisma.AuditEntryWhereInput {
-  const { from, to, search, ...equal } = filter ?? {};
+  const { from, to, search, isPreview, ...equal } = filter ?? {};
   const given = Object.entries(equal).filter(([, value]) => value !== null && value !== undefined);
   return {
     ...Object.fromEntries(given),
     ...((from || to) && { at: { ...(from && { gte: from }), ...(to && { lt: to }) } }),
     ...(search && searchCondition(search, services.audit.engine)),
+    ...(isPreview != null && { AND: ofPreviews(isPreview, schema) }),
   };
 }
+
+/** Columns without a value match no condition of the database, also not its opposite. */
+function ofPreviews(isPreview: boolean, schema: GraphQLSchema): Prisma.AuditEntryWhereInput {
+  const preview = previewCondition(previewableOperations(schema));
+  return isPreview ? preview : { OR: [{ after: null }, { NOT: preview }] };
+}
+
+/** Names of the mutations with a dry run. */
+const previewableOperations = (schema: GraphQLSchema): readonly string[] =>
+  Object.values(schema.getMutationType()?.getFields() ?? {}).flatMap(({ name, args }) => {
+    const type = getNamedType(args.find((one) => one.name === 'input')?.type);
+    return isInputObjectType(type) && 'dryRun' in type.getFields() ? [name] : [];
+  });
 
 const Place = builder.objectRef<ChainPosition>('AuditPlace').implement({
   description: 'A position in the chain of entries.',
@@ -262,7 +280,7 @@ builder.queryFields((t) => ({
       type: AuditEvent,
       ...rootAdmin,
       args: { filter: t.arg({ type: AuditFilter, description: 'Default: all entries.' }), orderBy: t.arg(orderBy) },
-      resolve: (_root, args, context, info) => auditPage(whereOf(args.filter, context), args, context, info),
+      resolve: (_root, args, context, info) => auditPage(whereOf(args.filter, context, info), args, context, info),
     },
     { name: 'AuditEventConnection', description: 'A page of the audit.', fields: (page) => totalCount(page, FOUND) },
     { name: 'AuditEventEdge' },
@@ -294,7 +312,7 @@ builder.prismaObjectFields(Project, (t) => ({
         return true;
       },
       resolve: ({ id }, args, context, info) =>
-        auditPage({ AND: [whereOf(args.filter, context), { projectId: id }] }, args, context, info),
+        auditPage({ AND: [whereOf(args.filter, context, info), { projectId: id }] }, args, context, info),
     },
     {
       name: 'ProjectAuditEventConnection',

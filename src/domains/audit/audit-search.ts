@@ -37,6 +37,14 @@ export function searchCondition(search: string, engine: Engine): Prisma.AuditEnt
   return { OR: [{ actorName: plain }, { targetId: plain }, { before: inJson }, { after: inJson }] };
 }
 
+/** An entry of a preview that succeeded: one that failed shows an attempt. `previewable`: operations with a dry run. */
+export const previewCondition = (previewable: readonly string[]): Prisma.AuditEntryWhereInput => ({
+  operation: { in: [...previewable] },
+  result: 'DONE',
+  // Not of the input of another operation, and never part of a text, in which quotation marks are escaped.
+  after: { contains: '"dryRun":true' },
+});
+
 export async function findEntries(
   db: Database,
   where: Prisma.AuditEntryWhereInput,

@@ -227,6 +227,29 @@ test('filters leave what fits, and pages follow each other, the newest first', a
   expect(paged).toEqual(sequences);
 });
 
+test('entries of dry runs are selected or left out, but not those that look like one', async () => {
+  const service = await startTestService();
+  const record = (operation: string, after: object | null, result: 'DONE' | 'FAILED' = 'DONE') =>
+    service.services.audit.record({ operation, after, result });
+  const preview = { change: { username: 'previewed' }, dryRun: true };
+  await record('createAccount', { change: { username: '"dryRun":true' }, dryRun: false });
+  await record('createAccount', preview);
+  await record('createAccount', preview, 'FAILED');
+  await record('createStream', { query: { dryRun: true } });
+  await record('createStream', null);
+  const LIST = `query ($filter: AuditFilter) {
+    auditEvents(first: 100, filter: $filter) { totalCount nodes { operation after result } }
+  }`;
+  const find = async (filter: object) => (await service.graphql(LIST, { filter })).data.auditEvents;
+  const previews = await find({ isPreview: true });
+  expect(previews.nodes).toMatchObject([{ operation: 'createAccount', after: { change: { username: 'previewed' } } }]);
+  const all = await find({});
+  const others = await find({ isPreview: false });
+  expect(others.totalCount).toBe(all.totalCount - 1);
+  expect(others.nodes.filter(({ operation }: { operation: string }) => operation === 'createStream').length).toBe(2);
+  expect(others.nodes.filter(({ operation }: { operation: string }) => operation === 'createAccount').length).toBe(2);
+});
+
 test('a page may be read without its entries: cursors and the total alone', async () => {
   const service = await startTestService();
   await service.graphql('mutation { createProject(input: { name: "p" }) { project { id } } }');
