@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import type { AuditService } from '../domains/audit/audit-service.ts';
 import { BrokerRuntimes } from '../domains/brokers/broker-runtimes.ts';
 import { BrokerService } from '../domains/brokers/broker-service.ts';
+import { BrokerTests } from '../domains/brokers/broker-tests.ts';
 import { leadsToOwnBroker } from '../domains/brokers/own-listeners.ts';
 import { clientControlPlugin } from '../domains/clients/control/client-control-plugin.ts';
 import { inspectPluginFactory } from '../domains/clients/inspect/inspect-plugin.ts';
@@ -52,6 +53,7 @@ export function openBrokers(foundation: Foundation, { audit, calls, embeddedWork
     maxPerProject: config.maxBrokersPerProject,
     clusterOf: membership.clusterOf,
   });
+  const brokerTests = new BrokerTests({ brokers, sealer, rules, timeoutMs });
   const clusterStore = new ClusterStore({ db, cache, brokers });
   const topicPayloads = (brokerId: string) => topicPayloadsOf(brokerId, brokerCache, projects);
   const mqttRefusals = new MqttRefusals({ brokerCache: brokerCache, audit, log });
@@ -123,6 +125,7 @@ export function openBrokers(foundation: Foundation, { audit, calls, embeddedWork
     isOwnBroker,
     topicPayloads,
     brokers,
+    brokerTests,
     cloudBrokers,
     mqttRefusals,
     unreadLogLines,

@@ -69,7 +69,7 @@ export async function openParts(config: Config, options: ServiceOptions, closers
   const { placement } = processes;
   const features = openFeatures(foundation, fleet, { ...options, calls, placement, history });
   const { audit, signIn, users, ownership, organizations, tokens } = people;
-  const { brokers, cloudBrokers, runtimes, mqttRefusals, unreadLogLines } = fleet;
+  const { brokers, brokerTests, cloudBrokers, runtimes, mqttRefusals, unreadLogLines } = fleet;
   const { streams, bridges, topicTrees, clusters, ...services } = features;
   const problems = closers.keep(new ProblemService({ db, changes, projects: caches.projects, log: options.log }));
   await problems.load();
@@ -108,6 +108,7 @@ export async function openParts(config: Config, options: ServiceOptions, closers
       afterRemove: (projectId) => brokers.projectRemoved(projectId),
     }),
     brokers,
+    brokerTests,
     cloudBrokers,
     runtimes,
     streams: streams.service,

@@ -1,7 +1,8 @@
 import { builder, type InputFields, inProject, onBroker } from '../../gateway/graphql/builder.ts';
 import { idPayload, inputArgument, payloadsWith } from '../../gateway/graphql/payloads.ts';
-import { mayControl } from '../../platform/auth/viewer.ts';
+import { mayControl, requireSignedIn } from '../../platform/auth/viewer.ts';
 import { invalid } from '../../platform/errors.ts';
+import { TESTS_PER_MINUTE } from '../../platform/limits/test-limit.ts';
 import type { BrokerRecord } from './broker-cache.ts';
 import {
   BINDS_SESSIONS,
@@ -13,14 +14,14 @@ import {
   PRODUCT_ID,
   PROJECT_ID,
 } from './broker-descriptions.ts';
+import { BrokerConnectionStatus, Capability } from './broker-info-schema.ts';
 import { Broker } from './broker-schema.ts';
+import type { BrokerTest } from './broker-tests.ts';
 import { BrokerType, ClusterMode } from './broker-types-schema.ts';
 
 const FILE = 'A file in the folder BROKER_FILES_DIR of the service.';
 
-const connectionFields = (t: InputFields) => ({
-  name: t.string({ description: '1 to 200 characters. Default for a new broker: host and port of the URL.' }),
-  description: t.string({ description: 'Text for users, at most 4,000 characters. Default: none.' }),
+const addressFields = (t: InputFields) => ({
   url: t.string({ description: 'mqtt://, mqtts://, ws:// or wss://, without credentials.' }),
   username: t.string({ description: 'The user name for the connection.' }),
   password: t.string({ description: 'Stored encrypted, never returned.' }),
@@ -31,6 +32,12 @@ const connectionFields = (t: InputFields) => ({
   clientKey: t.string({ description: 'PEM. Stored encrypted, never returned.' }),
   clientKeyFile: t.string({ description: FILE }),
   verifyCaCert: t.boolean({ description: 'false accepts any certificate of the broker.' }),
+});
+
+const connectionFields = (t: InputFields) => ({
+  name: t.string({ description: '1 to 200 characters. Default for a new broker: host and port of the URL.' }),
+  description: t.string({ description: 'Text for users, at most 4,000 characters. Default: none.' }),
+  ...addressFields(t),
   metricsEnabled: t.boolean({ description: METRICS_ENABLED }),
   isCluster: t.boolean({ description: 'Whether the broker represents a cluster.' }),
   clusterMode: t.field({ type: ClusterMode, description: CLUSTER_MODE }),
@@ -66,6 +73,35 @@ const AddBrokerInput = builder.inputType('AddBrokerInput', {
     productId: t.string({ description: `${PRODUCT_ID} Only for ON_PREMISE_SETUP, where it is required.` }),
     periodStart: t.field({ type: 'DateTime', description: 'Only for ON_PREMISE_SETUP. Default: now.' }),
     periodEnd: t.field({ type: 'DateTime', description: 'Only for ON_PREMISE_SETUP.' }),
+  }),
+});
+
+const TestBrokerInput = builder.inputType('TestBrokerInput', {
+  description: 'A connection to a broker outside this service.',
+  fields: (t) => ({
+    projectId: t.id({ required: true, description: PROJECT_ID }),
+    ...addressFields(t),
+    clientId: t.string({ description: 'For brokers that admit only known client ids. Default: a new one.' }),
+  }),
+});
+
+const TestBrokerPayload = builder.objectRef<BrokerTest>('TestBrokerPayload').implement({
+  description: 'What a test of a connection found.',
+  fields: (t) => ({
+    connection: t.expose('connection', {
+      description: 'The connection at the end of the test.',
+      type: BrokerConnectionStatus,
+    }),
+    capabilities: t.field({
+      description: 'The control APIs that only a broker provides. Empty without a connection.',
+      type: [Capability],
+      resolve: ({ capabilities }) => [...capabilities],
+    }),
+    deniedFilters: t.stringList({
+      description:
+        'Topic filters that the broker does not let this service read: `$SYS/broker/version` for its numbers, `$SYS/broker/log/#` for the clients of a Mosquitto.',
+      resolve: ({ deniedFilters }) => [...deniedFilters],
+    }),
   }),
 });
 
@@ -119,6 +155,16 @@ builder.mutationFields((t) => ({
       const start = periodStart instanceof Date ? periodStart : new Date();
       const setup = { issuedTo: issuedTo ?? '', productId: productId ?? '', periodStart: start, periodEnd };
       return { broker: await services.brokers.addOnPremiseSetup(projectId, broker, setup, by) };
+    },
+  }),
+  testBroker: t.field({
+    description: `Connects like \`addBroker\` would, and reports what the broker lacks. Nothing is stored. A caller may test ${TESTS_PER_MINUTE} times a minute.`,
+    type: TestBrokerPayload,
+    ...inProject('ADMIN'),
+    args: inputArgument(TestBrokerInput, 'The connection to test.'),
+    resolve: (_root, { input: { projectId: _, ...settings } }, { services, viewer }) => {
+      const { id, isRootAdmin } = requireSignedIn(viewer);
+      return services.brokerTests.run(settings, { isRootAdmin }, id);
     },
   }),
   updateBroker: t.field({

@@ -32,9 +32,9 @@ import {
 
 type Texts = 'name' | 'description' | 'clusterMode';
 type Switches = 'verifyCaCert' | 'metricsEnabled' | 'ha' | 'clientTakeover' | 'boundSessions';
-type BrokerInput = BrokerConnectionInput & Nullish<Pick<Broker, Texts | Switches>>;
+export type BrokerInput = BrokerConnectionInput & Nullish<Pick<Broker, Texts | Switches>>;
 
-interface BrokerWriter {
+export interface BrokerWriter {
   /** Whether the caller is a root administrator, who may enter addresses of this service's own machine. */
   readonly isRootAdmin: boolean;
   /** Whether the caller may change permissions on `$CONTROL/` of the broker. Default: false. */
@@ -108,6 +108,13 @@ export class BrokerService {
   async addSelfHosted(projectId: string, input: BrokerInput, by = ORDINARY): Promise<BrokerRecord> {
     await this.#check(input, by, input.url == null ? [{ path: 'input.url', reason: 'is required' }] : []);
     return this.#create(projectId, 'SELF_HOSTED', input, by);
+  }
+
+  /** The connection that `addSelfHosted` would store. Errors: INVALID. */
+  async unsaved(input: BrokerInput, by: BrokerWriter) {
+    await this.#check(input, by, input.url == null ? [{ path: 'input.url', reason: 'is required' }] : []);
+    const id = newId('broker');
+    return { ...NO_CONNECTION, ...this.#columns(id, input, by), id };
   }
 
   async addOnPremiseSetup(projectId: string, input: BrokerInput, setup: SetupInput, by = ORDINARY) {
@@ -279,6 +286,24 @@ export class BrokerService {
     };
   }
 }
+
+/** The defaults of the columns of a connection. */
+const NO_CONNECTION = {
+  name: '',
+  type: 'SELF_HOSTED',
+  host: null,
+  url: null,
+  trustedUrl: false,
+  username: null,
+  verifyCaCert: true,
+  sealedPassword: null,
+  sealedClientKey: null,
+  caCert: null,
+  caCertFile: null,
+  clientCert: null,
+  clientCertFile: null,
+  clientKeyFile: null,
+} as const;
 
 type TrustedUrl = Pick<Broker, 'url' | 'trustedUrl'>;
 

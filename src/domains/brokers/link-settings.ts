@@ -15,6 +15,26 @@ export interface LinkSettingsOptions {
   readonly host?: string;
 }
 
+/** The columns of a broker that a connection needs. */
+type Connection = Pick<
+  BrokerRecord,
+  | 'id'
+  | 'name'
+  | 'type'
+  | 'host'
+  | 'url'
+  | 'trustedUrl'
+  | 'username'
+  | 'sealedPassword'
+  | 'verifyCaCert'
+  | 'caCert'
+  | 'caCertFile'
+  | 'clientCert'
+  | 'clientCertFile'
+  | 'sealedClientKey'
+  | 'clientKeyFile'
+>;
+
 type LinkSettings = Pick<
   BrokerLinkOptions,
   'url' | 'verifyCa' | 'allowedHosts' | 'inside' | 'username' | 'password' | 'ca' | 'cert' | 'key'
@@ -24,7 +44,7 @@ type LinkSettings = Pick<
  * The address and the credentials with which a broker is connected. Errors: BROKER_UNREACHABLE without an address that
  * is valid on this machine, and those of a missing file or a secret that cannot be opened.
  */
-export async function linkSettings(broker: BrokerRecord, options: LinkSettingsOptions): Promise<LinkSettings> {
+export async function linkSettings(broker: Connection, options: LinkSettingsOptions): Promise<LinkSettings> {
   const { sealer, rules } = options;
   const { url, username, sealedPassword, sealedClientKey, verifyCaCert } = broker;
   if (url === null) throw withoutAddress(broker.name);
@@ -50,7 +70,7 @@ export async function linkSettings(broker: BrokerRecord, options: LinkSettingsOp
 }
 
 /** A loopback address would lead to another broker, on this machine, which would get the password. */
-function requireReachableHost({ type, name, host }: BrokerRecord, url: string, ownHost = host): void {
+function requireReachableHost({ type, name, host }: Connection, url: string, ownHost = host): void {
   if (type !== 'CLOUD' || host === null || host === ownHost || !isLocalHost(new URL(url).hostname)) return;
   throw new ServiceError(
     'BROKER_UNREACHABLE',
@@ -58,7 +78,7 @@ function requireReachableHost({ type, name, host }: BrokerRecord, url: string, o
   );
 }
 
-const hostsOf = ({ allowedHosts, inside = 'ALL' }: ConnectionRules, { trustedUrl }: BrokerRecord) => ({
+const hostsOf = ({ allowedHosts, inside = 'ALL' }: ConnectionRules, { trustedUrl }: Connection) => ({
   allowedHosts,
   inside: trustedUrl ? ('ALL' as const) : inside,
 });

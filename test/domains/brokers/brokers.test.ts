@@ -2,6 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { dynsecDone } from '../../data-plane/broker/dynsec.ts';
 import { createAuthority } from '../../support/certificates.ts';
 import { temporaryFolder, useSqlite } from '../../support/database.ts';
 import { ADMIN, mosquittoVersion, startClient, startMosquitto } from '../../support/mosquitto.ts';
@@ -304,6 +305,54 @@ test('wrong credentials are reported, and correct ones connect', async () => {
     password: ADMIN.password,
   });
   await reached(service, id, 'CONNECTED');
+});
+
+const TEST = `mutation ($i: TestBrokerInput!) { testBroker(input: $i) {
+  connection { state lastError } capabilities { api provider reasonCode } deniedFilters
+} }`;
+
+test('a connection is tested before it is added, and nothing is stored', async () => {
+  const service = await startTestService({ env: { BROKER_ALLOWED_HOSTS: '127.0.0.1' } });
+  const { projectId, graphql } = service;
+  const [strict, open] = await Promise.all([startMosquitto({ access: 'dynsec' }), startMosquitto()]);
+  const weak = { username: 'weak', password: 'a weak password' };
+  await dynsecDone(await strict.client(ADMIN), { command: 'createClient', ...weak });
+  const test = async (input: object, token = service.root) =>
+    await graphql(TEST, { i: { projectId, ...input } }, token);
+  const found = async (input: object) => (await test(input)).data.testBroker;
+
+  expect(await found({ url: strict.url, ...ADMIN })).toMatchObject({
+    connection: { state: 'CONNECTED', lastError: null },
+    capabilities: [{ api: 'dynamic-security', provider: 'BROKER', reasonCode: null }, { api: 'broker' }],
+  });
+  expect(await found({ url: strict.url, ...weak })).toMatchObject({
+    connection: { state: 'CONNECTED' },
+    capabilities: [{ provider: 'NONE', reasonCode: 'PERMISSION_MISSING' }, { provider: 'NONE' }],
+    deniedFilters: ['$SYS/broker/version', '$SYS/broker/log/#'],
+  });
+  expect(await found({ url: open.url })).toMatchObject({
+    capabilities: [{ provider: 'NONE', reasonCode: 'NO_DYNAMIC_SECURITY' }, { provider: 'NONE' }],
+    deniedFilters: [],
+  });
+  const nothing = { capabilities: [], deniedFilters: [] };
+  expect(await found({ url: strict.url, ...weak, password: 'wrong' })).toMatchObject({
+    connection: { state: 'UNAUTHORIZED', lastError: expect.any(String) },
+    ...nothing,
+  });
+  expect(await found({ url: 'mqtt://127.0.0.1:1' })).toMatchObject({
+    connection: { state: 'UNREACHABLE' },
+    ...nothing,
+  });
+
+  // The same rules as for a new broker.
+  const codeOf = async (input: object, token?: string) => (await test(input, token)).errors?.[0]?.extensions.code;
+  const [admin, editor] = [await service.person('ADMIN'), await service.person('EDITOR')];
+  expect(await codeOf({})).toBe('INVALID');
+  expect(await codeOf({ url: 'mqtt://broker.example.com' }, admin.token)).toBe('INVALID');
+  expect(await codeOf({ url: open.url }, editor.token)).toBe('NOT_ALLOWED');
+  expect(await service.storage.db.broker.count({ where: { projectId } })).toBe(0);
+  const attempts = await Promise.all(Array.from({ length: 12 }, () => codeOf({})));
+  expect(attempts).toContain('RATE_LIMITED');
 });
 
 test('TLS with a client certificate works with stored settings', async () => {

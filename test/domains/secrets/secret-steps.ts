@@ -44,6 +44,8 @@ const BRIDGE =
   'mutation ($i: UpdateBridgeConfigInput!) { updateBridgeConfig(input: $i) { bridge { isActive config status } } }';
 const CREATE_CHANNEL = `mutation ($i: CreateNotificationChannelInput!) { createNotificationChannel(input: $i) {
   notificationChannel { id webhook { origin headerNames credentialNames template } deliveries { nodes { error } } } } }`;
+const TEST_BROKER =
+  'mutation ($i: TestBrokerInput!) { testBroker(input: $i) { connection { state lastError } deniedFilters } }';
 const TEST_CHANNEL = `mutation ($i: TestNotificationChannelInput!) { testNotificationChannel(input: $i) {
   isDelivered responseStatus response error } }`;
 const PERSON = 'person@example.com';
@@ -293,6 +295,8 @@ export const SECRET_STEPS: readonly SecretStep[] = [
       'UpdateBrokerInput.password',
       'AddBrokerInput.clientKey',
       'UpdateBrokerInput.clientKey',
+      'TestBrokerInput.password',
+      'TestBrokerInput.clientKey',
     ],
     run: async ({ graph, http, plant, secrets, projectId, mqttUrl, brokerId, services }) => {
       const add = (more: object) =>
@@ -308,6 +312,9 @@ export const SECRET_STEPS: readonly SecretStep[] = [
       const nowhere = ok(await add({ name: 'nowhere', url: 'mqtt://127.0.0.1:1', ...about }));
       refused(await add({ url: `mqtt://gateway:${plant('in an address')}@127.0.0.1:1` }), 'INVALID');
       refused(await add({ url: mqttUrl, clientKey: plant('no PEM') }), 'INVALID');
+      const test = (more: object) => graph(TEST_BROKER, { i: { projectId, url: mqttUrl, ...more } });
+      ok(await test({ username: 'gateway', password: plant('tested broker password') }));
+      refused(await test({ clientKey: plant('no PEM') }), 'INVALID');
       const { key, cert } = createSelfSigned();
       const bodyOfKey = secrets.know('client key', key.split('\n')[1] ?? '');
       ok(
