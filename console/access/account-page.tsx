@@ -90,7 +90,7 @@ export function AccountPage({ username }: { readonly username: string }) {
         }
       >
         <Enabled account={account} />
-        <Link href={whyAddress(brokerId, { account: username })}>{text('explain')}</Link>
+        <Link href={whyAddress(brokerId, { account: username })}>{text('why')}</Link>
       </ObjectHeader>
       <dl>
         <Names of={account} />
@@ -187,13 +187,13 @@ function Connections({ account, reason }: { readonly account: Account; readonly 
     },
     {
       key: 'explain',
-      title: text('explain'),
+      title: text('why'),
       cell: ({ clientId }) => (
         <Link
           href={whyAddress(brokerId, { account: account.username, clientId })}
-          aria-label={text('explainOf', { name: clientId })}
+          aria-label={text('whyOf', { name: clientId })}
         >
-          {text('explain')}
+          {text('why')}
         </Link>
       ),
       value: () => '',

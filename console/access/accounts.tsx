@@ -115,10 +115,10 @@ function AccountList() {
     ...lastChangeColumn<Listed>(text('lastChange'), changes, ({ username }) => username),
     {
       key: 'explain',
-      title: text('explain'),
+      title: text('why'),
       cell: ({ username }) => (
-        <Link href={whyAddress(brokerId, { account: username })} aria-label={text('explainOf', { name: username })}>
-          {text('explain')}
+        <Link href={whyAddress(brokerId, { account: username })} aria-label={text('whyOf', { name: username })}>
+          {text('why')}
         </Link>
       ),
       value: () => '',

@@ -35,7 +35,7 @@ export const connectionTexts = catalogue('broker/connection', {
   boundSessions: 'Sessions belong to accounts',
   bindsSessionsToAccounts: 'Bind sessions to accounts.',
   bindsSessionsHint:
-    'A client id that is connected or has a stored session is then refused to other accounts. Connected clients stay connected.',
+    'A client id that is connected or has a stored session is then denied to other accounts. Connected clients stay connected.',
   cluster: 'Cluster',
   stateSince: 'State since',
   added: 'Added',
@@ -64,7 +64,7 @@ export const connectionTexts = catalogue('broker/connection', {
   addTo: 'Add a broker to {project}',
   brokerNeeds: 'What a Mosquitto needs',
   needsConfiguration:
-    'In mosquitto.conf: dynamic security, and the log as topics. Existing lines with log_dest remain. After a restart of the broker, clients without an account are refused.',
+    'In mosquitto.conf: dynamic security, and the log as topics. Existing lines with log_dest remain. After a restart of the broker, clients without an account are denied.',
   needsAccount:
     'An account for this service, which the administrator of dynamic security creates. The topic filter # is only for live messages and session takeover.',
   addNote: 'The service connects to the broker at once, and again after a connection is lost.',

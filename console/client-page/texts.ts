@@ -108,8 +108,8 @@ export const clientTexts = catalogue('client-page', {
   withRole: 'As if it also had the role',
   emptyIsAnonymous: 'Empty: without a user name',
   test: 'Test',
-  refusalsOf: 'Refusals of {client}',
-  noRefusals: 'No refusal with this client id is recorded since {time}.',
+  refusalsOf: 'Denied to {client}',
+  noRefusals: 'Nothing that was denied to this client id is recorded since {time}.',
   kind: 'What',
   whyUnknown: 'Why some values are unknown',
 });

@@ -75,7 +75,7 @@ export const clientsTexts = catalogue('clients', {
   DISCONNECTED: 'Disconnected',
   WOULD_DISCONNECT: 'Would be disconnected',
   alsoDisconnected: 'Others of the same accounts',
-  REFUSED: 'Refused',
+  REFUSED: 'Denied',
   NOT_FOUND: 'Not connected any more',
   FAILED: 'Failed',
   notDisconnected: 'Clients that were not disconnected',

@@ -23,7 +23,7 @@ export function How({ event, canReadAudit }: HowProps) {
     return (
       <>
         <span title={refusal.detail ?? undefined}>{how}</span> {rule !== '' && `${text('deniedBy', { rule })} `}
-        <Link href={addressOfWhy(event.broker.id, refusal)}>{text('explain')}</Link>
+        <Link href={addressOfWhy(event.broker.id, refusal)}>{text('why')}</Link>
       </>
     );
   }

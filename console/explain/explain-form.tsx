@@ -48,7 +48,7 @@ export function ExplainForm() {
       <ClientSuggestions id={clients} typed={values.clientId} />
       <ActionField value={values.action} onChange={(action) => setValues({ ...values, action })} />
       <TopicField value={values.topic} onChange={(topic) => setValues({ ...values, topic })} />
-      <button type="submit">{text('explain')}</button>
+      <button type="submit">{text('why')}</button>
     </form>
   );
 }

@@ -48,7 +48,7 @@ export const whyTexts = catalogue('explain', {
     'change this rule, or give the account a role with a rule that allows {topic} and is evaluated earlier, because of its priority.',
   helpDEFAULT: 'a rule in a role of the account that allows “{what}” for {topic}.',
   helpCONTROL_TOPIC: 'a rule in a role of the account that allows “{what}” for {topic}.',
-  helpBROKER: 'another topic. The remarks say what the broker refuses.',
+  helpBROKER: 'another topic. The remarks say what the broker denies.',
   helpCLIENT_ID: 'the client id of the account, or an account that any client id may use.',
   helpDISABLED: 'enabling the account.',
   helpUNKNOWN_USER: 'creating the account, or a group of anonymous clients.',

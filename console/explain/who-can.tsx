@@ -116,13 +116,13 @@ function Grantees({ revision }: { readonly revision: number }) {
     },
     {
       key: 'explain',
-      title: text('explain'),
+      title: text('why'),
       cell: ({ username }) => (
         <Link
-          aria-label={text('explainOf', { name: username ?? text('anonymous') })}
+          aria-label={text('whyOf', { name: username ?? text('anonymous') })}
           href={whyAddress(id, { account: username, ...(username === null && { anonymous: 'true' }), action, topic })}
         >
-          {text('explain')}
+          {text('why')}
         </Link>
       ),
       value: () => '',

@@ -19,7 +19,7 @@ export const helpTexts = catalogue<Kind>('problems/help', {
   BRIDGE_LOOP: 'Remove the topic from one direction of the bridges, or give the directions different prefixes.',
   STREAM_FAILING: 'Compare the query of the stream with the messages: they may not be JSON, or lack a number.',
   STREAM_NOT_STORING: 'Free disk space, raise STREAM_STORAGE_MAX_MB, or shorten how long messages are stored.',
-  REFUSALS_RISING: 'The refusals of the broker list each reason, and what would help.',
+  REFUSALS_RISING: 'The list of what the broker denied has each reason, and what would help.',
   CLIENT_ID_CONFLICT: 'Configure another client id in all of these clients but one.',
   CLIENT_FLOODING: 'Check the program of the client, disconnect it or disable its account, or raise the threshold.',
   QUEUES_DROPPING:
@@ -35,6 +35,6 @@ export const helpTexts = catalogue<Kind>('problems/help', {
   DATABASE_SLOW: 'Check the load and the disk of the database, and the network to it.',
   DATABASE_AWAY: 'Start the database, or check the network to it. Nothing can be changed until then.',
   DISK_LOW: 'Free space on the disk of the data folder, or shorten how long messages are stored.',
-  AUDIT_WAITING: 'Check the database and its disk. If too many entries wait, all changes are refused.',
+  AUDIT_WAITING: 'Check the database and its disk. If too many entries wait, all changes are denied.',
   LINK_LIMIT: 'Raise MAX_BROKER_LINKS, or remove brokers that are not used.',
 });

@@ -6,7 +6,7 @@ type Kind = introspection['types']['ProblemKind']['enumValues'];
 /** What is wrong, by the kind of the problem. */
 export const titleTexts = catalogue<Kind>('problems/title', {
   BROKER_UNREACHABLE: 'The broker cannot be reached',
-  BROKER_UNAUTHORIZED: 'The broker refuses the credentials of this service',
+  BROKER_UNAUTHORIZED: 'The broker does not accept the credentials of this service',
   BROKER_RIGHTS_MISSING: 'The account of this service lacks rights',
   CAPABILITY_MISSING: 'A function of the broker is not available',
   LOG_NOT_UNDERSTOOD: 'The log of the broker has lines that this service does not understand',
@@ -17,7 +17,7 @@ export const titleTexts = catalogue<Kind>('problems/title', {
   BRIDGE_LOOP: 'Messages of a bridge go in a circle',
   STREAM_FAILING: 'A stream cannot process messages',
   STREAM_NOT_STORING: 'A stream does not store messages',
-  REFUSALS_RISING: 'The broker refuses many clients',
+  REFUSALS_RISING: 'The broker denies many clients',
   CLIENT_ID_CONFLICT: 'Several clients use one client id',
   CLIENT_FLOODING: 'A client sends very many messages',
   QUEUES_DROPPING: 'The broker drops messages for slow clients',

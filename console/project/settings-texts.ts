@@ -22,7 +22,7 @@ export const settingsTexts = catalogue('project/settings', {
   storesTopicPayloadsOff: 'The stored payloads are deleted.',
   history: 'History of brokers',
   historyMeans:
-    'Metrics, events of clients and refusals are stored for all projects together, by settings of the service: the oldest are deleted first.',
+    'Metrics, events of clients and what was denied are stored for all projects together, by settings of the service: the oldest are deleted first.',
   historyDays: 'Stored for days',
   historySince: 'Begins',
   historySize: 'Size',

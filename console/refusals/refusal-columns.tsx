@@ -34,7 +34,7 @@ export function useRefusalColumns(brokerId: string) {
       cell: (refusal) => (
         <>
           <span title={refusal.detail ?? undefined}>{reasonText(refusal.reason)}</span> <small>{ruleOf(refusal)}</small>{' '}
-          <Link href={addressOfWhy(brokerId, refusal)}>{text('explain')}</Link>
+          <Link href={addressOfWhy(brokerId, refusal)}>{text('why')}</Link>
         </>
       ),
       value: ({ reason }) => reasonText(reason),

@@ -46,7 +46,7 @@ export const streamTexts = catalogue('streams', {
   INACTIVE: 'switched off',
   RUNNING: 'running',
   WAITING: 'waiting',
-  REFUSED: 'refused',
+  REFUSED: 'denied',
   FAILED: 'failed',
   FILTERED: 'filtered',
   PASS: 'passes',

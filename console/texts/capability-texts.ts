@@ -17,7 +17,7 @@ export const capabilityTexts = catalogue<CapabilityReason>('texts/capability', {
   LOG_WITHOUT_CONNECTIONS:
     'The broker publishes its log over MQTT without connections: set log_type notice and connection_messages true in mosquitto.conf.',
   LOG_WITHOUT_DETAILS:
-    'Mosquitto reports refused connections in its log (log_dest topic with log_type notice; the reason of a failed TLS handshake with log_type error, of a wrong protocol version with log_type information). It does not report whether the account or the password is wrong. Mosquitto 2.0 reports no connections over WebSocket, and before 2.0.13 no client ids. It reports no denied publishes and subscriptions: “Check access” finds the rule that denies a topic.',
+    'Mosquitto reports denied connections in its log (log_dest topic with log_type notice; the reason of a failed TLS handshake with log_type error, of a wrong protocol version with log_type information). It does not report whether the account or the password is wrong. Mosquitto 2.0 reports no connections over WebSocket, and before 2.0.13 no client ids. It reports no denied publishes and subscriptions: “Check access” finds the rule that denies a topic.',
   NODES_SEPARATE:
     'The nodes of this cluster do not exchange messages, so this would receive the messages of only one node: use the brokers of its nodes.',
   NOT_OFFERED: 'The broker does not offer {api}.',

@@ -53,7 +53,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     const pump = await world.client({ clientId: 'p1', username: 'pump', password: 'three' });
     const page = await openAccess(world.service, world.brokerId, 'roles');
     await row(page, 'sensor').getByRole('link', { name: 'sensor' }).click();
-    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('button', { name: 'Change' }).click();
     await page.getByRole('button', { name: 'Add a rule' }).click();
     await page.getByLabel('Kind of access of rule 2').selectOption('subscribe to filters within');
     await page.getByLabel('Topic of rule 2').fill('plant/#');
@@ -103,7 +103,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     await world.client({ clientId: 'm1', username: 'meter-1', password: 'one' });
     const page = await openAccess(world.service, world.brokerId, 'roles');
     await row(page, 'sensor').getByRole('link', { name: 'sensor' }).click();
-    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('button', { name: 'Change' }).click();
     await page.getByLabel('Priority of rule 1').fill('7');
     // The number has a visible label besides its name for screen readers.
     await page.locator('.access-rules label').getByText('Priority').waitFor();
@@ -170,7 +170,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     const rule = row(page, 'plant/+/data');
     await rule.getByRole('link', { name: 'sensor' }).waitFor();
     await rule.getByRole('link', { name: 'meters' }).waitFor();
-    await page.getByRole('button', { name: 'Edit' }).press('Enter');
+    await page.getByRole('button', { name: 'Change' }).press('Enter');
     await page.getByLabel('Password').fill('another secret');
     await page.keyboard.press('Enter');
     await expect.poll(() => disconnected(page)).toEqual(['l1 lamp/<b>']);

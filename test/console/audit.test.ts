@@ -27,7 +27,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () =
     await row.locator('del').getByText('Plant 1').waitFor();
     await expect.poll(() => row.locator('ins').allTextContents()).toContain('Plant 2');
     await rename(service, 'Plant 3', viewer.token);
-    const refusal = 'refused: the caller has no right to this';
+    const refusal = 'denied: the caller has no right to this';
     await rowOf(page, refusal).waitFor();
     await expect.poll(() => rowOf(page, viewer.email).count()).toBe(1);
 

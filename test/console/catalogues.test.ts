@@ -64,3 +64,31 @@ test('each language has the same advice', () => {
   expect(others.length).toBeGreaterThan(0);
   for (const language of others) expect({ [language]: placesOf(language) }).toEqual({ [language]: placesOf(first) });
 });
+
+/** Words for which another one is used everywhere, and the words of other ideas that are the same in the language. */
+const OTHER_WORDS: Readonly<Record<string, readonly [avoided: RegExp, unless: RegExp][]>> = {
+  en: [[/\bedit(?:s|ed|ing)?\b|\brefus|\bexplain/i, /^$/]],
+  de: [
+    [/bearbeiten|erklären|verweiger/i, /^$/],
+    [/abgelehnt|ablehn/i, /reject/i],
+  ],
+  es: [
+    [/\beditar|explicar/i, /^$/],
+    [/rechaz/i, /reject/i],
+  ],
+  fr: [[/\béditer|expliquer/i, /^$/]],
+};
+
+test('one thing has one word: change, denied, check access', async () => {
+  const catalogues = await englishCatalogues();
+  for (const [language, words] of Object.entries(OTHER_WORDS)) {
+    const translations = language === 'en' ? {} : translationsOf(language);
+    for (const { names, en } of catalogues) {
+      const texts = language === 'en' ? en : (translations[names[0] ?? ''] ?? {});
+      const wrong = Object.entries(texts).filter(([key, text]) =>
+        words.some(([avoided, unless]) => avoided.test(text) && !unless.test(en[key] ?? '')),
+      );
+      expect({ [`${language} ${names[0]}`]: wrong }).toEqual({ [`${language} ${names[0]}`]: [] });
+    }
+  }
+});

@@ -157,7 +157,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'a client' : CHROMIUM_MISSING, () =>
     await row.getByText('access denied').waitFor();
     await row.getByText('writer: plant/secret').waitFor();
     await checkScreen(page, 'client');
-    await row.getByRole('link', { name: 'Explain' }).click();
+    await row.getByRole('link', { name: 'Check access' }).click();
     await page.getByText('Denied: press, publish, plant/secret').waitFor();
   });
 

@@ -47,7 +47,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'why' : CHROMIUM_MISSING, () => {
       if (isReported) {
         const refusal = page.getByRole('row').filter({ hasText: topic });
         await refusal.getByText('sensor: plant/secret/#').waitFor();
-        await refusal.getByRole('link', { name: 'Explain' }).click();
+        await refusal.getByRole('link', { name: 'Check access' }).click();
       }
       await verdict(page, 'Denied: meter-1, publish, plant/secret/door').waitFor();
       await page
@@ -98,7 +98,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'why' : CHROMIUM_MISSING, () => {
       .poll(() => options.evaluateAll((all) => all.map((option) => option.getAttribute('value'))))
       .toContain('meter-1');
     await page.getByLabel('without a user name').check();
-    await page.getByRole('button', { name: 'Explain' }).click();
+    await page.getByRole('button', { name: 'Check access' }).click();
     await verdict(page, 'Denied: without a user name').waitFor();
     await page.goBack();
     await page.getByText('No client nobody is connected').waitFor();
@@ -127,7 +127,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'why' : CHROMIUM_MISSING, () => {
       await world.ask('addClientRole', { username: 'meter-1', rolename: 'writer' });
       await row('meter-1').waitFor();
       // The link is one for other tabs and other people as well.
-      const href = await row('meter-1').getByRole('link', { name: 'Explain meter-1' }).getAttribute('href');
+      const href = await row('meter-1').getByRole('link', { name: 'Check access of meter-1' }).getAttribute('href');
       const tab = await page.context().newPage();
       await tab.goto(new URL(href ?? '', page.url()).href);
       await verdict(tab, 'Allowed: meter-1, publish, plant/secret/door').waitFor();

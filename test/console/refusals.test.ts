@@ -35,7 +35,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, (
     await page.getByText('Nothing that was denied matches the filter.').waitFor();
     await page.getByRole('button', { name: 'Clear the filter' }).click();
     // Rules decide about topics only, so this leads to what is known about the connection.
-    await row.getByRole('link', { name: 'Explain' }).click();
+    await row.getByRole('link', { name: 'Check access' }).click();
     const heading = page.getByRole('heading', { name: 'Denied: unknown account' });
     await heading.waitFor();
     await expect.poll(() => page.title()).toMatch(/^Denied: unknown account · Denied/);
@@ -57,7 +57,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the refusals' : CHROMIUM_MISSING, (
     const connect = (clientId: string, username?: string, password = 'one') =>
       sendRaw(Number(port), { clientId, ...(username && { username, password: Buffer.from(password) }) });
     const row = (text: string) => page.getByRole('row').filter({ hasText: text });
-    const explanation = (text: string) => row(text).getByRole('link', { name: 'Explain' });
+    const explanation = (text: string) => row(text).getByRole('link', { name: 'Check access' });
     const said = (reason: string) => page.getByRole('heading', { name: `Denied: ${reason}` });
 
     connect('m1', 'meter', 'wrong');

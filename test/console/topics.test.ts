@@ -59,7 +59,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the topics' : CHROMIUM_MISSING, () 
     await expect.poll(() => publisher.getAttribute('href')).toMatch(/#\/brokers\/brk_\w+\/clients\/dev-1$/);
     // The account of the client may publish, and the explanation of it is one click away.
     await page.getByText('admin', { exact: false }).first().waitFor();
-    const link = page.getByRole('link', { name: 'Explain who may publish' });
+    const link = page.getByRole('link', { name: 'Check who may publish' });
     await expect
       .poll(() => link.getAttribute('href'))
       .toMatch(/\?action=PUBLISH&topic=plant%2Fline2%2Fstate#\/brokers\/brk_\w+\/why$/);

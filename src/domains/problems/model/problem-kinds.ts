@@ -38,7 +38,7 @@ export const PROBLEM_KINDS = kinds({
   BROKER_UNAUTHORIZED: {
     scope: 'BROKER',
     severity: 'CRITICAL',
-    title: 'The broker refuses the credentials of this service',
+    title: 'The broker does not accept the credentials of this service',
     whatWouldHelp: 'Correct the user name and the password in the settings of the broker, or enable the account.',
     closesAfterS: 10,
   },
@@ -118,8 +118,8 @@ export const PROBLEM_KINDS = kinds({
   REFUSALS_RISING: {
     scope: 'BROKER',
     severity: 'WARNING',
-    title: 'The broker refuses many clients',
-    whatWouldHelp: 'The refusals of the broker list each reason, and what would help.',
+    title: 'The broker denies many clients',
+    whatWouldHelp: 'The list of what the broker denied has each reason, and what would help.',
   },
   CLIENT_ID_CONFLICT: {
     scope: 'BROKER',
@@ -222,7 +222,7 @@ export const PROBLEM_KINDS = kinds({
     scope: 'SERVICE',
     severity: 'CRITICAL',
     title: 'Audit entries cannot be written',
-    whatWouldHelp: 'Check the database and its disk. If too many entries wait, all changes are refused.',
+    whatWouldHelp: 'Check the database and its disk. If too many entries wait, all changes are denied.',
   },
   LINK_LIMIT: {
     scope: 'SERVICE',
