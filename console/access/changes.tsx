@@ -1,4 +1,5 @@
 import { useTexts } from '../texts/texts.ts';
+import { AsSent, RefusedText } from '../ui/as-sent.tsx';
 import type { Command, Report } from './change.ts';
 import { Mark } from './mark.tsx';
 import { accessTexts } from './texts.ts';
@@ -15,7 +16,7 @@ export function Changes({ changes }: { readonly changes: readonly Report[] }) {
     <>
       {refused.map(({ error }, index) => (
         <p key={index} role="alert">
-          {error?.message}
+          {error && <RefusedText error={error} />}
         </p>
       ))}
       {commands.length === 0 && refused.length === 0 && <p>{text('sendsNothing')}</p>}
@@ -45,7 +46,11 @@ function Line({ command: { command, fields, state, error } }: { readonly command
         <Value key={key} name={key} value={value} />
       ))}
       {state !== 'PLANNED' && <span className="quiet">{text(state)}</span>}
-      {error && <span role="alert">{error.message}</span>}
+      {error && (
+        <span role="alert">
+          <AsSent>{error.message}</AsSent>
+        </span>
+      )}
     </li>
   );
 }

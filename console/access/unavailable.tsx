@@ -1,5 +1,6 @@
 import type { RefusedError } from '../graph/refused.ts';
 import { useTexts } from '../texts/texts.ts';
+import { AsSent } from '../ui/as-sent.tsx';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { Refusal } from '../ui/problem.tsx';
 import { useCapabilityReason } from '../ui/use-capability-reason.ts';
@@ -29,7 +30,7 @@ export function Unavailable({ error, capabilities }: UnavailableProps) {
   return (
     <>
       <h2>{text('noDynamicSecurity')}</h2>
-      <p className="note">{reasonOf(found) ?? error?.message}</p>
+      <p className="note">{reasonOf(found) ?? <AsSent>{error?.message}</AsSent>}</p>
       <p>{text('howDynamicSecurity')}</p>
       <div className="access-commands">
         <CommandToCopy command="mosquitto_ctrl dynsec init /var/lib/mosquitto/dynamic-security.json admin" />

@@ -14,7 +14,9 @@ export function UnknownFields({ fields }: { readonly fields: NonNullable<ClientN
       <dl>
         {[...byReason].map(([reason, names]) => [
           <dt key={reason}>{names.join(', ')}</dt>,
-          <dd key={`${reason} text`}>{reason}</dd>,
+          <dd key={`${reason} text`} lang="en">
+            {reason}
+          </dd>,
         ])}
       </dl>
     </details>

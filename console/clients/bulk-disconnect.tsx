@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
+import { AsSent } from '../ui/as-sent.tsx';
 import { Confirmation } from '../ui/confirmation.tsx';
 import { MAX_NAMES, Names } from './names.tsx';
 import { CLIENTS, DISCONNECT, type DisconnectReport } from './operations.ts';
@@ -104,7 +105,8 @@ export function BulkDisconnect(props: BulkDisconnectProps) {
           )}
           {preview.refusedCount > 0 && (
             <p>
-              {text('wouldRefuse', { count: numberText(preview.refusedCount) })} {refused[0]?.error?.message}
+              {text('wouldRefuse', { count: numberText(preview.refusedCount) })}{' '}
+              <AsSent>{refused[0]?.error?.message}</AsSent>
             </p>
           )}
         </>

@@ -1,4 +1,5 @@
 import { useNumbers, useTexts } from '../texts/texts.ts';
+import { AsSent } from '../ui/as-sent.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Table } from '../ui/table.tsx';
 import type { DisconnectReport } from './operations.ts';
@@ -39,7 +40,12 @@ export function Outcome({ title, report, onClose }: OutcomeProps) {
           columns={[
             { key: 'client', title: text('client'), cell: ({ clientId }) => clientId },
             { key: 'result', title: text('result'), cell: ({ status }) => text(status) },
-            { key: 'reason', title: text('reason'), cell: ({ error }) => error?.message ?? '' },
+            {
+              key: 'reason',
+              title: text('reason'),
+              cell: ({ error }) => <AsSent>{error?.message}</AsSent>,
+              value: ({ error }) => error?.message,
+            },
           ]}
           rows={others}
           keyOf={({ clientId }) => clientId}

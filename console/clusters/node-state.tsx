@@ -20,7 +20,7 @@ export function NodeState({ node: { isReachable, error, sync } }: { readonly nod
           </small>
         </>
       )}
-      {error && <div>{error.message}</div>}
+      {error && <div lang="en">{error.message}</div>}
       {sync && sync.differenceCount > 0 && (
         <details>
           <summary>{text('differences', { count: sync.differenceCount })}</summary>

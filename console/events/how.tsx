@@ -31,7 +31,7 @@ export function How({ event, canReadAudit }: HowProps) {
   return (
     <>
       <span title={detail ?? undefined}>{how}</span>
-      {reason === 'OTHER' && detail !== null && <small> {detail}</small>}
+      {reason === 'OTHER' && detail !== null && <small lang="en"> {detail}</small>}
       {reason === 'ADMINISTRATOR' && <small> {text(canReadAudit ? 'notByService' : 'auditNotAllowed')}</small>}
     </>
   );

@@ -14,7 +14,7 @@ export function ResponseOf({ outcome: { error, responseStatus, response } }: Res
   const text = useTexts(channelTexts);
   return (
     <div className="response">
-      {error !== null && <p>{error}</p>}
+      {error !== null && <p lang="en">{error}</p>}
       {error === null && responseStatus !== null && <p>{text('status', { status: responseStatus })}</p>}
       {response !== null && response !== '' && (
         <details>

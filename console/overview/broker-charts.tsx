@@ -86,7 +86,11 @@ export function BrokerCharts({ broker, startedAt, metric }: BrokerChartsProps) {
         <RangePicker range={range} span={span} onRange={choose} />
       </header>
       {metrics === null && <Problem error={error} />}
-      {metrics?.problem != null && <p role="alert">{metrics.problem}</p>}
+      {metrics?.problem != null && (
+        <p role="alert" lang="en">
+          {metrics.problem}
+        </p>
+      )}
       {charts && (
         <div className="charts">
           {charts.map(({ title, isWhole = false, isBytes = false, lines, steps }) => (

@@ -31,7 +31,11 @@ export function Overview() {
   return (
     <>
       <BrokerAttention brokerId={id} />
-      {connection.lastError !== null && !isListed && <p role="alert">{connection.lastError}</p>}
+      {connection.lastError !== null && !isListed && (
+        <p role="alert" lang="en">
+          {connection.lastError}
+        </p>
+      )}
       {reason !== null && <p role="alert">{reason}</p>}
       {current === null && reason === null && isConnected && <p>{text('noNumbers')}</p>}
       {current === undefined && <Problem error={null} />}

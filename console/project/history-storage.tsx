@@ -19,7 +19,11 @@ export function HistoryStorage() {
     <section aria-label={text('history')}>
       <h2>{text('history')}</h2>
       <p className="quiet">{text('historyMeans')}</p>
-      {problem !== null && <p role="alert">{problem}</p>}
+      {problem !== null && (
+        <p role="alert" lang="en">
+          {problem}
+        </p>
+      )}
       <dl>
         <dt>{text('historyDays')}</dt>
         <dd>

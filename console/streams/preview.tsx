@@ -4,6 +4,7 @@ import { compactJson } from '../messages/json-layout.ts';
 import { shortText } from '../messages/payload.ts';
 import { useTail } from '../messages/use-tail.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
+import { AsSent } from '../ui/as-sent.tsx';
 import type { Column } from '../ui/column.ts';
 import { Field } from '../ui/field.tsx';
 import { Refusal } from '../ui/problem.tsx';
@@ -110,7 +111,8 @@ function Results({ query, samples, topic }: ResultsProps) {
     {
       key: 'output',
       title: text('output'),
-      cell: ({ payload, reason }) => (payload === null ? reason : <code>{shortText(payload, 60)}</code>),
+      cell: ({ payload, reason }) =>
+        payload === null ? <AsSent>{reason}</AsSent> : <code>{shortText(payload, 60)}</code>,
     },
   ];
   return (

@@ -2,6 +2,7 @@ import { Fragment } from 'react';
 import { useLive } from '../graph/live.ts';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
+import { AsSent } from '../ui/as-sent.tsx';
 import { type Fact, Facts } from '../ui/facts.tsx';
 import { PageHeading } from '../ui/page-heading.tsx';
 import { Refusal } from '../ui/problem.tsx';
@@ -39,7 +40,7 @@ export function StreamDetail({ brokerId, stream }: { readonly brokerId: string; 
               text(key),
               last && (
                 <Fragment key={key}>
-                  {last.reason} (<Time at={last.at} />)
+                  <AsSent>{last.reason}</AsSent> (<Time at={last.at} />)
                 </Fragment>
               ),
             ];

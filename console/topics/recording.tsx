@@ -23,15 +23,22 @@ export function Recording({ brokerId, node, tree, kind, canChange }: RecordingPr
   const numberText = useNumbers();
   const notes = [
     tree.state === 'RECORDING' ? null : text(tree.state),
-    tree.reason,
-    kind === 'SUBSCRIBED' ? (tree.unavailable?.subscribed ?? null) : null,
     tree.deniedFilters.length > 0 ? text('denied', { filters: tree.deniedFilters.join(', ') }) : null,
     tree.isTruncated ? text('leftOut', { count: numberText(tree.leftOut) }) : null,
     tree.droppedByBroker ? text('dropped', { count: numberText(tree.droppedByBroker) }) : null,
   ].filter((note) => note !== null);
+  const sent = [tree.reason, kind === 'SUBSCRIBED' ? tree.unavailable?.subscribed : null];
   return (
     <>
-      {[...new Set(notes)].map((note) => (
+      {[...new Set(sent)].map(
+        (note) =>
+          note && (
+            <p key={note} className="note" lang="en">
+              {note}
+            </p>
+          ),
+      )}
+      {notes.map((note) => (
         <p key={note} className="note">
           {note}
         </p>

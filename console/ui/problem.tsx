@@ -1,6 +1,7 @@
 import { Fragment } from 'react';
 import type { RefusedError } from '../graph/refused.ts';
 import { useTexts } from '../texts/texts.ts';
+import { AsSent, RefusedText } from './as-sent.tsx';
 import { useCapabilityReason } from './use-capability-reason.ts';
 
 /** Shows that data is loading, or why it cannot be shown. */
@@ -28,11 +29,11 @@ export function Refusal({ error }: { readonly error: RefusedError | null }) {
   const { others } = error;
   return (
     <p role="alert">
-      {error.code === 'UNREACHABLE' ? text('unreachable') : error.message}
+      {error.code === 'UNREACHABLE' ? text('unreachable') : <RefusedText error={error} />}
       {others.slice(0, MAX_OTHERS).map((other) => (
         <Fragment key={other}>
           <br />
-          {other}
+          <AsSent>{other}</AsSent>
         </Fragment>
       ))}
       {others.length > MAX_OTHERS && ` ${text('moreErrors', { count: others.length - MAX_OTHERS })}`}
