@@ -21,6 +21,8 @@ import { useScreenLocation } from './ui/hash-location.ts';
 import { later, loaded } from './ui/later.ts';
 import { NoticeBoard } from './ui/notices.tsx';
 import { Problem } from './ui/problem.tsx';
+import { storedViews } from './ui/stored-views.ts';
+import { ViewStoreContext } from './ui/view-store.ts';
 import './font/font.css';
 import './ui/controls.css';
 import './ui/navigation.css';
@@ -112,7 +114,9 @@ if (root)
   void languageOf(firstLanguage()).then((first) =>
     createRoot(root).render(
       <ServiceContext.Provider value={OWN_SERVICE}>
-        <Console first={first} />
+        <ViewStoreContext.Provider value={storedViews}>
+          <Console first={first} />
+        </ViewStoreContext.Provider>
       </ServiceContext.Provider>,
     ),
   );

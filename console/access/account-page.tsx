@@ -182,7 +182,7 @@ function Connections({ account, reason }: { readonly account: Account; readonly 
     {
       key: 'since',
       title: text('since'),
-      cell: ({ lastConnectedAt }) => <Time at={lastConnectedAt} />,
+      cell: ({ lastConnectedAt }) => <Time isRelative={true} at={lastConnectedAt} />,
       value: ({ lastConnectedAt }) => lastConnectedAt,
     },
     {

@@ -167,6 +167,7 @@ function AccountList() {
       )}
       {accounts && accounts.nodes.length > 0 && (
         <Table
+          name="accounts"
           label={text('accounts')}
           columns={columns}
           rows={accounts.nodes}

@@ -1,3 +1,4 @@
+import { UsersRound } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
@@ -5,7 +6,9 @@ import { useFresh } from '../graph/use-fresh.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { Empty } from '../ui/empty.tsx';
 import { FilterBar } from '../ui/filter-bar.tsx';
+import { NoMatch } from '../ui/no-match.tsx';
 import { PAGE, Pager } from '../ui/pager.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
@@ -83,24 +86,37 @@ function GroupList() {
     },
     ...lastChangeColumn<Listed>(text('lastChange'), changes, ({ groupName }) => groupName),
   ];
+  const create = canChange && (
+    <button type="button" className="primary" onClick={() => setCreating(true)}>
+      {text('newGroup')}
+    </button>
+  );
   return (
     <>
       <FilterBar
         keys={['search']}
         resets={['page']}
         search={{ name: 'search', label: text('searchGroups') }}
-        actions={
-          canChange && (
-            <button type="button" className="primary" onClick={() => setCreating(true)}>
-              {text('newGroup')}
-            </button>
-          )
-        }
+        actions={!(groups?.totalCount === 0 && variables.search === '') && create}
       />
       {!groups && <Problem error={error} />}
-      {groups?.totalCount === 0 && <p>{text(variables.search === '' ? 'noGroups' : 'noMatch')}</p>}
+      {groups?.totalCount === 0 &&
+        (variables.search === '' ? (
+          <Empty icon={UsersRound} title={text('noGroups')}>
+            {create}
+          </Empty>
+        ) : (
+          <NoMatch title={text('noMatch')} keys={['search', 'page']} />
+        ))}
       {groups && groups.nodes.length > 0 && (
-        <Table label={text('groups')} columns={columns} rows={groups.nodes} keyOf={({ id }) => id} isStale={!isLive} />
+        <Table
+          name="groups"
+          label={text('groups')}
+          columns={columns}
+          rows={groups.nodes}
+          keyOf={({ id }) => id}
+          isStale={!isLive}
+        />
       )}
       {groups && (
         <Pager page={filters.page} total={groups.totalCount} onPage={(page) => filters.set('page', String(page))} />

@@ -3,9 +3,9 @@ import { useBroker } from '../broker/broker-context.ts';
 import { graphql, type ResultOf, type VariablesOf } from '../graph/graphql.ts';
 import { useFresh } from '../graph/use-fresh.ts';
 import { useTexts } from '../texts/texts.ts';
-import { Ago } from '../ui/ago.tsx';
 import { entryAddress } from '../ui/entry-address.ts';
 import { Hint } from '../ui/hint.tsx';
+import { Time } from '../ui/time.tsx';
 import { useZonedTimes } from '../ui/use-zone.ts';
 import { useAccess } from './access-context.ts';
 import { accessTexts } from './texts.ts';
@@ -61,7 +61,7 @@ export function LastChange({ changes, name }: LastChangeProps) {
   return (
     <>
       <Link href={entryAddress(project.id, change)}>
-        <Ago at={change.at} />
+        <Time isRelative={true} at={change.at} />
       </Link>{' '}
       <small>{change.actorName ?? change.actorKind}</small>
     </>

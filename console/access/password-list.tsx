@@ -1,9 +1,9 @@
 import { Link } from 'wouter';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useTexts } from '../texts/texts.ts';
-import { Ago } from '../ui/ago.tsx';
 import type { Column } from '../ui/column.ts';
 import { FilterBar, FilterSelect } from '../ui/filter-bar.tsx';
+import { Time } from '../ui/time.tsx';
 import { accessAddress } from './addresses.ts';
 import { Enabled } from './enabled.tsx';
 import { useFilters } from './filters.tsx';
@@ -68,7 +68,8 @@ export function usePasswordColumns<Row extends Listed>(brokerIdOf: (row: Row) =>
     {
       key: 'setAt',
       title: text('setAt'),
-      cell: ({ setAt }) => (setAt === null ? <span className="quiet">{text('unknownAge')}</span> : <Ago at={setAt} />),
+      cell: ({ setAt }) =>
+        setAt === null ? <span className="quiet">{text('unknownAge')}</span> : <Time isRelative={true} at={setAt} />,
       value: ({ setAt }) => setAt,
     },
   ];

@@ -1,3 +1,4 @@
+import { ShieldCheck } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
@@ -5,7 +6,9 @@ import { useFresh } from '../graph/use-fresh.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { Empty } from '../ui/empty.tsx';
 import { FilterBar, FilterText } from '../ui/filter-bar.tsx';
+import { NoMatch } from '../ui/no-match.tsx';
 import { PAGE, Pager } from '../ui/pager.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
@@ -85,26 +88,39 @@ function RoleList() {
     },
     ...lastChangeColumn<Listed>(text('lastChange'), changes, ({ roleName }) => roleName),
   ];
+  const create = canChange && (
+    <button type="button" className="primary" onClick={() => setCreating(true)}>
+      {text('newRole')}
+    </button>
+  );
   return (
     <>
       <FilterBar
         keys={['search', 'topic']}
         resets={['page']}
         search={topic === '' ? { name: 'search', label: text('searchRoles') } : undefined}
-        actions={
-          canChange && (
-            <button type="button" className="primary" onClick={() => setCreating(true)}>
-              {text('newRole')}
-            </button>
-          )
-        }
+        actions={!(roles?.totalCount === 0 && filter.value === '') && create}
       >
         <FilterText name="topic" label={text('searchRuleTopics')} />
       </FilterBar>
       {!roles && <Problem error={error} />}
-      {roles?.totalCount === 0 && <p>{text(filter.value === '' ? 'noRoles' : 'noMatch')}</p>}
+      {roles?.totalCount === 0 &&
+        (filter.value === '' ? (
+          <Empty icon={ShieldCheck} title={text('noRoles')}>
+            {create}
+          </Empty>
+        ) : (
+          <NoMatch title={text('noMatch')} keys={['search', 'topic', 'page']} />
+        ))}
       {roles && roles.nodes.length > 0 && (
-        <Table label={text('roles')} columns={columns} rows={roles.nodes} keyOf={({ id }) => id} isStale={!isLive} />
+        <Table
+          name="roles"
+          label={text('roles')}
+          columns={columns}
+          rows={roles.nodes}
+          keyOf={({ id }) => id}
+          isStale={!isLive}
+        />
       )}
       {roles && (
         <Pager page={filters.page} total={roles.totalCount} onPage={(page) => filters.set('page', String(page))} />

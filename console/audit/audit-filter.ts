@@ -1,21 +1,25 @@
 import { useSearchParams } from 'wouter';
+import { type Cursor, rangeOf, useCursor } from '../ui/pager.tsx';
 
 export const RESULTS = ['DONE', 'REFUSED', 'FAILED', 'UNKNOWN'] as const;
 const TEXT_KEYS = ['search', 'operation', 'actorName', 'targetId'] as const;
+/** Entries of a page. */
+const PAGE = 100;
 const TIME_KEYS = ['from', 'to'] as const;
 
 type Filter = Partial<Record<(typeof TEXT_KEYS)[number] | (typeof TIME_KEYS)[number], string>> & {
   result?: (typeof RESULTS)[number];
+  isPreview?: false;
 };
 
 interface Wanted {
   readonly filter: Filter;
-  /** Cursor of the page; `null`: the newest entries. */
-  readonly after: string | null;
-  readonly search: URLSearchParams;
+  readonly cursor: Cursor;
+  readonly onCursor: (cursor: Cursor) => void;
+  readonly range: ReturnType<typeof rangeOf>;
 }
 
-/** The filter in the address of the screen. */
+/** The filter and the page in the address of the screen. */
 export function useAuditFilter(): Wanted {
   const [search] = useSearchParams();
   const filter: Filter = {};
@@ -25,5 +29,7 @@ export function useAuditFilter(): Wanted {
   }
   const result = RESULTS.find((known) => known === search.get('result'));
   if (result) filter.result = result;
-  return { filter, after: search.get('after'), search };
+  if (search.get('previews') !== 'with') filter.isPreview = false;
+  const { cursor, onCursor } = useCursor();
+  return { filter, cursor, onCursor, range: rangeOf(cursor, PAGE) };
 }

@@ -1,13 +1,13 @@
 import { ScrollText } from 'lucide-react';
 import { useEffect } from 'react';
-import { Link, useLocation } from 'wouter';
 import type { RefusedError } from '../graph/refused.ts';
-import { useTexts } from '../texts/texts.ts';
+import { useDays, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { LiveMark } from '../ui/live-mark.tsx';
+import { CursorPager, type CursorPagerProps, isFirst } from '../ui/pager.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
@@ -27,7 +27,7 @@ interface AuditViewProps {
   /** `null`: not loaded yet. */
   readonly page: {
     readonly totalCount: number;
-    readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+    readonly pageInfo: CursorPagerProps['pageInfo'];
     readonly nodes: readonly Entry[];
   } | null;
   readonly added: NewEntries | null;
@@ -42,15 +42,15 @@ interface AuditViewProps {
 export function AuditView({ error, page, added, isLive, onSnapshot, document, variables }: AuditViewProps) {
   const text = useTexts(auditTexts);
   const reason = useTexts(codeTexts);
-  const [path] = useLocation();
-  const { after, search } = useAuditFilter();
+  const { cursor, onCursor } = useAuditFilter();
+  const dayOf = useDays();
   const since = added?.since;
   useEffect(() => {
     if (since !== undefined) onSnapshot();
   }, [since]);
-  const isFirst = after === null;
+  const isNewest = isFirst(cursor);
   const all = new Map<string, Entry>();
-  for (const entry of [...(isFirst ? (added?.entries ?? []) : []), ...(page?.nodes ?? [])]) all.set(entry.id, entry);
+  for (const entry of [...(isNewest ? (added?.entries ?? []) : []), ...(page?.nodes ?? [])]) all.set(entry.id, entry);
   const entries = [...all.values()].sort((a, b) => b.sequence - a.sequence);
   const columns: Column<Entry>[] = [
     { key: 'at', title: text('time'), cell: ({ at }) => <Time at={at} />, value: ({ at }) => at },
@@ -76,22 +76,13 @@ export function AuditView({ error, page, added, isLive, onSnapshot, document, va
     { key: 'via', title: text('via'), cell: ({ via }) => text(`via${via}`) },
     { key: 'change', title: text('change'), cell: ({ before, after: now }) => JSON.stringify({ before, after: now }) },
   ];
-  const older = new URLSearchParams(search);
-  older.set('after', page?.pageInfo.endCursor ?? '');
-  const newest = new URLSearchParams(search);
-  newest.delete('after');
   if (page === null && error !== null) return <Refusal error={error} />;
   return (
     <>
       <Refusal error={error} />
       <FilterForm />
       <p className="actions">
-        {page && (
-          <span className="quiet">
-            {text('total', { count: page.totalCount + entries.length - page.nodes.length })}
-          </span>
-        )}
-        {isFirst && <LiveMark isLive={isLive} />}
+        {isNewest && <LiveMark isLive={isLive} />}
         <CopyAs document={document} variables={variables} />
       </p>
       {page === null && <Problem error={null} />}
@@ -102,17 +93,23 @@ export function AuditView({ error, page, added, isLive, onSnapshot, document, va
       )}
       {entries.length > 0 && (
         <Table
+          name="audit"
           label={text('audit')}
           columns={[...columns, ...onlyInFile.map((column) => ({ ...column, isHidden: true }))]}
           rows={entries}
           keyOf={({ id }) => id}
-          isStale={isFirst && !isLive}
+          groupOf={({ at }) => dayOf(at)}
+          isStale={isNewest && !isLive}
         />
       )}
-      <p className="actions">
-        {!isFirst && <Link href={`${path}?${newest}`}>{text('newest')}</Link>}
-        {page?.pageInfo.hasNextPage && <Link href={`${path}?${older}`}>{text('older')}</Link>}
-      </p>
+      {page && (
+        <CursorPager
+          cursor={cursor}
+          total={page.totalCount + entries.length - page.nodes.length}
+          pageInfo={page.pageInfo}
+          onCursor={onCursor}
+        />
+      )}
     </>
   );
 }

@@ -7,11 +7,11 @@ import { useAuditFilter } from './audit-filter.ts';
 import { AuditView } from './audit-view.tsx';
 
 const ENTRIES = graphql(
-  `query ProjectAudit($id: ID!, $filter: AuditFilter, $after: String) {
+  `query ProjectAudit($id: ID!, $filter: AuditFilter, $first: Int, $after: String, $last: Int, $before: String) {
     project(id: $id) {
-      auditEvents(first: 100, filter: $filter, after: $after) {
+      auditEvents(filter: $filter, first: $first, after: $after, last: $last, before: $before) {
         totalCount
-        pageInfo { hasNextPage endCursor }
+        pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
         nodes { ...Entry }
       }
     }
@@ -32,8 +32,8 @@ const NEW = graphql(
 /** The entries of one project, for its administrators. */
 export function ProjectAudit() {
   const { id } = useProject();
-  const { filter, after } = useAuditFilter();
-  const variables = { id, filter, after };
+  const { filter, range } = useAuditFilter();
+  const variables = { id, filter, ...range };
   const { data, error, renew } = useQuery(ENTRIES, variables);
   const { state, isLive } = useLive(NEW, { projectId: id, filter }, (event) => event.projectAuditEvents, apply);
   return (

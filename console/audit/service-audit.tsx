@@ -11,10 +11,10 @@ import { auditTexts } from './texts.ts';
 import { Verification } from './verification.tsx';
 
 const ENTRIES = graphql(
-  `query Audit($filter: AuditFilter, $after: String) {
-    auditEvents(first: 100, filter: $filter, after: $after) {
+  `query Audit($filter: AuditFilter, $first: Int, $after: String, $last: Int, $before: String) {
+    auditEvents(filter: $filter, first: $first, after: $after, last: $last, before: $before) {
       totalCount
-      pageInfo { hasNextPage endCursor }
+      pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
       nodes { ...Entry }
     }
   }`,
@@ -30,19 +30,19 @@ const NEW = graphql(
 /** All entries of the service, for root administrators. */
 export function ServiceAudit() {
   const text = useTexts(auditTexts);
-  const { filter, after } = useAuditFilter();
-  const variables = { filter, after };
+  const { filter, range } = useAuditFilter();
+  const variables = { filter, ...range };
   const { data, error, renew } = useQuery(ENTRIES, variables);
   const { state, isLive } = useLive(NEW, { filter }, ({ auditEvents }) => auditEvents, apply);
-  const range = new URLSearchParams();
+  const times = new URLSearchParams();
   for (const key of ['from', 'to'] as const) {
-    if (filter[key]) range.set(key, filter[key]);
+    if (filter[key]) times.set(key, filter[key]);
   }
   return (
     <>
       <header className="screen">
         <PageHeading>{text('audit')}</PageHeading>
-        <a href={`${addressOf('audit.jsonl')}?${range}`} download="audit.jsonl">
+        <a href={`${addressOf('audit.jsonl')}?${times}`} download="audit.jsonl">
           {text('export')}
         </a>
         <Verification />

@@ -48,8 +48,6 @@ export const auditTexts = catalogue('audit', {
   code: 'Code',
   hash: 'Hash',
   noEntries: 'No entry matches the filter. All entries are also available on the machine of the service:',
-  newest: 'Newest entries',
-  older: 'Older entries',
   verify: 'Verify',
   verifyNow: 'Verify all entries',
   verifyWhat:

@@ -1,9 +1,11 @@
-import { Pencil, Trash2 } from 'lucide-react';
+import { Cable, Pencil, Trash2 } from 'lucide-react';
 import { useId, useState } from 'react';
 import { useIsReached } from '../broker/broker-context.ts';
 import { useLive } from '../graph/live.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
+import { AsSent } from '../ui/as-sent.tsx';
 import type { Column } from '../ui/column.ts';
+import { Empty } from '../ui/empty.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { LiveMark } from '../ui/live-mark.tsx';
 import { Table } from '../ui/table.tsx';
@@ -56,11 +58,20 @@ export function BridgeSection({ brokerId, bridge, onEdit }: BridgeSectionProps) 
         return (
           <>
             <span className={`state ${shown}`}>{text(shown)}</span>
-            {connection.error !== null && <small className="bridge-error">{connection.error}</small>}
-            {connection.loop && <small className="bridge-error">{connection.loop.reason}</small>}
+            {connection.error !== null && (
+              <small className="bridge-error" lang="en">
+                {connection.error}
+              </small>
+            )}
+            {connection.loop && (
+              <small className="bridge-error" lang="en">
+                {connection.loop.reason}
+              </small>
+            )}
             {connection.lastRejection && (
               <small className="bridge-error">
-                {text('lastRejection')}: {connection.lastRejection.reason} (<Time at={connection.lastRejection.at} />)
+                {text('lastRejection')}: <AsSent>{connection.lastRejection.reason}</AsSent> (
+                <Time isRelative={true} at={connection.lastRejection.at} />)
               </small>
             )}
           </>
@@ -68,7 +79,12 @@ export function BridgeSection({ brokerId, bridge, onEdit }: BridgeSectionProps) 
       },
       value: (connection) => connection.state,
     },
-    { key: 'since', title: text('since'), cell: ({ since }) => <Time at={since} />, value: ({ since }) => since },
+    {
+      key: 'since',
+      title: text('since'),
+      cell: ({ since }) => <Time isRelative={true} at={since} />,
+      value: ({ since }) => since,
+    },
     number('queuedMessages'),
     number('received'),
     number('delivered'),
@@ -105,25 +121,26 @@ export function BridgeSection({ brokerId, bridge, onEdit }: BridgeSectionProps) 
     });
   }
   const connections = state?.connections ?? [];
+  const add = canChange && (
+    <button type="button" aria-label={text('addConnectionTo', { name: bridge.name })} onClick={() => onEdit(null)}>
+      {text('addConnection')}
+    </button>
+  );
   return (
     <section aria-labelledby={heading}>
       <header className="screen">
         <h2 id={heading}>{bridge.name}</h2>
         <code>{bridge.key}</code>
         <LiveMark isLive={isLive} />
-        {canChange && (
-          <button
-            type="button"
-            aria-label={text('addConnectionTo', { name: bridge.name })}
-            onClick={() => onEdit(null)}
-          >
-            {text('addConnection')}
-          </button>
-        )}
+        {connections.length > 0 && add}
       </header>
       {!bridge.isConfigurable && <p className="quiet">{text('byFile')}</p>}
       {state?.isConnected === false && <p className="note">{text('lastKnown')}</p>}
-      {state && connections.length === 0 && <p>{text('noConnections')}</p>}
+      {state && connections.length === 0 && (
+        <Empty icon={Cable} title={text('noConnections')}>
+          {add}
+        </Empty>
+      )}
       {connections.length > 0 && (
         <Table
           label={text('connectionsOf', { name: bridge.name })}

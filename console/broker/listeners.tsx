@@ -1,9 +1,10 @@
-import { Pencil, Trash2 } from 'lucide-react';
+import { Cable, Pencil, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
+import { Empty } from '../ui/empty.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
@@ -108,9 +109,15 @@ export function Listeners() {
     <section>
       <h2>{text('listeners')}</h2>
       {!listeners && <Problem error={error} />}
-      {listeners?.length === 0 && <p>{text('none')}</p>}
+      {listeners?.length === 0 && <Empty icon={Cable} title={text('noListeners')} />}
       {listeners && listeners.length > 0 && (
-        <Table label={text('listeners')} columns={columns} rows={listeners} keyOf={({ id: key }) => key} />
+        <Table
+          name="listeners"
+          label={text('listeners')}
+          columns={columns}
+          rows={listeners}
+          keyOf={({ id: key }) => key}
+        />
       )}
       {canChange && (
         <button type="button" onClick={() => setChanged('NEW')}>

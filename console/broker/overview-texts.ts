@@ -17,6 +17,7 @@ export const overviewTexts = catalogue('broker/overview', {
   retained: 'Retained messages',
   withSys: 'perhaps with $SYS',
   stored: 'Stored messages',
+  noListeners: 'The broker reports no listeners.',
   memory: 'Memory',
   uptime: 'running for {duration}',
   listeners: 'Listeners',

@@ -1,12 +1,11 @@
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 
-export const CERTIFICATES = graphql(`query Certificates($id: ID!, $first: Int!) {
+export const CERTIFICATES = graphql(`query Certificates($id: ID!, $offset: Int!) {
   project(id: $id) {
     viewerCanCreateCertificates
     problemThresholds { certificateDays }
-    certificates(first: $first) {
+    certificates(first: 50, offset: $offset) {
       totalCount
-      pageInfo { hasNextPage }
       nodes {
         id
         name

@@ -10,7 +10,10 @@ import { contains } from '../ui/contains.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { FilterBar } from '../ui/filter-bar.tsx';
+import { NoMatch } from '../ui/no-match.tsx';
+import { Pager, usePage } from '../ui/pager.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { useOpened } from '../ui/use-opened.ts';
@@ -27,7 +30,6 @@ import { UploadCertificate } from './upload-certificate.tsx';
 
 /** Days left and deployments change slowly, but other administrators change them, too. */
 const EVERY_MS = 10_000;
-const PAGE = 100;
 
 interface Open {
   readonly kind: 'replace' | 'deploy' | 'undeploy' | 'delete';
@@ -38,15 +40,15 @@ interface Open {
 export function Certificates() {
   const text = useTexts(certificateTexts);
   const { id } = useProject();
-  const [search, setSearch] = useSearchParams();
-  // All that were shown remain, in one order.
-  const variables = { id, first: Number(search.get('first')) || PAGE };
+  const [search] = useSearchParams();
+  const { page, offset, onPage } = usePage();
+  const variables = { id, offset };
   const { data, error, renew } = useQuery(CERTIFICATES, variables, EVERY_MS);
   const [open, setOpen] = useState<Open | null>(null);
   const [isUploading, setUploading] = useOpened('certificate');
   const found = data?.project;
   if (!found?.certificates) return <Problem error={error} />;
-  const { nodes, totalCount, pageInfo } = found.certificates;
+  const { nodes, totalCount } = found.certificates;
   const warnDays = found.problemThresholds.certificateDays;
   const certificates = nodes.toSorted((a, b) => Number(isInUse(b)) - Number(isInUse(a)) || a.daysLeft - b.daysLeft);
   const shown = certificates.filter(({ name, subject, subjectAltNames, deployments }) =>
@@ -61,7 +63,6 @@ export function Certificates() {
     <button
       type="button"
       className={kind === 'undeploy' || kind === 'delete' ? 'danger' : undefined}
-      aria-label={text(`${kind}Of`, { name: certificate.name })}
       onClick={() => setOpen({ kind, certificate })}
     >
       {text(kind)}
@@ -119,13 +120,14 @@ export function Certificates() {
     cell: (certificate) => {
       const { viewerCanDeploy, viewerCanDelete } = certificate;
       const isDeployed = isInUse(certificate);
+      if (!viewerCanDeploy && !viewerCanDelete) return null;
       return (
-        <span className="actions">
+        <RowMenu name={certificate.name}>
           {viewerCanDeploy && button('deploy', certificate)}
           {viewerCanDeploy && isDeployed && found.viewerCanCreateCertificates && button('replace', certificate)}
           {viewerCanDeploy && isDeployed && button('undeploy', certificate)}
           {viewerCanDelete && !isDeployed && button('delete', certificate)}
-        </span>
+        </RowMenu>
       );
     },
     value: () => null,
@@ -157,24 +159,18 @@ export function Certificates() {
           <CommandToCopy command={SELF_SIGNED} />
         </Empty>
       )}
-      {certificates.length > 0 && shown.length === 0 && <p>{text('noMatch')}</p>}
+      {certificates.length > 0 && shown.length === 0 && <NoMatch title={text('noMatch')} keys={['search']} />}
       {shown.length > 0 && (
         <Table
+          name="certificates"
           label={text('certificates')}
           columns={canChange ? [...columns, actions] : columns}
           rows={shown}
           keyOf={(certificate) => certificate.id}
         />
       )}
-      <p className="actions">
-        <span className="quiet">{text('total', { count: totalCount })}</span>
-        {pageInfo.hasNextPage && (
-          <button type="button" onClick={() => setSearch({ first: String(variables.first + PAGE) }, { replace: true })}>
-            {text('more')}
-          </button>
-        )}
-        <CopyAs document={CERTIFICATES} variables={variables} />
-      </p>
+      <Pager page={page} total={totalCount} onPage={onPage} />
+      <CopyAs document={CERTIFICATES} variables={variables} />
       {isUploading && found.viewerCanCreateCertificates && (
         <UploadCertificate projectId={id} onDone={done} onClose={close} />
       )}

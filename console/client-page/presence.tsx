@@ -2,8 +2,8 @@ import { useBroker, useIsReached } from '../broker/broker-context.ts';
 import { subscribeCommand } from '../clients/subscribe-command.ts';
 import { eventTexts } from '../events/texts.ts';
 import { useTexts, useTimes } from '../texts/texts.ts';
-import { Ago } from '../ui/ago.tsx';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
+import { Time } from '../ui/time.tsx';
 import type { ClientState, LastSeen } from './operations.ts';
 import { clientTexts } from './texts.ts';
 
@@ -27,7 +27,7 @@ export function Presence({ clientId, client, seen }: PresenceProps) {
       {!isReached && <p className="note">{text(client ? 'brokerAway' : 'brokerAwayUnknown')}</p>}
       {since && (
         <p className={isReached ? '' : 'stale'}>
-          {text('connectedSince', { time: timeOf(since) })} (<Ago at={since} />)
+          {text('connectedSince', { time: timeOf(since) })} (<Time isRelative={true} at={since} />)
         </p>
       )}
       {client && !client.isConnected && <Offline client={client} />}

@@ -64,7 +64,7 @@ export function CsvExport({ brokerId, name, selection, columns }: CsvExportProps
   if (progress === null) {
     return (
       <>
-        <button type="button" className="csv" onClick={() => void save()}>
+        <button type="button" className="ghost" onClick={() => void save()}>
           {text('csv')}
         </button>
         <Refusal error={error} />

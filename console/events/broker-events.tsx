@@ -1,6 +1,7 @@
 import { useBroker, useIsReached } from '../broker/broker-context.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
+import { isFirst } from '../ui/pager.tsx';
 import { useWantedEvents } from './event-filter.ts';
 import { BROKER_EVENTS } from './event-graph.ts';
 import { EventList } from './event-list.tsx';
@@ -33,7 +34,7 @@ export function EventsOfBroker({ label, clientId }: EventsOfBrokerProps) {
   const isReached = useIsReached();
   const wanted = useWantedEvents(clientId);
   const variables = { id, ...wanted.variables };
-  const { data, error } = useQuery(BROKER_EVENTS, variables, wanted.isNewest ? EVENTS_MS : null);
+  const { data, error } = useQuery(BROKER_EVENTS, variables, isFirst(wanted.cursor) ? EVENTS_MS : null);
   return (
     <EventList
       label={label}

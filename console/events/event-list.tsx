@@ -1,10 +1,10 @@
-import { Link, useLocation } from 'wouter';
 import type { RefusedError } from '../graph/refused.ts';
 import { useNumbers, useTexts, useTimes } from '../texts/texts.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { LiveMark } from '../ui/live-mark.tsx';
+import { CursorPager, isFirst } from '../ui/pager.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
-import { neighboursOf, queryOfNewest, type WantedEvents } from './event-filter.ts';
+import type { WantedEvents } from './event-filter.ts';
 import { EventFilterForm } from './event-filter-form.tsx';
 import type { EventPage } from './event-graph.ts';
 import { rowsOf } from './event-rows.ts';
@@ -38,12 +38,10 @@ export function EventList(props: EventListProps) {
   const text = useTexts(eventTexts);
   const timeOf = useTimes();
   const numberText = useNumbers();
-  const [path] = useLocation();
-  const { values, isNewest } = wanted;
+  const { values, cursor, onCursor } = wanted;
   const isStale = error !== null;
   const isLive = isFollowed && !isStale;
   const rows = page === null ? [] : rowsOf(page.edges, gapsOf(page, wanted));
-  const { newer, older } = page === null ? { newer: null, older: null } : neighboursOf(page, values);
   return (
     <>
       <EventFilterForm hasClients={of !== 'CLIENT'} />
@@ -57,7 +55,7 @@ export function EventList(props: EventListProps) {
             {page.since !== null && (
               <span className="quiet">{text('recordedSince', { time: timeOf(page.since) })}</span>
             )}
-            {isNewest && <LiveMark isLive={isLive} />}
+            {isFirst(cursor) && <LiveMark isLive={isLive} />}
             <CopyAs document={document} variables={variables} />
           </p>
           {page.edges.length === 0 && <NoEvents page={page} values={values} isOfClient={of === 'CLIENT'} />}
@@ -65,13 +63,11 @@ export function EventList(props: EventListProps) {
             <EventTable label={label} rows={rows} of={of} canReadAudit={canReadAudit} isStale={isStale} />
           )}
           {page.gaps.length >= MAX_GAPS && <p className="quiet">{text('manyGaps', { count: numberText(MAX_GAPS) })}</p>}
-          {(!isNewest || older) && (
-            <nav aria-label={text('pages')}>
-              {!isNewest && <Link href={`${path}?${queryOfNewest(values)}`}>{text('newest')}</Link>}
-              {newer && <Link href={`${path}?${newer}`}>{text('newer')}</Link>}
-              {older && <Link href={`${path}?${older}`}>{text('older')}</Link>}
-            </nav>
-          )}
+          <CursorPager
+            cursor={cursor}
+            pageInfo={page.pageInfo}
+            onCursor={(next) => onCursor(next, page.edges.at(next.before === undefined ? -1 : 0)?.node.at)}
+          />
         </>
       )}
     </>

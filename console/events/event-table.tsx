@@ -119,5 +119,5 @@ export function EventTable({ label, rows, of, canReadAudit, isStale }: EventTabl
       ({ address }) => address,
     ),
   ];
-  return <Table label={label} columns={columns} rows={rows} keyOf={({ key }) => key} isStale={isStale} />;
+  return <Table name="events" label={label} columns={columns} rows={rows} keyOf={({ key }) => key} isStale={isStale} />;
 }

@@ -1,6 +1,7 @@
 import { useQuery } from '../graph/use-query.ts';
 import { useProject } from '../project/project-context.ts';
 import { useTexts } from '../texts/texts.ts';
+import { isFirst } from '../ui/pager.tsx';
 import { useWantedEvents } from './event-filter.ts';
 import { PROJECT_EVENTS } from './event-graph.ts';
 import { EventList } from './event-list.tsx';
@@ -15,7 +16,7 @@ export function ProjectEvents() {
   const { id, viewerCanReadAudit } = useProject();
   const wanted = useWantedEvents();
   const variables = { id, ...wanted.variables };
-  const { data, error } = useQuery(PROJECT_EVENTS, variables, wanted.isNewest ? EVENTS_MS : null);
+  const { data, error } = useQuery(PROJECT_EVENTS, variables, isFirst(wanted.cursor) ? EVENTS_MS : null);
   return (
     <EventList
       label={text('events')}

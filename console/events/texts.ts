@@ -50,8 +50,4 @@ export const eventTexts = catalogue('events', {
   noMatch: 'No recorded event matches the filter.',
   noEventsOfClient: 'No event of this client is recorded.',
   searchGoesOn: 'No event was found in the part that was searched. Older events were not searched yet.',
-  newest: 'Newest events',
-  newer: 'Newer events',
-  older: 'Older events',
-  pages: 'Pages of events',
 });

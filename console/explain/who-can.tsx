@@ -9,6 +9,7 @@ import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Empty } from '../ui/empty.tsx';
+import { PAGE, Pager } from '../ui/pager.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { TimeField } from '../ui/time-field.tsx';
@@ -19,8 +20,8 @@ import { whyTexts } from './texts.ts';
 import { TopicField } from './topic-field.tsx';
 import { useWhy } from './use-why.ts';
 
-const WHO = graphql(`query WhoCan($brokerId: ID!, $action: AccessAction!, $topic: String!, $first: Int!) {
-  whoCan(brokerId: $brokerId, action: $action, topic: $topic, first: $first) {
+const WHO = graphql(`query WhoCan($brokerId: ID!, $action: AccessAction!, $topic: String!, $offset: Int!) {
+  whoCan(brokerId: $brokerId, action: $action, topic: $topic, first: 50, offset: $offset) {
     totalCount
     nodes {
       username
@@ -32,8 +33,6 @@ const WHO = graphql(`query WhoCan($brokerId: ID!, $action: AccessAction!, $topic
 }`);
 
 type Grantee = ResultOf<typeof WHO>['whoCan']['nodes'][number];
-
-const PAGE = 100;
 
 /** All accounts that may do something, with the rule for each. */
 export function WhoCan({ revision }: { readonly revision: number }) {
@@ -86,8 +85,8 @@ function Grantees({ revision }: { readonly revision: number }) {
   const { inputs } = useWhy();
   const { action, topic, day } = inputs;
   const begin = beginOf(day);
-  const [first, setFirst] = useState(PAGE);
-  const variables = { brokerId: id, action, topic, first };
+  const [page, setPage] = useState(1);
+  const variables = { brokerId: id, action, topic, offset: (page - 1) * PAGE };
   const { data, error, isCurrent } = useFresh(WHO, variables, revision);
   if (data === null) return <Problem error={error} />;
   const { nodes, totalCount } = data.whoCan;
@@ -144,11 +143,7 @@ function Grantees({ revision }: { readonly revision: number }) {
           isStale={!isCurrent}
         />
       )}
-      {nodes.length < totalCount && (
-        <button type="button" onClick={() => setFirst(first + PAGE)}>
-          {text('more')}
-        </button>
-      )}
+      {totalCount > PAGE && <Pager page={page} total={totalCount} onPage={setPage} />}
       <CopyAs document={WHO} variables={variables} />
     </div>
   );

@@ -80,6 +80,7 @@ export function BrokerTable({ project, brokers }: { readonly project: Project; r
   ];
   return (
     <Table
+      name="brokers"
       label={text('brokersOf', { project: project.name })}
       columns={columns}
       rows={brokers}

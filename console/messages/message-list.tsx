@@ -3,6 +3,7 @@ import { memo } from 'react';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { Empty } from '../ui/empty.tsx';
+import { NoMatch } from '../ui/no-match.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import type { TailedMessage } from './message-tail.ts';
@@ -58,6 +59,6 @@ export const MessageList = memo(function MessageList({ messages, search, format,
     { key: 'retain', title: text('retained'), cell: ({ retain }) => (retain ? text('yes') : '') },
   ];
   if (messages.length === 0) return <Empty icon={MessageSquare} title={text('noMessages')} />;
-  if (shown.length === 0) return <p>{text('noMatch')}</p>;
+  if (shown.length === 0) return <NoMatch title={text('noMatch')} keys={['show']} />;
   return <Table label={text('messages')} columns={columns} rows={shown} keyOf={({ key }) => String(key)} />;
 });

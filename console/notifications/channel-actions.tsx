@@ -1,12 +1,11 @@
-import { Ellipsis } from 'lucide-react';
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Confirmation } from '../ui/confirmation.tsx';
-import { Menu } from '../ui/menu.tsx';
 import { useNotices } from '../ui/notices.tsx';
 import { Refusal } from '../ui/problem.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { type Channel, DELETE, UPDATE } from './channel-graph.ts';
 import { useChannelPlace } from './channel-place.ts';
 import { TestChannel } from './test-channel.tsx';
@@ -37,7 +36,7 @@ export function ChannelActions({ channel, onChanged }: { readonly channel: Chann
   };
   return (
     <>
-      <Menu label={text('actionsOf', { name })} className="icon" button={<Ellipsis aria-hidden="true" />}>
+      <RowMenu name={name}>
         <button type="button" onClick={() => setOpen('test')}>
           {text('test')}
         </button>
@@ -48,7 +47,7 @@ export function ChannelActions({ channel, onChanged }: { readonly channel: Chann
         <button type="button" className="danger" onClick={() => setOpen('delete')}>
           {text('delete')}
         </button>
-      </Menu>
+      </RowMenu>
       <Refusal error={update.error} />
       {open === 'test' && <TestChannel channel={channel} onClose={close} />}
       {open === 'delete' && (

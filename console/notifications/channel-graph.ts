@@ -31,10 +31,21 @@ export const CHANNELS = graphql(
   [CHANNEL, DELIVERY],
 );
 export const DELIVERIES = graphql(
-  `query NotificationDeliveries($id: ID!, $state: NotificationDeliveryState, $first: Int!) {
+  `query NotificationDeliveries(
+  $id: ID!
+  $state: NotificationDeliveryState
+  $first: Int
+  $after: String
+  $last: Int
+  $before: String
+) {
   node(id: $id) {
     ... on NotificationChannel {
-      deliveries(state: $state, first: $first) { totalCount nodes { ...ShownDelivery } }
+      deliveries(state: $state, first: $first, after: $after, last: $last, before: $before) {
+        totalCount
+        pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+        nodes { ...ShownDelivery }
+      }
     }
   }
 }`,

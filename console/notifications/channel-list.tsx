@@ -50,7 +50,7 @@ export function ChannelList({ channels, onChanged }: ChannelListProps) {
         if (last === undefined) return <span className="quiet">{text('nothingYet')}</span>;
         return (
           <>
-            <DeliveryState delivery={last} /> <Time at={last.lastAttemptAt ?? last.createdAt} />
+            <DeliveryState delivery={last} /> <Time isRelative={true} at={last.lastAttemptAt ?? last.createdAt} />
           </>
         );
       },

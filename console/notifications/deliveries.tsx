@@ -1,10 +1,13 @@
-import { useState } from 'react';
+import { Send } from 'lucide-react';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { Empty } from '../ui/empty.tsx';
+import { NoMatch } from '../ui/no-match.tsx';
 import { useNotices } from '../ui/notices.tsx';
+import { CURSOR_KEYS, CursorPager, rangeOf, useCursor } from '../ui/pager.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
@@ -15,10 +18,6 @@ import { ResponseOf } from './response-of.tsx';
 import { channelTexts } from './texts.ts';
 
 const STATES = ['PENDING', 'DELIVERED', 'DEAD'] as const;
-/** Messages that are shown at first, and that each click adds. */
-const PAGE = 20;
-/** The service allows pages of this size. */
-const MAX_SHOWN = 100;
 /** While messages are sent, their states change. */
 const EVERY_MS = 3_000;
 
@@ -36,9 +35,9 @@ export function Deliveries({ channelId: id, state: wanted, onState }: Deliveries
   const contentText = useContentWords();
   const notify = useNotices();
   const resend = useMutation(RESEND);
-  const [first, setFirst] = useState(PAGE);
+  const { cursor, onCursor } = useCursor();
   const state = STATES.find((known) => known === wanted) ?? null;
-  const variables = { id, state, first };
+  const variables = { id, state, ...rangeOf(cursor) };
   const { data, error, renew } = useQuery(DELIVERIES, variables, EVERY_MS);
   const node = data?.node;
   const found = node && 'deliveries' in node ? node.deliveries : null;
@@ -61,13 +60,13 @@ export function Deliveries({ channelId: id, state: wanted, onState }: Deliveries
     {
       key: 'lastAttempt',
       title: text('lastAttempt'),
-      cell: ({ lastAttemptAt }) => <Time at={lastAttemptAt} />,
+      cell: ({ lastAttemptAt }) => <Time isRelative={true} at={lastAttemptAt} />,
       value: ({ lastAttemptAt }) => lastAttemptAt,
     },
     {
       key: 'nextAttempt',
       title: text('nextAttempt'),
-      cell: ({ nextAttemptAt }) => <Time at={nextAttemptAt} />,
+      cell: ({ nextAttemptAt }) => <Time isRelative={true} at={nextAttemptAt} />,
       value: ({ nextAttemptAt }) => nextAttemptAt,
     },
     {
@@ -93,7 +92,7 @@ export function Deliveries({ channelId: id, state: wanted, onState }: Deliveries
       value: () => null,
     },
   ];
-  const { nodes, totalCount } = found;
+  const { nodes, totalCount, pageInfo } = found;
   return (
     <section>
       <header className="screen">
@@ -109,21 +108,21 @@ export function Deliveries({ channelId: id, state: wanted, onState }: Deliveries
             ))}
           </select>
         </label>
-        <span className="quiet">{text('total', { count: totalCount })}</span>
       </header>
       <Refusal error={error ?? resend.error} />
-      {nodes.length === 0 && <p className="quiet">{text(state === null ? 'noDeliveries' : 'noneInState')}</p>}
+      {nodes.length === 0 && state === null && <Empty icon={Send} title={text('noDeliveries')} />}
+      {nodes.length === 0 && state !== null && <NoMatch title={text('noneInState')} keys={['state', ...CURSOR_KEYS]} />}
       {nodes.length > 0 && (
-        <Table label={text('deliveries')} columns={columns} rows={nodes} keyOf={(delivery) => delivery.id} />
+        <Table
+          name="deliveries"
+          label={text('deliveries')}
+          columns={columns}
+          rows={nodes}
+          keyOf={(delivery) => delivery.id}
+        />
       )}
-      <p className="actions">
-        {totalCount > nodes.length && first < MAX_SHOWN && (
-          <button type="button" onClick={() => setFirst(first + PAGE)}>
-            {text('more')}
-          </button>
-        )}
-        <CopyAs document={DELIVERIES} variables={variables} />
-      </p>
+      <CursorPager cursor={cursor} total={totalCount} pageInfo={pageInfo} onCursor={onCursor} />
+      <CopyAs document={DELIVERIES} variables={variables} />
     </section>
   );
 }

@@ -16,7 +16,6 @@ export const channelTexts = catalogue('notifications', {
   what: 'Which problems',
   lastDelivery: 'Last message',
   nothingYet: 'none yet',
-  actionsOf: 'Actions: {name}',
   on: 'on',
   off: 'off',
   turnOff: 'Switch off',

@@ -1,10 +1,11 @@
-import { Trash2 } from 'lucide-react';
+import { Building2, Trash2 } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Confirmation } from '../ui/confirmation.tsx';
+import { Empty } from '../ui/empty.tsx';
 import { Field } from '../ui/field.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { PageHeading } from '../ui/page-heading.tsx';
@@ -68,7 +69,7 @@ export function Organizations() {
         <Refusal error={refusal} />
       </form>
       {data === null && <Problem error={error} />}
-      {data?.organizations.nodes.length === 0 && <p>{text('noOrganizations')}</p>}
+      {data?.organizations.nodes.length === 0 && <Empty icon={Building2} title={text('noOrganizations')} />}
       {data?.organizations.nodes.map((one) => (
         <Members key={one.id} organization={one} onChanged={renew} />
       ))}
@@ -106,7 +107,7 @@ function Members({ organization, onChanged }: { readonly organization: Organizat
     <section className="card" aria-label={name}>
       <h2>{name}</h2>
       <p className="quiet">
-        {text('createdAt')} <Time at={createdAt} />
+        {text('createdAt')} <Time isRelative={true} at={createdAt} />
       </p>
       <Table
         label={text('membersOf', { name })}
@@ -119,7 +120,7 @@ function Members({ organization, onChanged }: { readonly organization: Organizat
           {
             key: 'since',
             title: text('since'),
-            cell: (member) => <Time at={member.createdAt} />,
+            cell: (member) => <Time isRelative={true} at={member.createdAt} />,
             value: (member) => member.createdAt,
           },
           {

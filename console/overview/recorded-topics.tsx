@@ -2,8 +2,8 @@ import { useState } from 'react';
 import { graphql } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
-import { Ago } from '../ui/ago.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { Time } from '../ui/time.tsx';
 import { chartsTexts } from './texts.ts';
 
 const RECORDED = graphql(`query RecordedTopics($id: ID!) {
@@ -58,7 +58,7 @@ function RecordedTopics({ brokerId }: { readonly brokerId: string }) {
             <span className="number">
               {numberText(messages)}{' '}
               <small>
-                <Ago at={firstSeen} />
+                <Time isRelative={true} at={firstSeen} />
               </small>
             </span>
           </li>

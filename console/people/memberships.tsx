@@ -1,7 +1,9 @@
+import { FolderKanban } from 'lucide-react';
 import { Link } from 'wouter';
 import { projectTexts } from '../project/texts.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
+import { Empty } from '../ui/empty.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { peopleTexts } from './texts.ts';
@@ -21,7 +23,7 @@ export function Memberships({ memberships: { totalCount, nodes } }: MembershipsP
   const text = useTexts(peopleTexts);
   const roleText = useTexts(projectTexts);
   const numberText = useNumbers();
-  if (totalCount === 0) return <p>{text('noMemberships')}</p>;
+  if (totalCount === 0) return <Empty icon={FolderKanban} title={text('noMemberships')} />;
   const columns: Column<Membership>[] = [
     {
       key: 'project',
@@ -33,7 +35,7 @@ export function Memberships({ memberships: { totalCount, nodes } }: MembershipsP
     {
       key: 'since',
       title: text('memberSince'),
-      cell: ({ createdAt }) => <Time at={createdAt} />,
+      cell: ({ createdAt }) => <Time isRelative={true} at={createdAt} />,
       value: ({ createdAt }) => createdAt,
     },
   ];

@@ -3,11 +3,13 @@ import { Link, useSearchParams } from 'wouter';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { InvitePerson } from '../project/invite-person.tsx';
-import { useNumbers, useTexts } from '../texts/texts.ts';
+import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { FilterBar, FilterSelect } from '../ui/filter-bar.tsx';
+import { NoMatch } from '../ui/no-match.tsx';
 import { PageHeading } from '../ui/page-heading.tsx';
+import { Pager, usePage } from '../ui/pager.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
@@ -16,8 +18,8 @@ import { CreatePerson } from './create-person.tsx';
 import { secondFactorOf } from './managed-person.ts';
 import { peopleTexts } from './texts.ts';
 
-const PEOPLE = graphql(`query People($filter: UserFilter, $first: Int!) {
-  users(filter: $filter, first: $first, orderBy: { field: EMAIL }) {
+const PEOPLE = graphql(`query People($filter: UserFilter, $offset: Int!) {
+  users(filter: $filter, first: 50, offset: $offset, orderBy: { field: EMAIL }) {
     totalCount
     nodes {
       id name email isRootAdmin ssoType hasSecondFactor isSecondFactorRequired invitedUntil projectCount createdAt
@@ -27,19 +29,16 @@ const PEOPLE = graphql(`query People($filter: UserFilter, $first: Int!) {
 
 type Listed = ResultOf<typeof PEOPLE>['users']['nodes'][number];
 
-const PAGE = 100;
-
 export function PeopleList() {
   const text = useTexts(peopleTexts);
-  const numberText = useNumbers();
   const [search] = useSearchParams();
-  const [first, setFirst] = useState(PAGE);
+  const { page, offset, onPage } = usePage();
   const [isCreating, setCreating] = useState(false);
   const [isInviting, setInviting] = useOpened('invite');
   const found = search.get('find') ?? '';
   const isRootAdmin = search.has('administrators');
   const variables = {
-    first,
+    offset,
     filter: { ...(found !== '' && { text: found }), ...(isRootAdmin && { isRootAdmin }) },
   };
   const { data, error, renew } = useQuery(PEOPLE, variables);
@@ -79,7 +78,7 @@ export function PeopleList() {
     {
       key: 'created',
       title: text('created'),
-      cell: ({ createdAt }) => <Time at={createdAt} />,
+      cell: ({ createdAt }) => <Time isRelative={true} at={createdAt} />,
       value: ({ createdAt }) => createdAt,
     },
   ];
@@ -95,7 +94,11 @@ export function PeopleList() {
         </button>
         <CopyAs document={PEOPLE} variables={variables} />
       </header>
-      <FilterBar keys={['find', 'administrators']} search={{ name: 'find', label: text('findPerson') }}>
+      <FilterBar
+        keys={['find', 'administrators']}
+        resets={['page']}
+        search={{ name: 'find', label: text('findPerson') }}
+      >
         <FilterSelect
           name="administrators"
           label={text('role')}
@@ -106,17 +109,18 @@ export function PeopleList() {
       {data === null ? <Problem error={error} /> : <Refusal error={error} />}
       {data && (
         <>
-          <p className="quiet">{text('total', { count: numberText(data.users.totalCount) })}</p>
           {data.users.nodes.length === 0 ? (
-            <p>{text('noPerson')}</p>
+            <NoMatch title={text('noPerson')} keys={['find', 'administrators', 'page']} />
           ) : (
-            <Table label={text('people')} columns={columns} rows={data.users.nodes} keyOf={({ id }) => id} />
+            <Table
+              name="people"
+              label={text('people')}
+              columns={columns}
+              rows={data.users.nodes}
+              keyOf={({ id }) => id}
+            />
           )}
-          {data.users.totalCount > data.users.nodes.length && (
-            <button type="button" onClick={() => setFirst(first + PAGE)}>
-              {text('more')}
-            </button>
-          )}
+          <Pager page={page} total={data.users.totalCount} onPage={onPage} />
         </>
       )}
       {isCreating && <CreatePerson onCreated={renew} onClose={() => setCreating(false)} />}

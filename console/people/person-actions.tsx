@@ -1,5 +1,6 @@
 import { type ComponentType, useState } from 'react';
 import { useTexts } from '../texts/texts.ts';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { ChangePerson } from './change-person.tsx';
 import { ChangeRole } from './change-role.tsx';
 import { DeletePerson } from './delete-person.tsx';
@@ -14,7 +15,7 @@ interface PersonActionsProps {
   readonly onChanged: () => void;
 }
 
-/** The buttons of a person. What the service would refuse is not offered. */
+/** What can be done with a person. What the service would refuse is not offered. */
 export function PersonActions({ person, sessionCount, onChanged }: PersonActionsProps) {
   const text = useTexts(peopleTexts);
   const [Open, setOpen] = useState<ComponentType<PersonActionProps> | null>(null);
@@ -26,16 +27,18 @@ export function PersonActions({ person, sessionCount, onChanged }: PersonActions
   );
   return (
     <>
-      <p className="screen">
+      <div className="screen">
         {button(text('changePerson'), ChangePerson)}
-        {(!isRootAdmin || isRemovable) &&
-          button(text(isRootAdmin ? 'revokeRoot' : 'grantRoot'), ChangeRole, isRootAdmin)}
-        {ssoType === null && button(text('resetPassword'), ResetPassword)}
-        {ssoType === null && button(text('unlock'), UnlockPerson)}
-        {hasSecondFactor && button(text('resetSecondFactor'), ResetSecondFactor, true)}
-        {sessionCount > 0 && button(text('endSessions'), EndSessions, true)}
-        {isRemovable && button(text('deletePerson'), DeletePerson, true)}
-      </p>
+        <RowMenu name={person.email}>
+          {(!isRootAdmin || isRemovable) &&
+            button(text(isRootAdmin ? 'revokeRoot' : 'grantRoot'), ChangeRole, isRootAdmin)}
+          {ssoType === null && button(text('resetPassword'), ResetPassword)}
+          {ssoType === null && button(text('unlock'), UnlockPerson)}
+          {hasSecondFactor && button(text('resetSecondFactor'), ResetSecondFactor, true)}
+          {sessionCount > 0 && button(text('endSessions'), EndSessions, true)}
+          {isRemovable && button(text('deletePerson'), DeletePerson, true)}
+        </RowMenu>
+      </div>
       {isRemovable === false && <p className="quiet">{text('notRemovable')}</p>}
       {Open && <Open person={person} onChanged={onChanged} onClose={() => setOpen(null)} />}
     </>

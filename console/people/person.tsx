@@ -1,3 +1,4 @@
+import { LogOut } from 'lucide-react';
 import { Fragment } from 'react';
 import { Link } from 'wouter';
 import { graphql } from '../graph/graphql.ts';
@@ -5,6 +6,7 @@ import { useQuery } from '../graph/use-query.ts';
 import { SessionTable } from '../session/session-table.tsx';
 import { useTexts } from '../texts/texts.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { Empty } from '../ui/empty.tsx';
 import { type Fact, Facts } from '../ui/facts.tsx';
 import { PageHeading } from '../ui/page-heading.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -75,7 +77,7 @@ export function Person({ id }: { readonly id: string }) {
       {user.memberships && <Memberships memberships={user.memberships} />}
       <h2>{text('sessions')}</h2>
       {sessions.length === 0 ? (
-        <p>{text('noSessions')}</p>
+        <Empty icon={LogOut} title={text('noSessions')} />
       ) : (
         <SessionTable label={text('sessions')} sessions={sessions} onEnded={renew} />
       )}

@@ -45,9 +45,9 @@ export const SERVICE_PROBLEMS = graphql(
 );
 
 export const CLOSED = graphql(
-  `query ClosedProblems($id: ID!, $filter: ProblemFilter, $first: Int!) {
+  `query ClosedProblems($id: ID!, $filter: ProblemFilter, $offset: Int!) {
   project(id: $id) {
-    problems(filter: $filter, orderBy: { field: CLOSED_AT, order: DESC }, first: $first) {
+    problems(filter: $filter, orderBy: { field: CLOSED_AT, order: DESC }, first: 50, offset: $offset) {
       totalCount
       nodes { ...ShownProblem }
     }

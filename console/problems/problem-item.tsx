@@ -1,11 +1,10 @@
-import { BellOff, CircleAlert, Ellipsis, Info, type LucideIcon, TriangleAlert } from 'lucide-react';
+import { BellOff, CircleAlert, Info, type LucideIcon, TriangleAlert } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useTexts } from '../texts/texts.ts';
-import { Ago } from '../ui/ago.tsx';
-import { Menu } from '../ui/menu.tsx';
 import { Refusal } from '../ui/problem.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { Time } from '../ui/time.tsx';
 import { useDurations } from '../ui/use-durations.ts';
 import { Acknowledge } from './acknowledge.tsx';
@@ -70,7 +69,7 @@ function Facts({ problem: { openedAt, closedAt, count, acknowledgement } }: { re
     <p className="problem-facts">
       {closedAt === null ? (
         <>
-          {text('began')} <Ago at={openedAt} />
+          {text('began')} <Time isRelative={true} at={openedAt} />
         </>
       ) : (
         <>
@@ -96,7 +95,7 @@ function Actions({ problem, title }: { readonly problem: ShownProblem; readonly 
   const close = () => setOpen(null);
   return (
     <>
-      <Menu label={text('actionsOf', { title })} className="icon" button={<Ellipsis aria-hidden="true" />}>
+      <RowMenu name={title}>
         {acknowledgement ? (
           <button type="button" onClick={() => void run({ input: { problemId: id } })}>
             {text('unacknowledge')}
@@ -111,7 +110,7 @@ function Actions({ problem, title }: { readonly problem: ShownProblem; readonly 
             {text('silence')}
           </button>
         )}
-      </Menu>
+      </RowMenu>
       <Refusal error={error} />
       {open === 'acknowledge' && <Acknowledge problem={problem} onDone={close} onClose={close} />}
       {open === 'silence' && project && (

@@ -14,7 +14,6 @@ export const problemTexts = catalogue('problems', {
   times: '{count} {count:time|times}',
   help: 'What would help: {help}',
   takenBy: 'acknowledged by {name}',
-  actionsOf: 'Actions: {title}',
   acknowledge: 'Acknowledge',
   unacknowledge: 'Remove the acknowledgement',
   acknowledgeMeans: 'Others see that you look after it. It stays in the list until its cause is gone.',

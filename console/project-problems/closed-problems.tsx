@@ -1,15 +1,15 @@
-import { useEffect, useId, useState } from 'react';
+import { CircleCheck } from 'lucide-react';
+import { useEffect, useId } from 'react';
 import { useQuery } from '../graph/use-query.ts';
 import { CLOSED } from '../problems/operations.ts';
 import { ProblemList } from '../problems/problem-list.tsx';
 import { useTexts } from '../texts/texts.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
+import { Empty } from '../ui/empty.tsx';
+import { Pager, usePage } from '../ui/pager.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { closedFilter, type Wanted } from './problem-filter.ts';
 import { screenTexts } from './screen-texts.ts';
-
-/** Problems that are shown at first, and that each click adds. */
-const PAGE = 50;
 
 interface ClosedProblemsProps {
   readonly projectId: string;
@@ -22,8 +22,8 @@ interface ClosedProblemsProps {
 export function ClosedProblems({ projectId: id, wanted, revision }: ClosedProblemsProps) {
   const text = useTexts(screenTexts);
   const heading = useId();
-  const [first, setFirst] = useState(PAGE);
-  const variables = { id, filter: closedFilter(wanted), first };
+  const { page, offset, onPage } = usePage();
+  const variables = { id, filter: closedFilter(wanted), offset };
   const { data, error, renew } = useQuery(CLOSED, variables);
   useEffect(renew, [revision]);
   const problems = data?.project?.problems;
@@ -33,16 +33,10 @@ export function ClosedProblems({ projectId: id, wanted, revision }: ClosedProble
     <section aria-labelledby={heading}>
       <h2 id={heading}>{text('closedOnes', { count: totalCount })}</h2>
       <Refusal error={error} />
-      {nodes.length === 0 && <p className="quiet">{text('noneClosed')}</p>}
+      {nodes.length === 0 && <Empty icon={CircleCheck} title={text('noneClosed')} />}
       {nodes.length > 0 && <ProblemList problems={nodes} within="PROJECT" isStale={false} />}
-      <p className="buttons">
-        {totalCount > nodes.length && (
-          <button type="button" onClick={() => setFirst(first + PAGE)}>
-            {text('more')}
-          </button>
-        )}
-        <CopyAs document={CLOSED} variables={variables} />
-      </p>
+      <Pager page={page} total={totalCount} onPage={onPage} />
+      <CopyAs document={CLOSED} variables={variables} />
     </section>
   );
 }

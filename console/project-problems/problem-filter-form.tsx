@@ -21,6 +21,7 @@ export function ProblemFilterForm({ projectId }: { readonly projectId: string })
   return (
     <FilterBar
       keys={KEYS}
+      resets={['page']}
       more={{
         keys: MORE,
         fields: (

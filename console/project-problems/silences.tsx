@@ -47,7 +47,7 @@ export function Silences() {
     {
       key: 'since',
       title: text('since'),
-      cell: ({ createdAt }) => <Time at={createdAt} />,
+      cell: ({ createdAt }) => <Time isRelative={true} at={createdAt} />,
       value: ({ createdAt }) => createdAt,
     },
   ];

@@ -27,8 +27,6 @@ export const memberTexts = catalogue(
     removeMember: 'Remove member',
     removeOf: 'Remove {email}',
     removed: '{email} is no longer a member.',
-    previous: 'Previous page',
-    next: 'Next page',
   },
   projectTexts,
 );

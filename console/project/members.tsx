@@ -8,6 +8,7 @@ import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
+import { CursorPager, rangeOf, useCursor } from '../ui/pager.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
@@ -19,12 +20,12 @@ import { memberTexts } from './member-texts.ts';
 import { useProject } from './project-context.ts';
 import { RoleSelect } from './role-select.tsx';
 
-const MEMBERS = graphql(`query Members($id: ID!, $after: String) {
+const MEMBERS = graphql(`query Members($id: ID!, $first: Int, $after: String, $last: Int, $before: String) {
   project(id: $id) {
     owner { name }
-    members(first: 100, after: $after) {
+    members(first: $first, after: $after, last: $last, before: $before) {
       totalCount
-      pageInfo { hasNextPage endCursor }
+      pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
       nodes { createdAt role user { id name email isRootAdmin } }
     }
     tokens { issuer }
@@ -44,9 +45,8 @@ export function Members() {
   const { id } = useProject();
   const { isRootAdmin } = useViewer();
   const [isInviting, setInviting] = useState(false);
-  /** Cursors of the pages before the one that is shown. */
-  const [cursors, setCursors] = useState<readonly string[]>([]);
-  const variables = { id, after: cursors.at(-1) ?? null };
+  const { cursor, onCursor } = useCursor();
+  const variables = { id, ...rangeOf(cursor) };
   const { data, error, renew } = useQuery(MEMBERS, variables, EVERY_MS);
   const [change, setChange] = useState<MemberChange | null>(null);
   const found = data?.project;
@@ -81,7 +81,7 @@ export function Members() {
     {
       key: 'since',
       title: text('since'),
-      cell: ({ createdAt }) => <Time at={createdAt} />,
+      cell: ({ createdAt }) => <Time isRelative={true} at={createdAt} />,
       value: ({ createdAt }) => createdAt,
     },
   ];
@@ -98,7 +98,6 @@ export function Members() {
     ),
     value: () => null,
   };
-  const { hasNextPage, endCursor } = members.pageInfo;
   return (
     <>
       <p className="quiet">{text('ownerIs', { owner: found.owner.name })}</p>
@@ -121,20 +120,8 @@ export function Members() {
           keyOf={({ user }) => user.id}
         />
       )}
-      <p className="actions">
-        <span className="quiet">{text('total', { count: members.totalCount })}</span>
-        {cursors.length > 0 && (
-          <button type="button" onClick={() => setCursors(cursors.slice(0, -1))}>
-            {text('previous')}
-          </button>
-        )}
-        {hasNextPage && endCursor !== null && (
-          <button type="button" onClick={() => setCursors([...cursors, endCursor])}>
-            {text('next')}
-          </button>
-        )}
-        <CopyAs document={MEMBERS} variables={variables} />
-      </p>
+      <CursorPager cursor={cursor} total={members.totalCount} pageInfo={members.pageInfo} onCursor={onCursor} />
+      <CopyAs document={MEMBERS} variables={variables} />
       {change && (
         <ChangeMember
           projectId={id}

@@ -62,7 +62,7 @@ export function Rules() {
     {
       key: 'created',
       title: text('created'),
-      cell: ({ createdAt }) => <Time at={createdAt} />,
+      cell: ({ createdAt }) => <Time isRelative={true} at={createdAt} />,
       value: (rule) => rule.createdAt,
     },
   ];

@@ -66,7 +66,7 @@ export function Tokens() {
     {
       key: 'used',
       title: text('lastUsed'),
-      cell: ({ lastUsedAt }) => (lastUsedAt === null ? text('never') : <Time at={lastUsedAt} />),
+      cell: ({ lastUsedAt }) => (lastUsedAt === null ? text('never') : <Time isRelative={true} at={lastUsedAt} />),
       value: (token) => token.lastUsedAt,
     },
     {
@@ -92,7 +92,7 @@ export function Tokens() {
         <>
           <span className="whole">{issuer}</span>{' '}
           <small>
-            <Time at={issuedAt} />
+            <Time isRelative={true} at={issuedAt} />
           </small>
         </>
       ),
@@ -102,7 +102,7 @@ export function Tokens() {
       key: 'issued',
       title: text('issued'),
       isHidden: true,
-      cell: ({ issuedAt }) => <Time at={issuedAt} />,
+      cell: ({ issuedAt }) => <Time isRelative={true} at={issuedAt} />,
       value: ({ issuedAt }) => issuedAt,
     },
   ];
@@ -149,6 +149,7 @@ export function Tokens() {
       )}
       {found.tokens.length > 0 && (
         <Table
+          name="tokens"
           label={text('tokens')}
           columns={canManage ? [...columns, actions] : columns}
           rows={found.tokens}

@@ -24,7 +24,7 @@ export function useRefusalColumns(brokerId: string) {
     last: {
       key: 'last',
       title: text('last'),
-      cell: ({ lastAt }) => <Time at={lastAt} />,
+      cell: ({ lastAt }) => <Time isRelative={true} at={lastAt} />,
       value: ({ lastAt }) => lastAt,
     },
     topic: { key: 'topic', title: text('topic'), cell: ({ topic }) => topic ?? '–' },

@@ -8,7 +8,7 @@ import { refusalTexts } from './texts.ts';
 
 const KINDS = ['CONNECT', 'PACKET', 'TAKEOVER', 'PUBLISH', 'SUBSCRIBE', 'UNSUBSCRIBE'] as const;
 const REASONS = Object.keys(reasonTexts.en) as (keyof typeof reasonTexts.en)[];
-const KEYS = ['text', 'kind', 'reason', 'from', 'to'] as const;
+export const KEYS = ['text', 'kind', 'reason', 'from', 'to'] as const;
 
 export const isFiltered = (values: URLSearchParams): boolean => KEYS.some((key) => values.has(key));
 

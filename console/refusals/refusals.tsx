@@ -15,11 +15,12 @@ import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { LiveMark } from '../ui/live-mark.tsx';
 import { LongName } from '../ui/long-name.tsx';
+import { NoMatch } from '../ui/no-match.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Limit } from './limit.tsx';
 import { useRefusalColumns } from './refusal-columns.tsx';
-import { isFiltered, matches, RefusalFilter } from './refusal-filter.tsx';
+import { isFiltered, KEYS, matches, RefusalFilter } from './refusal-filter.tsx';
 import { RefusalPage } from './refusal-page.tsx';
 import { REFUSALS, type Refusal, type RefusalsEvent } from './refusals-live.ts';
 import { refusalTexts } from './texts.ts';
@@ -93,7 +94,7 @@ function RefusalList() {
       <Limit refusals={reported} />
       <BrokerCharts broker={{ id: broker.id, project: broker.project }} startedAt={null} metric="refusals" />
       <RefusalFilter actions={<LiveMark isLive={isLive} />} />
-      {refusals.length === 0 && isFiltered(values) && <p>{text('noMatch')}</p>}
+      {refusals.length === 0 && isFiltered(values) && <NoMatch title={text('noMatch')} keys={KEYS} />}
       {all.length === 0 && !isFiltered(values) && (
         <Empty icon={ShieldCheck} title={text('noRefusals', { time: timeOf(reported.since) })}>
           <p>{text('tryWrong')}</p>
@@ -101,7 +102,14 @@ function RefusalList() {
         </Empty>
       )}
       {refusals.length > 0 && (
-        <Table label={text('refusals')} columns={columns} rows={refusals} keyOf={({ id }) => id} isStale={!isLive} />
+        <Table
+          name="refusals"
+          label={text('refusals')}
+          columns={columns}
+          rows={refusals}
+          keyOf={({ id }) => id}
+          isStale={!isLive}
+        />
       )}
     </>
   );

@@ -61,7 +61,7 @@ export function Processes() {
     {
       key: 'started',
       title: text('startedAt'),
-      cell: ({ startedAt }) => <Time at={startedAt} />,
+      cell: ({ startedAt }) => <Time isRelative={true} at={startedAt} />,
       value: ({ startedAt }) => startedAt,
     },
     {
@@ -98,7 +98,13 @@ export function Processes() {
     <section>
       <h2>{text('processes')}</h2>
       {drained === null && <Refusal error={refusal} />}
-      <Table label={text('processes')} columns={columns} rows={processes} keyOf={({ processId }) => processId} />
+      <Table
+        name="processes"
+        label={text('processes')}
+        columns={columns}
+        rows={processes}
+        keyOf={({ processId }) => processId}
+      />
       <CopyAs document={PROCESSES} variables={{}} />
       {drained && (
         <Confirmation

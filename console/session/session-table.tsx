@@ -45,13 +45,13 @@ export function SessionTable({ label, sessions, onEnded }: SessionTableProps) {
     {
       key: 'created',
       title: text('signedInAt'),
-      cell: ({ createdAt }) => <Time at={createdAt} />,
+      cell: ({ createdAt }) => <Time isRelative={true} at={createdAt} />,
       value: ({ createdAt }) => createdAt,
     },
     {
       key: 'used',
       title: text('lastUsedAt'),
-      cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />,
+      cell: ({ lastUsedAt }) => <Time isRelative={true} at={lastUsedAt} />,
       value: ({ lastUsedAt }) => lastUsedAt,
     },
     { key: 'provider', title: text('signedInBy'), cell: ({ provider }) => provider ?? text('byPassword') },

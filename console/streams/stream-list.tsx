@@ -121,7 +121,14 @@ export function StreamList({ brokerId, streams, isStale, selected, onOpen, onEdi
   return (
     <>
       <Refusal error={enable.error ?? disable.error} />
-      <Table label={text('streams')} columns={columns} rows={streams} keyOf={({ name }) => name} isStale={isStale} />
+      <Table
+        name="streams"
+        label={text('streams')}
+        columns={columns}
+        rows={streams}
+        keyOf={({ name }) => name}
+        isStale={isStale}
+      />
       {deleted && <DeleteStream brokerId={brokerId} stream={deleted} onClose={() => setDeleted(null)} />}
       {replayed && (
         <ReplayForm

@@ -9,6 +9,7 @@ import { CopyAs } from '../ui/copy-as.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { FilterBar } from '../ui/filter-bar.tsx';
 import { LiveMark } from '../ui/live-mark.tsx';
+import { NoMatch } from '../ui/no-match.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { StreamDetail } from './stream-detail.tsx';
 import { StreamForm } from './stream-form.tsx';
@@ -97,7 +98,7 @@ export function Streams() {
           {create}
         </Empty>
       )}
-      {!isEmpty && shown.length === 0 && <p>{text('noMatch')}</p>}
+      {!isEmpty && shown.length === 0 && <NoMatch title={text('noMatch')} keys={['search']} />}
       {shown.length > 0 && (
         <StreamList
           brokerId={broker.id}

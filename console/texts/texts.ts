@@ -69,6 +69,12 @@ export function useNumbers(): (number: number) => string {
 
 const MOMENT = { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
 
+/** The local day of a time, with its weekday. */
+export function useDays(): (time: string) => string {
+  const format = new Intl.DateTimeFormat(useLanguage(), { dateStyle: 'full' });
+  return (time) => format.format(new Date(time));
+}
+
 /** Local date and time, in 24 hours. The year is shown if it is another one than now. */
 export function useTimes(): (time: string | number) => string {
   const language = useLanguage();

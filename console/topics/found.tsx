@@ -5,6 +5,7 @@ import { useFresh } from '../graph/use-fresh.ts';
 import { payloadText, shortText } from '../messages/payload.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
+import { type Cursor, CursorPager, rangeOf } from '../ui/pager.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
@@ -32,16 +33,14 @@ interface FoundProps {
   readonly onSelect: (topic: string) => void;
 }
 
-const PAGE = 100;
-
 /** The topics that a search found. */
 export function Found({ place, version, terms, isSelected, onSelect }: FoundProps) {
   const text = useTexts(topicTexts);
   const numberText = useNumbers();
-  const [first, setFirst] = useState(PAGE);
+  const [cursor, setCursor] = useState<Cursor>({});
   const bytesText = useBytes();
   const rates = useRates(place);
-  const { data, error } = useFresh(FOUND, { ...place, ...terms, first }, version, PAUSE_MS);
+  const { data, error } = useFresh(FOUND, { ...place, ...terms, ...rangeOf(cursor) }, version, PAUSE_MS);
   const topics = data?.broker?.topicTree?.topics;
   if (!topics) return <Problem error={error} />;
   const columns: Column<FoundTopic>[] = [
@@ -63,7 +62,7 @@ export function Found({ place, version, terms, isSelected, onSelect }: FoundProp
     {
       key: 'lastSeen',
       title: text('lastSeen'),
-      cell: ({ lastSeen }) => <Time at={lastSeen} />,
+      cell: ({ lastSeen }) => <Time isRelative={true} at={lastSeen} />,
       value: ({ lastSeen }) => lastSeen,
     },
     { key: 'messages', title: text('uses'), cell: ({ messages }) => numberText(messages), isNumber: true },
@@ -88,14 +87,16 @@ export function Found({ place, version, terms, isSelected, onSelect }: FoundProp
       </p>
       <Refusal error={error} />
       {topics.nodes.length > 0 && (
-        <Table label={text('foundTopics')} columns={columns} rows={topics.nodes} keyOf={({ topic }) => topic} />
-      )}
-      {topics.totalCount > topics.nodes.length && (
-        <button type="button" onClick={() => setFirst(first + PAGE)}>
-          {text('more')}
-        </button>
+        <Table
+          name="topics"
+          label={text('foundTopics')}
+          columns={columns}
+          rows={topics.nodes}
+          keyOf={({ topic }) => topic}
+        />
       )}
       {topics.nodes.length > 0 && rates !== null && <p className="quiet">{text('ratesSource')}</p>}
+      <CursorPager cursor={cursor} pageInfo={topics.pageInfo} onCursor={setCursor} />
     </>
   );
 }

@@ -27,7 +27,7 @@ export function Publisher({ brokerId, topic, version }: PublisherProps) {
           <>
             <Link href={clientPath(brokerId, publisher.clientId)}>{publisher.clientId}</Link>{' '}
             <span className="quiet">
-              <Time at={publisher.at} />
+              <Time isRelative={true} at={publisher.at} />
             </span>
           </>
         ) : (

@@ -7,6 +7,7 @@ import { PayloadView } from '../messages/payload-view.tsx';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { IconButton } from '../ui/icon-button.tsx';
+import { type Cursor, CursorPager, rangeOf } from '../ui/pager.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
@@ -55,16 +56,13 @@ interface RetainedListProps {
   readonly onDeleted: () => void;
 }
 
-const PAGE = 50;
-const MOST = 500;
-
 function RetainedList({ brokerId, node, filter, canDelete, onDeleted }: RetainedListProps) {
   const text = useTexts(topicTexts);
   const numberText = useNumbers();
-  const [first, setFirst] = useState(PAGE);
+  const [cursor, setCursor] = useState<Cursor>({});
   const [readings, setReadings] = useState(0);
   const [selection, setSelection] = useState<Selection | null>(null);
-  const { data, error } = useFresh(RETAINED, { id: brokerId, node, filter, first }, readings, PAUSE_MS);
+  const { data, error } = useFresh(RETAINED, { id: brokerId, node, filter, ...rangeOf(cursor) }, readings, PAUSE_MS);
   const retained = data?.broker?.retainedMessages;
   if (!retained) return <Problem error={error} />;
   const listed = listedIn(data);
@@ -97,7 +95,7 @@ function RetainedList({ brokerId, node, filter, canDelete, onDeleted }: Retained
     {
       key: 'expires',
       title: text('expires'),
-      cell: ({ expiresAt }) => <Time at={expiresAt} />,
+      cell: ({ expiresAt }) => <Time isRelative={true} at={expiresAt} />,
       value: ({ expiresAt }) => expiresAt,
     },
   ];
@@ -133,14 +131,15 @@ function RetainedList({ brokerId, node, filter, canDelete, onDeleted }: Retained
       {retained.completeness !== 'COMPLETE' && <p className="note">{text(retained.completeness)}</p>}
       <Refusal error={error} />
       {retained.nodes.length > 0 && (
-        <Table label={text('retainedMessages')} columns={columns} rows={retained.nodes} keyOf={({ topic }) => topic} />
+        <Table
+          name="retained"
+          label={text('retainedMessages')}
+          columns={columns}
+          rows={retained.nodes}
+          keyOf={({ topic }) => topic}
+        />
       )}
-      {retained.totalCount > retained.nodes.length && first < MOST && (
-        <button type="button" onClick={() => setFirst(Math.min(first * 2, MOST))}>
-          {text('more')}
-        </button>
-      )}
-      {retained.totalCount > MOST && first >= MOST && <p className="quiet">{text('firstRetained')}</p>}
+      <CursorPager cursor={cursor} pageInfo={retained.pageInfo} onCursor={setCursor} />
       {selection && (
         <DeleteRetained
           brokerId={brokerId}

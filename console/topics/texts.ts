@@ -79,7 +79,6 @@ export const topicTexts = catalogue('topics', {
   inTree: 'In the tree',
   readAgain: 'Read again',
   retainedCount: 'Retained messages that match {filter}: {count}',
-  firstRetained: 'Only the first 500 are shown. Select a branch with fewer messages.',
   LIMITED: 'The branch is too large to be read completely. Select a smaller one.',
   UNPROVEN: 'Messages may be missing: they change while they are read, or the network is slow.',
   expires: 'Expires',

@@ -48,12 +48,14 @@ export const LEVELS = graphql(`query TopicLevels($id: ID!, $node: Int, $kind: To
 }`);
 
 export const FOUND = graphql(`query FoundTopics(
-  $id: ID!, $node: Int, $kind: TopicKind, $filter: String, $search: String, $first: Int
+  $id: ID!, $node: Int, $kind: TopicKind, $filter: String, $search: String,
+  $first: Int, $after: String, $last: Int, $before: String
 ) {
   broker(id: $id) {
     topicTree(nodeId: $node) {
-      topics(kind: $kind, filter: $filter, search: $search, first: $first) {
+      topics(kind: $kind, filter: $filter, search: $search, first: $first, after: $after, last: $last, before: $before) {
         totalCount
+        pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
         nodes { topic payload payloadBase64 payloadBytes lastSeen messages retain }
       }
     }
@@ -104,11 +106,15 @@ export const WHO_CAN = graphql(`query WhoCanUseTopic($id: ID!, $topic: String!, 
   }
 }`);
 
-export const RETAINED = graphql(`query RetainedMessages($id: ID!, $node: Int, $filter: String, $first: Int) {
+export const RETAINED = graphql(`query RetainedMessages(
+  $id: ID!, $node: Int, $filter: String,
+  $first: Int, $after: String, $last: Int, $before: String
+) {
   broker(id: $id) {
     topicTree(nodeId: $node) { topics(filter: $filter, first: 1000) { totalCount names } }
-    retainedMessages(filter: $filter, first: $first, maxPayloadBytes: 1024) {
+    retainedMessages(filter: $filter, first: $first, after: $after, last: $last, before: $before, maxPayloadBytes: 1024) {
       totalCount
+      pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
       completeness
       nodes { topic payload payloadBase64 payloadBytes isPayloadTruncated qos contentType expiresAt }
     }

@@ -5,6 +5,7 @@ export const filterTexts = catalogue('ui/filter', {
   to: 'To',
   apply: 'Apply',
   clear: 'Clear the filter',
+  showAll: 'Show all',
   more: 'More filters',
   moreInUse: 'More filters ({count})',
   ranges: 'Time',

@@ -10,6 +10,7 @@ interface MenuProps {
   readonly title?: string;
   /** Links and buttons. A click on one closes the menu, unless it is in an element with `data-stays`. */
   readonly children: ReactNode;
+  /** Called before the menu is shown and placed, and before it is hidden. */
   readonly onOpen?: () => void;
 }
 
@@ -29,7 +30,6 @@ export function Menu({ label, button, className, title, children, onOpen }: Menu
   const place = (event: ToggleEvent<HTMLDivElement>) => {
     const shown = event.currentTarget;
     if (event.newState !== 'open' || opener.current === null) return;
-    onOpen?.();
     const { bottom, left, right } = opener.current.getBoundingClientRect();
     const isLeft = left + shown.offsetWidth <= innerWidth;
     shown.style.top = `${Math.max(0, Math.min(bottom + GAP, innerHeight - shown.offsetHeight))}px`;
@@ -40,7 +40,7 @@ export function Menu({ label, button, className, title, children, onOpen }: Menu
       <button ref={opener} type="button" className={className} title={title} aria-label={label} popoverTarget={id}>
         {button}
       </button>
-      <div ref={menu} id={id} className="menu" popover="auto" onToggle={place}>
+      <div ref={menu} id={id} className="menu" popover="auto" onBeforeToggle={onOpen} onToggle={place}>
         {children}
       </div>
     </>

@@ -4,6 +4,7 @@ import type { Column } from './column.ts';
 import { saveCsv } from './csv.ts';
 import { ariaSortOf, SortButton } from './sort-button.tsx';
 import './table.css';
+import { TableOptions, useTableView } from './table-view.tsx';
 
 interface TableProps<Row> {
   /** For screen readers, and the name of the CSV file. */
@@ -14,6 +15,10 @@ interface TableProps<Row> {
   readonly keyOf: (row: Row) => string;
   /** What can be done with chosen rows; shown over the titles. */
   readonly selection?: ReactNode;
+  /** Rows with the same title, one after the other, have a heading. Default: no headings. */
+  readonly groupOf?: (row: Row) => string;
+  /** Name of the list, if its columns can be chosen: the choice is stored under it. */
+  readonly name?: string;
   readonly isStale?: boolean;
   /** Whether the rows can be saved as a CSV file. Default: true. */
   readonly hasCsv?: boolean;
@@ -21,10 +26,13 @@ interface TableProps<Row> {
 
 /** A table of at most some hundred rows. */
 export function Table<Row>(props: TableProps<Row>) {
-  const { label, columns, rows, keyOf, selection, isStale = false, hasCsv = true } = props;
+  const { label, columns, rows, keyOf, selection, groupOf, name, isStale = false, hasCsv = true } = props;
   const text = useTexts();
-  const shown = columns.filter(({ isHidden }) => !isHidden);
-  const naming = shown.findIndex(({ isLeading }) => !isLeading);
+  const [view, setView] = useTableView(name);
+  const possible = columns.filter(({ isHidden }) => !isHidden);
+  const namingKey = possible.find(({ isLeading }) => !isLeading)?.key;
+  const choices = possible.filter(({ key, isLeading }) => !isLeading && key !== namingKey && key !== 'actions');
+  const shown = possible.filter((column) => !choices.includes(column) || !view.hidden.includes(column.key));
   const place = useRef<HTMLElement>(null);
   useEffect(() => {
     const section = place.current;
@@ -44,7 +52,7 @@ export function Table<Row>(props: TableProps<Row>) {
             <div>{selection}</div>
           </div>
         )}
-        <table className={isStale ? 'stale' : ''}>
+        <table className={[isStale && 'stale', view.isCompact && 'compact'].filter(Boolean).join(' ')}>
           <caption className="hidden">{label}</caption>
           <thead>
             <tr>
@@ -60,30 +68,56 @@ export function Table<Row>(props: TableProps<Row>) {
               ))}
             </tr>
           </thead>
-          <tbody>
-            {rows.map((row) => (
-              <tr key={keyOf(row)}>
-                {shown.map(({ key, cell, isNumber }, index) =>
-                  index === naming ? (
-                    <th key={key} scope="row">
-                      {cell(row)}
-                    </th>
-                  ) : (
-                    <td key={key} className={isNumber ? 'number' : undefined}>
-                      {cell(row)}
-                    </td>
-                  ),
-                )}
-              </tr>
-            ))}
-          </tbody>
+          {groupsOf(rows, groupOf).map((group) => (
+            <tbody key={group.title}>
+              {group.title !== '' && (
+                <tr className="group">
+                  <th colSpan={shown.length} scope="rowgroup">
+                    {group.title}
+                  </th>
+                </tr>
+              )}
+              {group.rows.map((row) => (
+                <tr key={keyOf(row)}>
+                  {shown.map(({ key, cell, isNumber }) =>
+                    key === namingKey ? (
+                      <th key={key} scope="row">
+                        {cell(row)}
+                      </th>
+                    ) : (
+                      <td key={key} className={isNumber ? 'number' : undefined}>
+                        {cell(row)}
+                      </td>
+                    ),
+                  )}
+                </tr>
+              ))}
+            </tbody>
+          ))}
         </table>
       </section>
-      {hasCsv && rows.length > 0 && (
-        <button type="button" className="csv" onClick={() => saveCsv(label, columns, rows)}>
-          {text('csv')}
-        </button>
+      {rows.length > 0 && (hasCsv || setView !== null) && (
+        <p className="table-tools">
+          {setView !== null && <TableOptions columns={choices} view={view} onView={setView} />}
+          {hasCsv && (
+            <button type="button" className="ghost" onClick={() => saveCsv(label, columns, rows)}>
+              {text('csv')}
+            </button>
+          )}
+        </p>
       )}
     </>
   );
+}
+
+/** Rows under their headings; without headings all under an empty one. */
+function groupsOf<Row>(rows: readonly Row[], groupOf: ((row: Row) => string) | undefined) {
+  const groups: { readonly title: string; readonly rows: Row[] }[] = [];
+  for (const row of rows) {
+    const title = groupOf?.(row) ?? '';
+    const last = groups.at(-1);
+    if (last?.title === title) last.rows.push(row);
+    else groups.push({ title, rows: [row] });
+  }
+  return groups;
 }

@@ -10,6 +10,8 @@ const UPDATE = 'mutation ($input: UpdateProjectInput!) { updateProject(input: $i
 const rename = async ({ graphql, projectId }: TestService, name: string, token?: string) =>
   await graphql(UPDATE, { input: { projectId, name } }, token);
 
+/** Not the days. */
+const entriesOf = (page: Page) => page.locator('tbody th[scope=row]');
 const rowOf = (page: Page, text: string) => page.getByRole('row').filter({ hasText: text });
 
 describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () => {
@@ -34,14 +36,14 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () =
     await page.getByLabel('Result').selectOption('REFUSED');
     await page.getByRole('button', { name: 'More filters' }).click();
     await page.getByLabel('Caller (exact)').fill(viewer.email);
-    await expect.poll(() => page.getByRole('rowheader').count()).toBe(1);
+    await expect.poll(() => entriesOf(page).count()).toBe(1);
     await page.reload();
     await rowOf(page, refusal).waitFor();
-    await expect.poll(() => page.getByRole('rowheader').count()).toBe(1);
+    await expect.poll(() => entriesOf(page).count()).toBe(1);
     // New entries that do not match the filter stay away.
     await rename(service, 'Plant 4');
     await rename(service, 'Plant 5', viewer.token);
-    await expect.poll(() => page.getByRole('rowheader').count()).toBe(2);
+    await expect.poll(() => entriesOf(page).count()).toBe(2);
     await page.getByRole('button', { name: 'Clear the filter' }).click();
     await rowOf(page, ROOT.email).first().waitFor();
     await checkScreen(page, 'audit');
@@ -90,7 +92,12 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () =
     expect(await table.evaluate((region) => region.scrollWidth - region.clientWidth)).toBe(0);
 
     const changed = rowOf(page, 'Change an account: meter 7');
+    await expect.poll(() => changed.count()).toBe(1);
+    await page.getByLabel('Previews').selectOption('with');
     await expect.poll(() => changed.count()).toBe(2);
+    // One heading for the day, over the entries.
+    const today = new Intl.DateTimeFormat('en', { dateStyle: 'full' }).format(new Date());
+    expect(await page.locator('tr.group').allTextContents()).toEqual([today]);
     const preview = changed.filter({ hasText: 'preview, nothing changed' });
     await preview.locator('summary').click();
     const done = changed.filter({ hasNotText: 'preview, nothing changed' });
@@ -140,6 +147,42 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () =
     await checkScreen(page, 'audit-changes');
   });
 
+  test('leads to older entries and back, and stores which columns are shown and how close the rows are', async () => {
+    const service = await startTestService();
+    for (let n = 1; n <= 201; n++)
+      await service.services.audit.record({ operation: 'updateProject', after: { name: `p${n}` }, result: 'DONE' });
+    const page = await openFleet(service);
+    await page.goto(`${service.url}/?operation=updateProject#/audit`);
+    await expect.poll(() => entriesOf(page).count()).toBe(100);
+    await page.getByText('201 in total').waitFor();
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByText('p101').first().waitFor({ state: 'attached' });
+    await page.getByRole('button', { name: 'Next' }).click();
+    await expect.poll(() => entriesOf(page).count()).toBe(1);
+    expect(await page.getByRole('button', { name: 'Next' }).isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Previous' }).click();
+    await expect.poll(() => entriesOf(page).count()).toBe(100);
+    await page.getByRole('button', { name: 'First page' }).click();
+    await page.getByText('live', { exact: true }).waitFor();
+
+    const titles = page.getByRole('columnheader');
+    const paddingOf = () =>
+      page
+        .locator('tbody th[scope=row]')
+        .first()
+        .evaluate((cell) => getComputedStyle(cell).paddingTop);
+    expect(await titles.allTextContents()).toEqual(['Time', 'Who', 'What', 'Result']);
+    const comfortable = await paddingOf();
+    await page.getByRole('button', { name: 'Columns and rows' }).press('Enter');
+    await page.getByRole('checkbox', { name: 'Who' }).press('Space');
+    await page.getByRole('checkbox', { name: 'Compact rows' }).press('Space');
+    await page.keyboard.press('Escape');
+    await page.reload();
+    await entriesOf(page).first().waitFor();
+    expect(await titles.allTextContents()).toEqual(['Time', 'What', 'Result']);
+    expect(Number.parseFloat(await paddingOf())).toBeLessThan(Number.parseFloat(comfortable));
+  });
+
   test('says everything that is wrong with a filter in the address', async () => {
     const service = await startTestService();
     const page = await openFleet(service);
@@ -159,9 +202,10 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the audit' : CHROMIUM_MISSING, () =
     await page.getByText('live', { exact: true }).waitFor();
     await rename(service, 'Plant 1', admin.token);
     await rowOf(page, 'Change a project').getByText(admin.email).waitFor();
-    await page.getByRole('button', { name: 'More filters' }).click();
-    await page.getByLabel('Operation').fill('createToken');
+    await page.getByLabel('Operation').selectOption('Create a token');
     await page.getByText('No entry matches the filter').waitFor();
+    await page.getByLabel('Operation').selectOption('Change a project');
+    await rowOf(page, 'Change a project').getByText(admin.email).waitFor();
 
     const viewer = await service.person('VIEWER');
     const other = await openFleet(service, viewer.token);

@@ -45,6 +45,12 @@ const pemFile = (name: string, text: string) => ({
   buffer: Buffer.from(text),
 });
 
+/** By the menu of a certificate, with the keyboard. */
+async function act(page: Page, certificate: string, action: string) {
+  await page.getByRole('button', { name: `Actions: ${certificate}` }).press('Enter');
+  await page.getByRole('button', { name: action, exact: true }).press('Enter');
+}
+
 describe.skipIf(!hasChromium)(hasChromium ? 'the certificates of a project' : CHROMIUM_MISSING, () => {
   test('are uploaded, deployed, replaced before they expire while clients stay connected, undeployed and deleted', async () => {
     const service = await startTestService({ embeddedBroker: true, env: { MQTT_TLS_PORT: '0' } });
@@ -76,7 +82,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the certificates of a project' : CH
     ).toBeUndefined();
     await row.locator('.soon').waitFor({ state: 'detached' });
 
-    await page.getByRole('button', { name: 'Deploy broker.pem' }).press('Enter');
+    await act(page, 'broker.pem', 'Deploy');
     await dialog(page).getByText('has no certificate yet').waitFor();
     await dialog(page).getByRole('checkbox').press('Space');
     await dialog(page).getByRole('button', { name: 'Deploy' }).press('Enter');
@@ -88,7 +94,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the certificates of a project' : CH
 
     const options = { username: 'admin', password: broker.password, ca: root.cert, clientId: 'dev-1' };
     const client = await startClient(`mqtts://127.0.0.1:${port}`, options);
-    await page.getByRole('button', { name: 'Replace broker.pem' }).click();
+    await act(page, 'broker.pem', 'Replace');
     // The certificate and its key are in two files.
     await dialog(page)
       .getByLabel(/^Files of the certificate and its private key/)
@@ -121,11 +127,11 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the certificates of a project' : CH
     expect(await presented(port)).toBe(later.fingerprint256);
     expect(client.connected).toBe(true);
 
-    await page.getByRole('button', { name: 'Delete broker.pem' }).click();
+    await act(page, 'broker.pem', 'Delete');
     await dialog(page).getByText('The key cannot be recovered').waitFor();
     await dialog(page).getByRole('button', { name: 'Delete' }).click();
     await expect.poll(() => row.count()).toBe(0);
-    await page.getByRole('button', { name: 'Undeploy broker 2' }).click();
+    await act(page, 'broker 2', 'Undeploy');
     await dialog(page).getByText('New clients cannot connect').waitFor();
     await dialog(page).getByRole('button', { name: 'Undeploy' }).click();
     await rowOf(page, 'broker 2').getByText('not in use').waitFor();
@@ -145,6 +151,6 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the certificates of a project' : CH
     await openCertificates(page);
     await rowOf(page, 'plant.pem').getByText('authority of clients').waitFor();
     const buttons = await page.getByRole('main').getByRole('button').allTextContents();
-    expect(buttons).toEqual(['Save as CSV', 'GraphQL', 'curl']);
+    expect(buttons.map((name) => name.trim())).toEqual(['Columns and rows', 'Save as CSV', 'GraphQL', 'curl']);
   });
 });

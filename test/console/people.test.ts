@@ -1,8 +1,11 @@
 import { TOTP } from 'otpauth';
+import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { PASSWORD, startTestService } from '../support/service.ts';
 import { checkScreen, openConsole, openFleet, signIn } from './page.ts';
+
+const openActions = (page: Page) => page.getByRole('button', { name: /^Actions: / }).click();
 
 describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () => {
   test('are created, found and changed, and those who lose their session lose the page', async () => {
@@ -54,22 +57,27 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () 
     await dialog.getByLabel('Address is verified').check();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Ada King' }).waitFor();
+    await openActions(page);
     await page.getByRole('button', { name: 'Make root administrator' }).click();
     await page.getByRole('dialog').getByText('may then do everything').waitFor();
     await checkScreen(page, 'person-role');
     await page.getByRole('dialog').getByRole('button', { name: 'Make root administrator' }).click();
+    await openActions(page);
     await page.getByRole('button', { name: 'Revoke root administration' }).waitFor();
+    await page.keyboard.press('Escape');
     const ada = await service.services.users.byEmail('ada@example.com');
     const { data } = await service.graphql('query ($id: ID!) { user(id: $id) { name isRootAdmin isVerified } }', {
       id: ada.id,
     });
     expect(data.user).toEqual({ name: 'Ada King', isRootAdmin: true, isVerified: true });
 
+    await openActions(page);
     await page.getByRole('button', { name: 'Set a new password' }).click();
     await page.getByRole('textbox', { name: 'New password' }).fill('another good password');
     await page.keyboard.press('Enter');
     await page.getByText('ada@example.com has a new password.').waitFor();
     expect(await service.login('ada@example.com', 'another good password')).toMatch(/^bgs_/);
+    await openActions(page);
     await page.getByRole('button', { name: 'End all sessions' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'End all sessions' }).click();
     await page.getByText('This person is not signed in.').waitFor();
@@ -79,6 +87,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () 
     await dialog.getByLabel('Signs in by').selectOption('directory (LDAP)');
     await dialog.getByText('The password of ada@example.com is deleted').waitFor();
     await dialog.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => dialog.count()).toBe(0);
+    await openActions(page);
+    await page.getByRole('button', { name: 'Delete the account' }).waitFor();
     await expect.poll(() => page.getByRole('button', { name: 'Set a new password' }).count()).toBe(0);
     const { ssoType, passwordHash } = await service.storage.db.user.findUniqueOrThrow({ where: { id: ada.id } });
     expect([ssoType, passwordHash]).toEqual(['ldap', null]);
@@ -190,6 +201,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () 
     );
     const page = await openFleet(service);
     await page.evaluate(`location.hash = '#/people/${id}'`);
+    await openActions(page);
     await page.getByRole('button', { name: 'Delete the account' }).click();
     const dialog = page.getByRole('dialog');
     if (created.errors === undefined) await dialog.getByLabel('New owner').selectOption('root@example.com');
@@ -198,6 +210,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () 
     expect(await service.storage.db.user.count({ where: { id } })).toBe(0);
     await page.getByRole('link', { name: 'root@example.com' }).last().click();
     await page.getByText('cannot be removed or demoted').waitFor();
+    await openActions(page);
+    await page.getByRole('button', { name: 'Unlock sign-in' }).waitFor();
     expect(await page.getByRole('button', { name: 'Delete the account' }).count()).toBe(0);
     expect(await page.getByRole('button', { name: 'Revoke root administration' }).count()).toBe(0);
   });
