@@ -1,4 +1,7 @@
 import { type FormEvent, useContext } from 'react';
+import { useBroker } from '../broker/broker-context.ts';
+import { ConnectionTest } from '../broker/connection-test.tsx';
+import '../broker/style.css';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useDraft } from '../session/use-draft.ts';
@@ -59,6 +62,16 @@ export function ConnectionForm(props: ConnectionFormProps) {
 const newOf = (schema: Schema): unknown =>
   isMqtt(schema) ? { name: '', url: '', topics: [{ pattern: '', direction: 'out' }] } : emptyOf(schema);
 
+/** What a test of a connection to another MQTT broker needs. */
+function testOf(value: unknown) {
+  const { url, username, password, clientId, ca, cert, key, verifyCa } = isFields(value) ? value : {};
+  const text = (one: unknown) => (typeof one === 'string' && one !== '' ? one : null);
+  return {
+    ...{ url: text(url), username: text(username), password: text(password), clientId: text(clientId) },
+    ...{ caCert: text(ca), clientCert: text(cert), clientKey: text(key), verifyCaCert: verifyCa !== false },
+  };
+}
+
 interface FormProps extends ConnectionFormProps {
   readonly title: string;
   readonly schema: Schema;
@@ -78,6 +91,7 @@ function Form({ brokerId, bridge, name, title, schema, value: first, configOf, o
   const key = String(draft.isRestored);
   const setValue = (changed: unknown) => draft.change({ value: changed });
   const { run, isBusy, error } = useMutation(UPDATE);
+  const { project } = useBroker();
   const save = async (event: FormEvent) => {
     event.preventDefault();
     const done = await run({ input: { brokerId, bridgeKey: bridge.key, config: configOf(value) } });
@@ -95,6 +109,10 @@ function Form({ brokerId, bridge, name, title, schema, value: first, configOf, o
         <MqttFields key={key} name={title} schema={schema} value={value} onChange={setValue} />
       ) : (
         <SchemaField key={key} name={title} schema={schema} value={value} isRequired onChange={setValue} />
+      )}
+      {/* Stored secrets are not shown, and the client id of a stored connection is in use. */}
+      {isMqtt(schema) && name === null && project.viewerCanAddBrokers && (
+        <ConnectionTest input={{ projectId: project.id, ...testOf(value) }} isManaged={false} />
       )}
       <Refusal error={error} />
       <p className="buttons">

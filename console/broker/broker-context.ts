@@ -7,7 +7,7 @@ export const BROKER = graphql(`query Broker($id: ID!) {
     id
     name
     url
-    project { id name viewerCanReadAudit }
+    project { id name viewerCanReadAudit viewerCanAddBrokers }
     connection { state since lastError }
   }
 }`);

@@ -58,6 +58,14 @@ export function changesOf(before: ConnectionInput, after: ConnectionInput): Chan
   return changes;
 }
 
+/** What a test of a new connection needs. */
+export function testOf(input: ConnectionInput) {
+  const { url } = changesOf(NEW_CONNECTION, input);
+  const { username, password, caCert, clientCert, clientKey, verifyCaCert } = input;
+  const given = Object.entries({ username, password, caCert, clientCert, clientKey }).filter(([, text]) => text !== '');
+  return { url: url ?? null, verifyCaCert, ...Object.fromEntries(given) };
+}
+
 const WITHOUT_RECONNECT: readonly string[] = ['name', 'description', 'allowsClientTakeover', 'bindsSessionsToAccounts'];
 
 /** Whether the service must connect again. */

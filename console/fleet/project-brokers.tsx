@@ -48,7 +48,7 @@ export function ProjectBrokers({ project, onAdded }: ProjectBrokersProps) {
         {project.viewerCanAddBrokers && (
           <div className="buttons">
             <RunBroker project={project} />
-            <AddBroker project={project} onAdded={added} />
+            <AddBroker project={project} onAdded={added} label={text('addBroker')} />
           </div>
         )}
       </header>

@@ -1,6 +1,7 @@
 import { catalogue } from '../texts/texts.ts';
 
 export const fleetTexts = catalogue('fleet', {
+  addBroker: 'Add broker',
   brokers: 'Brokers',
   brokersOf: 'Brokers of {project}',
   received: 'Messages received/s',

@@ -53,6 +53,12 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the bridges' : CHROMIUM_MISSING, ()
     await page.getByText('berlin/plant/#').waitFor();
     await page.getByLabel('User name').fill('plant');
     await page.getByLabel('Password').fill('a password');
+    await page.getByRole('button', { name: 'Test the connection' }).click();
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: 'accepts the credentials' })
+      .getByRole('img', { name: 'passed' })
+      .waitFor();
     // What was typed survives another screen, except for the password.
     await page.getByRole('link', { name: 'Streams' }).click();
     await page.goBack();

@@ -111,6 +111,23 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIU
     await page.getByRole('dialog').waitFor();
     // Host and port are enough.
     await page.keyboard.type(new URL(mosquitto.url).host);
+    await page.getByRole('button', { name: 'Test the connection' }).click();
+    const check = (text: string) => page.getByRole('listitem').filter({ hasText: text });
+    await check('can be reached').getByRole('img', { name: 'passed' }).waitFor();
+    await check('accepts the credentials').getByRole('img', { name: 'failed' }).waitFor();
+    await check('numbers can be read').getByRole('img', { name: 'not checked' }).waitFor();
+    await page.getByLabel('User name').fill(ADMIN.username);
+    await page.getByLabel(/^Password/).fill(ADMIN.password);
+    // The result of other settings is gone.
+    await expect.poll(() => check('can be reached').count()).toBe(0);
+    await page.getByRole('button', { name: 'Test the connection' }).click();
+    await check('accepts the credentials').getByRole('img', { name: 'passed' }).waitFor();
+    await check('numbers can be read').getByRole('img', { name: 'passed' }).waitFor();
+    await check('Access control can be managed').getByText('dynamic security').waitFor();
+    await page.getByRole('button', { name: 'Check again' }).waitFor();
+    await checkScreen(page, 'broker-add');
+    await page.getByLabel('User name').fill('');
+    await page.getByLabel(/^Password/).fill('');
     await page.getByLabel(/^Name/).fill('plant');
     await page.keyboard.press('Enter');
     // The first screen of the new broker states what it lacks.
