@@ -75,7 +75,7 @@ const watch = new ProblemWatch({
     brokers: [
       linkSource({ runtimes, onChange: () => undefined }),
       capabilitySource({ runtimes }),
-      sysSource({ runtimes, brokers }),
+      sysSource({ runtimes }),
       floodSource({ runtimes, brokers }),
       listSource({ runtimes, brokers }),
     ],
