@@ -1,5 +1,5 @@
 import { type ProblemFact, severityOf } from './problem-fact.ts';
-import { closesAfterMs, opensAfterMs, type ProblemKind, type ProblemSeverity } from './problem-kinds.ts';
+import { closesAfterMs, opensAfterMs, type ProblemSeverity } from './problem-kinds.ts';
 import type { ProblemSubject } from './problem-source.ts';
 
 export type Transition =
