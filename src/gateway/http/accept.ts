@@ -10,16 +10,13 @@ const PARAMETERS = /(?:"(?:\\.|[^"\\])*(?:"|$)|[^;"])+/g;
 /** Browsers and clients send less than ten. Further ones are ignored. */
 const MAX_RANGES = 100;
 
-/** A dot without digits on one side, or with more than three, is not a weight of the RFC, but its meaning is clear. */
-const WEIGHT = /^q=(0\.?|0?\.\d+|1(?:\.0*)?)$/;
-
-/** Weight of each media range in the order of the field. An invalid weight is ignored: the range has weight 1. */
+/** Weight of each media range in the order of the field, at most 1. A range whose weight is no number is not accepted. */
 export function weightsOf(accept: string): Map<string, number> {
   const weights = new Map<string, number>();
   for (const part of accept.toLowerCase().match(RANGES)?.slice(0, MAX_RANGES) ?? []) {
     const [range = '', ...parameters] = part.match(PARAMETERS)?.map((text) => text.trim()) ?? [];
-    const [, weight = '1'] = WEIGHT.exec(parameters.find((text) => text.startsWith('q=')) ?? '') ?? [];
-    weights.set(range, Math.max(weights.get(range) ?? 0, Number(weight)));
+    const weight = Number(parameters.find((text) => text.startsWith('q='))?.slice(2) ?? 1);
+    weights.set(range, Math.max(weights.get(range) ?? 0, weight > 0 ? Math.min(weight, 1) : 0));
   }
   return weights;
 }

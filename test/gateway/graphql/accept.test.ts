@@ -11,8 +11,8 @@ const TYPES = [JSON_TYPE, RESPONSE_TYPE, EVENTS, 'application/*', 'text/*', '*/*
 const range = fc.record({
   type: fc.constantFrom(...TYPES),
   weight: fc.integer({ min: 0, max: 10 }),
-  isMalformed: fc.boolean(),
-  malformed: fc.constantFrom('2', '1.001', '-1', '', 'high', '"0"', '1e-1', '.', '0x'),
+  isAboveOne: fc.boolean(),
+  aboveOne: fc.constantFrom('2', '1.001', '10', '1e3'),
   isShort: fc.boolean(),
   isLoud: fc.boolean(),
   parameter: fc.constantFrom('', ';charset=utf-8', ';profile="a,b;q=0"', ' ; x="\\",application/json"'),
@@ -20,10 +20,10 @@ const range = fc.record({
 });
 type Range = typeof range extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** A malformed weight is ignored: RFC 9110 has no rule for it. */
-const textOf = ({ type, weight, isMalformed, malformed, isShort, isLoud, parameter, space }: Range): string => {
-  const value = weight === 10 && isMalformed ? malformed : String(weight / 10);
-  const q = weight === 10 && isShort && !isMalformed ? '' : `;${space}${isLoud ? 'Q' : 'q'}=${value}`;
+/** A weight above 1 is 1: RFC 9110 has no rule for it. */
+const textOf = ({ type, weight, isAboveOne, aboveOne, isShort, isLoud, parameter, space }: Range): string => {
+  const value = weight === 10 && isAboveOne ? aboveOne : String(weight / 10);
+  const q = weight === 10 && isShort && !isAboveOne ? '' : `;${space}${isLoud ? 'Q' : 'q'}=${value}`;
   return `${space}${isLoud ? type.toUpperCase() : type}${parameter}${q}`;
 };
 

@@ -68,6 +68,7 @@ const writer =
 
 const ADD = 'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }';
 const UPDATE = 'mutation ($input: UpdateBrokerInput!) { updateBroker(input: $input) { broker { id } } }';
+const TEST = 'mutation ($input: TestBrokerInput!) { testBroker(input: $input) { __typename } }';
 
 const REFUSED = (path: string) => [{ path, reason: expect.stringContaining('BROKER_ALLOWED_HOSTS') }];
 
@@ -332,6 +333,7 @@ type Send = (world: {
 /** All input fields and arguments for a host, a URL or a JSON document: how it is sent, or why it is not checked. */
 const FIELDS_WITH_HOSTS: Readonly<Record<string, string | Send>> = {
   'AddBrokerInput.url': ({ projectId }) => [ADD, { projectId, name: 'inside', url: 'mqtt://127.0.0.1:1' }],
+  'TestBrokerInput.url': ({ projectId }) => [TEST, { projectId, url: 'mqtt://127.0.0.1:1' }],
   'UpdateBrokerInput.url': ({ brokerId }) => [UPDATE, { brokerId, url: 'mqtt://127.0.0.1:1' }],
   'UpdateBridgeConfigInput.config': ({ brokerId }) => [
     WRITE_BRIDGE,
