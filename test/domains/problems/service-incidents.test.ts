@@ -43,7 +43,9 @@ test('what the service itself lacks, and brokers that do not run or come and go,
   const setState = (targetState: string) => graphql(SET_STATE, { input: { brokerId: ownId, targetState } });
   const stateIs = (state: string) =>
     expect.poll(async () => (await graphql(STATE, { id: ownId })).data.broker.state).toBe(state);
-  const logId = await addBroker(service, log.url);
+  const logPort = Number(new URL(log.url).port);
+  const toLog = await startRelay(logPort);
+  const logId = await addBroker(service, toLog.url);
   let relay = await startRelay(mosquitto.port);
   const relayPort = Number(new URL(relay.url).port);
   const flappingId = await addBroker(service, relay.url);
@@ -111,7 +113,10 @@ test('what the service itself lacks, and brokers that do not run or come and go,
   holder.close();
   await setState('ACTIVE');
   clearInterval(logging);
-  await log.publish('$SYS/broker/version', 'mosquitto version 2.1.2');
+  // Another version comes with a restart.
+  await log.publish('$SYS/broker/version', 'mosquitto version 2.1.2', true);
+  toLog.stop();
+  await startRelay(logPort, { at: Number(new URL(toLog.url).port) });
   for (const kind of ['AUDIT_WAITING', 'CLOUD_BROKER_ERROR', 'LOG_NOT_UNDERSTOOD', 'LINK_LIMIT']) {
     await closedAfter(service, kind, repairedAt);
   }
