@@ -5,6 +5,7 @@ import { controlCharacterIssues, textIssues } from '../../platform/text/texts.ts
 import type { Nullish } from '../../platform/without-nulls.ts';
 import { certificatesProblem, privateKeyProblem } from '../../protocol/certificates/connection-pem.ts';
 import { portOrPathProblem } from '../../protocol/mqtt/connect-options.ts';
+import { lengthProblem } from '../../protocol/mqtt/topics.ts';
 import { AllowedHosts, type InsideRule } from '../../protocol/network/allowed-hosts.ts';
 import type { LeadsToOwnBroker } from './own-listeners.ts';
 
@@ -46,7 +47,9 @@ export async function checkConnection(input: BrokerConnectionInput, rules: Conne
     issues.push(...textIssues(`input.${name}`, input[name], { min: 1, max: LONGEST[name] }));
   }
   for (const name of ['username', 'password'] as const) {
-    issues.push(...controlCharacterIssues(`input.${name}`, input[name]));
+    const text = input[name];
+    issues.push(...controlCharacterIssues(`input.${name}`, text));
+    if (text && issues.length === 0) check(name, lengthProblem(text));
   }
   if (input.url) check('url', urlProblem(input.url, rules));
   for (const name of ['caCert', 'clientCert'] as const) {

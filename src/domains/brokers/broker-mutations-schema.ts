@@ -24,12 +24,12 @@ const FILE = 'A file in the folder BROKER_FILES_DIR of the service.';
 const addressFields = (t: InputFields) => ({
   url: t.string({ description: 'mqtt://, mqtts://, ws:// or wss://, without credentials.' }),
   username: t.string({ description: 'The user name for the connection.' }),
-  password: t.string({ description: 'Stored encrypted, never returned.' }),
+  password: t.string({ description: 'Never returned, and stored encrypted only.' }),
   caCert: t.string({ description: 'PEM of the authority that signed the broker’s certificate.' }),
   caCertFile: t.string({ description: FILE }),
   clientCert: t.string({ description: 'PEM, for brokers that require a client certificate.' }),
   clientCertFile: t.string({ description: FILE }),
-  clientKey: t.string({ description: 'PEM. Stored encrypted, never returned.' }),
+  clientKey: t.string({ description: 'PEM. Never returned, and stored encrypted only.' }),
   clientKeyFile: t.string({ description: FILE }),
   verifyCaCert: t.boolean({ description: 'false accepts any certificate of the broker.' }),
 });

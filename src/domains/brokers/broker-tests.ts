@@ -1,9 +1,14 @@
+import { invalid } from '../../platform/errors.ts';
 import { TestLimit } from '../../platform/limits/test-limit.ts';
+import { textIssues } from '../../platform/text/texts.ts';
 import { withoutNulls } from '../../platform/without-nulls.ts';
 import { BrokerControls } from '../../protocol/control/broker-controls.ts';
 import type { ControlCapability } from '../../protocol/control/plugin.ts';
 import { BrokerLink } from '../../protocol/mqtt/broker-link.ts';
 import type { LinkStatus } from '../../protocol/mqtt/broker-session.ts';
+import { newReadingLimits } from '../../protocol/mqtt/reading-limits.ts';
+import { ReadingTimeLimit } from '../../protocol/mqtt/reading-time-limit.ts';
+import { lengthProblem } from '../../protocol/mqtt/topics.ts';
 import { whenConnected } from '../../protocol/mqtt/when-connected.ts';
 import type { BrokerInput, BrokerService, BrokerWriter } from './broker-service.ts';
 import { type LinkSettingsOptions, linkSettings } from './link-settings.ts';
@@ -31,6 +36,7 @@ interface BrokerTestsOptions extends Pick<LinkSettingsOptions, 'sealer' | 'rules
 export class BrokerTests {
   readonly #options: BrokerTestsOptions;
   readonly #limit = new TestLimit();
+  readonly #readingLimits = newReadingLimits(new ReadingTimeLimit());
 
   constructor(options: BrokerTestsOptions) {
     this.#options = options;
@@ -40,10 +46,14 @@ export class BrokerTests {
   run({ clientId, ...input }: BrokerTestInput, by: BrokerWriter, callerId: string): Promise<BrokerTest> {
     const { brokers, timeoutMs, sealer, rules } = this.#options;
     return this.#limit.run(callerId, async () => {
+      const issues = textIssues('input.clientId', clientId, { min: 1, max: 65_535 });
+      const reason = clientId == null ? null : lengthProblem(clientId);
+      if (reason !== null) issues.push({ path: 'input.clientId', reason });
+      if (issues.length > 0) throw invalid(issues);
       const broker = await brokers.unsaved(input, by);
       const settings = await linkSettings(broker, { sealer, rules });
-      const own = { id: broker.id, timeoutMs, sessionExpirySeconds: 0, ...withoutNulls({ clientId }) };
-      const link = new BrokerLink({ ...settings, ...own });
+      const own = { id: broker.id, timeoutMs, readingLimits: this.#readingLimits, sessionExpirySeconds: 0 };
+      const link = new BrokerLink({ ...settings, ...own, ...withoutNulls({ clientId, group: broker.projectId }) });
       const controls = new BrokerControls(link, { timeoutMs });
       link.open();
       try {

@@ -4,6 +4,7 @@ import { invalid } from '../../platform/errors.ts';
 import { withoutNulls } from '../../platform/without-nulls.ts';
 import { plainPem } from '../certificates/connection-pem.ts';
 import { AllowedHosts, type InsideRule } from '../network/allowed-hosts.ts';
+import { lengthProblem } from './topics.ts';
 
 export interface BrokerAddress {
   /** `mqtt:`, `mqtts:`, `ws:` or `wss:`. May contain user name and password; the fields below override them. */
@@ -50,6 +51,10 @@ export function connectOptions(address: BrokerAddress): ConnectOptions {
   if (refusal !== null) throw invalid([{ path: '/url', reason: refusal }]);
   const username = address.username ?? (url.username === '' ? undefined : decode(url.username));
   const password = address.password ?? (url.password === '' ? undefined : decode(url.password));
+  for (const [path, text] of Object.entries({ username, password })) {
+    const reason = text === undefined ? null : lengthProblem(text);
+    if (reason !== null) throw invalid([{ path: `/${path}`, reason }]);
+  }
   return {
     protocol,
     hostname: url.hostname.replace(/^\[(.*)\]$/, '$1'),

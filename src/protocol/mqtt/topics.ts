@@ -26,9 +26,14 @@ export function levelProblem(text: string): string | null {
   return levels > MAX_TOPIC_LEVELS ? `must not have more than ${MAX_TOPIC_LEVELS} levels` : null;
 }
 
+/** Returns why a text is too long for a field of MQTT (5, 1.5.4), or `null`. */
+export const lengthProblem = (text: string): string | null =>
+  Buffer.byteLength(text) > 65_535 ? 'must not exceed 65535 bytes' : null;
+
 /** Returns why a text cannot be a UTF-8 string of MQTT (5, 1.5.4), or `null`. */
 export function stringProblem(text: string): string | null {
-  if (Buffer.byteLength(text) > 65_535) return 'must not exceed 65535 bytes';
+  const tooLong = lengthProblem(text);
+  if (tooLong !== null) return tooLong;
   return FORBIDDEN.test(text) ? 'must not contain control characters, noncharacters or half surrogate pairs' : null;
 }
 

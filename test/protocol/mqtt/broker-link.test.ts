@@ -536,3 +536,19 @@ test('a broker that sends messages is alive, even if PINGRESP is late', async ()
     wasSilent: true,
   });
 });
+
+test.each([{ username: 'é'.repeat(40_000) }, { username: 'u', password: 'é'.repeat(40_000) }])(
+  'a user name or password that is too long for MQTT is refused at once',
+  (tooLong) => {
+    const link = new BrokerLink({ id: 'brk_1', url: 'mqtt://127.0.0.1:1', timeoutMs: 1_000, ...tooLong });
+    expect(() => link.open()).toThrow('must not exceed 65535 bytes');
+  },
+);
+
+test('a client id that is too long for MQTT ends the attempt only', async () => {
+  // The error of a socket that cannot connect has no other receiver.
+  for (const url of [(await startMosquitto()).url, 'mqtt://127.0.0.1:1']) {
+    const link = openLink({ url, clientId: 'é'.repeat(40_000) });
+    await expect.poll(() => link.status.lastError).not.toBeNull();
+  }
+});
