@@ -1,4 +1,5 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
+import { ExactNumber } from '../../../platform/text/exact-number.ts';
 import { isNode } from './cel.ts';
 import { boundedCall } from './text-functions.ts';
 
@@ -42,6 +43,8 @@ export class StepMeter {
   /** The cost of a value that was made or read. */
   spendOn(value: unknown): void {
     if (typeof value === 'string') this.spend(1 + value.length / CHARACTERS);
+    // Operators read the digits again.
+    else if (value instanceof ExactNumber) this.spend(1 + String(value).length / CHARACTERS);
     else this.spend(Array.isArray(value) ? 1 + value.length : 1);
   }
 

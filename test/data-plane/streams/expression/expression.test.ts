@@ -156,6 +156,11 @@ test.each([
   ],
   ['split texts', 'text.split("").map(a, a + a)', `"${'x'.repeat(1_000_000)}"`],
   ['the same value many times', 'payload.map(a, payload)', `[${'1,'.repeat(5_000)}1]`],
+  [
+    'calculations with long numbers',
+    'payload.v.map(a, a * payload.f + double(-payload.f))',
+    `{"f":1.${'3'.repeat(1_500_000)},"v":[${'1,'.repeat(5_000)}1]}`,
+  ],
   ['time zones', 'payload.map(a, time.getHours("Asia/Kolkata"))', `[${'1,'.repeat(5_000)}1]`],
 ])('%s end after a bounded number of steps', (_what, output, payload) => {
   const processor = compileQuery({ expression: { output } });
