@@ -275,7 +275,8 @@ export class ProblemWatch {
   }
 
   #isDeleted(brokerId: string | null): boolean {
-    return brokerId !== null && this.#options.brokers.get(brokerId) === null;
+    const { brokers } = this.#options;
+    return brokerId !== null && brokers.get(brokerId) === null && !brokers.unreadable.includes(brokerId);
   }
 }
 

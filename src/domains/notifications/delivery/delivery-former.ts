@@ -66,10 +66,14 @@ export class DeliveryFormer {
     }
   }
 
-  /** The openings of open problems that are silenced are due later. Returns whether there are some. */
+  /** The last openings of open problems that are silenced are due later. Returns whether there are some. */
   async #holdSilenced(channelId: string, waiting: readonly Waiting[], now: Date): Promise<boolean> {
     const { db, problems } = this.#options;
-    const openings = waiting.filter(({ notice }) => notice.change === 'OPENED');
+    const closings = waiting.filter(({ notice }) => notice.change === 'CLOSED');
+    const closedAt = new Map(closings.map(({ sequence, notice }) => [notice.id, sequence]));
+    const openings = waiting.filter(
+      ({ sequence, notice }) => notice.change === 'OPENED' && sequence > (closedAt.get(notice.id) ?? sequence - 1),
+    );
     const silenced = (await problems.store.read(openings.map(({ notice }) => notice.id))).filter(
       (problem) => problem.openKey !== null && problems.isSilenced(problem),
     );

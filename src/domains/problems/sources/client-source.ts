@@ -132,11 +132,13 @@ export function listSource({ runtimes, brokers }: ClientSourceOptions): BrokerSo
     kinds: ['LIST_INCOMPLETE'],
     refresh: () => readings.refresh(brokers.all().filter(({ id }) => isFollowed(id))),
     of: ({ id, name }) => {
+      if (runtimes.find(id)?.controls.known(INSPECT_API) == null) return null;
       if (!isFollowed(id)) return [];
       const reading = readings.of(id);
-      if (reading === null) return null;
-      const { detail, since, at } = reading;
-      if (detail === '' || at - since < COUNTED_MS || reading.readings < MIN_READINGS) return [];
+      if (reading?.detail === '') return [];
+      // Not certain yet: a problem that is open remains.
+      if (reading === null || reading.at - reading.since < COUNTED_MS || reading.readings < MIN_READINGS) return null;
+      const { detail } = reading;
       return [{ kind: 'LIST_INCOMPLETE', subjectId: id, subjectName: name, detail }];
     },
   };

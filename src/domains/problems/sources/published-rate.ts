@@ -31,11 +31,11 @@ export class PublishedRate {
     while (this.#published.length > 2 && (this.#published[0]?.at ?? at) < at - WINDOW_MS) this.#published.shift();
   }
 
-  /** 0 if it stopped growing. */
-  perMinute(now: number): number {
+  /** 0 if it stopped growing; `null` before the second publication. */
+  perMinute(now: number): number | null {
     const [first, ...others] = this.#published;
     const last = others.at(-1);
-    if (first === undefined || last === undefined) return 0;
+    if (first === undefined || last === undefined) return null;
     if (now - this.#grownAt > QUIET_INTERVALS * this.#intervalMs) return 0;
     const sum = others.reduce((all, { by }) => all + by, 0);
     return Math.round(sum / Math.max(1, (last.at - first.at) / MINUTE_MS));

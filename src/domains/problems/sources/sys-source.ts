@@ -28,7 +28,8 @@ export function sysSource({ runtimes }: { readonly runtimes: BrokerRuntimes }): 
   return {
     kinds: ['QUEUES_DROPPING'],
     of: ({ id, name }, { droppedPerMinute }) => {
-      const dropped = rates.get(id)?.perMinute(performance.now()) ?? 0;
+      const dropped = rates.get(id)?.perMinute(performance.now()) ?? null;
+      if (dropped === null) return null;
       if (dropped < droppedPerMinute) return [];
       const detail = `The broker dropped ${dropped} messages in the last minute.`;
       return [{ kind: 'QUEUES_DROPPING', subjectId: id, subjectName: name, detail }];

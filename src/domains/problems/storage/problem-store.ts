@@ -152,7 +152,7 @@ export class ProblemStore {
         const { id, ...data } = after;
         // Another process may have made the same change: then the announcement corrects the cache.
         const { openKey, severity } = before;
-        const where = change === null ? { id } : { id, openKey, severity };
+        const where = { id, openKey, ...(change !== null && { severity }) };
         const { count } = await tx.problem.updateMany({ where, data: ownData(data) });
         if (count === 0) noted.delete(row);
       }
