@@ -305,7 +305,7 @@ export class AuditService {
       requestId: caller.requestId,
       target: known,
       before: row && (hasRoom ? masked(changedValues(operation, row, input)) : OMITTED),
-      after: hasRoom ? masked(input, inputType, maxBytes) : OMITTED,
+      after: hasRoom ? masked(dryRunFirst(input), inputType, maxBytes) : OMITTED,
       result: 'UNKNOWN',
     });
     if (viewer !== null) this.#bytes.charge(viewer.credentialId, bytesOf(entry));
@@ -379,3 +379,6 @@ const originOf = ({ address, via = 'GRAPHQL' }: AuditCaller) => ({ address, via 
 
 const withAdded = (after: string | null, added: object): string | null =>
   Object.keys(added).length === 0 ? after : JSON.stringify({ ...(JSON.parse(after ?? '{}') as object), ...added });
+
+/** What follows may be cut, and an entry without it would look like a change. */
+const dryRunFirst = (input: AuditInput): AuditInput => (input.dryRun === true ? { dryRun: true, ...input } : input);
