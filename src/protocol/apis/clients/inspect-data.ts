@@ -122,7 +122,7 @@ export interface ClientSubscriptionOptions {
 
 /**
  * Why the number of subscriptions of a client is not known. EARLIER: the session may be older than the followed log.
- * TRUNCATED: a log line was truncated. LIMIT: there are more than are counted.
+ * TRUNCATED: a log line was truncated, or may be about another client. LIMIT: there are more than are counted.
  */
 export const UNCOUNTED_REASONS = ['EARLIER', 'TRUNCATED', 'LIMIT'] as const;
 export type UncountedReason = (typeof UNCOUNTED_REASONS)[number];

@@ -61,7 +61,7 @@ const LOG_SUBSCRIPTIONS = 'Set `log_type subscribe` and `log_type unsubscribe` i
 const UNCOUNTED: Readonly<Record<UncountedReason, string>> = {
   EARLIER: 'The session is older than the followed log, so it may have more subscriptions than those listed',
   TRUNCATED:
-    'The broker truncated a line of its log about a subscription of the session, because the topic filter is long',
+    'A line of the log about a subscription of the session is truncated, because the topic filter is long, or it may be about another client whose id begins with the same words',
   LIMIT: `The client has more subscriptions than those listed. This service counts at most ${MAX_COUNTED} more of each client, and fewer if its memory for subscriptions is used up`,
 };
 
