@@ -28,20 +28,20 @@ interface ConnectionTestProps {
 export function ConnectionTest({ input, isManaged }: ConnectionTestProps) {
   const text = useTexts(connectionTexts);
   const { run, isBusy, error } = useMutation(TEST);
-  const [found, setFound] = useState<{ readonly of: string; readonly tested: Tested } | null>(null);
+  const [found, setFound] = useState<{ readonly of: string; readonly tested: Tested | null } | null>(null);
   // The result of other settings says nothing about these.
   const key = JSON.stringify(input);
   const tested = found?.of === key ? found.tested : null;
   const test = async () => {
     const done = await run({ input });
-    setFound(done && { of: key, tested: done.testBroker });
+    setFound({ of: key, tested: done?.testBroker ?? null });
   };
   return (
     <div className="connection-test">
       <button type="button" disabled={isBusy || !input.url} aria-busy={isBusy} onClick={() => void test()}>
         {text(isBusy ? 'testing' : tested === null ? 'test' : 'checkAgain')}
       </button>
-      <Refusal error={error} />
+      <Refusal error={found?.of === key ? error : null} />
       <div role="status">{tested && <Checks tested={tested} isManaged={isManaged} />}</div>
     </div>
   );

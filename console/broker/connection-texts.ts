@@ -80,7 +80,7 @@ export const connectionTexts = catalogue('broker/connection', {
   isAuthorized: 'The broker accepts the credentials.',
   hasDynamicSecurity: 'Access control can be managed.',
   hasBrokerApi: 'Plugins and listeners are reported.',
-  readsNumbers: 'Its numbers can be read.',
-  readsLog: 'Its clients can be followed in its log.',
+  readsNumbers: 'The numbers of the broker can be read.',
+  readsLog: 'The clients can be followed in the log of the broker.',
   mayNotRead: 'The account may not read {filter}.',
 });

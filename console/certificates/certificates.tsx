@@ -36,7 +36,7 @@ interface Open {
   readonly certificate: Certificate;
 }
 
-/** The certificates of a project: those in use, then the others, each by expiry. */
+/** The certificates of a project. On each page those in use come first, then the others, each by expiry. */
 export function Certificates() {
   const text = useTexts(certificateTexts);
   const { id } = useProject();
@@ -51,9 +51,10 @@ export function Certificates() {
   const { nodes, totalCount } = found.certificates;
   const warnDays = found.problemThresholds.certificateDays;
   const certificates = nodes.toSorted((a, b) => Number(isInUse(b)) - Number(isInUse(a)) || a.daysLeft - b.daysLeft);
-  const shown = certificates.filter(({ name, subject, subjectAltNames, deployments }) =>
+  const shown = certificates.filter(({ name, filename, subject, subjectAltNames, deployments }) =>
     contains(search.get('search') ?? '', [
       name,
+      filename,
       subject,
       ...subjectAltNames,
       ...deployments.map((one) => one.broker.name),

@@ -109,7 +109,7 @@ export const clientTexts = catalogue('client-page', {
   emptyIsAnonymous: 'Empty: without a user name',
   test: 'Test',
   refusalsOf: 'Denied to {client}',
-  noRefusals: 'Nothing that was denied to this client id is recorded since {time}.',
+  noRefusals: 'No denial for this client id is recorded since {time}.',
   kind: 'What',
   whyUnknown: 'Why some values are unknown',
 });

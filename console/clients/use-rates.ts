@@ -24,7 +24,7 @@ export type Rates = Readonly<Record<(typeof RATE_KEYS)[number], (clientId: strin
 /** What clients sent and received in the last minute; `null` if the broker does not count it. */
 export function useRates(brokerId: string): Rates | null {
   const { data, error } = useQuery(RATES, { id: brokerId }, EVERY_MS);
-  const counted = error === null ? data?.broker : null;
+  const counted = error?.code === 'NOT_SUPPORTED_BY_BROKER' ? null : data?.broker;
   return useMemo(
     () =>
       counted

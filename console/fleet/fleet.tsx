@@ -4,6 +4,7 @@ import { useQuery } from '../graph/use-query.ts';
 import { useCritical } from '../problems/critical-count.tsx';
 import { FleetAttention } from '../problems/fleet-attention.tsx';
 import { useTexts } from '../texts/texts.ts';
+import { useAddressValues } from '../ui/address-values.ts';
 import { Empty } from '../ui/empty.tsx';
 import { PageHeading } from '../ui/page-heading.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -18,6 +19,8 @@ import './style.css';
 
 /** Projects that are shown at first, and that each click adds. */
 const PAGE = 20;
+/** Projects that links lead to. */
+const MOST = 100;
 /** Problems that are shown before the brokers. */
 const FEW = 3;
 const COUNTS_MS = 5_000;
@@ -25,7 +28,9 @@ const COUNTS_MS = 5_000;
 /** All brokers of all projects at a glance. */
 export function Fleet() {
   const text = useTexts(fleetTexts);
-  const [first, setFirst] = useState(PAGE);
+  const [wanted, setFirst] = useState(PAGE);
+  // A link may open a form of any project.
+  const first = useAddressValues().values.get('new')?.startsWith('prj_') ? Math.max(wanted, MOST) : wanted;
   const [isKnown, setKnown] = useState(false);
   const { data, error, renew } = useQuery(PROJECTS, { first }, COUNTS_MS);
   useCritical(data?.problemCounts.critical);

@@ -7,7 +7,6 @@ import { addressOf } from '../graph/addresses.ts';
 import { useTexts } from '../texts/texts.ts';
 import { CommandToCopy } from '../ui/command-to-copy.tsx';
 import { Empty } from '../ui/empty.tsx';
-import { NoMatch } from '../ui/no-match.tsx';
 import { Pager } from '../ui/pager.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { BrokerTable } from './broker-table.tsx';
@@ -59,7 +58,7 @@ export function ProjectBrokers({ project, onAdded }: ProjectBrokersProps) {
             <CommandToCopy command={addCommand(project.id)} />
           </Empty>
         ) : (
-          <NoMatch title={text('noMatch')} keys={['name', 'show']} />
+          <p className="quiet">{text('noMatch')}</p>
         ))}
       {brokers !== null &&
         brokers.length > 0 &&

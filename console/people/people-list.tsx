@@ -4,6 +4,7 @@ import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { InvitePerson } from '../project/invite-person.tsx';
 import { useTexts } from '../texts/texts.ts';
+import { useAddressValues } from '../ui/address-values.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { FilterBar, FilterSelect } from '../ui/filter-bar.tsx';
@@ -35,6 +36,7 @@ export function PeopleList() {
   const { page, offset, onPage } = usePage();
   const [isCreating, setCreating] = useState(false);
   const [isInviting, setInviting] = useOpened('invite');
+  const { set } = useAddressValues();
   const found = search.get('find') ?? '';
   const isRootAdmin = search.has('administrators');
   const variables = {
@@ -124,7 +126,7 @@ export function PeopleList() {
         </>
       )}
       {isCreating && <CreatePerson onCreated={renew} onClose={() => setCreating(false)} />}
-      {isInviting && <InvitePerson onInvited={renew} onClose={() => setInviting(false)} />}
+      {isInviting && <InvitePerson onInvited={renew} onClose={() => set({ new: '', email: '' })} />}
     </>
   );
 }

@@ -5,7 +5,7 @@ import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { projectTexts } from '../project/texts.ts';
 import type { common } from '../texts/common.ts';
 import { useLanguage, useTexts } from '../texts/texts.ts';
-import { brokerAddress, contains, type Found, hasWords, type Kind, projectAddress } from './found.ts';
+import { brokerAddress, contains, type Found, hasWords, type Kind, projectAddress, ranked } from './found.ts';
 import { searchTexts } from './texts.ts';
 
 const BROKER = graphql(`fragment PlaceBroker on Broker @_unmask {
@@ -155,6 +155,11 @@ export function foundIn({ named, screens }: Places, term: string): readonly Foun
       of: email,
       address: `${one.address}&email=${encodeURIComponent(email)}`,
     })),
-    ...(term === '' ? [] : screens.filter(({ name, of }) => hasWords(`${of} ${name}`, term)).slice(0, MAX_SCREENS)),
+    ...(term === ''
+      ? []
+      : ranked(
+          screens.filter(({ name, of }) => hasWords(`${of} ${name}`, term)),
+          term,
+        ).slice(0, MAX_SCREENS)),
   ];
 }

@@ -1,17 +1,18 @@
+import { storedJson } from '../ui/stored-json.ts';
 import type { Found } from './found.ts';
 
 const STORED = 'brokergraph-recent';
 const MAX_RECENT = 8;
 
 interface Stored {
-  /** Whose results these are. */
+  /** Who opened the results. */
   readonly person: string;
   readonly found: readonly Found[];
 }
 
 /** The results that the person opened last in this browser, the last one first. */
 export function recentOf(person: string): readonly Found[] {
-  const stored: Stored | null = JSON.parse(localStorage.getItem(STORED) ?? 'null');
+  const stored = storedJson<Stored>(localStorage.getItem(STORED));
   return stored?.person === person ? stored.found : [];
 }
 

@@ -19,6 +19,8 @@ const MIN_LENGTH = 2;
 const TYPING_MS = 200;
 /** With many brokers, the same for each would hide what was found. */
 const MAX_LOOK_UPS = 5;
+/** Results that are shown. */
+const MAX_FOUND = 100;
 
 interface Search {
   readonly found: readonly Found[];
@@ -70,13 +72,14 @@ export function useSearch(typed: string, screens: Screens): Search {
   }, [term, isLongEnough, numBrokers]);
   const places = usePlaces(projects, isRootAdmin, screens);
   const people = usePeople({ isWanted: isRootAdmin && isLongEnough, term });
+  const placed = useMemo(() => foundIn(places, term), [places, term]);
   const found = useMemo(() => {
-    const all = [...foundIn(places, term), ...people, ...remote.results.flatMap((result) => result.found)];
-    if (term !== '') return withActs(ranked(all, term), command);
+    const all = [...placed, ...people, ...remote.results.flatMap((result) => result.found)];
+    if (term !== '') return withActs(ranked(all, term), command).slice(0, MAX_FOUND);
     const recent = recentOf(email ?? name);
     const keys = new Set(recent.map(keyOf));
-    return [...recent, ...all.filter((one) => !keys.has(keyOf(one)))];
-  }, [places, people, remote, typed]);
+    return [...recent, ...all.filter((one) => !keys.has(keyOf(one)))].slice(0, MAX_FOUND);
+  }, [placed, people, remote, typed]);
   const missing = remote.results.map((result) => result.missing).filter((one) => one !== null);
   const isBusy = !isRead || remote.isBusy;
   const lookUps = remote.results.flatMap(({ lookUp }) => lookUp ?? []);

@@ -5,7 +5,7 @@ import { useFresh } from '../graph/use-fresh.ts';
 import { payloadText, shortText } from '../messages/payload.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
-import { type Cursor, CursorPager, rangeOf } from '../ui/pager.tsx';
+import { ForwardPager, PAGE } from '../ui/pager.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
@@ -37,10 +37,15 @@ interface FoundProps {
 export function Found({ place, version, terms, isSelected, onSelect }: FoundProps) {
   const text = useTexts(topicTexts);
   const numberText = useNumbers();
-  const [cursor, setCursor] = useState<Cursor>({});
+  const [afters, setAfters] = useState<readonly string[]>([]);
   const bytesText = useBytes();
   const rates = useRates(place);
-  const { data, error } = useFresh(FOUND, { ...place, ...terms, ...rangeOf(cursor) }, version, PAUSE_MS);
+  const { data, error } = useFresh(
+    FOUND,
+    { ...place, ...terms, first: PAGE, after: afters.at(-1) ?? null },
+    version,
+    PAUSE_MS,
+  );
   const topics = data?.broker?.topicTree?.topics;
   if (!topics) return <Problem error={error} />;
   const columns: Column<FoundTopic>[] = [
@@ -96,7 +101,7 @@ export function Found({ place, version, terms, isSelected, onSelect }: FoundProp
         />
       )}
       {topics.nodes.length > 0 && rates !== null && <p className="quiet">{text('ratesSource')}</p>}
-      <CursorPager cursor={cursor} pageInfo={topics.pageInfo} onCursor={setCursor} />
+      <ForwardPager afters={afters} pageInfo={topics.pageInfo} onAfters={setAfters} />
     </>
   );
 }

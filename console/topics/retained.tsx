@@ -7,7 +7,7 @@ import { PayloadView } from '../messages/payload-view.tsx';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { IconButton } from '../ui/icon-button.tsx';
-import { type Cursor, CursorPager, rangeOf } from '../ui/pager.tsx';
+import { ForwardPager, PAGE } from '../ui/pager.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
@@ -59,10 +59,15 @@ interface RetainedListProps {
 function RetainedList({ brokerId, node, filter, canDelete, onDeleted }: RetainedListProps) {
   const text = useTexts(topicTexts);
   const numberText = useNumbers();
-  const [cursor, setCursor] = useState<Cursor>({});
+  const [afters, setAfters] = useState<readonly string[]>([]);
   const [readings, setReadings] = useState(0);
   const [selection, setSelection] = useState<Selection | null>(null);
-  const { data, error } = useFresh(RETAINED, { id: brokerId, node, filter, ...rangeOf(cursor) }, readings, PAUSE_MS);
+  const { data, error } = useFresh(
+    RETAINED,
+    { id: brokerId, node, filter, first: PAGE, after: afters.at(-1) ?? null },
+    readings,
+    PAUSE_MS,
+  );
   const retained = data?.broker?.retainedMessages;
   if (!retained) return <Problem error={error} />;
   const listed = listedIn(data);
@@ -139,7 +144,7 @@ function RetainedList({ brokerId, node, filter, canDelete, onDeleted }: Retained
           keyOf={({ topic }) => topic}
         />
       )}
-      <CursorPager cursor={cursor} pageInfo={retained.pageInfo} onCursor={setCursor} />
+      <ForwardPager afters={afters} pageInfo={retained.pageInfo} onAfters={setAfters} />
       {selection && (
         <DeleteRetained
           brokerId={brokerId}

@@ -55,7 +55,7 @@ export const FOUND = graphql(`query FoundTopics(
     topicTree(nodeId: $node) {
       topics(kind: $kind, filter: $filter, search: $search, first: $first, after: $after, last: $last, before: $before) {
         totalCount
-        pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+        pageInfo { hasNextPage endCursor }
         nodes { topic payload payloadBase64 payloadBytes lastSeen messages retain }
       }
     }
@@ -114,7 +114,7 @@ export const RETAINED = graphql(`query RetainedMessages(
     topicTree(nodeId: $node) { topics(filter: $filter, first: 1000) { totalCount names } }
     retainedMessages(filter: $filter, first: $first, after: $after, last: $last, before: $before, maxPayloadBytes: 1024) {
       totalCount
-      pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+      pageInfo { hasNextPage endCursor }
       completeness
       nodes { topic payload payloadBase64 payloadBytes isPayloadTruncated qos contentType expiresAt }
     }

@@ -104,7 +104,7 @@ export function Topics() {
                 <TopicTree place={place} version={sequence} topic={topic} onSelect={(value) => set('topic', value)} />
               ) : (
                 <Found
-                  key={`${kind} ${node}`}
+                  key={`${kind} ${node} ${search}`}
                   place={place}
                   version={sequence}
                   terms={termsOf(search)}
@@ -121,7 +121,7 @@ export function Topics() {
               )}
               {found?.viewerCanReadMessages === true && kind === 'PUBLISHED' && (
                 <Retained
-                  key={`${topic} ${deletions}`}
+                  key={`${node} ${topic} ${deletions}`}
                   brokerId={broker.id}
                   node={node}
                   topic={topic}

@@ -1,3 +1,4 @@
+import { useMemo } from 'react';
 import { type Amount, amountsIn, COUNTED } from '../broker/amounts.ts';
 import { graphql } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
@@ -24,6 +25,10 @@ interface Rates {
 /** What was published in the last minute; `null` if the broker does not count it, and of subscriptions. */
 export function useRates({ id, kind }: Place): Rates | null {
   const { data, error } = useQuery(RATES, { id }, EVERY_MS);
-  const counted = error === null && kind === 'PUBLISHED' ? data?.broker : null;
-  return counted ? { messages: amountsIn(counted.messages), bytes: amountsIn(counted.bytes) } : null;
+  const isCounted = error?.code !== 'NOT_SUPPORTED_BY_BROKER' && kind === 'PUBLISHED';
+  const counted = isCounted ? data?.broker : null;
+  return useMemo(
+    () => (counted ? { messages: amountsIn(counted.messages), bytes: amountsIn(counted.bytes) } : null),
+    [counted],
+  );
 }

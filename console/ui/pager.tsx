@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect } from 'react';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import { useAddressValues } from './address-values.ts';
 
@@ -16,6 +16,11 @@ export function Pager({ page, total, onPage }: PagerProps) {
   const text = useTexts();
   const numberOf = useNumbers();
   const pages = Math.max(1, Math.ceil(total / PAGE));
+  // The rows of the last page were deleted.
+  const isBeyond = page > pages;
+  useEffect(() => {
+    if (isBeyond) onPage(pages);
+  }, [isBeyond]);
   return (
     <Pages
       total={total}
@@ -71,7 +76,7 @@ export interface CursorPagerProps {
   readonly onCursor: (cursor: Cursor) => void;
 }
 
-/** The same for a list that changes while it is read, so that its pages have no numbers. */
+/** Leads to the other pages of a list that changes while it is read: its pages have no numbers. */
 export function CursorPager({ cursor, total, pageInfo, onCursor }: CursorPagerProps) {
   const { hasNextPage, hasPreviousPage, startCursor, endCursor } = pageInfo;
   return (
@@ -80,6 +85,24 @@ export function CursorPager({ cursor, total, pageInfo, onCursor }: CursorPagerPr
       onFirst={!isFirst(cursor) && (() => onCursor({}))}
       onPrevious={hasPreviousPage && startCursor !== null && (() => onCursor({ before: startCursor }))}
       onNext={hasNextPage && endCursor !== null && (() => onCursor({ after: endCursor }))}
+    />
+  );
+}
+
+interface ForwardPagerProps {
+  /** The cursors before the pages from the second to the present one. */
+  readonly afters: readonly string[];
+  readonly pageInfo: Pick<CursorPagerProps['pageInfo'], 'hasNextPage' | 'endCursor'>;
+  readonly onAfters: (afters: readonly string[]) => void;
+}
+
+/** Leads to the other pages of a list that is read forwards only. */
+export function ForwardPager({ afters, pageInfo: { hasNextPage, endCursor }, onAfters }: ForwardPagerProps) {
+  return (
+    <Pages
+      onFirst={afters.length > 1 && (() => onAfters([]))}
+      onPrevious={afters.length > 0 && (() => onAfters(afters.slice(0, -1)))}
+      onNext={hasNextPage && endCursor !== null && (() => onAfters([...afters, endCursor]))}
     />
   );
 }

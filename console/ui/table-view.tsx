@@ -3,6 +3,7 @@ import { useContext, useState, useSyncExternalStore } from 'react';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from './column.ts';
 import { Menu } from './menu.tsx';
+import { storedJson } from './stored-json.ts';
 import { tableTexts } from './table-texts.ts';
 import { ViewStoreContext } from './view-store.ts';
 
@@ -20,7 +21,7 @@ export function useTableView(name: string | undefined): readonly [TableView, ((v
   const store = useContext(ViewStoreContext);
   const stored = useSyncExternalStore(store?.subscribe ?? never, () => store?.read(name ?? '') ?? null);
   if (store === null || name === undefined) return [DEFAULT, null];
-  return [{ ...DEFAULT, ...JSON.parse(stored ?? '{}') }, (view) => store.write(name, JSON.stringify(view))];
+  return [{ ...DEFAULT, ...storedJson<TableView>(stored) }, (view) => store.write(name, JSON.stringify(view))];
 }
 
 const never = () => () => undefined;
@@ -36,7 +37,7 @@ interface TableOptionsProps {
 export function TableOptions({ columns, view, onView }: TableOptionsProps) {
   const text = useTexts(tableTexts);
   const { hidden, isCompact } = view;
-  // Before, the page has no second field with the name of a column.
+  // Until it is open, no field has the name of a column.
   const [isOpen, setOpen] = useState(false);
   const without = (key: string) => hidden.filter((one) => one !== key);
   return (

@@ -97,14 +97,14 @@ export function Table<Row>(props: TableProps<Row>) {
         </table>
       </section>
       {rows.length > 0 && (hasCsv || setView !== null) && (
-        <p className="table-tools">
+        <div className="table-tools">
           {setView !== null && <TableOptions columns={choices} view={view} onView={setView} />}
           {hasCsv && (
             <button type="button" className="ghost" onClick={() => saveCsv(label, columns, rows)}>
               {text('csv')}
             </button>
           )}
-        </p>
+        </div>
       )}
     </>
   );

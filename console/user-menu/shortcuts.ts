@@ -61,6 +61,8 @@ export function useShortcuts(): void {
   useEffect(() => {
     let goAt = Number.NEGATIVE_INFINITY;
     const press = (event: KeyboardEvent) => {
+      // The filling of forms by the browser sends events that have no key.
+      if (!(event instanceof KeyboardEvent)) return;
       const { key, ctrlKey, metaKey, altKey, target } = event;
       // On some keyboards a bracket needs AltGr, which some systems report as Control and Alt.
       const isCharacter = event.getModifierState('AltGraph') || !(ctrlKey || metaKey || altKey);
