@@ -94,7 +94,8 @@ export const CONNECTED_CLIENT_DETAIL: JsonSchema = closed(
     subscriptions: { type: 'array', items: STRING, description: 'Topic filters.' },
     subscriptionsReason: {
       type: 'string',
-      description: 'Why `subscriptions` is absent or not complete. Absent if the list has all subscriptions.',
+      description:
+        'Why `subscriptions` is not complete. Absent if the list has all subscriptions, or is absent itself.',
     },
     queues: integers(...QUEUE_KEYS),
     inflight: integers(...INFLIGHT_KEYS),

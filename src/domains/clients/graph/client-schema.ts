@@ -158,7 +158,7 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
     ...detailFields(t),
     subscriptionsReason: t.string({
       description:
-        'Why `subscriptions` is null or not complete. Null if it has all subscriptions, or if the client no longer exists.',
+        'Why the list of subscriptions is not complete. Null if it has all, or if it is null itself: `unknownFields` has its reason.',
       nullable: true,
       complexity: BROKER_QUERY_COST,
       resolve: (client, _args, context) =>

@@ -87,8 +87,9 @@ export function unknownFields(known: ConnectedClientDetail, source: ClientSource
   return unknown.map(({ field, reason }) => ({ field: IN_GRAPH[field] ?? field, reason }));
 }
 
-/** Why the list of subscriptions is absent or not complete. A list without its number may be longer, too. */
+/** Why a list of subscriptions is not complete. A list without its number may be longer, too. */
 export function subscriptionsReason(known: ConnectedClientDetail, source: ClientSource): string | null {
+  if (known.subscriptions === undefined) return null;
   const unknown = unknownFields(known, source);
   const reasonOf = (name: string) => unknown.find(({ field }) => field === name)?.reason;
   return reasonOf('subscriptions') ?? (known.uncounted === undefined ? null : (reasonOf('numSubscriptions') ?? null));
