@@ -66,10 +66,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'domains/notifications/channels/channel-service.ts',
     'MAX_CHANNELS',
   ],
-  'Tests of notification channels by one caller, per minute': [
-    'domains/notifications/delivery/delivery-service.ts',
-    'TESTS_PER_MINUTE',
-  ],
+  'Tests of notification channels by one caller, per minute': ['platform/limits/test-limit.ts', 'TESTS_PER_MINUTE'],
   'Messages of a notification channel that wait': ['domains/notifications/delivery/delivery-former.ts', 'MAX_PENDING'],
   'Time for one attempt of a notification': ['domains/notifications/senders/sender.ts', 'ATTEMPT_MS'],
   'Characters of a notification made by a template or a subscription': [

@@ -10,7 +10,7 @@ const PARAMETERS = /(?:"(?:\\.|[^"\\])*(?:"|$)|[^;"])+/g;
 /** Browsers and clients send less than ten. Further ones are ignored. */
 const MAX_RANGES = 100;
 
-/** Weight of each media range in the order of the field, at most 1. A range whose weight is no number is not accepted. */
+/** Weight of each media range in the order of the field, at most 1; 0 if it is no number. */
 export function weightsOf(accept: string): Map<string, number> {
   const weights = new Map<string, number>();
   for (const part of accept.toLowerCase().match(RANGES)?.slice(0, MAX_RANGES) ?? []) {

@@ -183,7 +183,7 @@ test('statements of SQLite in a row let the event loop handle other events', asy
   };
   await query(db);
   const alone = iterations;
-  await db.$transaction(query);
+  await db.$transaction(query, { timeout: 60_000 });
   clearImmediate(immediate);
   expect(alone).toBeGreaterThan(0);
   expect(iterations).toBeGreaterThan(alone);

@@ -25,7 +25,7 @@ import { UncertainClients } from './uncertain-clients.ts';
 interface ClientLedgerOptions extends OtherEndsOptions {
   /** Maximum number of clients. Default: 200,000. Further clients are not stored, and `overflowed` is true. */
   readonly maxClients?: number;
-  /** Default: 128 MiB. */
+  /** Default: MAX_SUBSCRIPTION_BYTES. */
   readonly maxSubscriptionBytes?: number;
   readonly onChange: (clientid: string) => void;
 }
@@ -35,6 +35,7 @@ type GatewayConnection = Pick<ClientEntry, 'account' | 'protocol' | 'protocolVer
 
 /** Maximum number of offline persistent sessions. The session that went offline first is dropped. */
 export const MAX_OFFLINE = 20_000;
+const MAX_SUBSCRIPTION_BYTES = 128 * 1024 * 1024;
 /** Connections without a CONNECT packet yet; the oldest is dropped. */
 const MAX_OPENED = 10_000;
 
@@ -69,12 +70,11 @@ export class ClientLedger {
   subscriptionsFollowed = false;
 
   constructor(options: ClientLedgerOptions) {
-    const { maxClients = 200_000, maxSubscriptionBytes = 128 * 1024 * 1024 } = options;
-    const { onChange, onEvent = () => undefined } = options;
+    const { maxClients = 200_000, maxSubscriptionBytes = MAX_SUBSCRIPTION_BYTES } = options;
     this.#maxClients = maxClients;
     this.#subscriptions = new FollowedSubscriptions(maxSubscriptionBytes);
-    this.#onChange = onChange;
-    this.#onEvent = onEvent;
+    this.#onChange = options.onChange;
+    this.#onEvent = options.onEvent ?? (() => undefined);
     this.#others = new OtherEnds(options);
   }
 
