@@ -19,7 +19,7 @@ export const helpTexts = catalogue<Kind>('problems/help', {
   BRIDGE_LOOP: 'Remove the topic from one direction of the bridges, or give the directions different prefixes.',
   STREAM_FAILING: 'Compare the query of the stream with the messages: they may not be JSON, or lack a number.',
   STREAM_NOT_STORING: 'Free disk space, raise STREAM_STORAGE_MAX_MB, or shorten how long messages are stored.',
-  REFUSALS_RISING: 'The denied connections of the broker have each reason, and what would help.',
+  REFUSALS_RISING: 'The list of what the broker denied has each reason, and what would help.',
   CLIENT_ID_CONFLICT: 'Configure another client id in all of these clients but one.',
   CLIENT_FLOODING: 'Check the program of the client, disconnect it or disable its account, or raise the threshold.',
   QUEUES_DROPPING:

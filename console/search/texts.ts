@@ -25,7 +25,7 @@ export const searchTexts = catalogue('search', {
   role: 'Role',
   ownAccount: 'Your account',
   addBroker: 'Add broker',
-  createProject: 'Create a project',
+  createProject: 'Create project',
   createStream: 'Create stream',
   createToken: 'Create token',
   giveAccess: 'Give a device access',

@@ -115,14 +115,14 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIU
     const check = (text: string) => page.getByRole('listitem').filter({ hasText: text });
     await check('can be reached').getByRole('img', { name: 'passed' }).waitFor();
     await check('accepts the credentials').getByRole('img', { name: 'failed' }).waitFor();
-    await check('numbers can be read').getByRole('img', { name: 'not checked' }).waitFor();
+    await check('numbers of the broker can be read').getByRole('img', { name: 'not checked' }).waitFor();
     await page.getByLabel('User name').fill(ADMIN.username);
     await page.getByLabel(/^Password/).fill(ADMIN.password);
     // The result of other settings is gone.
     await expect.poll(() => check('can be reached').count()).toBe(0);
     await page.getByRole('button', { name: 'Test the connection' }).click();
     await check('accepts the credentials').getByRole('img', { name: 'passed' }).waitFor();
-    await check('numbers can be read').getByRole('img', { name: 'passed' }).waitFor();
+    await check('numbers of the broker can be read').getByRole('img', { name: 'passed' }).waitFor();
     await check('Access control can be managed').getByText('dynamic security').waitFor();
     await page.getByRole('button', { name: 'Check again' }).waitFor();
     await checkScreen(page, 'broker-add');

@@ -86,13 +86,12 @@ export const END_PATTERNS: readonly EndPattern[] = [
 /** Ends of clients in all versions. A version that is not known may have other reasons for refused connections. */
 const OF_CLIENTS = new Set([BY_ADMINISTRATOR, TIMED_OUT, 'protocol error', 'malformed packet', 'oversize packet']);
 
-/** In lower case. Ends of a CONNECT that a plugin or `global_max_clients` refuses, which may be of a later packet. */
+/** In lower case. Ends of a CONNECT that a plugin refuses, which may be of a later packet. */
 const OF_CONNECT = new Set([
   'bad username or password',
   'client banned',
   'client identifier not valid',
   'connection rate exceeded',
-  'invalid input',
   'server busy',
   'server unavailable',
   'unknown error',
@@ -120,10 +119,17 @@ export function endOf(dialect: LogDialect | null, ended: Ended): EndedConnection
   if (reason === CLOSED_BY_CLIENT && dialect === '2.0.13') return 'UNCERTAIN';
   if (address !== null || dialect === '2.0.0') return 'ADMITTED';
   // Since 2.0.13, the line of a refused connection has its client id.
-  return (dialect === null ? OF_CLIENTS.has(reason) : !mayRefuseConnect(reason)) ? 'ADMITTED' : 'UNCERTAIN';
+  return (dialect === null ? OF_CLIENTS.has(reason) : !OF_CONNECT.has(reason.toLowerCase())) ? 'ADMITTED' : 'UNCERTAIN';
 }
 
-export const mayRefuseConnect = (reason: string): boolean => OF_CONNECT.has(reason.toLowerCase());
+/** `global_max_clients` and `max_keepalive` end a connection after they have replaced the one with its client id. */
+const AFTER_TAKEOVER = 'invalid input';
+
+/** Whether the broker may have ended a connection for this reason before it was admitted. */
+export function mayRefuseConnect(reason: string): boolean {
+  const words = reason.toLowerCase();
+  return words === AFTER_TAKEOVER || OF_CONNECT.has(words);
+}
 
 /** Whether the line may be about a connection without a client. A client may have such an id. */
 export function isPlaceholder(dialect: LogDialect | null, { clientid, address }: Omit<Ended, 'reason'>): boolean {

@@ -7,7 +7,7 @@ interface LinePattern {
 /** The next line is the end of the connection. The group `detail` is the cause. */
 export const CAUSE_PATTERNS: readonly LinePattern[] = [
   {
-    pattern: /^OpenSSL Error(?: while trying to get the error)?\[\d+\]: (?:error:[0-9A-F]+:)?(?<detail>.*)$/s,
+    pattern: /^OpenSSL Error(?: [^[]{0,100})?\[\d+\]: (?:error:[0-9A-F]+:)?(?<detail>.*)$/s,
     example: 'OpenSSL Error[0]: error:0A0000C7:SSL routines::peer did not return a certificate',
   },
   {
