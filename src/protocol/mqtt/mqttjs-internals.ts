@@ -12,7 +12,8 @@ import type { PacketIds } from './packet-ids.ts';
  * Creates a client that reads only what is written to the `Writable` passed to `onPipe`, which is called once, during
  * this call. The client has handled a packet when `write` returns; it emits `connect` later.
  *
- * Uses: MQTT.js calls `stream.pipe(writable)` and has no other way of reading.
+ * Uses: MQTT.js calls `stream.pipe(writable)` and has no other way of reading. It makes the CONNECT packet before the
+ * client can have a listener, and throws if a text is too long; later errors of the stream would end the process.
  */
 export function createClient(
   stream: Duplex,
@@ -23,7 +24,14 @@ export function createClient(
     onPipe(input);
     return input;
   };
-  return new MqttClient(() => stream, options);
+  try {
+    return new MqttClient(() => stream, options);
+  } catch (error) {
+    stream.removeAllListeners('error');
+    stream.on('error', () => undefined);
+    stream.destroy();
+    throw error;
+  }
 }
 
 /**

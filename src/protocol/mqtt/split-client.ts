@@ -86,7 +86,7 @@ export function openSplitClient(
     },
   );
   const { stream } = packets;
-  const client = createClient(stream, clientOptions, (input) => {
+  const client = internals.createClient(stream, clientOptions, (input) => {
     toClient = input;
     packets.start();
   });
@@ -114,20 +114,6 @@ export function openSplitClient(
     end: ({ keepSession = false } = {}) => end(client, stream, keepSession),
   };
 }
-
-/** Errors of the options: MQTT.js would then report those of the stream to a client without a listener. */
-function createClient(stream: Duplex, ...options: LastOf<Parameters<typeof internals.createClient>>): MqttClient {
-  try {
-    return internals.createClient(stream, ...options);
-  } catch (error) {
-    stream.removeAllListeners('error');
-    stream.on('error', () => undefined);
-    stream.destroy();
-    throw error;
-  }
-}
-
-type LastOf<List extends readonly unknown[]> = List extends [unknown, ...infer Last] ? Last : never;
 
 async function end(client: MqttClient, stream: Duplex, keepSession: boolean): Promise<void> {
   // The socket may emit errors after its end.

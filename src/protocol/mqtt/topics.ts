@@ -42,7 +42,8 @@ const MISPLACED_WILDCARD = /[^/][+#]|\+[^/]|#./s;
 
 export function filterProblem(filter: string): string | null {
   if (filter === '') return 'must not be empty';
-  if (Buffer.byteLength(filter) > 65_535) return 'must not exceed 65535 bytes';
+  const tooLong = lengthProblem(filter);
+  if (tooLong !== null) return tooLong;
   if (filter.includes('\0')) return 'must not contain NUL';
   if (!MISPLACED_WILDCARD.test(filter)) return null;
   const levels = filter.split('/');

@@ -1,6 +1,6 @@
 import { type InputIssue, ServiceError } from '../../../platform/errors.ts';
 import type { DisconnectClient } from '../../../protocol/apis/clients/client-control.ts';
-import { filterProblem } from '../../../protocol/mqtt/topics.ts';
+import { filterProblem, lengthProblem } from '../../../protocol/mqtt/topics.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 
 /** MQTT 5, 3.8.2.1.2. */
@@ -9,7 +9,8 @@ export const MAX_SUBSCRIPTION_IDENTIFIER = 268_435_455;
 /** Checks a client id [MQTT-1.5.4-1, MQTT-1.5.4-2, 1.5.4]. */
 export function clientIdIssues(path: string, clientId: string): InputIssue[] {
   if (clientId === '') return [{ path, reason: 'must not be empty' }];
-  if (Buffer.byteLength(clientId) > 65_535) return [{ path, reason: 'must not exceed 65535 bytes' }];
+  const tooLong = lengthProblem(clientId);
+  if (tooLong !== null) return [{ path, reason: tooLong }];
   if (!/\0|\p{Surrogate}/u.test(clientId)) return [];
   return [{ path, reason: 'must not contain NUL or half a surrogate pair' }];
 }
