@@ -118,12 +118,10 @@ function chooseEnd(
   dialect: LogDialect | null,
   isKnown: IsKnown,
 ): DisconnectedLine | null {
-  const longest = readings.reduce<DisconnectedLine | null>(
-    (best, reading) => (best !== null && best.clientid.length >= reading.clientid.length ? best : reading),
-    null,
-  );
-  if (dialect !== null || longest === null) return longest;
-  const known = readings.find((reading) => isKnown(reading.clientid)) ?? readings[0] ?? longest;
+  const [first] = readings;
+  if (first === undefined) return null;
+  if (dialect !== null) return readings.reduce((a, b) => (b.clientid.length > a.clientid.length ? b : a));
+  const known = readings.find((reading) => isKnown(reading.clientid)) ?? first;
   const isCertain = known.port !== null || readings.every(({ clientid }) => clientid === known.clientid);
   return isCertain ? known : { ...known, ends: 'UNCERTAIN' };
 }
