@@ -62,8 +62,8 @@ export async function readAccessChanges(db: Database, broker: ChangedBroker, sin
   const passwords = await findEntries(db, ofPasswords, { take: MAX_ENTRIES });
   const earlier = await findEntries(db, { AND: [where, { at: { lt: since } }] }, { take: MAX_EARLIER });
   const oldest = await db.auditEntry.findFirst({ orderBy: { sequence: 'asc' }, select: { at: true } });
-  const limit = entries.length === MAX_ENTRIES ? entries.at(-1) : null;
-  const known = [oldest?.at ?? new Date(), new Date(broker.createdAt), limit?.at ?? new Date(0)];
+  const limits = [entries, passwords].map((read) => (read.length === MAX_ENTRIES ? read.at(-1)?.at : null));
+  const known = [oldest?.at ?? new Date(), new Date(broker.createdAt), ...limits.map((at) => at ?? new Date(0))];
   return {
     ...(await runInSlices(namesIn(entries, passwords))),
     previous: earlier.find((entry) => isChange(entry)) ?? null,
