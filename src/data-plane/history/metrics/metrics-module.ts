@@ -75,7 +75,10 @@ export function metricsModule(): HistoryModule<MetricSample, MetricQueries> {
       const finer = LEVELS[nth] ?? LEVELS[0];
       const since = changedSince[nth] ?? now;
       changedSince[nth] = now - GRACE_MS;
-      const rows = await rolledUp(db, { finer, level, since, now });
+      const rows = await rolledUp(db, { finer, level, since, now }).catch((error: unknown) => {
+        changed(nth, since);
+        throw error;
+      });
       for (const [at] of rows) changed(nth + 1, Number(at));
       return new Map([[level.table, rows]]);
     }),
