@@ -4,6 +4,7 @@ import { idPayload, inputArgument, payloadsWith } from '../../../gateway/graphql
 import { ofProject, viewerCan } from '../../../gateway/graphql/viewer-can.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
 import { requireRootAdmin, requireSignedIn, requireWholeProject } from '../../../platform/auth/viewer.ts';
+import { TESTS_PER_MINUTE } from '../../../platform/limits/test-limit.ts';
 import { ProblemKindType, ProblemSeverityType } from '../../problems/graph/problem-enums.ts';
 import { Project } from '../../projects/project-schema.ts';
 import type { Channel } from '../channels/channel.ts';
@@ -255,8 +256,7 @@ builder.mutationFields((t) => ({
     },
   }),
   testNotificationChannel: t.field({
-    description:
-      'Sends a test message immediately, also if the channel is not active. It is not stored. A caller may test 10 times a minute.',
+    description: `Sends a test message immediately, also if the channel is not active. It is not stored. A caller may test ${TESTS_PER_MINUTE} times a minute.`,
     type: TestPayload,
     ...onChannel,
     args: inputArgument(TestInput, 'The channel to test.'),
