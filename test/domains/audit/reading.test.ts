@@ -250,6 +250,18 @@ test('entries of dry runs are selected or left out, but not those that look like
   expect(others.nodes.filter(({ operation }: { operation: string }) => operation === 'createAccount').length).toBe(2);
 });
 
+test('an entry of a dry run has its mark, also if its input is too large to be recorded whole', async () => {
+  const service = await startTestService({ embeddedBroker: true });
+  const { id: brokerId } = await service.storage.db.broker.findFirstOrThrow();
+  await expect.poll(() => service.services.runtimes.isConnected(brokerId)).toBe(true);
+  const clientIds = Array.from({ length: 200 }, (_, number) => `${number} ${'x'.repeat(500)}`);
+  const kick = 'mutation ($input: DisconnectClientsInput!) { disconnectClients(input: $input) { __typename } }';
+  await service.graphql(kick, { input: { brokerId, clientIds, dryRun: true } });
+  const { data } = await service.graphql('{ auditEvents(first: 1) { nodes { operation after } } }');
+  expect(data.auditEvents.nodes).toMatchObject([{ operation: 'disconnectClients', after: { dryRun: true } }]);
+  expect(JSON.stringify(data.auditEvents.nodes)).toContain('more');
+});
+
 test('a page may be read without its entries: cursors and the total alone', async () => {
   const service = await startTestService();
   await service.graphql('mutation { createProject(input: { name: "p" }) { project { id } } }');

@@ -13,6 +13,7 @@ test.each([10, 60, 120])('a counter that is published every %d s grows without p
   const intervalMs = seconds * SECOND;
   // Retained, a moment before the first publication.
   rate.note(100, intervalMs / 4);
+  expect(rate.perMinute(intervalMs / 4)).toBeNull();
   let now = intervalMs;
   let count = 100;
   for (let publication = 0; publication < 20; publication += 1) {
