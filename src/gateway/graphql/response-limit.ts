@@ -1,7 +1,7 @@
 import { ServiceError } from '../../platform/errors.ts';
 
 /** Maximum bytes of a result, message or event. Lists sent page by page and downloads have no bound as a whole. */
-export const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
+export const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 export class ResponseTooLarge extends ServiceError {
   /** `isDone`: whether the operation was a mutation, which has been carried out. */

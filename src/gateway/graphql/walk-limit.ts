@@ -8,7 +8,7 @@ import { ServiceError } from '../../platform/errors.ts';
 const MAX_WALK = 100_000;
 
 /** Characters that the fields of one run may process: previews, and configurations of bridges. */
-const MAX_CHARACTERS = 8 * 1024 * 1024;
+const MAX_CHARACTERS = 4 * 1024 * 1024;
 
 interface CharacterBudget {
   readonly limit: number;
@@ -51,8 +51,8 @@ export function walk<T>(context: object, list: readonly T[]): readonly T[] {
   return run.steps > MAX_WALK ? [] : list;
 }
 
-/** Characters of a long text per step: texts alone reach the limit with 32 MB. */
-const STEP_CHARACTERS = 320;
+/** Characters of a long text per step: texts alone reach the limit with 8 MB. */
+const STEP_CHARACTERS = 80;
 
 /** Counts a text that may be long and be selected under many aliases. Returns whether the text may be returned. */
 export function mayReturnText(context: object, characters: number): boolean {

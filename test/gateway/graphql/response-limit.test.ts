@@ -17,10 +17,10 @@ import { startTestService } from '../../support/service.ts';
 import { isLong } from '../../support/suite.ts';
 import { post, startGraphqlServer, type TestServer } from './server.ts';
 
-const LIMIT = 32 * 1024 * 1024;
+const LIMIT = 16 * 1024 * 1024;
 const MEGABYTE = 1024 * 1024;
 /** Size of a response that is sent, where another case shows that the limit is no lower. */
-const WITHIN_MIB = isLong ? 31 : 3;
+const WITHIN_MIB = isLong ? 15 : 3;
 
 /** A graph with any number of texts of 1 MiB. */
 function graphOfTexts(): GraphQLSchema {
@@ -65,21 +65,21 @@ async function twice(server: TestServer, query: string, check: (reply: { json: u
   for (let run = 0; run < 2; run++) check(await post(server, { query }));
 }
 
-describe('a response above 32 MiB is a typed error, and a smaller one is sent', () => {
+describe('a response above 16 MiB is a typed error, and a smaller one is sent', () => {
   test.each([
-    ['by many entries', '{ items(mib: 40) { text } }', '{ items(mib: 31) { text } }'],
+    ['by many entries', '{ items(mib: 20) { text } }', '{ items(mib: 15) { text } }'],
     [
       'by aliases',
-      `{ items(mib: 2) { ${'abcdefghijklmnopqrst'.replace(/./g, '$&: text ')} } }`,
-      '{ items(mib: 2) { text } }',
+      `{ items(mib: 1) { ${'abcdefghijklmnopqrst'.replace(/./g, '$&: text ')} } }`,
+      '{ items(mib: 1) { text } }',
     ],
-    ['by values of JSON', '{ items(mib: 40) { json } }', `{ items(mib: ${WITHIN_MIB}) { json } }`],
+    ['by values of JSON', '{ items(mib: 20) { json } }', `{ items(mib: ${WITHIN_MIB}) { json } }`],
     [
       'by escapes',
-      '{ items(mib: 6, character: "\\u0007") { text } }',
-      '{ items(mib: 5, character: "\\u0007") { text } }',
+      '{ items(mib: 3, character: "\\u0007") { text } }',
+      '{ items(mib: 2, character: "\\u0007") { text } }',
     ],
-    ['by bytes of UTF-8', '{ items(mib: 11, character: "€") { text } }', '{ items(mib: 10, character: "€") { text } }'],
+    ['by bytes of UTF-8', '{ items(mib: 6, character: "€") { text } }', '{ items(mib: 5, character: "€") { text } }'],
   ])('%s', async (_name, beyond, within) => {
     const server = await startGraphqlServer({ schema: graphOfTexts() });
     await twice(server, beyond, ({ status, json }) => {
@@ -94,7 +94,7 @@ describe('a response above 32 MiB is a typed error, and a smaller one is sent', 
 
   test('for a mutation, with the note that it was carried out', async () => {
     const server = await startGraphqlServer({ schema: graphOfTexts() });
-    await twice(server, 'mutation { change(mib: 40) { text } }', ({ json }) =>
+    await twice(server, 'mutation { change(mib: 20) { text } }', ({ json }) =>
       expect(json).toMatchObject({
         errors: [{ ...tooLarge, message: expect.stringContaining('mutation has been carried out') }],
       }),
@@ -121,9 +121,9 @@ describe('a response above 32 MiB is a typed error, and a smaller one is sent', 
       for await (const result of client.iterate({ query })) return result;
       return null;
     };
-    await expect(first('{ items(mib: 40) { text } }')).rejects.toMatchObject([tooLarge]);
+    await expect(first('{ items(mib: 20) { text } }')).rejects.toMatchObject([tooLarge]);
     expect(await first('{ items(mib: 3) { text } }')).not.toHaveProperty('errors');
-    expect(await first('subscription { items(mib: 40) { text } }')).toMatchObject({ errors: [tooLarge] });
+    expect(await first('subscription { items(mib: 20) { text } }')).toMatchObject({ errors: [tooLarge] });
     expect(await first('subscription { items(mib: 3) { text } }')).not.toHaveProperty('errors');
   });
 });
@@ -131,12 +131,12 @@ describe('a response above 32 MiB is a typed error, and a smaller one is sent', 
 test('one preview under many aliases does not exceed the limit', async () => {
   const service = await startTestService();
   const { token } = await service.person('VIEWER');
-  const aliases = Array.from({ length: 6 }, (_, index) => `p${index}: payload o${index}: output`).join(' ');
+  const aliases = Array.from({ length: 8 }, (_, index) => `p${index}: payload o${index}: output`).join(' ');
   const document = `query ($q: JSON!, $s: [JSON!]!) { previewStream(query: $q, samples: $s) { results { ${aliases} } } }`;
-  const select = Array.from({ length: 8 }, (_, index) => ({ source: '[a]', target: `[${index}]` }));
+  const select = Array.from({ length: 4 }, (_, index) => ({ source: '[a]', target: `[${index}]` }));
   for (let run = 0; run < 2; run++) {
     const before = busyMs();
-    const { errors } = await service.graphql(document, { q: { select }, s: [{ a: 'x'.repeat(500_000) }] }, token);
+    const { errors } = await service.graphql(document, { q: { select }, s: [{ a: 'x'.repeat(300_000) }] }, token);
     expect(errors).toMatchObject([tooLarge]);
     expect(busyMs() - before).toBeLessThan(3_000);
   }
@@ -146,7 +146,7 @@ test('the size of a result is a lower bound of its text', () => {
   const size = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
   // Each entry takes 64 bytes, with quotes and a comma.
   const entries = Array(LIMIT / 64 - 1).fill('x'.repeat(61));
-  for (const value of ['x'.repeat(LIMIT - 2), entries, { k: ['€'.repeat(10_000_000)] }]) {
+  for (const value of ['x'.repeat(LIMIT - 2), entries, { k: ['€'.repeat(5_000_000)] }]) {
     expect([isTooLarge(value), size(value) > LIMIT]).toEqual([false, false]);
     expect(isTooLarge([value, 'x'.repeat(5_000_000)])).toBe(true);
   }

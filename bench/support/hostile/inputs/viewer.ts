@@ -17,7 +17,7 @@ const INTROSPECTION =
 
 /** Requests responses of 9 MB and does not read them. */
 function unreadAnswers(target: Target): Promise<string> {
-  const body = JSON.stringify({ query: previews(1), variables: copies('x'.repeat(65_000)) });
+  const body = JSON.stringify({ query: previews(1), variables: copies('x'.repeat(31_000)) });
   const socket = httpSocket(target).pause();
   socket.write(requestText('/graphql', { body, token: target.viewer }));
   return closedWithin(socket, HOLD_MS);
@@ -54,7 +54,7 @@ export const viewer: Group = {
     },
     {
       name: 'unread-answers',
-      what: 'a response of 9 MB that nobody reads, for 5 s',
+      what: 'a response of 4 MB that nobody reads, for 5 s',
       atOnce: 100,
       attack: unreadAnswers,
     },

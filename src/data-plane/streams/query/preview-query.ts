@@ -26,14 +26,17 @@ export interface PreviewedSample {
 
 export const PREVIEW_LIMITS = {
   samples: 1_000,
-  total: 4 * 1024 * 1024,
+  total: 1024 * 1024,
 } as const;
 
-/** Maximum number of characters of samples and outputs of all previews of one request. */
+/** Maximum number of characters of samples and outputs of all previews of one request. An output is sent in two forms. */
 interface PreviewBudget {
   readonly limit: number;
   charactersLeft: number;
 }
+
+/** `payload` and `output`. */
+const FORMS = 2;
 
 const MAX_MOMENT = 8_640_000_000_000_000;
 
@@ -75,12 +78,12 @@ function preview(
   budget: PreviewBudget,
 ): PreviewedSample {
   const message = { payload: Buffer.from(payload), topic, qos: 0 } as const;
-  const processed = processor.process(message, at, Math.max(budget.charactersLeft, 0));
+  const processed = processor.process(message, at, Math.max(budget.charactersLeft / FORMS, 0));
   // Uses up the budget: further previews of the request are refused before they do any work.
   if (processed.outcome === 'FAILED' && processed.isTooLong) spend(budget, budget.charactersLeft + 1);
   if (processed.outcome !== 'PASS') return without(processed.outcome, at, processed.reason);
   const text = processed.text ?? payload;
-  spend(budget, text.length);
+  spend(budget, text.length * FORMS);
   return { outcome: 'PASS', at, payload: text, output: outputOf(text), reason: null };
 }
 

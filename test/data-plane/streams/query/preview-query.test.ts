@@ -14,7 +14,7 @@ const QUERY = {
   ],
 };
 const CLOCK = { start: 60_000, spacingSeconds: 20, topic: 'plant/line1' };
-const LIMIT = 8 * 1024 * 1024;
+const LIMIT = 4 * 1024 * 1024;
 
 const previewQuery = (
   query: unknown,
@@ -83,14 +83,15 @@ test('the samples and outputs of all previews share a budget, and beyond it a pr
   const selecting = (items: number) => ({
     select: Array.from({ length: items }, (_, index) => ({ source: '[v]', target: `[${index}]` })),
   });
-  const samples = [{ v: 'x'.repeat(1024 * 1024) }];
-  expect(previewQuery(selecting(6), samples, CLOCK)).toMatchObject([{ outcome: 'PASS' }]);
-  expect(() => previewQuery(selecting(7), samples, CLOCK)).toThrow(tooLarge);
+  // An output counts twice.
+  const samples = [{ v: 'x'.repeat(256 * 1024) }];
+  expect(previewQuery(selecting(7), samples, CLOCK)).toMatchObject([{ outcome: 'PASS' }]);
+  expect(() => previewQuery(selecting(8), samples, CLOCK)).toThrow(tooLarge);
   expect(() => previewQuery(selecting(66), samples, CLOCK)).toThrow(tooLarge);
 
   const budget = { limit: LIMIT, charactersLeft: LIMIT };
   const twice = () => previewQuery({}, samples, CLOCK, budget);
-  for (let preview = 0; preview < 3; preview++) expect(twice()).toHaveLength(1);
+  for (let preview = 0; preview < 5; preview++) expect(twice()).toHaveLength(1);
   expect(twice).toThrow(tooLarge);
   expect(twice).toThrow(tooLarge);
 });
@@ -99,7 +100,7 @@ test('after an output that is too large no other preview of the request does any
   const select = Array.from({ length: 66 }, (_, index) => ({ source: '[v]', target: `[${index}]` }));
   const budget = { limit: LIMIT, charactersLeft: LIMIT };
   const preview = (samples: readonly unknown[]) => () => previewQuery({ select }, samples, CLOCK, budget);
-  expect(preview([{ v: 'x'.repeat(1024 * 1024) }])).toThrow(expect.objectContaining({ code: 'TOO_LARGE' }));
+  expect(preview([{ v: 'x'.repeat(512 * 1024) }])).toThrow(expect.objectContaining({ code: 'TOO_LARGE' }));
   let reads = 0;
   const sample = {
     get v() {
