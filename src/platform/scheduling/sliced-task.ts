@@ -3,7 +3,8 @@ import { performance } from 'node:perf_hooks';
 /** Long synchronous work as a generator that yields after each step of well below a millisecond. */
 export type SlicedTask<T> = Generator<void, T, void>;
 
-const SLICE_MS = 10;
+/** Time of work of one kind in one event loop iteration. */
+export const SLICE_MS = 10;
 /** Event loop iterations between two slices. Node accepts one new connection per iteration. */
 const MAX_ITERATIONS = 100;
 const MAX_YIELD_MS = 50;
@@ -91,5 +92,57 @@ export class SlicedCalls {
       }
     }
     this.#isRunning = false;
+  }
+}
+
+/** A tick runs after all microtasks, so the synchronous part of what has started is complete then. */
+export async function afterMicrotasks(): Promise<void> {
+  await null;
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+}
+
+/** The time that work of one kind has in each event loop iteration. */
+export class IterationSlice {
+  #endsAt = 0;
+
+  hasTime(): boolean {
+    const now = performance.now();
+    if (this.#endsAt === 0) {
+      this.#endsAt = now + SLICE_MS;
+      setImmediate(this.#end);
+    }
+    return now < this.#endsAt;
+  }
+
+  readonly #end = (): void => {
+    this.#endsAt = 0;
+  };
+}
+
+/** Starts asynchronous work in order, in an iteration that has time left. */
+export class SlicedStarts {
+  readonly #slice = new IterationSlice();
+  #waiting: (() => void)[] = [];
+
+  /** Whether work may start without `add`. */
+  get isFree(): boolean {
+    return this.#waiting.length === 0 && this.#slice.hasTime();
+  }
+
+  /** `start` must not throw. */
+  add(start: () => void): void {
+    this.#waiting.push(start);
+    if (this.#waiting.length === 1) void this.#startWaiting();
+  }
+
+  async #startWaiting(): Promise<void> {
+    let started = 0;
+    while (started < this.#waiting.length) {
+      while (!this.#slice.hasTime()) await new Promise((resolve) => setImmediate(resolve));
+      this.#waiting[started]?.();
+      started += 1;
+      await afterMicrotasks();
+    }
+    this.#waiting = [];
   }
 }

@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { expect, onTestFinished, test } from 'vitest';
+import { busyMs } from '../../support/busy-time.ts';
+import { startTestService } from '../../support/service.ts';
+
+const CONNECTIONS = 900;
+const MAX_ITERATION_MS = 110;
+
+/** Opens connections, and sends a request on each at once when a line arrives. Prints `ready`, then `done`. */
+const CLIENTS = `
+const { connect } = require('node:net');
+const [port, count, text] = process.argv.slice(1);
+const sockets = Array.from({ length: Number(count) }, () => connect(Number(port), '127.0.0.1'));
+let [open, answered] = [0, 0];
+for (const socket of sockets) {
+  socket.once('connect', () => ++open === sockets.length && console.log('ready'));
+  socket.once('data', () => ++answered === sockets.length && console.log('done'));
+}
+process.stdin.once('data', () => { for (const socket of sockets) socket.write(text); });
+`;
+
+const QUERY = `/graphql?query=${encodeURIComponent('{ __typename }')}`;
+const get = (path: string, headers = 'accept: application/json\r\n') =>
+  `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n${headers}\r\n`;
+const post = (body: string) =>
+  `POST /graphql HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+
+/** The longest processor time of an iteration while the server responds to equal requests that arrive at once. */
+async function longestIterationMs(port: number, request: string, count: number): Promise<number> {
+  const clients = spawn(process.execPath, ['-e', CLIENTS, String(port), String(count), request]);
+  onTestFinished(() => void clients.kill());
+  const lines = createInterface(clients.stdout);
+  await once(lines, 'line');
+  let [longestMs, isDone, busy] = [0, false, busyMs()];
+  const watch = () => {
+    const now = busyMs();
+    longestMs = Math.max(longestMs, now - busy);
+    busy = now;
+    if (!isDone) setImmediate(watch);
+  };
+  setImmediate(watch);
+  clients.stdin.write('go\n');
+  await once(lines, 'line');
+  isDone = true;
+  return longestMs;
+}
+
+const KINDS: readonly (readonly [name: string, requestOf: (token: string) => string])[] = [
+  ['event streams', () => get(QUERY, 'accept: text/event-stream\r\n')],
+  ['queries by GET', () => get(QUERY)],
+  ['queries by POST', () => post('{"query":"{ __typename }"}')],
+  ['readings of a list by REST', (token) => get('/api/projects', `authorization: Bearer ${token}\r\n`)],
+  ['refused requests by REST', () => get('/api/projects')],
+  ['pages', () => get('/')],
+  ['unknown pages', () => get('/unknown')],
+];
+
+test('no event loop iteration serves all of 900 equal requests that arrive at once', async () => {
+  const service = await startTestService();
+  const port = Number(new URL(service.url).port);
+  for (const [name, requestOf] of KINDS) {
+    // The first requests load and compile what they need.
+    await longestIterationMs(port, requestOf(service.root), 3);
+    const longestMs = await longestIterationMs(port, requestOf(service.root), CONNECTIONS);
+    expect({ name, isShort: longestMs < MAX_ITERATION_MS }).toEqual({ name, isShort: true });
+  }
+});
