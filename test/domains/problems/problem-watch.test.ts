@@ -253,6 +253,35 @@ test('a problem that two processes open is one, also if the process that was fir
   await Promise.all([cache.close(), other.close()]);
 });
 
+test('a fact that is seen again does not open a problem that has closed, in the same process or in another one', async () => {
+  const { db, changes } = await openTestStorage();
+  const parts = { db, changes, log: pino({ level: 'silent' }) };
+  const [cache, other] = [new ProblemCache(parts), new ProblemCache(parts)];
+  const [store, later] = [new ProblemStore({ db, changes, cache }), new ProblemStore({ db, changes, cache: other })];
+  const scope = { projectId: null, brokerId: null };
+  const fact: ProblemFact = { ...factOf('CERTIFICATE_EXPIRING'), severity: 'WARNING' };
+  // It is also more severe, which is a change of an open problem.
+  const repeat = { change: 'REPEAT', key: 'a', fact: { ...fact, severity: 'CRITICAL' }, times: 1, scope } as const;
+  const closing = { change: 'CLOSE', key: 'a', scope } as const;
+  store.take([{ change: 'OPEN', key: 'a', fact, scope }], new Date());
+  await store.flush();
+  await Promise.all([cache.settled(), other.settled()]);
+  expect(other.openCount).toBe(1);
+  store.take([closing, repeat], new Date());
+  // The other process does not know yet that it has closed.
+  later.take([repeat], new Date());
+  await store.flush();
+  await later.flush();
+  await Promise.all([cache.settled(), other.settled()]);
+  store.take([repeat], new Date());
+  await store.flush();
+  const written = await db.problemChange.findMany({ orderBy: { sequence: 'asc' } });
+  expect(written.map(({ change, severity }) => `${change} ${severity}`)).toEqual(['OPENED WARNING', 'CLOSED WARNING']);
+  expect(await db.problem.findMany()).toMatchObject([{ openKey: null, severity: 'WARNING', count: 1 }]);
+  expect([cache.openCount, other.openCount]).toEqual([0, 0]);
+  await Promise.all([cache.close(), other.close()]);
+});
+
 test('a problem that becomes more severe is a change, and one that becomes less severe is none', async () => {
   const { db, changes, leases } = await openTestStorage();
   const parts = { db, changes, log: pino({ level: 'silent' }) };

@@ -117,6 +117,8 @@ export class ProblemStore {
       const detail = transition.detail === undefined ? {} : { detail: storable(transition.detail) };
       return open && { before: open, after: { ...open, ...detail, openKey: null, closedAt: at }, change: 'CLOSED' };
     }
+    // Closed meanwhile, also by an earlier transition: if the fact is still there, it opens again as one that lasts.
+    if (transition.change === 'REPEAT' && open === null) return null;
     const severity = severityOf(transition.fact);
     const seen = { ...textsOf(transition.fact), severity, lastSeenAt: at };
     if (open !== null) {
