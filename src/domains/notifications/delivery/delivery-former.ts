@@ -66,19 +66,25 @@ export class DeliveryFormer {
     }
   }
 
-  /** The last openings of open problems that are silenced are due later. Returns whether there are some. */
+  /**
+   * Openings of silenced problems are due later, unless the closing waits, too. It may be beyond `waiting`, or not be
+   * collected yet: then it takes the opening away. Returns whether there are some.
+   */
   async #holdSilenced(channelId: string, waiting: readonly Waiting[], now: Date): Promise<boolean> {
     const { db, problems } = this.#options;
-    const closings = waiting.filter(({ notice }) => notice.change === 'CLOSED');
-    const closedAt = new Map(closings.map(({ sequence, notice }) => [notice.id, sequence]));
-    const openings = waiting.filter(
-      ({ sequence, notice }) => notice.change === 'OPENED' && sequence > (closedAt.get(notice.id) ?? sequence - 1),
+    const openings = waiting.filter(({ notice }) => notice.change === 'OPENED');
+    const read = await problems.store.read(openings.map(({ notice }) => notice.id));
+    const silenced = new Set(read.filter((problem) => problems.isSilenced(problem)).map(({ id }) => id));
+    if (silenced.size === 0) return false;
+    const rows = await db.waitingNotice.findMany({
+      where: { channelId, problemId: { in: [...silenced] } },
+      orderBy: { sequence: 'asc' },
+    });
+    const closings = rows.filter(({ notice }) => (JSON.parse(notice) as ProblemNotice).change === 'CLOSED');
+    const closedAt = new Map(closings.map(({ problemId, sequence }) => [problemId, sequence]));
+    const sequences = openings.flatMap(({ sequence, notice: { id } }) =>
+      silenced.has(id) && sequence > (closedAt.get(id) ?? 0) ? [sequence] : [],
     );
-    const silenced = (await problems.store.read(openings.map(({ notice }) => notice.id))).filter(
-      (problem) => problem.openKey !== null && problems.isSilenced(problem),
-    );
-    const ids = new Set(silenced.map(({ id }) => id));
-    const sequences = openings.flatMap(({ sequence, notice }) => (ids.has(notice.id) ? [sequence] : []));
     if (sequences.length === 0) return false;
     const dueAt = new Date(now.getTime() + SILENCED_MS);
     await db.waitingNotice.updateMany({ where: { channelId, sequence: { in: sequences } }, data: { dueAt } });
