@@ -68,15 +68,15 @@ test('an opening that a silence holds is delivered after it, and before its clos
   await change('OPEN', ['a'], undefined, 'BRIDGE_LOOP');
   await collector.collect();
   const { id } = await silence();
-  let now = Date.now() + 20 * MINUTE;
+  const now = Date.now() + 20 * MINUTE;
   await former.form(new Date(now));
   // The closing is not in the same message as the first opening.
   expect(await delivered('a')).toEqual(['OPENED', 'CLOSED']);
-  for (let minute = 0; minute < 3; minute += 1) await former.form(new Date((now += MINUTE)));
+  for (let minutes = 1; minutes < 4; minutes += 1) await former.form(new Date(now + minutes * MINUTE));
   expect(await delivered('a')).toEqual(['OPENED', 'CLOSED']);
   await problems.endSilence(id);
   // It closes after the held opening is due, and before that is delivered.
-  await change('CLOSE', ['a'], new Date(now + 2 * MINUTE));
+  await change('CLOSE', ['a'], new Date(now + 5 * MINUTE));
   await collector.collect();
   await former.form(new Date(now + 20 * MINUTE));
   expect(await delivered('a')).toEqual(['OPENED', 'CLOSED', 'OPENED', 'CLOSED']);

@@ -32,8 +32,6 @@ test('a problem that becomes more severe is sent once more, and its closing foll
   // After the closing everything begins again.
   await openProblem(service, 'a', CRITICAL);
   await expect.poll(() => seenIn(critical)).toEqual(['OPENED a', 'CLOSED a', 'OPENED a']);
-  // Of an opening that an earlier version sent, there is only the delivery.
-  await service.storage.db.notifiedProblem.deleteMany();
   await closeProblem(service, 'a');
   await expect.poll(() => seenIn(critical)).toEqual(['OPENED a', 'CLOSED a', 'OPENED a', 'CLOSED a']);
 });
@@ -60,6 +58,26 @@ test('a channel that is not active misses no closing of what it has sent, and se
   const waiting = await service.storage.db.waitingNotice.findMany({ where: { channelId: ids[1] ?? '' } });
   expect(waiting.map(({ notice }) => JSON.parse(notice).subject.name)).toEqual(['c']);
   expect(seenIn(holding)).toEqual([]);
+});
+
+test('a problem from before a channel, or from a time in which it was not active, does not close for it', async () => {
+  const [service, receiver] = await Promise.all([startTestService(), startReceiver()]);
+  // So that changes are passed to channels.
+  await createChannel(service, { target: { webhook: { url: (await startReceiver()).url } } });
+  await openProblem(service, 'earlier');
+  await openProblem(service, 'severer', WARNING);
+  await passed(service);
+  const channelId = await createChannel(service, { target: { webhook: { url: receiver.url } } });
+  await service.graphql(UPDATE, { input: { channelId, isActive: false } });
+  await openProblem(service, 'meanwhile');
+  await passed(service);
+  await service.graphql(UPDATE, { input: { channelId, isActive: true } });
+  for (const name of ['earlier', 'meanwhile']) await closeProblem(service, name);
+  await openProblem(service, 'severer', CRITICAL);
+  await openProblem(service, 'earlier');
+  for (const name of ['severer', 'earlier']) await closeProblem(service, name);
+  const inOrder = ['OPENED severer', 'OPENED earlier', 'CLOSED severer', 'CLOSED earlier'];
+  await expect.poll(() => seenIn(receiver)).toEqual(inOrder);
 });
 
 test('a problem that opened during a silence is sent when it outlasts the silence, and otherwise not at all', async () => {

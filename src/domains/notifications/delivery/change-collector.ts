@@ -103,8 +103,8 @@ export class ChangeCollector {
       const passed = { openings: own.slice(closing + 1), sent: closing === -1 ? (sent.get(problem.id) ?? null) : null };
       const dropped = change.change === 'CLOSED' ? this.#early(change, passed) : [];
       rows = rows.filter((row) => !dropped.includes(row));
-      const dueAt =
-        change.change === 'CLOSED' ? closingAt(channel, change, passed, dropped) : openingAt(channel, change, passed);
+      const closingAt = isSent(passed, dropped) ? change.at : null;
+      const dueAt = change.change === 'CLOSED' ? closingAt : openingAt(channel, change, passed);
       if (dueAt !== null) rows = [...rows, { sequence, notice: noticeOf(change, this.#options.names), dueAt }];
     }
     return {
@@ -137,17 +137,6 @@ function openingAt(
   return severityRank(problem.severity) > severityRank(known) ? (last?.dueAt ?? at) : null;
 }
 
-/**
- * A closing is sent at once if an opening is, also during a silence, whatever the rules select now; `null`: not at all.
- * Without an opening, an earlier version has sent it, or the channel was not there yet: then the rules decide.
- */
-function closingAt(
-  { isActive, rules }: Channel,
-  { at, problem }: ProblemChange,
-  { openings, sent }: Passed,
-  dropped: readonly Waiting[],
-): Date | null {
-  if (sent !== null || openings.length > dropped.length) return at;
-  const isLongEnough = at.getTime() - problem.openedAt.getTime() >= rules.minimumSeconds * 1_000;
-  return openings.length === 0 && isActive && selects(rules, problem) && isLongEnough ? at : null;
-}
+/** Whether a closing is sent, at once: only if an opening is, also during a silence, whatever the rules select now. */
+const isSent = ({ openings, sent }: Passed, dropped: readonly Waiting[]): boolean =>
+  sent !== null || openings.length > dropped.length;
