@@ -37,11 +37,11 @@ const notes = (): HistoryModule<Note, typeof queries> => ({
   rowsOf: (arrived) => new Map([['note', arrived.map(({ at, text, payload }): HistoryRow => [at, text, payload])]]),
   queries,
   rollUps: [
-    async (db) => {
+    async (db, _now, store) => {
       const counts = await db.all<{ hour: number; notes: number }>(
         `SELECT at / ${HOUR} AS hour, count(*) AS notes FROM history.note GROUP BY 1`,
       );
-      return new Map([['note_hour', counts.map(({ hour, notes: count }): HistoryRow => [hour * HOUR, count])]]);
+      await store(new Map([['note_hour', counts.map(({ hour, notes: count }): HistoryRow => [hour * HOUR, count])]]));
     },
   ],
 });

@@ -71,16 +71,18 @@ export function metricsModule(): HistoryModule<MetricSample, MetricQueries> {
     },
     queries: metricQueries,
     forget: () => states.clear(),
-    rollUps: LEVELS.slice(1).map((level, nth) => async (db: HistoryReader, now: number) => {
+    rollUps: LEVELS.slice(1).map((level, nth) => async (db: HistoryReader, now: number, store) => {
       const finer = LEVELS[nth] ?? LEVELS[0];
       const since = changedSince[nth] ?? now;
       changedSince[nth] = now - GRACE_MS;
-      const rows = await rolledUp(db, { finer, level, since, now }).catch((error: unknown) => {
+      try {
+        const rows = await rolledUp(db, { finer, level, since, now });
+        await store(new Map([[level.table, rows]]));
+        for (const [at] of rows) changed(nth + 1, Number(at));
+      } catch (error) {
         changed(nth, since);
         throw error;
-      });
-      for (const [at] of rows) changed(nth + 1, Number(at));
-      return new Map([[level.table, rows]]);
+      }
     }),
   };
 }

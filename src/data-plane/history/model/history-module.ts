@@ -56,6 +56,8 @@ export type HistoryGapReason = 'QUEUE_FULL' | 'DISK_LOW' | 'UNAVAILABLE' | 'REFU
 
 export type HistoryQueries = Readonly<Record<string, (db: HistoryReader, args: never) => Promise<unknown>>>;
 
+type StoreRows = (rows: HistoryRows) => Promise<void>;
+
 export interface HistoryModule<Arrival, Queries extends HistoryQueries> {
   readonly name: string;
   readonly tables: readonly HistoryTable[];
@@ -66,7 +68,7 @@ export interface HistoryModule<Arrival, Queries extends HistoryQueries> {
   forget?(): void;
   /**
    * Derive rows from stored ones, each from what the one before has stored. Called about once a minute, on PostgreSQL
-   * in one process at a time.
+   * in one process at a time. `store` rejects if the rows are not stored.
    */
-  readonly rollUps?: readonly ((db: HistoryReader, now: number) => Promise<HistoryRows>)[];
+  readonly rollUps?: readonly ((db: HistoryReader, now: number, store: StoreRows) => Promise<void>)[];
 }

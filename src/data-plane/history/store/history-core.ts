@@ -138,9 +138,9 @@ export class HistoryCore {
 
   async #rollUp(now: number): Promise<void> {
     const { database } = this.#options;
+    const store = (rows: HistoryRows) => database.transaction((transaction) => this.#insert(transaction, rows));
     for (const rollUp of [...this.#modules.values()].flatMap(({ rollUps = [] }) => rollUps)) {
-      const rows = await rollUp(database, now);
-      await database.transaction((transaction) => this.#insert(transaction, rows));
+      await rollUp(database, now, store);
       await nextIteration();
     }
   }
