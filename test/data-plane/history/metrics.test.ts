@@ -216,6 +216,49 @@ describe.each(['SQLite', 'PostgreSQL'])('metrics in %s', (engine) => {
     ]);
   });
 
+  test('what is measured after a clock was set back is stored, and counted once', async () => {
+    const databaseOf = await place();
+    let history = await open(databaseOf);
+    const broker = brokerAt(START - HOUR);
+    let [at, behindMs, published] = [START, 0, 0];
+    const sample = (isContinued: boolean) => ({ ...broker.sample(at, isContinued), at: at - behindMs });
+    const record = async (steps: number, isNew = false) => {
+      for (let step = 0; step < steps; step++) {
+        await history.write([sample(!isNew || step > 0)]);
+        // A batch that comes again.
+        if (step % 10 === 9) await history.write([sample(true)]);
+        broker.publish(5);
+        published += 5;
+        at += 10 * SECOND;
+      }
+    };
+    await record(60, true);
+    behindMs = 30 * MINUTE + 4 * SECOND;
+    await record(30);
+    await history.core.maintain(at - behindMs);
+    await history.close();
+    history = await open(databaseOf);
+    // What was published between these two samples is not known.
+    published -= 5;
+    await record(10, true);
+    // The clock reaches the time at which it was set back.
+    await record(200);
+    published -= 5;
+    const now = at - behindMs;
+    const range = { from: START - 21 * MINUTE, to: now };
+    const grid = await history.grid({ ...range, maxSteps: 1_000, now });
+    expect(gridTotal(grid, 'messagesIn')).toBe(published);
+    const rates = gridValues(grid, 'messagesIn', 'max');
+    expect(rates.filter((rate) => rate !== null && rate !== 0.5)).toEqual([]);
+    // Before it was set back, at the restart, and at the end.
+    expect(rates.filter((rate) => rate === null).length).toBeLessThan(15);
+    // The samples are deleted.
+    const later = now + 10 * HOUR;
+    await history.core.maintain(later);
+    expect(gridTotal(await history.grid({ ...range, maxSteps: 100, now: later }), 'messagesIn')).toBe(published);
+    expect(history.problems).toEqual([]);
+  });
+
   test.skipIf(engine === 'SQLite')('a broker that returns to a process is counted once', async () => {
     const databaseOf = await place();
     const [one, other] = [await open(databaseOf), await open(databaseOf)];

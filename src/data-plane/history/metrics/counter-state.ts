@@ -32,7 +32,7 @@ const UPTIME_SLACK_MS = 30_000;
  */
 export function changeOf(before: CounterState | null, sample: MetricSample): Change {
   const measured = nothingMeasured();
-  const elapsedMs = before === null ? 0 : sample.at - before.at;
+  const elapsedMs = before === null ? 0 : elapsedSince(before, sample);
   const isRestarted = before !== null && hasRestarted(before, sample, elapsedMs);
   const isMeasured = sample.isContinued && !isRestarted && elapsedMs > 0 && elapsedMs <= LONGEST_MS;
   for (const [metric, value] of sample.values.entries()) {
@@ -43,7 +43,7 @@ export function changeOf(before: CounterState | null, sample: MetricSample): Cha
       continue;
     }
     const previous = before?.counters[metric - FIRST_COUNTER] ?? null;
-    if (previous === null || elapsedMs <= 0) continue;
+    if (previous === null) continue;
     const increase = isRestarted || value < previous ? value : value - previous;
     if (!isMeasured) {
       measured[first + MISSED] = increase;
@@ -53,6 +53,12 @@ export function changeOf(before: CounterState | null, sample: MetricSample): Cha
     measured[first + SUM] = increase;
   }
   return { coveredMs: isMeasured ? elapsedMs : 0, measured };
+}
+
+/** In milliseconds, by the clock of the broker if that of this service was set back meanwhile; 0: unknown. */
+function elapsedSince({ at, uptimeSeconds }: CounterState, now: MetricSample): number {
+  if (now.at > at) return now.at - at;
+  return Math.max(0, ((now.uptimeSeconds ?? 0) - (uptimeSeconds ?? Number.POSITIVE_INFINITY)) * 1_000);
 }
 
 function hasRestarted(before: CounterState, now: MetricSample, elapsedMs: number): boolean {

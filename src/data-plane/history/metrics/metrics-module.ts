@@ -6,6 +6,7 @@ import { LEVELS, type Level, type MetricSample } from './metric.ts';
 import { type GridRequest, readGrids } from './read-grids.ts';
 import {
   firstTime,
+  isStored,
   METRIC_TABLES,
   newestStep,
   readAll,
@@ -39,12 +40,19 @@ const PORTION_STEPS = 1;
  */
 export function metricsModule(): HistoryModule<MetricSample, MetricQueries> {
   const states = new LRUCache<string, CounterState>({ max: MAX_STATES });
-  const stateBefore = async (db: HistoryReader, { brokerId, at }: MetricSample): Promise<CounterState | null> => {
+  /** `null`: unknown; 'STORED': the sample comes again. */
+  const stateBefore = async (
+    db: HistoryReader,
+    { brokerId, at }: MetricSample,
+  ): Promise<CounterState | 'STORED' | null> => {
     const known = states.get(brokerId) ?? null;
-    if (known !== null && at - known.at <= OWN_MS) return known;
+    if (known !== null && known.at < at && at - known.at <= OWN_MS) return known;
     // Earlier samples of the same batch are not stored yet.
     const stored = await readState(db, brokerId);
-    return known !== null && (stored === null || known.at > stored.at) ? known : stored;
+    const newest = known !== null && (stored === null || known.at > stored.at) ? known : stored;
+    if (newest === null || newest.at < at) return newest;
+    // The clock was set back: which of the stored counters are the last ones is not known.
+    return (await isStored(db, brokerId, at)) ? 'STORED' : known;
   };
   /** For each level: the earliest row that this process has written since it rolled the level up, or later. */
   const changedSince = LEVELS.map(() => Number.POSITIVE_INFINITY);
@@ -59,8 +67,7 @@ export function metricsModule(): HistoryModule<MetricSample, MetricQueries> {
       for (const sample of samples) {
         const { brokerId: broker, at } = sample;
         const before = await stateBefore(db, sample);
-        // A batch that comes again, or a clock that was set back.
-        if (before !== null && at <= before.at && before.at - at < LEVELS[0].keepMs) continue;
+        if (before === 'STORED') continue;
         const { coveredMs: covered, measured } = changeOf(before, sample);
         const state = merged(before, stateOf(sample));
         states.set(broker, state);

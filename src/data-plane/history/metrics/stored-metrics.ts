@@ -94,6 +94,12 @@ export async function readState(db: HistoryReader, broker: string): Promise<Coun
   );
 }
 
+/** Whether a sample of a broker is in the finest level. */
+export async function isStored(db: HistoryReader, broker: string, at: number): Promise<boolean> {
+  const sql = `SELECT at FROM history.${LEVELS[0].table} WHERE broker = $1 AND at = $2`;
+  return (await db.all(sql, [broker, at])).length > 0;
+}
+
 /** The time of the first row from a time on, before `to`; `null` if there is none. */
 export async function firstTime(db: HistoryReader, { table }: Level, from: number, to: number): Promise<number | null> {
   const [row] = await db.all<{ at: number }>(
