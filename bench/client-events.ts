@@ -4,7 +4,7 @@
  * - `node bench/run.mjs client-events rate`: records 2,000 events a second for a minute (or BENCH_SECONDS), from the log
  *   of a provider to the disk. Prints lost events, the processor time and the delay of the main thread.
  * - `node bench/run.mjs client-events page`: pages of one client and of one account among BENCH_STORED events of 30 days
- *   (one million; 50 million take about 20 GB and half an hour).
+ *   (one million; 50 million take about 20 GB and an hour).
  * Without a part, both.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -161,18 +161,21 @@ async function fill(folder: string, postgres: Postgres | null): Promise<void> {
 }
 
 async function page(folder: string, postgres: Postgres | null): Promise<void> {
-  const thread = open(folder, postgres);
-  const history = eventHistoryOf(thread);
+  const first = open(folder, postgres);
   const other = { broker: 'brk_other', id: 0, kind: 'CONNECTED', clientId: 'other', username: null } as const;
   const unknown = { address: null, listenerPort: null, protocol: null, reason: null, detail: null, refusal: null };
   // Of each day one, so that PostgreSQL has all partitions.
   for (let day = 0; day <= DAYS; day += 1) {
     const at = Date.now() - day * DAY_MS;
-    history.insert({ event: { ...other, ...unknown, at, count: 1 } }, at, 200);
+    eventHistoryOf(first).insert({ event: { ...other, ...unknown, at, count: 1 } }, at, 200);
   }
-  await thread.flush();
+  await first.flush();
+  // Its maintenance would wait for the statements.
+  await first.close();
   const started = performance.now();
   await fill(folder, postgres);
+  const thread = open(folder, postgres);
+  const history = eventHistoryOf(thread);
   console.log(`${STORED} events stored in ${((performance.now() - started) / 1_000).toFixed(0)} s`);
   for (const [name, filterOf] of Object.entries({
     client: (nth: number) => ({ clientId: `device-${(nth * 197) % CLIENTS}` }),
