@@ -3,10 +3,12 @@ import { fileURLToPath } from 'node:url';
 import { buildSchema, Kind, parse, validate } from 'graphql';
 import { expect, test } from 'vitest';
 import {
+  certainAfterMs,
   closesAfterMs,
   opensAfterMs,
   PROBLEM_KINDS,
   problemKinds,
+  readEveryMs,
 } from '../src/domains/problems/model/problem-kinds.ts';
 import { THRESHOLDS, thresholdNames } from '../src/domains/problems/model/problem-thresholds.ts';
 import { SETTINGS } from '../src/platform/config/settings.ts';
@@ -51,7 +53,8 @@ Settings are environment variables. If values are invalid, the service reports a
 test('docs/problems.md has the table of the kinds of problems, and that of the thresholds', async () => {
   const kinds = problemKinds.map((kind) => {
     const { severity, title, whatWouldHelp } = PROBLEM_KINDS[kind];
-    const seconds = [opensAfterMs, closesAfterMs].map((read) => `${read(kind) / 1_000} s`);
+    const opensMs = certainAfterMs(kind) + opensAfterMs(kind);
+    const seconds = [readEveryMs(kind), opensMs, closesAfterMs(kind)].map((ms) => `${ms / 1_000} s`);
     return `| \`${kind}\` | ${[severity, ...seconds, `${title}. ${whatWouldHelp}`].join(' | ')} |`;
   });
   const thresholds = thresholdNames.map((name) => {
@@ -59,7 +62,7 @@ test('docs/problems.md has the table of the kinds of problems, and that of the t
     return `| \`${name}\` | ${fallback} | ${min} to ${max} | ${meaning} |`;
   });
   const tables = [
-    '## Kinds\n\n| Kind | Severity | Opens after | Closes after | Meaning, and what would help |\n| --- | --- | --- | --- | --- |',
+    '## Kinds\n\n| Kind | Severity | Read every | Opens after | Closes after | Meaning, and what would help |\n| --- | --- | --- | --- | --- | --- |',
     ...kinds,
     '\n## Thresholds\n\n| Threshold | Default | Values | Meaning |\n| --- | --- | --- | --- |',
     ...thresholds,

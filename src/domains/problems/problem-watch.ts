@@ -5,7 +5,7 @@ import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { ProjectCache } from '../projects/project-cache.ts';
 import { Hysteresis } from './model/hysteresis.ts';
 import { type FactScope, keyOf, type ProblemFact } from './model/problem-fact.ts';
-import type { ProblemKind } from './model/problem-kinds.ts';
+import { CHECK_MS, type ProblemKind } from './model/problem-kinds.ts';
 import type {
   BrokerSource,
   ProcessPlace,
@@ -45,7 +45,6 @@ interface ProblemWatchOptions {
 
 type Take = (owner: string, reading: Reading, open: readonly ProblemRecord[]) => void;
 
-const CHECK_MS = 2_000;
 const SOON_MS = 200;
 /** How often it is written that facts are still there. */
 const SEEN_MS = 60_000;

@@ -2,7 +2,12 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Hysteresis } from '../../../src/domains/problems/model/hysteresis.ts';
 import type { ProblemFact } from '../../../src/domains/problems/model/problem-fact.ts';
-import { closesAfterMs, opensAfterMs, type ProblemKind } from '../../../src/domains/problems/model/problem-kinds.ts';
+import {
+  closesAfterMs,
+  opensAfterMs,
+  type ProblemKind,
+  problemKinds,
+} from '../../../src/domains/problems/model/problem-kinds.ts';
 
 const STEP_MS = 2_000;
 const factOf = (kind: ProblemKind): ProblemFact => ({ kind, subjectId: null, subjectName: 'it', detail: '' });
@@ -54,6 +59,15 @@ test('a fact that lasts opens a problem, and one that is gone permanently closes
       expect(last ?? 'CLOSE').toBe(lasts ? 'OPEN' : 'CLOSE');
     }),
   );
+});
+
+test('each kind opens and closes after its documented times', () => {
+  for (const kind of problemKinds) {
+    const [opens, closes] = [opensAfterMs(kind), closesAfterMs(kind)].map((ms) => Math.ceil(ms / STEP_MS));
+    const seen = [...Array<Seen>(10).fill('THERE'), ...Array<Seen>(10).fill('GONE')];
+    const last = Math.max(10, 9 + (closes ?? 0));
+    expect([kind, ...changesFor(kind, seen)]).toEqual([kind, `${opens} OPEN`, `${last} CLOSE`]);
+  }
 });
 
 test('a fact that comes and goes a hundred times is one problem with a count', () => {

@@ -1,6 +1,7 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { BrokerRecord } from '../../../src/domains/brokers/broker-cache.ts';
+import { CHECK_MS, problemKinds, readEveryMs } from '../../../src/domains/problems/model/problem-kinds.ts';
 import { PolledReadings } from '../../../src/domains/problems/sources/polled-readings.ts';
 import { RecentGrowth } from '../../../src/domains/problems/sources/recent-growth.ts';
 
@@ -25,6 +26,29 @@ test('readings of many brokers leave time for other events, and are at most 50 i
   await nextIteration();
   await nextIteration();
   expect(begun).toBe(1_000);
+});
+
+test('a broker is read as often as documented, also if checks come a moment early', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const sources = problemKinds.filter((kind) => readEveryMs(kind) > CHECK_MS);
+  expect(sources).toContain('CLUSTER_NODE_DOWN');
+  for (const kind of sources) {
+    let count = 0;
+    const readings = new PolledReadings({
+      everyMs: readEveryMs(kind),
+      read: async () => {
+        count += 1;
+      },
+    });
+    for (let check = 0; check < 100; check += 1) {
+      readings.refresh([{ id: 'brk_1' } as BrokerRecord]);
+      await nextIteration();
+      await nextIteration();
+      vi.advanceTimersByTime(check % 2 === 0 ? CHECK_MS - 1 : CHECK_MS);
+    }
+    expect([kind, count]).toEqual([kind, (100 * CHECK_MS) / readEveryMs(kind)]);
+  }
 });
 
 test('in a process with 5,000 brokers, a counter that grows is seen to grow within half a minute, and without a pause', async () => {

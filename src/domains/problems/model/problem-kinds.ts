@@ -18,8 +18,16 @@ interface KindFacts {
   readonly opensAfterS?: number;
   /** How long the fact is gone before the problem closes, in seconds. Default: CLOSES_AFTER_S. */
   readonly closesAfterS?: number;
+  /** How often the fact is read, in seconds: a multiple of CHECK_MS, the default. */
+  readonly readEveryS?: number;
+  /** How long its source has to see the fact before it is one, in seconds. Default: 0. */
+  readonly certainAfterS?: number;
 }
 
+/** How often facts are compared with the open problems. */
+export const CHECK_MS = 2_000;
+/** A check may come so much earlier. */
+const EARLY_MS = 500;
 const OPENS_AFTER_S = 4;
 const CLOSES_AFTER_S = 15;
 
@@ -70,12 +78,16 @@ export const PROBLEM_KINDS = kinds({
     whatWouldHelp: 'Clients that connected before this service are listed when they connect again.',
     opensAfterS: 2,
     closesAfterS: 10,
+    readEveryS: 4,
+    // A broker that counts its connections while one is being opened counts again ten seconds later.
+    certainAfterS: 16,
   },
   BRIDGE_DOWN: {
     scope: 'BROKER',
     severity: 'CRITICAL',
     title: 'A bridge is not connected',
     whatWouldHelp: 'Check that the other side of the bridge runs, and the address and the credentials of the bridge.',
+    readEveryS: 4,
   },
   BRIDGE_QUEUE_FILLING: {
     scope: 'BROKER',
@@ -83,6 +95,7 @@ export const PROBLEM_KINDS = kinds({
     title: 'The queue of a bridge is filling',
     whatWouldHelp: 'Check why the other side of the bridge is slow or not connected, or forward fewer topics.',
     opensAfterS: 6,
+    readEveryS: 4,
   },
   BRIDGE_DROPPING: {
     scope: 'BROKER',
@@ -92,6 +105,7 @@ export const PROBLEM_KINDS = kinds({
       'Check the queue and the rejected messages of the bridge: messages were dropped or cannot be delivered.',
     opensAfterS: 0,
     closesAfterS: 10,
+    readEveryS: 4,
   },
   BRIDGE_LOOP: {
     scope: 'BROKER',
@@ -100,6 +114,7 @@ export const PROBLEM_KINDS = kinds({
     whatWouldHelp: 'Remove the topic from one direction of the bridges, or give the directions different prefixes.',
     opensAfterS: 0,
     closesAfterS: 10,
+    readEveryS: 4,
   },
   STREAM_FAILING: {
     scope: 'BROKER',
@@ -107,6 +122,7 @@ export const PROBLEM_KINDS = kinds({
     title: 'A stream cannot process messages',
     whatWouldHelp: 'Compare the query of the stream with the messages: they may not be JSON, or lack a number.',
     closesAfterS: 10,
+    readEveryS: 4,
   },
   STREAM_NOT_STORING: {
     scope: 'BROKER',
@@ -114,6 +130,7 @@ export const PROBLEM_KINDS = kinds({
     title: 'A stream does not store messages',
     whatWouldHelp: 'Free disk space, raise STREAM_STORAGE_MAX_MB, or shorten how long messages are stored.',
     closesAfterS: 10,
+    readEveryS: 4,
   },
   REFUSALS_RISING: {
     scope: 'BROKER',
@@ -133,6 +150,7 @@ export const PROBLEM_KINDS = kinds({
     severity: 'WARNING',
     title: 'A client sends very many messages',
     whatWouldHelp: 'Check the program of the client, disconnect it or disable its account, or raise the threshold.',
+    readEveryS: 4,
   },
   QUEUES_DROPPING: {
     scope: 'BROKER',
@@ -165,20 +183,22 @@ export const PROBLEM_KINDS = kinds({
     whatWouldHelp: 'Rotate the token, and configure the new secret in the programs that use it.',
     opensAfterS: 0,
     closesAfterS: 0,
+    readEveryS: 8,
   },
   CLUSTER_NODE_DOWN: {
     scope: 'BROKER',
     severity: 'CRITICAL',
     title: 'A node of a cluster cannot be reached',
     whatWouldHelp: 'Start the node, or check the network between this service and the node.',
-    // Nodes are read every four seconds.
     opensAfterS: 2,
+    readEveryS: 4,
   },
   CLUSTER_DRIFTED: {
     scope: 'BROKER',
     severity: 'WARNING',
     title: 'A node of a cluster has other access control than the cluster',
     whatWouldHelp: 'Repair the node: this writes the access control of the cluster to it, or adopts that of the node.',
+    readEveryS: 4,
   },
   CLOUD_BROKER_ERROR: {
     scope: 'BROKER',
@@ -194,6 +214,7 @@ export const PROBLEM_KINDS = kinds({
     whatWouldHelp:
       'Start the process again. If it was removed on purpose, acknowledge the problem, which closes after a day.',
     opensAfterS: 0,
+    readEveryS: 4,
   },
   DATABASE_SLOW: {
     scope: 'SERVICE',
@@ -209,6 +230,9 @@ export const PROBLEM_KINDS = kinds({
     whatWouldHelp: 'Start the database, or check the network to it. Nothing can be changed until then.',
     opensAfterS: 2,
     closesAfterS: 5,
+    readEveryS: 4,
+    // A database that takes longer to respond is away.
+    certainAfterS: 2,
   },
   DISK_LOW: {
     scope: 'SERVICE',
@@ -238,8 +262,21 @@ export const problemKinds = Object.keys(PROBLEM_KINDS) as readonly ProblemKind[]
 
 const factsOf = (kind: ProblemKind): KindFacts => PROBLEM_KINDS[kind];
 
-/** In milliseconds. */
+/** How long a fact lasts before the problem opens, in milliseconds. */
 export const opensAfterMs = (kind: ProblemKind): number => (factsOf(kind).opensAfterS ?? OPENS_AFTER_S) * 1_000;
 
-/** In milliseconds. */
+/** How long a fact is gone before the problem closes, in milliseconds. */
 export const closesAfterMs = (kind: ProblemKind): number => (factsOf(kind).closesAfterS ?? CLOSES_AFTER_S) * 1_000;
+
+/** In milliseconds. */
+export function readEveryMs(kind: ProblemKind): number {
+  const { readEveryS } = factsOf(kind);
+  return readEveryS === undefined ? CHECK_MS : readEveryS * 1_000;
+}
+
+/** In milliseconds. */
+export const certainAfterMs = (kind: ProblemKind): number => (factsOf(kind).certainAfterS ?? 0) * 1_000;
+
+/** Whether a check reads what was read at a time, by `performance.now()`. */
+export const isDue = (everyMs: number, readAt: number, now = performance.now()): boolean =>
+  now - readAt >= everyMs - EARLY_MS;

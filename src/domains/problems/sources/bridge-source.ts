@@ -4,7 +4,7 @@ import type { BridgeService } from '../../bridges/bridge-service.ts';
 import { remoteClientIdOf } from '../../bridges/bridge-view.ts';
 import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { ProblemFact } from '../model/problem-fact.ts';
-import type { ProblemKind } from '../model/problem-kinds.ts';
+import { type ProblemKind, readEveryMs } from '../model/problem-kinds.ts';
 import type { BrokerSource } from '../model/problem-source.ts';
 import type { Thresholds } from '../model/problem-thresholds.ts';
 import { PolledReadings } from './polled-readings.ts';
@@ -26,7 +26,6 @@ interface Connection {
   readonly status: BridgeConnectionStatus;
 }
 
-const READ_MS = 3_000;
 /** A loss is a fact for at least so long. */
 const LOSS_MS = 10_000;
 const KINDS = ['BRIDGE_DOWN', 'BRIDGE_QUEUE_FILLING', 'BRIDGE_DROPPING', 'BRIDGE_LOOP'] as const;
@@ -36,7 +35,7 @@ const DOWN: ReadonlySet<string> = new Set(['UNREACHABLE', 'UNAUTHORISED', 'FAILE
 export function bridgeSource({ bridges, runs, isPending, isConnected, brokers }: BridgeSourceOptions): BrokerSource {
   const losses = new Map<string, RecentGrowth>();
   const readings = new PolledReadings<readonly Connection[]>({
-    everyMs: READ_MS,
+    everyMs: readEveryMs('BRIDGE_DOWN'),
     read: async (broker) => {
       const lost = losses.get(broker.id) ?? new RecentGrowth(() => readings.windowMs(LOSS_MS));
       losses.set(broker.id, lost);

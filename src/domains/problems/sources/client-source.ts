@@ -4,6 +4,7 @@ import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import { clientNodeId } from '../../clients/graph/client-schema.ts';
 import type { ProblemFact } from '../model/problem-fact.ts';
+import { certainAfterMs, readEveryMs } from '../model/problem-kinds.ts';
 import type { BrokerSource } from '../model/problem-source.ts';
 import { PolledReadings } from './polled-readings.ts';
 import { RecentGrowth } from './recent-growth.ts';
@@ -16,12 +17,8 @@ interface ClientSourceOptions {
 const RECEIVED = '$SYS/broker/publish/messages/received';
 /** Brokers publish their numbers every 10 s. */
 const WINDOW_MS = 25_000;
-const READ_MS = 4_000;
 /** Clients whose counters are read: those that sent most in the last minute. */
 const MAX_READ = 20;
-const LIST_MS = 4_000;
-/** A broker that counts its connections while one is being opened counts again ten seconds later. */
-const COUNTED_MS = 16_000;
 /** Of two readings, the second may be late, and before the count that arrived meanwhile. */
 const MIN_READINGS = 3;
 
@@ -48,7 +45,7 @@ export function floodSource({ runtimes, brokers }: ClientSourceOptions): BrokerS
   const received = new RecentGrowth(WINDOW_MS);
   const before = new Map<string, { readonly at: number; readonly counts: ReadonlyMap<string, number> }>();
   const rates = new PolledReadings<readonly Rate[]>({
-    everyMs: READ_MS,
+    everyMs: readEveryMs('CLIENT_FLOODING'),
     read: async (broker) => {
       const counts = await countsOf(broker, runtimes);
       const at = performance.now();
@@ -119,7 +116,7 @@ export function listSource({ runtimes, brokers }: ClientSourceOptions): BrokerSo
     return complete ? '' : (incompleteReason ?? 'Clients may be missing.');
   };
   const readings: PolledReadings<Incomplete> = new PolledReadings({
-    everyMs: LIST_MS,
+    everyMs: readEveryMs('LIST_INCOMPLETE'),
     read: async ({ id }) => {
       const detail = await detailOf(id);
       const before = readings.of(id);
@@ -137,7 +134,12 @@ export function listSource({ runtimes, brokers }: ClientSourceOptions): BrokerSo
       const reading = readings.of(id);
       if (reading?.detail === '') return [];
       // Not certain yet: a problem that is open remains.
-      if (reading === null || reading.at - reading.since < COUNTED_MS || reading.readings < MIN_READINGS) return null;
+      if (
+        reading === null ||
+        reading.at - reading.since < certainAfterMs('LIST_INCOMPLETE') ||
+        reading.readings < MIN_READINGS
+      )
+        return null;
       const { detail } = reading;
       return [{ kind: 'LIST_INCOMPLETE', subjectId: id, subjectName: name, detail }];
     },

@@ -4,6 +4,7 @@ import type { ClusterCache } from '../../clusters/cluster-cache.ts';
 import type { ClusterQueries } from '../../clusters/cluster-queries.ts';
 import type { ClusterRecord, ClusterStatus, NodeStatus } from '../../clusters/model/cluster.ts';
 import type { ProblemFact } from '../model/problem-fact.ts';
+import { readEveryMs } from '../model/problem-kinds.ts';
 import type { BrokerSource } from '../model/problem-source.ts';
 import { PolledReadings } from './polled-readings.ts';
 
@@ -13,13 +14,13 @@ interface ClusterSourceOptions {
   readonly brokers: BrokerCache;
 }
 
-/** The status of a cluster that brokers synchronize is asked of its nodes. */
-const READ_MS = 4_000;
-
-/** Nodes of clusters, as facts about the entry of the cluster. */
+/**
+ * Nodes of clusters, as facts about the entry of the cluster. The status of a cluster that brokers synchronize is asked
+ * of its nodes.
+ */
 export function clusterSource({ clusters, cache, brokers }: ClusterSourceOptions): BrokerSource {
   const readings = new PolledReadings<ClusterStatus | null>({
-    everyMs: READ_MS,
+    everyMs: readEveryMs('CLUSTER_NODE_DOWN'),
     read: async ({ id }) => {
       const cluster = cache.get(id);
       return cluster && clusters.status(cluster);

@@ -3,6 +3,7 @@ import type { Database } from '../../../platform/storage/database.ts';
 import type { CertificateCache } from '../../certificates/certificate-cache.ts';
 import { DAY_MS, daysLeft } from '../../certificates/days-left.ts';
 import type { ProblemFact } from '../model/problem-fact.ts';
+import { isDue, readEveryMs } from '../model/problem-kinds.ts';
 import type { ProjectSource } from '../model/problem-source.ts';
 import { THRESHOLDS } from '../model/problem-thresholds.ts';
 
@@ -52,10 +53,9 @@ interface ExpiringToken {
   readonly validUntil: Date | null;
 }
 
-const READ_MS = 8_000;
 const MAX_TOKENS = 10_000;
 
-/** Tokens of projects, read every READ_MS and when one changes. An expired one is no longer a problem. */
+/** Tokens of projects, read from time to time and when one changes. An expired one is no longer a problem. */
 export function tokenSource({ db, changes, isWanted }: TokenSourceOptions): ProjectSource {
   let byProject: ReadonlyMap<string, readonly ExpiringToken[]> | null = null;
   let readAt = Number.NEGATIVE_INFINITY;
@@ -84,7 +84,7 @@ export function tokenSource({ db, changes, isWanted }: TokenSourceOptions): Proj
         readAt = Number.NEGATIVE_INFINITY;
         return;
       }
-      if (performance.now() - readAt < READ_MS) return;
+      if (!isDue(readEveryMs('TOKEN_EXPIRING'), readAt)) return;
       readAt = performance.now();
       // Without the database, the last tokens remain.
       await read().catch(() => undefined);

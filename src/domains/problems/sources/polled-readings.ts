@@ -1,6 +1,7 @@
 import { SlicedCalls } from '../../../platform/scheduling/sliced-task.ts';
 import { within } from '../../../platform/scheduling/within.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
+import { isDue } from '../model/problem-kinds.ts';
 
 interface PolledReadingsOptions<Value> {
   /** How often a broker is read, in milliseconds; up to MAX_EVERY_MS if there are very many. */
@@ -38,9 +39,9 @@ export class PolledReadings<Value> {
     }
     this.#everyMs = Math.max(this.#options.everyMs, Math.min(MAX_EVERY_MS, brokers.length * MS_PER_BROKER));
     const now = performance.now();
-    const isDue = ({ id }: BrokerRecord) =>
-      !this.#running.has(id) && now - (this.#startedAt.get(id) ?? Number.NEGATIVE_INFINITY) >= this.#everyMs;
-    for (const broker of brokers.filter(isDue)) {
+    const isWanted = ({ id }: BrokerRecord) =>
+      !this.#running.has(id) && isDue(this.#everyMs, this.#startedAt.get(id) ?? Number.NEGATIVE_INFINITY, now);
+    for (const broker of brokers.filter(isWanted)) {
       this.#startedAt.set(broker.id, now);
       this.#running.add(broker.id);
       // Thousands of readings that start at once would block the event loop.

@@ -1,7 +1,7 @@
 import { within } from '../../../platform/scheduling/within.ts';
 import type { ServiceProcess } from '../../processes/process-service.ts';
 import type { ProblemFact } from '../model/problem-fact.ts';
-import type { ProblemKind } from '../model/problem-kinds.ts';
+import { certainAfterMs, isDue, type ProblemKind, readEveryMs } from '../model/problem-kinds.ts';
 import type { ProcessPlace, ProcessSource, ServiceSource } from '../model/problem-source.ts';
 
 const factOf = (kind: ProblemKind, host: string, detail: string): ProblemFact => ({
@@ -18,10 +18,6 @@ interface DatabaseSourceOptions {
   readonly ping: () => Promise<unknown>;
 }
 
-const PING_MS = 3_000;
-/** A database that takes longer is away. */
-const AWAY_MS = 2_000;
-
 /** The PostgreSQL of this process. Problems that cannot be written are stored when the database responds again. */
 export function databaseSource({ speed, ping }: DatabaseSourceOptions): ProcessSource {
   let pingedAt = Number.NEGATIVE_INFINITY;
@@ -30,13 +26,17 @@ export function databaseSource({ speed, ping }: DatabaseSourceOptions): ProcessS
   return {
     kinds: ['DATABASE_SLOW', 'DATABASE_AWAY'],
     refresh: async () => {
-      if (speed === null || performance.now() - pingedAt < PING_MS) return;
+      if (speed === null || !isDue(readEveryMs('DATABASE_AWAY'), pingedAt)) return;
       pingedAt = performance.now();
       // One statement at a time waits for a database that does not respond.
       pending ??= ping().finally(() => {
         pending = null;
       });
-      isAway = await within(AWAY_MS, pending, () => new Error('The database does not respond')).then(
+      isAway = await within(
+        certainAfterMs('DATABASE_AWAY'),
+        pending,
+        () => new Error('The database does not respond'),
+      ).then(
         () => false,
         () => true,
       );
@@ -100,8 +100,6 @@ interface ProcessesSourceOptions {
   readonly isCalm: () => boolean;
 }
 
-const LIST_MS = 4_000;
-
 /** The other processes on the database. `alive`: those that are there; `null` if they are not known. */
 export function processesSource({ list, isCalm }: ProcessesSourceOptions): ServiceSource & {
   readonly alive: () => readonly ProcessPlace[] | null;
@@ -112,7 +110,7 @@ export function processesSource({ list, isCalm }: ProcessesSourceOptions): Servi
     kinds: ['PROCESS_AWAY'],
     alive: () => known?.filter(({ isAlive }) => isAlive) ?? null,
     refresh: async () => {
-      if (performance.now() - readAt < LIST_MS) return;
+      if (!isDue(readEveryMs('PROCESS_AWAY'), readAt)) return;
       readAt = performance.now();
       const listed = await list().catch(() => null);
       // After an outage of the database, processes are on their way back, this one too.

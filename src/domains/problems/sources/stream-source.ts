@@ -3,7 +3,7 @@ import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { StreamService } from '../../streams/stream-service.ts';
 import { streamNodeId } from '../../streams/stream-view.ts';
 import type { ProblemFact } from '../model/problem-fact.ts';
-import type { ProblemKind } from '../model/problem-kinds.ts';
+import { type ProblemKind, readEveryMs } from '../model/problem-kinds.ts';
 import type { BrokerSource } from '../model/problem-source.ts';
 import type { Thresholds } from '../model/problem-thresholds.ts';
 import { FailureRun } from './failure-run.ts';
@@ -19,7 +19,6 @@ interface StreamSourceOptions {
   readonly brokers: BrokerCache;
 }
 
-const READ_MS = 4_000;
 /** At least. */
 const WINDOW_MS = 10_000;
 /** Fewer failed messages within the window are no problem. */
@@ -30,7 +29,7 @@ export function streamSource({ streams, runs, isPending, brokers }: StreamSource
   const growths = new Map<string, RecentGrowth>();
   const runsOf = new Map<string, ReadonlyMap<string, FailureRun>>();
   const readings = new PolledReadings<readonly StreamEntry[]>({
-    everyMs: READ_MS,
+    everyMs: readEveryMs('STREAM_FAILING'),
     read: async (broker) => {
       const growth = growths.get(broker.id) ?? new RecentGrowth(() => readings.windowMs(WINDOW_MS));
       growths.set(broker.id, growth);
