@@ -1,10 +1,10 @@
 /**
  * The history of events of clients on SQLite and on PostgreSQL (or one of them: BENCH_ENGINES). There is no peer: the
  * figures have bounds. Requires `node scripts/build.mjs`.
- * - `node bench/run.mjs client-events rate`: records 2,000 events a second for a minute (or BENCH_SECONDS), from the log
- *   of a provider to the disk. Prints lost events, the processor time and the delay of the main thread.
- * - `node bench/run.mjs client-events page`: pages of one client and of one account among BENCH_STORED events of 30 days
- *   (one million; 50 million take about 20 GB and an hour).
+ * - `node bench/run.mjs client-events rate`: records 2,000 events a second for a minute (or BENCH_SECONDS), from the
+ *   log of a provider to the disk. Prints lost events, the processor time and the delay of the main thread.
+ * - `node bench/run.mjs client-events page`: pages of one client and of one account among BENCH_STORED events of 30
+ *   days (one million; 50 million take about 20 GB and an hour).
  * Without a part, both.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
