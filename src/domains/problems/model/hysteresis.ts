@@ -1,5 +1,5 @@
 import { type ProblemFact, severityOf } from './problem-fact.ts';
-import { closesAfterMs, opensAfterMs, type ProblemSeverity } from './problem-kinds.ts';
+import { closesAfterMs, isDue, opensAfterMs, type ProblemSeverity } from './problem-kinds.ts';
 import type { ProblemSubject } from './problem-source.ts';
 
 export type Transition =
@@ -84,7 +84,7 @@ export class Hysteresis {
     seen.lastAt = now;
     seen.severity = severity;
     if (seen.isOpen) return isSame ? null : { change: 'REPEAT', key, fact, times };
-    if (now - seen.firstAt < opensAfterMs(kind)) return null;
+    if (!isDue(opensAfterMs(kind), seen.firstAt, now)) return null;
     seen.isOpen = true;
     return { change: 'OPEN', key, fact };
   }
@@ -97,6 +97,6 @@ export class Hysteresis {
 
   #isGone(seen: Seen, now: number): boolean {
     seen.isPresent = false;
-    return now - seen.lastAt >= closesAfterMs(seen.kind);
+    return isDue(closesAfterMs(seen.kind), seen.lastAt, now);
   }
 }

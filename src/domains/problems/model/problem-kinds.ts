@@ -277,6 +277,6 @@ export function readEveryMs(kind: ProblemKind): number {
 /** In milliseconds. */
 export const certainAfterMs = (kind: ProblemKind): number => (factsOf(kind).certainAfterS ?? 0) * 1_000;
 
-/** Whether a check reads what was read at a time, by `performance.now()`. */
-export const isDue = (everyMs: number, readAt: number, now = performance.now()): boolean =>
-  now - readAt >= everyMs - EARLY_MS;
+/** Whether a time has passed at a check since another one, both by `performance.now()`. */
+export const isDue = (afterMs: number, since: number, now = performance.now()): boolean =>
+  now - since >= afterMs - EARLY_MS;
