@@ -21,9 +21,13 @@ export async function problemsOf(service: TestService, filter: object, token?: s
 
 /** Waits until exactly one problem of the kind is open, and returns it. */
 export async function opened(service: TestService, kind: string, filter: object = {}): Promise<Problem> {
-  const read = () => problemsOf(service, { kinds: [kind], ...filter });
-  await expect.poll(async () => (await read()).length, SLOW).toBe(1);
-  return (await read())[0];
+  let found: Problem[] = [];
+  const count = async () => {
+    found = await problemsOf(service, { kinds: [kind], ...filter });
+    return found.length;
+  };
+  await expect.poll(count, SLOW).toBe(1);
+  return found[0];
 }
 
 /** Waits until no problem of the kind is open. */
