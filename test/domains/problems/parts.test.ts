@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
+import { ADMIN, FOLLOWED_LOG, startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService } from '../../support/service.ts';
 import { noSmallDisk, smallDisk } from '../../support/small-disk.ts';
 import { subscribe } from '../../support/subscription.ts';
@@ -57,6 +57,27 @@ together({
     expect((await service.rest('GET', `/api/projects/${service.projectId}/problems`, viewer.token)).status).toBe(404);
     const metrics = await (await fetch(`${service.url}/metrics`)).text();
     expect(metrics).toContain('brokergraph_problems{kind="BRIDGE_DOWN",severity="CRITICAL"} 0');
+  },
+
+  'a bridge of the configuration file of a Mosquitto whose target is gone is a problem until it is back': async () => {
+    const remote = await startMosquitto();
+    const lines = ['connection up', `address 127.0.0.1:${remote.port}`, 'topic up/# out 1', 'restart_timeout 1'];
+    const local = await startMosquitto({ access: 'passwords', logTypes: FOLLOWED_LOG, lines });
+    const { service, brokerId, client } = await mosquittoWorld(local, { BROKER_TIMEOUT_MS: '60000' });
+    const watcher = await client();
+    const connected = new Promise<void>((resolve) => {
+      watcher.on('message', (_topic, payload) => payload.toString() === '1' && resolve());
+    });
+    await watcher.subscribeAsync('$SYS/broker/connection/+/state');
+    await connected;
+    await remote.kill();
+    expect(await openedAfter(service, 'BRIDGE_DOWN', { causedAt: Date.now() })).toMatchObject({
+      subjectName: expect.stringContaining('up'),
+      subject: { __typename: 'Bridge' },
+      broker: { id: brokerId },
+    });
+    await remote.start();
+    await closedAfter(service, 'BRIDGE_DOWN', Date.now());
   },
 
   'a node of a cluster that drifted, and one that is gone, are problems of the cluster': async () => {
