@@ -120,7 +120,10 @@ test('the metrics of a page of brokers are read at once', async () => {
   await expect.poll(queries).toBe(1);
 });
 
-const FLEET = '{ fleetMetrics { from stepSeconds brokers clients messagesIn refusals } }';
+const FLEET = `{ fleetMetrics {
+  from stepSeconds brokers clients messagesIn refusals refused
+  current { brokers clients messagesIn messagesOut }
+} }`;
 
 test('the last hour of the visible brokers is added up, with the number of measured ones', async () => {
   const service = await startTestService();
@@ -144,4 +147,25 @@ test('the last hour of the visible brokers is added up, with the number of measu
   const restricted = { projectId: service.projectId, name: 't', role: 'VIEWER', brokerIds: [ids[0] ?? ''] } as const;
   const { secret } = await service.services.tokens.issue(restricted, 'test');
   expect(Math.max(...(await read(secret)).brokers)).toBe(1);
+});
+
+test('the current numbers of the fleet are known as soon as brokers publish them, without those that are away', async () => {
+  const service = await startTestService();
+  const mosquittos = [await startMosquitto(), await startMosquitto()];
+  for (const { url } of mosquittos) await service.services.brokers.addSelfHosted(service.projectId, { name: 'm', url });
+  await service.services.brokers.addSelfHosted(service.projectId, { name: 'away', url: 'mqtt://127.0.0.1:1' });
+  const current = async () => (await service.graphql(FLEET)).data.fleetMetrics.current;
+  await expect.poll(current, POLL).toMatchObject({ brokers: 2, messagesIn: expect.any(Number) });
+  // This service is a client of both.
+  expect((await current()).clients).toBeGreaterThanOrEqual(2);
+  await mosquittos[0]?.stop();
+  await expect.poll(current, POLL).toMatchObject({ brokers: 1 });
+});
+
+test('the refusals of the last hour are added up, and unknown if no broker reports them', async () => {
+  const service = await startTestService({ embeddedBroker: true });
+  const refused = async () => (await service.graphql(FLEET)).data.fleetMetrics.refused;
+  await expect.poll(refused, POLL).toEqual(expect.any(Number));
+  const plain = await startTestService();
+  expect((await plain.graphql(FLEET)).data.fleetMetrics.refused).toBeNull();
 });

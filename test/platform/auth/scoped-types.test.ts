@@ -112,6 +112,7 @@ const ofOrganizations = (...names: string[]) => because('is visible to members o
 const OPEN: Readonly<Record<string, string>> = {
   HistoryStorage: 'describes how long and how much this service stores, of all projects together',
   FleetMetrics: 'adds up brokers that the caller may see',
+  FleetNumbers: 'adds up brokers that the caller may see',
   PageInfo: 'contains cursors',
   ProblemConnection: 'contains problems, which have a scope',
   ProblemCounts: 'counts problems that the caller may see',

@@ -86,7 +86,7 @@ export class MetricsHistory {
     const from = Math.floor(now / MINUTE_MS) * MINUTE_MS - HOUR_MS;
     const shape = { from, stepMs: MINUTE_MS, steps: HOUR_MS / MINUTE_MS + 1 };
     const range = { from, to: from + shape.steps * MINUTE_MS, maxSteps: shape.steps, now };
-    return addMetrics([...(await this.#readAll(ids, range)).values()], shape);
+    return addMetrics(await this.#readAll(ids, range), shape);
   }
 
   async #readLater(
