@@ -13,7 +13,7 @@ export const capabilityTexts = catalogue<CapabilityReason>('texts/capability', {
   LOG_NOT_PUBLISHED:
     'The broker does not publish its log over MQTT, so connected clients cannot be followed: set log_dest topic, log_type notice, log_type subscribe and log_type unsubscribe in mosquitto.conf.',
   LOG_PERMISSION_MISSING:
-    'The broker does not allow this service to read its log: its user needs subscribePattern and publishClientReceive on $SYS/broker/log/#.',
+    'The broker does not allow this service to read its log: its user needs permission to subscribe to $SYS/broker/log/# and to receive there (subscribePattern and publishClientReceive in dynamic security).',
   LOG_WITHOUT_CONNECTIONS:
     'The broker publishes its log over MQTT without connections: set log_type notice and connection_messages true in mosquitto.conf.',
   LOG_WITHOUT_DETAILS:
@@ -31,5 +31,5 @@ export const capabilityTexts = catalogue<CapabilityReason>('texts/capability', {
     'Clients of this broker can be disconnected only by taking over their sessions, if the settings of the broker allow that: it has no dynamic security.',
   OTHER_PROCESS: 'Another process of this service serves this.',
   PERMISSION_MISSING:
-    'The broker does not allow this service to use {api}: its user needs publishClientSend on $CONTROL/{api}/v1, and subscribePattern and publishClientReceive on $CONTROL/{api}/v1/response.',
+    'The broker does not allow this service to use {api}: its user needs permission to publish to $CONTROL/{api}/v1 and to read $CONTROL/{api}/v1/response (publishClientSend, and subscribePattern and publishClientReceive in dynamic security).',
 });

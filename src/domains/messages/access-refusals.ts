@@ -1,7 +1,7 @@
 import { ServiceError } from '../../platform/errors.ts';
 import type { AccessAction, Explanation } from '../../protocol/apis/access-control/access-explanation.ts';
 import type { AccessControlService } from '../access-control/access-control-service.ts';
-import { ALLOWING_RULE, denialAdvice } from '../access-control/explain/denial-advice.ts';
+import { ALLOWING_RULE, denialAdvice, ruleWords } from '../access-control/explain/denial-advice.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
 
 interface OwnAccess {
@@ -63,7 +63,7 @@ function helpOf(
   explanation: Explanation | null,
 ): string {
   if (explanation === null) {
-    return `The account needs the permission of the broker (in dynamic security ${ALLOWING_RULE[access.action]} on "${access.topic}").`;
+    return `The account needs the permission of the broker for ${ruleWords({ aclType: ALLOWING_RULE[access.action], topic: access.topic })}.`;
   }
   if (explanation.allowed) {
     return 'Dynamic security allows this, so another plugin or the ACL file of the broker decides.';

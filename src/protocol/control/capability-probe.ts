@@ -131,7 +131,8 @@ const notServed = (reason: CapabilityReason): ProbeResult => ({ reason, refused:
 
 function deniedReason(api: ControlApi): CapabilityReason {
   const text =
-    `The broker does not allow this service to use ${api}: its user needs publishClientSend on ${requestTopic(api)}, ` +
-    `and subscribePattern and publishClientReceive on ${responseTopic(api)}`;
+    `The broker does not allow this service to use ${api}: its user needs permission to publish to ` +
+    `${requestTopic(api)} and to read ${responseTopic(api)} (publishClientSend, and subscribePattern and ` +
+    'publishClientReceive in dynamic security)';
   return { code: 'PERMISSION_MISSING', text };
 }

@@ -162,12 +162,15 @@ test('a refusal by the broker names the rule that decided, and what would help',
       action: 'PUBLISH',
       topic: 'closed/a',
       decision: { reason: 'RULE', decidedBy: { roleName: 'guest', rule: { topic: 'closed/#', allow: false } } },
-      whatWouldHelp: expect.stringContaining('publishClientSend'),
+      whatWouldHelp: expect.stringContaining('a rule that allows publishing to "closed/a"'),
     },
   });
   expect(await message('elsewhere')).toMatchObject({
     code: 'NOT_ALLOWED',
-    info: { decision: { reason: 'DEFAULT', decidedBy: null }, whatWouldHelp: expect.stringContaining('default ACL') },
+    info: {
+      decision: { reason: 'DEFAULT', decidedBy: null },
+      whatWouldHelp: expect.stringContaining('the default access for publishing is to deny it'),
+    },
   });
   // With QoS 0 the broker reports nothing: its rules decide before.
   expect(await message('open/a', { qos: 0 })).toMatchObject({ outcome: 'SENT' });

@@ -223,6 +223,8 @@ test('each kind of refusal is reported with its reason before the next one', asy
     expect(refusal).toMatchObject(expected);
     expect(refusal.whatWouldHelp).not.toBe('');
     expect(refusal.whatWouldHelp).not.toContain('""');
+    // Words of people, not names of the API.
+    expect(refusal.whatWouldHelp).not.toMatch(/publishClient|(?:Pattern|Literal)\b|\bACL\b/);
     if (refusal.reason === 'INVALID_TOPIC') expect(refusal.whatWouldHelp).toContain(`"${refusal.topic}"`);
   }
   const { data } = await listRefusals(service, brokerId, { first: 100 });

@@ -96,7 +96,7 @@ async function grantingBroker() {
   return { link, other, grant };
 }
 
-const MISSING = expect.stringContaining('its user needs publishClientSend');
+const MISSING = expect.stringContaining('its user needs permission to publish');
 
 /** Mosquitto 2.1 disconnects each client whose roles change, so that its next connection is probed again. */
 const grantTest = test.skipIf(mosquittoDialect().disconnectsOnRoleAcls);

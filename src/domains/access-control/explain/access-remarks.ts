@@ -9,6 +9,7 @@ import { closingProblem } from '../../../protocol/apis/access-control/acl-evalua
 import { type Substitution, substitutionOf } from '../../../protocol/apis/access-control/acl-filter.ts';
 import { filterCovers } from '../../../protocol/mqtt/filter-match.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
+import { ruleWords } from './denial-advice.ts';
 
 interface RemarkContext {
   readonly query: AccessQuery;
@@ -86,13 +87,13 @@ const REMARKS: readonly Remark[] = [
   },
   ({ result: { reason } }) =>
     reason === 'CONTROL_TOPIC'
-      ? 'The default ACL never allows topics that begin with $CONTROL; this access requires a rule.'
+      ? 'The default access never allows topics that begin with $CONTROL; this access requires a rule.'
       : null,
   ({ query: { username }, policy: { anonymousGroup }, dialect }) => {
     if (username !== null || anonymousGroup !== null) return null;
     return dialect.isSoleAuthority
       ? 'The broker has no anonymous group, so clients cannot connect without a user name.'
-      : 'The broker has no anonymous group, so only the default ACL decides.';
+      : 'The broker has no anonymous group, so only the default access decides.';
   },
   ({ result, oppositeIds }) => {
     if (!result.conditional) return null;
@@ -150,10 +151,10 @@ const REMARKS: readonly Remark[] = [
 ];
 
 const invalidFilter = (rule: AclRule): string =>
-  `${nameOf(rule)} is not a valid topic filter (${filterProblem(rule.topic)}).`;
+  `The rule for ${ruleWords(rule)} is not valid: ${filterProblem(rule.topic)}.`;
 
 const rulesOf = ({ lookedAt }: RemarkContext['result']): AclRule[] =>
   lookedAt.map(({ rule }) => rule).filter((rule) => rule !== null);
 
 const quoted = (name: string): string => `"${name}"`;
-const nameOf = ({ aclType, topic }: AclRule): string => `${aclType} "${topic}"`;
+const nameOf = (rule: AclRule): string => `the rule for ${ruleWords(rule)}`;

@@ -3,8 +3,7 @@ import type {
   DecisionReason,
   LookedAtRule,
 } from '../../../protocol/apis/access-control/access-explanation.ts';
-import type { AclType } from '../../../protocol/apis/access-control/access-model.ts';
-import { DEFAULT_ACL_OF } from '../../../protocol/apis/access-control/acl-evaluation.ts';
+import type { AclRule, AclType } from '../../../protocol/apis/access-control/access-model.ts';
 
 interface DeniedAccess {
   readonly action: AccessAction;
@@ -25,6 +24,27 @@ export const ALLOWING_RULE = {
   UNSUBSCRIBE: 'unsubscribePattern',
 } as const satisfies Readonly<Record<AccessAction, AclType>>;
 
+/** Kinds of access in words, before a topic or a topic filter. */
+const ACCESS_WORDS: Readonly<Record<AclType, string>> = {
+  publishClientSend: 'publishing to',
+  publishClientReceive: 'receiving',
+  subscribePattern: 'subscribing within',
+  subscribeLiteral: 'subscribing to exactly',
+  unsubscribePattern: 'unsubscribing within',
+  unsubscribeLiteral: 'unsubscribing from exactly',
+};
+
+/** A rule in words: `publishing to "a/#"`. */
+export const ruleWords = ({ aclType, topic }: Pick<AclRule, 'aclType' | 'topic'>): string =>
+  `${ACCESS_WORDS[aclType]} "${topic}"`;
+
+const DEFAULT_WORDS: Readonly<Record<AccessAction, string>> = {
+  PUBLISH: 'publishing',
+  RECEIVE: 'receiving',
+  SUBSCRIBE: 'subscribing',
+  UNSUBSCRIBE: 'unsubscribing',
+};
+
 /** What an operator can do about a denied access, in whole sentences. */
 export function denialAdvice({ action, topic, username, reason, decidedBy }: DeniedAccess): string {
   const access = topic === null ? 'it' : `"${topic}"`;
@@ -32,9 +52,9 @@ export function denialAdvice({ action, topic, username, reason, decidedBy }: Den
   if (reason === 'BROKER') {
     return `Use another topic in the client: the broker reserves ${access}, whatever the access rules are.`;
   }
-  const needed = `rule ${ALLOWING_RULE[action]} that allows ${access}`;
+  const needed = `rule that allows ${topic === null ? 'it' : ruleWords({ aclType: ALLOWING_RULE[action], topic })}`;
   if (decidedBy === null) {
-    return `No rule allows this, and the default ACL ${DEFAULT_ACL_OF[action]} denies it. Add a ${needed} to a role of ${account}.`;
+    return `No rule allows this, and the default access for ${DEFAULT_WORDS[action]} is to deny it. Add a ${needed} to a role of ${account}.`;
   }
   const { rolename, group, rule, verdict } = decidedBy;
   const role = group === null ? `The role "${rolename}"` : `The role "${rolename}" of the group "${group}"`;
@@ -42,7 +62,7 @@ export function denialAdvice({ action, topic, username, reason, decidedBy }: Den
     return `${role} denies subscriptions with wildcards. Subscribe to single topics, or allow wildcards in the role.`;
   }
   if (verdict === 'INVALID_DENIED') {
-    return `${role} has a rule that is not a valid topic filter, "${rule.topic}" (${rule.aclType}). Mosquitto 2.1 denies what it compares with it: remove it.`;
+    return `${role} has a rule for ${ruleWords(rule)}, which is not a valid topic filter. Mosquitto 2.1 denies what it compares with it: remove it.`;
   }
-  return `${role} has a rule that denies "${rule.topic}" (${rule.aclType}, priority ${rule.priority}). Change it, or give ${account} a role of higher priority with a ${needed}.`;
+  return `${role} has a rule that denies ${ruleWords(rule)} (priority ${rule.priority}). Change it, or give ${account} a role of higher priority with a ${needed}.`;
 }

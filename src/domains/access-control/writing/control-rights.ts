@@ -8,6 +8,7 @@ import type {
   Membership,
 } from '../../../protocol/apis/access-control/access-model.ts';
 import { anonymousHoldings, type Holdings, rolesOfGroup } from '../../../protocol/apis/access-control/access-order.ts';
+import { ruleWords } from '../explain/denial-advice.ts';
 import type { PlannedCommand, TouchedObject } from './access-plan.ts';
 import type { PolicyDraft } from './policy-draft.ts';
 
@@ -149,8 +150,9 @@ function nameOf(object: TouchedObject): string {
 const WORDS = { CLIENT: 'account', GROUP: 'group', ROLE: 'role' } as const;
 const REQUIRED = 'this change requires the ADMIN role in the project';
 
-function refusal(subject: string, { role, rule: { aclType, topic } }: ControlGrant): ServiceError {
-  const message = `${subject} has access to $CONTROL/ by the rule ${aclType} "${topic}" of the role "${role}": ${REQUIRED}`;
+function refusal(subject: string, { role, rule }: ControlGrant): ServiceError {
+  const { aclType, topic } = rule;
+  const message = `${subject} has access to $CONTROL/ by the rule for ${ruleWords(rule)} of the role "${role}": ${REQUIRED}`;
   return new ServiceError('NOT_ALLOWED', message, { info: { role, aclType, topic, requires: 'ADMIN' } });
 }
 

@@ -17,7 +17,7 @@ export const NO_CONNECTIONS: CapabilityReason = {
 };
 export const DENIED: CapabilityReason = {
   code: 'LOG_PERMISSION_MISSING',
-  text: `The broker does not allow this service to read its log: its user needs subscribePattern and publishClientReceive on ${LOG_TOPIC}#`,
+  text: `The broker does not allow this service to read its log: its user needs permission to subscribe to ${LOG_TOPIC}# and to receive there (subscribePattern and publishClientReceive in dynamic security)`,
 };
 
 /**

@@ -46,7 +46,7 @@ test('what the broker refuses to take is counted with what to grant, and release
   session.published[0]?.done(notAllowed());
   expect(refused.isReleased()).toBe(true);
   const { state, problem, counters: counted } = await reportOf(engine);
-  expect(counted.lastError?.reason).toMatch(/"out": grant publishClientSend/);
+  expect(counted.lastError?.reason).toMatch(/"out": the account of this service needs permission to publish there/);
   expect([state, problem]).toEqual(['RUNNING', counted.lastError?.reason]);
 
   const tooLarge = session.deliver('in', 'y');

@@ -73,7 +73,7 @@ test('a refused source is reported with the missing access, retried with each pu
   await put;
   const refused = await reportOf(engine);
   expect(refused.state).toBe('REFUSED');
-  expect(refused.problem).toMatch(/"secret\/#": grant subscribePattern/);
+  expect(refused.problem).toMatch(/"secret\/#": the account of this service needs permission to subscribe/);
   // What is no longer its source is left all the same.
   expect(session.filters).toEqual([]);
 

@@ -175,13 +175,15 @@ test('a refusal of access control is reported with the missing access, and the s
 
   const { state, problem } = await reportOf(engine, 'source');
   expect(state).toBe('REFUSED');
-  expect(problem).toMatch(/"secret\/#": grant subscribePattern/);
+  expect(problem).toMatch(/"secret\/#": the account of this service needs permission to subscribe/);
   await sender.publishAsync('in/1', 'x', { qos: 1 });
   await expect.poll(async () => (await reportOf(engine, 'target')).counters.failed).toBe(1);
-  expect((await reportOf(engine, 'target')).counters.lastError?.reason).toMatch(/"secret\/x": grant publishClientSend/);
+  expect((await reportOf(engine, 'target')).counters.lastError?.reason).toMatch(
+    /"secret\/x": the account of this service needs permission to publish there/,
+  );
   expect(await reportOf(engine, 'target')).toMatchObject({
     state: 'RUNNING',
-    problem: expect.stringContaining('"secret/x": grant publishClientSend'),
+    problem: expect.stringContaining('"secret/x": the account of this service needs permission to publish there'),
   });
   await expect.poll(async () => (await reportOf(engine, 'ok')).counters.published).toBe(1);
 

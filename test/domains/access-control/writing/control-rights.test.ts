@@ -234,7 +234,7 @@ describe.each(KINDS)('on %s', (kind) => {
     );
     expect(errors).toMatchObject([
       {
-        message: `The account "deputy" has access to $CONTROL/ by the rule publishClientSend "${API}" of the role "operators": this change requires the ADMIN role in the project`,
+        message: `The account "deputy" has access to $CONTROL/ by the rule for publishing to "${API}" of the role "operators": this change requires the ADMIN role in the project`,
         extensions: {
           code: 'NOT_ALLOWED',
           info: { role: 'operators', aclType: 'publishClientSend', topic: API, requires: 'ADMIN' },
