@@ -11,6 +11,7 @@ import { useViewer } from './session/viewer.ts';
 import { useTexts } from './texts/texts.ts';
 import { Logo } from './ui/logo.tsx';
 import { usePageAlerts, useShownTitle } from './ui/page-title.ts';
+import { useZone } from './ui/use-zone.ts';
 import { useShortcuts } from './user-menu/shortcuts.ts';
 import { UserMenu } from './user-menu/user-menu.tsx';
 
@@ -29,6 +30,7 @@ export function Frame({ language, onLanguage, onSignOut, children }: FrameProps)
   const text = useTexts();
   const viewer = useViewer();
   const title = useShownTitle();
+  const zone = useZone();
   useShortcuts();
   const { live } = useService();
   const [critical, setCritical] = useState(0);
@@ -96,6 +98,7 @@ export function Frame({ language, onLanguage, onSignOut, children }: FrameProps)
             {children}
           </ShowCritical>
         </main>
+        <footer className="quiet">{text('zone', { zone })}</footer>
       </div>
     </div>
   );

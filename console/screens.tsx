@@ -36,18 +36,18 @@ export const SCREENS = [
   screen('/audit', async () => (await import('./audit/service-audit.tsx')).ServiceAudit),
 ];
 
-/** In the order of the menu. The first is shown at `/brokers/:broker`. */
+/** In the order of the menu, the most used first. The first is shown at `/brokers/:broker`. */
 export const BROKER_SCREENS = [
   ofBroker('overview', async () => (await import('./overview/overview.tsx')).Overview),
   ofBroker('clients', async () => (await import('./client-page/clients.tsx')).Clients),
-  ofBroker('events', async () => (await import('./events/broker-events.tsx')).BrokerEvents),
+  ofBroker('refusals', async () => (await import('./refusals/refusals.tsx')).Refusals),
   ofBroker('topics', async () => (await import('./topics/topics.tsx')).Topics),
   ofBroker('messages', async () => (await import('./messages/messages.tsx')).Messages),
   ofBroker('access', async () => (await import('./give-access/access-screen.tsx')).AccessScreen),
   ofBroker('why', async () => (await import('./explain/why.tsx')).Why),
+  ofBroker('events', async () => (await import('./events/broker-events.tsx')).BrokerEvents),
   ofBroker('streams', async () => (await import('./streams/streams.tsx')).Streams),
   ofBroker('bridges', async () => (await import('./bridges/bridges.tsx')).Bridges),
-  ofBroker('refusals', async () => (await import('./refusals/refusals.tsx')).Refusals),
 ] as const;
 
 /** In the order of the menu. The first is shown at `/projects/:project`. */

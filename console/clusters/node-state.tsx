@@ -1,3 +1,4 @@
+import { whyTexts } from '../explain/texts.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Time } from '../ui/time.tsx';
 import type { ClusterNode } from './clusters-live.ts';
@@ -6,6 +7,7 @@ import { clusterTexts } from './texts.ts';
 /** Whether a node works, and how its access control differs from that of the cluster. */
 export function NodeState({ node: { isReachable, error, sync } }: { readonly node: ClusterNode }) {
   const text = useTexts(clusterTexts);
+  const ruleText = useTexts(whyTexts);
   return (
     <>
       <span className={isReachable ? 'state CONNECTED' : 'state UNREACHABLE'}>
@@ -37,7 +39,13 @@ export function NodeState({ node: { isReachable, error, sync } }: { readonly nod
           <ul className="plain">
             {sync.differingRules.map(({ roleName, aclType, topic }) => (
               <li key={`${roleName} ${aclType} ${topic}`}>
-                {roleName}: <code>{aclType === null ? 'allowWildcardSubs: false' : `${aclType} ${topic}`}</code>
+                {aclType === null ? (
+                  ruleText('wildcardsOfRole', { role: roleName })
+                ) : (
+                  <>
+                    {roleName}: {ruleText(aclType)} <code>{topic}</code>
+                  </>
+                )}
               </li>
             ))}
           </ul>

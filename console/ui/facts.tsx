@@ -1,4 +1,4 @@
-import { Fragment, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 
 /** A title and a value. */
 export type Fact = readonly [title: string, value: ReactNode];
@@ -12,16 +12,16 @@ interface FactsProps {
 /** Values with their titles. Those that are `null`, `false` or empty are not shown. */
 export function Facts({ facts, children }: FactsProps) {
   return (
-    <dl>
+    <dl className="facts">
       {facts.map(
         ([title, value]) =>
           value != null &&
           value !== '' &&
           value !== false && (
-            <Fragment key={title}>
+            <div key={title}>
               <dt>{title}</dt>
               <dd>{value}</dd>
-            </Fragment>
+            </div>
           ),
       )}
       {children}

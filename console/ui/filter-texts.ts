@@ -15,7 +15,6 @@ export const filterTexts = catalogue('ui/filter', {
   openCalendar: 'Open the calendar',
   previousMonth: 'Previous month',
   nextMonth: 'Next month',
-  zone: 'Times are in the zone {zone}.',
   lastHour: 'Last hour',
   lastNight: 'Last night',
   lastNightMeans: 'From 20:00 of yesterday to 8:00 of today',
