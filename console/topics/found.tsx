@@ -101,7 +101,12 @@ export function Found({ place, version, terms, isSelected, onSelect }: FoundProp
         />
       )}
       {topics.nodes.length > 0 && rates !== null && <p className="quiet">{text('ratesSource')}</p>}
-      <ForwardPager afters={afters} pageInfo={topics.pageInfo} onAfters={setAfters} />
+      <ForwardPager
+        afters={afters}
+        pageInfo={topics.pageInfo}
+        isEmpty={topics.nodes.length === 0}
+        onAfters={setAfters}
+      />
     </>
   );
 }

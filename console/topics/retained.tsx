@@ -1,4 +1,3 @@
-import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { ResultOf } from '../graph/graphql.ts';
 import { useFresh } from '../graph/use-fresh.ts';
@@ -6,9 +5,9 @@ import { payloadText, shortText } from '../messages/payload.ts';
 import { PayloadView } from '../messages/payload-view.tsx';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
-import { IconButton } from '../ui/icon-button.tsx';
 import { ForwardPager, PAGE } from '../ui/pager.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { DeleteRetained, type Selection } from './delete-retained.tsx';
@@ -106,17 +105,15 @@ function RetainedList({ brokerId, node, filter, canDelete, onDeleted }: Retained
   ];
   if (canDelete) {
     columns.push({
-      key: 'delete',
+      key: 'actions',
       title: text('actions'),
       cell: ({ topic }) => (
-        <IconButton
-          icon={Trash2}
-          label={text('deleteOf', { topic })}
-          isDestructive={true}
-          onClick={() => setSelection({ topics: [topic] })}
-        />
+        <RowMenu name={topic}>
+          <button type="button" className="danger" onClick={() => setSelection({ topics: [topic] })}>
+            {text('deleteOf', { topic })}
+          </button>
+        </RowMenu>
       ),
-      value: () => '',
     });
   }
   return (
@@ -144,7 +141,12 @@ function RetainedList({ brokerId, node, filter, canDelete, onDeleted }: Retained
           keyOf={({ topic }) => topic}
         />
       )}
-      <ForwardPager afters={afters} pageInfo={retained.pageInfo} onAfters={setAfters} />
+      <ForwardPager
+        afters={afters}
+        pageInfo={retained.pageInfo}
+        isEmpty={retained.nodes.length === 0}
+        onAfters={setAfters}
+      />
       {selection && (
         <DeleteRetained
           brokerId={brokerId}

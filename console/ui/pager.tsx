@@ -93,11 +93,18 @@ interface ForwardPagerProps {
   /** The cursors before the pages from the second to the present one. */
   readonly afters: readonly string[];
   readonly pageInfo: Pick<CursorPagerProps['pageInfo'], 'hasNextPage' | 'endCursor'>;
+  /** Whether the present page has no rows. */
+  readonly isEmpty: boolean;
   readonly onAfters: (afters: readonly string[]) => void;
 }
 
 /** Leads to the other pages of a list that is read forwards only. */
-export function ForwardPager({ afters, pageInfo: { hasNextPage, endCursor }, onAfters }: ForwardPagerProps) {
+export function ForwardPager({ afters, pageInfo, isEmpty, onAfters }: ForwardPagerProps) {
+  const { hasNextPage, endCursor } = pageInfo;
+  // The rows of the last page were deleted. A page that was read has a `pageInfo` of its own.
+  useEffect(() => {
+    if (isEmpty && afters.length > 0) onAfters(afters.slice(0, -1));
+  }, [isEmpty, pageInfo]);
   return (
     <Pages
       onFirst={afters.length > 1 && (() => onAfters([]))}

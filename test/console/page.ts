@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
 import { passwordFile } from '../../src/engines/cloud-brokers/cloud-brokers.ts';
 import { openPage } from '../support/chromium.ts';
@@ -68,6 +68,10 @@ export async function signOut(page: Page): Promise<void> {
   await openUserMenu(page);
   await page.getByRole('button', { name: 'Sign out' }).click();
 }
+
+/** Opens the menu with the actions of a row. Without a name: of the only one. */
+export const openActions = (within: Page | Locator, name?: string) =>
+  within.getByRole('button', { name: name === undefined ? /^Actions: / : `Actions: ${name}`, exact: true }).click();
 
 /** The address of the embedded broker, and the password of its account `admin`. */
 export async function firstBroker(service: TestService) {

@@ -3,7 +3,7 @@ import { retain, retained } from '../domains/messages/retained-world.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startClient } from '../support/mosquitto.ts';
 import { startTestService } from '../support/service.ts';
-import { checkScreen, firstBroker, openBroker, openFleet } from './page.ts';
+import { checkScreen, firstBroker, openActions, openBroker, openFleet } from './page.ts';
 
 /** The screen of the embedded broker, and a client of it. */
 async function openTopics(role: 'root' | 'VIEWER' = 'root') {
@@ -97,6 +97,34 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the topics' : CHROMIUM_MISSING, () 
     await page.getByRole('treeitem', { name: 'plant' }).waitFor();
   });
 
+  test('are listed in pages that lead back, and a page whose rows are deleted gives way to the previous one', async () => {
+    const { client, page } = await openTopics();
+    const topics = Array.from({ length: 51 }, (_, n) => `plant/d${String(n).padStart(2, '0')}`);
+    await retain(client, topics, 'on');
+    const rows = () => page.getByRole('rowheader').allTextContents();
+    const turn = (name: string) => page.getByRole('button', { name, exact: true }).click();
+    await page.getByRole('searchbox', { name: 'Search topics' }).fill('plant/d');
+    await expect.poll(rows).toEqual(topics.slice(0, 50));
+    await turn('Next');
+    await expect.poll(rows).toEqual(['plant/d50']);
+    await turn('Previous');
+    await expect.poll(rows).toEqual(topics.slice(0, 50));
+
+    await page.getByRole('searchbox', { name: 'Search topics' }).fill('');
+    await page.getByRole('button', { name: 'Read retained messages of #' }).click();
+    await expect.poll(rows).toEqual(topics.slice(0, 50));
+    await turn('Next');
+    await expect.poll(rows).toEqual(['plant/d50']);
+    await turn('Previous');
+    await expect.poll(rows).toEqual(topics.slice(0, 50));
+    await turn('Next');
+    await openActions(page, 'plant/d50');
+    await turn('Delete the retained message of plant/d50');
+    await turn('Delete 1 message');
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
+    await expect.poll(rows).toEqual(topics.slice(0, 50));
+  });
+
   test('delete the retained message of a topic, and those of a branch after a dry run with examples', async () => {
     const { service, brokerId, client, page, item } = await openTopics();
     const topics = Array.from({ length: 30 }, (_, n) => `plant/line${n % 3}/device${n}`);
@@ -108,6 +136,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the topics' : CHROMIUM_MISSING, () 
     await item('plant/line0').waitFor();
     await checkScreen(page, 'topics');
 
+    await openActions(page, 'plant/line0/device0');
     await page.getByRole('button', { name: 'Delete the retained message of plant/line0/device0', exact: true }).click();
     await page.getByRole('button', { name: 'Delete 1 message' }).click();
     await page.getByText('1 deleted').waitFor();
