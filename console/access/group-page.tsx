@@ -1,4 +1,3 @@
-import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
@@ -6,9 +5,9 @@ import { useFresh } from '../graph/use-fresh.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
-import { IconButton } from '../ui/icon-button.tsx';
 import { PAGE, Pager } from '../ui/pager.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { Table } from '../ui/table.tsx';
 import { useAccess } from './access-context.ts';
 import { AddMember } from './add-member.tsx';
@@ -78,20 +77,22 @@ export function GroupPage({ groupName }: { readonly groupName: string }) {
       key: 'actions',
       title: text('actions'),
       cell: ({ node: { username } }) => (
-        <IconButton
-          icon={Trash2}
-          label={text('removeName', { name: username })}
-          isDestructive={true}
-          onClick={() =>
-            setAsked({
-              title: text('removeMember', { name: username, group: groupName }),
-              isDestructive: true,
-              change: { removeAccountGroup: { username, groupName } },
-            })
-          }
-        />
+        <RowMenu name={username}>
+          <button
+            type="button"
+            className="danger"
+            onClick={() =>
+              setAsked({
+                title: text('removeMember', { name: username, group: groupName }),
+                isDestructive: true,
+                change: { removeAccountGroup: { username, groupName } },
+              })
+            }
+          >
+            {text('removeName', { name: username })}
+          </button>
+        </RowMenu>
       ),
-      value: () => '',
     });
   }
   return (

@@ -1,4 +1,4 @@
-import { Cable, Pencil, Trash2 } from 'lucide-react';
+import { Cable } from 'lucide-react';
 import { useId, useState } from 'react';
 import { useIsReached } from '../broker/broker-context.ts';
 import { useLive } from '../graph/live.ts';
@@ -6,8 +6,8 @@ import { useNumbers, useTexts } from '../texts/texts.ts';
 import { AsSent } from '../ui/as-sent.tsx';
 import type { Column } from '../ui/column.ts';
 import { Empty } from '../ui/empty.tsx';
-import { IconButton } from '../ui/icon-button.tsx';
 import { LiveMark } from '../ui/live-mark.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { type Bridge, type Connection, STATUS, type StatusEvent } from './bridge-graph.ts';
@@ -103,21 +103,15 @@ export function BridgeSection({ brokerId, bridge, onEdit }: BridgeSectionProps) 
       key: 'actions',
       title: text('actions'),
       cell: (connection) => (
-        <span className="row-actions">
-          <IconButton
-            icon={Pencil}
-            label={text('changeOf', { name: connection.name })}
-            onClick={() => onEdit(connection.name)}
-          />
-          <IconButton
-            icon={Trash2}
-            label={text('removeOf', { name: connection.name })}
-            isDestructive={true}
-            onClick={() => setRemoved(connection)}
-          />
-        </span>
+        <RowMenu name={connection.name}>
+          <button type="button" onClick={() => onEdit(connection.name)}>
+            {text('changeOf', { name: connection.name })}
+          </button>
+          <button type="button" className="danger" onClick={() => setRemoved(connection)}>
+            {text('removeOf', { name: connection.name })}
+          </button>
+        </RowMenu>
       ),
-      value: () => '',
     });
   }
   const connections = state?.connections ?? [];

@@ -1,12 +1,12 @@
-import { Cable, Pencil, Trash2 } from 'lucide-react';
+import { Cable } from 'lucide-react';
 import { useState } from 'react';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { Empty } from '../ui/empty.tsx';
-import { IconButton } from '../ui/icon-button.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { Table } from '../ui/table.tsx';
 import { useBroker } from './broker-context.ts';
 import { EditListener, RemoveListener } from './listener-dialogs.tsx';
@@ -86,21 +86,15 @@ export function Listeners() {
             key: 'actions',
             title: text('actions'),
             cell: (listener: Listener) => (
-              <span className="row-actions">
-                <IconButton
-                  icon={Pencil}
-                  label={text('changePortOf', { port: listener.port })}
-                  onClick={() => setChanged(listener)}
-                />
-                <IconButton
-                  icon={Trash2}
-                  label={text('removeListenerOf', { port: listener.port })}
-                  isDestructive={true}
-                  onClick={() => setRemoved(listener)}
-                />
-              </span>
+              <RowMenu name={String(listener.port)}>
+                <button type="button" onClick={() => setChanged(listener)}>
+                  {text('changePortOf', { port: listener.port })}
+                </button>
+                <button type="button" className="danger" onClick={() => setRemoved(listener)}>
+                  {text('removeListenerOf', { port: listener.port })}
+                </button>
+              </RowMenu>
             ),
-            value: () => null,
           },
         ]
       : []),

@@ -131,7 +131,6 @@ export function Certificates() {
         </RowMenu>
       );
     },
-    value: () => null,
   };
   const close = () => {
     setOpen(null);

@@ -1,9 +1,8 @@
-import { LogOut } from 'lucide-react';
 import { useId, useState } from 'react';
 import { Link } from 'wouter';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
-import { IconButton } from '../ui/icon-button.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { Table } from '../ui/table.tsx';
 import { ClusterActions, type Open } from './cluster-actions.tsx';
 import type { Cluster, ClusterNode } from './clusters-live.ts';
@@ -54,25 +53,17 @@ export function ClusterSection({ cluster, free, isLive, onChange }: ClusterSecti
     key: 'actions',
     title: text('actions'),
     cell: (node) => (
-      <span className="row-actions">
+      <RowMenu name={node.name}>
         {node.sync?.state === 'DRIFTED' && (
-          <button
-            type="button"
-            aria-label={text('repairOf', { node: node.name })}
-            onClick={() => setOpen({ kind: 'repair', node })}
-          >
-            {text('repair')}
+          <button type="button" onClick={() => setOpen({ kind: 'repair', node })}>
+            {text('repairOf', { node: node.name })}
           </button>
         )}
-        <IconButton
-          icon={LogOut}
-          label={text('leaveOf', { node: node.name })}
-          isDestructive={true}
-          onClick={() => setOpen({ kind: 'leave', node })}
-        />
-      </span>
+        <button type="button" className="danger" onClick={() => setOpen({ kind: 'leave', node })}>
+          {text('leaveOf', { node: node.name })}
+        </button>
+      </RowMenu>
     ),
-    value: () => null,
   };
   return (
     <section aria-labelledby={heading}>

@@ -60,7 +60,6 @@ export function ChannelList({ channels, onChanged }: ChannelListProps) {
       key: 'actions',
       title: text('actions'),
       cell: (channel) => <ChannelActions channel={channel} onChanged={onChanged} />,
-      value: () => null,
     },
   ];
   const create = (

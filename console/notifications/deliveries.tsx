@@ -9,6 +9,7 @@ import { NoMatch } from '../ui/no-match.tsx';
 import { useNotices } from '../ui/notices.tsx';
 import { CURSOR_KEYS, CursorPager, rangeOf, useCursor } from '../ui/pager.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { DELIVERIES, type Delivery, RESEND } from './channel-graph.ts';
@@ -80,16 +81,12 @@ export function Deliveries({ channelId: id, state: wanted, onState }: Deliveries
       title: text('actions'),
       cell: (delivery) =>
         delivery.state !== 'PENDING' && (
-          <button
-            type="button"
-            disabled={resend.isBusy}
-            aria-label={text('resendOf', { number: delivery.number })}
-            onClick={() => void sendAgain(delivery)}
-          >
-            {text('resend')}
-          </button>
+          <RowMenu name={String(delivery.number)}>
+            <button type="button" disabled={resend.isBusy} onClick={() => void sendAgain(delivery)}>
+              {text('resendOf', { number: delivery.number })}
+            </button>
+          </RowMenu>
         ),
-      value: () => null,
     },
   ];
   const { nodes, totalCount, pageInfo } = found;

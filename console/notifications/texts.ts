@@ -60,7 +60,6 @@ export const channelTexts = catalogue('notifications', {
   FAILING: 'failing, is repeated',
   DELIVERED: 'delivered',
   DEAD: 'dead letter',
-  resend: 'Send again',
   resendOf: 'Send again: message {number}',
   resent: 'Message {number} is sent again.',
   noDeliveries: 'The channel has no messages yet: they begin with the next change of a problem.',

@@ -1,4 +1,4 @@
-import { Building2, Trash2 } from 'lucide-react';
+import { Building2 } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useMutation } from '../graph/use-mutation.ts';
@@ -7,9 +7,9 @@ import { useTexts } from '../texts/texts.ts';
 import { Confirmation } from '../ui/confirmation.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { Field } from '../ui/field.tsx';
-import { IconButton } from '../ui/icon-button.tsx';
 import { PageHeading } from '../ui/page-heading.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { organizationTexts } from './texts.ts';
@@ -127,14 +127,12 @@ function Members({ organization, onChanged }: { readonly organization: Organizat
             key: 'actions',
             title: text('actions'),
             cell: ({ user }) => (
-              <IconButton
-                icon={Trash2}
-                label={text('removeMember', user)}
-                isDestructive={true}
-                onClick={() => setRemoved(user)}
-              />
+              <RowMenu name={user.email}>
+                <button type="button" className="danger" onClick={() => setRemoved(user)}>
+                  {text('removeMember', user)}
+                </button>
+              </RowMenu>
             ),
-            value: () => null,
           },
         ]}
       />

@@ -13,6 +13,7 @@ import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { EndSilence } from './end-silence.tsx';
@@ -55,11 +56,12 @@ export function Silences() {
     key: 'actions',
     title: text('actions'),
     cell: (silence) => (
-      <button type="button" aria-label={text('endOf', { reason: silence.reason })} onClick={() => setEnded(silence)}>
-        {text('end')}
-      </button>
+      <RowMenu name={silence.reason}>
+        <button type="button" onClick={() => setEnded(silence)}>
+          {text('endOf', { reason: silence.reason })}
+        </button>
+      </RowMenu>
     ),
-    value: () => null,
   };
   const close = () => {
     setEnded(null);

@@ -1,4 +1,4 @@
-import { Trash2, UserRound } from 'lucide-react';
+import { UserRound } from 'lucide-react';
 import { useState } from 'react';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
@@ -7,9 +7,9 @@ import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Empty } from '../ui/empty.tsx';
-import { IconButton } from '../ui/icon-button.tsx';
 import { CursorPager, rangeOf, useCursor } from '../ui/pager.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { AddMember } from './add-member.tsx';
@@ -89,14 +89,12 @@ export function Members() {
     key: 'actions',
     title: text('actions'),
     cell: (member) => (
-      <IconButton
-        icon={Trash2}
-        label={text('removeOf', { email: member.user.email })}
-        isDestructive={true}
-        onClick={() => setChange(changeOf(member, null))}
-      />
+      <RowMenu name={member.user.email}>
+        <button type="button" className="danger" onClick={() => setChange(changeOf(member, null))}>
+          {text('removeOf', { email: member.user.email })}
+        </button>
+      </RowMenu>
     ),
-    value: () => null,
   };
   return (
     <>

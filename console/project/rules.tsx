@@ -1,4 +1,4 @@
-import { KeyRound, Pencil, Trash2 } from 'lucide-react';
+import { KeyRound } from 'lucide-react';
 import { useState } from 'react';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
@@ -6,8 +6,8 @@ import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Empty } from '../ui/empty.tsx';
-import { IconButton } from '../ui/icon-button.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { useProject } from './project-context.ts';
@@ -70,21 +70,15 @@ export function Rules() {
     key: 'actions',
     title: text('actions'),
     cell: (rule) => (
-      <span className="row-actions">
-        <IconButton
-          icon={Pencil}
-          label={text('changeOf', { pattern: rule.pattern })}
-          onClick={() => setOpen({ kind: 'form', rule })}
-        />
-        <IconButton
-          icon={Trash2}
-          label={text('removeOf', { pattern: rule.pattern })}
-          isDestructive={true}
-          onClick={() => setOpen({ kind: 'remove', rule })}
-        />
-      </span>
+      <RowMenu name={rule.pattern}>
+        <button type="button" onClick={() => setOpen({ kind: 'form', rule })}>
+          {text('changeOf', { pattern: rule.pattern })}
+        </button>
+        <button type="button" className="danger" onClick={() => setOpen({ kind: 'remove', rule })}>
+          {text('removeOf', { pattern: rule.pattern })}
+        </button>
+      </RowMenu>
     ),
-    value: () => null,
   };
   const close = () => setOpen(null);
   const changed = () => {

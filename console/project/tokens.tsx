@@ -1,4 +1,4 @@
-import { Ban, KeyRound, RotateCw } from 'lucide-react';
+import { KeyRound } from 'lucide-react';
 import { useState } from 'react';
 import { graphql, type ResultOf } from '../graph/graphql.ts';
 import { useQuery } from '../graph/use-query.ts';
@@ -6,8 +6,8 @@ import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Empty } from '../ui/empty.tsx';
-import { IconButton } from '../ui/icon-button.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { useOpened } from '../ui/use-opened.ts';
@@ -111,21 +111,15 @@ export function Tokens() {
     title: text('actions'),
     cell: (token) =>
       token.viewerCanManage && (
-        <span className="row-actions">
-          <IconButton
-            icon={RotateCw}
-            label={text('rotateOf', { name: token.name })}
-            onClick={() => setOpen({ kind: 'rotate', token })}
-          />
-          <IconButton
-            icon={Ban}
-            label={text('revokeOf', { name: token.name })}
-            isDestructive={true}
-            onClick={() => setOpen({ kind: 'revoke', token })}
-          />
-        </span>
+        <RowMenu name={token.name}>
+          <button type="button" onClick={() => setOpen({ kind: 'rotate', token })}>
+            {text('rotateOf', { name: token.name })}
+          </button>
+          <button type="button" className="danger" onClick={() => setOpen({ kind: 'revoke', token })}>
+            {text('revokeOf', { name: token.name })}
+          </button>
+        </RowMenu>
       ),
-    value: () => null,
   };
   const canManage = found.tokens.some(({ viewerCanManage }) => viewerCanManage);
   const create = found.viewerCanCreateTokens && (

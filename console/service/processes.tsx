@@ -7,6 +7,7 @@ import type { Column } from '../ui/column.ts';
 import { Confirmation } from '../ui/confirmation.tsx';
 import { CopyAs } from '../ui/copy-as.tsx';
 import { Problem, Refusal } from '../ui/problem.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { serviceTexts } from './texts.ts';
@@ -82,16 +83,16 @@ export function Processes() {
       // The brokers of the only process cannot move.
       isHidden: processes.length < 2 && !processes.some(({ isDraining }) => isDraining),
       cell: (process) => (
-        <button
-          type="button"
-          aria-label={text(process.isDraining ? 'undrainOf' : 'drainOf', { host: process.host })}
-          disabled={isBusy}
-          onClick={() => (process.isDraining ? void set(process, false) : setDrained(process))}
-        >
-          {process.isDraining ? text('undrainOf', { host: process.host }) : `${text('drain')} …`}
-        </button>
+        <RowMenu name={process.host}>
+          <button
+            type="button"
+            disabled={isBusy}
+            onClick={() => (process.isDraining ? void set(process, false) : setDrained(process))}
+          >
+            {text(process.isDraining ? 'undrainOf' : 'drainOf', { host: process.host })}
+          </button>
+        </RowMenu>
       ),
-      value: () => null,
     },
   ];
   return (

@@ -1,11 +1,10 @@
-import { LogOut } from 'lucide-react';
 import { useState } from 'react';
 import { graphql } from '../graph/graphql.ts';
 import { useMutation } from '../graph/use-mutation.ts';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
 import { Confirmation } from '../ui/confirmation.tsx';
-import { IconButton } from '../ui/icon-button.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { sessionTexts } from './texts.ts';
@@ -62,7 +61,11 @@ export function SessionTable({ label, sessions, onEnded }: SessionTableProps) {
         session.isCurrent ? (
           text('thisSession')
         ) : (
-          <IconButton icon={LogOut} label={titleOf(session)} isDestructive={true} onClick={() => setAsked(session)} />
+          <RowMenu name={session.address ?? text('unknown')}>
+            <button type="button" className="danger" onClick={() => setAsked(session)}>
+              {titleOf(session)}
+            </button>
+          </RowMenu>
         ),
     },
   ];

@@ -1,11 +1,10 @@
-import { History, Pause, Pencil, Play, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { useMutation } from '../graph/use-mutation.ts';
 import { DEFAULTS } from '../problems/threshold-defaults.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
-import { IconButton } from '../ui/icon-button.tsx';
 import { Refusal } from '../ui/problem.tsx';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { Table } from '../ui/table.tsx';
 import { DeleteStream } from './delete-stream.tsx';
 import { ReplayForm } from './replay-form.tsx';
@@ -84,8 +83,8 @@ export function StreamList({ brokerId, streams, isStale, selected, onOpen, onEdi
     {
       key: 'actions',
       title: text('actions'),
-      cell: (stream) => <span className="row-actions">{actionsOf(stream)}</span>,
-      value: () => '',
+      cell: (stream) =>
+        (stream.viewerCanUpdate || stream.viewerCanDelete) && <RowMenu name={stream.name}>{actionsOf(stream)}</RowMenu>,
     },
   ];
   const actionsOf = (stream: Stream) => {
@@ -95,25 +94,27 @@ export function StreamList({ brokerId, streams, isStale, selected, onOpen, onEdi
       <>
         {viewerCanUpdate && (
           <>
-            <IconButton icon={Pencil} label={text('changeOf', { name })} onClick={() => onEdit(name)} />
-            <IconButton
-              icon={isActive ? Pause : Play}
-              label={text(isActive ? 'switchOffOf' : 'switchOnOf', { name })}
+            <button type="button" onClick={() => onEdit(name)}>
+              {text('changeOf', { name })}
+            </button>
+            <button
+              type="button"
               disabled={switching.isBusy}
               onClick={() => void switching.run({ input: { brokerId, name } })}
-            />
+            >
+              {text(isActive ? 'switchOffOf' : 'switchOnOf', { name })}
+            </button>
             {persist && (
-              <IconButton icon={History} label={text('replayOf', { name })} onClick={() => setReplayed(stream)} />
+              <button type="button" onClick={() => setReplayed(stream)}>
+                {text('replayOf', { name })}
+              </button>
             )}
           </>
         )}
         {viewerCanDelete && (
-          <IconButton
-            icon={Trash2}
-            label={text('deleteOf', { name })}
-            isDestructive={true}
-            onClick={() => setDeleted(stream)}
-          />
+          <button type="button" className="danger" onClick={() => setDeleted(stream)}>
+            {text('deleteOf', { name })}
+          </button>
         )}
       </>
     );

@@ -5,8 +5,9 @@ export function saveCsv<Row>(name: string, columns: readonly Column<Row>[], rows
   saveFile(`${name}.csv`, 'text/csv', [csvLines(columns, rows, true)]);
 }
 
-/** Lines of a CSV file, with titles in the first one if `hasTitles`. */
-export function csvLines<Row>(columns: readonly Column<Row>[], rows: readonly Row[], hasTitles = false): string {
+/** Lines of a CSV file, with titles in the first one if `hasTitles`. Actions are no values. */
+export function csvLines<Row>(all: readonly Column<Row>[], rows: readonly Row[], hasTitles = false): string {
+  const columns = all.filter(({ key }) => key !== 'actions');
   const lines = rows.map((row) => columns.map((column) => valueIn(column, row)));
   if (hasTitles) lines.unshift(columns.map(({ title }) => title));
   return lines.map((fields) => `${fields.map(field).join(',')}\r\n`).join('');

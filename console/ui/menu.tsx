@@ -8,6 +8,7 @@ interface MenuProps {
   readonly className?: string | undefined;
   /** Shown when the button is pointed at. */
   readonly title?: string;
+  readonly isInGrid?: boolean;
   /** Links and buttons. A click on one closes the menu, unless it is in an element with `data-stays`. */
   readonly children: ReactNode;
   /** Called before the menu is shown and placed, and before it is hidden. */
@@ -15,7 +16,7 @@ interface MenuProps {
 }
 
 /** A button that opens a list of links and buttons next to it. Escape and a click elsewhere close it. */
-export function Menu({ label, button, className, title, children, onOpen }: MenuProps) {
+export function Menu({ label, button, className, title, isInGrid = false, children, onOpen }: MenuProps) {
   const id = useId();
   const opener = useRef<HTMLButtonElement>(null);
   const menu = useRef<HTMLDivElement>(null);
@@ -37,7 +38,15 @@ export function Menu({ label, button, className, title, children, onOpen }: Menu
   };
   return (
     <>
-      <button ref={opener} type="button" className={className} title={title} aria-label={label} popoverTarget={id}>
+      <button
+        ref={opener}
+        type="button"
+        className={className}
+        title={title}
+        aria-label={label}
+        tabIndex={isInGrid ? -1 : undefined}
+        popoverTarget={id}
+      >
         {button}
       </button>
       <div ref={menu} id={id} className="menu" popover="auto" onBeforeToggle={onOpen} onToggle={place}>

@@ -6,7 +6,7 @@ import { type AccessWorld, accessWorld, addBroker, KINDS } from '../domains/acce
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startClient, startMosquitto } from '../support/mosquitto.ts';
 import { startTestService, type TestService } from '../support/service.ts';
-import { addBroker as addNamed, checkScreen, makeStrict, openFleet } from './page.ts';
+import { addBroker as addNamed, checkScreen, makeStrict, openActions, openFleet } from './page.ts';
 
 /** Two meters hold a role, through a group or directly; a pump holds nothing. */
 async function furnish({ ask }: AccessWorld): Promise<void> {
@@ -326,6 +326,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the access control' : CHROMIUM_MISS
     await page.getByRole('button', { name: 'Add pump to meters' }).click();
     await gone;
     await row(page, 'pump').waitFor();
+    await openActions(page, 'pump');
     await page.getByRole('button', { name: 'Remove pump' }).click();
     await page.getByRole('button', { name: 'Remove pump from meters' }).click();
     await row(page, 'pump').waitFor({ state: 'detached' });

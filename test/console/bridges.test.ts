@@ -6,7 +6,7 @@ import { heardOn } from '../domains/streams/stream-world.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startClient, startMosquitto } from '../support/mosquitto.ts';
 import { startTestService } from '../support/service.ts';
-import { checkScreen, firstBroker, makeStrict, openBroker, openFleet } from './page.ts';
+import { checkScreen, firstBroker, makeStrict, openActions, openBroker, openFleet } from './page.ts';
 
 /** The screen of the embedded broker, and a client of it. */
 async function openBridges(role: 'root' | 'VIEWER' = 'root') {
@@ -85,12 +85,14 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the bridges' : CHROMIUM_MISSING, ()
     await row('headquarters').getByText('unreachable').waitFor();
     await client.publishAsync('plant/line2', 'waits', { qos: 1 });
     await expect.poll(() => row('headquarters').getByRole('cell').nth(2).textContent()).toBe('1');
+    await openActions(page, 'headquarters');
     await page.getByRole('button', { name: 'Change headquarters' }).click();
     await page.getByLabel('Connect after saving').uncheck();
     await page.getByRole('button', { name: 'Save' }).click();
     await row('headquarters').getByText('switched off').waitFor();
     expect(await config('mqtt-bridge')).toMatchObject([{ active: false, password: '***' }]);
 
+    await openActions(page, 'headquarters');
     await page.getByRole('button', { name: 'Remove headquarters' }).focus();
     await page.keyboard.press('Enter');
     await page.getByText('Queued messages that are deleted: 1').waitFor();
@@ -113,6 +115,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the bridges' : CHROMIUM_MISSING, ()
     await client.publishAsync('plant/line1/alarm', 'hot', { qos: 1 });
     await row('alarms').getByText('422').waitFor();
     await checkScreen(page, 'bridges');
+    await openActions(page, 'alarms');
     await page.getByRole('button', { name: 'Change alarms' }).click();
     await page.getByLabel(/^Topics/).fill('a/#/b');
     await page.getByRole('button', { name: 'Save' }).click();

@@ -5,7 +5,7 @@ import { type ClusterWorldNode, clusterWorld, startNodes } from '../domains/clus
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { ADMIN } from '../support/mosquitto.ts';
 import { startTestService } from '../support/service.ts';
-import { checkScreen, openFleet } from './page.ts';
+import { checkScreen, openActions, openFleet } from './page.ts';
 
 async function openClusters(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 2 }).getByRole('link').click();
@@ -51,6 +51,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the clusters of a project' : CHROMI
     await drifted.getByText('differences: 1').click();
     await drifted.getByText('Role foreign').waitFor();
     await checkScreen(page, 'clusters');
+    await openActions(page, 'm2');
     await page.getByRole('button', { name: 'Repair m2' }).press('Enter');
     await dialog(page).getByText('What another program changed there is undone').waitFor();
     await dialog(page).getByRole('button', { name: 'Repair' }).press('Enter');
@@ -62,6 +63,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the clusters of a project' : CHROMI
     await dialog(page).getByRole('button', { name: 'Turn on' }).click();
     await page.locator('button[aria-pressed=true]').waitFor();
 
+    await openActions(page, 'm2');
     await page.getByRole('button', { name: 'Leave the cluster: m2' }).click();
     await dialog(page).getByText('2 nodes remain').waitFor();
     await dialog(page).getByRole('button', { name: 'Leave' }).click();

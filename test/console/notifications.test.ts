@@ -12,7 +12,7 @@ import {
 } from '../domains/notifications/notification-world.ts';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startTestService, type TestService } from '../support/service.ts';
-import { checkScreen, openConsole, openFleet, signIn } from './page.ts';
+import { checkScreen, openActions, openConsole, openFleet, signIn } from './page.ts';
 
 const dialog = (page: Page) => page.getByRole('dialog');
 const row = (page: Page, name: string) =>
@@ -101,6 +101,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'notification channels' : CHROMIUM_M
     await page.getByLabel('State').selectOption('DEAD');
     await failing.getByText('dead letter').waitFor();
     receiver.respond = (response) => void response.writeHead(204).end();
+    await openActions(page, '2');
     await page.getByRole('button', { name: 'Send again: message 2' }).click();
     await expect.poll(() => failing.count()).toBe(0);
     await page.getByLabel('State').selectOption('DELIVERED');

@@ -2,7 +2,7 @@ import { TOTP } from 'otpauth';
 import { describe, expect, test } from 'vitest';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { PASSWORD, startTestService } from '../support/service.ts';
-import { checkScreen, openConsole, openUserMenu, signIn, signOut } from './page.ts';
+import { checkScreen, openActions, openConsole, openUserMenu, signIn, signOut } from './page.ts';
 
 describe.skipIf(!hasChromium)(hasChromium ? 'the own account' : CHROMIUM_MISSING, () => {
   test('changes the password, and ends other sessions', async () => {
@@ -14,8 +14,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the own account' : CHROMIUM_MISSING
     await page.getByRole('link', { name: 'Your account' }).click();
     await page.getByRole('heading', { name: 'Your account' }).waitFor();
     await page.getByText('Only a root administrator can change it.').waitFor();
-    await page.getByRole('button', { name: /^End the session from/ }).waitFor();
+    await page.getByRole('button', { name: 'Actions: 127.0.0.1' }).waitFor();
     await checkScreen(page, 'own-account');
+    await openActions(page, '127.0.0.1');
     await page.getByRole('button', { name: /^End the session from/ }).click();
     await page.getByRole('dialog').getByText('must sign in again').waitFor();
     expect(await service.storage.db.session.count({ where: { userId: id } })).toBe(2);
@@ -35,7 +36,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the own account' : CHROMIUM_MISSING
     await page.getByRole('button', { name: 'Change the password' }).click();
     await page.getByText('The password is changed.').waitFor();
     expect(await service.storage.db.session.count({ where: { userId: id } })).toBe(1);
-    await expect.poll(() => page.getByRole('button', { name: /^End the session from/ }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('button', { name: 'Actions: 127.0.0.1' }).count()).toBe(0);
     expect(await service.login(email, 'a much better password')).toMatch(/^bgs_/);
   });
 

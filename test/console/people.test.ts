@@ -1,11 +1,8 @@
 import { TOTP } from 'otpauth';
-import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { PASSWORD, startTestService } from '../support/service.ts';
-import { checkScreen, openConsole, openFleet, signIn } from './page.ts';
-
-const openActions = (page: Page) => page.getByRole('button', { name: /^Actions: / }).click();
+import { checkScreen, openActions, openConsole, openFleet, signIn } from './page.ts';
 
 describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () => {
   test('are created, found and changed, and those who lose their session lose the page', async () => {
@@ -46,6 +43,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () 
       .poll(() => membership.getByRole('link', { name }).getAttribute('href'))
       .toMatch(`/projects/${service.projectId}/members`);
     await checkScreen(page, 'person');
+    await openActions(page, '127.0.0.1');
     await page.getByRole('button', { name: 'End the session from 127.0.0.1' }).click();
     await page.getByRole('button', { name: 'End the session', exact: true }).click();
     await other.getByText('Your session has ended').waitFor();
@@ -111,6 +109,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the people' : CHROMIUM_MISSING, () 
     await works.getByRole('button', { name: 'Add or change member' }).click();
     await works.getByRole('rowheader', { name: email }).waitFor();
     await checkScreen(page, 'organizations');
+    await openActions(works, email);
     await works.getByRole('button', { name: `Remove ${email}` }).click();
     await dialog.getByRole('button', { name: 'Remove' }).click();
     await works.getByRole('rowheader', { name: email }).waitFor({ state: 'detached' });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startMosquitto } from '../support/mosquitto.ts';
 import { startTestService, type TestService } from '../support/service.ts';
-import { addBroker, checkScreen, openFleet } from './page.ts';
+import { addBroker, checkScreen, openActions, openFleet } from './page.ts';
 
 const UNREACHABLE = 'The broker cannot be reached';
 /** A problem opens and closes after some seconds, on a busy machine. */
@@ -71,6 +71,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'problems' : CHROMIUM_MISSING, () =>
     await page.getByRole('link', { name: 'Silences' }).click();
     await page.getByRole('row', { name: 'repairs plant' }).getByText('root@example.com').waitFor();
     await checkScreen(page, 'project-silences');
+    await openActions(page, 'repairs');
     await page.getByRole('button', { name: 'End the silence: repairs' }).click();
     await dialog(page).getByRole('button', { name: 'End', exact: true }).click();
     await page.getByText('Nothing is silent').waitFor();

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { startTestService } from '../support/service.ts';
-import { checkScreen, openConsole, openFleet, signIn } from './page.ts';
+import { checkScreen, openActions, openConsole, openFleet, signIn } from './page.ts';
 
 async function openProject(page: Page, tab?: string): Promise<void> {
   await page.getByRole('heading', { level: 2 }).getByRole('link').click();
@@ -87,6 +87,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the screens of a project' : CHROMIU
       bob.token,
     );
     await page.reload();
+    await openActions(page, bob.email);
     await page.getByRole('button', { name: `Remove ${bob.email}` }).click();
     await dialog(page).getByText('Tokens that they created remain valid: 1').waitFor();
     await page.getByRole('button', { name: 'Remove member' }).click();
@@ -122,6 +123,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the screens of a project' : CHROMIU
     const brokers = '{ projects { nodes { brokers { totalCount } } } }';
     expect((await service.graphql(brokers, {}, secret)).errors).toBeUndefined();
     await expect.poll(() => rowOf(page, 'dashboard').getByText('never').count()).toBe(0);
+    await openActions(page, 'dashboard');
     await page.getByRole('button', { name: 'New secret for dashboard' }).click();
     await page.getByLabel('The previous secret remains valid for').selectOption('0');
     await dialog(page).getByText('lose their access immediately').waitFor();
@@ -132,6 +134,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the screens of a project' : CHROMIU
     expect((await service.graphql(brokers, {}, secret)).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
     expect((await service.graphql(brokers, {}, next)).errors).toBeUndefined();
 
+    await openActions(page, 'dashboard');
     await page.getByRole('button', { name: 'Revoke dashboard' }).click();
     await dialog(page).getByText('The token was last used at').waitFor();
     await dialog(page).getByRole('button', { name: 'Revoke' }).click();
@@ -153,6 +156,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the screens of a project' : CHROMIU
     await page.keyboard.press('Enter');
     await rowOf(page, 'plant-(ops)').getByText('OpenID Connect').waitFor();
     await checkScreen(page, 'project-rules');
+    await openActions(page, 'plant-(ops)');
     await page.getByRole('button', { name: 'Change the rule plant-(ops)' }).click();
     await dialog(page).getByRole('combobox').selectOption('ADMIN');
     await dialog(page).getByRole('button', { name: 'Save' }).click();
@@ -160,6 +164,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the screens of a project' : CHROMIU
     expect(await service.storage.db.signInRule.findMany({ select: { pattern: true, role: true } })).toEqual([
       { pattern: 'plant-(ops)', role: 'ADMIN' },
     ]);
+    await openActions(page, 'plant-(ops)');
     await page.getByRole('button', { name: 'Remove the rule plant-(ops)' }).click();
     await dialog(page).getByText('lose the role administrator').waitFor();
     await dialog(page).getByRole('button', { name: 'Remove' }).click();
