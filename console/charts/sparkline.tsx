@@ -14,13 +14,18 @@ interface SparklineProps {
 /** Of the coordinates. The element is as large as its place. */
 const [WIDTH, HEIGHT] = [120, 28];
 
-/** The shape of a series in the size of a word, from zero to its largest value. */
-export function Sparkline({ title, values, format }: SparklineProps) {
+/**
+ * The shape of a series in the size of a word, from zero to its largest value. It begins with the first known value, so
+ * that one that was measured for some minutes only has a shape as well.
+ */
+export function Sparkline({ title, values: all, format }: SparklineProps) {
   const text = useTexts(chartTexts);
-  const known = values.filter(isNumber);
+  const known = all.filter(isNumber);
+  const values = all.slice(all.findIndex(isNumber), all.findLastIndex(isNumber) + 1);
   const [low, high] = [Math.min(...known), Math.max(...known)];
   const steps = { from: 0, stepMs: 1, count: values.length };
-  const span = { from: 0, to: Math.max(1, values.length) };
+  // From the middle of the first step to that of the last one.
+  const span = { from: 0.5, to: Math.max(1, values.length - 0.5) };
   // A line of zeros is at the bottom, and the stroke needs room.
   const scale = scaleOf(span, high > 0 ? high : 1, WIDTH, HEIGHT - 3);
   const inset = { ...scale, y: (value: number) => scale.y(value) + 1.5 };

@@ -31,7 +31,6 @@ export function Fleet() {
   const [wanted, setFirst] = useState(PAGE);
   // A link may open a form of any project.
   const first = useAddressValues().values.get('new')?.startsWith('prj_') ? Math.max(wanted, MOST) : wanted;
-  const [isKnown, setKnown] = useState(false);
   const { data, error, renew } = useQuery(PROJECTS, { first }, COUNTS_MS);
   useCritical(data?.problemCounts.critical);
   if (data === null) return <Problem error={error} />;
@@ -48,26 +47,22 @@ export function Fleet() {
       </header>
       <Totals found={data} />
       <FleetAttention few={FEW} isWell={projects.every(({ away }) => away.totalCount === 0)} />
-      {ownProject && <FirstSteps project={ownProject} onKnown={() => setKnown(true)} />}
-      {/* Otherwise the steps would move a link while a user clicks it. */}
-      {(isKnown || !ownProject) && (
-        <>
-          {totalCount === 0 && (
-            <Empty icon={FolderPlus} title={text('noProjects')}>
-              <p>{text('noProjectsText')}</p>
-            </Empty>
-          )}
-          {hasBrokers && <Toolbar />}
-          {projects.map((project) => (
-            <ProjectBrokers key={project.id} project={project} onAdded={renew} />
-          ))}
-          {totalCount > projects.length && (
-            <button type="button" onClick={() => setFirst(first + PAGE)}>
-              {text('moreProjects', { total: totalCount })}
-            </button>
-          )}
-        </>
+      {totalCount === 0 && (
+        <Empty icon={FolderPlus} title={text('noProjects')}>
+          <p>{text('noProjectsText')}</p>
+        </Empty>
       )}
+      {hasBrokers && <Toolbar />}
+      {projects.map((project) => (
+        <ProjectBrokers key={project.id} project={project} onAdded={renew} />
+      ))}
+      {totalCount > projects.length && (
+        <button type="button" onClick={() => setFirst(first + PAGE)}>
+          {text('moreProjects', { total: totalCount })}
+        </button>
+      )}
+      {/* At the end, where they move nothing when they appear. */}
+      {ownProject && <FirstSteps project={ownProject} />}
     </>
   );
 }

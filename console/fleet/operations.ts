@@ -20,7 +20,15 @@ export type Projects = ResultOf<typeof PROJECTS>;
 export type Project = Projects['projects']['nodes'][number];
 
 export const FLEET_HOUR = graphql(`query FleetHour {
-  fleetMetrics { from stepSeconds brokers clients messagesIn messagesOut refusals }
+  fleetMetrics {
+    brokers
+    clients
+    messagesIn
+    messagesOut
+    refusals
+    refused
+    current { brokers clients messagesIn messagesOut }
+  }
 }`);
 
 export const BROKERS = graphql(`query ProjectBrokers(

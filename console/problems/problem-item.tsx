@@ -54,7 +54,7 @@ export function ProblemItem({ problem, within }: ProblemItemProps) {
           )}
         </p>
         <p lang="en">{detail}</p>
-        {closedAt === null && <p className="quiet">{text('help', { help })}</p>}
+        {closedAt === null && !detail.includes(help) && <p className="quiet">{text('help', { help })}</p>}
       </div>
       <Facts problem={problem} />
       {closedAt === null && <Actions problem={problem} title={title} />}

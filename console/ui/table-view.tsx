@@ -1,11 +1,11 @@
 import { SlidersHorizontal } from 'lucide-react';
-import { useContext, useState, useSyncExternalStore } from 'react';
+import { useState } from 'react';
 import { useTexts } from '../texts/texts.ts';
 import type { Column } from './column.ts';
 import { Menu } from './menu.tsx';
 import { storedJson } from './stored-json.ts';
 import { tableTexts } from './table-texts.ts';
-import { ViewStoreContext } from './view-store.ts';
+import { useStored } from './view-store.ts';
 
 /** How a person sees a list: all tables of its name. */
 interface TableView {
@@ -18,13 +18,10 @@ const DEFAULT: TableView = { hidden: [], isCompact: false };
 
 /** `name`: of the list. `null`: it has no choices. */
 export function useTableView(name: string | undefined): readonly [TableView, ((view: TableView) => void) | null] {
-  const store = useContext(ViewStoreContext);
-  const stored = useSyncExternalStore(store?.subscribe ?? never, () => store?.read(name ?? '') ?? null);
-  if (store === null || name === undefined) return [DEFAULT, null];
-  return [{ ...DEFAULT, ...storedJson<TableView>(stored) }, (view) => store.write(name, JSON.stringify(view))];
+  const [stored, write] = useStored(name);
+  if (write === null) return [DEFAULT, null];
+  return [{ ...DEFAULT, ...storedJson<TableView>(stored) }, (view) => write(JSON.stringify(view))];
 }
-
-const never = () => () => undefined;
 
 interface TableOptionsProps {
   /** Those that may be hidden. */

@@ -15,6 +15,15 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () =
     await row(embedded.name).getByText('connected', { exact: true }).waitFor();
     await addBroker(service, mosquitto.url);
     await row('plant').getByText('connected', { exact: true }).waitFor();
+    await page.getByRole('contentinfo').getByText('Times are in the zone ').waitFor();
+    // Links look the same, whatever they are in.
+    const looks = await page
+      .locator('main :is(h2, th, td) a:not([class])')
+      .evaluateAll((links) =>
+        links.map((link) => `${getComputedStyle(link).color} ${getComputedStyle(link).fontWeight}`),
+      );
+    expect(looks.length).toBeGreaterThanOrEqual(3);
+    expect(new Set(looks).size).toBe(1);
     await checkScreen(page, 'fleet');
     await mosquitto.stop();
     await row('plant').getByText('unreachable').waitFor();
@@ -79,6 +88,11 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () =
     await page.getByText('Page 2 of 3').waitFor();
     await expect.poll(() => hours().at(-1)?.variables).toMatchObject({ offset: 50 });
 
+    // An address may name a page beyond the last one: the last one is shown.
+    await page.goto(`${service.url}/?${service.projectId}=9#/`);
+    await page.getByText('Page 3 of 3').waitFor();
+    await expect.poll(() => page.getByRole('rowheader').count()).toBe(10);
+
     // What is wrong is a link, and so is each filter.
     await page.getByRole('link', { name: '110 of 110 not connected' }).click();
     await expect.poll(() => page.url()).toContain('show=away');
@@ -96,7 +110,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () =
     const embedded = await firstBroker(service);
     await addBroker(service, 'mqtt://127.0.0.1:1');
     const page = await openFleet(service);
-    const total = (title: string) => page.locator('.totals > div').filter({ hasText: title });
+    const total = (title: string) => page.locator('.figures > div').filter({ hasText: title });
     await total('Brokers').getByText('1 not connected').waitFor();
     await expect
       .poll(() => total('Clients').locator('strong').textContent(), { timeout: 60_000 })
@@ -104,6 +118,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () =
     await total('Clients')
       .getByRole('img', { name: /^Clients: lowest/ })
       .waitFor();
+    // A total is known as soon as a row is, and states what it counts only if that is less than all.
+    await total('Clients').getByText('1 of 2 brokers').waitFor();
+    await expect.poll(() => total('Received/s').locator('strong').textContent()).not.toBe('–');
     await total('Problems').getByText('at 1 broker').waitFor({ timeout: 60_000 });
     await page.getByRole('link', { name: 'Tiles' }).click();
     await expect.poll(() => page.url()).toContain('view=tiles');
@@ -126,11 +143,19 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () =
     const { url, password } = await firstBroker(service);
     const page = await openFleet(service);
     const step = (name: string) => page.locator('.first-steps li').filter({ hasText: name });
-    await step('Connect a device').getByRole('link', { name: 'Give a device access' }).waitFor();
+    await step('Connect a device').getByRole('link', { name: 'Connect a device' }).waitFor();
     expect(await page.locator('.first-steps .done').count()).toBe(0);
+    // Brokers are in the upper half of the screen; the steps are a line below them.
+    await page.setViewportSize({ width: 1440, height: 900 });
+    const [brokers, steps] = await Promise.all(
+      ['.wide', '.first-steps'].map((name) => page.locator(name).first().boundingBox()),
+    );
+    expect(brokers?.y).toBeLessThan(450);
+    expect(steps?.y).toBeGreaterThan(brokers?.y ?? 0);
+    expect(steps?.height).toBeLessThan(60);
     await checkScreen(page, 'first-steps');
     await startClient(url, { clientId: 'dev-1', username: 'admin', password });
-    await step('Connect a device').getByText('done').waitFor();
+    await step('Connect a device').getByRole('img', { name: 'Done' }).waitFor();
 
     await step('Add your Mosquitto').getByRole('button').click();
     await page.getByLabel(/^Address/).fill('mqtt://127.0.0.1:1');
@@ -139,10 +164,21 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () =
     // It leads to what the broker lacks.
     await page.getByRole('heading', { level: 1, name: 'plant' }).waitFor();
     await page.goBack();
-    await step('Add your Mosquitto').getByText('done').waitFor();
+    await step('Add your Mosquitto').getByRole('img', { name: 'Done' }).waitFor();
     await page.getByRole('rowheader', { name: 'plant' }).waitFor();
     await service.person('VIEWER');
     await page.locator('.first-steps').waitFor({ state: 'detached' });
+  });
+
+  test('explains the first steps without a broker, and hides them for a person who does not want them', async () => {
+    const service = await startTestService();
+    const page = await openFleet(service);
+    await page.getByText('point a device at it').waitFor();
+    await page.getByRole('button', { name: 'Hide the first steps' }).click();
+    await page.locator('.first-steps').waitFor({ state: 'detached' });
+    await page.reload();
+    await page.getByText('There is no broker yet.').waitFor();
+    expect(await page.locator('.first-steps').count()).toBe(0);
   });
 
   test('says at once that its connection is lost, marks what is old, and goes on by itself', async () => {
