@@ -26,6 +26,21 @@ export const METRICS = graphql(
   [SERIES],
 );
 
+/** The last hour in steps of a minute. */
+export const HOUR = graphql(`query HourOfBroker($id: ID!) {
+  broker(id: $id) {
+    metrics(maxPoints: 61) {
+      clients { mean }
+      messagesIn { mean }
+      messagesOut { mean }
+      refusals { mean total }
+      subscriptions { mean }
+      retainedMessages { mean }
+      queuedMessages { mean }
+    }
+  }
+}`);
+
 export type Metrics = NonNullable<NonNullable<ResultOf<typeof METRICS>['broker']>['metrics']>;
 
 /** Names of metrics that are series. */

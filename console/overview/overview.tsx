@@ -4,13 +4,13 @@ import { Connection } from '../broker/connection.tsx';
 import { License } from '../broker/license.tsx';
 import { Listeners } from '../broker/listeners.tsx';
 import { type Numbers, useLiveNumbers } from '../broker/live-numbers.ts';
-import { CurrentNumbers } from '../broker/numbers.tsx';
 import { overviewTexts } from '../broker/overview-texts.ts';
 import { BrokerAttention } from '../problems/broker-attention.tsx';
 import { useProjectProblems } from '../problems/project-problems.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Problem } from '../ui/problem.tsx';
 import { BrokerCharts } from './broker-charts.tsx';
+import { BrokerFigures } from './broker-figures.tsx';
 import { TopTraffic } from './top-traffic.tsx';
 import '../broker/style.css';
 import './style.css';
@@ -39,9 +39,9 @@ export function Overview() {
       {reason !== null && <p role="alert">{reason}</p>}
       {current === null && reason === null && isConnected && <p>{text('noNumbers')}</p>}
       {current === undefined && <Problem error={null} />}
-      {current && <CurrentNumbers current={current} isLive={isLive} />}
+      {current && <BrokerFigures current={current} isLive={isLive} />}
       <BrokerCharts broker={broker} startedAt={current ? startOf(current) : null} />
-      <TopTraffic brokerId={id} />
+      <TopTraffic key={id} brokerId={id} />
       <div className="sections">
         <Connection />
         {isConnected && <License key={`license ${session}`} version={current?.brokerVersion ?? null} />}

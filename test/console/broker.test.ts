@@ -5,7 +5,7 @@ import { CHROMIUM_MISSING, hasChromium } from '../support/chromium.ts';
 import { freePort } from '../support/free-port.ts';
 import { ADMIN, startClient, startMosquitto } from '../support/mosquitto.ts';
 import { startTestService } from '../support/service.ts';
-import { addBroker, checkScreen, firstBroker, openBroker, openFleet } from './page.ts';
+import { addBroker, checkScreen, firstBroker, openActions, openBroker, openFleet } from './page.ts';
 
 describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIUM_MISSING, () => {
   test('shows the numbers as the broker publishes them, the last minutes as charts and tables, and what is missing', async () => {
@@ -13,9 +13,11 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIU
     const broker = await firstBroker(service);
     const page = await openFleet(service);
     await openBroker(page, broker.name);
-    const number = (title: string) => page.locator('.numbers > div').filter({ hasText: title }).locator('strong');
+    const number = (title: string) => page.locator('.figures > div').filter({ hasText: title }).locator('strong');
     await number('Clients').waitFor();
     const clients = async () => Number(await number('Clients').textContent());
+    const screens = page.getByRole('navigation', { name: 'Screens of the broker' }).getByRole('link');
+    expect((await screens.allTextContents()).slice(0, 3)).toEqual(['Overview', 'Clients', 'Denied']);
     for (const clientId of ['dev-1', 'dev-2', 'dev-3']) {
       await startClient(broker.url, { clientId, username: 'admin', password: broker.password });
     }
@@ -36,7 +38,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIU
     await page.getByRole('definition').getByText(hostname(), { exact: true }).waitFor();
     await page.getByText('does not expire').waitFor();
     // Rates need a second publication of the numbers.
-    await expect.poll(() => number('Messages received').textContent()).not.toBe('–');
+    await expect.poll(() => number('Received/s').textContent()).not.toBe('–');
+    await expect.poll(() => number('Denied in 1 h').textContent()).toBe('0');
+    await page.getByText(/^running for .* · brokergraph embedded/).waitFor();
     await checkScreen(page, 'broker');
     await capability.getByText('✓').waitFor();
 
@@ -47,11 +51,13 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIU
     const [first, port] = [await freePort(), await freePort()];
     await dialog.getByLabel('Port').fill(String(first));
     await dialog.getByRole('button', { name: 'Add a listener' }).click();
+    await openActions(listeners, String(first));
     await listeners.getByRole('button', { name: `Change the port ${first}` }).click();
     await dialog.getByLabel('Port').fill(String(port));
     await dialog.getByRole('button', { name: 'Save' }).click();
     const added = listeners.getByRole('row').filter({ hasText: String(port) });
     await added.getByText('MQTT over WebSocket').waitFor();
+    await openActions(added, String(port));
     await added.getByRole('button', { name: `Remove the listener on port ${port}` }).click();
     await dialog.getByText('The broker starts again').waitFor();
     await dialog.getByRole('button', { name: 'Remove' }).click();
@@ -84,7 +90,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIU
     await checkScreen(page, 'broker-uncounted');
     await mosquitto.stop();
     await expect.poll(() => state.textContent()).toBe('unreachable');
-    await page.locator('.numbers.stale').waitFor();
+    await page.locator('.figures.stale').waitFor();
     for (const screen of ['Topics', 'Streams', 'Bridges']) {
       await page.getByRole('link', { name: screen }).click();
       await page.getByText('not live').first().waitFor();
