@@ -42,7 +42,7 @@ export function addressOfRange(range: Range): Readonly<Record<'range' | 'from' |
     const [from, to] = [range.span.from, range.span.to].map((time) => new Date(time).toISOString());
     return { range: '', from: from ?? '', to: to ?? '' };
   }
-  return { range: range.key === DEFAULT ? '' : range.key, from: '', to: '' };
+  return { range: range.key, from: '', to: '' };
 }
 
 /** How often the range up to now moves on. The history has at most this many steps of at least 10 seconds in it. */

@@ -4,6 +4,8 @@ import { useAddressValues } from '../ui/address-values.ts';
 import { addressOfRange, limited, movesEvery, type Range, rangeIn, type Span, spanOf } from './range.ts';
 
 interface ShownRange {
+  /** Whether a person has chosen it. */
+  readonly isChosen: boolean;
   readonly range: Range;
   readonly span: Span;
   /** The browser's "back" returns to the range before. */
@@ -19,6 +21,7 @@ export function useRange(): ShownRange {
   const now = useNow(movesEvery(range));
   const choose = (next: Range) => set(addressOfRange(next), 'PUSH');
   return {
+    isChosen: ['range', 'from', 'to'].some((key) => values.has(key)),
     range,
     span: spanOf(range, now),
     choose,

@@ -1,8 +1,10 @@
 import { useMemo, useState } from 'react';
 import { useBytes } from '../broker/units.ts';
 import { Chart } from '../charts/chart.tsx';
-import type { Format } from '../charts/line.ts';
+import { type Format, isNumber } from '../charts/line.ts';
+import { RANGES, type Range, spanOf } from '../charts/range.ts';
 import { RangePicker } from '../charts/range-picker.tsx';
+import { useTimeTexts } from '../charts/time-texts.ts';
 import { useRange } from '../charts/use-range.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useNumbers, useTexts } from '../texts/texts.ts';
@@ -71,14 +73,25 @@ export function BrokerCharts({ broker, startedAt, metric }: BrokerChartsProps) {
   const text = useTexts(chartsTexts);
   const numberText = useNumbers();
   const bytesText = useBytes();
-  const { range, span, choose, zoom } = useRange();
+  const times = useTimeTexts();
+  const asked = useRange();
+  const { choose, zoom } = asked;
   const [point, setPoint] = useState<number | null>(null);
-  const [from, to] = [span.from, span.to].map((time) => new Date(time).toISOString()) as [string, string];
+  const [from, to] = [asked.span.from, asked.span.to].map((time) => new Date(time).toISOString()) as [string, string];
   const variables = { id: broker.id, from, to, maxPoints: POINTS + 2 };
   const { data, error } = useQuery(METRICS, variables);
-  const { marks, isComplete } = useMarks(broker, span, startedAt);
   const metrics = data?.broker?.metrics ?? null;
-  const charts = useMemo(() => metrics && chartsOf(metrics, text, metric), [metrics, text('connected'), metric]);
+  const since = metrics && knownSince(metrics);
+  // An hour of which only the end is known shows little.
+  const isShort = !asked.isChosen && since !== null && since >= asked.span.to - RANGES[SHORT];
+  const range: Range = isShort ? { key: SHORT } : asked.range;
+  const span = isShort ? spanOf(range, asked.span.to) : asked.span;
+  const { marks, isComplete } = useMarks(broker, span, startedAt);
+  const charts = useMemo(
+    () => metrics && chartsOf(metrics, span.from, text, metric),
+    [metrics, span.from, text('connected'), metric],
+  );
+  const isLate = metrics !== null && since !== null && since > span.from + metrics.stepSeconds * 1_000;
   return (
     <section aria-label={text('history')} className="history">
       <header className="screen">
@@ -112,24 +125,39 @@ export function BrokerCharts({ broker, startedAt, metric }: BrokerChartsProps) {
       )}
       <MarkList marks={marks} isComplete={isComplete} mayRead={broker.project.viewerCanReadAudit} />
       <p className="screen">
-        <span className="quiet hint">{text('howToZoom')}</span>
+        <span className="quiet hint">
+          {text('howToZoom')} {isLate && text('measuredSince', { time: times.moment(since, 0) })}
+        </span>
         <CopyAs document={METRICS} variables={variables} />
       </p>
     </section>
   );
 }
 
-function chartsOf(metrics: Metrics, text: (key: Text) => string, only: Metric | undefined) {
-  const steps = {
-    from: Date.parse(metrics.from),
-    stepMs: metrics.stepSeconds * 1_000,
-    count: metrics.clients.mean.length,
-  };
+/** Shown instead of the last hour as long as nothing older is known. */
+const SHORT = '10m';
+
+/** The beginning of the first step with a value, epoch milliseconds. `null`: nothing was measured. */
+function knownSince(metrics: Metrics): number | null {
+  const firsts = CHARTED.map((metric) => metrics[metric].mean.findIndex(isNumber)).filter((nth) => nth >= 0);
+  return firsts.length === 0 ? null : Date.parse(metrics.from) + Math.min(...firsts) * metrics.stepSeconds * 1_000;
+}
+
+/** The charts of the steps from a time on. */
+function chartsOf(metrics: Metrics, shownFrom: number, text: (key: Text) => string, only: Metric | undefined) {
+  const [from, stepMs] = [Date.parse(metrics.from), metrics.stepSeconds * 1_000];
+  const first = Math.max(0, Math.floor((shownFrom - from) / stepMs));
+  const { length } = metrics.clients.mean;
+  const steps = { from: from + first * stepMs, stepMs, count: Math.max(0, length - first) };
   return CHARTS.map((chart) => ({
     ...chart,
     steps,
     lines: chart.lines
       .filter(([metric]) => only === undefined || metric === only)
-      .map(([metric, title]) => ({ key: metric, title: text(title), ...metrics[metric] })),
+      .map(([metric, title]) => {
+        const { mean, min, max } = metrics[metric];
+        const [shownMean, shownMin, shownMax] = [mean.slice(first), min.slice(first), max.slice(first)];
+        return { key: metric, title: text(title), mean: shownMean, min: shownMin, max: shownMax };
+      }),
   })).filter(({ lines }) => lines.length > 0);
 }

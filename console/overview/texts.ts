@@ -18,6 +18,7 @@ export const chartsTexts = catalogue('overview', {
   subscriptions: 'subscriptions',
   retained: 'retained',
   howToZoom: 'Drag over a chart to zoom, double-click to see more. Grey: nothing was measured.',
+  measuredSince: 'Measured since {time}.',
   brokerStarted: 'The broker started',
   changes: 'Changes in this time: {count}',
   olderChanges: 'Only the newest changes are marked. The audit has all.',

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { Link } from 'wouter';
 import { useBytes } from '../broker/units.ts';
 import { clientPath } from '../clients/client-address.ts';
@@ -20,12 +20,19 @@ const CLIENT_MEASURES = ['MESSAGES_IN', 'MESSAGES_OUT', 'BYTES_IN', 'BYTES_OUT']
 export function TopTraffic({ brokerId }: { readonly brokerId: string }) {
   const text = useTexts(chartsTexts);
   const bytesText = useBytes();
-  const [last, setLast] = useState<(typeof WINDOWS)[number]>('MINUTE');
+  const [chosen, choose] = useState<(typeof WINDOWS)[number] | null>(null);
+  const [isQuiet, setQuiet] = useState(false);
+  const last = chosen ?? (isQuiet ? 'HOUR' : 'MINUTE');
   const [by, setBy] = useState<(typeof CLIENT_MEASURES)[number]>('MESSAGES_IN');
   const isBytes = by.startsWith('BYTES');
   const variables = { id: brokerId, last, clients: by, topics: isBytes ? 'BYTES_IN' : 'MESSAGES_IN' } as const;
   const { data, error } = useQuery(TOP_TRAFFIC, variables, EVERY_MS);
   const { topClients, topTopics } = data?.broker ?? {};
+  // The shortest time that has traffic.
+  const isEmpty = last === 'MINUTE' && topClients?.total === 0;
+  useEffect(() => {
+    if (isEmpty) setQuiet(true);
+  }, [isEmpty]);
   // The screen says already that the broker cannot be reached.
   if (error?.code === 'BROKER_UNREACHABLE' && !topClients) return null;
   const isUncounted = error?.code === 'NOT_SUPPORTED_BY_BROKER';
@@ -38,7 +45,7 @@ export function TopTraffic({ brokerId }: { readonly brokerId: string }) {
           <>
             <fieldset className="choices" aria-label={text('topTime')}>
               {WINDOWS.map((one) => (
-                <button key={one} type="button" aria-pressed={last === one} onClick={() => setLast(one)}>
+                <button key={one} type="button" aria-pressed={last === one} onClick={() => choose(one)}>
                   {text(one)}
                 </button>
               ))}

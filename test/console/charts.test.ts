@@ -10,14 +10,14 @@ import { addBroker, checkScreen, firstBroker, openBroker, openFleet, queriesOf }
 const MINUTE_MS = 60_000;
 const EVERY_MS = 10_000;
 
-/** Stores the last 50 minutes of a broker, except for five in the middle. */
-async function fillHistory({ services }: TestService, brokerId: string): Promise<void> {
+/** Stores the last minutes of a broker, except for the five after the half hour. */
+async function fillHistory({ services }: TestService, brokerId: string, minutes = 50): Promise<void> {
   const { history } = services;
   const metrics = history.module<MetricSample, MetricQueries>(METRICS_MODULE);
   const now = Math.floor(Date.now() / EVERY_MS) * EVERY_MS;
   let published = 0;
   let isContinued = false;
-  for (let at = now - 50 * MINUTE_MS; at <= now; at += EVERY_MS) {
+  for (let at = now - minutes * MINUTE_MS; at <= now; at += EVERY_MS) {
     published += 100 + ((at / EVERY_MS) % 50);
     const ago = now - at;
     if (ago < 30 * MINUTE_MS && ago > 25 * MINUTE_MS) {
@@ -68,7 +68,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'charts' : CHROMIUM_MISSING, () => {
       ['24 h', 1_440, 'range=24h'],
       ['7 days', 10_080, 'range=7d'],
       ['30 days', 43_200, 'range=30d'],
-      ['1 h', 60, '/#/'],
+      ['1 h', 60, 'range=1h'],
     ] as const) {
       await page.getByRole('button', { name: range, exact: true }).click();
       await expect.poll(shownMinutes).toBe(minutes);
@@ -95,6 +95,23 @@ describe.skipIf(!hasChromium)(hasChromium ? 'charts' : CHROMIUM_MISSING, () => {
     await expect.poll(shownMinutes).toBeGreaterThan(before);
     await page.keyboard.press('+');
     await expect.poll(shownMinutes).toBe(before);
+  });
+
+  test('of a broker that is new show the shortest range with all that is known, and since when that is', async () => {
+    const service = await startTestService();
+    const id = await addBroker(service, 'mqtt://127.0.0.1:1');
+    await fillHistory(service, id, 5);
+    const page = await openFleet(service);
+    await openBroker(page, 'plant');
+    const isPressed = (name: string) => page.getByRole('button', { name, exact: true }).getAttribute('aria-pressed');
+    await expect.poll(() => isPressed('10 min')).toBe('true');
+    await page.getByText('Measured since').waitFor();
+    // A range that a person chooses stays.
+    await page.getByRole('button', { name: '1 h', exact: true }).click();
+    await expect.poll(() => isPressed('1 h')).toBe('true');
+    await page.getByText('Measured since').waitFor();
+    await page.reload();
+    await expect.poll(() => isPressed('1 h')).toBe('true');
   });
 
   test('the crosshair shows the values of all charts at one time, by pointer and by keys', async () => {
