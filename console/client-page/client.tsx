@@ -2,10 +2,8 @@ import { useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { whyAddress } from '../access/addresses.ts';
 import { useBroker, useIsReached } from '../broker/broker-context.ts';
-import { BulkDisconnect } from '../clients/bulk-disconnect.tsx';
 import { connectionKey } from '../clients/client-columns.tsx';
-import { DeleteSessions } from '../clients/delete-sessions.tsx';
-import { clientsTexts } from '../clients/texts.ts';
+import { EndClient } from '../clients/end-client.tsx';
 import { useLive } from '../graph/live.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { useTexts } from '../texts/texts.ts';
@@ -34,7 +32,6 @@ const ACCESS_MS = 5_000;
 /** A device, also one that never connected: what it does now, what it was denied, what happened, what it may do. */
 export function Client({ clientId }: { readonly clientId: string }) {
   const text = useTexts(clientTexts);
-  const listText = useTexts(clientsTexts);
   const { id: brokerId } = useBroker();
   const { state, isLive } = useLive(
     CLIENT,
@@ -74,11 +71,11 @@ export function Client({ clientId }: { readonly clientId: string }) {
         <PageHeading of="OBJECT">{clientId}</PageHeading>
         {state && (
           <span role="status" className={isLive && isReached ? stateClass(isConnected) : 'stale'}>
-            {client ? listText(connectionKey(client.isConnected)) : text(isReached ? 'absent' : 'unknown')}
+            {client ? text(connectionKey(client.isConnected)) : text(isReached ? 'absent' : 'unknown')}
           </span>
         )}
-        {client?.isGateway && <span className="tag">{listText('isGateway')}</span>}
-        {client?.isBridge && <span className="tag">{listText('bridge')}</span>}
+        {client?.isGateway && <span className="tag">{text('isGateway')}</span>}
+        {client?.isBridge && <span className="tag">{text('bridge')}</span>}
         <span className="buttons">
           <Link href={whyAddress(brokerId, { account, anonymous: isAnonymous(username.current), clientId })}>
             {text('why')}
@@ -121,22 +118,15 @@ export function Client({ clientId }: { readonly clientId: string }) {
         <TopicTest brokerId={brokerId} clientId={clientId} username={state && seen ? username.current : undefined} />
       </div>
       {isReached && access.error && <Problem error={access.error} />}
-      {isDisconnecting && lastKnown?.viewerCanControlClients && (
-        <BulkDisconnect
+      {((isDisconnecting && lastKnown?.viewerCanControlClients) || isDeleting) && (
+        <EndClient
           brokerId={brokerId}
-          title={text('disconnectTitle', { client: clientId })}
-          filter={{ clientIds: [clientId] }}
-          totalCount={1}
-          connectedCount={null}
-          onClose={() => set({ disconnect: '' })}
-        />
-      )}
-      {isDeleting && (
-        <DeleteSessions
-          brokerId={brokerId}
-          title={listText('deleteSessionOf', { client: clientId })}
-          filter={{ clientIds: [clientId] }}
-          onClose={() => setDeleting(false)}
+          clientId={clientId}
+          isConnected={!isDeleting}
+          onClose={() => {
+            setDeleting(false);
+            if (isDisconnecting) set({ disconnect: '' });
+          }}
         />
       )}
     </>

@@ -3,10 +3,9 @@ import type { RefusedError } from '../graph/refused.ts';
 import { useTexts } from '../texts/texts.ts';
 import { Age } from '../ui/age.tsx';
 import { Problem } from '../ui/problem.tsx';
-import { ConnectionOfClient } from './connection-of-client.tsx';
+import { FactsOfClient } from './facts-of-client.tsx';
 import type { ClientNumbers, ClientState, LastSeen } from './operations.ts';
 import { Presence } from './presence.tsx';
-import { QueueOfClient } from './queue-of-client.tsx';
 import { clientTexts } from './texts.ts';
 import { UnknownFields } from './unknown-fields.tsx';
 
@@ -31,12 +30,8 @@ export function Now({ clientId, client, error, numbers, seen, isStale }: NowProp
       {client === undefined && (error || !seen) && <Problem error={error} />}
       <Presence clientId={clientId} client={client} seen={seen} />
       {client && (
-        <div className={isStale ? 'client-cards stale' : 'client-cards'}>
-          <ConnectionOfClient
-            client={client}
-            unknown={new Set(numbers ? numbers.unknownFields?.map(({ field }) => field) : UNREAD)}
-          />
-          <QueueOfClient numbers={numbers} />
+        <div className={isStale ? 'client-facts card stale' : 'client-facts card'}>
+          <FactsOfClient client={client} numbers={numbers} />
         </div>
       )}
       {client && numbers && <UnknownFields fields={numbers.unknownFields ?? []} />}
@@ -44,6 +39,3 @@ export function Now({ clientId, client, error, numbers, seen, isStale }: NowProp
     </section>
   );
 }
-
-/** Unless the client has them, it is not known whether it has. */
-const UNREAD = ['will', 'tls'];

@@ -1,12 +1,11 @@
-import { Trash2 } from 'lucide-react';
 import { useContext, useMemo } from 'react';
 import { exactRate, rateText } from '../broker/amounts.ts';
 import { type Format, useBytes } from '../broker/units.ts';
 import { type Translate, useLanguage, useNumbers, useTexts, useTimes } from '../texts/texts.ts';
 import type { Column } from '../ui/column.ts';
-import { IconButton } from '../ui/icon-button.tsx';
 import { LongName } from '../ui/long-name.tsx';
 import { type Place, PlaceContext } from '../ui/place.ts';
+import { RowMenu } from '../ui/row-menu.tsx';
 import { useZonedTimes } from '../ui/use-zone.ts';
 import { clientPath } from './client-address.ts';
 import type { ClientRow } from './operations.ts';
@@ -35,7 +34,7 @@ export function useClientColumns(
   brokerId: string,
   withDrops: boolean,
   rates: Rates | null,
-  onDelete: ((clientId: string) => void) | null,
+  onEnd: ((client: ClientRow) => void) | null,
 ): readonly ClientColumn[] {
   const text = useTexts(clientsTexts);
   const numberText = useNumbers();
@@ -46,8 +45,8 @@ export function useClientColumns(
   const { linkTo } = useContext(PlaceContext);
   // Rows are drawn again only if their client or the columns change.
   return useMemo(
-    () => columnsOf({ brokerId, withDrops, rates, onDelete, text, numberText, bytesText, timeOf, zonedTimeOf, linkTo }),
-    [brokerId, withDrops, rates, onDelete, language, linkTo],
+    () => columnsOf({ brokerId, withDrops, rates, onEnd, text, numberText, bytesText, timeOf, zonedTimeOf, linkTo }),
+    [brokerId, withDrops, rates, onEnd, language, linkTo],
   );
 }
 
@@ -55,8 +54,8 @@ interface ColumnsOptions extends Pick<Place, 'linkTo'> {
   readonly brokerId: string;
   readonly withDrops: boolean;
   readonly rates: Rates | null;
-  /** Opens the deletion of the session of an offline client; `null` if the viewer may not delete it. */
-  readonly onDelete: ((clientId: string) => void) | null;
+  /** Asks whether to disconnect a client, or to delete its session; `null` if the viewer may not. */
+  readonly onEnd: ((client: ClientRow) => void) | null;
   readonly text: ReturnType<typeof useTexts<keyof typeof clientsTexts.en>>;
   readonly numberText: Format;
   readonly bytesText: Format;
@@ -65,7 +64,7 @@ interface ColumnsOptions extends Pick<Place, 'linkTo'> {
 }
 
 function columnsOf(options: ColumnsOptions): readonly ClientColumn[] {
-  const { brokerId, withDrops, rates, onDelete, text, numberText, bytesText, timeOf, zonedTimeOf, linkTo } = options;
+  const { brokerId, withDrops, rates, onEnd, text, numberText, bytesText, timeOf, zonedTimeOf, linkTo } = options;
   const count = (value: number | null | undefined) => (value == null ? '–' : numberText(value));
   return [
     {
@@ -92,19 +91,8 @@ function columnsOf(options: ColumnsOptions): readonly ClientColumn[] {
     {
       key: 'state',
       title: text('state'),
-      cell: ({ clientId, isConnected }) => (
-        <>
-          <span className={isConnected ? 'state CONNECTED' : 'state'}>{text(connectionKey(isConnected))}</span>
-          {isConnected === false && onDelete && (
-            <IconButton
-              icon={Trash2}
-              label={text('deleteSessionOf', { client: clientId })}
-              isDestructive={true}
-              isInGrid={true}
-              onClick={() => onDelete(clientId)}
-            />
-          )}
-        </>
+      cell: ({ isConnected }) => (
+        <span className={isConnected ? 'state CONNECTED' : 'state'}>{text(connectionKey(isConnected))}</span>
       ),
       value: ({ isConnected }) => text(connectionKey(isConnected)),
     },
@@ -157,6 +145,23 @@ function columnsOf(options: ColumnsOptions): readonly ClientColumn[] {
         rateText(rates?.[key](clientId) ?? null, key.startsWith('bytes') ? bytesText : numberText),
       value: ({ clientId }: ClientRow) => exactRate(rates?.[key](clientId) ?? null),
     })),
+    ...(onEnd === null
+      ? []
+      : [
+          {
+            key: 'actions',
+            title: text('actions'),
+            cell: (client: ClientRow) =>
+              client.isConnected !== null &&
+              !client.isGateway && (
+                <RowMenu name={client.clientId} isInGrid={true}>
+                  <button type="button" className="danger" onClick={() => onEnd(client)}>
+                    {text(client.isConnected ? 'disconnect' : 'deleteSession')} …
+                  </button>
+                </RowMenu>
+              ),
+          },
+        ]),
   ];
 }
 

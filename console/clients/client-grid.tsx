@@ -15,8 +15,8 @@ const ROW_HEIGHT = 36;
 const OVERSCAN = 8;
 /** As in the style sheet: the first columns together, and each of the numbers after them. */
 const NAMED = 6;
-const NAMED_REM = 55.5;
-const NUMBER_REM = 5.5;
+const NAMED_REM = 53.5;
+const NUMBER_REM = 7;
 /** More than the rows in the page. A row that leaves on one side is reused on the other one, which is faster. */
 const MAX_ROWS = 64;
 

@@ -16,8 +16,9 @@ import { useClientColumns } from './client-columns.tsx';
 import { ClientGrid } from './client-grid.tsx';
 import { CsvExport } from './csv-export.tsx';
 import { DeleteSessions } from './delete-sessions.tsx';
+import { EndClient } from './end-client.tsx';
 import { FilterForm } from './filter-form.tsx';
-import { CLIENTS, MAY } from './operations.ts';
+import { CLIENTS, type ClientRow, MAY } from './operations.ts';
 import { PAGE_ROWS, type Rows } from './row-cache.ts';
 import { useSelection } from './selection.ts';
 import { subscribeCommand } from './subscribe-command.ts';
@@ -37,10 +38,11 @@ export function ClientList() {
   const { data: may } = useQuery(MAY, { id: brokerId });
   const mayControl = may?.broker?.viewerCanControlClients === true;
   const [isDisconnecting, setDisconnecting] = useState(false);
-  /** The client whose session is to be deleted, or all of the filter. */
-  const [deleted, setDeleted] = useState<string | typeof ALL | null>(null);
+  const [isDeleting, setDeleting] = useState(false);
+  /** The client that is to be disconnected, or whose session is to be deleted. */
+  const [ended, setEnded] = useState<ClientRow | null>(null);
   const rates = useRates(brokerId);
-  const columns = useClientColumns(brokerId, selection.withDrops, rates, mayControl && isReached ? setDeleted : null);
+  const columns = useClientColumns(brokerId, selection.withDrops, rates, mayControl && isReached ? setEnded : null);
   const totalCount = rows?.page.totalCount ?? 0;
   const kicked = connectedCount ?? totalCount;
   const isFiltered = Object.keys(selection.filter).length > 0;
@@ -78,7 +80,7 @@ export function ClientList() {
               </button>
             )}
             {mayControl && isReached && offline > 0 && (
-              <button type="button" className={isFiltered ? 'danger' : 'ghost'} onClick={() => setDeleted(ALL)}>
+              <button type="button" className={isFiltered ? 'danger' : 'ghost'} onClick={() => setDeleting(true)}>
                 {text('deleteOffline')} …
               </button>
             )}
@@ -133,12 +135,20 @@ export function ClientList() {
           onClose={() => setDisconnecting(false)}
         />
       )}
-      {deleted !== null && (
+      {isDeleting && (
         <DeleteSessions
           brokerId={brokerId}
-          title={deleted === ALL ? text('deleteOffline') : text('deleteSessionOf', { client: deleted })}
-          filter={deleted === ALL ? selection.filter : { clientIds: [deleted] }}
-          onClose={() => setDeleted(null)}
+          title={text('deleteOffline')}
+          filter={selection.filter}
+          onClose={() => setDeleting(false)}
+        />
+      )}
+      {ended && (
+        <EndClient
+          brokerId={brokerId}
+          clientId={ended.clientId}
+          isConnected={ended.isConnected === true}
+          onClose={() => setEnded(null)}
         />
       )}
     </>
@@ -150,7 +160,5 @@ const hasOwnOnly = ({ page: { totalCount }, at }: Rows): boolean =>
   totalCount < MAX_OWN && Array.from({ length: totalCount }, (_, index) => at(index)).every((row) => row?.isGateway);
 
 const MAX_OWN = 10;
-
-const ALL = Symbol('all offline clients of the filter');
 
 const orderText = (order: 'ASC' | 'DESC'): string => (order === 'ASC' ? '' : order);

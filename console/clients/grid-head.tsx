@@ -17,7 +17,12 @@ export function GridHead({ columns, order, onOrder }: GridHeadProps) {
           const direction = sortField === order.field ? order.order : null;
           const next = direction === 'ASC' ? 'DESC' : 'ASC';
           return (
-            <th key={key} scope="col" className={isNumber ? 'number' : undefined} aria-sort={ariaSortOf(direction)}>
+            <th
+              key={key}
+              scope="col"
+              className={isNumber ? 'number' : key === 'actions' ? 'row-end' : undefined}
+              aria-sort={ariaSortOf(direction)}
+            >
               {sortField ? (
                 <SortButton
                   title={title}
@@ -25,7 +30,7 @@ export function GridHead({ columns, order, onOrder }: GridHeadProps) {
                   onSort={() => onOrder({ field: sortField, order: next })}
                 />
               ) : (
-                title
+                <span className={key === 'actions' ? 'hidden' : undefined}>{title}</span>
               )}
             </th>
           );

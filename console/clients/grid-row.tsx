@@ -29,7 +29,7 @@ export const GridRow = memo(({ id, index, top, client, columns, isCurrent, onCho
           {client ? cell(client) : '…'}
         </th>
       ) : (
-        <td key={key} className={isNumber ? 'number' : undefined}>
+        <td key={key} className={isNumber ? 'number' : key === 'actions' ? 'row-end' : undefined}>
           {client && cell(client)}
         </td>
       ),

@@ -6,7 +6,7 @@ import { startClient } from '../support/mosquitto.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { isLong } from '../support/suite.ts';
 import { leaveSessions } from './many-sessions.ts';
-import { checkScreen, firstBroker, makeStrict, openBroker, openFleet } from './page.ts';
+import { checkScreen, firstBroker, makeStrict, openActions, openBroker, openFleet } from './page.ts';
 
 type Broker = Awaited<ReturnType<typeof firstBroker>>;
 
@@ -150,13 +150,13 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the clients' : CHROMIUM_MISSING, ()
     await openClients(page, broker.name);
     await page.getByLabel('State').selectOption('offline');
     await page.getByText('1,002 clients').waitFor();
-    await page.getByRole('columnheader', { name: 'Bytes/s out' }).waitFor();
+    await page.getByRole('columnheader', { name: 'Bytes out/s' }).waitFor();
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Save as CSV' }).click();
     const lines = readFileSync(await (await download).path(), 'utf8').split('\r\n');
     expect(lines).toHaveLength(ids.length + 2);
     expect(lines[0]).toBe(
-      'Client,State,Account,Address,Protocol,Last connect,Queued,Msgs/s in,Msgs/s out,Bytes/s in,Bytes/s out',
+      'Client,State,Account,Address,Protocol,Last connect,Queued,Received/s,Delivered/s,Bytes in/s,Bytes out/s',
     );
     expect(lines.some((line) => line.startsWith("'=1+1,offline,admin,"))).toBe(true);
     expect(lines.some((line) => line.startsWith('"a""b,c",offline'))).toBe(true);
@@ -206,7 +206,8 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the clients' : CHROMIUM_MISSING, ()
     for (const id of ['dev-1', 'dev-2', 'dev-3']) await (await device(broker, id, { clean: false })).endAsync();
     await device(broker, 'dev-4', { clean: false });
     await openClients(page, broker.name);
-    await page.getByRole('button', { name: 'Delete the session of dev-2' }).click();
+    await openActions(page, 'dev-2');
+    await page.getByRole('button', { name: 'Delete the session' }).click();
     const dialog = page.getByRole('dialog');
     await expect.poll(() => dialog.getByRole('listitem').allTextContents()).toEqual(['dev-2']);
     await dialog.getByRole('button', { name: 'Delete 1 session' }).click();
@@ -218,6 +219,12 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the clients' : CHROMIUM_MISSING, ()
     await dialog.getByRole('button', { name: 'Delete 2 sessions' }).click();
     await expect.poll(() => shown(page)).toEqual(['dev-4']);
     expect(await page.getByRole('button', { name: /session/ }).count()).toBe(0);
+    // The menu of a connected client disconnects it.
+    await openActions(page, 'dev-4');
+    await page.getByRole('button', { name: 'Disconnect …', exact: true }).click();
+    await expect.poll(() => dialog.getByRole('listitem').allTextContents()).toEqual(['dev-4']);
+    await dialog.getByRole('button', { name: 'Disconnect 1 client' }).click();
+    await dialog.getByText('Disconnected', { exact: true }).waitFor();
   });
 
   test('are named up to 10 before they are disconnected, and the others are counted', async () => {
