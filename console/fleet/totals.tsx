@@ -1,9 +1,9 @@
 import { Link } from 'wouter';
+import { Figures } from '../charts/figures.tsx';
 import type { Values } from '../charts/path.ts';
 import { useQuery } from '../graph/use-query.ts';
 import { ProblemBadge } from '../problems/problem-badge.tsx';
 import { useNumbers, useTexts } from '../texts/texts.ts';
-import { Figures } from '../ui/figures.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { useFleetView } from './fleet-view.ts';
 import { FLEET_HOUR, type Projects } from './operations.ts';

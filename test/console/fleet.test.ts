@@ -177,7 +177,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the fleet' : CHROMIUM_MISSING, () =
     await page.getByRole('button', { name: 'Hide the first steps' }).click();
     await page.locator('.first-steps').waitFor({ state: 'detached' });
     await page.reload();
-    await page.getByText('There is no broker yet.').waitFor();
+    await page.getByText('There is no broker yet').waitFor();
     expect(await page.locator('.first-steps').count()).toBe(0);
   });
 

@@ -1,7 +1,8 @@
 import { ServiceError } from '../../platform/errors.ts';
 import type { AccessAction, Explanation } from '../../protocol/apis/access-control/access-explanation.ts';
+import { ruleWords } from '../../protocol/apis/access-control/rule-words.ts';
 import type { AccessControlService } from '../access-control/access-control-service.ts';
-import { ALLOWING_RULE, denialAdvice, ruleWords } from '../access-control/explain/denial-advice.ts';
+import { ALLOWING_RULE, denialAdvice } from '../access-control/explain/denial-advice.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
 
 interface OwnAccess {

@@ -7,9 +7,9 @@ import type {
 import type { AccessDialect, AccessPolicy, AclRule } from '../../../protocol/apis/access-control/access-model.ts';
 import { closingProblem } from '../../../protocol/apis/access-control/acl-evaluation.ts';
 import { type Substitution, substitutionOf } from '../../../protocol/apis/access-control/acl-filter.ts';
+import { ruleWords } from '../../../protocol/apis/access-control/rule-words.ts';
 import { filterCovers } from '../../../protocol/mqtt/filter-match.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
-import { ruleWords } from './denial-advice.ts';
 
 interface RemarkContext {
   readonly query: AccessQuery;

@@ -3,7 +3,8 @@ import type {
   DecisionReason,
   LookedAtRule,
 } from '../../../protocol/apis/access-control/access-explanation.ts';
-import type { AclRule, AclType } from '../../../protocol/apis/access-control/access-model.ts';
+import type { AclType } from '../../../protocol/apis/access-control/access-model.ts';
+import { ACTION_WORDS, ruleWords } from '../../../protocol/apis/access-control/rule-words.ts';
 
 interface DeniedAccess {
   readonly action: AccessAction;
@@ -24,27 +25,6 @@ export const ALLOWING_RULE = {
   UNSUBSCRIBE: 'unsubscribePattern',
 } as const satisfies Readonly<Record<AccessAction, AclType>>;
 
-/** Kinds of access in words, before a topic or a topic filter. */
-const ACCESS_WORDS: Readonly<Record<AclType, string>> = {
-  publishClientSend: 'publishing to',
-  publishClientReceive: 'receiving',
-  subscribePattern: 'subscribing within',
-  subscribeLiteral: 'subscribing to exactly',
-  unsubscribePattern: 'unsubscribing within',
-  unsubscribeLiteral: 'unsubscribing from exactly',
-};
-
-/** A rule in words: `publishing to "a/#"`. */
-export const ruleWords = ({ aclType, topic }: Pick<AclRule, 'aclType' | 'topic'>): string =>
-  `${ACCESS_WORDS[aclType]} "${topic}"`;
-
-const DEFAULT_WORDS: Readonly<Record<AccessAction, string>> = {
-  PUBLISH: 'publishing',
-  RECEIVE: 'receiving',
-  SUBSCRIBE: 'subscribing',
-  UNSUBSCRIBE: 'unsubscribing',
-};
-
 /** What an operator can do about a denied access, in whole sentences. */
 export function denialAdvice({ action, topic, username, reason, decidedBy }: DeniedAccess): string {
   const access = topic === null ? 'it' : `"${topic}"`;
@@ -54,7 +34,7 @@ export function denialAdvice({ action, topic, username, reason, decidedBy }: Den
   }
   const needed = `rule that allows ${topic === null ? 'it' : ruleWords({ aclType: ALLOWING_RULE[action], topic })}`;
   if (decidedBy === null) {
-    return `No rule allows this, and the default access for ${DEFAULT_WORDS[action]} is to deny it. Add a ${needed} to a role of ${account}.`;
+    return `No rule allows this, and the default access for ${ACTION_WORDS[action]} is to deny it. Add a ${needed} to a role of ${account}.`;
   }
   const { rolename, group, rule, verdict } = decidedBy;
   const role = group === null ? `The role "${rolename}"` : `The role "${rolename}" of the group "${group}"`;

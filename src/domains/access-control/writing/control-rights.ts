@@ -8,7 +8,7 @@ import type {
   Membership,
 } from '../../../protocol/apis/access-control/access-model.ts';
 import { anonymousHoldings, type Holdings, rolesOfGroup } from '../../../protocol/apis/access-control/access-order.ts';
-import { ruleWords } from '../explain/denial-advice.ts';
+import { ruleWords } from '../../../protocol/apis/access-control/rule-words.ts';
 import type { PlannedCommand, TouchedObject } from './access-plan.ts';
 import type { PolicyDraft } from './policy-draft.ts';
 

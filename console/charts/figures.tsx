@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
-import type { Format } from '../charts/line.ts';
-import type { Values } from '../charts/path.ts';
-import { Sparkline } from '../charts/sparkline.tsx';
+import type { Format } from './line.ts';
+import type { Values } from './path.ts';
+import { Sparkline } from './sparkline.tsx';
 import './figures.css';
 
 export interface Figure {
