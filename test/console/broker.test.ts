@@ -72,7 +72,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the overview of a broker' : CHROMIU
     await openBroker(page, 'plant');
     const state = page.locator('header.place > .state');
     await expect.poll(() => state.textContent()).toBe('connected');
-    await page.getByText('mosquitto version 2').waitFor();
+    await page.getByRole('definition').getByText('mosquitto version 2').waitFor();
     const capability = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: 'dynamic-security' }) });
     await capability.getByText('not available').waitFor();
     expect((await capability.getByRole('cell').last().textContent())?.length).toBeGreaterThan(10);
