@@ -151,7 +151,7 @@ const REMARKS: readonly Remark[] = [
 ];
 
 const invalidFilter = (rule: AclRule): string =>
-  `The rule for ${ruleWords(rule)} is for what is not a valid topic filter (${filterProblem(rule.topic)}).`;
+  `The filter of the rule for ${ruleWords(rule)} is not a valid topic filter (${filterProblem(rule.topic)}).`;
 
 const rulesOf = ({ lookedAt }: RemarkContext['result']): AclRule[] =>
   lookedAt.map(({ rule }) => rule).filter((rule) => rule !== null);
