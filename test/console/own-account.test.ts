@@ -14,9 +14,9 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the own account' : CHROMIUM_MISSING
     await page.getByRole('link', { name: 'Your account' }).click();
     await page.getByRole('heading', { name: 'Your account' }).waitFor();
     await page.getByText('Only a root administrator can change it.').waitFor();
-    await page.getByRole('button', { name: 'Actions: 127.0.0.1' }).waitFor();
+    await page.getByRole('button', { name: /^Actions: / }).waitFor();
     await checkScreen(page, 'own-account');
-    await openActions(page, '127.0.0.1');
+    await openActions(page);
     await page.getByRole('button', { name: /^End the session from/ }).click();
     await page.getByRole('dialog').getByText('must sign in again').waitFor();
     expect(await service.storage.db.session.count({ where: { userId: id } })).toBe(2);
@@ -36,7 +36,7 @@ describe.skipIf(!hasChromium)(hasChromium ? 'the own account' : CHROMIUM_MISSING
     await page.getByRole('button', { name: 'Change the password' }).click();
     await page.getByText('The password is changed.').waitFor();
     expect(await service.storage.db.session.count({ where: { userId: id } })).toBe(1);
-    await expect.poll(() => page.getByRole('button', { name: 'Actions: 127.0.0.1' }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('button', { name: /^Actions: / }).count()).toBe(0);
     expect(await service.login(email, 'a much better password')).toMatch(/^bgs_/);
   });
 
