@@ -333,7 +333,9 @@ describe('remarks name unexpected behaviour of the broker that affects the resul
   test('on every broker', () => {
     expect(remarks({ topic: '$share/g/a', action: 'SUBSCRIBE' }, MOSQUITTO_2_1)).toContain('full name');
     expect(remarks({ topic: 'a', action: 'SUBSCRIBE' }, MOSQUITTO_2_1)).toBe('');
-    expect(remarks({ topic: 'a', username: 'otto' })).toMatch(/^The filter of the rule for .* is not a valid topic filter \(.*\)\.$/);
+    expect(remarks({ topic: 'a', username: 'otto' })).toMatch(
+      /^The filter of the rule for .* is not a valid topic filter \(.*\)\.$/,
+    );
     expect(remarks({ topic: 'a', username: 'otto' }, MOSQUITTO_2_1)).toMatch(/not a valid .*Mosquitto 2\.1 denies/);
     expect(remarks({ topic: 'a', username: 'eve' })).toContain('still hold: "gone"');
     expect(remarks({ topic: 'id/a', username: 'pia', clientId: 'a/b' }, MOSQUITTO_2_1)).toContain(
