@@ -178,7 +178,7 @@ test('a refusal by the broker names the rule that decided, and what would help',
   expect(await message('closed/a', { dryRun: true })).toMatchObject({ code: 'NOT_ALLOWED' });
   expect(await message('elsewhere', { dryRun: true })).toMatchObject({
     outcome: 'NOT_PUBLISHED',
-    remarks: [expect.stringContaining('default ACL'), expect.stringContaining('Another plugin')],
+    remarks: [expect.stringContaining('default access'), expect.stringContaining('Another plugin')],
   });
 });
 

@@ -57,7 +57,7 @@ test('APIs are served by Mosquitto or by a gateway plugin, and the others have a
   expect(capabilities.find(({ api }) => api === 'stream-processing')?.reason).toBe('set `something true`');
   // MQTT 5 reports the refused publish, and the reason names the missing permissions.
   expect(capabilities.find(({ api }) => api === 'cedalo/ha')?.reason).toContain(
-    'publishClientSend on $CONTROL/cedalo/ha/v1',
+    'permission to publish to $CONTROL/cedalo/ha/v1',
   );
   await expect(controls.call('cedalo/ha', 'getCluster')).rejects.toMatchObject({ code: 'NOT_SUPPORTED_BY_BROKER' });
   await expect(controls.call('dynamic-security', 'listGroups')).resolves.toEqual({ totalCount: 0, groups: [] });
