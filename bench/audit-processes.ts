@@ -3,6 +3,7 @@
  * with 32 concurrent callers that wait for their entries. Counts the transactions and the conflicts of a batch.
  * Three processes must write at least LEAST_RATIO of the entries of one.
  */
+
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
@@ -15,6 +16,7 @@ import { AuditLog } from '../src/domains/audit/audit-log.ts';
 import { verifyChain } from '../src/domains/audit/audit-verification.ts';
 import { openSealer } from '../src/platform/storage/encryption/sealed.ts';
 import { openStorage, type Storage } from '../src/platform/storage/storage.ts';
+import { median } from './support/figures.ts';
 import { startPostgres } from './support/postgres.ts';
 
 const CALLERS = Number(process.env.BENCH_CALLERS ?? 32);
@@ -152,8 +154,6 @@ async function main(): Promise<void> {
     rmSync(folder, { recursive: true, force: true });
   }
 }
-
-const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 
 const [databaseUrl, dataDir] = process.argv.slice(2);
 if (databaseUrl !== undefined && dataDir !== undefined) await write(databaseUrl, dataDir);

@@ -3,6 +3,7 @@
  * response, and without it. Rounds of both alternate in one process, with 16 concurrent callers and with one caller.
  * Requires `npm run build`. DATABASE_URL selects PostgreSQL instead of SQLite.
  */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +11,7 @@ import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
 import type { AuditedCall } from '../src/domains/audit/audit-service.ts';
 import { readConfig } from '../src/platform/config/config.ts';
+import { median } from './support/figures.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 15);
 const ROUND_MS = 400;
@@ -100,8 +102,4 @@ try {
 } finally {
   await service.close();
   rmSync(folder, { recursive: true, force: true });
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }

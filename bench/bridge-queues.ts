@@ -3,6 +3,7 @@
  * alternate on one machine, both with fsync. Prints medians of messages per second, and the 99th percentile of the
  * delay of a 1 ms timer. Requires PostgreSQL. `node bench/run.mjs bridge-queues`.
  */
+
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
@@ -16,6 +17,7 @@ import { sqliteQueues } from '../src/data-plane/bridges/queue/sqlite-queues.ts';
 import { LogDatabase } from '../src/data-plane/log/postgresql/postgresql-logs.ts';
 import { readMigrations } from '../src/platform/storage/migrations/migrations.ts';
 import { migratePostgresql } from '../src/platform/storage/migrations/postgresql-migrator.ts';
+import { median } from './support/figures.ts';
 import { startPostgres } from './support/postgres.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 7);
@@ -157,9 +159,4 @@ function drained(queue: BridgeQueue): Promise<void> {
     queue.setDelivering(true);
     next();
   });
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }

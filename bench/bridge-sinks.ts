@@ -5,6 +5,7 @@
  * messages per second, with the default settings of Mosquitto (20 messages in flight) and with more messages in
  * flight. `node bench/run.mjs bridge-sinks`. Requires `mosquitto` and PostgreSQL.
  */
+
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -19,6 +20,7 @@ import type { BridgeMessage } from '../src/data-plane/bridges/model/bridge-messa
 import { startPostgresqlBridge } from '../src/data-plane/bridges/postgresql/postgresql-bridge.ts';
 import { PostgresqlSink } from '../src/data-plane/bridges/postgresql/postgresql-sink.ts';
 import { startWebhookBridge } from '../src/data-plane/bridges/webhook/webhook-bridge.ts';
+import { median } from './support/figures.ts';
 import { startMosquitto } from './support/mosquitto.ts';
 import { startPostgres } from './support/postgres.ts';
 
@@ -186,9 +188,4 @@ function messageOf(number: number): BridgeMessage {
     properties: null,
     receivedAt: Date.now(),
   };
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }

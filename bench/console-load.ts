@@ -5,12 +5,14 @@
  *
  * `console-load [loads]`, 10 by default. The shortest time counts, because other programs make a load only longer.
  */
+
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
-import { at } from './support/asked.ts';
+import { check } from './support/bars.ts';
+import { at } from './support/figures.ts';
 import { memoryOfTree } from './support/memory.ts';
 import { type Product, startProduct } from './support/product.ts';
 import { launchChromium } from './support/tab.ts';
@@ -36,11 +38,9 @@ const WATCH = `window.shown = new Promise((resolve) => {
 const dataDir = mkdtempSync(join(tmpdir(), 'brokergraph-console-load-'));
 const product = await startProduct(dataDir);
 const browser = await launchChromium();
-let good = true;
 try {
   await files(product);
   await signIn(browser, product);
-  if (!good) process.exitCode = 1;
 } finally {
   await browser.close();
   await product.close();
@@ -84,9 +84,4 @@ async function files({ url, process: { pid = 0 } }: Product): Promise<void> {
   const added = memory() - before;
   console.log(`\nmemory of the service: ${before.toFixed(0)} MB after the start`);
   check(`all files of the console add ${added.toFixed(1)} MB (at most ${MAX_FILES_MB})`, added <= MAX_FILES_MB);
-}
-
-function check(text: string, isGood: boolean): void {
-  console.log(`  ${isGood ? 'ok  ' : 'FAIL'} ${text}`);
-  good &&= isGood;
 }

@@ -3,6 +3,7 @@
  * sends payloads and waits for each response. Before the response, the embedded broker syncs the change to disk and
  * Mosquitto writes its file. Requires `npm run build`, and `mosquitto` with its dynamic security plugin.
  */
+
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,6 +14,7 @@ import { pathToFileURL } from 'node:url';
 import { connectAsync, type MqttClient } from 'mqtt';
 import { startEmbeddedBroker } from '../src/data-plane/broker/embedded-broker.ts';
 import type { RunningBroker } from '../src/protocol/hosting/broker-engine.ts';
+import { median } from './support/figures.ts';
 
 const ROUNDS = 10;
 const PAYLOAD = 100;
@@ -89,10 +91,6 @@ async function speed(client: MqttClient, commands: readonly Command[]): Promise<
   const refused = responses.find(({ error }) => error !== undefined);
   if (refused || responses.length !== commands.length) throw new Error(`Refused: ${JSON.stringify(refused)}`);
   return commands.length / seconds;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }
 
 async function connect(port: number): Promise<MqttClient> {

@@ -14,11 +14,13 @@
  * number of QoS 1 messages without acknowledgement. The embedded broker acknowledges a retained message when it is on
  * disk, Mosquitto when it is in memory.
  */
+
 import { loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { cpuSeconds } from './support/cpu-time.ts';
 import { ACCOUNT, type Broker, startEmbedded, startMosquitto } from './support/embedded/brokers.ts';
 import { type Load, type Measured, startLoad, type Task } from './support/embedded/load.ts';
+import { median } from './support/figures.ts';
 import { rssOf } from './support/memory.ts';
 import { pin } from './support/pin.ts';
 
@@ -129,10 +131,6 @@ async function rows({ embedded, mosquitto, load }: Contenders): Promise<void> {
     console.log(`${title.padEnd(26)}${figures(ours)}${figures(theirs)}${ratio.toFixed(2).padStart(16)}`);
     if (minRatio !== null) bar(ratio >= minRatio, `${title}: ${ratio.toFixed(2)} of Mosquitto (at least ${minRatio})`);
   }
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }
 
 /**

@@ -8,12 +8,15 @@
  * The subscription is `brokerStatus`, because other subscriptions collect changes for 50 ms, which would limit the
  * rate.
  */
+
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket } from 'ws';
+import { check } from './support/bars.ts';
+import { at, median } from './support/figures.ts';
 import { now, type Readers, startReaders } from './support/frame-readers.ts';
 import { rssOf } from './support/memory.ts';
 import { pin } from './support/pin.ts';
@@ -72,7 +75,6 @@ const product = await startProduct(dataDir);
 const raw = await startRawBroadcast();
 for (const pid of [product.process.pid ?? 0, raw.pid]) pin(pid, SENDING);
 const closers: (() => void)[] = [];
-let good = true;
 try {
   const token = await product.login();
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
@@ -106,7 +108,6 @@ try {
   });
   await throughput(ours, theirs, Buffer.byteLength(sample));
   await many(ours, opening, theirs);
-  if (!good) process.exitCode = 1;
 } catch (error) {
   console.error(error);
   process.exitCode = 1;
@@ -338,20 +339,4 @@ function cpuSeconds(pid: number): number {
 
 function load(): string {
   return `load of the machine ${loadavg()[0]?.toFixed(1)}`;
-}
-
-function at(sorted: readonly number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-}
-
-function median(values: readonly number[]): number {
-  return at(
-    [...values].sort((a, b) => a - b),
-    0.5,
-  );
-}
-
-function check(text: string, isGood: boolean): void {
-  console.log(`  ${isGood ? 'ok  ' : 'FAIL'} ${text}`);
-  good &&= isGood;
 }

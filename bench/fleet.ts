@@ -9,10 +9,12 @@
  * it measures that one. On a machine with other load, compare processor times: the results name how long the main
  * thread waited for a processor, or for its limit.
  */
+
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { check } from './support/bars.ts';
 import { createControlGroup } from './support/cgroup.ts';
 import { cpuSeconds, waitedSeconds } from './support/cpu-time.ts';
 import { startIdleBrokers } from './support/idle-brokers.ts';
@@ -48,7 +50,6 @@ Object.assign(process.env, { RATE_REQUESTS: 'off', MAX_BROKER_LINKS: String(2 * 
 const folder = mkdtempSync(join(tmpdir(), 'brokergraph-fleet-'));
 const brokers = await startIdleBrokers(BROKERS, { sendsSys: true });
 const [part] = process.argv.slice(2);
-let good = true;
 try {
   console.log(`load of the machine: ${loadavg()[0]?.toFixed(1)}`);
   process.env.BROKER_TIMEOUT_MS = String(PREPARATION_TIMEOUT_MS);
@@ -63,7 +64,6 @@ try {
   brokers.close();
   rmSync(folder, { recursive: true, force: true });
 }
-if (!good) process.exitCode = 1;
 
 async function prepare(product: Product): Promise<void> {
   const token = await product.login();
@@ -207,9 +207,4 @@ function pidOf({ process: { pid = 0 } }: Product): number {
 
 function seconds(ms: number): string {
   return (ms / 1_000).toFixed(1);
-}
-
-function check(text: string, isGood: boolean): void {
-  console.log(`  ${isGood ? 'ok  ' : 'FAIL'} ${text}`);
-  good &&= isGood;
 }

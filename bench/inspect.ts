@@ -6,6 +6,7 @@
  * `inspect [clients]`, 10,000 by default. The limit of open files and the limit of the broker bound the number of
  * connected clients. The other clients are offline with persistent sessions, which the list contains, too.
  */
+
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -14,8 +15,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { generate } from 'mqtt-packet';
-import { type Asked, at, inTurns, startAsking } from './support/asked.ts';
+import { type Asked, inTurns, startAsking } from './support/asked.ts';
+import { check } from './support/bars.ts';
 import { watchClients } from './support/client-watch.ts';
+import { at } from './support/figures.ts';
 import { rssOf } from './support/memory.ts';
 import { startPings } from './support/pings.ts';
 import { startProduct } from './support/product.ts';
@@ -51,7 +54,6 @@ const { pid = 0 } = product.process;
 const token = await product.login();
 const { ask, close } = startAsking({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });
 const pings = await startPings(`${product.url}/api/nothing`);
-let good = true;
 try {
   const [project] = JSON.parse((await ask({ url: `${product.url}/api/projects` })).text);
   const brokersUrl = `${product.url}/api/projects/${project.id}/brokers`;
@@ -63,7 +65,6 @@ try {
   await snapshots(id);
   await changes(id);
   await selections(id, list);
-  if (!good) process.exitCode = 1;
 } finally {
   for (const child of children) child.disconnect();
   pings.close();
@@ -278,9 +279,4 @@ function perClient(megabytes: number): string {
 function checkResponsive(longestMs: number): void {
   const text = `the service is unresponsive for at most ${longestMs.toFixed(0)} ms (below ${MAX_HOLD_MS})`;
   check(text, longestMs < MAX_HOLD_MS);
-}
-
-function check(text: string, isGood: boolean): void {
-  console.log(`  ${isGood ? 'ok  ' : 'FAIL'} ${text}`);
-  good &&= isGood;
 }

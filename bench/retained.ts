@@ -7,12 +7,14 @@
  * message when it is on disk, Mosquitto when it is in memory. Each broker runs in a process on one processor, and the
  * load in its own process on the other one. Processor time is that of the broker process with all its threads.
  */
+
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ACCOUNT, type Broker, startEmbedded, startMosquitto } from './support/embedded/brokers.ts';
 import { type Measured, startLoad } from './support/embedded/load.ts';
+import { median } from './support/figures.ts';
 import { rssOf } from './support/memory.ts';
 import { pin } from './support/pin.ts';
 
@@ -34,8 +36,6 @@ const results: { readonly isGood: boolean; readonly text: string }[] = [];
 const bar = (isGood: boolean, text: string) => void results.push({ isGood, text });
 
 const cpuMicroseconds = ({ cpuSeconds, count }: Measured): number => (cpuSeconds / count) * 1_000_000;
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 const print = (title: string, measured: Measured): void => {
   const rate = `${(measured.count / measured.seconds).toFixed(0)}/s`.padStart(11);
   const cost = `${cpuMicroseconds(measured).toFixed(1)} µs`.padStart(10);

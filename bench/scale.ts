@@ -14,12 +14,15 @@
  *
  * `node bench/run.mjs scale [reads|idle]`. Linux only. Requires PostgreSQL and `ulimit -n` above 10,000.
  */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { check } from './support/bars.ts';
 import { type Deployment, startDeployment } from './support/deployment.ts';
+import { median } from './support/figures.ts';
 import { startIdleBrokers } from './support/idle-brokers.ts';
 import { drive, type Load } from './support/load.ts';
 import { startPostgres } from './support/postgres.ts';
@@ -64,7 +67,6 @@ await client.connect();
 await client.query('CREATE EXTENSION pg_stat_statements');
 const deployments: Deployment[] = [];
 const [part] = process.argv.slice(2);
-let good = true;
 try {
   console.log(`load of the machine: ${loadavg()[0]?.toFixed(1)}`);
   if (part !== 'idle') await compareReads();
@@ -76,7 +78,6 @@ try {
   await postgres.close();
   rmSync(folder, { recursive: true, force: true });
 }
-if (!good) process.exitCode = 1;
 
 async function compareReads(): Promise<void> {
   const brokers = await startIdleBrokers(READ_BROKERS);
@@ -275,13 +276,4 @@ async function placed({ graphql }: Deployment, count: number): Promise<void> {
 
 async function closeDeployments(): Promise<void> {
   for (const deployment of deployments.splice(0)) await deployment.close();
-}
-
-function check(text: string, isGood: boolean): void {
-  console.log(`  ${isGood ? 'ok  ' : 'FAIL'} ${text}`);
-  good &&= isGood;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }

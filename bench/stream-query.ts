@@ -2,8 +2,10 @@
  * Processor time of a compiled query for each message, in nanoseconds. There are two peers: JSON.parse and
  * JSON.stringify of the whole message, and the same selection in JavaScript.
  */
+
 import type { StreamQuery } from '../src/data-plane/streams/model/stream-query.ts';
 import { compileQuery } from '../src/data-plane/streams/query/compile-query.ts';
+import { median } from './support/figures.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 31);
 const MESSAGES = 100_000;
@@ -115,9 +117,4 @@ function measure(contenders: Readonly<Record<string, Contender>>): Record<string
     }
   }
   return times;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }

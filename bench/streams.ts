@@ -12,11 +12,14 @@
  *
  * `streams [processing|storing]` runs only one part.
  */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { check } from './support/bars.ts';
 import { cpuSeconds } from './support/cpu-time.ts';
+import { median } from './support/figures.ts';
 import { startMosquitto } from './support/mosquitto.ts';
 import { startNodeRed } from './support/node-red.ts';
 import { pin } from './support/pin.ts';
@@ -66,11 +69,9 @@ interface Round {
   readonly perCpuSecond: number;
 }
 
-let good = true;
 const [only] = process.argv.slice(2);
 if (only !== 'storing') for (const [name, lines] of Object.entries(SETTINGS)) await withBroker(name, lines, processing);
 if (only !== 'processing') await withBroker('as it comes', SETTINGS['as it comes'], storing);
-if (!good) process.exitCode = 1;
 
 interface Parts {
   /** The settings of Mosquitto, for the output. */
@@ -203,14 +204,4 @@ async function storing({ load, productPid, streams }: Parts): Promise<void> {
       rate >= MIN_REPLAY_PER_SECOND,
     );
   }
-}
-
-function check(text: string, isGood: boolean): void {
-  console.log(`  ${isGood ? 'ok  ' : 'FAIL'} ${text}`);
-  good &&= isGood;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }

@@ -14,13 +14,16 @@
  *
  * `topic-tree [topics]`, 1,000,000 by default.
  */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectAsync } from 'mqtt';
 import type { LevelPage, RecorderStatus, TopicPage } from '../src/data-plane/topic-tree/model/topic-recorder.ts';
+import { check } from './support/bars.ts';
 import { cpuSeconds } from './support/cpu-time.ts';
+import { median } from './support/figures.ts';
 import { rssOf } from './support/memory.ts';
 import { startMosquitto } from './support/mosquitto.ts';
 import { pin } from './support/pin.ts';
@@ -58,10 +61,8 @@ interface Round {
   readonly share: number;
 }
 
-let good = true;
 for (const shape of ['WIDE', 'DEEP'] as const) await withParts((parts) => compare(shape, parts));
 for (const shape of ['WIDE', 'DEEP'] as const) await withParts((parts) => previews(shape, parts));
-if (!good) process.exitCode = 1;
 
 interface Parts {
   readonly load: TopicLoad;
@@ -291,16 +292,6 @@ function found(answer: unknown): string {
   return `${list.length}${typeof totalCount === 'number' ? ` of ${totalCount}` : ''}`;
 }
 
-function check(text: string, isGood: boolean): void {
-  console.log(`  ${isGood ? 'ok  ' : 'FAIL'} ${text}`);
-  good &&= isGood;
-}
-
 function percent(share: number): string {
   return `${(share * 100).toFixed(2)} %`;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }

@@ -40,10 +40,6 @@ export async function inTurns(
   return times;
 }
 
-export function at(sorted: readonly number[], share: number): number {
-  return sorted[Math.floor(sorted.length * share)] ?? Number.NaN;
-}
-
 function answerOf({ url, body }: Asked, headers: Record<string, string>, agent: Agent): Promise<Answer> {
   const started = performance.now();
   return new Promise((resolve, reject) => {

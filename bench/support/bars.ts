@@ -6,3 +6,9 @@ export function atMost(what: string, value: number, most: number, unit: string):
 }
 
 const rounded = (value: number): string => value.toFixed(value < 10 ? 2 : 0);
+
+/** Prints whether a bar is met. If not, the process exits with 1. */
+export function check(text: string, isGood: boolean): void {
+  console.log(`  ${isGood ? 'ok  ' : 'FAIL'} ${text}`);
+  if (!isGood) process.exitCode = 1;
+}

@@ -6,10 +6,12 @@
  *
  * Before the measurement all servers must return the same response.
  */
+
 import { deepStrictEqual } from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { median } from './figures.ts';
 import { drive, type Load } from './load.ts';
 
 export interface Contender {
@@ -132,9 +134,4 @@ function answer<T>(child: ChildProcess): Promise<T> {
       resolve(message as T);
     });
   });
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
