@@ -1,3 +1,4 @@
+import { Listeners } from '../../platform/listeners.ts';
 import { LOG_TOPIC } from '../../protocol/mosquitto-log/log-reader.ts';
 import { readLine } from '../../protocol/mosquitto-log/read-line.ts';
 import type { BrokerMessage, BrokerSession, Stop } from '../../protocol/mqtt/broker-session.ts';
@@ -41,7 +42,7 @@ export class SysBridges {
   /** Addresses by the name in the log line: the bridge's name here, or the client id that it connected with. */
   readonly #connecting = new Map<string, string>();
   readonly #arrived = new Map<string, string>();
-  readonly #listeners = new Set<(remoteClientId: string) => void>();
+  readonly #listeners = new Listeners<[remoteClientId: string]>();
   readonly #stops: Stop[];
   #isReading = false;
   /** `performance.now()` of the first log line of this connection; `null` before. */
@@ -82,10 +83,7 @@ export class SysBridges {
     );
   }
 
-  onChange(listener: (remoteClientId: string) => void): Stop {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
+  readonly onChange = this.#listeners.add;
 
   close(): void {
     this.#closed = true;
@@ -99,7 +97,7 @@ export class SysBridges {
     const before = this.#bridges.get(id);
     if (text === '') {
       this.#bridges.delete(id);
-      if (before !== undefined) this.#notify(id);
+      if (before !== undefined) this.#listeners.notify(id);
       return;
     }
     if (text !== '0' && text !== '1') return;
@@ -161,11 +159,7 @@ export class SysBridges {
   #put(bridge: SysBridge): void {
     const before = this.#bridges.get(bridge.remoteClientId);
     this.#bridges.set(bridge.remoteClientId, bridge);
-    if (JSON.stringify(before) !== JSON.stringify(bridge)) this.#notify(bridge.remoteClientId);
-  }
-
-  #notify(remoteClientId: string): void {
-    for (const listener of this.#listeners) listener(remoteClientId);
+    if (JSON.stringify(before) !== JSON.stringify(bridge)) this.#listeners.notify(bridge.remoteClientId);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import { notFound } from '../../platform/errors.ts';
-import type { Stop } from '../../protocol/mqtt/broker-session.ts';
+import { Listeners } from '../../platform/listeners.ts';
 import type { BrokerCache, BrokerRecord } from './broker-cache.ts';
 import type { BrokerMetrics } from './broker-metrics.ts';
 import { type BrokerMetricsEvent, BrokerMetricsFeed, type BrokerSample } from './broker-metrics-feed.ts';
@@ -11,7 +11,7 @@ export class BrokerMetricsService {
   readonly #runtimes: BrokerRuntimes;
   readonly #brokers: BrokerCache;
   readonly #feeds = new Map<string, BrokerMetricsFeed>();
-  readonly #listeners = new Set<(brokerId: string, sample: BrokerSample) => void>();
+  readonly #listeners = new Listeners<[brokerId: string, sample: BrokerSample]>();
   readonly #stop: () => void;
 
   constructor({ runtimes, brokers }: { readonly runtimes: BrokerRuntimes; readonly brokers: BrokerCache }) {
@@ -44,10 +44,7 @@ export class BrokerMetricsService {
   }
 
   /** Calls the listener for the samples of all brokers. It must not throw. */
-  onSample(listener: (brokerId: string, sample: BrokerSample) => void): Stop {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
+  readonly onSample = this.#listeners.add;
 
   /** Sends the metrics, then each change of metrics or connection until the broker is removed. Errors: NOT_FOUND. */
   watch({ id }: BrokerRecord, options: SubscriberOptions): LiveSource<BrokerMetricsEvent> {
@@ -67,7 +64,7 @@ export class BrokerMetricsService {
     if (feed === undefined) {
       feed = new BrokerMetricsFeed({
         onSample: (sample) => {
-          for (const listener of this.#listeners) listener(id, sample);
+          this.#listeners.notify(id, sample);
         },
       });
       this.#feeds.set(id, feed);

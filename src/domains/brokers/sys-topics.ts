@@ -1,3 +1,4 @@
+import { Listeners } from '../../platform/listeners.ts';
 import type { BrokerMessage, BrokerSession, LinkStatus, Stop } from '../../protocol/mqtt/broker-session.ts';
 import { SysSubscriptions } from './sys-subscriptions.ts';
 
@@ -60,9 +61,9 @@ export class SysTopics {
   readonly #options: Required<Omit<SysTopicsOptions, 'refusedMs'>>;
   readonly #subscriptions: SysSubscriptions;
   readonly #values = new Map<string, Value>();
-  readonly #listeners = new Set<(burst: SysBurst) => void>();
-  readonly #valueListeners = new Set<(value: SysValue) => void>();
-  readonly #problemListeners = new Set<() => void>();
+  readonly #listeners = new Listeners<[burst: SysBurst]>();
+  readonly #valueListeners = new Listeners<[value: SysValue]>();
+  readonly #problemListeners = new Listeners();
   readonly #stopStatus: Stop;
   #samples: StoredSample[] = [];
   /** The topics of `#values`, shared by the samples since the last one was added. */
@@ -83,7 +84,7 @@ export class SysTopics {
     this.#subscriptions = new SysSubscriptions(session, {
       onMessage: (message) => this.#received(message),
       onProblem: () => {
-        for (const listener of this.#problemListeners) listener();
+        this.#problemListeners.notify();
       },
       refusedMs,
     });
@@ -94,10 +95,7 @@ export class SysTopics {
     return this.#subscriptions.problem;
   }
 
-  onProblem(listener: () => void): Stop {
-    this.#problemListeners.add(listener);
-    return () => this.#problemListeners.delete(listener);
-  }
+  readonly onProblem = this.#problemListeners.add;
 
   /** Access control was changed: what the broker refused is subscribed again. */
   lookAgain(): void {
@@ -126,16 +124,10 @@ export class SysTopics {
     return this.#samples;
   }
 
-  onBurst(listener: (burst: SysBurst) => void): Stop {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
+  readonly onBurst = this.#listeners.add;
 
   /** Calls the listener for each message. An empty text means that the broker deleted the retained value. */
-  onValue(listener: (value: SysValue) => void): Stop {
-    this.#valueListeners.add(listener);
-    return () => this.#valueListeners.delete(listener);
-  }
+  readonly onValue = this.#valueListeners.add;
 
   close(): void {
     this.#closed = true;
@@ -158,7 +150,7 @@ export class SysTopics {
     if (topic.length > MAX_TOPIC_LENGTH || topic.split('/').length > MAX_LEVELS) return;
     if (this.#values.size >= MAX_TOPICS && !this.#values.has(topic)) return;
     const text = Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString();
-    for (const listener of this.#valueListeners) listener({ topic, text, isRetained: retain });
+    this.#valueListeners.notify({ topic, text, isRetained: retain });
     if (text === '') return;
     const isOutOfRange = /^-?\d+$/.test(text) && !Number.isSafeInteger(Number(text));
     if (!this.#values.has(topic)) this.#names = null;
@@ -181,7 +173,7 @@ export class SysTopics {
     if (isSample) this.#samples = [...this.#samples.slice(-(this.#options.history - 1)), this.#sample()];
     const burst = { date: this.#date, isLive: this.#isLive, isSample };
     this.#isLive = false;
-    for (const listener of this.#listeners) listener(burst);
+    this.#listeners.notify(burst);
   }
 
   #sample(): StoredSample {

@@ -1,5 +1,5 @@
+import { Listeners } from '../../../platform/listeners.ts';
 import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
-import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { Bridge } from '../model/bridge.ts';
 import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
 import type { QueueStore } from '../queue/queue-store.ts';
@@ -12,7 +12,7 @@ export abstract class BaseBridge<Config> implements Bridge<Config> {
   protected readonly options: BridgeOptions;
   protected readonly queues: QueueStore;
   readonly #queue = new ConcurrencyLimit({ maxRunning: 1 });
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Listeners();
   #countsTimer: NodeJS.Timeout | null = null;
   #isFirst = true;
   #isClosed = false;
@@ -38,10 +38,7 @@ export abstract class BaseBridge<Config> implements Bridge<Config> {
     });
   }
 
-  onStatus(listener: () => void): Stop {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
+  readonly onStatus = this.#listeners.add;
 
   close({ discard }: { readonly discard: boolean }): Promise<void> {
     return this.#queue.run(async () => {
@@ -62,6 +59,6 @@ export abstract class BaseBridge<Config> implements Bridge<Config> {
     }
     if (this.#countsTimer) clearTimeout(this.#countsTimer);
     this.#countsTimer = null;
-    for (const listener of [...this.#listeners]) listener();
+    this.#listeners.notify();
   }
 }

@@ -1,7 +1,7 @@
+import { Listeners } from '../../../platform/listeners.ts';
 import { isFields } from '../../../protocol/control/fields.ts';
 import { WorkerHost, type WorkerHostOptions } from '../../../protocol/hosting/worker-host.ts';
 import type { WorkerInstance } from '../../../protocol/hosting/worker-instance.ts';
-import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { Bridge } from '../model/bridge.ts';
 import { connectionsOf } from '../model/bridge-kind.ts';
 import { type BridgeConnectionStatus, NO_COUNTS } from '../model/bridge-status.ts';
@@ -37,7 +37,7 @@ export class BridgeThread extends WorkerHost<BridgeSetup, BridgeCalls, BridgeEve
  */
 class ThreadBridge implements Bridge {
   readonly #instance: WorkerInstance<BridgeSetup, BridgeCalls, BridgeEvent>;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Listeners();
   #config: unknown = null;
   #status: readonly BridgeConnectionStatus[] = [];
 
@@ -66,10 +66,7 @@ class ThreadBridge implements Bridge {
     return this.#status;
   }
 
-  onStatus(listener: () => void): Stop {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
+  readonly onStatus = this.#listeners.add;
 
   async close({ discard }: { readonly discard: boolean }): Promise<void> {
     this.#listeners.clear();
@@ -87,7 +84,7 @@ class ThreadBridge implements Bridge {
 
   #changed(status: readonly BridgeConnectionStatus[]): void {
     this.#status = status;
-    for (const listener of [...this.#listeners]) listener();
+    this.#listeners.notify();
   }
 }
 

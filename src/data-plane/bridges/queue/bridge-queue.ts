@@ -1,4 +1,4 @@
-import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
+import { Listeners } from '../../../platform/listeners.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 import { Entry, messageBytes, type QueueEntry } from './queue-entry.ts';
 import type { QueueLog } from './queue-log.ts';
@@ -40,7 +40,7 @@ export class BridgeQueue {
   bytes = 0;
   dropped = 0;
   readonly #log: QueueLog;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Listeners();
   #bounds: QueueBounds;
   readonly #window = new QueueWindow();
   #unread = 0;
@@ -71,7 +71,7 @@ export class BridgeQueue {
       },
       onLost: () => this.#lost(),
       onReadable: () => {
-        if (this.#hasWaiting) this.#notifyReady();
+        if (this.#hasWaiting) this.#listeners.notify();
       },
     });
   }
@@ -104,7 +104,7 @@ export class BridgeQueue {
       this.#unwritten += 1;
       this.#ageTimer ??= setTimeout(this.#checkAge, MEMORY_MS);
     } else this.#log.add([entry]);
-    if (wasEmpty) this.#notifyReady();
+    if (wasEmpty) this.#listeners.notify();
   }
 
   /**
@@ -145,7 +145,7 @@ export class BridgeQueue {
   /** The connection was lost: messages that were taken and not settled are returned again, in order. */
   restore(): void {
     this.#window.restore();
-    if (this.#hasWaiting) this.#notifyReady();
+    if (this.#hasWaiting) this.#listeners.notify();
   }
 
   /** Whether messages are being delivered. While not, new messages are written to disk. */
@@ -155,10 +155,7 @@ export class BridgeQueue {
   }
 
   /** `listener` is called when there are messages to take again. */
-  onReady(listener: () => void): Stop {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
+  readonly onReady = this.#listeners.add;
 
   setBounds(bounds: QueueBounds): void {
     this.#bounds = bounds;
@@ -225,7 +222,7 @@ export class BridgeQueue {
     this.#isReading = true;
     void entries.then((read) => {
       this.#isReading = false;
-      if (this.#read(read)) this.#notifyReady();
+      if (this.#read(read)) this.#listeners.notify();
     });
     return false;
   }
@@ -263,9 +260,5 @@ export class BridgeQueue {
     this.#memoryMessages -= 1;
     this.#memoryBytes -= entry.bytes;
     taken();
-  }
-
-  #notifyReady(): void {
-    for (const listener of this.#listeners) listener();
   }
 }

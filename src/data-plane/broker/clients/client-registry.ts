@@ -1,3 +1,4 @@
+import { Listeners } from '../../../platform/listeners.ts';
 import { SortedIds } from '../delivery/sorted-ids.ts';
 import type { Session } from '../store/session.ts';
 import type { SessionStore } from '../store/session-store.ts';
@@ -24,7 +25,7 @@ export class ClientRegistry {
   readonly open = new Set<Connection>();
   readonly #byUsername = new Map<string | null, Set<Connection>>();
   readonly #ended = Object.fromEntries(COUNTERS.map((name) => [name, 0])) as Totals;
-  readonly #listeners = new Set<(clientId: string) => void>();
+  readonly #listeners = new Listeners<[clientId: string]>();
   readonly #ids = new SortedIds((clientId) => this.#connections.has(clientId) || this.session(clientId) !== undefined);
   #numClosing = 0;
   maximumConnected = 0;
@@ -49,10 +50,7 @@ export class ClientRegistry {
     return this.#sessions.get(clientId);
   }
 
-  onChange(listener: (clientId: string) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
+  readonly onChange = this.#listeners.add;
 
   nextChange(clientId: string): Promise<void> {
     return new Promise((resolve) => {
@@ -119,7 +117,7 @@ export class ClientRegistry {
 
   changed(clientId: string): void {
     this.#ids.changed(clientId);
-    for (const listener of this.#listeners) listener(clientId);
+    this.#listeners.notify(clientId);
   }
 
   totals(): Totals {

@@ -1,3 +1,4 @@
+import { Listeners } from '../../../platform/listeners.ts';
 import type {
   AccessGroup,
   AccessPolicy,
@@ -28,7 +29,7 @@ export class AccessState {
   readonly members = new Holders();
   readonly clientsWith = new Holders();
   readonly groupsWith = new Holders();
-  readonly #listeners = new Set<(username: string | null) => void>();
+  readonly #listeners = new Listeners<[username: string | null]>();
   readonly #sortedNames = new Map<ReadonlyMap<string, object>, readonly string[]>();
   #changes = noChanges();
   #size = 0;
@@ -58,9 +59,7 @@ export class AccessState {
   }
 
   /** Calls the listener after each change with the account that it concerns; `null` if it concerns all. */
-  onChange(listener: (username: string | null) => void): void {
-    this.#listeners.add(listener);
-  }
+  readonly onChange = this.#listeners.add;
 
   putClient(client: Account): void {
     const { username } = client;
@@ -125,7 +124,7 @@ export class AccessState {
     this.settings = { ...this.settings, ...settings };
     this.policy = this.#createPolicy();
     this.#changes.settings = true;
-    this.#changed(null);
+    this.#listeners.notify(null);
   }
 
   countWrite(): void {
@@ -153,16 +152,12 @@ export class AccessState {
       objects.delete(name);
     }
     this.#changes[kind].add(name);
-    this.#changed(kind === 'clients' ? name : null);
+    this.#listeners.notify(kind === 'clients' ? name : null);
   }
 
   #createPolicy(): AccessPolicy {
     const { defaultAcl, anonymousGroup } = this.settings;
     return { clients: this.#clients, groups: this.#groups, roles: this.#roles, defaultAcl, anonymousGroup };
-  }
-
-  #changed(username: string | null): void {
-    for (const listener of this.#listeners) listener(username);
   }
 }
 

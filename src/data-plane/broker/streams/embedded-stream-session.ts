@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../platform/errors.ts';
+import { Listeners } from '../../../platform/listeners.ts';
 import type { LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { StreamMessage, StreamSession } from '../../streams/model/stream-session.ts';
 import { topicNameProblem } from '../connecting/topic-rules.ts';
@@ -10,7 +11,7 @@ const MAX_DEPTH = 50;
 export class EmbeddedStreamSession implements StreamSession {
   readonly #core: Pick<BrokerCore, 'tap' | 'publisher'>;
   readonly #subscriptions = new Set<Stop>();
-  readonly #listeners = new Set<(status: LinkStatus) => void>();
+  readonly #listeners = new Listeners<[status: LinkStatus]>();
   #depth = 0;
   status: LinkStatus = { state: 'CONNECTED', since: new Date().toISOString() };
 
@@ -18,10 +19,7 @@ export class EmbeddedStreamSession implements StreamSession {
     this.#core = core;
   }
 
-  onStatus(listener: (status: LinkStatus) => void): Stop {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
+  readonly onStatus = this.#listeners.add;
 
   async subscribe(filter: string, listener: (message: StreamMessage) => void): Promise<Stop> {
     if (this.#isClosed) throw closedError();
@@ -68,7 +66,7 @@ export class EmbeddedStreamSession implements StreamSession {
     this.status = { state: 'CLOSED', since: new Date().toISOString() };
     for (const stop of [...this.#subscriptions]) stop();
     this.#core.tap.resume();
-    for (const listener of this.#listeners) listener(this.status);
+    this.#listeners.notify(this.status);
   }
 
   /** A publish may trigger thousands of others. Beyond `MAX_DEPTH` they continue in the next iteration. */

@@ -1,4 +1,5 @@
 import type { ServiceError } from '../../../platform/errors.ts';
+import { Listeners } from '../../../platform/listeners.ts';
 import { BrokerLink } from '../../../protocol/mqtt/broker-link.ts';
 import type { BrokerMessage, LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { type BrokerLinkOptions, LASTING_LINK } from '../../../protocol/mqtt/link-options.ts';
@@ -21,7 +22,7 @@ export interface StreamSessionOptions extends Omit<BrokerLinkOptions, 'isLasting
 export class MqttStreamSession implements StreamSession {
   readonly #reading: BrokerLink;
   readonly #publishing: BrokerLink;
-  readonly #listeners = new Set<(status: LinkStatus) => void>();
+  readonly #listeners = new Listeners<[status: LinkStatus]>();
   status: LinkStatus;
 
   constructor({ clientId, ...options }: StreamSessionOptions) {
@@ -46,10 +47,7 @@ export class MqttStreamSession implements StreamSession {
     this.#publishing.open();
   }
 
-  onStatus(listener: (status: LinkStatus) => void): Stop {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
+  readonly onStatus = this.#listeners.add;
 
   subscribe(filter: string, listener: (message: StreamMessage) => void, options: ListenOptions = {}): Promise<Stop> {
     // The messages of a link with `isLasting` have `hold` and `release`.
@@ -80,6 +78,6 @@ export class MqttStreamSession implements StreamSession {
     const isChanged = status.state !== this.status.state;
     this.status = status;
     if (!isChanged) return;
-    for (const listener of [...this.#listeners]) if (this.#listeners.has(listener)) listener(status);
+    this.#listeners.notify(status);
   }
 }

@@ -1,7 +1,7 @@
+import { Listeners } from '../../../platform/listeners.ts';
 import { hostedLinkOptions } from '../../../protocol/hosting/hosted-link-options.ts';
 import { WorkerHost, type WorkerHostOptions } from '../../../protocol/hosting/worker-host.ts';
 import type { WorkerInstance } from '../../../protocol/hosting/worker-instance.ts';
-import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BrokerLinkOptions } from '../../../protocol/mqtt/link-options.ts';
 import type { TimeBounds } from '../../log/log-message.ts';
 import { StreamCounts } from '../engine/stream-counts.ts';
@@ -75,7 +75,7 @@ class ThreadStreamEngine implements StreamEngine {
   readonly #definitions = new Map<string, StreamDefinition>();
   readonly #reports = new Map<string, StreamReport>();
   readonly #replays = new ThreadReplays();
-  readonly #listeners = new Set<(id: string, report: StreamReport) => void>();
+  readonly #listeners = new Listeners<[id: string, report: StreamReport]>();
 
   constructor(thread: StreamThread, setup: EngineSetup) {
     this.#instance = thread.open({
@@ -152,10 +152,7 @@ class ThreadStreamEngine implements StreamEngine {
     return new Map(known.map((id) => [id, this.#downReport(id, downReason)]));
   }
 
-  onChange(listener: (id: string, report: StreamReport) => void): Stop {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
+  readonly onChange = this.#listeners.add;
 
   /** Messages that are not processed remain in the session at the broker. */
   async close(): Promise<void> {
@@ -186,7 +183,7 @@ class ThreadStreamEngine implements StreamEngine {
     const report = { ...reported, replay };
     this.#reports.set(id, report);
     this.#replays.report(id, replay);
-    for (const listener of [...this.#listeners]) listener(id, report);
+    this.#listeners.notify(id, report);
   }
 }
 

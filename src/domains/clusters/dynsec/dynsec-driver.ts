@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { ServiceError } from '../../../platform/errors.ts';
+import { Listeners } from '../../../platform/listeners.ts';
 import type { LeasedMutex } from '../../../platform/scheduling/leased-mutex.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { awayReason } from '../../../protocol/mqtt/when-connected.ts';
@@ -45,7 +46,7 @@ const MAX_DIFFERENCES = 100;
 export class DynsecDriver implements ClusterDriver {
   readonly #options: DynsecDriverOptions;
   readonly #clusters = new Map<string, ManagedCluster>();
-  readonly #listeners = new Set<(clusterId: string) => void>();
+  readonly #listeners = new Listeners<[clusterId: string]>();
   #stop: Stop = () => undefined;
 
   constructor(options: DynsecDriverOptions) {
@@ -57,7 +58,7 @@ export class DynsecDriver implements ClusterDriver {
     const stop = cache.onChange((after, before) => {
       const id = after?.id ?? before?.id ?? '';
       if (after === null) this.#clusters.delete(id);
-      this.#notify(id);
+      this.#listeners.notify(id);
     });
     const watch = new NodeWatch({
       cache,
@@ -65,7 +66,7 @@ export class DynsecDriver implements ClusterDriver {
       check: (id, nodeId) => this.#clusterOf(id).cluster.check(nodeId),
       onDisconnect: (id, nodeId) => {
         this.#clusterOf(id).states.set(nodeId, { state: 'UNKNOWN' });
-        this.#notify(id);
+        this.#listeners.notify(id);
       },
       onFault: (error) => log.error({ err: error }, 'could not compare a node of a cluster'),
     });
@@ -136,10 +137,7 @@ export class DynsecDriver implements ClusterDriver {
     return this.#clusterOf(id).cluster.contactNode()?.brokerId ?? null;
   }
 
-  onChange(listener: (clusterId: string) => void): Stop {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
+  readonly onChange = this.#listeners.add;
 
   readonly repair: NonNullable<ClusterDriver['repair']> = async ({ id }, nodeId, { adopt, mayControl }) => {
     const { cluster } = this.#clusterOf(id);
@@ -183,14 +181,10 @@ export class DynsecDriver implements ClusterDriver {
   #clusterOf(id: string): ManagedCluster {
     const known = this.#clusters.get(id);
     if (known !== undefined) return known;
-    const states = new NodeStates(() => this.#notify(id));
+    const states = new NodeStates(() => this.#listeners.notify(id));
     const cluster = new SyncedCluster({ ...this.#options, id, states });
     this.#clusters.set(id, { cluster, states });
     return { cluster, states };
-  }
-
-  #notify(id: string): void {
-    for (const listener of this.#listeners) listener(id);
   }
 
   #isConnected(brokerId: string): boolean {

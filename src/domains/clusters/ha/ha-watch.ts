@@ -1,4 +1,5 @@
 import { notFound, ServiceError } from '../../../platform/errors.ts';
+import { Listeners } from '../../../platform/listeners.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BrokerCache } from '../../brokers/broker-cache.ts';
@@ -25,7 +26,7 @@ const HOLD_MS = 1_000;
 /** Calls the nodes of commercial clusters. Reads their status periodically, after connection changes and on request. */
 export class HaWatch {
   readonly #options: HaWatchOptions;
-  readonly #listeners = new Set<(clusterId: string) => void>();
+  readonly #listeners = new Listeners<[clusterId: string]>();
   readonly #statuses = new Map<string, CachedStatus>();
   readonly #reported = new Map<string, string>();
   readonly #leaders = new Map<string, { readonly brokerId: string; readonly term: number }>();
@@ -86,10 +87,7 @@ export class HaWatch {
     return (connected.find(({ brokerId }) => brokerId === leader) ?? connected[0])?.brokerId ?? null;
   }
 
-  onChange(listener: (clusterId: string) => void): Stop {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
+  readonly onChange = this.#listeners.add;
 
   protected isConnected({ brokerId }: ClusterNodeRecord): boolean {
     return this.#options.runtimes.isConnected(brokerId);
@@ -161,7 +159,7 @@ export class HaWatch {
     const known = this.#leaders.get(id);
     if (known?.brokerId === node.brokerId || (known !== undefined && termOf(node) < known.term)) return;
     this.#leaders.set(id, { brokerId: node.brokerId, term: termOf(node) });
-    this.#notify(id);
+    this.#listeners.notify(id);
   }
 
   #report(id: string, status: ClusterStatus, leader: NodeStatus | undefined): void {
@@ -170,11 +168,7 @@ export class HaWatch {
     if (leader !== undefined) this.#leaders.set(id, { brokerId: leader.brokerId, term: termOf(leader) });
     const isNews = this.#reported.get(id) !== text || (leader !== undefined && previous?.brokerId !== leader.brokerId);
     this.#reported.set(id, text);
-    if (isNews) this.#notify(id);
-  }
-
-  #notify(id: string): void {
-    for (const listener of this.#listeners) listener(id);
+    if (isNews) this.#listeners.notify(id);
   }
 
   #nodeChanged(brokerId: string): void {

@@ -1,3 +1,4 @@
+import { Listeners } from '../../../platform/listeners.ts';
 import type { LeasedMutex } from '../../../platform/scheduling/leased-mutex.ts';
 import { licensePlugin } from '../../../protocol/apis/license.ts';
 import type { ControlApi } from '../../../protocol/control/envelope.ts';
@@ -36,7 +37,7 @@ export interface ClusterServingOptions {
  */
 export class ClusterServing {
   readonly #options: ClusterServingOptions;
-  readonly #listeners = new Set<(clusterId: string) => void>();
+  readonly #listeners = new Listeners<[clusterId: string]>();
   #stop: Stop = () => undefined;
 
   constructor(options: ClusterServingOptions) {
@@ -50,11 +51,7 @@ export class ClusterServing {
     const cluster = this.#options.cache.get(brokerId);
     if (cluster === null || !hasClientsPerNode(cluster)) return null;
     const { runtimes, clients, topics, streams, streamMutex, timeoutMs, bridgeApis } = this.#options;
-    const onNodes = (listener: (clusterId: string) => void) => {
-      this.#listeners.add(listener);
-      return () => this.#listeners.delete(listener);
-    };
-    const nodes = new ClusterNodes(brokerId, { ...this.#options, onNodes });
+    const nodes = new ClusterNodes(brokerId, { ...this.#options, onNodes: this.#listeners.add });
     const call: CallNode = ({ broker }, request) => runtimes.ask(broker, ({ controls }) => request(controls));
     return {
       plugins: [
@@ -83,7 +80,7 @@ export class ClusterServing {
     this.#stop = cache.onChange((after, before) => {
       // Another process created the cluster: the runtime of its entry may be open already.
       if (after !== null && before === null && hasClientsPerNode(after)) runtimes.reopen(after.id);
-      if (after !== null) this.#notify(after.id);
+      if (after !== null) this.#listeners.notify(after.id);
     });
   }
 
@@ -94,10 +91,6 @@ export class ClusterServing {
 
   #nodeChanged(brokerId: string): void {
     const cluster = this.#options.cache.ofNode(brokerId);
-    if (cluster !== null) this.#notify(cluster.id);
-  }
-
-  #notify(clusterId: string): void {
-    for (const listener of this.#listeners) listener(clusterId);
+    if (cluster !== null) this.#listeners.notify(cluster.id);
   }
 }

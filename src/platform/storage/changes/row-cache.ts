@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { Listeners } from '../../listeners.ts';
 import type { Database } from '../database.ts';
 import { ANYTHING, type Changes } from './changes.ts';
 import { Rereading } from './rereading.ts';
@@ -9,9 +10,6 @@ export interface CacheParts {
   readonly changes: Changes;
   readonly log: Logger;
 }
-
-/** Called after a change. `before` is `null` for an added entry, `after` is `null` for a removed one. */
-type RowCacheListener<Entry> = (after: Entry | null, before: Entry | null) => void;
 
 interface RowCacheOptions<Row, Entry> {
   readonly changes: Changes;
@@ -30,7 +28,7 @@ export class RowCache<Row extends { readonly id: string }, Entry extends { reado
   readonly #entries = new Map<string, Entry>();
   /** By id: the row as JSON, so that it is logged again only if it has changed. */
   readonly #unreadable = new Map<string, string>();
-  readonly #listeners = new Set<RowCacheListener<Entry>>();
+  readonly #listeners = new Listeners<[after: Entry | null, before: Entry | null]>();
   readonly #rereading: Rereading;
   readonly #stops: readonly (() => void)[];
   #sorted: readonly Entry[] | null = null;
@@ -71,10 +69,8 @@ export class RowCache<Row extends { readonly id: string }, Entry extends { reado
     return this.#sorted;
   }
 
-  onChange(listener: RowCacheListener<Entry>): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
+  /** `before` is `null` for an added entry, `after` is `null` for a removed one. */
+  readonly onChange = this.#listeners.add;
 
   onRemove(listener: (removed: Entry) => void): () => void {
     return this.onChange((after, before) => {
@@ -136,7 +132,7 @@ export class RowCache<Row extends { readonly id: string }, Entry extends { reado
 
   #notify(after: Entry | null, before: Entry | null): void {
     this.#sorted = null;
-    for (const listener of this.#listeners) listener(after, before);
+    this.#listeners.notify(after, before);
   }
 }
 

@@ -3,6 +3,7 @@ import type { Process, ProcessRole } from '../../../generated/sqlite/client.ts';
 import type { Build } from '../../../platform/build.ts';
 import { notFound } from '../../../platform/errors.ts';
 import { newId } from '../../../platform/ids.ts';
+import { Listeners } from '../../../platform/listeners.ts';
 import { within } from '../../../platform/scheduling/within.ts';
 import type { Changes } from '../../../platform/storage/changes/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
@@ -68,7 +69,7 @@ export async function listProcesses(db: Database): Promise<readonly ListedProces
 export class ProcessTable {
   readonly id = newId('process');
   readonly #options: ProcessTableOptions;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Listeners();
   #lease: Lease | null = null;
   /** Those that may have brokers. */
   #members: readonly string[] = [];
@@ -120,9 +121,7 @@ export class ProcessTable {
   }
 
   /** Calls `listener` when brokers may belong to other processes than before. */
-  onChange(listener: () => void): void {
-    this.#listeners.add(listener);
-  }
+  readonly onChange = this.#listeners.add;
 
   /** Errors: those of the database. */
   list(): Promise<readonly ListedProcess[]> {
@@ -185,7 +184,7 @@ export class ProcessTable {
     if (members.join() === this.#members.join()) return;
     this.#members = members;
     this.#owners = new Map();
-    for (const listener of this.#listeners) listener();
+    this.#listeners.notify();
   }
 
   /** Writes the load of this process, and deletes the rows of those that are long gone. */
