@@ -2,7 +2,6 @@ import type { Entry } from './audit-entry.ts';
 import { type Difference, differencesOf, isPreview } from './differences.ts';
 
 interface ChangeOfEntry {
-  /** The name of a mutation. */
   readonly operation: string;
   readonly name: string | null;
   /** `null` if all of the change was made, and in entries of earlier versions. */

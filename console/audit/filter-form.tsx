@@ -6,7 +6,6 @@ import { operationTexts } from './operation-texts.ts';
 import { auditTexts } from './texts.ts';
 import { useOperationName } from './what.tsx';
 
-/** The filter of an audit. */
 export function FilterForm() {
   const text = useTexts(auditTexts);
   const language = useLanguage();

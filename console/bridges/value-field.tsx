@@ -5,7 +5,6 @@ import { kindOf, type Schema } from './schema.ts';
 import { bridgeTexts } from './texts.ts';
 
 export interface ValueFieldProps {
-  /** The name of the value in the configuration. */
   readonly name: string;
   readonly schema: Schema;
   /** `undefined`: absent. */

@@ -5,7 +5,6 @@
 export const clientPath = (brokerId: string, clientId: string): string =>
   `/brokers/${brokerId}/clients/${encodeURIComponent(clientId).replaceAll('~', '%7E').replaceAll('%', '~')}`;
 
-/** The client id in a part of an address. */
 export function clientIdIn(part: string): string {
   try {
     return decodeURIComponent(part.replaceAll('~', '%'));

@@ -1,4 +1,3 @@
-/** A broker that is in no cluster. */
 export interface FreeBroker {
   readonly id: string;
   readonly name: string;

@@ -3,7 +3,6 @@ import { useTexts } from '../texts/texts.ts';
 import { PageHeading } from '../ui/page-heading.tsx';
 import { failureTexts } from './texts.ts';
 
-/** An address that no screen has. */
 export function NoScreen() {
   const text = useTexts(failureTexts);
   return (

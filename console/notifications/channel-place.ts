@@ -4,7 +4,6 @@ import { createContext, useContext } from 'react';
 interface ChannelPlace {
   /** `null`: those of the service itself. */
   readonly projectId: string | null;
-  /** Address of the list. */
   readonly address: string;
 }
 

@@ -2,7 +2,6 @@ import { useProject } from '../project/project-context.ts';
 import { ChannelPlaceContext } from './channel-place.ts';
 import { Channels } from './channels.tsx';
 
-/** The notification channels of a project. */
 export function Notifications() {
   const { id } = useProject();
   return (

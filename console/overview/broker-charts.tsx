@@ -54,7 +54,6 @@ const CHARTS: readonly ChartOf[] = [
   },
 ];
 
-/** The metrics that have a line in a chart. */
 export const CHARTED: readonly Metric[] = CHARTS.flatMap(({ lines }) => lines.map(([metric]) => metric));
 
 interface BrokerChartsProps {

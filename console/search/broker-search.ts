@@ -37,7 +37,6 @@ interface Searched {
   readonly name: string;
 }
 
-/** What the search of one broker found. */
 export interface BrokerResult {
   readonly found: readonly Found[];
   /** The page of the text as a client id that neither the broker nor its history knows; `null` if one does. */

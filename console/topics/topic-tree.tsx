@@ -7,7 +7,6 @@ import type { Place } from './topic-graph.ts';
 interface TopicTreeProps {
   readonly place: Place;
   readonly version: unknown;
-  /** The selected topic. */
   readonly topic: string | null;
   readonly onSelect: (topic: string) => void;
 }

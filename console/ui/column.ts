@@ -1,6 +1,5 @@
 import type { ReactNode } from 'react';
 
-/** One column of a table. */
 export interface Column<Row> {
   readonly key: string;
   readonly title: string;

@@ -1,7 +1,6 @@
 import { useState } from 'react';
 import { useTexts } from '../texts/texts.ts';
 
-/** A command that a click copies. */
 export function CommandToCopy({ command }: { readonly command: string }) {
   const text = useTexts();
   const [isCopied, setCopied] = useState(false);

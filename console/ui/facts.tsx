@@ -1,6 +1,5 @@
 import type { ReactNode } from 'react';
 
-/** A title and a value. */
 export type Fact = readonly [title: string, value: ReactNode];
 
 interface FactsProps {

@@ -3,7 +3,6 @@ import { useLanguage, useTimes } from '../texts/texts.ts';
 /** The name of the zone of the viewer. */
 export const useZone = (): string => new Intl.DateTimeFormat(useLanguage()).resolvedOptions().timeZone;
 
-/** A local time with its zone. */
 export function useZonedTimes(): (time: string | number) => string {
   const language = useLanguage();
   const timeOf = useTimes();

@@ -3,7 +3,6 @@ import { Dialog } from '../ui/dialog.tsx';
 import { useOfferedShortcuts } from './shortcuts.ts';
 import { userMenuTexts } from './texts.ts';
 
-/** The keys of the console. */
 export function KeysDialog({ onClose }: { readonly onClose: () => void }) {
   const text = useTexts(userMenuTexts);
   return (

@@ -5,7 +5,6 @@ import WebSocket from 'ws';
 export const TRANSPORTS = ['WebSocket', 'SSE'] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
-/** How a stream of events ended. */
 interface StreamEnd {
   /** Codes of the errors in the last event; empty if the event has data. */
   readonly errors: readonly string[];

@@ -6,7 +6,6 @@ export interface Target {
   readonly mqttPort: number;
   readonly projectId: string;
   readonly brokerId: string;
-  /** Project token with the role VIEWER. */
   readonly viewer: string;
   /** Project token with the role VIEWER, restricted to one broker. */
   readonly restricted: string;

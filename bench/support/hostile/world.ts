@@ -33,7 +33,6 @@ export interface Observed {
 export interface World {
   readonly target: Target;
   rssMb(): number;
-  /** Resets all figures. */
   reset(): Promise<void>;
   /** Waits at most SETTLE_MS until the service and each thread respond. Returns the figures since `reset`. */
   observed(): Promise<Observed>;

@@ -6,7 +6,6 @@ export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Whether standard error is a terminal. */
   readonly isTerminal: boolean;
   /** Whether standard output is a terminal. Default: false. */
   readonly isOutTerminal?: boolean;

@@ -3,7 +3,6 @@ import { Backoff } from '../../platform/scheduling/backoff.ts';
 import type { DiskLog, LogBatch, LogDisk, WaitingMessage } from './log-disk.ts';
 import type { IdRange } from './log-message.ts';
 
-/** A log with messages to write. */
 export interface WritingLog extends DiskLog {
   /** Its messages are no longer to be written. */
   readonly isClosed: boolean;

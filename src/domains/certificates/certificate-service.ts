@@ -34,7 +34,6 @@ interface CertificateServiceOptions {
   readonly sealer: Sealer;
 }
 
-/** The certificates of a project. */
 interface CertificateList {
   readonly projectId: string;
   /** Only those that are deployed on this broker. */

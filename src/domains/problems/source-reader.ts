@@ -3,7 +3,6 @@ import { Outages } from '../../platform/outages.ts';
 import { type FactScope, keyOf, type ProblemFact } from './model/problem-fact.ts';
 import { type Facts, MAX_FACTS, type ProblemSubject, type Source } from './model/problem-source.ts';
 
-/** The facts of a scope by their keys. */
 export interface Reading {
   readonly scope: FactScope;
   readonly facts: ReadonlyMap<string, ProblemFact>;

@@ -24,7 +24,6 @@ export interface ServiceProcess
   readonly isSelf: boolean;
 }
 
-/** The processes of the service. */
 export class ProcessService {
   readonly #options: ProcessServiceOptions;
   readonly #sole: Omit<ServiceProcess, 'engines'>;

@@ -196,7 +196,6 @@ export class StreamService {
     return this.#ask(broker, (runtime) => this.#lists.watch(runtime, '', options));
   }
 
-  /** All streams with their reports. */
   async reports(broker: BrokerRecord): Promise<readonly StreamEntry[]> {
     return (await this.#ask(broker, ({ controls }) => listStreams(controls))).items;
   }

@@ -21,6 +21,5 @@ export function weightsOf(accept: string): Map<string, number> {
   return weights;
 }
 
-/** Weight of a type of `application`. */
 export const weightOf = (weights: ReadonlyMap<string, number>, type: string): number =>
   weights.get(type) ?? weights.get('application/*') ?? weights.get('*/*') ?? 0;

@@ -1,4 +1,3 @@
-/** A version of Mosquitto: major, minor and patch level. */
 type MosquittoVersion = readonly [major: number, minor: number, patch: number];
 
 /** Reads `$SYS/broker/version`, such as `mosquitto version 2.0.22`. `null` if the broker is no Mosquitto. */

@@ -4,7 +4,6 @@ import type { BridgeLoop } from '../model/bridge-status.ts';
 interface ReturnedMessagesOptions {
   /** Whether messages that come back are dropped. */
   readonly stops: boolean;
-  /** Called when a loop begins. */
   readonly onLoop: (loop: BridgeLoop) => void;
   /** Called when `loop` has changed. */
   readonly onChange: () => void;

@@ -21,7 +21,6 @@ interface QueueLogOptions extends BaseLogOptions {
 interface QueueLogListener {
   /** Called once for each problem; `null` when it has passed. */
   readonly onProblem: (reason: string | null) => void;
-  /** Messages are stored. */
   readonly onStored: (entries: readonly Entry[]) => void;
   /** Messages are refused for their content. */
   readonly onRefused: (entries: readonly Entry[]) => void;

@@ -24,7 +24,6 @@ export const REFUSAL_REASONS = [
 
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
-/** A refused CONNECT. */
 export interface RefusedConnect {
   readonly reason: RefusalReason;
   readonly clientId: string;

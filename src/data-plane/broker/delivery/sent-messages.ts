@@ -3,7 +3,6 @@ import type { OutgoingPublish } from '../publishing/outgoing-publish.ts';
 import type { MessageProperties } from '../store/message-properties.ts';
 import type { SharedGroup } from '../store/subscription.ts';
 
-/** A message as it was published. */
 export interface LiveMessage {
   readonly topic: string;
   readonly payload: Uint8Array | string;

@@ -30,7 +30,6 @@ export function grantOf(recipient: Recipient, { qos, retain }: Pick<NewMessage, 
   return { session: holder, qos: level, retain: retain && keepsRetain, share: group?.filter ?? null, identifiers };
 }
 
-/** A message in the queue of a session. */
 export interface Queued {
   readonly session: Session;
   readonly entry: QueueEntry;

@@ -40,7 +40,6 @@ export class WillStore {
     }
   }
 
-  /** The wills by client id. */
   all(): [clientId: string, will: WillPacket][] {
     return [...this.#wills];
   }

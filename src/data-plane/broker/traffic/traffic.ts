@@ -37,7 +37,6 @@ export class Traffic {
     BYTES_IN: new TopWindow(),
     BYTES_OUT: new TopWindow(),
   };
-  /** What was counted of each connection. */
   readonly #counted = new WeakMap<Connection, Counters>();
   #steppedAt = performance.now();
 

@@ -96,7 +96,6 @@ interface HistoryBatch {
 
 const NO_GAPS: HistoryBatch['gaps'] = new Map();
 
-/** The batch of each module. */
 export function byModule({ taken, gaps }: HistoryBatch): ModuleBatch[] {
   const arrived = new Map<string, unknown[]>([...gaps.keys()].map((module) => [module, []]));
   for (const { module, arrival } of taken) {

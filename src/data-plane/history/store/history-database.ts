@@ -26,7 +26,6 @@ export interface HistoryDatabase extends HistoryReader {
   close(): Promise<void>;
 }
 
-/** `at` and the columns of the table. */
 export const columnsOf = ({ columns }: HistoryTable): string[] => ['at', ...Object.keys(columns)];
 
 /** What becomes of a row with a key that is stored already. */

@@ -96,7 +96,6 @@ export class LogTables {
     }
   }
 
-  /** The numbers of logs that exist. */
   async existing(numbers: readonly number[]): Promise<ReadonlySet<number>> {
     const rows = await this.#rows('SELECT number FROM messages.log WHERE number = ANY ($1::int4[])', [numbers]);
     return new Set(rows.map(({ number }) => Number(number)));

@@ -41,6 +41,5 @@ export function topicPlace(
   return { value: field === 'TOPIC' ? null : field === 'LAST_SEEN' ? lastSeen : messages, key: topic };
 }
 
-/** The cursor of a topic in an order. */
 export const topicCursor = (topic: RecordedTopic, order: TopicOrder | undefined): string =>
   order === undefined ? topic.topic : cursorOf(topicPlace(topic, order), order);

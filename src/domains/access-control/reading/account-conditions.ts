@@ -7,7 +7,6 @@ export interface AccountConditions {
   /** Part of the user name, client id, display name or note, in any case. */
   readonly search?: string | null | undefined;
   readonly enabled?: boolean | null | undefined;
-  /** A group of the account. */
   readonly groupName?: string | null | undefined;
   /** A role that the account holds directly. */
   readonly roleName?: string | null | undefined;

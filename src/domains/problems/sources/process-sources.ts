@@ -65,7 +65,6 @@ interface OwnSourceOptions {
 
 const MEND_DISK = 'Free space on the disk of the database, or mend the disk. Nothing can be changed until then.';
 
-/** The disk, the audit and the links of this process. */
 export const ownSource = ({ disk, minFreeMb, audit, isFull, maxLinks }: OwnSourceOptions): ProcessSource => ({
   kinds: ['DISK_LOW', 'AUDIT_WAITING', 'LINK_LIMIT'],
   refresh: () => disk.look(),

@@ -2,7 +2,6 @@ import { byCodeUnits } from '../../../platform/sorting/by-code-units.ts';
 import { FirstItems } from '../../../platform/sorting/first-items.ts';
 import type { ClientRef } from './client-key.ts';
 
-/** A subscription that matches a topic. */
 export interface Subscriber extends ClientRef {
   /** The topic filter, with the share name of a shared subscription. */
   readonly filter: string;
