@@ -2,6 +2,7 @@ import { ServiceError } from '../errors.ts';
 import { QueueFull } from '../scheduling/concurrency-limit.ts';
 import { afterMicrotasks, IterationSlice, SLICE_MS, yieldToEventLoop } from '../scheduling/sliced-task.ts';
 import { networkOf } from './network.ts';
+import type { LimitedCaller } from './request-rates.ts';
 
 /** Expected wait of a caller without credentials beyond which the operation is refused. */
 const MAX_WAIT_MS = 1_000;
@@ -11,11 +12,6 @@ const MAX_KNOWN = 10_000;
 const MAX_KNOWN_OF_ACCOUNT = 16;
 /** Weight of the last slice in the average of a group. */
 const WEIGHT = 0.1;
-
-interface StartingCaller {
-  readonly viewer: { readonly id: string } | null;
-  readonly address: string;
-}
 
 interface Operation {
   readonly start: () => void;
@@ -59,7 +55,7 @@ export class OperationStarts {
   }
 
   /** Calls `start` immediately if `isFree`. Otherwise queues it; `refuse` gets the errors of `run` but QueueFull. */
-  soon(caller: StartingCaller, start: () => void, isWanted: () => boolean, refuse: (error: unknown) => void): void {
+  soon(caller: LimitedCaller, start: () => void, isWanted: () => boolean, refuse: (error: unknown) => void): void {
     if (this.isFree) {
       this.#remember(caller);
       start();
@@ -74,7 +70,7 @@ export class OperationStarts {
    * Resolves when `start` has returned. Errors: QueueFull if the operation is not wanted, RATE_LIMITED if it would wait
    * too long, and those of `start`.
    */
-  run(caller: StartingCaller, start: () => void, isWanted: () => boolean = () => true): Promise<void> {
+  run(caller: LimitedCaller, start: () => void, isWanted: () => boolean = () => true): Promise<void> {
     const { viewer, address } = caller;
     this.#remember(caller);
     const key = viewer?.id ?? networkOf(address);
@@ -93,7 +89,7 @@ export class OperationStarts {
     });
   }
 
-  #remember({ viewer, address }: StartingCaller): void {
+  #remember({ viewer, address }: LimitedCaller): void {
     if (viewer === null) return;
     const own = this.#addresses.get(viewer.id) ?? new Set();
     if (own.has(address)) return;

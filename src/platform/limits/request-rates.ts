@@ -4,7 +4,7 @@ import { RateLimit } from './rate-limit.ts';
 
 const BURST_SECONDS = 10;
 
-interface RatedCaller {
+export interface LimitedCaller {
   readonly viewer: { readonly id: string } | null;
   readonly address: string;
 }
@@ -21,10 +21,10 @@ interface RequestRatesOptions {
  * ten seconds' worth in one go. Errors: RATE_LIMITED with `info.retryAfterSeconds`.
  */
 export class RequestRates {
-  readonly request: (caller: RatedCaller) => void;
+  readonly request: (caller: LimitedCaller) => void;
   /** Takes the bytes of a body or of a message over a WebSocket. */
-  readonly body: (caller: RatedCaller, bytes: number) => void;
-  readonly subscription: (caller: RatedCaller) => void;
+  readonly body: (caller: LimitedCaller, bytes: number) => void;
+  readonly subscription: (caller: LimitedCaller) => void;
 
   constructor({ requests, requestBytes, subscriptions }: RequestRatesOptions) {
     this.request = limited(requests, 'requests');
@@ -33,7 +33,7 @@ export class RequestRates {
   }
 }
 
-function limited(perSecond: number | null, what: string): (caller: RatedCaller, amount?: number) => void {
+function limited(perSecond: number | null, what: string): (caller: LimitedCaller, amount?: number) => void {
   if (perSecond === null) return () => undefined;
   const limit = new RateLimit({ perSecond, burst: perSecond * BURST_SECONDS });
   return ({ viewer, address }, amount = 1) => {
