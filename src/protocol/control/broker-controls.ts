@@ -96,11 +96,7 @@ export class BrokerControls implements ControlCaller {
     return response as T;
   }
 
-  async callAll(
-    api: ControlApi,
-    commands: readonly ControlCall[],
-    options: { readonly timeoutMs?: number } = {},
-  ): Promise<PromiseSettledResult<unknown>[]> {
+  async callAll(api: ControlApi, commands: readonly ControlCall[]): Promise<PromiseSettledResult<unknown>[]> {
     let plugin: ControlPlugin | null;
     try {
       plugin = await this.#provider(api);
@@ -108,15 +104,15 @@ export class BrokerControls implements ControlCaller {
       return commands.map(() => ({ status: 'rejected', reason }));
     }
     if (!plugin) {
-      const responses = await this.#client.callAll(api, commands, options);
+      const responses = await this.#client.callAll(api, commands);
       const names = commands.map(({ command }) => command);
       this.#observe(api, names);
       return responses;
     }
     const results: PromiseSettledResult<unknown>[] = [];
-    const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs;
     for (const { command, fields = {} } of commands) {
-      results.push(...(await Promise.allSettled([this.#execute(plugin, command, fields, timeoutMs)])));
+      const result = this.#execute(plugin, command, fields, this.#options.timeoutMs);
+      results.push(...(await Promise.allSettled([result])));
     }
     return results;
   }

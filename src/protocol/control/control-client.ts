@@ -87,11 +87,8 @@ export class ControlClient {
     return this.#enqueue(api, { command, fields }, { timeoutMs, probe, group: null });
   }
 
-  async callAll(
-    api: ControlApi,
-    commands: readonly ControlCall[],
-    { timeoutMs = this.#timeoutMs }: { readonly timeoutMs?: number } = {},
-  ): Promise<PromiseSettledResult<unknown>[]> {
+  async callAll(api: ControlApi, commands: readonly ControlCall[]): Promise<PromiseSettledResult<unknown>[]> {
+    const timeoutMs = this.#timeoutMs;
     try {
       await this.#ready(api, commands.length, timeoutMs);
     } catch (reason) {

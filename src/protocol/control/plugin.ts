@@ -111,11 +111,7 @@ export interface ControlCaller {
    * Sends commands in order, at most 500 kB per payload. Each is settled separately, with the errors of `call`. Never
    * rejects. The broker executes nothing else between them, and the limit on writes does not apply.
    */
-  callAll(
-    api: ControlApi,
-    commands: readonly ControlCall[],
-    options?: { readonly timeoutMs?: number },
-  ): Promise<PromiseSettledResult<unknown>[]>;
+  callAll(api: ControlApi, commands: readonly ControlCall[]): Promise<PromiseSettledResult<unknown>[]>;
   /**
    * Reports commands of responses that no caller waits for: of other clients, and late ones. Starts with the first
    * call. Reports nothing if a gateway plugin serves the API.

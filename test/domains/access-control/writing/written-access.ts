@@ -37,10 +37,10 @@ export async function openWriting(url: string, options: WritingOptions = {}) {
     session: link,
     gatewayUsername: username,
     controls: {
-      callAll: (api, commands, callOptions) => {
+      callAll: (api, commands) => {
         onPayload?.(payloads.length);
         payloads.push(commands);
-        return controls.callAll(api, commands, callOptions);
+        return controls.callAll(api, commands);
       },
     },
     connectedClients: async () => ({ clients: [], isComplete: true }),
