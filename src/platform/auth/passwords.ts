@@ -8,10 +8,10 @@ const MAX_PASSWORD_LENGTH = 1_024;
 // argon2id (number 2 in @node-rs/argon2) with the first recommendation of OWASP: 19 MiB, two passes, one lane.
 const ARGON2 = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 
-export async function hashPassword(password: string, path = 'input.password'): Promise<string> {
+export async function hashPassword(password: string): Promise<string> {
   if (password.length < MIN_PASSWORD_LENGTH || password.length > MAX_PASSWORD_LENGTH) {
     const reason = `must have ${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters`;
-    throw invalid([{ path, reason }]);
+    throw invalid([{ path: 'input.password', reason }]);
   }
   return hash(password, ARGON2);
 }

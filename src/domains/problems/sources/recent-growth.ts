@@ -57,11 +57,6 @@ export class RecentGrowth {
     return known.grown.reduce((sum, { by }) => sum + by, 0);
   }
 
-  /** How long a counter has not grown; infinite beyond the window. */
-  quietMs(key: string, now = performance.now()): number {
-    return now - (this.#counters.get(key)?.grown.at(-1)?.at ?? Number.NEGATIVE_INFINITY);
-  }
-
   delete(key: string): void {
     this.#counters.delete(key);
   }
